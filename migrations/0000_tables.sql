@@ -1,0 +1,309 @@
+CREATE TABLE `agents` (
+	`id` text PRIMARY KEY NOT NULL,
+	`workspace_id` text NOT NULL,
+	`name` text NOT NULL,
+	`slug` text NOT NULL,
+	`description` text,
+	`status` text NOT NULL,
+	`language` text NOT NULL,
+	`instructions` text,
+	`welcome_message` text NOT NULL,
+	`handoff_message` text NOT NULL,
+	`confidence_threshold` real NOT NULL,
+	`inactivity_minutes` integer NOT NULL,
+	`model` text,
+	`tools` text DEFAULT '[]' NOT NULL,
+	`allowed_origins` text DEFAULT '[]' NOT NULL,
+	`email_address` text,
+	`identity_secret` text,
+	`previous_identity_secret` text,
+	`previous_identity_secret_until` integer,
+	`sources_count` integer DEFAULT 0 NOT NULL,
+	`answers_count` integer DEFAULT 0 NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `agents_workspace` ON `agents` (`workspace_id`,`id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `agents_workspace_slug` ON `agents` (`workspace_id`,`slug`);--> statement-breakpoint
+CREATE TABLE `answers` (
+	`id` text PRIMARY KEY NOT NULL,
+	`workspace_id` text NOT NULL,
+	`agent_id` text NOT NULL,
+	`question` text NOT NULL,
+	`answer` text NOT NULL,
+	`indexed_at` integer,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `answers_agent` ON `answers` (`workspace_id`,`agent_id`,`id`);--> statement-breakpoint
+CREATE INDEX `answers_unindexed` ON `answers` (`created_at`) WHERE indexed_at IS NULL;--> statement-breakpoint
+CREATE TABLE `api_keys` (
+	`id` text PRIMARY KEY NOT NULL,
+	`workspace_id` text NOT NULL,
+	`name` text NOT NULL,
+	`prefix` text NOT NULL,
+	`hash` text NOT NULL,
+	`scopes` text DEFAULT '[]' NOT NULL,
+	`created_at` integer NOT NULL,
+	`revoked_at` integer
+);
+--> statement-breakpoint
+CREATE INDEX `api_keys_workspace` ON `api_keys` (`workspace_id`,`id`);--> statement-breakpoint
+CREATE TABLE `audit_log` (
+	`id` text PRIMARY KEY NOT NULL,
+	`workspace_id` text NOT NULL,
+	`actor` text NOT NULL,
+	`action` text NOT NULL,
+	`subject_hash` text,
+	`detail` text,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `audit_log_workspace` ON `audit_log` (`workspace_id`,`id`);--> statement-breakpoint
+CREATE TABLE `conversations` (
+	`id` text PRIMARY KEY NOT NULL,
+	`workspace_id` text NOT NULL,
+	`agent_id` text NOT NULL,
+	`channel` text NOT NULL,
+	`status` text NOT NULL,
+	`subject` text,
+	`tags` text DEFAULT '[]' NOT NULL,
+	`visitor_id` text,
+	`message_count` integer DEFAULT 0 NOT NULL,
+	`last_message_preview` text,
+	`last_message_at` integer NOT NULL,
+	`csat_score` integer,
+	`csat_comment` text,
+	`resolved_at` integer,
+	`resolved_by` text,
+	`first_human_reply_at` integer,
+	`reopened_count` integer DEFAULT 0 NOT NULL,
+	`context_after` text,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `conversations_activity` ON `conversations` (`workspace_id`,`last_message_at`,`id`);--> statement-breakpoint
+CREATE INDEX `conversations_agent` ON `conversations` (`workspace_id`,`agent_id`,`last_message_at`,`id`);--> statement-breakpoint
+CREATE INDEX `conversations_status` ON `conversations` (`workspace_id`,`status`,`last_message_at`,`id`);--> statement-breakpoint
+CREATE INDEX `conversations_channel` ON `conversations` (`workspace_id`,`channel`,`last_message_at`,`id`);--> statement-breakpoint
+CREATE INDEX `conversations_visitor` ON `conversations` (`workspace_id`,`visitor_id`,`id`);--> statement-breakpoint
+CREATE INDEX `conversations_idle` ON `conversations` (`last_message_at`) WHERE status = 'ai_handled';--> statement-breakpoint
+CREATE TABLE `deliveries` (
+	`id` text PRIMARY KEY NOT NULL,
+	`workspace_id` text NOT NULL,
+	`webhook_id` text NOT NULL,
+	`event_id` text NOT NULL,
+	`event_type` text NOT NULL,
+	`status` text NOT NULL,
+	`trigger` text NOT NULL,
+	`attempt_count` integer DEFAULT 0 NOT NULL,
+	`next_attempt_at` integer,
+	`lease_until` integer,
+	`created_at` integer NOT NULL,
+	`completed_at` integer
+);
+--> statement-breakpoint
+CREATE INDEX `deliveries_webhook` ON `deliveries` (`workspace_id`,`webhook_id`,`id`);--> statement-breakpoint
+CREATE INDEX `deliveries_webhook_status` ON `deliveries` (`workspace_id`,`webhook_id`,`status`,`id`);--> statement-breakpoint
+CREATE INDEX `deliveries_event` ON `deliveries` (`workspace_id`,`event_id`);--> statement-breakpoint
+CREATE INDEX `deliveries_due` ON `deliveries` (`next_attempt_at`) WHERE status = 'pending';--> statement-breakpoint
+CREATE TABLE `delivery_attempts` (
+	`delivery_id` text NOT NULL,
+	`workspace_id` text NOT NULL,
+	`number` integer NOT NULL,
+	`started_at` integer NOT NULL,
+	`duration_ms` integer NOT NULL,
+	`response_status` integer,
+	`response_body` text,
+	`response_truncated` integer DEFAULT false NOT NULL,
+	`error` text,
+	`url` text NOT NULL,
+	PRIMARY KEY(`delivery_id`, `number`)
+);
+--> statement-breakpoint
+CREATE INDEX `delivery_attempts_workspace` ON `delivery_attempts` (`workspace_id`,`delivery_id`);--> statement-breakpoint
+CREATE TABLE `email_directory` (
+	`address` text PRIMARY KEY NOT NULL,
+	`workspace_id` text NOT NULL,
+	`agent_id` text NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `email_directory_workspace` ON `email_directory` (`workspace_id`,`agent_id`);--> statement-breakpoint
+CREATE TABLE `events` (
+	`id` text PRIMARY KEY NOT NULL,
+	`workspace_id` text NOT NULL,
+	`type` text NOT NULL,
+	`payload` text NOT NULL,
+	`conversation_id` text,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `events_created` ON `events` (`created_at`);--> statement-breakpoint
+CREATE INDEX `events_workspace` ON `events` (`workspace_id`,`id`);--> statement-breakpoint
+CREATE INDEX `events_conversation` ON `events` (`workspace_id`,`conversation_id`);--> statement-breakpoint
+CREATE TABLE `handoffs` (
+	`id` text PRIMARY KEY NOT NULL,
+	`workspace_id` text NOT NULL,
+	`agent_id` text NOT NULL,
+	`conversation_id` text NOT NULL,
+	`reason` text NOT NULL,
+	`summary` text,
+	`trigger_message_id` text,
+	`status` text NOT NULL,
+	`requested_at` integer NOT NULL,
+	`accepted_at` integer,
+	`resolved_at` integer
+);
+--> statement-breakpoint
+CREATE INDEX `handoffs_conversation` ON `handoffs` (`workspace_id`,`conversation_id`,`id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `handoffs_open` ON `handoffs` (`conversation_id`) WHERE status <> 'resolved';--> statement-breakpoint
+CREATE TABLE `idempotency_records` (
+	`workspace_id` text NOT NULL,
+	`operation` text NOT NULL,
+	`key` text NOT NULL,
+	`request_hash` text NOT NULL,
+	`response_status` integer,
+	`response_body` text,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`workspace_id`, `operation`, `key`)
+);
+--> statement-breakpoint
+CREATE INDEX `idempotency_records_created` ON `idempotency_records` (`created_at`);--> statement-breakpoint
+CREATE TABLE `leads` (
+	`id` text PRIMARY KEY NOT NULL,
+	`workspace_id` text NOT NULL,
+	`agent_id` text NOT NULL,
+	`conversation_id` text,
+	`visitor_id` text,
+	`name` text,
+	`email` text,
+	`email_key` text,
+	`phone` text,
+	`message` text,
+	`custom_fields` text DEFAULT '{}' NOT NULL,
+	`source_url` text,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `leads_created` ON `leads` (`workspace_id`,`created_at`,`id`);--> statement-breakpoint
+CREATE INDEX `leads_agent` ON `leads` (`workspace_id`,`agent_id`,`created_at`,`id`);--> statement-breakpoint
+CREATE INDEX `leads_email` ON `leads` (`workspace_id`,`email_key`);--> statement-breakpoint
+CREATE INDEX `leads_visitor` ON `leads` (`workspace_id`,`visitor_id`);--> statement-breakpoint
+CREATE TABLE `messages` (
+	`id` text PRIMARY KEY NOT NULL,
+	`workspace_id` text NOT NULL,
+	`conversation_id` text NOT NULL,
+	`role` text NOT NULL,
+	`author_type` text NOT NULL,
+	`author_id` text,
+	`author_name` text,
+	`content` text NOT NULL,
+	`citations` text DEFAULT '[]' NOT NULL,
+	`confidence` real,
+	`needs_human` integer DEFAULT false NOT NULL,
+	`quota_period` text,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `messages_conversation` ON `messages` (`workspace_id`,`conversation_id`,`id`);--> statement-breakpoint
+CREATE TABLE `shards` (
+	`shard` integer PRIMARY KEY NOT NULL,
+	`workspaces_count` integer DEFAULT 0 NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `sources` (
+	`id` text PRIMARY KEY NOT NULL,
+	`workspace_id` text NOT NULL,
+	`agent_id` text NOT NULL,
+	`type` text NOT NULL,
+	`name` text NOT NULL,
+	`url` text,
+	`status` text NOT NULL,
+	`schedule` text NOT NULL,
+	`max_pages` integer NOT NULL,
+	`pages_found` integer DEFAULT 0 NOT NULL,
+	`pages_indexed` integer DEFAULT 0 NOT NULL,
+	`pages_failed` integer DEFAULT 0 NOT NULL,
+	`pages_skipped` integer DEFAULT 0 NOT NULL,
+	`chunks_count` integer DEFAULT 0 NOT NULL,
+	`error_code` text,
+	`error_message` text,
+	`last_synced_at` integer,
+	`next_sync_at` integer,
+	`lease_until` integer,
+	`lease_id` text,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `sources_agent` ON `sources` (`workspace_id`,`agent_id`,`id`);--> statement-breakpoint
+CREATE INDEX `sources_unfinished` ON `sources` (`updated_at`) WHERE status IN ('pending', 'processing');--> statement-breakpoint
+CREATE INDEX `sources_due` ON `sources` (`next_sync_at`) WHERE next_sync_at IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `usage_periods` (
+	`workspace_id` text NOT NULL,
+	`period` text NOT NULL,
+	`messages` integer DEFAULT 0 NOT NULL,
+	PRIMARY KEY(`workspace_id`, `period`)
+);
+--> statement-breakpoint
+CREATE TABLE `visitors` (
+	`id` text PRIMARY KEY NOT NULL,
+	`workspace_id` text NOT NULL,
+	`anon_id` text NOT NULL,
+	`external_id` text,
+	`name` text,
+	`email` text,
+	`email_key` text,
+	`verified` integer DEFAULT false NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `visitors_anon` ON `visitors` (`workspace_id`,`anon_id`);--> statement-breakpoint
+CREATE INDEX `visitors_external` ON `visitors` (`workspace_id`,`external_id`);--> statement-breakpoint
+CREATE INDEX `visitors_email` ON `visitors` (`workspace_id`,`email_key`);--> statement-breakpoint
+CREATE TABLE `webhook_endpoints` (
+	`id` text PRIMARY KEY NOT NULL,
+	`workspace_id` text NOT NULL,
+	`url` text NOT NULL,
+	`events` text DEFAULT '[]' NOT NULL,
+	`description` text,
+	`enabled` integer NOT NULL,
+	`disabled_reason` text,
+	`disabled_at` integer,
+	`failure_streak` integer DEFAULT 0 NOT NULL,
+	`failing_since` integer,
+	`last_success_at` integer,
+	`secret` text NOT NULL,
+	`previous_secret` text,
+	`previous_secret_until` integer,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `webhook_endpoints_workspace` ON `webhook_endpoints` (`workspace_id`,`id`);--> statement-breakpoint
+CREATE TABLE `workspace_directory` (
+	`workspace_id` text PRIMARY KEY NOT NULL,
+	`slug` text NOT NULL,
+	`shard` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `workspace_directory_slug` ON `workspace_directory` (`slug`);--> statement-breakpoint
+CREATE TABLE `workspaces` (
+	`id` text PRIMARY KEY NOT NULL,
+	`name` text NOT NULL,
+	`slug` text NOT NULL,
+	`plan` text NOT NULL,
+	`limits` text DEFAULT '{}' NOT NULL,
+	`agents_count` integer DEFAULT 0 NOT NULL,
+	`sources_count` integer DEFAULT 0 NOT NULL,
+	`pages_count` integer DEFAULT 0 NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`deleted_at` integer
+);
+--> statement-breakpoint
+CREATE INDEX `workspaces_deleted` ON `workspaces` (`deleted_at`) WHERE deleted_at IS NOT NULL;

@@ -1,0 +1,56 @@
+-- Counts are kept, not counted: each is changed by the statement that changes its rows, once however often it is repeated.
+
+CREATE TRIGGER agents_counted AFTER INSERT ON agents BEGIN
+  UPDATE workspaces SET agents_count = agents_count + 1 WHERE id = NEW.workspace_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER agents_uncounted AFTER DELETE ON agents BEGIN
+  UPDATE workspaces SET agents_count = agents_count - 1 WHERE id = OLD.workspace_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER sources_counted AFTER INSERT ON sources BEGIN
+  UPDATE agents SET sources_count = sources_count + 1 WHERE id = NEW.agent_id;
+  UPDATE workspaces SET sources_count = sources_count + 1, pages_count = pages_count + NEW.pages_indexed WHERE id = NEW.workspace_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER sources_uncounted AFTER DELETE ON sources BEGIN
+  UPDATE agents SET sources_count = sources_count - 1 WHERE id = OLD.agent_id;
+  UPDATE workspaces SET sources_count = sources_count - 1, pages_count = pages_count - OLD.pages_indexed WHERE id = OLD.workspace_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER sources_pages_counted AFTER UPDATE OF pages_indexed ON sources WHEN NEW.pages_indexed <> OLD.pages_indexed BEGIN
+  UPDATE workspaces SET pages_count = pages_count + NEW.pages_indexed - OLD.pages_indexed WHERE id = NEW.workspace_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER answers_counted AFTER INSERT ON answers BEGIN
+  UPDATE agents SET answers_count = answers_count + 1 WHERE id = NEW.agent_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER answers_uncounted AFTER DELETE ON answers BEGIN
+  UPDATE agents SET answers_count = answers_count - 1 WHERE id = OLD.agent_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER messages_counted AFTER INSERT ON messages BEGIN
+  UPDATE conversations
+     SET message_count = message_count + 1, last_message_preview = substr(NEW.content, 1, 200),
+         last_message_at = max(last_message_at, NEW.created_at), updated_at = max(updated_at, NEW.created_at)
+   WHERE id = NEW.conversation_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER messages_quota_used AFTER INSERT ON messages WHEN NEW.quota_period IS NOT NULL BEGIN
+  INSERT INTO usage_periods (workspace_id, period, messages) VALUES (NEW.workspace_id, NEW.quota_period, 1)
+    ON CONFLICT (workspace_id, period) DO UPDATE SET messages = messages + 1;
+END;
+--> statement-breakpoint
+CREATE TRIGGER messages_quota_returned AFTER UPDATE OF quota_period ON messages WHEN OLD.quota_period IS NOT NULL AND NEW.quota_period IS NULL BEGIN
+  UPDATE usage_periods SET messages = messages - 1 WHERE workspace_id = OLD.workspace_id AND period = OLD.quota_period;
+END;
+--> statement-breakpoint
+CREATE TRIGGER workspaces_counted AFTER INSERT ON workspace_directory BEGIN
+  INSERT INTO shards (shard, workspaces_count) VALUES (NEW.shard, 1)
+    ON CONFLICT (shard) DO UPDATE SET workspaces_count = workspaces_count + 1;
+END;
+--> statement-breakpoint
+CREATE TRIGGER workspaces_uncounted AFTER DELETE ON workspace_directory BEGIN
+  UPDATE shards SET workspaces_count = workspaces_count - 1 WHERE shard = OLD.shard;
+END;

@@ -1,0 +1,188 @@
+import { DurableObject } from "cloudflare:workers";
+
+/*
+ * What the platform alone can do: the hops, the D1 batches and the tables (our own migrations) of the service's
+ * operations, without framework, validation, key check, log or query builder. The bench divides by it.
+ */
+
+interface FloorEnv {
+  DB: D1Database;
+  GATE: DurableObjectNamespace<FloorGate>;
+  INDEX: DurableObjectNamespace<FloorIndex>;
+  SESSION: DurableObjectNamespace<FloorSession>;
+}
+
+interface Admitted {
+  workspaceId: string;
+  plan: string;
+  scopes: string[];
+  remaining: number;
+  resetAtMs: number;
+}
+
+interface Passage {
+  title: string;
+  content: string;
+  score: number;
+}
+
+/** Ids of the rows that `POST /seed` makes. */
+const WORKSPACE = "019a0000-0000-7000-8000-000000000000";
+const AGENT = "019a0000-0000-7000-8000-000000000100";
+const CONVERSATION = "019a0000-0000-7000-8000-000000000200";
+
+const AGENTS_SEEDED = 20;
+const MESSAGES_SEEDED = 6;
+const PASSAGES = 8;
+
+const LIST_AGENTS = "SELECT * FROM agents WHERE workspace_id = ? ORDER BY id LIMIT 20";
+const FIND_WORKSPACE = "SELECT * FROM workspaces WHERE id = ?";
+const FIND_AGENT = "SELECT * FROM agents WHERE workspace_id = ? AND id = ?";
+const LIST_SOURCES = "SELECT * FROM sources WHERE workspace_id = ? AND agent_id = ? ORDER BY id";
+const FIND_USAGE = "SELECT messages FROM usage_periods WHERE workspace_id = ? AND period = ?";
+const FIND_CONVERSATION = "SELECT * FROM conversations WHERE workspace_id = ? AND id = ?";
+const LIST_MESSAGES = "SELECT * FROM messages WHERE workspace_id = ? AND conversation_id = ? ORDER BY id";
+const INSERT_WORKSPACE =
+  "INSERT INTO workspaces (id, name, slug, plan, created_at, updated_at) VALUES (?, 'Floor', 'floor', 'enterprise', 0, 0)";
+const INSERT_AGENT = `INSERT INTO agents (id, workspace_id, name, slug, status, language, welcome_message, handoff_message,
+  confidence_threshold, inactivity_minutes, created_at, updated_at) VALUES (?1, ?2, 'Agent', ?1, 'active', 'en', 'Hello! How can I help?',
+  'I will pass you on to a colleague.', 0.5, 1440, 0, 0)`;
+const INSERT_SOURCE = `INSERT INTO sources (id, workspace_id, agent_id, type, name, status, schedule, max_pages, created_at, updated_at)
+  VALUES (?, ?, ?, 'text', 'Handbook', 'ready', 'manual', 100, 0, 0)`;
+const INSERT_CONVERSATION = `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, last_message_at, created_at, updated_at)
+  VALUES (?1, ?2, ?3, 'api', 'open', ?4, ?4, ?4)`;
+const INSERT_MESSAGE = `INSERT INTO messages (id, workspace_id, conversation_id, role, author_type, content, quota_period, created_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+const INSERT_EVENT = "INSERT INTO events (id, workspace_id, type, payload, conversation_id, created_at) VALUES (?, ?, ?, ?, ?, ?)";
+const MARK_HANDLED = "UPDATE conversations SET status = 'ai_handled', updated_at = ? WHERE id = ? AND status = 'open'";
+const INSERT_ANSWER = `INSERT INTO answers (id, workspace_id, agent_id, question, answer, created_at, updated_at)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`;
+const TOUCH_AGENT = "UPDATE agents SET updated_at = ? WHERE id = ?";
+
+const TEXT = "The floor answers with a sentence of about the length that a real answer has, so that rows and responses weigh the same. ".repeat(2);
+
+/** Admits: one hop, from memory. */
+export class FloorGate extends DurableObject<FloorEnv> {
+  private accepted = 0;
+
+  admit(): Admitted {
+    this.accepted++;
+    const scopes = ["agents:read", "chat:write", "conversations:read", "knowledge:read", "knowledge:write"];
+    return { workspaceId: WORKSPACE, plan: "enterprise", scopes, remaining: 1e9 - this.accepted, resetAtMs: Date.now() + 60_000 };
+  }
+}
+
+/** Searches: one full-text query over its own SQLite, as large as the service's seeded source. */
+export class FloorIndex extends DurableObject<FloorEnv> {
+  constructor(ctx: DurableObjectState, env: FloorEnv) {
+    super(ctx, env);
+    const { sql } = ctx.storage;
+    sql.exec("CREATE VIRTUAL TABLE IF NOT EXISTS chunks USING fts5(title, content, tokenize = 'porter unicode61')");
+    if (sql.exec<{ chunks: number }>("SELECT count(*) AS chunks FROM chunks").one().chunks > 0) return;
+    for (let chunk = 0; chunk < PASSAGES; chunk++) sql.exec("INSERT INTO chunks VALUES (?, ?)", `Part ${chunk}`, TEXT.repeat(8));
+  }
+
+  search(query: string): Passage[] {
+    const sql = "SELECT title, content, -rank AS score FROM chunks WHERE chunks MATCH ? ORDER BY rank LIMIT 8";
+    return this.ctx.storage.sql.exec<{ title: string; content: string; score: number }>(sql, query).toArray();
+  }
+
+  learn(answers: number): number {
+    return answers + 1;
+  }
+}
+
+/** Answers one question: its own storage, the index beside the first batch, then the second batch. */
+export class FloorSession extends DurableObject<FloorEnv> {
+  async ask(message: string): Promise<{ answer: string; conversation_id: string; message_id: string }> {
+    const [conversationId, questionId, answerId] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
+    const { DB: db, INDEX: index } = this.env;
+    const nowMs = Date.now();
+    const period = new Date(nowMs).toISOString().slice(0, 7);
+    await this.ctx.storage.put("turn", { conversationId, questionId, answerId, message });
+    const [passages] = await Promise.all([
+      index.getByName(AGENT).search("sentence OR length"),
+      db.batch([
+        db.prepare(FIND_AGENT).bind(WORKSPACE, AGENT),
+        db.prepare(INSERT_CONVERSATION).bind(conversationId, WORKSPACE, AGENT, nowMs),
+        db.prepare(INSERT_MESSAGE).bind(questionId, WORKSPACE, conversationId, "user", "visitor", message, period, nowMs),
+        db.prepare(FIND_CONVERSATION).bind(WORKSPACE, conversationId),
+        db.prepare(LIST_MESSAGES).bind(WORKSPACE, conversationId),
+      ]),
+    ]);
+    const answer = passages[0]?.content.slice(0, 200) ?? "";
+    const event = JSON.stringify({ type: "message.ai_replied", data: { conversation_id: conversationId, content: answer } });
+    await db.batch([
+      db.prepare(INSERT_MESSAGE).bind(answerId, WORKSPACE, conversationId, "assistant", "agent", answer, null, nowMs),
+      db.prepare(MARK_HANDLED).bind(nowMs, conversationId),
+      db.prepare(INSERT_EVENT).bind(crypto.randomUUID(), WORKSPACE, "message.ai_replied", event, conversationId, nowMs),
+      db.prepare(INSERT_EVENT).bind(crypto.randomUUID(), WORKSPACE, "conversation.created", event, conversationId, nowMs),
+    ]);
+    await this.ctx.storage.delete("turn");
+    return { answer, conversation_id: conversationId, message_id: answerId };
+  }
+}
+
+type Handler = (env: FloorEnv, request: Request) => Promise<unknown>;
+
+function reads(statements: (db: D1Database) => D1PreparedStatement[]): Handler {
+  return async (env) => {
+    await env.GATE.getByName(WORKSPACE).admit();
+    const [first, second] = await env.DB.batch(statements(env.DB));
+    return { data: first?.results, more: second?.results };
+  };
+}
+
+const ROUTES: Record<string, Handler> = {
+  "/rpc": (env) => env.GATE.getByName(WORKSPACE).admit(),
+  "/rpc-read/agents": reads((db) => [db.prepare(LIST_AGENTS).bind(WORKSPACE), db.prepare(FIND_WORKSPACE).bind(WORKSPACE)]),
+  "/rpc-read/agent": reads((db) => [db.prepare(FIND_AGENT).bind(WORKSPACE, AGENT)]),
+  "/rpc-read/usage": reads((db) => [db.prepare(FIND_WORKSPACE).bind(WORKSPACE), db.prepare(FIND_USAGE).bind(WORKSPACE, "2026-11")]),
+  "/rpc-read/sources": reads((db) => [db.prepare(FIND_AGENT).bind(WORKSPACE, AGENT), db.prepare(LIST_SOURCES).bind(WORKSPACE, AGENT)]),
+  "/rpc-read/conversation": reads((db) => [
+    db.prepare(FIND_CONVERSATION).bind(WORKSPACE, CONVERSATION),
+    db.prepare(LIST_MESSAGES).bind(WORKSPACE, CONVERSATION),
+  ]),
+  "/search": async (env) => {
+    await env.GATE.getByName(WORKSPACE).admit();
+    const [passages] = await Promise.all([
+      env.INDEX.getByName(AGENT).search("sentence OR length"),
+      env.DB.batch([env.DB.prepare(FIND_AGENT).bind(WORKSPACE, AGENT)]),
+    ]);
+    return { data: passages };
+  },
+  "/rpc-write": async (env, request) => {
+    const [body] = await Promise.all([request.json<{ question: string; answer: string }>(), env.GATE.getByName(WORKSPACE).admit()]);
+    const id = crypto.randomUUID();
+    const nowMs = Date.now();
+    await env.DB.batch([
+      env.DB.prepare(INSERT_ANSWER).bind(id, WORKSPACE, AGENT, body.question, body.answer, nowMs),
+      env.DB.prepare(TOUCH_AGENT).bind(nowMs, AGENT),
+    ]);
+    return { id, ...body };
+  },
+  "/ask": async (env, request) => {
+    const [{ message }] = await Promise.all([request.json<{ message: string }>(), env.GATE.getByName(WORKSPACE).admit()]);
+    return env.SESSION.get(env.SESSION.newUniqueId()).ask(message);
+  },
+  "/seed": async ({ DB: db }) => {
+    await db.batch([
+      db.prepare(INSERT_WORKSPACE).bind(WORKSPACE),
+      ...Array.from({ length: AGENTS_SEEDED }, (_, at) => db.prepare(INSERT_AGENT).bind(at === 0 ? AGENT : crypto.randomUUID(), WORKSPACE)),
+      db.prepare(INSERT_SOURCE).bind(crypto.randomUUID(), WORKSPACE, AGENT),
+      db.prepare(INSERT_CONVERSATION).bind(CONVERSATION, WORKSPACE, AGENT, 0),
+      ...Array.from({ length: MESSAGES_SEEDED }, (_, at) =>
+        db.prepare(INSERT_MESSAGE).bind(crypto.randomUUID(), WORKSPACE, CONVERSATION, at % 2 ? "assistant" : "user", "visitor", TEXT, null, at),
+      ),
+    ]);
+    return { seeded: true };
+  },
+};
+
+export default {
+  async fetch(request, env) {
+    const handler = ROUTES[new URL(request.url).pathname];
+    if (!handler) return new Response(null, { status: 404 });
+    return Response.json(await handler(env, request));
+  },
+} satisfies ExportedHandler<FloorEnv>;

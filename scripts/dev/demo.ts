@@ -1,0 +1,120 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { PlainError } from "./flags.ts";
+import { ROOT } from "./project.ts";
+import { ask, type Client, clientOf, findInList } from "./service.ts";
+
+const WORKSPACE = { name: "Demo", slug: "demo", plan: "enterprise" };
+const KEY = { name: "Demo key", scopes: ["*"] };
+const AGENT = {
+  name: "Demo agent",
+  slug: "demo-agent",
+  description: "Answers questions about this service from its own documentation.",
+};
+/** The service's own documentation. A source is recognised by its name. */
+const DOCUMENTS = [
+  { name: "Support Agent Service: README", file: "README.md" },
+  { name: "Support Agent Service: handbook", file: "scripts/demo/handbook.md" },
+];
+const READY_LIMIT_MS = 120_000;
+const POLL_EVERY_MS = 500;
+
+/** What a start keeps for the next one. */
+export interface Demo {
+  apiKey: string;
+  agentId: string;
+}
+
+interface Record {
+  id: string;
+  slug: string;
+}
+
+interface Source {
+  id: string;
+  name: string;
+  status: "pending" | "processing" | "ready" | "failed";
+  error: { code: string; message: string } | null;
+}
+
+/**
+ * Sees to it that the demo workspace, its key, its agent and what the agent knows are there. What an earlier start made
+ * or began to make is kept and completed.
+ */
+export async function ensureDemo(url: string, operatorToken: string, kept: Partial<Demo>): Promise<Demo> {
+  const slug = kept.apiKey === undefined ? undefined : await workspaceOf(url, kept.apiKey);
+  if (slug !== undefined && kept.agentId !== undefined && (await hasAgent(url, kept.apiKey!, kept.agentId))) {
+    return { apiKey: kept.apiKey!, agentId: kept.agentId };
+  }
+  console.log("Making the demo workspace …");
+  const operator = clientOf(url, operatorToken);
+  const workspace = await ensureWorkspace(operator);
+  const path = `/operator/v1/workspaces/${workspace.id}`;
+  const isKeyOfDemo = slug === WORKSPACE.slug;
+  const apiKey = isKeyOfDemo ? kept.apiKey! : (await ask<{ key: string }>(operator, "POST", `${path}/keys`, KEY)).key;
+  const agent =
+    (await findInList<Record>(operator, `${path}/agents`, ({ slug }) => slug === AGENT.slug)) ??
+    (await ask<Record>(operator, "POST", `${path}/agents`, AGENT));
+  await teach(clientOf(url, apiKey), agent.id);
+  return { apiKey, agentId: agent.id };
+}
+
+/** The slug of the workspace that a key opens; undefined when it opens none here. */
+async function workspaceOf(url: string, apiKey: string): Promise<string | undefined> {
+  const { status, body } = await clientOf(url, apiKey).send("GET", "/api/v1/me");
+  return status === 200 ? (body as { workspace: Record }).workspace.slug : undefined;
+}
+
+async function hasAgent(url: string, apiKey: string, agentId: string): Promise<boolean> {
+  return (await clientOf(url, apiKey).send("GET", `/api/v1/agents/${encodeURIComponent(agentId)}`)).status === 200;
+}
+
+async function ensureWorkspace(operator: Client): Promise<Record> {
+  const find = (): Promise<Record | undefined> =>
+    findInList<Record>(operator, "/operator/v1/workspaces", ({ slug }) => slug === WORKSPACE.slug);
+  const found = await find();
+  if (found) return found;
+  const created = await operator.send("POST", "/operator/v1/workspaces", WORKSPACE);
+  if (created.status === 201) return created.body as Record;
+  const madeMeanwhile = created.status === 409 ? await find() : undefined;
+  if (madeMeanwhile) return madeMeanwhile;
+  throw new PlainError(`The demo workspace could not be made, ${created.status}: ${JSON.stringify(created.body)}`);
+}
+
+/** Adds the documents that the agent does not have yet, and waits until all of them are ready. */
+async function teach(client: Client, agentId: string): Promise<void> {
+  const path = `/api/v1/agents/${agentId}/sources`;
+  const before = await listDocuments(client, path);
+  for (const { name, file } of DOCUMENTS) {
+    const source = before.find((candidate) => candidate.name === name);
+    if (!source) {
+      const text = readFileSync(join(ROOT, file), "utf8");
+      await ask(client, "POST", path, { type: "text", name, text, schedule: "manual" });
+    } else if (source.status === "failed") {
+      await ask(client, "POST", `${path}/${source.id}/sync`);
+    }
+  }
+  await waitUntilReady(client, path);
+}
+
+async function waitUntilReady(client: Client, path: string): Promise<void> {
+  const deadline = Date.now() + READY_LIMIT_MS;
+  for (;;) {
+    const sources = await listDocuments(client, path);
+    const failed = sources.find(({ status }) => status === "failed");
+    if (failed) throw new PlainError(`The source "${failed.name}" failed: ${failed.error?.message ?? "no reason given"}`);
+    const waiting = sources.filter(({ status }) => status !== "ready");
+    if (waiting.length === 0) return;
+    if (Date.now() > deadline) {
+      const states = waiting.map(({ name, status }) => `"${name}" is ${status}`).join(", ");
+      throw new PlainError(`The demo agent's sources were not ready within ${READY_LIMIT_MS / 1000} s: ${states}.`);
+    }
+    await sleep(POLL_EVERY_MS);
+  }
+}
+
+async function listDocuments(client: Client, path: string): Promise<Source[]> {
+  const { data } = await ask<{ data: Source[] }>(client, "GET", path);
+  return data.filter(({ name }) => DOCUMENTS.some((document) => document.name === name));
+}

@@ -1,0 +1,66 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, realpathSync, renameSync, writeFileSync } from "node:fs";
+import { parseEnv } from "node:util";
+
+const SECRETS = ["OPERATOR_TOKEN", "KEY_SECRET", "ENCRYPTION_KEY"] as const;
+const SECRET_BYTES = 32;
+/** For the owner alone. */
+const FILE_MODE = 0o600;
+const HEADER = "# Made by `npm run dev` for this machine. Keep it out of version control.\n";
+
+/** The file that `wrangler dev` reads its secrets from: an environment's own when there is one. */
+export function devVarsPath(directory: string, env: string | undefined): string {
+  const own = `${directory}/.dev.vars.${env}`;
+  return env !== undefined && existsSync(own) ? own : `${directory}/.dev.vars`;
+}
+
+/** Every variable of the file; none when there is no file. */
+export function readDevVars(path: string): NodeJS.Dict<string> {
+  return existsSync(path) ? parseEnv(readFileSync(path, "utf8")) : {};
+}
+
+/** Makes the file with random secrets, or adds those that are missing. Answers which were made. */
+export function ensureSecrets(path: string): string[] {
+  if (!existsSync(path)) createDevVars(path);
+  const present = readDevVars(path);
+  const made = SECRETS.filter((name) => present[name] === undefined);
+  setDevVars(path, Object.fromEntries(made.map((name) => [name, randomSecret()])));
+  return made;
+}
+
+/** Sets variables, leaving every other line as it is; an unchanged file is not written. */
+export function setDevVars(path: string, values: Record<string, string>): void {
+  const before = existsSync(path) ? readFileSync(path, "utf8") : "";
+  const after = Object.entries(values).reduce((text, [name, value]) => withVariable(text, name, value), before);
+  if (after !== before) replaceFile(path, after);
+}
+
+/** A file's text with one variable set: in its line where it has one, else at the end. */
+export function withVariable(text: string, name: string, value: string): string {
+  const line = new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=.*$`, "m");
+  const set = `${name}=${value}`;
+  if (line.test(text)) return text.replace(line, () => set);
+  return `${text}${text === "" || text.endsWith("\n") ? "" : "\n"}${set}\n`;
+}
+
+/** Two starts at once make one file: the second finds it there. */
+function createDevVars(path: string): void {
+  const lines = SECRETS.map((name) => `${name}=${randomSecret()}\n`);
+  try {
+    writeFileSync(path, HEADER + lines.join(""), { mode: FILE_MODE, flag: "wx" });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/** Written beside and renamed, so that a kill in between never leaves half a file. A link keeps pointing to its file. */
+function replaceFile(path: string, text: string): void {
+  const target = existsSync(path) ? realpathSync(path) : path;
+  const draft = `${target}.${process.pid}`;
+  writeFileSync(draft, text, { mode: FILE_MODE });
+  renameSync(draft, target);
+}
+
+function randomSecret(): string {
+  return randomBytes(SECRET_BYTES).toString("base64url");
+}

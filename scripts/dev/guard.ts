@@ -1,0 +1,35 @@
+// Leads the process group that wrangler runs in. Should the script that started it die, even by SIGKILL, its channel
+// closes and the guard ends the group, so that no process and no taken port is left behind.
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+/** A little less than the grace of wrangler.ts, so that the two do not cross. */
+const GRACE_MS = 5_000;
+/** For what is left of the group once wrangler has ended. */
+const REST_MS = 1_000;
+
+const WRANGLER = join(dirname(createRequire(import.meta.url).resolve("wrangler/package.json")), "bin/wrangler.js");
+
+const child = spawn(process.execPath, [WRANGLER, ...process.argv.slice(2)], { stdio: ["ignore", "inherit", "inherit"] });
+child.once("error", () => process.exit(1));
+child.once("exit", (code) => leave(code ?? 1));
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
+process.on("disconnect", stop);
+
+let stopping = false;
+
+function stop(): void {
+  if (stopping) return;
+  stopping = true;
+  process.kill(0, "SIGTERM");
+  setTimeout(() => process.kill(0, "SIGKILL"), GRACE_MS);
+}
+
+function leave(code: number): void {
+  if (process.connected) process.exit(code);
+  // Nobody is left to see to the rest of the group.
+  stopping = true;
+  process.kill(0, "SIGTERM");
+  setTimeout(() => process.kill(0, "SIGKILL"), REST_MS);
+}

@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { PlainError } from "./flags.ts";
+
+const REQUEST_MS = 30_000;
+const HEALTH_EVERY_MS = 250;
+const HEALTH_LIMIT_MS = 120_000;
+/** A service that answers something else than 200 for so long will not get well by itself. */
+const UNWELL_LIMIT_MS = 5_000;
+const PAGE_LIMIT = 100;
+
+/** What the service answered. */
+export interface Answer {
+  status: number;
+  body: unknown;
+}
+
+/** The service as one caller sees it. */
+export interface Client {
+  send: (method: "GET" | "POST", path: string, body?: unknown) => Promise<Answer>;
+}
+
+/** A client of the running service, with the operator's token or an API key. */
+export function clientOf(url: string, token: string): Client {
+  return {
+    send: async (method, path, body) => {
+      const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+      const init = { method, headers, signal: AbortSignal.timeout(REQUEST_MS) };
+      const response = await fetch(url + path, body === undefined ? init : { ...init, body: JSON.stringify(body) });
+      const text = await response.text();
+      return { status: response.status, body: response.headers.get("Content-Type")?.includes("json") ? JSON.parse(text) : text };
+    },
+  };
+}
+
+/**
+ * The body of a successful answer.
+ * @throws PlainError that says what was asked and what was answered.
+ */
+export async function ask<Body>(client: Client, method: "GET" | "POST", path: string, body?: unknown): Promise<Body> {
+  const answer = await client.send(method, path, body);
+  if (answer.status >= 300) throw new PlainError(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  return answer.body as Body;
+}
+
+/** The first record of a list that fits, page by page. */
+export async function findInList<Item>(client: Client, path: string, fits: (item: Item) => boolean): Promise<Item | undefined> {
+  for (let offset = 0; ; offset += PAGE_LIMIT) {
+    const page = await ask<{ data: Item[]; has_more: boolean }>(client, "GET", `${path}?limit=${PAGE_LIMIT}&offset=${offset}`);
+    const found = page.data.find(fits);
+    if (found || !page.has_more) return found;
+  }
+}
+
+/**
+ * Waits until the service is well.
+ * @returns undefined when it is, else what it steadily answers instead.
+ */
+export async function waitUntilHealthy(url: string): Promise<string | undefined> {
+  const deadline = Date.now() + HEALTH_LIMIT_MS;
+  let unwellSince: number | undefined;
+  while (Date.now() < deadline) {
+    const answer = await clientOf(url, "").send("GET", "/healthz").catch(() => undefined);
+    if (answer?.status === 200) return undefined;
+    if (!answer) unwellSince = undefined;
+    else unwellSince ??= Date.now();
+    if (answer && Date.now() - unwellSince! > UNWELL_LIMIT_MS) return `${answer.status} ${JSON.stringify(answer.body)}`;
+    await sleep(HEALTH_EVERY_MS);
+  }
+  throw new PlainError(`The service did not answer GET /healthz within ${HEALTH_LIMIT_MS / 1000} s.`);
+}

@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+/** No telemetry, no question, and nothing that asks the network: no check for updates, no lookup of this machine's place. */
+export const WRANGLER_ENV: NodeJS.ProcessEnv = {
+  ...process.env,
+  WRANGLER_SEND_METRICS: "false",
+  WRANGLER_SEND_ERROR_REPORTS: "false",
+  WRANGLER_NO_SKILLS_UPDATE_PROMPTS: "true",
+  WRANGLER_HIDE_BANNER: "true",
+  CLOUDFLARE_CF_FETCH_ENABLED: "false",
+};
+
+/** How long a group has to end by itself before it is killed; the guard inside it gives up a little earlier. */
+const GRACE_MS = 6_000;
+/** How long what is left of a group has after its leader ended, for each of the two signals. */
+const REST_MS = 2_000;
+const CHECK_EVERY_MS = 50;
+const GUARD = fileURLToPath(new URL("./guard.ts", import.meta.url));
+
+/** A run of wrangler with every process that it starts, in a process group of its own. */
+export interface Run {
+  /** wrangler's exit code; 1 where it was killed. Settles when no process of the group is left. */
+  ended: Promise<number>;
+  /** What it printed, where that was asked for. */
+  output: () => string;
+}
+
+const running = new Map<ChildProcess, Promise<number>>();
+
+/** Starts wrangler in a process group of its own, under a guard that ends the group should this process die. */
+export function runWrangler(args: readonly string[], { cwd, quiet }: { cwd: string; quiet: boolean }): Run {
+  const stdio: StdioOptions = quiet ? ["ignore", "pipe", "pipe", "ipc"] : ["ignore", "inherit", "inherit", "ipc"];
+  const leader = spawn(process.execPath, [GUARD, ...args], { cwd, env: WRANGLER_ENV, stdio, detached: true });
+  let output = "";
+  for (const stream of [leader.stdout, leader.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text: string) => (output += text));
+  }
+  const ended = groupEnd(leader).finally(() => running.delete(leader));
+  running.set(leader, ended);
+  return { ended, output: () => output };
+}
+
+/** Ends every group that runs, and answers when none is left. */
+export async function stopAll(): Promise<void> {
+  for (const leader of running.keys()) signalGroup(leader, "SIGTERM");
+  const timer = setTimeout(killAll, GRACE_MS);
+  await Promise.allSettled(running.values());
+  clearTimeout(timer);
+}
+
+/** Ends every group that runs, at once. */
+export function killAll(): void {
+  for (const leader of running.keys()) signalGroup(leader, "SIGKILL");
+}
+
+async function groupEnd(leader: ChildProcess): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  leader.once("error", reject);
+  leader.once("exit", (code) => resolve(code ?? 1));
+  const code = await promise;
+  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+    const deadline = Date.now() + REST_MS;
+    let left = signalGroup(leader, signal);
+    while (left && Date.now() < deadline) {
+      await sleep(CHECK_EVERY_MS);
+      left = signalGroup(leader, 0);
+    }
+  }
+  return code;
+}
+
+/** Sends a signal to a whole group; false when none of it is left. */
+function signalGroup(leader: ChildProcess, signal: NodeJS.Signals | 0): boolean {
+  if (leader.pid === undefined) return false;
+  try {
+    return process.kill(-leader.pid, signal);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,82 @@
+import { formatUuid, parseUuid } from "../db/ids.ts";
+
+const KEY_START = "sk_live_";
+/** How much of a key is shown to tell it from others; it ends inside the random part, so it gives nothing away. */
+const SHOWN_LENGTH = 16;
+const RANDOM_BYTES = 16;
+const WORKSPACE_BYTES = 16;
+const MAC_BYTES = 32;
+const BODY = /^[A-Za-z0-9_-]{86}$/;
+/** Keys whose MAC was checked, kept in the isolate: the check is a pure function of key and secret. */
+const MAX_REMEMBERED_KEYS = 2_000;
+
+export interface NewKey {
+  key: string;
+  prefix: string;
+  hash: string;
+}
+
+/** What a genuine key says of itself. Whether it still is a key of the workspace, only the workspace's gate knows. */
+export interface KeyClaim {
+  workspaceId: string;
+  /** SHA-256 of the key, hex. */
+  hash: string;
+}
+
+/**
+ * A new key: `sk_live_` and, in base64url, 16 random bytes, the workspace's 16 and an HMAC-SHA256 over both, so that a
+ * made-up key is refused before anything is asked of storage.
+ */
+export async function mintKey(workspaceId: string, secret: string): Promise<NewKey> {
+  const named = new Uint8Array(RANDOM_BYTES + WORKSPACE_BYTES);
+  crypto.getRandomValues(named.subarray(0, RANDOM_BYTES));
+  named.set(parseUuid(workspaceId), RANDOM_BYTES);
+  const mac = await crypto.subtle.sign("HMAC", await macKey(secret), named);
+  const bytes = new Uint8Array([...named, ...new Uint8Array(mac)]);
+  const key = KEY_START + bytes.toBase64({ alphabet: "base64url", omitPadding: true });
+  return { key, prefix: key.slice(0, SHOWN_LENGTH), hash: await hashOf(key) };
+}
+
+/** Reads a key that one of the secrets made; undefined for anything else. */
+export async function readKey(key: string, secrets: readonly string[]): Promise<KeyClaim | undefined> {
+  const cacheKey = `${secrets.join()} ${key}`;
+  const remembered = rememberedClaims.get(cacheKey);
+  if (remembered) return remembered;
+  const body = key.slice(KEY_START.length);
+  if (!key.startsWith(KEY_START) || !BODY.test(body)) return undefined;
+  const bytes = Uint8Array.fromBase64(body, { alphabet: "base64url" });
+  const named = bytes.subarray(0, RANDOM_BYTES + WORKSPACE_BYTES);
+  const mac = bytes.subarray(-MAC_BYTES);
+  for (const secret of secrets) {
+    if (await crypto.subtle.verify("HMAC", await macKey(secret), mac, named)) {
+      const claim = { workspaceId: formatUuid(named.subarray(RANDOM_BYTES)), hash: await hashOf(key) };
+      remember(cacheKey, claim);
+      return claim;
+    }
+  }
+  return undefined;
+}
+
+const rememberedClaims = new Map<string, KeyClaim>();
+
+function remember(cacheKey: string, claim: KeyClaim): void {
+  if (rememberedClaims.size >= MAX_REMEMBERED_KEYS) rememberedClaims.delete(rememberedClaims.keys().next().value!);
+  rememberedClaims.set(cacheKey, claim);
+}
+
+async function hashOf(key: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
+  return new Uint8Array(digest).toHex();
+}
+
+const macKeys = new Map<string, Promise<CryptoKey>>();
+
+function macKey(secret: string): Promise<CryptoKey> {
+  let key = macKeys.get(secret);
+  if (!key) {
+    const raw = new TextEncoder().encode(secret);
+    key = crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
+    macKeys.set(secret, key);
+  }
+  return key;
+}

@@ -1,0 +1,120 @@
+import { DurableObject } from "cloudflare:workers";
+import { limitsOf, type Limits, type Plan } from "../account/plans.ts";
+import { dbFor } from "../db/client.ts";
+import { type Cost, Meter } from "../meter.ts";
+import { expandScopes, type Scope } from "./scopes.ts";
+import { findWorkspace, listKeys } from "./store.ts";
+import { SlidingWindow, type WindowState } from "./window.ts";
+import { WindowStore } from "./window-store.ts";
+
+export interface CallerWorkspace {
+  id: string;
+  name: string;
+  slug: string;
+  plan: Plan;
+  limits: Limits;
+}
+
+export interface CallerKey {
+  id: string;
+  name: string;
+  prefix: string;
+  scopes: Scope[];
+}
+
+/** The gate's answer: who this is, what it may do and how much is left. */
+export type Admission =
+  | { outcome: "known"; workspace: CallerWorkspace; key: CallerKey; window: WindowState; cost: Cost }
+  | { outcome: "unknown_key"; cost: Cost }
+  | { outcome: "revoked_key"; cost: Cost };
+
+interface Directory {
+  workspace: CallerWorkspace;
+  keysByHash: Map<string, CallerKey & { revoked: boolean }>;
+}
+
+/**
+ * How long an accepted request may stay unwritten. Requests of that time share one write, which no answer waits for:
+ * a planned eviction waits for it, and a crash forgets the last few milliseconds of the window at the most.
+ */
+const WRITE_DELAY_MS = 5;
+
+/** One object a workspace: it admits each request in one hop. */
+export class WorkspaceGate extends DurableObject<Env> {
+  private window = new SlidingWindow();
+  private readonly store: WindowStore;
+  /** Undefined until read; null when there is no such workspace. */
+  private directory: Directory | null | undefined;
+  private reloads: Promise<void> = Promise.resolve();
+  private writeIsDue = false;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.store = new WindowStore(ctx.storage);
+    void ctx.blockConcurrencyWhile(async () => {
+      this.window = new SlidingWindow(await this.store.load(Date.now()));
+    });
+  }
+
+  /** Who holds the key with this hash, and whether the workspace may make one more request now. */
+  async admit(keyHash: string): Promise<Admission> {
+    const meter = new Meter();
+    if (this.directory === undefined) await this.load(meter);
+    const cost = meter.cost;
+    const found = this.directory?.keysByHash.get(keyHash);
+    if (!this.directory || !found) return { outcome: "unknown_key", cost };
+    const { revoked, ...key } = found;
+    if (revoked) return { outcome: "revoked_key", cost };
+    const { workspace } = this.directory;
+    const window = this.window.admit(Date.now(), workspace.limits.requests_per_minute);
+    if (window.accepted) this.writeSoon();
+    return { outcome: "known", workspace, key, window, cost };
+  }
+
+  /** Reads keys and plan anew. Whoever changes one of them calls this before answering, so that the next request sees it. */
+  async reload(): Promise<void> {
+    await this.load(new Meter());
+  }
+
+  /** Forgets everything that is stored: the workspace is erased. */
+  async erase(): Promise<void> {
+    this.directory = null;
+    this.window = new SlidingWindow();
+    await this.ctx.storage.deleteAll();
+  }
+
+  /** Loads run one after another, so that an older reading never replaces a newer one. */
+  private load(meter: Meter): Promise<void> {
+    const load = async () => {
+      this.directory = await this.readDirectory(meter);
+    };
+    const next = this.reloads.then(load, load);
+    this.reloads = next;
+    return next;
+  }
+
+  private async readDirectory(meter: Meter): Promise<Directory | null> {
+    const workspaceId = this.ctx.id.name!;
+    const db = dbFor(this.env, workspaceId, meter);
+    const [[row], keys] = await db.batch([findWorkspace(db, workspaceId), listKeys(db, workspaceId)]);
+    if (!row) return null;
+    const { id, name, slug, plan } = row;
+    const keysByHash = keys.map((key): [string, CallerKey & { revoked: boolean }] => [
+      key.hash,
+      { id: key.id, name: key.name, prefix: key.prefix, scopes: expandScopes(key.scopes), revoked: key.revokedAt !== null },
+    ]);
+    return { workspace: { id, name, slug, plan, limits: limitsOf(plan, row.limits) }, keysByHash: new Map(keysByHash) };
+  }
+
+  private writeSoon(): void {
+    if (this.writeIsDue) return;
+    this.writeIsDue = true;
+    this.ctx.waitUntil(this.writeWindow());
+  }
+
+  private async writeWindow(): Promise<void> {
+    await scheduler.wait(WRITE_DELAY_MS);
+    this.writeIsDue = false;
+    await this.store.save(this.window);
+  }
+}

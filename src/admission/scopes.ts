@@ -1,0 +1,25 @@
+/** Every scope that a key can carry. */
+export const SCOPES = [
+  "agents:read",
+  "chat:write",
+  "conversations:read",
+  "conversations:write",
+  "leads:read",
+  "knowledge:read",
+  "knowledge:write",
+  "analytics:read",
+  "webhooks:read",
+  "webhooks:write",
+  "privacy:read",
+  "privacy:write",
+] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+/** Stands for every scope there is, those of later versions included. */
+export const ALL_SCOPES = "*";
+
+/** The scopes that a stored list grants. */
+export function expandScopes(stored: readonly string[]): Scope[] {
+  return SCOPES.filter((scope) => stored.includes(scope) || stored.includes(ALL_SCOPES));
+}

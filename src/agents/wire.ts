@@ -1,0 +1,51 @@
+import { z } from "@hono/zod-openapi";
+import type { agents } from "../db/schema.ts";
+import { timestamp, toTimestamp, uuid } from "../http/fields.ts";
+import { pageOf } from "../http/page.ts";
+
+export const CHANNELS = ["widget", "hosted", "email", "api", "playground"] as const;
+export const AGENT_STATUSES = ["active", "paused"] as const;
+
+/** An agent as integrators see it: never a secret or a prompt. */
+export const agentSchema = z
+  .object({
+    id: uuid(),
+    name: z.string(),
+    slug: z.string(),
+    description: z.string().nullable(),
+    status: z.enum(AGENT_STATUSES).openapi({ description: "A paused agent takes no questions." }),
+    language: z.string().openapi({ example: "en" }),
+    welcome_message: z.string(),
+    handoff_message: z.string().openapi({ description: "What the visitor reads when a human is needed." }),
+    confidence_threshold: z.number().openapi({ description: "Answers below it are handed to a human." }),
+    channels: z.array(z.enum(CHANNELS)),
+    sources_count: z.int(),
+    answers_count: z.int(),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  })
+  .openapi("Agent");
+
+export const agentPageSchema = pageOf(agentSchema, "AgentPage");
+
+export type AgentRow = typeof agents.$inferSelect;
+
+/** The wire record of an agent. */
+export function toAgent(row: AgentRow): z.infer<typeof agentSchema> {
+  return {
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    description: row.description,
+    status: row.status,
+    language: row.language,
+    welcome_message: row.welcomeMessage,
+    handoff_message: row.handoffMessage,
+    confidence_threshold: row.confidenceThreshold,
+    channels: CHANNELS.filter((channel) => channel !== "email" || row.emailAddress !== null),
+    sources_count: row.sourcesCount,
+    answers_count: row.answersCount,
+    created_at: toTimestamp(row.createdAt),
+    updated_at: toTimestamp(row.updatedAt),
+  };
+}

@@ -1,0 +1,41 @@
+import type { Hono } from "hono";
+import { accountRoutes } from "./account/routes.ts";
+import { limitAddress, requireKey, requireConfig } from "./admission/middleware.ts";
+import { agentRoutes } from "./agents/routes.ts";
+import { chatRoutes } from "./chat/routes.ts";
+import { conversationRoutes } from "./conversations/routes.ts";
+import { openApiDocument } from "./docs/openapi.ts";
+import { docsRoutes } from "./docs/routes.ts";
+import { type AppEnv, beginRequest } from "./http/context.ts";
+import { answerError, answerNoRoute } from "./http/failures.ts";
+import { logRequest } from "./http/request-log.ts";
+import { createRouter } from "./http/router.ts";
+import { knowledgeRoutes } from "./knowledge/routes.ts";
+import { operatorRoutes } from "./operator/routes.ts";
+
+/** The integrators' surface, as its document describes it. */
+const api = createRouter();
+for (const routes of [accountRoutes, agentRoutes, chatRoutes, conversationRoutes, knowledgeRoutes]) api.route("/", routes);
+
+/** Built when it is first asked for: no request but its own needs it. */
+let document: string | undefined;
+
+export const app: Hono<AppEnv> = createRouter();
+
+app.use(async (c, next) => {
+  beginRequest(c);
+  await next();
+  logRequest(c);
+});
+app.get("/healthz", (c) => c.json({ status: "ok" }));
+app.get("/api/v1/openapi.json", limitAddress, (c) => {
+  document ??= JSON.stringify(openApiDocument(api));
+  return c.body(document, 200, { "Content-Type": "application/json" });
+});
+app.use("/api/v1/*", requireConfig, requireKey);
+app.route("/api/v1", api);
+app.use("/operator/v1/*", requireConfig);
+app.route("/operator/v1", operatorRoutes);
+app.route("/docs", docsRoutes);
+app.notFound((c) => answerNoRoute(c, app.routes));
+app.onError((error, c) => answerError(error, c));

@@ -1,0 +1,34 @@
+import { DurableObject } from "cloudflare:workers";
+import { type Cost, Meter } from "../meter.ts";
+import { ExtractiveModel } from "../models/extractive.ts";
+import { startTurn, type Turn, type TurnRequest, type TurnResult, TurnRunner } from "./turn.ts";
+import { TurnQueue } from "./turn-queue.ts";
+
+/** One object a conversation: it puts turns in order and finishes the ones whose run died. */
+export class ChatSession extends DurableObject<Env> {
+  private readonly turns: TurnQueue<TurnRequest, Turn>;
+  private readonly runner: TurnRunner;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.turns = new TurnQueue(ctx.storage, (request) => startTurn(request, Date.now()));
+    this.runner = new TurnRunner(env, new ExtractiveModel());
+  }
+
+  /** Answers a visitor's message, after those that came before it. */
+  async ask(request: TurnRequest): Promise<{ result: TurnResult; cost: Cost }> {
+    const meter = new Meter();
+    const result = await this.turns.add(request, (turn) => this.runner.run(turn, meter));
+    return { result, cost: meter.cost };
+  }
+
+  override async alarm(): Promise<void> {
+    await this.turns.resume((turn) => this.runner.run(turn, new Meter()));
+  }
+
+  /** Forgets everything: the conversation is erased. */
+  async erase(): Promise<void> {
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.deleteAll();
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * What of the configuration keeps the service from working safely, as a sentence for the log that names the variable;
+ * undefined when all is well.
+ */
+export function configProblem(env: Env): string | undefined {
+  if (!env.KEY_SECRET) return "KEY_SECRET is not set: API keys cannot be checked. Set it with `wrangler secret put KEY_SECRET`.";
+  if (!env.ENCRYPTION_KEY) return "ENCRYPTION_KEY is not set: secrets cannot be stored. Set it with `wrangler secret put ENCRYPTION_KEY`.";
+  if ((env.ENVIRONMENT as string) === "production" && allowsPrivateTargets(env)) {
+    return "ALLOW_PRIVATE_TARGETS is true in production: outgoing requests could reach the inside of a network. Set it to false.";
+  }
+  return undefined;
+}
+
+/** Whether outgoing requests may reach http and private hosts: for receivers on a laptop. */
+export function allowsPrivateTargets(env: Env): boolean {
+  return (env.ALLOW_PRIVATE_TARGETS as string) === "true";
+}
+
+/** The values of a secret that may be under rotation: the first is used for what is new, all are accepted. */
+export function rotating(secret: string): [string, ...string[]] {
+  const [current, ...previous] = secret.split(",").map((value) => value.trim());
+  return [current!, ...previous.filter((value) => value !== "")];
+}

@@ -1,0 +1,145 @@
+import { z } from "@hono/zod-openapi";
+import { CHANNELS } from "../agents/wire.ts";
+import type { conversations, handoffs, messages, visitors } from "../db/schema.ts";
+import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../http/fields.ts";
+import { CONVERSATION_STATUSES, HANDOFF_REASONS } from "./status.ts";
+
+export const citationSchema = z
+  .object({
+    title: z.string(),
+    url: z.string().nullable(),
+    source_id: uuid().openapi({ description: "The source, or the curated answer, that it came from." }),
+    type: z.enum(["page", "text", "answer"]),
+    snippet: z.string(),
+    score: z.number(),
+  })
+  .openapi("Citation");
+
+const visitorSchema = z
+  .object({
+    id: uuid(),
+    anon_id: z.string(),
+    external_id: z.string().nullable(),
+    name: z.string().nullable(),
+    email: z.string().nullable(),
+    verified: z.boolean(),
+  })
+  .openapi("Visitor");
+
+const handoffSchema = z
+  .object({
+    id: uuid(),
+    conversation_id: uuid(),
+    reason: z.enum(HANDOFF_REASONS),
+    summary: z.string().nullable(),
+    trigger_message_id: uuid().nullable(),
+    status: z.enum(["pending", "accepted", "resolved"]),
+    requested_at: timestamp(),
+    accepted_at: timestamp().nullable(),
+    resolved_at: timestamp().nullable(),
+  })
+  .openapi("Handoff");
+
+const messageSchema = z
+  .object({
+    id: uuid(),
+    conversation_id: uuid(),
+    role: z.enum(["user", "assistant", "human", "system"]),
+    author: z.object({ type: z.enum(["visitor", "agent", "member", "system"]), id: z.string().nullable(), name: z.string().nullable() }),
+    content: z.string(),
+    citations: z.array(citationSchema),
+    confidence: z.number().nullable(),
+    needs_human: z.boolean(),
+    created_at: timestamp(),
+  })
+  .openapi("Message");
+
+const conversationSchema = z
+  .object({
+    id: uuid(),
+    agent_id: uuid(),
+    channel: z.enum(CHANNELS),
+    status: z.enum(CONVERSATION_STATUSES),
+    subject: z.string().nullable(),
+    tags: z.array(z.string()),
+    visitor: visitorSchema.nullable(),
+    message_count: z.int(),
+    last_message_preview: z.string().nullable(),
+    last_message_at: timestamp(),
+    handoff: handoffSchema.nullable().openapi({ description: "The latest hand-off to a human." }),
+    csat: z.object({ score: z.int(), comment: z.string().nullable() }).openapi("Csat").nullable(),
+    resolved_at: timestamp().nullable(),
+    resolved_by: z.enum(["ai", "human", "api", "auto"]).nullable(),
+    first_human_reply_at: timestamp().nullable(),
+    reopened_count: z.int(),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  })
+  .openapi("Conversation");
+
+export const transcriptSchema = conversationSchema
+  .extend({ messages: z.array(messageSchema).openapi({ description: "Oldest first." }) })
+  .openapi("ConversationWithMessages");
+
+export type Citation = z.infer<typeof citationSchema>;
+type ConversationRow = typeof conversations.$inferSelect;
+type VisitorRow = typeof visitors.$inferSelect;
+type HandoffRow = typeof handoffs.$inferSelect;
+type MessageRow = typeof messages.$inferSelect;
+
+/** The wire record of a conversation, with its visitor and its latest hand-off. */
+export function toConversation(row: ConversationRow, visitor: VisitorRow | undefined, handoff: HandoffRow | undefined) {
+  return {
+    id: row.id,
+    agent_id: row.agentId,
+    channel: row.channel,
+    status: row.status,
+    subject: row.subject,
+    tags: row.tags,
+    visitor: visitor ? toVisitor(visitor) : null,
+    message_count: row.messageCount,
+    last_message_preview: row.lastMessagePreview,
+    last_message_at: toTimestamp(row.lastMessageAt),
+    handoff: handoff ? toHandoff(handoff) : null,
+    csat: row.csatScore === null ? null : { score: row.csatScore, comment: row.csatComment },
+    resolved_at: toTimestampOrNull(row.resolvedAt),
+    resolved_by: row.resolvedBy,
+    first_human_reply_at: toTimestampOrNull(row.firstHumanReplyAt),
+    reopened_count: row.reopenedCount,
+    created_at: toTimestamp(row.createdAt),
+    updated_at: toTimestamp(row.updatedAt),
+  };
+}
+
+function toVisitor({ id, anonId, externalId, name, email, verified }: VisitorRow): z.infer<typeof visitorSchema> {
+  return { id, anon_id: anonId, external_id: externalId, name, email, verified };
+}
+
+function toHandoff(row: HandoffRow): z.infer<typeof handoffSchema> {
+  return {
+    id: row.id,
+    conversation_id: row.conversationId,
+    reason: row.reason,
+    summary: row.summary,
+    trigger_message_id: row.triggerMessageId,
+    status: row.status,
+    requested_at: toTimestamp(row.requestedAt),
+    accepted_at: toTimestampOrNull(row.acceptedAt),
+    resolved_at: toTimestampOrNull(row.resolvedAt),
+  };
+}
+
+/** The wire record of a message. */
+export function toMessage(row: MessageRow): z.infer<typeof messageSchema> {
+  return {
+    id: row.id,
+    conversation_id: row.conversationId,
+    role: row.role,
+    author: { type: row.authorType, id: row.authorId, name: row.authorName },
+    content: row.content,
+    citations: row.citations as Citation[],
+    confidence: row.confidence,
+    needs_human: row.needsHuman,
+    created_at: toTimestamp(row.createdAt),
+  };
+}

@@ -1,0 +1,447 @@
+import { sql } from "drizzle-orm";
+import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+
+/*
+ * All tables. The rules they share:
+ * - identifiers are UUIDv7 text whose last byte is the workspace's shard; times are integer milliseconds, UTC;
+ * - a table that belongs to a workspace has its id, and an index that begins with it for each of its lists;
+ * - there are no foreign keys: a workspace is erased table by table, in bounded steps, and ids are checked in the
+ *   statement that writes;
+ * - `*_count` columns and `usage_periods` are kept by the triggers of migrations/0001_counters.sql, so a row written
+ *   twice (a resumed turn, a repeated wake-up) is counted once.
+ */
+
+const id = () => text("id").primaryKey();
+const workspaceId = () => text("workspace_id").notNull();
+const createdAt = () => integer("created_at").notNull();
+const updatedAt = () => integer("updated_at").notNull();
+const flag = (name: string) => integer(name, { mode: "boolean" }).notNull();
+const list = (name: string) =>
+  text(name, { mode: "json" })
+    .$type<string[]>()
+    .notNull()
+    .default(sql`'[]'`);
+const count = (name: string) => integer(name).notNull().default(0);
+
+// --- Across workspaces: these live in shard 0 alone -----------------------------------------------------------------
+
+/** How full each shard is. */
+export const shards = sqliteTable("shards", { shard: integer("shard").primaryKey(), workspacesCount: count("workspaces_count") });
+
+export const workspaceDirectory = sqliteTable(
+  "workspace_directory",
+  { workspaceId: text("workspace_id").primaryKey(), slug: text("slug").notNull(), shard: integer("shard").notNull() },
+  (t) => [uniqueIndex("workspace_directory_slug").on(t.slug)],
+);
+
+export const emailDirectory = sqliteTable(
+  "email_directory",
+  { address: text("address").primaryKey(), workspaceId: workspaceId(), agentId: text("agent_id").notNull() },
+  (t) => [index("email_directory_workspace").on(t.workspaceId, t.agentId)],
+);
+
+// --- The workspace --------------------------------------------------------------------------------------------------
+
+export const workspaces = sqliteTable(
+  "workspaces",
+  {
+    id: id(),
+    name: text("name").notNull(),
+    slug: text("slug").notNull(),
+    plan: text("plan", { enum: ["free", "starter", "pro", "enterprise"] }).notNull(),
+    /** The operator's overrides of the plan's numbers, by the names of the plan table. */
+    limits: text("limits", { mode: "json" })
+      .$type<Record<string, number | boolean>>()
+      .notNull()
+      .default(sql`'{}'`),
+    agentsCount: count("agents_count"),
+    sourcesCount: count("sources_count"),
+    pagesCount: count("pages_count"),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+    /** Set when the operator deletes it: from then on it is not found, and the erasure removes it step by step. */
+    deletedAt: integer("deleted_at"),
+  },
+  (t) => [
+    index("workspaces_deleted")
+      .on(t.deletedAt)
+      .where(sql`deleted_at IS NOT NULL`),
+  ],
+);
+
+export const apiKeys = sqliteTable(
+  "api_keys",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    name: text("name").notNull(),
+    /** The key's first 16 characters, to tell keys apart. */
+    prefix: text("prefix").notNull(),
+    /** SHA-256 of the whole key, hex. The key itself is stored nowhere. */
+    hash: text("hash").notNull(),
+    scopes: list("scopes"),
+    createdAt: createdAt(),
+    revokedAt: integer("revoked_at"),
+  },
+  (t) => [index("api_keys_workspace").on(t.workspaceId, t.id)],
+);
+
+export const usagePeriods = sqliteTable(
+  "usage_periods",
+  {
+    workspaceId: workspaceId(),
+    /** A calendar month, UTC: "2026-11". */
+    period: text("period").notNull(),
+    messages: count("messages"),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.period] })],
+);
+
+export const auditLog = sqliteTable(
+  "audit_log",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    actor: text("actor").notNull(),
+    action: text("action").notNull(),
+    subjectHash: text("subject_hash"),
+    detail: text("detail", { mode: "json" }).$type<Record<string, unknown>>(),
+    createdAt: createdAt(),
+  },
+  (t) => [index("audit_log_workspace").on(t.workspaceId, t.id)],
+);
+
+export const idempotencyRecords = sqliteTable(
+  "idempotency_records",
+  {
+    workspaceId: workspaceId(),
+    operation: text("operation").notNull(),
+    key: text("key").notNull(),
+    requestHash: text("request_hash").notNull(),
+    responseStatus: integer("response_status"),
+    responseBody: text("response_body"),
+    createdAt: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.operation, t.key] }), index("idempotency_records_created").on(t.createdAt)],
+);
+
+// --- Agents and what they know --------------------------------------------------------------------------------------
+
+export const agents = sqliteTable(
+  "agents",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    name: text("name").notNull(),
+    slug: text("slug").notNull(),
+    description: text("description"),
+    status: text("status", { enum: ["active", "paused"] }).notNull(),
+    language: text("language").notNull(),
+    instructions: text("instructions"),
+    welcomeMessage: text("welcome_message").notNull(),
+    handoffMessage: text("handoff_message").notNull(),
+    confidenceThreshold: real("confidence_threshold").notNull(),
+    inactivityMinutes: integer("inactivity_minutes").notNull(),
+    model: text("model"),
+    tools: text("tools", { mode: "json" })
+      .$type<Record<string, unknown>[]>()
+      .notNull()
+      .default(sql`'[]'`),
+    allowedOrigins: list("allowed_origins"),
+    emailAddress: text("email_address"),
+    /** Encrypted; the previous one stays valid until its time, so that it can be rotated without an outage. */
+    identitySecret: text("identity_secret"),
+    previousIdentitySecret: text("previous_identity_secret"),
+    previousIdentitySecretUntil: integer("previous_identity_secret_until"),
+    sourcesCount: count("sources_count"),
+    answersCount: count("answers_count"),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (t) => [index("agents_workspace").on(t.workspaceId, t.id), uniqueIndex("agents_workspace_slug").on(t.workspaceId, t.slug)],
+);
+
+export const sources = sqliteTable(
+  "sources",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    type: text("type", { enum: ["website", "url", "text"] }).notNull(),
+    name: text("name").notNull(),
+    url: text("url"),
+    status: text("status", { enum: ["pending", "processing", "ready", "failed"] }).notNull(),
+    schedule: text("schedule", { enum: ["manual", "daily", "weekly"] }).notNull(),
+    maxPages: integer("max_pages").notNull(),
+    pagesFound: count("pages_found"),
+    pagesIndexed: count("pages_indexed"),
+    pagesFailed: count("pages_failed"),
+    pagesSkipped: count("pages_skipped"),
+    chunksCount: count("chunks_count"),
+    errorCode: text("error_code"),
+    errorMessage: text("error_message"),
+    lastSyncedAt: integer("last_synced_at"),
+    nextSyncAt: integer("next_sync_at"),
+    /** A consumer that holds the source works on it until then; afterwards the sweep may hand it to another. */
+    leaseUntil: integer("lease_until"),
+    /** Which consumer run holds it: only that run may finish it. */
+    leaseId: text("lease_id"),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (t) => [
+    index("sources_agent").on(t.workspaceId, t.agentId, t.id),
+    index("sources_unfinished")
+      .on(t.updatedAt)
+      .where(sql`status IN ('pending', 'processing')`),
+    index("sources_due")
+      .on(t.nextSyncAt)
+      .where(sql`next_sync_at IS NOT NULL`),
+  ],
+);
+
+export const answers = sqliteTable(
+  "answers",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    question: text("question").notNull(),
+    answer: text("answer").notNull(),
+    /** When the agent's index took it up; the sweep hands over what a crash left behind. */
+    indexedAt: integer("indexed_at"),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (t) => [
+    index("answers_agent").on(t.workspaceId, t.agentId, t.id),
+    index("answers_unindexed")
+      .on(t.createdAt)
+      .where(sql`indexed_at IS NULL`),
+  ],
+);
+
+// --- People and conversations ---------------------------------------------------------------------------------------
+
+export const visitors = sqliteTable(
+  "visitors",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    anonId: text("anon_id").notNull(),
+    externalId: text("external_id"),
+    name: text("name"),
+    email: text("email"),
+    /** The email in lower case, by which a person is found. */
+    emailKey: text("email_key"),
+    verified: flag("verified").default(false),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (t) => [
+    uniqueIndex("visitors_anon").on(t.workspaceId, t.anonId),
+    index("visitors_external").on(t.workspaceId, t.externalId),
+    index("visitors_email").on(t.workspaceId, t.emailKey),
+  ],
+);
+
+export const conversations = sqliteTable(
+  "conversations",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    channel: text("channel", { enum: ["widget", "hosted", "email", "api", "playground"] }).notNull(),
+    status: text("status", { enum: ["open", "ai_handled", "needs_human", "human_active", "resolved"] }).notNull(),
+    subject: text("subject"),
+    tags: list("tags"),
+    visitorId: text("visitor_id"),
+    messageCount: count("message_count"),
+    lastMessagePreview: text("last_message_preview"),
+    lastMessageAt: integer("last_message_at").notNull(),
+    csatScore: integer("csat_score"),
+    csatComment: text("csat_comment"),
+    resolvedAt: integer("resolved_at"),
+    resolvedBy: text("resolved_by", { enum: ["ai", "human", "api", "auto"] }),
+    firstHumanReplyAt: integer("first_human_reply_at"),
+    reopenedCount: count("reopened_count"),
+    /** The model sees only messages after this one: set when a resolved conversation is written to again. */
+    contextAfter: text("context_after"),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (t) => [
+    index("conversations_activity").on(t.workspaceId, t.lastMessageAt, t.id),
+    index("conversations_agent").on(t.workspaceId, t.agentId, t.lastMessageAt, t.id),
+    index("conversations_status").on(t.workspaceId, t.status, t.lastMessageAt, t.id),
+    index("conversations_channel").on(t.workspaceId, t.channel, t.lastMessageAt, t.id),
+    index("conversations_visitor").on(t.workspaceId, t.visitorId, t.id),
+    index("conversations_idle")
+      .on(t.lastMessageAt)
+      .where(sql`status = 'ai_handled'`),
+  ],
+);
+
+export const messages = sqliteTable(
+  "messages",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    conversationId: text("conversation_id").notNull(),
+    role: text("role", { enum: ["user", "assistant", "human", "system"] }).notNull(),
+    authorType: text("author_type", { enum: ["visitor", "agent", "member", "system"] }).notNull(),
+    authorId: text("author_id"),
+    authorName: text("author_name"),
+    content: text("content").notNull(),
+    citations: text("citations", { mode: "json" })
+      .$type<Record<string, unknown>[]>()
+      .notNull()
+      .default(sql`'[]'`),
+    confidence: real("confidence"),
+    needsHuman: flag("needs_human").default(false),
+    /** The month whose quota the question used; null when it used none. Clearing it gives the message back. */
+    quotaPeriod: text("quota_period"),
+    createdAt: createdAt(),
+  },
+  (t) => [index("messages_conversation").on(t.workspaceId, t.conversationId, t.id)],
+);
+
+export const handoffs = sqliteTable(
+  "handoffs",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    conversationId: text("conversation_id").notNull(),
+    reason: text("reason", {
+      enum: ["customer_request", "missing_knowledge", "low_confidence", "unsupported_request", "tool_failure", "model_failure"],
+    }).notNull(),
+    summary: text("summary"),
+    triggerMessageId: text("trigger_message_id"),
+    status: text("status", { enum: ["pending", "accepted", "resolved"] }).notNull(),
+    requestedAt: integer("requested_at").notNull(),
+    acceptedAt: integer("accepted_at"),
+    resolvedAt: integer("resolved_at"),
+  },
+  (t) => [
+    index("handoffs_conversation").on(t.workspaceId, t.conversationId, t.id),
+    uniqueIndex("handoffs_open")
+      .on(t.conversationId)
+      .where(sql`status <> 'resolved'`),
+  ],
+);
+
+export const leads = sqliteTable(
+  "leads",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    conversationId: text("conversation_id"),
+    visitorId: text("visitor_id"),
+    name: text("name"),
+    email: text("email"),
+    emailKey: text("email_key"),
+    phone: text("phone"),
+    message: text("message"),
+    customFields: text("custom_fields", { mode: "json" })
+      .$type<Record<string, unknown>>()
+      .notNull()
+      .default(sql`'{}'`),
+    sourceUrl: text("source_url"),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    index("leads_created").on(t.workspaceId, t.createdAt, t.id),
+    index("leads_agent").on(t.workspaceId, t.agentId, t.createdAt, t.id),
+    index("leads_email").on(t.workspaceId, t.emailKey),
+    index("leads_visitor").on(t.workspaceId, t.visitorId),
+  ],
+);
+
+// --- Events and their delivery --------------------------------------------------------------------------------------
+
+export const webhookEndpoints = sqliteTable(
+  "webhook_endpoints",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    url: text("url").notNull(),
+    events: list("events"),
+    description: text("description"),
+    enabled: flag("enabled"),
+    disabledReason: text("disabled_reason"),
+    disabledAt: integer("disabled_at"),
+    failureStreak: count("failure_streak"),
+    failingSince: integer("failing_since"),
+    lastSuccessAt: integer("last_success_at"),
+    /** Encrypted. */
+    secret: text("secret").notNull(),
+    previousSecret: text("previous_secret"),
+    previousSecretUntil: integer("previous_secret_until"),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (t) => [index("webhook_endpoints_workspace").on(t.workspaceId, t.id)],
+);
+
+export const events = sqliteTable(
+  "events",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    type: text("type").notNull(),
+    /** The exact bytes that every attempt sends. */
+    payload: text("payload").notNull(),
+    conversationId: text("conversation_id"),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    index("events_created").on(t.createdAt),
+    index("events_workspace").on(t.workspaceId, t.id),
+    index("events_conversation").on(t.workspaceId, t.conversationId),
+  ],
+);
+
+export const deliveries = sqliteTable(
+  "deliveries",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    webhookId: text("webhook_id").notNull(),
+    eventId: text("event_id").notNull(),
+    eventType: text("event_type").notNull(),
+    status: text("status", { enum: ["pending", "succeeded", "failed"] }).notNull(),
+    trigger: text("trigger", { enum: ["event", "test", "redelivery"] }).notNull(),
+    attemptCount: count("attempt_count"),
+    nextAttemptAt: integer("next_attempt_at"),
+    leaseUntil: integer("lease_until"),
+    createdAt: createdAt(),
+    completedAt: integer("completed_at"),
+  },
+  (t) => [
+    index("deliveries_webhook").on(t.workspaceId, t.webhookId, t.id),
+    index("deliveries_webhook_status").on(t.workspaceId, t.webhookId, t.status, t.id),
+    index("deliveries_event").on(t.workspaceId, t.eventId),
+    index("deliveries_due")
+      .on(t.nextAttemptAt)
+      .where(sql`status = 'pending'`),
+  ],
+);
+
+export const deliveryAttempts = sqliteTable(
+  "delivery_attempts",
+  {
+    deliveryId: text("delivery_id").notNull(),
+    workspaceId: workspaceId(),
+    number: integer("number").notNull(),
+    startedAt: integer("started_at").notNull(),
+    durationMs: integer("duration_ms").notNull(),
+    responseStatus: integer("response_status"),
+    responseBody: text("response_body"),
+    responseTruncated: flag("response_truncated").default(false),
+    error: text("error"),
+    url: text("url").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.deliveryId, t.number] }), index("delivery_attempts_workspace").on(t.workspaceId, t.deliveryId)],
+);

@@ -1,0 +1,50 @@
+import { Hono } from "hono";
+import type { AppEnv } from "../http/context.ts";
+
+/** The files of the bundled viewer that the page loads. */
+const VIEWER_FILES = ["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"];
+
+/** The page runs nothing but the viewer, and talks to nobody but this service. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Support Agent Service API</title>
+    <link rel="icon" href="/docs/favicon-32x32.png" />
+    <link rel="stylesheet" href="/docs/swagger-ui.css" />
+  </head>
+  <body>
+    <div id="viewer"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/start.js"></script>
+  </body>
+</html>
+`;
+
+const START = `SwaggerUIBundle({
+  url: "/api/v1/openapi.json",
+  dom_id: "#viewer",
+  deepLinking: true,
+  tryItOutEnabled: true,
+  persistAuthorization: true,
+  validatorUrl: null,
+});
+`;
+
+/** The API's documentation in a browser: a viewer that is served from here, with no other host. */
+export const docsRoutes = new Hono<AppEnv>();
+
+docsRoutes.get("/", (c) => {
+  c.header("Content-Security-Policy", CONTENT_SECURITY_POLICY);
+  return c.html(PAGE);
+});
+
+docsRoutes.get("/start.js", (c) => c.body(START, 200, { "Content-Type": "text/javascript; charset=utf-8" }));
+
+for (const file of VIEWER_FILES) {
+  docsRoutes.get(`/${file}`, (c) => c.env.ASSETS.fetch(new URL(`/${file}`, c.req.url)));
+}

@@ -1,0 +1,32 @@
+import type { Context } from "hono";
+import { newId } from "../db/ids.ts";
+import { Meter } from "../meter.ts";
+
+/** What admission adds to a request's variables, once it has let the request in. */
+// oxlint-disable-next-line typescript/no-empty-object-type -- admission declares its members, since http imports no feature
+export interface CallerVariables {}
+
+/** What handlers find in the context of a request. */
+export interface AppEnv {
+  Bindings: Env;
+  Variables: CallerVariables & {
+    requestId: string;
+    meter: Meter;
+    startedAtMs: number;
+    /** The operation that answers, for the log. */
+    operationId: string | undefined;
+    /** What else the log says of the request. */
+    logFields: Record<string, string> | undefined;
+  };
+}
+
+export type AppContext = Context<AppEnv>;
+
+/** Gives a request its identifier, its meter and its start. The identifier belongs to no shard. */
+export function beginRequest(c: AppContext): void {
+  const nowMs = Date.now();
+  c.set("startedAtMs", nowMs);
+  c.set("meter", new Meter());
+  c.set("requestId", newId(0, nowMs));
+  c.header("X-Request-Id", c.get("requestId"));
+}

@@ -1,0 +1,76 @@
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+
+/** Every error code of the service, and the one status that it answers with. */
+export const STATUS_OF = {
+  missing_api_key: 401,
+  invalid_api_key: 401,
+  revoked_api_key: 401,
+  quota_exceeded: 402,
+  insufficient_scope: 403,
+  plan_required: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  payload_too_large: 413,
+  validation_error: 422,
+  rate_limited: 429,
+  internal_error: 500,
+  unavailable: 503,
+} as const satisfies Record<string, ContentfulStatusCode>;
+
+export type ErrorCode = keyof typeof STATUS_OF;
+
+/** One failed check, in the form of Pydantic v2. */
+export interface ValidationItem {
+  loc: (string | number)[];
+  msg: string;
+  type: string;
+  input?: unknown;
+  ctx?: Record<string, unknown>;
+}
+
+interface ApiErrorOptions {
+  headers?: Record<string, string>;
+  detail?: ValidationItem[];
+}
+
+/** An answer that is an error. Its message is for the caller and says what to do; nothing else of it leaves the service. */
+export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly headers: Record<string, string>;
+  readonly detail: ValidationItem[] | undefined;
+
+  constructor(
+    readonly code: Code,
+    message: string,
+    options: ApiErrorOptions = {},
+  ) {
+    super(message);
+    this.headers = options.headers ?? {};
+    this.detail = options.detail;
+  }
+
+  get status(): (typeof STATUS_OF)[Code] {
+    return STATUS_OF[this.code];
+  }
+
+  /** The body on the wire. */
+  toBody(requestId: string) {
+    const error = { code: this.code, message: this.message, request_id: requestId };
+    return this.detail ? { detail: this.detail, error } : { error };
+  }
+}
+
+/** 404: also for a record of another workspace, which reads the same as none. */
+export function notFound(what: string): ApiError<"not_found"> {
+  return new ApiError("not_found", `No ${what} with this id. Check the id and that it belongs to this workspace.`);
+}
+
+/** 422 with every failed check. */
+export function invalid(detail: ValidationItem[]): ApiError<"validation_error"> {
+  return new ApiError("validation_error", "The request is not valid. Each item of detail says what to change.", { detail });
+}
+
+/** 503, with how long to wait before trying again. */
+export function unavailable(message: string, retryInSeconds: number): ApiError<"unavailable"> {
+  return new ApiError("unavailable", message, { headers: { "Retry-After": String(retryInSeconds) } });
+}

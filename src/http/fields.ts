@@ -1,0 +1,52 @@
+import { z } from "@hono/zod-openapi";
+import { valueErrorParams } from "./validation.ts";
+
+/** An identifier: any UUID, in either case; read in lower case. */
+export const uuid = () => z.guid().toLowerCase().openapi({ format: "uuid", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" });
+
+/** A time on the wire: RFC 3339, UTC, with milliseconds. */
+export const timestamp = () => z.string().openapi({ format: "date-time", example: "2026-01-31T12:00:00.000Z" });
+
+const INTEGER = /^[+-]?[0-9]+$/;
+
+/** A whole number in a query, in plain decimal digits alone. */
+export function integerQuery(bounds: { min: number; max?: number; default: number }) {
+  const max = bounds.max ?? Number.MAX_SAFE_INTEGER;
+  return z
+    .string()
+    .optional()
+    .transform((text, ctx) => {
+      if (text === undefined) return bounds.default;
+      if (INTEGER.test(text)) return Number(text);
+      ctx.addIssue({ code: "custom", params: { type: "int_parsing" }, input: text });
+      return z.NEVER;
+    })
+    .pipe(z.number().gte(bounds.min).lte(max))
+    .openapi({
+      type: "integer",
+      minimum: bounds.min,
+      ...(bounds.max !== undefined && { maximum: bounds.max }),
+      default: bounds.default,
+    });
+}
+
+/** Milliseconds as a time on the wire. */
+export function toTimestamp(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** The same for a time that may be missing. */
+export function toTimestampOrNull(ms: number | null): string | null {
+  return ms === null ? null : toTimestamp(ms);
+}
+
+const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+
+/** A name for addresses: small letters, digits and single hyphens between them. */
+export const slug = () =>
+  z
+    .string()
+    .min(1)
+    .max(63)
+    .refine((value) => SLUG.test(value), valueErrorParams("use small letters, digits and single hyphens between them"))
+    .openapi({ pattern: SLUG.source, example: "acme-support" });

@@ -1,0 +1,151 @@
+import type { z } from "@hono/zod-openapi";
+import type { ValidationItem } from "./errors.ts";
+
+/** A larger input is left out of the error: an answer must not be as large as the request it refuses. */
+const MAX_ECHOED_INPUT_LENGTH = 16_384;
+
+type Issue = z.core.$ZodIssue;
+type Target = "body" | "query" | "path";
+
+/** Rules of our own schemas name the Pydantic type that they fail with in `params`. */
+interface CustomParams {
+  type: string;
+  msg?: string;
+  ctx?: Record<string, unknown>;
+}
+
+/**
+ * The failed checks of one target in Pydantic v2's form.
+ * @param raw what was validated: zod's issues do not carry the input.
+ */
+export function toItems(target: Target, issues: readonly Issue[], raw: unknown): ValidationItem[] {
+  return issues.map((issue) => {
+    const input = valueAt(raw, issue.path);
+    const missing = !input.present && issue.code !== "custom";
+    const rule = missing ? { type: "missing", msg: "Field required" } : ruleOf(issue, input.value, target);
+    const item: ValidationItem = { loc: [target, ...(issue.path as (string | number)[])], msg: rule.msg, type: rule.type };
+    return { ...item, ...echo(rule.type === "missing" ? parentOf(raw, issue.path) : input.value), ...(rule.ctx && { ctx: rule.ctx }) };
+  });
+}
+
+/** A failed check that no schema expresses. */
+export function valueError(loc: (string | number)[], message: string, input?: unknown): ValidationItem {
+  return { loc, msg: `Value error, ${message}`, type: "value_error", ...echo(input), ctx: { error: message } };
+}
+
+/** The zod parameters of a rule that fails as Pydantic's `value_error`. */
+export function valueErrorParams(message: string): { params: CustomParams } {
+  return { params: { type: "value_error", msg: `Value error, ${message}`, ctx: { error: message } } };
+}
+
+/** `{input}` when there is one to show, else nothing. */
+function echo(input: unknown): { input?: unknown } {
+  const json = JSON.stringify(input);
+  return json === undefined || json.length > MAX_ECHOED_INPUT_LENGTH ? {} : { input };
+}
+
+interface Rule {
+  type: string;
+  msg: string;
+  ctx?: Record<string, unknown>;
+}
+
+function ruleOf(issue: Issue, input: unknown, target: Target): Rule {
+  switch (issue.code) {
+    case "invalid_type":
+      return typeRule(issue.expected, input, target);
+    case "too_small":
+      return sizeRule(issue.origin, "min", Number(issue.minimum), input);
+    case "too_big":
+      return sizeRule(issue.origin, "max", Number(issue.maximum), input);
+    case "invalid_value":
+      return literalRule(issue.values.map(String));
+    case "invalid_format":
+      return formatRule(issue.format, input);
+    case "custom":
+      return customRule(issue.params as CustomParams | undefined, issue.message);
+    default:
+      return { type: "value_error", msg: `Value error, ${issue.message}`, ctx: { error: issue.message } };
+  }
+}
+
+const TYPE_RULES: Record<string, Rule> = {
+  string: { type: "string_type", msg: "Input should be a valid string" },
+  number: { type: "float_type", msg: "Input should be a valid number" },
+  int: { type: "int_type", msg: "Input should be a valid integer" },
+  boolean: { type: "bool_type", msg: "Input should be a valid boolean" },
+  array: { type: "list_type", msg: "Input should be a valid list" },
+  object: { type: "dict_type", msg: "Input should be a valid dictionary" },
+  record: { type: "dict_type", msg: "Input should be a valid dictionary" },
+};
+
+function typeRule(expected: string, input: unknown, target: Target): Rule {
+  if (expected === "int" && target === "query") return intParsing();
+  return (
+    TYPE_RULES[expected] ?? { type: `${expected}_type`, msg: `Input should be a valid ${expected}`, ctx: { input_type: typeof input } }
+  );
+}
+
+function sizeRule(origin: string, side: "min" | "max", bound: number, input: unknown): Rule {
+  const few = side === "min";
+  if (origin === "string") {
+    const ctx = few ? { min_length: bound } : { max_length: bound };
+    const msg = `String should have at ${few ? "least" : "most"} ${bound} character${bound === 1 ? "" : "s"}`;
+    return { type: few ? "string_too_short" : "string_too_long", msg, ctx };
+  }
+  if (origin === "array") {
+    const actual = Array.isArray(input) ? input.length : 0;
+    const msg = `List should have at ${few ? "least" : "most"} ${bound} item${bound === 1 ? "" : "s"} after validation, not ${actual}`;
+    const ctx = { field_type: "List", [few ? "min_length" : "max_length"]: bound, actual_length: actual };
+    return { type: few ? "too_short" : "too_long", msg, ctx };
+  }
+  return few
+    ? { type: "greater_than_equal", msg: `Input should be greater than or equal to ${bound}`, ctx: { ge: bound } }
+    : { type: "less_than_equal", msg: `Input should be less than or equal to ${bound}`, ctx: { le: bound } };
+}
+
+function literalRule(values: string[]): Rule {
+  const quoted = values.map((value) => `'${value}'`);
+  const expected = quoted.length > 1 ? `${quoted.slice(0, -1).join(", ")} or ${quoted.at(-1)!}` : quoted.join("");
+  return { type: "literal_error", msg: `Input should be ${expected}`, ctx: { expected } };
+}
+
+function formatRule(format: string, input: unknown): Rule {
+  if (format === "guid" || format === "uuid") {
+    const error = "expected 32 hexadecimal digits in groups of 8-4-4-4-12";
+    return { type: "uuid_parsing", msg: `Input should be a valid UUID, ${error}`, ctx: { error } };
+  }
+  if (format === "datetime") {
+    const error = "expected RFC 3339, such as 2026-01-31T12:00:00Z";
+    return { type: "datetime_parsing", msg: `Input should be a valid datetime, ${error}`, ctx: { error } };
+  }
+  if (format === "email") {
+    const error = `value is not a valid email address: ${String(input).includes("@") ? "check the part before and after the @-sign" : "an email address must have an @-sign"}`;
+    return { type: "value_error", msg: error, ctx: { error } };
+  }
+  return { type: "value_error", msg: `Value error, expected ${format}`, ctx: { error: `expected ${format}` } };
+}
+
+function customRule(params: CustomParams | undefined, message: string): Rule {
+  if (params?.type === "int_parsing") return intParsing();
+  if (params?.type === "missing") return { type: "missing", msg: "Field required" };
+  const rule: Rule = { type: params?.type ?? "value_error", msg: params?.msg ?? `Value error, ${message}` };
+  return params?.ctx ? { ...rule, ctx: params.ctx } : rule;
+}
+
+function intParsing(): Rule {
+  return { type: "int_parsing", msg: "Input should be a valid integer, unable to parse string as an integer" };
+}
+
+function valueAt(raw: unknown, path: readonly PropertyKey[]): { present: boolean; value: unknown } {
+  let value = raw;
+  for (const key of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return { present: false, value: undefined };
+    value = (value as Record<PropertyKey, unknown>)[key];
+  }
+  return { present: value !== undefined, value };
+}
+
+function parentOf(raw: unknown, path: readonly PropertyKey[]): unknown {
+  return valueAt(raw, path.slice(0, -1)).value;
+}

@@ -1,0 +1,13 @@
+import { app } from "./app.ts";
+import { consume } from "./queues.ts";
+import { sweep } from "./schedule.ts";
+
+export { WorkspaceGate } from "./admission/gate.ts";
+export { ChatSession } from "./chat/session.ts";
+export { KnowledgeIndex } from "./knowledge/index.ts";
+
+export default {
+  fetch: app.fetch,
+  queue: consume,
+  scheduled: (controller, env) => sweep(env, controller.scheduledTime),
+} satisfies ExportedHandler<Env>;

@@ -1,0 +1,44 @@
+import { dbFor } from "../db/client.ts";
+import { newId, shardOf } from "../db/ids.ts";
+import type { answers } from "../db/schema.ts";
+import type { KnowledgeOperation } from "./sources.ts";
+import { createAnswer, eraseAnswer, findAnswer, markIndexed } from "./store.ts";
+import { indexOf } from "./stub.ts";
+
+type AnswerRow = typeof answers.$inferSelect;
+
+/**
+ * Adds a curated answer; from then on the agent uses it. Should the service die between row and index, the sweep hands
+ * the row to the index.
+ * @returns undefined when there is no such agent.
+ */
+export async function addAnswer(op: KnowledgeOperation, body: { question: string; answer: string }): Promise<AnswerRow | undefined> {
+  const { env, meter, workspace, agentId, nowMs } = op;
+  const db = dbFor(env, workspace.id, meter);
+  const row = { id: newId(shardOf(workspace.id), nowMs), workspaceId: workspace.id, agentId, ...body, createdAt: nowMs, updatedAt: nowMs };
+  const [[answer]] = await db.batch([createAnswer(db, row)]);
+  if (!answer) return undefined;
+  await indexOf(env, meter, workspace.id, agentId).putAnswer({ id: answer.id, ...body });
+  return answer;
+}
+
+/** Notes that the index has an answer. No answer to a caller waits for it: the sweep would only repeat the hand-over. */
+export async function noteIndexed(op: KnowledgeOperation, answerId: string): Promise<void> {
+  const db = dbFor(op.env, op.workspace.id, op.meter);
+  await db.batch([markIndexed(db, [answerId], op.nowMs)]);
+}
+
+/**
+ * Removes a curated answer.
+ * @returns whether the agent had it.
+ */
+export async function removeAnswer(op: KnowledgeOperation, answerId: string): Promise<boolean> {
+  const { env, meter, workspace, agentId } = op;
+  const db = dbFor(env, workspace.id, meter);
+  const [[answer]] = await db.batch([findAnswer(db, workspace.id, agentId, answerId)]);
+  if (!answer) return false;
+  // The index goes first: should this stop half-way, the answer is still listed, and deleting it again finishes it.
+  await indexOf(env, meter, workspace.id, agentId).removeAnswer(answerId);
+  await db.batch([eraseAnswer(db, workspace.id, agentId, answerId)]);
+  return true;
+}

@@ -1,0 +1,118 @@
+/** A block of Markdown-ish text. `level` is a heading's depth, 0 for all else. */
+export interface Block {
+  kind: "heading" | "text" | "list" | "table" | "code";
+  text: string;
+  level: number;
+}
+
+interface Line {
+  text: string;
+  /** The line's beginning, enough to tell what it is, however long it is. */
+  head: string;
+}
+
+/** What tells a line's kind stands within its first characters. */
+const HEAD_LENGTH = 240;
+/** A longer "heading" is a paragraph that begins with a hash. */
+const MAX_HEADING_LENGTH = 200;
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+const ATX_HEADING = /^ {0,3}(#{1,6})[ \t]+(\S.*)$/;
+const SETEXT_UNDERLINE = /^ {0,3}(=+|-{2,})[ \t]*$/;
+const RULE = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
+export const LIST_ITEM = /^[ \t]*(?:[-*+•◦▪–]|\(?\d{1,3}[.)])[ \t]+\S/;
+const TABLE_ROW = /^[ \t]*\||\S[ \t]+\|[ \t]+\S.*\|/;
+const INDENTED = /^(?: {2,}|\t)\S/;
+
+/** The blocks of a text in order, lazily. Rules and blank lines fall away. */
+export function* blocks(text: string): Generator<Block> {
+  const reader = new LineReader(text);
+  for (let line = reader.next(); line; line = reader.next()) {
+    if (line.head.trim() === "" && line.text.trim() === "") continue;
+    const fence = FENCE.exec(line.head);
+    if (fence) yield { kind: "code", text: fenced(reader, line, fence[1]!), level: 0 };
+    else if (headingOf(line)) yield headingOf(line)!;
+    else if (RULE.test(line.head)) continue;
+    else if (LIST_ITEM.test(line.head)) yield { kind: "list", text: list(reader, line), level: 0 };
+    else if (TABLE_ROW.test(line.head)) yield { kind: "table", text: run(reader, line, (next) => TABLE_ROW.test(next.head)), level: 0 };
+    else yield paragraph(reader, line);
+  }
+}
+
+class LineReader {
+  private position = 0;
+  constructor(private readonly text: string) {}
+
+  next(): Line | undefined {
+    const line = this.peek();
+    if (line) this.position += line.text.length + 1;
+    return line;
+  }
+
+  peek(skipBlank = false): Line | undefined {
+    let at = this.position;
+    while (at < this.text.length) {
+      const found = this.text.indexOf("\n", at);
+      const end = found < 0 ? this.text.length : found;
+      const text = this.text.slice(at, end);
+      if (!skipBlank || text.trim() !== "") return { text, head: text.slice(0, HEAD_LENGTH) };
+      at = end + 1;
+    }
+    return undefined;
+  }
+}
+
+function headingOf(line: Line): Block | undefined {
+  if (line.text.length > MAX_HEADING_LENGTH) return undefined;
+  const match = ATX_HEADING.exec(line.text);
+  if (!match) return undefined;
+  const text = match[2]!.replace(/[ \t]+#+[ \t]*$/, "").trim();
+  return text === "" ? undefined : { kind: "heading", text, level: match[1]!.length };
+}
+
+function fenced(reader: LineReader, first: Line, mark: string): string {
+  const lines = [first.text];
+  for (let line = reader.next(); line; line = reader.next()) {
+    lines.push(line.text);
+    const head = line.head.trim();
+    if (head.startsWith(mark) && head.replaceAll(mark[0]!, "") === "") break;
+  }
+  return lines.join("\n");
+}
+
+/** A list with its continuation lines; blank lines between its items belong to it. */
+function list(reader: LineReader, first: Line): string {
+  const lines = [first.text];
+  for (let next = reader.peek(true); next; next = reader.peek(true)) {
+    const blankBefore = reader.peek()!.text.trim() === "";
+    const belongs = LIST_ITEM.test(next.head) || INDENTED.test(next.head) || (!blankBefore && isProse(next));
+    if (!belongs) break;
+    while (reader.peek()!.text.trim() === "") reader.next();
+    lines.push(next.text);
+    reader.next();
+  }
+  return lines.join("\n");
+}
+
+function paragraph(reader: LineReader, first: Line): Block {
+  const under = reader.peek();
+  const underline = under && SETEXT_UNDERLINE.exec(under.head);
+  if (underline && first.text.length <= MAX_HEADING_LENGTH) {
+    reader.next();
+    return { kind: "heading", text: first.text.trim(), level: underline[1]!.startsWith("=") ? 1 : 2 };
+  }
+  return { kind: "text", text: run(reader, first, (next) => isProse(next) && !LIST_ITEM.test(next.head)), level: 0 };
+}
+
+function run(reader: LineReader, first: Line, belongs: (line: Line) => boolean): string {
+  const lines = [first.text];
+  for (let next = reader.peek(); next && next.text.trim() !== "" && belongs(next); next = reader.peek()) {
+    lines.push(next.text);
+    reader.next();
+  }
+  return lines.join("\n");
+}
+
+function isProse(line: Line): boolean {
+  return !FENCE.test(line.head) && !headingOf(line) && !RULE.test(line.head) && !TABLE_ROW.test(line.head);
+}

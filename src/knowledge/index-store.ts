@@ -1,0 +1,198 @@
+/** A text source as it was handed in. */
+export interface StagedText {
+  name: string;
+  /** Of name and text. */
+  hash: string;
+}
+
+/** One build of a source's index. Searches see what is live; a building one grows beside it. */
+export interface Generation {
+  id: number;
+  state: "building" | "live";
+  runId: string;
+  /** What it was built from; the same again need not be built again. */
+  hash: string;
+}
+
+export interface NewDocument {
+  sourceId: string;
+  generationId: number;
+  type: "page" | "text";
+  url: string | null;
+  title: string;
+  hash: string;
+}
+
+export interface NewChunk {
+  heading: string | null;
+  content: string;
+  titleTerms: string;
+  headingTerms: string;
+  bodyTerms: string;
+}
+
+/** Version 1 of the object's tables. They are made with the first write, so that reading leaves no trace. */
+const SCHEMA = `
+CREATE TABLE texts (source_id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE text_parts (source_id TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (source_id, part));
+CREATE TABLE generations (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, source_id TEXT NOT NULL, state TEXT NOT NULL, run_id TEXT NOT NULL, hash TEXT NOT NULL,
+  UNIQUE (source_id, state));
+CREATE TABLE documents (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, source_id TEXT NOT NULL, generation_id INTEGER NOT NULL, seen_in INTEGER NOT NULL,
+  type TEXT NOT NULL, url TEXT, title TEXT NOT NULL, hash TEXT NOT NULL, chunks_count INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX documents_source ON documents (source_id, url);
+CREATE TABLE chunks (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, document_id INTEGER NOT NULL, heading TEXT, content TEXT NOT NULL, terms TEXT NOT NULL);
+CREATE INDEX chunks_document ON chunks (document_id);
+CREATE VIRTUAL TABLE chunk_index USING fts5 (generation, title, heading, body, content='', contentless_delete=1,
+  tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '.'");
+CREATE VIRTUAL TABLE chunk_terms USING fts5vocab (chunk_index, row);
+CREATE TABLE answers (id INTEGER PRIMARY KEY AUTOINCREMENT, answer_id TEXT NOT NULL UNIQUE, question TEXT NOT NULL, answer TEXT NOT NULL);
+CREATE VIRTUAL TABLE answer_index USING fts5 (question, content='', contentless_delete=1,
+  tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '.'");
+CREATE VIRTUAL TABLE answer_terms USING fts5vocab (answer_index, row);
+`;
+
+/** A row ends at 2 MB. */
+const PART_BYTES = 1_000_000;
+
+/** Every statement that keeps the index of one agent: texts, generations of documents and chunks. */
+export class IndexStore {
+  private exists: boolean;
+
+  constructor(private readonly storage: DurableObjectStorage) {
+    this.exists = this.readExists();
+  }
+
+  get sql(): SqlStorage {
+    return this.storage.sql;
+  }
+
+  /** Whether anything was ever written. Nothing but writes may go on where it is false. */
+  get isEmpty(): boolean {
+    return !this.exists;
+  }
+
+  /** Runs a write as one transaction, in tables that exist. */
+  write<T>(work: () => T): T {
+    const result = this.storage.transactionSync(() => {
+      if (!this.exists) this.sql.exec(SCHEMA);
+      return work();
+    });
+    this.exists = true;
+    return result;
+  }
+
+  async erase(): Promise<void> {
+    await this.storage.deleteAlarm();
+    await this.storage.deleteAll();
+    this.exists = false;
+  }
+
+  // --- Texts ---
+
+  findText(sourceId: string): StagedText | undefined {
+    return this.sql.exec<{ name: string; hash: string }>("SELECT name, hash FROM texts WHERE source_id = ?", sourceId).toArray()[0];
+  }
+
+  readText(sourceId: string): string {
+    const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
+    const parts = this.sql.exec<{ bytes: ArrayBuffer }>("SELECT bytes FROM text_parts WHERE source_id = ? ORDER BY part", sourceId);
+    let text = "";
+    for (const { bytes } of parts) text += decoder.decode(bytes, { stream: true });
+    return text + decoder.decode();
+  }
+
+  putText(sourceId: string, { name, hash }: StagedText, bytes: Uint8Array): void {
+    this.deleteText(sourceId);
+    this.sql.exec("INSERT INTO texts (source_id, name, hash) VALUES (?, ?, ?)", sourceId, name, hash);
+    for (let part = 0; part * PART_BYTES < bytes.length; part++) {
+      const slice = bytes.slice(part * PART_BYTES, (part + 1) * PART_BYTES);
+      this.sql.exec("INSERT INTO text_parts (source_id, part, bytes) VALUES (?, ?, ?)", sourceId, part, slice.buffer);
+    }
+  }
+
+  deleteText(sourceId: string): void {
+    this.sql.exec("DELETE FROM texts WHERE source_id = ?", sourceId);
+    this.sql.exec("DELETE FROM text_parts WHERE source_id = ?", sourceId);
+  }
+
+  // --- Generations ---
+
+  findGeneration(sourceId: string, state: Generation["state"]): Generation | undefined {
+    const query = "SELECT id, state, run_id AS runId, hash FROM generations WHERE source_id = ? AND state = ?";
+    return this.sql.exec<Record<keyof Generation, SqlStorageValue>>(query, sourceId, state).toArray()[0] as Generation | undefined;
+  }
+
+  createGeneration(sourceId: string, runId: string, hash: string): Generation {
+    const query = "INSERT INTO generations (source_id, state, run_id, hash) VALUES (?, 'building', ?, ?) RETURNING id";
+    const { id } = this.sql.exec<{ id: number }>(query, sourceId, runId, hash).one();
+    return { id, state: "building", runId, hash };
+  }
+
+  /** Puts a built generation in the place of the live one, whose documents go, but for those that the new one kept. */
+  switchLive(sourceId: string, generationId: number): void {
+    this.sql.exec("DELETE FROM generations WHERE source_id = ? AND state = 'live'", sourceId);
+    this.sql.exec("UPDATE generations SET state = 'live' WHERE id = ?", generationId);
+    this.deleteDocuments("source_id = ? AND seen_in <> ?", sourceId, generationId);
+  }
+
+  /** Removes a half-built generation. */
+  deleteGeneration({ id }: Generation): void {
+    this.deleteDocuments("generation_id = ?", id);
+    this.sql.exec("DELETE FROM generations WHERE id = ?", id);
+  }
+
+  /** Removes all that was built of a source. */
+  deleteIndexOf(sourceId: string): void {
+    this.deleteDocuments("source_id = ?", sourceId);
+    this.sql.exec("DELETE FROM generations WHERE source_id = ?", sourceId);
+  }
+
+  countLive(sourceId: string): { pages: number; chunks: number } {
+    const query = `SELECT count(*) AS pages, coalesce(sum(chunks_count), 0) AS chunks FROM documents
+      WHERE source_id = ? AND seen_in = (SELECT id FROM generations WHERE source_id = ? AND state = 'live')`;
+    return this.sql.exec<{ pages: number; chunks: number }>(query, sourceId, sourceId).one();
+  }
+
+  // --- Documents and chunks ---
+
+  findDocument(generationId: number, sourceId: string): { id: number; chunksCount: number } | undefined {
+    const query = "SELECT id, chunks_count AS chunksCount FROM documents WHERE source_id = ? AND generation_id = ?";
+    return this.sql.exec<{ id: number; chunksCount: number }>(query, sourceId, generationId).toArray()[0];
+  }
+
+  createDocument(document: NewDocument): number {
+    const { sourceId, generationId, type, url, title, hash } = document;
+    const query = `INSERT INTO documents (source_id, generation_id, seen_in, type, url, title, hash)
+      VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`;
+    return this.sql.exec<{ id: number }>(query, sourceId, generationId, generationId, type, url, title, hash).one().id;
+  }
+
+  addChunks(documentId: number, generationId: number, chunks: readonly NewChunk[]): void {
+    for (const { heading, content, titleTerms, headingTerms, bodyTerms } of chunks) {
+      const insert = "INSERT INTO chunks (document_id, heading, content, terms) VALUES (?, ?, ?, ?) RETURNING id";
+      const { id } = this.sql.exec<{ id: number }>(insert, documentId, heading, content, bodyTerms).one();
+      const index = "INSERT INTO chunk_index (rowid, generation, title, heading, body) VALUES (?, ?, ?, ?, ?)";
+      this.sql.exec(index, id, generationTerm(generationId), titleTerms, headingTerms, bodyTerms);
+    }
+    this.sql.exec("UPDATE documents SET chunks_count = chunks_count + ? WHERE id = ?", chunks.length, documentId);
+  }
+
+  private deleteDocuments(where: string, ...bindings: (string | number)[]): void {
+    const chunkIds = `SELECT id FROM chunks WHERE document_id IN (SELECT id FROM documents WHERE ${where})`;
+    this.sql.exec(`DELETE FROM chunk_index WHERE rowid IN (${chunkIds})`, ...bindings);
+    this.sql.exec(`DELETE FROM chunks WHERE id IN (${chunkIds})`, ...bindings);
+    this.sql.exec(`DELETE FROM documents WHERE ${where}`, ...bindings);
+  }
+
+  private readExists(): boolean {
+    return this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'texts'").toArray().length > 0;
+  }
+}
+
+/** The term in the index that says of which generation a chunk is, so that a query can leave one out. */
+export function generationTerm(generationId: number): string {
+  return `g${generationId}`;
+}

@@ -1,0 +1,122 @@
+import type { QueryTerm } from "./passage.ts";
+
+/** A chunk's words, ready to be looked through. */
+export interface TermPlaces {
+  /** The places of each asked term in the body. */
+  body: Map<string, number[]>;
+  bodyLength: number;
+  /** The terms of its heading and its title. */
+  heading: ReadonlySet<string>;
+  title: ReadonlySet<string>;
+}
+
+/** How well an entry answers a query: each 0..1. */
+export interface Match {
+  /** BM25 with title and heading, as a share of the most that the query could have. */
+  strength: number;
+  /** The share of the query's weight that is found at all. */
+  coverage: number;
+  /** The share of neighbouring words of the query that are neighbours here too. */
+  closeness: number;
+}
+
+/** BM25's usual constants: how soon a repeated word stops to matter, and how much length is held against a text. */
+const SATURATION = 1.6;
+const LENGTH_SHARE = 0.75;
+/** A word in the title or heading says more of what a passage is about than one in its text. */
+const TITLE_COUNT = 2;
+const HEADING_COUNT = 3;
+/** A word found only in another spelling, or part by part. */
+const ALIKE_SHARE = 0.8;
+/** Words further apart than this are no phrase. */
+const NEAR = 6;
+
+const STRENGTH_SHARE = 0.65;
+const COVERAGE_SHARE = 0.1;
+const CLOSENESS_SHARE = 0.25;
+
+/** Finds the asked terms in a chunk's terms. */
+export function termPlaces(
+  asked: ReadonlySet<string>,
+  body: readonly string[],
+  heading: readonly string[],
+  title: readonly string[],
+): TermPlaces {
+  const places = new Map<string, number[]>();
+  for (const [at, term] of body.entries()) {
+    if (!asked.has(term)) continue;
+    const known = places.get(term);
+    if (known) known.push(at);
+    else places.set(term, [at]);
+  }
+  return { body: places, bodyLength: body.length, heading: new Set(heading), title: new Set(title) };
+}
+
+/** How much of the words it holds. */
+export function match(words: readonly QueryTerm[], entry: TermPlaces, averageLength: number): Match {
+  let strength = 0;
+  let coverage = 0;
+  let total = 0;
+  for (const word of words) {
+    const { weight } = word;
+    total += weight;
+    const { count, share } = occurrences(word, entry);
+    if (count === 0) continue;
+    const length = 1 - LENGTH_SHARE + (LENGTH_SHARE * entry.bodyLength) / Math.max(averageLength, 1);
+    strength += (weight * share * count) / (count + SATURATION * length);
+    coverage += weight * share;
+  }
+  if (total === 0) return { strength: 0, coverage: 0, closeness: 0 };
+  return { strength: strength / total, coverage: coverage / total, closeness: closeness(words, entry) };
+}
+
+/** One number to rank by, 0..1. */
+export function rankScore({ strength, coverage, closeness }: Match): number {
+  return STRENGTH_SHARE * strength + COVERAGE_SHARE * coverage + CLOSENESS_SHARE * closeness;
+}
+
+function occurrences(word: QueryTerm, entry: TermPlaces): { count: number; share: number } {
+  const whole = countOf(word.term, entry);
+  if (whole > 0) return { count: whole, share: 1 };
+  if (word.alike !== null) return { count: countOf(word.alike, entry), share: ALIKE_SHARE };
+  if (word.parts.length === 0) return { count: 0, share: 0 };
+  const counts = word.parts.map((part) => countOf(part, entry));
+  return { count: Math.min(...counts), share: ALIKE_SHARE };
+}
+
+function countOf(term: string, entry: TermPlaces): number {
+  const body = entry.body.get(term)?.length ?? 0;
+  return body + (entry.heading.has(term) ? HEADING_COUNT : 0) + (entry.title.has(term) ? TITLE_COUNT : 0);
+}
+
+/** How many of the query's neighbours stand near each other in the text, by weight. */
+function closeness(words: readonly QueryTerm[], entry: TermPlaces): number {
+  let near = 0;
+  let total = 0;
+  for (let at = 1; at < words.length; at++) {
+    const [left, right] = [words[at - 1]!, words[at]!];
+    const weight = left.weight + right.weight;
+    total += weight;
+    const distance = distanceBetween(placesOf(left, entry), placesOf(right, entry));
+    if (distance <= NEAR) near += weight / Math.max(1, distance);
+  }
+  return total === 0 ? 0 : near / total;
+}
+
+function placesOf(word: QueryTerm, entry: TermPlaces): readonly number[] {
+  const own = entry.body.get(word.term) ?? (word.alike === null ? undefined : entry.body.get(word.alike));
+  return own ?? (word.parts.length > 0 ? (entry.body.get(word.parts.at(-1)!) ?? []) : []);
+}
+
+/** The least distance between two ascending lists of places. */
+function distanceBetween(left: readonly number[], right: readonly number[]): number {
+  let least = Number.POSITIVE_INFINITY;
+  let l = 0;
+  let r = 0;
+  while (l < left.length && r < right.length) {
+    least = Math.min(least, Math.abs(left[l]! - right[r]!));
+    if (left[l]! < right[r]!) l++;
+    else r++;
+  }
+  return least;
+}

@@ -1,0 +1,114 @@
+import { generationTerm } from "./index-store.ts";
+import type { Passage, QueryTerm, Retrieval, SearchQuery } from "./passage.ts";
+import { indexTerms, queryTerms, type Vocabulary } from "./query.ts";
+import { match, rankScore, termPlaces } from "./rank.ts";
+import { terms } from "./terms.ts";
+
+/** Chunks that the index proposes and that are scored closely. */
+const CANDIDATES = 50;
+/** bm25's weights of generation, title, heading and body. */
+const BM25 = "bm25(0.0, 2.0, 3.0, 1.0)";
+/** Earlier turns that still say what is talked about, newest first, and what their words weigh beside the question's. */
+const PREVIOUS_SHARES = [0.5, 0.25];
+/** The most that they weigh together, as a share of the question. */
+const PREVIOUS_LIMIT = 0.6;
+/** A question whose words are rarer than this all together names a topic; one below it talks of what was said before. */
+const VAGUE_WEIGHT = 0.2;
+const PREVIOUS_LIMIT_OF_VAGUE = 1;
+/** Words looked at for a misspelt one. */
+const MAX_NEIGHBOURS = 500;
+
+interface Row extends Record<string, SqlStorageValue> {
+  sourceId: string;
+  type: string;
+  title: string;
+  heading: string | null;
+  url: string | null;
+  content: string;
+  terms: string;
+}
+
+/** Finds the passages on a question in the chunks that are live. */
+export function searchChunks(sql: SqlStorage, query: SearchQuery): Omit<Retrieval, "curated"> {
+  const vocabulary = chunkVocabulary(sql);
+  const questionTerms = queryTerms(query.question, vocabulary);
+  const previousTerms = previousWords(query.previousQuestions, questionTerms, vocabulary);
+  const words = [...questionTerms, ...previousTerms];
+  const asked = indexTerms(words);
+  const passages = asked.length === 0 ? [] : rank(candidates(sql, asked), words, new Set(asked));
+  return { passages: passages.slice(0, query.limit), questionTerms, previousTerms };
+}
+
+/** The words of earlier turns that the question does not have itself. */
+function previousWords(questions: readonly string[], own: readonly QueryTerm[], vocabulary: Vocabulary): QueryTerm[] {
+  const known = new Set(own.map((word) => word.term));
+  const added: QueryTerm[] = [];
+  for (const [age, share] of PREVIOUS_SHARES.entries()) {
+    for (const word of queryTerms(questions.at(-1 - age) ?? "", vocabulary)) {
+      if (known.has(word.term)) continue;
+      known.add(word.term);
+      added.push({ ...word, weight: word.weight * share });
+    }
+  }
+  const scale = Math.min(1, previousLimit(own) / weightOf(added));
+  return added.map((word) => ({ ...word, weight: word.weight * scale }));
+}
+
+/** How much earlier turns may weigh: less than the question, but where it names nothing itself. */
+function previousLimit(own: readonly QueryTerm[]): number {
+  const named = weightOf(own.filter((word) => !word.weak));
+  return named < VAGUE_WEIGHT ? PREVIOUS_LIMIT_OF_VAGUE : weightOf(own) * PREVIOUS_LIMIT;
+}
+
+function weightOf(words: readonly QueryTerm[]): number {
+  return words.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+function candidates(sql: SqlStorage, asked: readonly string[]): Row[] {
+  const hidden = sql.exec<{ id: number }>("SELECT id FROM generations WHERE state = 'building'").toArray();
+  const wanted = `{title heading body} : (${asked.map(quoted).join(" OR ")})`;
+  const except = hidden.map(({ id }) => quoted(generationTerm(id))).join(" OR ");
+  const expression = hidden.length === 0 ? wanted : `(${wanted}) NOT ({generation} : (${except}))`;
+  const query = `WITH found AS (SELECT rowid AS id FROM chunk_index WHERE chunk_index MATCH ? AND rank MATCH ? ORDER BY rank LIMIT ?)
+    SELECT d.source_id AS sourceId, d.type, d.title, c.heading, d.url, c.content, c.terms
+    FROM found JOIN chunks c ON c.id = found.id JOIN documents d ON d.id = c.document_id`;
+  return sql.exec<Row>(query, expression, BM25, CANDIDATES).toArray();
+}
+
+function rank(rows: readonly Row[], words: readonly QueryTerm[], asked: ReadonlySet<string>): Passage[] {
+  const bodies = rows.map((row) => row.terms.split(" "));
+  const averageLength = bodies.reduce((sum, body) => sum + body.length, 0) / Math.max(rows.length, 1);
+  const titles = new Map<string, string[]>();
+  const passages = rows.map((row, at): Passage => {
+    const title = titles.get(row.title) ?? terms(row.title);
+    titles.set(row.title, title);
+    const entry = termPlaces(asked, bodies[at]!, row.heading === null ? [] : terms(row.heading), title);
+    const { sourceId, heading, url, content } = row;
+    const type = row.type === "page" ? "page" : "text";
+    return { sourceId, type, title: row.title, heading, url, content, score: rankScore(match(words, entry, averageLength)) };
+  });
+  return passages.filter((passage) => passage.score > 0).toSorted((a, b) => b.score - a.score);
+}
+
+function chunkVocabulary(sql: SqlStorage): Vocabulary {
+  const { size } = sql.exec<{ size: number }>("SELECT coalesce(sum(chunks_count), 0) AS size FROM documents").one();
+  return { size, ...vocabularyOf(sql, "chunk_terms") };
+}
+
+/** Reads the words of an index from its fts5vocab table. */
+export function vocabularyOf(sql: SqlStorage, table: "chunk_terms" | "answer_terms"): Omit<Vocabulary, "size"> {
+  const read = (query: string, ...bindings: (string | number)[]): Map<string, number> => {
+    const rows = sql.exec<{ term: string; doc: number }>(query, ...bindings).toArray();
+    return new Map(rows.map(({ term, doc }) => [term, doc]));
+  };
+  return {
+    frequencies: (wanted) => read(`SELECT term, doc FROM ${table} WHERE term IN (SELECT value FROM json_each(?))`, JSON.stringify(wanted)),
+    beginningWith: (prefix) =>
+      read(`SELECT term, doc FROM ${table} WHERE term >= ? AND term < ? LIMIT ?`, prefix, `${prefix}\uffff`, MAX_NEIGHBOURS),
+  };
+}
+
+/** A term as FTS5 takes it literally. */
+export function quoted(term: string): string {
+  return `"${term.replaceAll('"', '""')}"`;
+}

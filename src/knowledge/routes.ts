@@ -1,0 +1,203 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { callerDb } from "../admission/caller.ts";
+import { requireScope } from "../admission/middleware.ts";
+import { findAgent } from "../agents/store.ts";
+import { allowsPrivateTargets } from "../config.ts";
+import { CRAWLER_POLICY, urlProblem } from "../egress/url-rules.ts";
+import { tooLarge } from "../http/body.ts";
+import type { AppContext } from "../http/context.ts";
+import { ApiError, invalid, notFound } from "../http/errors.ts";
+import { uuid } from "../http/fields.ts";
+import { pageQuery, toPage, wholePage } from "../http/page.ts";
+import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
+import { createRouter } from "../http/router.ts";
+import { valueError } from "../http/validation.ts";
+import { addAnswer, noteIndexed, removeAnswer } from "./answers.ts";
+import { search } from "./search.ts";
+import { addSource, type KnowledgeOperation, removeSource, syncSource } from "./sources.ts";
+import { listAnswers, listSources } from "./store.ts";
+import {
+  answerCreateSchema,
+  answerPageSchema,
+  answerSchema,
+  searchResultSchema,
+  searchSchema,
+  sourceCreateSchema,
+  sourcePageSchema,
+  sourceSchema,
+  toAnswer,
+  toSource,
+} from "./wire.ts";
+
+/** The most text that one source may hold, in UTF-8. */
+const MAX_TEXT_BYTES = 5 * 1024 * 1024;
+/** Its body: JSON may write a two-byte letter in six, and hardly any text is longer than that. */
+const MAX_SOURCE_BODY_BYTES = 16 * 1024 * 1024;
+
+export const knowledgeRoutes = createRouter();
+
+const params = z.object({ agent_id: uuid() });
+const sourceParams = params.extend({ source_id: uuid() });
+const body = <Schema extends z.ZodType>(schema: Schema) => ({ required: true, content: { "application/json": { schema } } });
+
+const listSourcesRoute = createRoute({
+  operationId: "listSources",
+  method: "get",
+  path: "/agents/{agent_id}/sources",
+  tags: ["Knowledge"],
+  summary: "List an agent's knowledge sources",
+  middleware: [requireScope("knowledge:read")] as const,
+  request: { params },
+  responses: { 200: jsonResponse(sourcePageSchema, "All sources, oldest first."), ...errorResponses(403, 404, 422) },
+});
+
+knowledgeRoutes.openapi(listSourcesRoute, async (c) => {
+  const { workspace } = c.get("caller");
+  const { agent_id: agentId } = c.req.valid("param");
+  const db = callerDb(c);
+  const [[agent], rows] = await db.batch([findAgent(db, workspace.id, agentId), listSources(db, workspace.id, agentId)]);
+  if (!agent) throw notFound("agent");
+  return c.json(wholePage(rows.map(toSource)), 200);
+});
+
+const createSourceRoute = createRoute({
+  operationId: "createSource",
+  method: "post",
+  path: "/agents/{agent_id}/sources",
+  tags: ["Knowledge"],
+  summary: "Add a knowledge source",
+  description: "Its ingestion is queued: poll the list until its status is ready or failed.",
+  middleware: [requireScope("knowledge:write")] as const,
+  request: { params, body: body(sourceCreateSchema) },
+  responses: { 202: jsonResponse(sourceSchema, "The new source, pending."), ...errorResponses(403, 404, 413, 422) },
+  "x-max-body-bytes": MAX_SOURCE_BODY_BYTES,
+});
+
+knowledgeRoutes.openapi(createSourceRoute, async (c) => {
+  const source = c.req.valid("json");
+  if (source.type === "text" && new TextEncoder().encode(source.text!).length > MAX_TEXT_BYTES) throw tooLarge(MAX_TEXT_BYTES);
+  const problem = source.type === "text" ? undefined : urlProblem(source.url!, CRAWLER_POLICY, allowsPrivateTargets(c.env));
+  if (problem !== undefined) throw invalid([valueError(["body", "url"], `this url cannot be read: ${problem}`, source.url)]);
+  const change = await addSource(operation(c, c.req.valid("param").agent_id), source);
+  if (change.outcome === "agent_not_found") throw notFound("agent");
+  if (change.outcome === "too_many") {
+    throw new ApiError("plan_required", "The agent has as many sources as the plan includes. Delete one, or ask for a larger plan.");
+  }
+  return c.json(toSource(change.source), 202);
+});
+
+const syncSourceRoute = createRoute({
+  operationId: "syncSource",
+  method: "post",
+  path: "/agents/{agent_id}/sources/{source_id}/sync",
+  tags: ["Knowledge"],
+  summary: "Read a source again",
+  description: "A sync that is waiting or running is joined. Until the new one is complete, the agent answers from the last good one.",
+  middleware: [requireScope("knowledge:write")] as const,
+  request: { params: sourceParams },
+  responses: { 202: jsonResponse(sourceSchema, "The source; its sync is queued."), ...errorResponses(403, 404, 422) },
+});
+
+knowledgeRoutes.openapi(syncSourceRoute, async (c) => {
+  const { agent_id: agentId, source_id: sourceId } = c.req.valid("param");
+  const source = await syncSource(operation(c, agentId), sourceId);
+  if (!source) throw notFound("source");
+  return c.json(toSource(source), 202);
+});
+
+const deleteSourceRoute = createRoute({
+  operationId: "deleteSource",
+  method: "delete",
+  path: "/agents/{agent_id}/sources/{source_id}",
+  tags: ["Knowledge"],
+  summary: "Delete a source and all that the agent knows from it",
+  middleware: [requireScope("knowledge:write")] as const,
+  request: { params: sourceParams },
+  responses: { 204: emptyResponse("Deleted."), ...errorResponses(403, 404, 422) },
+});
+
+knowledgeRoutes.openapi(deleteSourceRoute, async (c) => {
+  const { agent_id: agentId, source_id: sourceId } = c.req.valid("param");
+  if (!(await removeSource(operation(c, agentId), sourceId))) throw notFound("source");
+  return c.body(null, 204);
+});
+
+const listAnswersRoute = createRoute({
+  operationId: "listAnswers",
+  method: "get",
+  path: "/agents/{agent_id}/answers",
+  tags: ["Knowledge"],
+  summary: "List an agent's curated answers",
+  middleware: [requireScope("knowledge:read")] as const,
+  request: { params, query: pageQuery },
+  responses: { 200: jsonResponse(answerPageSchema, "A page of answers, oldest first."), ...errorResponses(403, 404, 422) },
+});
+
+knowledgeRoutes.openapi(listAnswersRoute, async (c) => {
+  const { workspace } = c.get("caller");
+  const { agent_id: agentId } = c.req.valid("param");
+  const page = c.req.valid("query");
+  const db = callerDb(c);
+  const [[agent], rows] = await db.batch([findAgent(db, workspace.id, agentId), listAnswers(db, workspace.id, agentId, page)]);
+  if (!agent) throw notFound("agent");
+  return c.json(toPage(rows.map(toAnswer), agent.answersCount, page), 200);
+});
+
+const createAnswerRoute = createRoute({
+  operationId: "createAnswer",
+  method: "post",
+  path: "/agents/{agent_id}/answers",
+  tags: ["Knowledge"],
+  summary: "Add a curated question and answer",
+  description: "When a question matches it closely, the agent gives this answer word for word.",
+  middleware: [requireScope("knowledge:write")] as const,
+  request: { params, body: body(answerCreateSchema) },
+  responses: { 201: jsonResponse(answerSchema, "The new answer."), ...errorResponses(403, 404, 422) },
+});
+
+knowledgeRoutes.openapi(createAnswerRoute, async (c) => {
+  const op = operation(c, c.req.valid("param").agent_id);
+  const answer = await addAnswer(op, c.req.valid("json"));
+  if (!answer) throw notFound("agent");
+  c.executionCtx.waitUntil(noteIndexed(op, answer.id));
+  return c.json(toAnswer(answer), 201);
+});
+
+const deleteAnswerRoute = createRoute({
+  operationId: "deleteAnswer",
+  method: "delete",
+  path: "/agents/{agent_id}/answers/{answer_id}",
+  tags: ["Knowledge"],
+  summary: "Delete a curated answer",
+  middleware: [requireScope("knowledge:write")] as const,
+  request: { params: params.extend({ answer_id: uuid() }) },
+  responses: { 204: emptyResponse("Deleted."), ...errorResponses(403, 404, 422) },
+});
+
+knowledgeRoutes.openapi(deleteAnswerRoute, async (c) => {
+  const { agent_id: agentId, answer_id: answerId } = c.req.valid("param");
+  if (!(await removeAnswer(operation(c, agentId), answerId))) throw notFound("answer");
+  return c.body(null, 204);
+});
+
+const searchRoute = createRoute({
+  operationId: "searchKnowledge",
+  method: "post",
+  path: "/agents/{agent_id}/search",
+  tags: ["Knowledge"],
+  summary: "What retrieval finds for a question",
+  description: "No model is asked and no message of the quota is used.",
+  middleware: [requireScope("knowledge:read")] as const,
+  request: { params, body: body(searchSchema) },
+  responses: { 200: jsonResponse(searchResultSchema, "What was found, best first."), ...errorResponses(403, 404, 422) },
+});
+
+knowledgeRoutes.openapi(searchRoute, async (c) => {
+  const found = await search(operation(c, c.req.valid("param").agent_id), c.req.valid("json"));
+  if (!found) throw notFound("agent");
+  return c.json({ data: found }, 200);
+});
+
+function operation(c: AppContext, agentId: string): KnowledgeOperation {
+  return { env: c.env, meter: c.get("meter"), workspace: c.get("caller").workspace, agentId, nowMs: Date.now() };
+}

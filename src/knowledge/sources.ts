@@ -1,0 +1,94 @@
+import type { z } from "@hono/zod-openapi";
+import type { CallerWorkspace } from "../admission/gate.ts";
+import { findAgent } from "../agents/store.ts";
+import { type Database, dbFor } from "../db/client.ts";
+import { newId, shardOf } from "../db/ids.ts";
+import type { sources } from "../db/schema.ts";
+import type { Meter } from "../meter.ts";
+import { createSource, eraseSource, findSource, requestSync } from "./store.ts";
+import { indexOf } from "./stub.ts";
+import type { sourceCreateSchema } from "./wire.ts";
+
+type SourceRow = typeof sources.$inferSelect;
+
+/** Whose agent's knowledge is changed, and when. */
+export interface KnowledgeOperation {
+  env: Env;
+  meter: Meter;
+  workspace: CallerWorkspace;
+  agentId: string;
+  nowMs: number;
+}
+
+export type SourceChange = { outcome: "done"; source: SourceRow } | { outcome: "agent_not_found" } | { outcome: "too_many" };
+
+/**
+ * Adds a source and queues its ingestion. The row comes first, so that limits and agent are checked before anything is
+ * kept; when the text cannot be kept the row goes again.
+ */
+export async function addSource(op: KnowledgeOperation, body: z.output<typeof sourceCreateSchema>): Promise<SourceChange> {
+  const { env, workspace, agentId, nowMs } = op;
+  const db = databaseOf(op);
+  const row = {
+    id: newId(shardOf(workspace.id), nowMs),
+    workspaceId: workspace.id,
+    agentId,
+    type: body.type,
+    name: body.name,
+    url: body.type === "text" ? null : body.url!,
+    status: "pending" as const,
+    schedule: body.schedule,
+    maxPages: Math.min(body.max_pages, workspace.limits.max_pages),
+    createdAt: nowMs,
+    updatedAt: nowMs,
+  };
+  const [[agent], [source]] = await db.batch([findAgent(db, workspace.id, agentId), createSource(db, row, workspace.limits.sources)]);
+  if (!agent) return { outcome: "agent_not_found" };
+  if (!source) return { outcome: "too_many" };
+  if (body.type === "text") await keepText(op, db, source, body.text!);
+  await env.INGESTION_QUEUE.send({ sourceId: source.id });
+  return { outcome: "done", source };
+}
+
+async function keepText(op: KnowledgeOperation, db: Database, source: SourceRow, text: string): Promise<void> {
+  try {
+    await indexOf(op.env, op.meter, source.workspaceId, source.agentId).stageText(source.id, source.name, text);
+  } catch (error) {
+    await db.batch([eraseSource(db, source.workspaceId, source.agentId, source.id)]);
+    throw error;
+  }
+}
+
+/**
+ * Asks for a sync; one that is waiting or running is joined.
+ * @returns the source as it now is, or undefined when the agent has no such source.
+ */
+export async function syncSource(op: KnowledgeOperation, sourceId: string): Promise<SourceRow | undefined> {
+  const { env, workspace, agentId, nowMs } = op;
+  const db = databaseOf(op);
+  const [[requested], [source]] = await db.batch([
+    requestSync(db, workspace.id, agentId, sourceId, nowMs),
+    findSource(db, workspace.id, agentId, sourceId),
+  ]);
+  if (requested) await env.INGESTION_QUEUE.send({ sourceId });
+  return source;
+}
+
+/**
+ * Removes a source and all that came of it.
+ * @returns whether the agent had it.
+ */
+export async function removeSource(op: KnowledgeOperation, sourceId: string): Promise<boolean> {
+  const { env, meter, workspace, agentId } = op;
+  const db = databaseOf(op);
+  const [[source]] = await db.batch([findSource(db, workspace.id, agentId, sourceId)]);
+  if (!source) return false;
+  // The index goes first: should this stop half-way, the source is still listed, and deleting it again finishes it.
+  await indexOf(env, meter, workspace.id, agentId).removeSource(sourceId);
+  await db.batch([eraseSource(db, workspace.id, agentId, sourceId)]);
+  return true;
+}
+
+function databaseOf({ env, workspace, meter }: KnowledgeOperation): Database {
+  return dbFor(env, workspace.id, meter);
+}

@@ -1,0 +1,163 @@
+import { and, eq, inArray, isNull, lt, or, sql } from "drizzle-orm";
+import { agentExists } from "../agents/store.ts";
+import type { Database } from "../db/client.ts";
+import { insertWhere } from "../db/insert-where.ts";
+import { agents, answers, sources } from "../db/schema.ts";
+
+type NewSource = typeof sources.$inferInsert;
+
+// --- Sources ---------------------------------------------------------------------------------------------------------
+
+/** All sources of an agent, oldest first. */
+export function listSources(db: Database, workspaceId: string, agentId: string) {
+  return db
+    .select()
+    .from(sources)
+    .where(isAgents(sources, workspaceId, agentId))
+    .orderBy(sources.id);
+}
+
+/** The source, if it is the agent's. */
+export function findSource(db: Database, workspaceId: string, agentId: string, sourceId: string) {
+  return db
+    .select()
+    .from(sources)
+    .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId)));
+}
+
+/** Adds a source, if the agent is there and has fewer than `maxSources`; returns it then. */
+export function createSource(db: Database, source: NewSource, maxSources: number) {
+  const condition = sql`EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.id} = ${source.agentId}
+    AND ${agents.workspaceId} = ${source.workspaceId} AND ${agents.sourcesCount} < ${maxSources})`;
+  return insertWhere(db, sources, source, condition).returning();
+}
+
+/** Removes a source's row. */
+export function eraseSource(db: Database, workspaceId: string, agentId: string, sourceId: string) {
+  return db
+    .delete(sources)
+    .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId)))
+    .returning({ id: sources.id });
+}
+
+/** Asks for a sync; one that is waiting or running is joined, and then nothing changes and nothing is returned. */
+export function requestSync(db: Database, workspaceId: string, agentId: string, sourceId: string, nowMs: number) {
+  return db
+    .update(sources)
+    .set({ status: "pending", errorCode: null, errorMessage: null, updatedAt: nowMs })
+    .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId), inArray(sources.status, ["ready", "failed"])))
+    .returning();
+}
+
+/** Takes a source to work on, if it waits or whoever had it let its lease run out; returns it then. */
+export function claimSource(db: Database, sourceId: string, lease: { id: string; untilMs: number }, nowMs: number) {
+  const isFree = or(eq(sources.status, "pending"), and(eq(sources.status, "processing"), lt(sources.leaseUntil, nowMs)));
+  return db
+    .update(sources)
+    .set({ status: "processing", leaseId: lease.id, leaseUntil: lease.untilMs, updatedAt: nowMs })
+    .where(and(eq(sources.id, sourceId), isFree))
+    .returning();
+}
+
+/** Changes a source that this run still holds; returns nothing when it was lost or deleted meanwhile. */
+export function updateClaimed(db: Database, sourceId: string, leaseId: string, changes: Partial<NewSource>) {
+  return db
+    .update(sources)
+    .set(changes)
+    .where(and(eq(sources.id, sourceId), eq(sources.leaseId, leaseId)))
+    .returning({ id: sources.id });
+}
+
+/** Gives up on a source, whoever holds it. */
+export function failSource(db: Database, sourceId: string, error: { code: string; message: string }, nowMs: number) {
+  return db
+    .update(sources)
+    .set({ status: "failed", errorCode: error.code, errorMessage: error.message, leaseId: null, leaseUntil: null, updatedAt: nowMs })
+    .where(and(eq(sources.id, sourceId), inArray(sources.status, ["pending", "processing"])));
+}
+
+/** Sources that wait since before `waitingSinceMs`, or whose lease ran out: no wake-up reached them, or it died. */
+export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs: number, limit: number) {
+  const stranded = or(
+    and(eq(sources.status, "pending"), lt(sources.updatedAt, waitingSinceMs)),
+    and(eq(sources.status, "processing"), lt(sources.leaseUntil, nowMs)),
+  );
+  return db
+    .select({ sourceId: sources.id })
+    .from(sources)
+    .where(and(inArray(sources.status, ["pending", "processing"]), stranded))
+    .orderBy(sources.updatedAt)
+    .limit(limit);
+}
+
+/** Whether there still is such a source. */
+export function sourceExists(db: Database, sourceId: string) {
+  return db.select({ id: sources.id }).from(sources).where(eq(sources.id, sourceId));
+}
+
+// --- Curated answers -------------------------------------------------------------------------------------------------
+
+/** One page of an agent's curated answers, oldest first. */
+export function listAnswers(db: Database, workspaceId: string, agentId: string, page: { limit: number; offset: number }) {
+  const { limit, offset } = page;
+  return db
+    .select()
+    .from(answers)
+    .where(isAgents(answers, workspaceId, agentId))
+    .orderBy(answers.id)
+    .limit(limit)
+    .offset(offset);
+}
+
+/** The answer's row, if it is the agent's. */
+export function findAnswer(db: Database, workspaceId: string, agentId: string, answerId: string) {
+  return db
+    .select({ id: answers.id })
+    .from(answers)
+    .where(and(eq(answers.id, answerId), isAgents(answers, workspaceId, agentId)));
+}
+
+/** Adds a curated answer, if the agent is there; returns it then. */
+export function createAnswer(db: Database, answer: typeof answers.$inferInsert) {
+  return insertWhere(db, answers, answer, agentExists(answer.workspaceId, answer.agentId)).returning();
+}
+
+/** Notes that the agent's index has taken these answers up. */
+export function markIndexed(db: Database, answerIds: string[], nowMs: number) {
+  return db
+    .update(answers)
+    .set({ indexedAt: nowMs })
+    .where(sql`${answers.id} IN (SELECT value FROM json_each(${JSON.stringify(answerIds)}))`);
+}
+
+/** Removes an answer's row. */
+export function eraseAnswer(db: Database, workspaceId: string, agentId: string, answerId: string) {
+  return db
+    .delete(answers)
+    .where(and(eq(answers.id, answerId), isAgents(answers, workspaceId, agentId)))
+    .returning({ id: answers.id });
+}
+
+/** Answers made before `beforeMs` that no index has taken up. */
+export function listUnindexedAnswers(db: Database, beforeMs: number, limit: number) {
+  return db
+    .select()
+    .from(answers)
+    .where(and(isNull(answers.indexedAt), lt(answers.createdAt, beforeMs)))
+    .orderBy(answers.createdAt)
+    .limit(limit);
+}
+
+// --- The agent -------------------------------------------------------------------------------------------------------
+
+/** Removes all rows of an agent's knowledge. */
+export function eraseAgentKnowledge(db: Database, workspaceId: string, agentId: string) {
+  return [
+    db.delete(sources).where(isAgents(sources, workspaceId, agentId)),
+    db.delete(answers).where(isAgents(answers, workspaceId, agentId)),
+  ] as const;
+}
+
+function isAgents(table: typeof sources | typeof answers, workspaceId: string, agentId: string) {
+  return and(eq(table.workspaceId, workspaceId), eq(table.agentId, agentId));
+}

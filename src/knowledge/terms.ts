@@ -1,0 +1,108 @@
+import { stemmer } from "stemmer";
+import { STOP_WORDS, WEAK_WORDS } from "./stop-words.ts";
+
+/** One word of a text, in the form in which it is indexed and asked for. */
+export interface Token {
+  /** The stem, or the whole of a compound: `webhook-id` is `webhookid`. */
+  term: string;
+  /** The stems of a compound's parts: `webhook`, `id`. Empty for a plain word. */
+  parts: readonly string[];
+  /** Whether any question may hold it ("work", "need"). */
+  weak: boolean;
+  /** Whether it looks like a name: a capital inside a sentence, a digit, an underscore. */
+  name: boolean;
+}
+
+/** Longer words are hashes and keys: their beginning tells them apart. */
+const MAX_TERM_LENGTH = 48;
+/** A chain with more parts is a path or a listing, not one thing with a name. */
+const MAX_PARTS = 6;
+/** Distinct words remembered with their tokens; a long text has about as many. */
+const MEMO_SIZE = 20_000;
+
+const ASCII = /^[\0-\x7f]*$/;
+const ASCII_WORD = /[A-Za-z0-9_]+(?:[-.'][A-Za-z0-9_]+|,\d{3}(?!\d))*/g;
+const WORD = /[\p{L}\p{N}\p{M}_]+(?:[-.'’‐‑][\p{L}\p{N}\p{M}_]+|,\d{3}(?!\d))*/gu;
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const LATIN_MARKS = /[\u0300-\u036f]/g;
+const VERSION = /^v?\d+(?:\.\d+)+$/i;
+const CLITIC = /['’](?:s|ll|re|ve|d|m)$/i;
+/** Where `camelCase` and `HTTPServer` are cut. */
+const CAMEL = /(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
+const PLURAL_ACRONYM = /^[A-Z]{2,}s$/;
+
+const memo = new Map<string, readonly Token[]>();
+let segmenter: Intl.Segmenter | undefined;
+
+/** The tokens of a text in order, without stop words. Index, queries and the scoring of sentences all use this. */
+export function tokens(text: string): Token[] {
+  const ascii = ASCII.test(text);
+  const plain = ascii ? text : text.normalize("NFKC");
+  const found: Token[] = [];
+  for (const [word] of plain.matchAll(ascii ? ASCII_WORD : WORD)) {
+    if (!ascii && UNSPACED.test(word)) for (const part of segments(word)) found.push(...remembered(part));
+    else found.push(...remembered(word));
+  }
+  return found;
+}
+
+/** The terms of a text in order: of a compound the whole, then its parts. */
+export function terms(text: string): string[] {
+  return tokens(text).flatMap((token) => [token.term, ...token.parts]);
+}
+
+function remembered(word: string): readonly Token[] {
+  const known = memo.get(word);
+  if (known) return known;
+  const made = analyse(word);
+  if (word.length > MAX_TERM_LENGTH) return made;
+  if (memo.size >= MEMO_SIZE) memo.clear();
+  memo.set(word, made);
+  return made;
+}
+
+function analyse(word: string): Token[] {
+  if (VERSION.test(word)) return [{ term: word.toLowerCase().slice(0, MAX_TERM_LENGTH), parts: [], weak: false, name: true }];
+  const parts = partsOf(word.replace(CLITIC, ""));
+  const name = /\p{Lu}|\p{N}|_/u.test(word);
+  if (parts.length === 1) return plainToken(parts[0]!, name);
+  if (parts.length > MAX_PARTS) return parts.flatMap((part) => plainToken(part, name));
+  const kept = parts.filter((part) => !STOP_WORDS.has(part));
+  const whole = parts.join("");
+  if (STOP_WORDS.has(whole) || whole === "") return [];
+  return [{ term: stem(whole), parts: kept.map(stem), weak: false, name }];
+}
+
+function plainToken(word: string, name: boolean): Token[] {
+  if (word === "" || STOP_WORDS.has(word)) return [];
+  return [{ term: stem(word), parts: [], weak: WEAK_WORDS.has(word), name }];
+}
+
+/** The parts of a compound, folded to lower case without Latin diacritics. */
+function partsOf(word: string): string[] {
+  const joined = word.replaceAll(/['’,]/g, "");
+  const pieces = joined.split(/[-._‐‑]+/).filter((piece) => piece !== "");
+  return pieces.flatMap(camelParts).map(fold);
+}
+
+function camelParts(piece: string): string[] {
+  if (PLURAL_ACRONYM.test(piece)) return [piece];
+  const parts = piece.split(CAMEL);
+  // One letter alone is part of a name: iPhone, eSIM, OAuth.
+  return parts.some((part) => part.length < 2) ? [piece] : parts;
+}
+
+function fold(word: string): string {
+  const lower = word.toLowerCase();
+  return ASCII.test(lower) ? lower : lower.normalize("NFD").replace(LATIN_MARKS, "").normalize("NFC");
+}
+
+function stem(word: string): string {
+  const short = word.length > MAX_TERM_LENGTH ? word.slice(0, MAX_TERM_LENGTH) : word;
+  return /^[a-z]+$/.test(short) ? stemmer(short) : short;
+}
+
+function* segments(run: string): Generator<string> {
+  segmenter ??= new Intl.Segmenter("zh", { granularity: "word" });
+  for (const { segment, isWordLike } of segmenter.segment(run)) if (isWordLike) yield segment;
+}

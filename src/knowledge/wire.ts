@@ -1,0 +1,131 @@
+import { z } from "@hono/zod-openapi";
+import type { answers, sources } from "../db/schema.ts";
+import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../http/fields.ts";
+import { pageOf } from "../http/page.ts";
+import type { Passage } from "./passage.ts";
+
+const MAX_PAGES = 10_000;
+const DEFAULT_MAX_PAGES = 100;
+
+const SOURCE_TYPES = ["website", "url", "text"] as const;
+const SCHEDULES = ["manual", "daily", "weekly"] as const;
+
+/** Reports a field that one of the types needs as missing, beside whatever else is wrong with the body. */
+const requiredWhen = (field: "text" | "url", types: readonly string[]) => {
+  const isGiven = (source: { type: string; text?: unknown; url?: unknown }) =>
+    !types.includes(source.type) || (source[field] ?? null) !== null;
+  const isObject = ({ value }: { value: unknown }) => typeof value === "object" && value !== null;
+  return [isGiven, { path: [field] as PropertyKey[], params: { type: "missing" }, when: isObject }] as const;
+};
+
+export const sourceCreateSchema = z
+  .object({
+    type: z.enum(SOURCE_TYPES),
+    name: z.string().min(1).max(300),
+    url: z.string().max(2000).nullable().optional().openapi({ description: "Required when type is website or url." }),
+    text: z
+      .string()
+      .min(1)
+      .nullable()
+      .optional()
+      .openapi({ description: "Required when type is text; at most 5 MB (5,242,880 bytes) in UTF-8." }),
+    max_pages: z.int().gte(1).lte(MAX_PAGES).default(DEFAULT_MAX_PAGES).openapi({ description: "For websites; the plan's cap applies." }),
+    schedule: z.enum(SCHEDULES).default("weekly"),
+  })
+  .refine(...requiredWhen("text", ["text"]))
+  .refine(...requiredWhen("url", ["website", "url"]))
+  .openapi("SourceCreate");
+
+export const sourceSchema = z
+  .object({
+    id: uuid(),
+    agent_id: uuid(),
+    type: z.enum(SOURCE_TYPES),
+    name: z.string(),
+    url: z.string().nullable(),
+    status: z.enum(["pending", "processing", "ready", "failed"]),
+    schedule: z.enum(SCHEDULES),
+    max_pages: z.int(),
+    pages_found: z.int(),
+    pages_indexed: z.int(),
+    pages_failed: z.int(),
+    pages_skipped: z.int(),
+    chunks_count: z.int(),
+    error: z.object({ code: z.string(), message: z.string() }).openapi("SourceError").nullable(),
+    last_synced_at: timestamp().nullable(),
+    next_sync_at: timestamp().nullable(),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  })
+  .openapi("Source");
+
+export const sourcePageSchema = pageOf(sourceSchema, "SourcePage");
+
+export const answerCreateSchema = z
+  .object({ question: z.string().min(1).max(2000), answer: z.string().min(1).max(8000) })
+  .openapi("AnswerCreate");
+
+export const answerSchema = z
+  .object({ id: uuid(), agent_id: uuid(), question: z.string(), answer: z.string(), created_at: timestamp(), updated_at: timestamp() })
+  .openapi("Answer");
+
+export const answerPageSchema = pageOf(answerSchema, "AnswerPage");
+
+export const searchSchema = z.object({ query: z.string().min(1).max(2000), limit: z.int().gte(1).lte(50).default(10) }).openapi("SearchIn");
+
+const foundSchema = z
+  .object({
+    title: z.string(),
+    url: z.string().nullable(),
+    source_id: uuid().openapi({ description: "The source, or the curated answer, that it came from." }),
+    type: z.enum(["page", "text", "answer"]),
+    content: z.string(),
+    score: z.number(),
+  })
+  .openapi("SearchResult");
+
+export const searchResultSchema = z.object({ data: z.array(foundSchema) }).openapi("SearchResults");
+
+type SourceRow = typeof sources.$inferSelect;
+type AnswerRow = typeof answers.$inferSelect;
+
+/** The wire record of a source. */
+export function toSource(row: SourceRow): z.infer<typeof sourceSchema> {
+  return {
+    id: row.id,
+    agent_id: row.agentId,
+    type: row.type,
+    name: row.name,
+    url: row.url,
+    status: row.status,
+    schedule: row.schedule,
+    max_pages: row.maxPages,
+    pages_found: row.pagesFound,
+    pages_indexed: row.pagesIndexed,
+    pages_failed: row.pagesFailed,
+    pages_skipped: row.pagesSkipped,
+    chunks_count: row.chunksCount,
+    error: row.errorCode === null ? null : { code: row.errorCode, message: row.errorMessage ?? "" },
+    last_synced_at: toTimestampOrNull(row.lastSyncedAt),
+    next_sync_at: toTimestampOrNull(row.nextSyncAt),
+    created_at: toTimestamp(row.createdAt),
+    updated_at: toTimestamp(row.updatedAt),
+  };
+}
+
+/** The wire record of a curated answer. */
+export function toAnswer(row: AnswerRow): z.infer<typeof answerSchema> {
+  const { id, question, answer } = row;
+  return { id, agent_id: row.agentId, question, answer, created_at: toTimestamp(row.createdAt), updated_at: toTimestamp(row.updatedAt) };
+}
+
+/** A passage as search shows it: its heading is part of its title. */
+export function toFound(passage: Passage): z.infer<typeof foundSchema> {
+  const { url, type, content, score } = passage;
+  return { title: titleOf(passage), url, source_id: passage.sourceId, type, content, score };
+}
+
+/** A passage's title with the heading it stands under. */
+export function titleOf({ title, heading }: Pick<Passage, "title" | "heading">): string {
+  return heading === null || heading === title ? title : `${title} › ${heading}`;
+}

@@ -1,0 +1,30 @@
+/** What serving one request cost in round trips, the price of everything at the edge. */
+export interface Cost {
+  /** Durable Object calls, those made by other objects on the request's behalf included. */
+  objectHops: number;
+  /** D1 calls: one for each `batch`, whatever it holds. */
+  d1Trips: number;
+  /** Rows that those calls read, as D1 bills them. */
+  rowsRead: number;
+}
+
+/** Adds up the cost of one request or job. */
+export class Meter {
+  readonly cost: Cost = { objectHops: 0, d1Trips: 0, rowsRead: 0 };
+
+  hop(): void {
+    this.cost.objectHops++;
+  }
+
+  trip(results: readonly D1Result[]): void {
+    this.cost.d1Trips++;
+    for (const result of results) this.cost.rowsRead += result.meta.rows_read;
+  }
+
+  /** Adds what another object spent on this request. */
+  add(spent: Cost): void {
+    this.cost.objectHops += spent.objectHops;
+    this.cost.d1Trips += spent.d1Trips;
+    this.cost.rowsRead += spent.rowsRead;
+  }
+}

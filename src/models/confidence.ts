@@ -1,0 +1,23 @@
+/** What tells an answered question from an unanswered one. Each is 0..1. */
+export interface Signals {
+  /** The share of the question's weight that stands in the best passage, its title and heading. */
+  passageCoverage: number;
+  /** The same for the best single sentence. */
+  sentenceCoverage: number;
+  /** The best passage's score. */
+  passageScore: number;
+}
+
+const INTERCEPT = -2.8;
+const COEFFICIENTS: Readonly<Record<keyof Signals, number>> = {
+  passageCoverage: 1.7,
+  sentenceCoverage: 2,
+  passageScore: 3.2,
+};
+
+/** The probability that the question is answered by what was found. */
+export function confidenceOf(signals: Signals): number {
+  let sum = INTERCEPT;
+  for (const name of Object.keys(COEFFICIENTS) as (keyof Signals)[]) sum += COEFFICIENTS[name] * signals[name];
+  return 1 / (1 + Math.exp(-sum));
+}

@@ -1,0 +1,139 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { limitsOf } from "../account/plans.ts";
+import { findAgent, findAgentsCount, listAgents } from "../agents/store.ts";
+import type { AppContext } from "../http/context.ts";
+import { ApiError, notFound } from "../http/errors.ts";
+import { toTimestampOrNull, uuid } from "../http/fields.ts";
+import { pageQuery, toPage } from "../http/page.ts";
+import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
+import { createRouter } from "../http/router.ts";
+import { addAgent, type AgentChange, changeAgent, type Operation, removeAgent, rotateIdentitySecret } from "./agents.ts";
+import { workspaceDb } from "./auth.ts";
+import {
+  agentCreateSchema,
+  agentUpdateSchema,
+  identitySecretSchema,
+  operatorAgentPageSchema,
+  operatorAgentSchema,
+  toOperatorAgent,
+} from "./wire.ts";
+import { getWorkspace } from "./workspaces.ts";
+
+export const agentRoutes = createRouter();
+
+const params = z.object({ workspace_id: uuid() });
+const agentParams = params.extend({ agent_id: uuid() });
+
+const create = createRoute({
+  operationId: "createAgent",
+  method: "post",
+  path: "/workspaces/{workspace_id}/agents",
+  request: { params, body: { required: true, content: { "application/json": { schema: agentCreateSchema } } } },
+  responses: { 201: jsonResponse(operatorAgentSchema, "The new agent."), ...errorResponses(403, 404, 409, 422) },
+});
+
+agentRoutes.openapi(create, async (c) => {
+  const op = operation(c, c.req.valid("param").workspace_id);
+  const workspace = await getWorkspace(op.env, op.meter, op.workspaceId);
+  if (!workspace) throw notFound("workspace");
+  const change = await addAgent(op, limitsOf(workspace.plan, workspace.limits), c.req.valid("json"));
+  return c.json(toOperatorAgent(changed(change)), 201);
+});
+
+const list = createRoute({
+  operationId: "listWorkspaceAgents",
+  method: "get",
+  path: "/workspaces/{workspace_id}/agents",
+  request: { params, query: pageQuery },
+  responses: { 200: jsonResponse(operatorAgentPageSchema, "A page of agents, oldest first."), ...errorResponses(404, 422) },
+});
+
+agentRoutes.openapi(list, async (c) => {
+  const { workspace_id: workspaceId } = c.req.valid("param");
+  const page = c.req.valid("query");
+  const db = workspaceDb(c, workspaceId);
+  const [[total], rows] = await db.batch([findAgentsCount(db, workspaceId), listAgents(db, workspaceId, page)]);
+  if (!total) throw notFound("workspace");
+  return c.json(toPage(rows.map(toOperatorAgent), total.count, page), 200);
+});
+
+const get = createRoute({
+  operationId: "getWorkspaceAgent",
+  method: "get",
+  path: "/workspaces/{workspace_id}/agents/{agent_id}",
+  request: { params: agentParams },
+  responses: { 200: jsonResponse(operatorAgentSchema, "The agent."), ...errorResponses(404, 422) },
+});
+
+agentRoutes.openapi(get, async (c) => {
+  const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
+  const db = workspaceDb(c, workspaceId);
+  const [[agent]] = await db.batch([findAgent(db, workspaceId, agentId)]);
+  if (!agent) throw notFound("agent");
+  return c.json(toOperatorAgent(agent), 200);
+});
+
+const update = createRoute({
+  operationId: "updateAgent",
+  method: "patch",
+  path: "/workspaces/{workspace_id}/agents/{agent_id}",
+  request: { params: agentParams, body: { required: true, content: { "application/json": { schema: agentUpdateSchema } } } },
+  responses: { 200: jsonResponse(operatorAgentSchema, "The changed agent."), ...errorResponses(404, 409, 422) },
+});
+
+agentRoutes.openapi(update, async (c) => {
+  const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
+  const change = await changeAgent(operation(c, workspaceId), agentId, c.req.valid("json"));
+  return c.json(toOperatorAgent(changed(change)), 200);
+});
+
+const remove = createRoute({
+  operationId: "deleteAgent",
+  method: "delete",
+  path: "/workspaces/{workspace_id}/agents/{agent_id}",
+  request: { params: agentParams },
+  responses: { 204: emptyResponse("Deleted, with all that it knew."), ...errorResponses(404, 422) },
+});
+
+agentRoutes.openapi(remove, async (c) => {
+  const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
+  if (!(await removeAgent(operation(c, workspaceId), agentId))) throw notFound("agent");
+  return c.body(null, 204);
+});
+
+const rotate = createRoute({
+  operationId: "rotateIdentitySecret",
+  method: "post",
+  path: "/workspaces/{workspace_id}/agents/{agent_id}/rotate-identity-secret",
+  request: { params: agentParams },
+  responses: { 200: jsonResponse(identitySecretSchema, "The new secret; it is shown only here."), ...errorResponses(404, 422) },
+});
+
+agentRoutes.openapi(rotate, async (c) => {
+  const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
+  const rotated = await rotateIdentitySecret(operation(c, workspaceId), agentId);
+  if (!rotated) throw notFound("agent");
+  return c.json({ secret: rotated.secret, previous_valid_until: toTimestampOrNull(rotated.previousValidUntilMs) }, 200);
+});
+
+/** What the agent verbs need of a request. */
+function operation(c: AppContext, workspaceId: string): Operation {
+  workspaceDb(c, workspaceId);
+  return { env: c.env, meter: c.get("meter"), workspaceId, nowMs: Date.now() };
+}
+
+/** The changed agent, or the error that says why it was not changed. */
+function changed(change: AgentChange) {
+  switch (change.outcome) {
+    case "done":
+      return change.agent;
+    case "not_found":
+      throw notFound("agent");
+    case "slug_taken":
+      throw new ApiError("conflict", "Another agent of the workspace has this slug. Choose another one.");
+    case "address_taken":
+      throw new ApiError("conflict", "Another agent has this email_address. Choose another one.");
+    case "too_many":
+      throw new ApiError("plan_required", "The workspace has as many agents as its plan includes. Raise the plan or its limits.agents.");
+  }
+}

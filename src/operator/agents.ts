@@ -1,0 +1,155 @@
+import type { z } from "@hono/zod-openapi";
+import type { Limits } from "../account/plans.ts";
+import { createAgent, eraseAgent, findAgent, findAgentBySlug, updateAgent } from "../agents/store.ts";
+import type { AgentRow } from "../agents/wire.ts";
+import { dbFor, directoryDb } from "../db/client.ts";
+import { newId, shardOf } from "../db/ids.ts";
+import type { agents } from "../db/schema.ts";
+import { eraseAgentKnowledge } from "../knowledge/store.ts";
+import { indexOf } from "../knowledge/stub.ts";
+import type { Meter } from "../meter.ts";
+import { encryptSecret } from "../secrets.ts";
+import { claimAddress, findAddress, releaseAddresses } from "./store.ts";
+import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";
+
+/** How long the secret that a rotation replaces stays valid. */
+const PREVIOUS_SECRET_MS = 24 * 60 * 60 * 1000;
+const SECRET_BYTES = 32;
+
+const DEFAULTS = {
+  status: "active" as const,
+  language: "en",
+  welcomeMessage: "Hello! How can I help?",
+  handoffMessage: "I could not find a sure answer to that, so I have asked a colleague to take over. They will reply here.",
+  /** Answers that are more likely wrong than right are left to a human. */
+  confidenceThreshold: 0.5,
+  inactivityMinutes: 24 * 60,
+};
+
+type NewAgent = typeof agents.$inferInsert;
+type AgentCreate = z.output<typeof agentCreateSchema>;
+type AgentUpdate = z.output<typeof agentUpdateSchema>;
+
+/** How a change of an agent ended. */
+export type AgentChange =
+  | { outcome: "done"; agent: AgentRow }
+  | { outcome: "not_found" }
+  | { outcome: "slug_taken" }
+  | { outcome: "address_taken" }
+  | { outcome: "too_many" };
+
+/** Who makes the change, and where. */
+export interface Operation {
+  env: Env;
+  meter: Meter;
+  workspaceId: string;
+  nowMs: number;
+}
+
+/** Adds an agent to a workspace. A slug that is not given is made of the name. */
+export async function addAgent(op: Operation, limits: Limits, body: AgentCreate): Promise<AgentChange> {
+  const id = newId(shardOf(op.workspaceId), op.nowMs);
+  if (body.email_address && !(await takeAddress(op, id, body.email_address))) return { outcome: "address_taken" };
+  const { workspaceId, nowMs } = op;
+  const row = { ...DEFAULTS, ...toColumns(body), id, workspaceId, name: body.name, createdAt: nowMs, updatedAt: nowMs };
+  let change = await insertAgent(op, { ...row, slug: body.slug ?? slugOf(body.name) }, limits);
+  if (change.outcome === "slug_taken" && body.slug === undefined) {
+    change = await insertAgent(op, { ...row, slug: `${slugOf(body.name)}-${id.slice(-8, -2)}` }, limits);
+  }
+  if (change.outcome !== "done" && body.email_address) await keepAddress(op, id, null);
+  return change;
+}
+
+async function insertAgent({ env, meter, workspaceId }: Operation, row: NewAgent, limits: Limits): Promise<AgentChange> {
+  const db = dbFor(env, workspaceId, meter);
+  const [[sameSlug], [agent]] = await db.batch([findAgentBySlug(db, workspaceId, row.slug), createAgent(db, row, limits.agents)]);
+  if (agent) return { outcome: "done", agent };
+  return { outcome: sameSlug ? "slug_taken" : "too_many" };
+}
+
+/** Changes what the body names of an agent. */
+export async function changeAgent(op: Operation, agentId: string, body: AgentUpdate): Promise<AgentChange> {
+  const { env, meter, workspaceId, nowMs } = op;
+  const db = dbFor(env, workspaceId, meter);
+  const address = body.email_address;
+  if (address && !(await takeAddress(op, agentId, address))) return { outcome: "address_taken" };
+  const changes = { ...toColumns(body), updatedAt: nowMs };
+  const [[found], [agent]] = await db.batch([findAgent(db, workspaceId, agentId), updateAgent(db, workspaceId, agentId, changes)]);
+  if (address !== undefined) await keepAddress(op, agentId, (agent ?? found)?.emailAddress ?? null);
+  if (agent) return { outcome: "done", agent };
+  return { outcome: found ? "slug_taken" : "not_found" };
+}
+
+/**
+ * Removes an agent and all that it knows. Its conversations and leads stay: they are the workspace's.
+ * @returns whether there was one.
+ */
+export async function removeAgent(op: Operation, agentId: string): Promise<boolean> {
+  const { env, meter, workspaceId } = op;
+  const db = dbFor(env, workspaceId, meter);
+  const [[found]] = await db.batch([findAgent(db, workspaceId, agentId)]);
+  if (!found) return false;
+  // The index goes first: should this stop half-way, the agent is still listed, and deleting it again finishes it.
+  await indexOf(env, meter, workspaceId, agentId).erase();
+  await db.batch([...eraseAgentKnowledge(db, workspaceId, agentId), eraseAgent(db, workspaceId, agentId)]);
+  await keepAddress(op, agentId, null);
+  return true;
+}
+
+/**
+ * Gives an agent a new identity secret; the old one stays valid for a day.
+ * @returns undefined when there is no such agent.
+ */
+export async function rotateIdentitySecret(op: Operation, agentId: string) {
+  const { env, meter, workspaceId, nowMs } = op;
+  const db = dbFor(env, workspaceId, meter);
+  const secret = crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
+  const identitySecret = await encryptSecret(env, secret, `agent/${agentId}/identity`);
+  const [[found]] = await db.batch([findAgent(db, workspaceId, agentId)]);
+  if (!found) return undefined;
+  const until = found.identitySecret === null ? null : nowMs + PREVIOUS_SECRET_MS;
+  const previous = { previousIdentitySecret: found.identitySecret, previousIdentitySecretUntil: until };
+  await db.batch([updateAgent(db, workspaceId, agentId, { identitySecret, ...previous, updatedAt: nowMs })]);
+  return { secret, previousValidUntilMs: until };
+}
+
+/** The columns that a body names. */
+function toColumns(body: AgentUpdate): Partial<NewAgent> {
+  const columns = {
+    name: body.name,
+    slug: body.slug,
+    description: body.description,
+    language: body.language,
+    instructions: body.instructions,
+    welcomeMessage: body.welcome_message,
+    handoffMessage: body.handoff_message,
+    confidenceThreshold: body.confidence_threshold,
+    inactivityMinutes: body.inactivity_minutes,
+    status: body.status,
+    model: body.model,
+    allowedOrigins: body.allowed_origins,
+    emailAddress: body.email_address,
+  };
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+}
+
+/** A slug made of a name: what is left of it in small letters and digits, or "agent". */
+function slugOf(name: string): string {
+  const plain = name.normalize("NFKD").toLowerCase();
+  const slug = plain.replaceAll(/[^a-z0-9]+/g, "-").slice(0, 50);
+  return slug.replaceAll(/^-+|-+$/g, "") || "agent";
+}
+
+/** Takes a mail address for an agent; false when it is another's. */
+async function takeAddress({ env, meter, workspaceId }: Operation, agentId: string, address: string): Promise<boolean> {
+  const directory = directoryDb(env, meter);
+  const entry = { address, workspaceId, agentId };
+  const [, [holder]] = await directory.batch([claimAddress(directory, entry), findAddress(directory, address)]);
+  return holder?.agentId === agentId;
+}
+
+/** Gives back every mail address of an agent but the one that it keeps. */
+async function keepAddress({ env, meter, workspaceId }: Operation, agentId: string, kept: string | null): Promise<void> {
+  const directory = directoryDb(env, meter);
+  await directory.batch([releaseAddresses(directory, workspaceId, agentId, kept)]);
+}

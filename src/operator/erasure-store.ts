@@ -1,0 +1,92 @@
+import { eq, getTableName, isNotNull, and, sql } from "drizzle-orm";
+import type { Database } from "../db/client.ts";
+import {
+  agents,
+  answers,
+  apiKeys,
+  auditLog,
+  conversations,
+  deliveries,
+  deliveryAttempts,
+  events,
+  handoffs,
+  idempotencyRecords,
+  leads,
+  messages,
+  sources,
+  usagePeriods,
+  visitors,
+  webhookEndpoints,
+  workspaces,
+} from "../db/schema.ts";
+
+/** Every table with rows of a workspace but its own row, in the order in which they are emptied. */
+const WORKSPACE_TABLES = [
+  apiKeys,
+  deliveryAttempts,
+  deliveries,
+  events,
+  webhookEndpoints,
+  messages,
+  handoffs,
+  leads,
+  conversations,
+  visitors,
+  answers,
+  sources,
+  agents,
+  usagePeriods,
+  idempotencyRecords,
+  auditLog,
+];
+
+/** The names of the tables that an erasure empties; a test holds them against the database's own list. */
+export const ERASED_TABLES = WORKSPACE_TABLES.map((table) => getTableName(table));
+
+/** The workspace's deletion mark, if it was deleted and is not erased yet. */
+export function findDeleted(db: Database, workspaceId: string) {
+  return db
+    .select({ id: workspaces.id })
+    .from(workspaces)
+    .where(and(eq(workspaces.id, workspaceId), isNotNull(workspaces.deletedAt)));
+}
+
+/** Some conversations of the workspace. */
+export function listSomeConversations(db: Database, workspaceId: string, limit: number) {
+  return db.select({ id: conversations.id }).from(conversations).where(eq(conversations.workspaceId, workspaceId)).limit(limit);
+}
+
+/** Some agents of the workspace. */
+export function listSomeAgents(db: Database, workspaceId: string, limit: number) {
+  return db.select({ id: agents.id }).from(agents).where(eq(agents.workspaceId, workspaceId)).limit(limit);
+}
+
+/** Removes these conversations' rows; what belongs to them goes with its own table. */
+export function eraseConversations(db: Database, conversationIds: string[]) {
+  return db.delete(conversations).where(isOneOf(conversations.id, conversationIds));
+}
+
+/** Removes these agents' rows. */
+export function eraseAgents(db: Database, agentIds: string[]) {
+  return db.delete(agents).where(isOneOf(agents.id, agentIds));
+}
+
+/** Removes up to `limit` rows of the workspace from each table; each returns what it removed. */
+export function eraseSomeRows(db: Database, workspaceId: string, limit: number) {
+  return WORKSPACE_TABLES.map((table) => {
+    const some = sql`(SELECT rowid FROM ${table} WHERE ${table.workspaceId} = ${workspaceId} LIMIT ${limit})`;
+    return db
+      .delete(table)
+      .where(sql`rowid IN ${some}`)
+      .returning({ workspaceId: table.workspaceId });
+  });
+}
+
+/** Removes the workspace's own row: nothing of it is left then. */
+export function eraseWorkspace(db: Database, workspaceId: string) {
+  return db.delete(workspaces).where(eq(workspaces.id, workspaceId));
+}
+
+function isOneOf(column: typeof agents.id | typeof conversations.id, ids: string[]) {
+  return sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+}

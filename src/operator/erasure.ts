@@ -1,0 +1,77 @@
+import { sessionOf } from "../chat/stub.ts";
+import { type Database, dbFor, directoryDb, isBoundShard } from "../db/client.ts";
+import { indexOf } from "../knowledge/stub.ts";
+import { Meter } from "../meter.ts";
+import {
+  eraseAgents,
+  eraseConversations,
+  eraseSomeRows,
+  eraseWorkspace,
+  findDeleted,
+  listSomeAgents,
+  listSomeConversations,
+} from "./erasure-store.ts";
+import { releaseAddresses, releaseSlug } from "./store.ts";
+
+/** A wake-up: which deleted workspace to erase. */
+export interface ErasureMessage {
+  workspaceId: string;
+}
+
+/** Objects erased in one step: well under the calls that one invocation may make. */
+const OBJECTS_A_STEP = 100;
+/** Rows of each table removed in one step: well under what one D1 query may take. */
+const ROWS_A_STEP = 2_000;
+/** Steps of one wake-up; it sends the next one when more is left. */
+const STEPS_A_RUN = 5;
+
+/**
+ * Erases what a deleted workspace held, in bounded steps: objects first, while the rows that name them are there, then
+ * the rows, and the workspace's own row last, so that an erasure that died is found and goes on.
+ */
+export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage): Promise<void> {
+  if (!isBoundShard(env, workspaceId)) return;
+  const db = dbFor(env, workspaceId, new Meter());
+  const [[deleted]] = await db.batch([findDeleted(db, workspaceId)]);
+  if (!deleted) return;
+  for (let step = 0; step < STEPS_A_RUN; step++) {
+    if (await eraseStep(env, db, workspaceId)) continue;
+    const directory = directoryDb(env, new Meter());
+    await directory.batch([releaseSlug(directory, workspaceId)]);
+    await env.GATE.getByName(workspaceId).erase();
+    await db.batch([eraseWorkspace(db, workspaceId)]);
+    return;
+  }
+  await env.ERASURE_QUEUE.send({ workspaceId });
+}
+
+/** Erases a bounded part; false when nothing was left to erase. */
+async function eraseStep(env: Env, db: Database, workspaceId: string): Promise<boolean> {
+  const meter = new Meter();
+  const [conversations, agents] = await db.batch([
+    listSomeConversations(db, workspaceId, OBJECTS_A_STEP),
+    listSomeAgents(db, workspaceId, OBJECTS_A_STEP),
+  ]);
+  if (conversations.length > 0 || agents.length > 0) {
+    await Promise.all([
+      ...conversations.map(({ id }) => sessionOf(env, meter, workspaceId, id).erase()),
+      ...agents.map(({ id }) => indexOf(env, meter, workspaceId, id).erase()),
+    ]);
+    const directory = directoryDb(env, meter);
+    for (const { id } of agents) await directory.batch([releaseAddresses(directory, workspaceId, id, null)]);
+    await db.batch([
+      eraseConversations(
+        db,
+        conversations.map(({ id }) => id),
+      ),
+      eraseAgents(
+        db,
+        agents.map(({ id }) => id),
+      ),
+    ]);
+    return true;
+  }
+  const [first, ...rest] = eraseSomeRows(db, workspaceId, ROWS_A_STEP);
+  const removed = await db.batch([first!, ...rest]);
+  return removed.some((rows) => rows.length > 0);
+}

@@ -1,0 +1,97 @@
+import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
+import type { Database } from "../db/client.ts";
+import { emailDirectory, shards, workspaceDirectory, workspaces } from "../db/schema.ts";
+
+type NewWorkspace = typeof workspaces.$inferInsert;
+
+// --- The directory, in shard 0 ---------------------------------------------------------------------------------------
+
+/** How many workspaces each shard holds; a shard without any may have no row. */
+export function listShards(directory: Database) {
+  return directory.select().from(shards);
+}
+
+/** Takes a slug for a workspace; returns nothing when it is taken. */
+export function claimSlug(directory: Database, entry: typeof workspaceDirectory.$inferInsert) {
+  return directory
+    .insert(workspaceDirectory)
+    .values(entry)
+    .onConflictDoNothing()
+    .returning({ workspaceId: workspaceDirectory.workspaceId });
+}
+
+/** Who holds a slug. */
+export function findSlug(directory: Database, slug: string) {
+  return directory.select().from(workspaceDirectory).where(eq(workspaceDirectory.slug, slug));
+}
+
+/** Gives a workspace's slug back. */
+export function releaseSlug(directory: Database, workspaceId: string) {
+  return directory.delete(workspaceDirectory).where(eq(workspaceDirectory.workspaceId, workspaceId));
+}
+
+/** One page of all workspaces, newest first. */
+export function listDirectory(directory: Database, page: { limit: number; offset: number }) {
+  const { limit, offset } = page;
+  return directory.select().from(workspaceDirectory).orderBy(desc(workspaceDirectory.workspaceId)).limit(limit).offset(offset);
+}
+
+/** Takes a mail address for an agent; an address that the agent already has is kept. */
+export function claimAddress(directory: Database, entry: typeof emailDirectory.$inferInsert) {
+  return directory.insert(emailDirectory).values(entry).onConflictDoNothing();
+}
+
+/** Who holds a mail address. */
+export function findAddress(directory: Database, address: string) {
+  return directory.select().from(emailDirectory).where(eq(emailDirectory.address, address));
+}
+
+/** Gives back every mail address of an agent but the one that it keeps. */
+export function releaseAddresses(directory: Database, workspaceId: string, agentId: string, kept: string | null) {
+  const isAgents = and(eq(emailDirectory.workspaceId, workspaceId), eq(emailDirectory.agentId, agentId));
+  return directory.delete(emailDirectory).where(and(isAgents, sql`${emailDirectory.address} IS NOT ${kept}`));
+}
+
+// --- Workspaces, each in its shard -----------------------------------------------------------------------------------
+
+/** Adds a workspace; one that is there stays as it is. */
+export function createWorkspace(db: Database, workspace: NewWorkspace) {
+  return db.insert(workspaces).values(workspace).onConflictDoNothing().returning();
+}
+
+/** The workspaces with these identifiers that are not deleted. */
+export function listWorkspaces(db: Database, workspaceIds: string[]) {
+  const wanted = sql`${workspaces.id} IN (SELECT value FROM json_each(${JSON.stringify(workspaceIds)}))`;
+  return db
+    .select()
+    .from(workspaces)
+    .where(and(wanted, isNull(workspaces.deletedAt)));
+}
+
+/** Changes a workspace. `limits` is laid over the stored overrides; a null takes one away (JSON merge patch, RFC 7396). */
+export function updateWorkspace(
+  db: Database,
+  workspaceId: string,
+  { limits, ...changes }: Partial<Omit<NewWorkspace, "limits">> & { limits?: Record<string, unknown> },
+) {
+  const merged = limits === undefined ? {} : { limits: sql`json_patch(${workspaces.limits}, ${JSON.stringify(limits)})` };
+  return db
+    .update(workspaces)
+    .set({ ...changes, ...merged })
+    .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt)))
+    .returning();
+}
+
+/** Marks a workspace as deleted; returns nothing when there is none to delete. */
+export function markDeleted(db: Database, workspaceId: string, nowMs: number) {
+  return db
+    .update(workspaces)
+    .set({ deletedAt: nowMs })
+    .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt)))
+    .returning({ id: workspaces.id });
+}
+
+/** Workspaces that were deleted before `beforeMs` and still have rows. */
+export function listDeleted(db: Database, beforeMs: number, limit: number) {
+  return db.select({ id: workspaces.id }).from(workspaces).where(lt(workspaces.deletedAt, beforeMs)).limit(limit);
+}

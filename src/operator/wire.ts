@@ -1,0 +1,151 @@
+import { z } from "@hono/zod-openapi";
+import { limitsOf, PLAN_NAMES } from "../account/plans.ts";
+import { limitsSchema } from "../account/wire.ts";
+import { ALL_SCOPES, expandScopes, SCOPES } from "../admission/scopes.ts";
+import { AGENT_STATUSES, agentSchema, type AgentRow, toAgent } from "../agents/wire.ts";
+import type { apiKeys, workspaces } from "../db/schema.ts";
+import { slug, timestamp, toTimestamp, toTimestampOrNull, uuid } from "../http/fields.ts";
+import { pageOf } from "../http/page.ts";
+import { valueErrorParams } from "../http/validation.ts";
+
+/** The operator may raise any limit this far. */
+const MAX_LIMIT = 1_000_000_000;
+const MAX_INACTIVITY_MINUTES = 60 * 24 * 365;
+
+const name = () => z.string().min(1).max(120);
+const longText = () => z.string().max(8000);
+const limit = () => z.int().gte(0).lte(MAX_LIMIT).nullable();
+
+// --- Workspaces ------------------------------------------------------------------------------------------------------
+
+export const workspaceSchema = z.object({
+  id: uuid(),
+  name: z.string(),
+  slug: z.string(),
+  plan: z.enum(PLAN_NAMES),
+  limits: limitsSchema,
+  limit_overrides: limitsSchema.partial(),
+  created_at: timestamp(),
+  updated_at: timestamp(),
+});
+
+export const workspacePageSchema = pageOf(workspaceSchema, "WorkspacePage");
+
+export const workspaceCreateSchema = z.object({ name: name(), slug: slug(), plan: z.enum(PLAN_NAMES).default("free") });
+
+export const workspaceUpdateSchema = z.object({
+  name: name().optional(),
+  plan: z.enum(PLAN_NAMES).optional(),
+  limits: z
+    .object({
+      requests_per_minute: limit(),
+      messages: limit(),
+      agents: limit(),
+      sources: limit(),
+      max_pages: limit(),
+      webhooks: z.boolean().nullable(),
+    })
+    .partial()
+    .optional(),
+});
+
+type WorkspaceRow = typeof workspaces.$inferSelect;
+
+/** The operator's record of a workspace. */
+export function toWorkspace(row: WorkspaceRow): z.infer<typeof workspaceSchema> {
+  return {
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    plan: row.plan,
+    limits: limitsOf(row.plan, row.limits),
+    limit_overrides: row.limits,
+    created_at: toTimestamp(row.createdAt),
+    updated_at: toTimestamp(row.updatedAt),
+  };
+}
+
+// --- Keys ------------------------------------------------------------------------------------------------------------
+
+export const keySchema = z.object({
+  id: uuid(),
+  name: z.string(),
+  prefix: z.string(),
+  scopes: z.array(z.enum(SCOPES)),
+  created_at: timestamp(),
+  revoked_at: timestamp().nullable(),
+});
+
+export const newKeySchema = keySchema.extend({ key: z.string() });
+
+export const keyPageSchema = pageOf(keySchema, "KeyPage");
+
+export const keyCreateSchema = z.object({
+  name: name(),
+  scopes: z
+    .array(z.enum([...SCOPES, ALL_SCOPES]))
+    .min(1)
+    .max(SCOPES.length),
+});
+
+type KeyRow = typeof apiKeys.$inferSelect;
+
+/** The operator's record of a key; the key itself is not in it. */
+export function toKey(row: KeyRow): z.infer<typeof keySchema> {
+  const { id, prefix } = row;
+  const revoked = toTimestampOrNull(row.revokedAt);
+  return { id, name: row.name, prefix, scopes: expandScopes(row.scopes), created_at: toTimestamp(row.createdAt), revoked_at: revoked };
+}
+
+// --- Agents ----------------------------------------------------------------------------------------------------------
+
+const isOrigin = (value: string) => value === "*" || (URL.canParse(value) && new URL(value).origin === value);
+
+const agentFields = z.object({
+  name: name(),
+  slug: slug(),
+  description: z.string().max(2000).nullable(),
+  language: z.string().min(2).max(35).openapi({ description: "A BCP 47 tag." }),
+  instructions: z.string().max(20_000).nullable(),
+  welcome_message: longText(),
+  handoff_message: longText().min(1),
+  confidence_threshold: z.number().gte(0).lte(1),
+  inactivity_minutes: z.int().gte(1).lte(MAX_INACTIVITY_MINUTES),
+  status: z.enum(AGENT_STATUSES),
+  model: z.string().min(1).max(200).nullable(),
+  tools: z.array(z.unknown()).refine((tools) => tools.length === 0, valueErrorParams("this version runs no tools: leave them out")),
+  allowed_origins: z.array(z.string().refine(isOrigin, valueErrorParams("use an origin such as https://www.example.com, or *"))).max(50),
+  email_address: z.email().max(320).toLowerCase().nullable(),
+});
+
+export const agentUpdateSchema = agentFields.partial();
+export const agentCreateSchema = agentUpdateSchema.required({ name: true });
+
+/** An agent as the operator sees it: prompt and settings too, but no secret. */
+export const operatorAgentSchema = agentSchema.extend({
+  instructions: z.string().nullable(),
+  inactivity_minutes: z.int(),
+  model: z.string().nullable(),
+  tools: z.array(z.unknown()),
+  allowed_origins: z.array(z.string()),
+  email_address: z.string().nullable(),
+  has_identity_secret: z.boolean(),
+});
+
+export const operatorAgentPageSchema = pageOf(operatorAgentSchema, "OperatorAgentPage");
+
+export const identitySecretSchema = z.object({ secret: z.string(), previous_valid_until: timestamp().nullable() });
+
+/** The operator's record of an agent. */
+export function toOperatorAgent(row: AgentRow): z.infer<typeof operatorAgentSchema> {
+  return {
+    ...toAgent(row),
+    instructions: row.instructions,
+    inactivity_minutes: row.inactivityMinutes,
+    model: row.model,
+    tools: row.tools,
+    allowed_origins: row.allowedOrigins,
+    email_address: row.emailAddress,
+    has_identity_secret: row.identitySecret !== null,
+  };
+}

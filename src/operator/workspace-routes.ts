@@ -1,0 +1,91 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { ApiError, notFound } from "../http/errors.ts";
+import { uuid } from "../http/fields.ts";
+import { pageQuery, toPage } from "../http/page.ts";
+import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
+import { createRouter } from "../http/router.ts";
+import { workspaceDb } from "./auth.ts";
+import { updateWorkspace } from "./store.ts";
+import { toWorkspace, workspaceCreateSchema, workspacePageSchema, workspaceSchema, workspaceUpdateSchema } from "./wire.ts";
+import { addWorkspace, deleteWorkspace, getWorkspace, pageWorkspaces, reloadGate } from "./workspaces.ts";
+
+export const workspaceRoutes = createRouter();
+
+const params = z.object({ workspace_id: uuid() });
+
+const create = createRoute({
+  operationId: "createWorkspace",
+  method: "post",
+  path: "/workspaces",
+  request: { body: { required: true, content: { "application/json": { schema: workspaceCreateSchema } } } },
+  responses: { 201: jsonResponse(workspaceSchema, "The new workspace."), ...errorResponses(409, 422) },
+});
+
+workspaceRoutes.openapi(create, async (c) => {
+  const workspace = await addWorkspace(c.env, c.get("meter"), c.req.valid("json"), Date.now());
+  if (!workspace) throw new ApiError("conflict", "Another workspace has this slug. Choose another one.");
+  return c.json(toWorkspace(workspace), 201);
+});
+
+const list = createRoute({
+  operationId: "listWorkspaces",
+  method: "get",
+  path: "/workspaces",
+  request: { query: pageQuery },
+  responses: { 200: jsonResponse(workspacePageSchema, "A page of workspaces, newest first."), ...errorResponses(422) },
+});
+
+workspaceRoutes.openapi(list, async (c) => {
+  const page = c.req.valid("query");
+  const { rows, total } = await pageWorkspaces(c.env, c.get("meter"), page);
+  return c.json(toPage(rows.map(toWorkspace), total, page), 200);
+});
+
+const get = createRoute({
+  operationId: "getWorkspace",
+  method: "get",
+  path: "/workspaces/{workspace_id}",
+  request: { params },
+  responses: { 200: jsonResponse(workspaceSchema, "The workspace."), ...errorResponses(404, 422) },
+});
+
+workspaceRoutes.openapi(get, async (c) => {
+  const { workspace_id: id } = c.req.valid("param");
+  workspaceDb(c, id);
+  const workspace = await getWorkspace(c.env, c.get("meter"), id);
+  if (!workspace) throw notFound("workspace");
+  return c.json(toWorkspace(workspace), 200);
+});
+
+const update = createRoute({
+  operationId: "updateWorkspace",
+  method: "patch",
+  path: "/workspaces/{workspace_id}",
+  request: { params, body: { required: true, content: { "application/json": { schema: workspaceUpdateSchema } } } },
+  responses: { 200: jsonResponse(workspaceSchema, "The changed workspace."), ...errorResponses(404, 422) },
+});
+
+workspaceRoutes.openapi(update, async (c) => {
+  const { workspace_id: id } = c.req.valid("param");
+  const { name, plan, limits } = c.req.valid("json");
+  const changes = { updatedAt: Date.now(), ...(name !== undefined && { name }), ...(plan && { plan }), ...(limits && { limits }) };
+  const [[workspace]] = await workspaceDb(c, id).batch([updateWorkspace(workspaceDb(c, id), id, changes)]);
+  if (!workspace) throw notFound("workspace");
+  await reloadGate(c.env, c.get("meter"), id);
+  return c.json(toWorkspace(workspace), 200);
+});
+
+const remove = createRoute({
+  operationId: "deleteWorkspace",
+  method: "delete",
+  path: "/workspaces/{workspace_id}",
+  request: { params },
+  responses: { 204: emptyResponse("Deleted; what it held is erased in the background."), ...errorResponses(404, 422) },
+});
+
+workspaceRoutes.openapi(remove, async (c) => {
+  const { workspace_id: id } = c.req.valid("param");
+  workspaceDb(c, id);
+  if (!(await deleteWorkspace(c.env, c.get("meter"), id, Date.now()))) throw notFound("workspace");
+  return c.body(null, 204);
+});

@@ -1,0 +1,85 @@
+import type { Plan } from "../account/plans.ts";
+import { findWorkspace } from "../admission/store.ts";
+import { databases, dbFor, directoryDb } from "../db/client.ts";
+import { newId } from "../db/ids.ts";
+import type { workspaces } from "../db/schema.ts";
+import type { Meter } from "../meter.ts";
+import { claimSlug, createWorkspace, findSlug, listDirectory, listShards, listWorkspaces, markDeleted, releaseSlug } from "./store.ts";
+
+type WorkspaceRow = typeof workspaces.$inferSelect;
+
+/**
+ * Adds a workspace in the shard that holds the fewest. The slug is taken first, in the directory; a creation that died
+ * between the two is finished by the next one with the same slug.
+ * @returns undefined when the slug is another's.
+ */
+export async function addWorkspace(
+  env: Env,
+  meter: Meter,
+  wanted: { name: string; slug: string; plan: Plan },
+  nowMs: number,
+): Promise<WorkspaceRow | undefined> {
+  const directory = directoryDb(env, meter);
+  const [counts, [taken]] = await directory.batch([listShards(directory), findSlug(directory, wanted.slug)]);
+  const shard = taken?.shard ?? emptiestShard(databases(env).length, counts);
+  const id = taken?.workspaceId ?? newId(shard, nowMs);
+  if (!taken) {
+    const [[claimed]] = await directory.batch([claimSlug(directory, { workspaceId: id, slug: wanted.slug, shard })]);
+    if (!claimed) return undefined;
+  }
+  const db = dbFor(env, id, meter);
+  const [[row]] = await db.batch([createWorkspace(db, { id, ...wanted, createdAt: nowMs, updatedAt: nowMs })]);
+  return row;
+}
+
+function emptiestShard(bound: number, counts: { shard: number; workspacesCount: number }[]): number {
+  const filled = (shard: number) => counts.find((count) => count.shard === shard)?.workspacesCount ?? 0;
+  const all = Array.from({ length: bound }, (_, shard) => shard);
+  return all.reduce((best, shard) => (filled(shard) < filled(best) ? shard : best), 0);
+}
+
+/** One page of all workspaces, newest first, and how many there are: one trip to the directory, one to each shard. */
+export async function pageWorkspaces(env: Env, meter: Meter, page: { limit: number; offset: number }) {
+  const directory = directoryDb(env, meter);
+  const [entries, counts] = await directory.batch([listDirectory(directory, page), listShards(directory)]);
+  const byShard = Map.groupBy(entries, (entry) => entry.shard);
+  const rows = await Promise.all(
+    [...byShard.values()].map(async (group) => {
+      const db = dbFor(env, group[0]!.workspaceId, meter);
+      const ids = group.map((entry) => entry.workspaceId);
+      const [found] = await db.batch([listWorkspaces(db, ids)]);
+      return found;
+    }),
+  );
+  const byId = new Map(rows.flat().map((row) => [row.id, row]));
+  const total = counts.reduce((sum, count) => sum + count.workspacesCount, 0);
+  return { rows: entries.flatMap((entry) => byId.get(entry.workspaceId) ?? []), total };
+}
+
+/**
+ * Deletes a workspace: from this answer on its keys are refused and it is not found; what it holds is erased in the
+ * background, step by step.
+ * @returns whether there was one.
+ */
+export async function deleteWorkspace(env: Env, meter: Meter, workspaceId: string, nowMs: number): Promise<boolean> {
+  const db = dbFor(env, workspaceId, meter);
+  const [[deleted]] = await db.batch([markDeleted(db, workspaceId, nowMs)]);
+  if (!deleted) return false;
+  const directory = directoryDb(env, meter);
+  await Promise.all([directory.batch([releaseSlug(directory, workspaceId)]), reloadGate(env, meter, workspaceId)]);
+  await env.ERASURE_QUEUE.send({ workspaceId });
+  return true;
+}
+
+/** Makes the workspace's gate read its keys and plan anew, before a change of them is answered. */
+export async function reloadGate(env: Env, meter: Meter, workspaceId: string): Promise<void> {
+  meter.hop();
+  await env.GATE.getByName(workspaceId).reload();
+}
+
+/** The workspace, or undefined. */
+export async function getWorkspace(env: Env, meter: Meter, workspaceId: string): Promise<WorkspaceRow | undefined> {
+  const db = dbFor(env, workspaceId, meter);
+  const [[row]] = await db.batch([findWorkspace(db, workspaceId)]);
+  return row;
+}

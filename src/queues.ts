@@ -1,0 +1,38 @@
+import { giveUp, ingest, type IngestionMessage } from "./knowledge/consumer.ts";
+import { eraseDeleted, type ErasureMessage } from "./operator/erasure.ts";
+
+/** First wait before a message is tried again; each further one doubles it. */
+const RETRY_SECONDS = 5;
+const MAX_RETRY_SECONDS = 300;
+
+type Work = (env: Env, body: never) => Promise<void>;
+
+/** What is done with a message of each queue. */
+const WORK: Record<string, Work> = {
+  "support-agent-ingestion": (env, body: IngestionMessage) => ingest(env, body),
+  "support-agent-ingestion-dlq": (env, body: IngestionMessage) => giveUp(env, body),
+  "support-agent-erasure": (env, body: ErasureMessage) => eraseDeleted(env, body),
+  // The sweep finds the workspace again: an erasure is never given up.
+  "support-agent-erasure-dlq": async () => undefined,
+};
+
+/** Works through a batch: each message on its own, so that one that fails is tried again alone. */
+export async function consume(batch: MessageBatch, env: Env): Promise<void> {
+  const work = WORK[batch.queue];
+  if (!work) throw new Error(`No work is known for the queue ${batch.queue}`);
+  await Promise.all(batch.messages.map((message) => handle(batch.queue, message, () => work(env, message.body as never))));
+}
+
+async function handle(queue: string, message: Message, work: () => Promise<void>): Promise<void> {
+  const startedAtMs = Date.now();
+  const line = { event: "job", queue, message_id: message.id, attempt: message.attempts };
+  try {
+    await work();
+    message.ack();
+    console.log(JSON.stringify({ ...line, outcome: "done", duration_ms: Date.now() - startedAtMs }));
+  } catch (error) {
+    const delaySeconds = Math.min(RETRY_SECONDS * 2 ** (message.attempts - 1), MAX_RETRY_SECONDS);
+    message.retry({ delaySeconds });
+    console.error(JSON.stringify({ ...line, outcome: "retry", delay_seconds: delaySeconds, detail: String(error) }));
+  }
+}

@@ -1,0 +1,49 @@
+import { allDbs, type Database } from "./db/client.ts";
+import type { answers } from "./db/schema.ts";
+import { listStrandedSources, listUnindexedAnswers, markIndexed } from "./knowledge/store.ts";
+import { indexOf } from "./knowledge/stub.ts";
+import { Meter } from "./meter.ts";
+import { listDeleted } from "./operator/store.ts";
+
+/** A wake-up that takes longer than this is taken for lost. */
+const WAKE_UP_MS = 60_000;
+/** How much one run takes up of each kind and shard; the next run, a minute later, goes on. */
+const MAX_A_RUN = 100;
+
+type AnswerRow = typeof answers.$inferSelect;
+
+/** What cron does each minute: it finds what was left lying by wake-ups that were lost or died, and starts it again. */
+export async function sweep(env: Env, nowMs: number): Promise<void> {
+  const meter = new Meter();
+  const found = await Promise.all(allDbs(env, meter).map((db) => sweepShard(env, meter, db, nowMs)));
+  const totals = found.reduce((sum, one) => ({
+    sources: sum.sources + one.sources,
+    answers: sum.answers + one.answers,
+    workspaces: sum.workspaces + one.workspaces,
+  }));
+  console.log(JSON.stringify({ event: "sweep", ...totals, d1_trips: meter.cost.d1Trips, rows_read: meter.cost.rowsRead }));
+}
+
+async function sweepShard(env: Env, meter: Meter, db: Database, nowMs: number) {
+  const beforeMs = nowMs - WAKE_UP_MS;
+  const [sources, unindexed, deleted] = await db.batch([
+    listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN),
+    listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
+    listDeleted(db, beforeMs, MAX_A_RUN),
+  ]);
+  if (sources.length > 0) await env.INGESTION_QUEUE.sendBatch(sources.map(({ sourceId }) => ({ body: { sourceId } })));
+  if (deleted.length > 0) await env.ERASURE_QUEUE.sendBatch(deleted.map(({ id }) => ({ body: { workspaceId: id } })));
+  if (unindexed.length > 0) await indexAnswers(env, meter, db, unindexed, nowMs);
+  return { sources: sources.length, answers: unindexed.length, workspaces: deleted.length };
+}
+
+/** Hands answers to their agents' indexes whose own request died before it could. */
+async function indexAnswers(env: Env, meter: Meter, db: Database, unindexed: AnswerRow[], nowMs: number): Promise<void> {
+  await Promise.all(
+    unindexed.map(({ id, workspaceId, agentId, question, answer }) =>
+      indexOf(env, meter, workspaceId, agentId).putAnswer({ id, question, answer }),
+    ),
+  );
+  const ids = unindexed.map(({ id }) => id);
+  await db.batch([markIndexed(db, ids, nowMs)]);
+}

@@ -1,0 +1,23 @@
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig(async () => ({
+  plugins: [
+    cloudflareTest({
+      remoteBindings: false,
+      wrangler: { configPath: "./wrangler.toml" },
+      miniflare: {
+        compatibilityFlags: ["service_binding_extra_handlers"],
+        // A second shard, so that everything is tried with more than one database.
+        d1Databases: { DB: "shard-0", DB_1: "shard-1" },
+        bindings: {
+          TEST_MIGRATIONS: await readD1Migrations("./migrations"),
+          OPERATOR_TOKEN: "test-operator-token",
+          KEY_SECRET: "test-key-secret",
+          ENCRYPTION_KEY: "test-encryption-key",
+        },
+      },
+    }),
+  ],
+  test: { include: ["test/**/*.test.ts"], setupFiles: ["./test/setup.ts"] },
+}));
