@@ -1,6 +1,8 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
 
+const QUEUES = ["support-agent-ingestion", "support-agent-ingestion-dlq", "support-agent-erasure", "support-agent-erasure-dlq"];
+
 export default defineConfig(async () => ({
   plugins: [
     cloudflareTest({
@@ -10,6 +12,8 @@ export default defineConfig(async () => ({
         compatibilityFlags: ["service_binding_extra_handlers"],
         // A second shard, so that everything is tried with more than one database.
         d1Databases: { DB: "shard-0", DB_1: "shard-1" },
+        // Tests deliver messages themselves, when they want them delivered.
+        queueConsumers: Object.fromEntries(QUEUES.map((queue) => [queue, { maxBatchTimeout: 60, maxBatchSize: 100 }])),
         bindings: {
           TEST_MIGRATIONS: await readD1Migrations("./migrations"),
           OPERATOR_TOKEN: "test-operator-token",
@@ -19,5 +23,10 @@ export default defineConfig(async () => ({
       },
     }),
   ],
-  test: { include: ["test/**/*.test.ts"], setupFiles: ["./test/setup.ts"] },
+  test: {
+    // The service's own log lines would bury the results.
+    onConsoleLog: (log) => !log.startsWith('{"event":'),
+    include: ["test/**/*.test.ts"],
+    setupFiles: ["./test/setup.ts"],
+  },
 }));

@@ -6,13 +6,16 @@ export interface Signals {
   sentenceCoverage: number;
   /** The best passage's score. */
   passageScore: number;
+  /** How much of the question's weight is found, in itself: one common word found is little, though it be all. */
+  evidence: number;
 }
 
-const INTERCEPT = -2.8;
+const INTERCEPT = -4.6;
 const COEFFICIENTS: Readonly<Record<keyof Signals, number>> = {
-  passageCoverage: 1.7,
-  sentenceCoverage: 2,
-  passageScore: 3.2,
+  passageCoverage: 0.9,
+  sentenceCoverage: 2.3,
+  passageScore: 3.8,
+  evidence: 2.2,
 };
 
 /** The probability that the question is answered by what was found. */

@@ -9,10 +9,16 @@ import { type Unit, unitsOf } from "./units.ts";
 const PASSAGES_READ = 5;
 /** What a word counts that stands in a sentence's heading, title or lead-in only. */
 const CONTEXT_SHARE = 0.6;
+/** What a word counts that is there in a like spelling only: it may be another word. */
+const ALIKE_SHARE = 0.6;
+/** A sentence has fewer distinct terms. */
+const LONG_UNIT_TERMS = 40;
+/** The weight of two or three rare words: who shares as much with a question hardly does so by chance. */
+const FULL_EVIDENCE = 1.5;
 /** Below it more of what was asked is missing than is there: whatever was found is about something else. */
 const MIN_COVERAGE = 0.5;
 /** Below it an answer would more likely be wrong than right by far. */
-const MIN_CONFIDENCE = 0.25;
+const MIN_CONFIDENCE = 0.3;
 
 /** Answers with the very sentences of the knowledge. It needs no network, and cannot say what no source says. */
 export class ExtractiveModel implements Model {
@@ -50,37 +56,36 @@ function leadInOf(units: readonly Unit[], at: number): Unit | undefined {
   return units[before]?.text.endsWith(":") ? units[before] : undefined;
 }
 
+/** The share of the words' weight that a unit holds, itself or by its context; a long one holds much by chance. */
 function unitScore(unit: Unit, leadIn: Unit | undefined, context: ReadonlySet<string>, words: readonly QueryTerm[]): number {
   let score = 0;
   let total = 0;
   for (const word of words) {
-    const { weight } = word;
-    total += weight;
-    if (holds(unit.terms, word)) score += weight;
-    else if (holds(context, word) || (leadIn && holds(leadIn.terms, word))) score += weight * CONTEXT_SHARE;
+    total += word.weight;
+    const nearby = Math.max(held(context, word), leadIn ? held(leadIn.terms, word) : 0) * CONTEXT_SHARE;
+    score += word.weight * Math.max(held(unit.terms, word), nearby);
   }
-  return total === 0 ? 0 : score / total;
+  return total === 0 ? 0 : (score / total) * Math.min(1, Math.sqrt(LONG_UNIT_TERMS / Math.max(1, unit.terms.size)));
 }
 
 function signalsOf(retrieval: Retrieval, words: readonly QueryTerm[], read: readonly ScoredPassage[]): Signals {
-  const coverages = read.map(({ passage, units }) => {
-    const held = new Set([...terms(`${passage.title}\n${passage.heading ?? ""}`), ...units.flatMap(({ unit }) => [...unit.terms])]);
-    return share(words, (word) => holds(held, word));
+  const holdings = read.map(({ passage, units }) => {
+    const all = new Set([...terms(`${passage.title}\n${passage.heading ?? ""}`), ...units.flatMap(({ unit }) => [...unit.terms])]);
+    return words.reduce((sum, word) => sum + word.weight * held(all, word), 0);
   });
+  const most = Math.max(0, ...holdings);
+  const total = words.reduce((sum, { weight }) => sum + weight, 0);
   return {
-    passageCoverage: Math.max(0, ...coverages),
+    passageCoverage: total === 0 ? 0 : most / total,
     sentenceCoverage: Math.max(0, ...read.flatMap(({ units }) => units.map(({ score }) => score))),
     passageScore: retrieval.passages[0]?.score ?? 0,
+    evidence: Math.min(1, most / FULL_EVIDENCE),
   };
 }
 
-function share(words: readonly QueryTerm[], counts: (word: QueryTerm) => boolean): number {
-  const total = words.reduce((sum, { weight }) => sum + weight, 0);
-  const counted = words.reduce((sum, word) => sum + (counts(word) ? word.weight : 0), 0);
-  return total === 0 ? 0 : counted / total;
-}
-
-function holds(held: ReadonlySet<string>, { term, alike, parts }: QueryTerm): boolean {
-  if (held.has(term) || (alike !== null && held.has(alike))) return true;
-  return parts.length > 0 && parts.every((part) => held.has(part));
+/** Whether a set of terms holds a word: 1, or less where it is spelt otherwise. */
+function held(all: ReadonlySet<string>, { term, alike, parts }: QueryTerm): number {
+  if (all.has(term)) return 1;
+  if (parts.length > 0 && parts.every((part) => all.has(part))) return 1;
+  return alike !== null && all.has(alike) ? ALIKE_SHARE : 0;
 }

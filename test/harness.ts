@@ -1,0 +1,103 @@
+import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
+import { vi } from "vitest";
+import worker from "../src/index.ts";
+
+const ORIGIN = "http://service.test";
+
+/** A call's answer, its body read. */
+export interface Answer<Body = any> {
+  status: number;
+  headers: Headers;
+  body: Body;
+}
+
+/** Sends a request to the service as a client would. A plain object becomes a JSON body; a string is sent as it is. */
+export async function send(
+  method: string,
+  path: string,
+  options: { token?: string | undefined; body?: unknown; headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  const headers = new Headers(options.headers);
+  if (options.token !== undefined) headers.set("Authorization", `Bearer ${options.token}`);
+  const hasBody = options.body !== undefined;
+  if (hasBody && !headers.has("Content-Type")) headers.set("Content-Type", "application/json");
+  const body = hasBody ? { body: typeof options.body === "string" ? options.body : JSON.stringify(options.body) } : {};
+  const response = await exports.default.fetch(new Request(ORIGIN + path, { method, headers, ...body }));
+  const text = await response.text();
+  const isJson = response.headers.get("Content-Type")?.startsWith("application/json") ?? false;
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+}
+
+/** The operator's call; anything but success fails the test. */
+export async function operate(method: string, path: string, body?: unknown): Promise<any> {
+  const answer = await send(method, `/operator/v1${path}`, { token: env.OPERATOR_TOKEN, ...(body !== undefined && { body }) });
+  if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+/** A workspace of the test's own, with a key of all scopes. */
+export interface Workspace {
+  id: string;
+  key: string;
+  keyId: string;
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+}
+
+let made = 0;
+
+/** Makes a workspace that no other test knows. */
+export async function createWorkspace(
+  settings: { plan?: string; limits?: Record<string, unknown>; scopes?: string[] } = {},
+): Promise<Workspace> {
+  const slug = `test-${++made}-${crypto.randomUUID().slice(0, 8)}`;
+  const workspace = await operate("POST", "/workspaces", { name: "Test", slug, plan: settings.plan ?? "enterprise" });
+  if (settings.limits) await operate("PATCH", `/workspaces/${workspace.id}`, { limits: settings.limits });
+  const key = await operate("POST", `/workspaces/${workspace.id}/keys`, { name: "All", scopes: settings.scopes ?? ["*"] });
+  return {
+    id: workspace.id,
+    key: key.key,
+    keyId: key.id,
+    call: (method, path, body, headers) =>
+      send(method, `/api/v1${path}`, { token: key.key, ...(body !== undefined && { body }), ...(headers && { headers }) }),
+  };
+}
+
+/** Adds an agent to a workspace. */
+export function createAgent(workspace: Workspace, settings: Record<string, unknown> = {}): Promise<{ id: string } & Record<string, any>> {
+  return operate("POST", `/workspaces/${workspace.id}/agents`, { name: "Agent", ...settings });
+}
+
+/** Delivers a message to the queue's consumer now, as the platform would some time. */
+export async function deliver(queue: string, body: unknown, attempts = 1) {
+  const batch = createMessageBatch(queue, [{ id: crypto.randomUUID(), timestamp: new Date(), attempts, body }]);
+  const ctx = createExecutionContext();
+  await worker.queue(batch, env);
+  return getQueueResult(batch, ctx);
+}
+
+/** Adds a text source and reads it to the end. */
+export async function learn(
+  workspace: Workspace,
+  agentId: string,
+  text: string,
+  name = "Handbook",
+): Promise<{ id: string } & Record<string, any>> {
+  const created = await workspace.call("POST", `/agents/${agentId}/sources`, { type: "text", name, text });
+  if (created.status !== 202) throw new Error(`The source was refused: ${JSON.stringify(created.body)}`);
+  await deliver("support-agent-ingestion", { sourceId: created.body.id });
+  const listed = await workspace.call("GET", `/agents/${agentId}/sources`);
+  return listed.body.data.find((source: { id: string }) => source.id === created.body.id);
+}
+
+/** What one request cost, as its own log line says. */
+export async function costOf(request: () => Promise<unknown>): Promise<{ object_hops: number; d1_trips: number; rows_read: number }> {
+  const log = vi.spyOn(console, "log");
+  try {
+    await request();
+    const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
+    return lines.findLast((line) => line.event === "request");
+  } finally {
+    log.mockRestore();
+  }
+}
