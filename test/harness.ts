@@ -1,6 +1,7 @@
-import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
+import { createExecutionContext, createMessageBatch, getQueueResult, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { vi } from "vitest";
+import { shardOf } from "../src/db/ids.ts";
 import worker from "../src/index.ts";
 
 const ORIGIN = "http://service.test";
@@ -12,7 +13,7 @@ export interface Answer<Body = any> {
   body: Body;
 }
 
-/** Sends a request to the service as a client would. A plain object becomes a JSON body; a string is sent as it is. */
+/** Sends a request to the service as a client would. A plain object becomes a JSON body; text, bytes and streams are sent as they are. */
 export async function send(
   method: string,
   path: string,
@@ -22,11 +23,20 @@ export async function send(
   if (options.token !== undefined) headers.set("Authorization", `Bearer ${options.token}`);
   const hasBody = options.body !== undefined;
   if (hasBody && !headers.has("Content-Type")) headers.set("Content-Type", "application/json");
-  const body = hasBody ? { body: typeof options.body === "string" ? options.body : JSON.stringify(options.body) } : {};
+  const body = hasBody ? { body: isRaw(options.body) ? options.body : JSON.stringify(options.body) } : {};
   const response = await exports.default.fetch(new Request(ORIGIN + path, { method, headers, ...body }));
   const text = await response.text();
   const isJson = response.headers.get("Content-Type")?.startsWith("application/json") ?? false;
-  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  return { status: response.status, headers: response.headers, body: isJson && text !== "" ? JSON.parse(text) : text };
+}
+
+function isRaw(body: unknown): body is string | Uint8Array | ReadableStream {
+  return typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream;
+}
+
+/** A client's address that no other test has: requests without a valid key are limited by address. */
+export function newAddress(): Record<string, string> {
+  return { "CF-Connecting-IP": crypto.randomUUID() };
 }
 
 /** The operator's call; anything but success fails the test. */
@@ -61,6 +71,11 @@ export async function createWorkspace(
     call: (method, path, body, headers) =>
       send(method, `/api/v1${path}`, { token: key.key, ...(body !== undefined && { body }), ...(headers && { headers }) }),
   };
+}
+
+/** Adds a key to a workspace. */
+export function createKey(workspace: Workspace, scopes: string[]): Promise<{ id: string; key: string } & Record<string, any>> {
+  return operate("POST", `/workspaces/${workspace.id}/keys`, { name: "Extra", scopes });
 }
 
 /** Adds an agent to a workspace. */
@@ -100,4 +115,41 @@ export async function costOf(request: () => Promise<unknown>): Promise<{ object_
   } finally {
     log.mockRestore();
   }
+}
+
+/** The rows that a statement finds or changes in the database of the record with this identifier. */
+export async function query<Row = Record<string, unknown>>(id: string, statement: string, ...values: unknown[]): Promise<Row[]> {
+  const database = shardOf(id) === 0 ? env.DB : env.DB_1;
+  const { results } = await database
+    .prepare(statement)
+    .bind(...values)
+    .all<Row>();
+  return results;
+}
+
+/** How many rows every table of every database has. */
+export async function countRows(): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const [shard, database] of [env.DB, env.DB_1].entries()) {
+    const tables = await database
+      .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\'")
+      .all<{ name: string }>();
+    const names = tables.results.map(({ name }) => name);
+    const sizes = await database.batch<{ size: number }>(names.map((name) => database.prepare(`SELECT count(*) AS size FROM "${name}"`)));
+    for (const [at, { results }] of sizes.entries()) counts[`${shard}.${names[at]}`] = results[0]!.size;
+  }
+  return counts;
+}
+
+/** The environment with some bindings replaced: to let a part of the platform fail, or to see what it is given. */
+export function envWith(bindings: Record<string, unknown>): Env {
+  return { ...env, ...bindings };
+}
+
+/** What a conversation's session object has in its storage. */
+export function sessionStorage(workspaceId: string, conversationId: string): Promise<{ entries: [string, unknown][]; alarm: number | null }> {
+  return runInDurableObject(env.SESSION.getByName(`${workspaceId}/${conversationId}`), async (_, { storage }) => ({
+    entries: [...(await storage.list())],
+    alarm: await storage.getAlarm(),
+  }));
 }

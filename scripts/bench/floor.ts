@@ -33,7 +33,7 @@ const CONVERSATION = "019a0000-0000-7000-8000-000000000200";
 
 const AGENTS_SEEDED = 20;
 const MESSAGES_SEEDED = 6;
-const PASSAGES = 8;
+const PASSAGES = 3;
 
 const LIST_AGENTS = "SELECT * FROM agents WHERE workspace_id = ? ORDER BY id LIMIT 20";
 const FIND_WORKSPACE = "SELECT * FROM workspaces WHERE id = ?";
@@ -53,12 +53,9 @@ const INSERT_CONVERSATION = `INSERT INTO conversations (id, workspace_id, agent_
   VALUES (?1, ?2, ?3, 'api', 'open', ?4, ?4, ?4)`;
 const INSERT_MESSAGE = `INSERT INTO messages (id, workspace_id, conversation_id, role, author_type, content, quota_period, created_at)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
-const INSERT_EVENT = "INSERT INTO events (id, workspace_id, type, payload, conversation_id, created_at) VALUES (?, ?, ?, ?, ?, ?)";
 const MARK_HANDLED = "UPDATE conversations SET status = 'ai_handled', updated_at = ? WHERE id = ? AND status = 'open'";
 const INSERT_ANSWER = `INSERT INTO answers (id, workspace_id, agent_id, question, answer, created_at, updated_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`;
-const TOUCH_AGENT = "UPDATE agents SET updated_at = ? WHERE id = ?";
-
 const TEXT = "The floor answers with a sentence of about the length that a real answer has, so that rows and responses weigh the same. ".repeat(2);
 
 /** Admits: one hop, from memory. */
@@ -78,8 +75,9 @@ export class FloorIndex extends DurableObject<FloorEnv> {
     super(ctx, env);
     const { sql } = ctx.storage;
     sql.exec("CREATE VIRTUAL TABLE IF NOT EXISTS chunks USING fts5(title, content, tokenize = 'porter unicode61')");
+    sql.exec("CREATE TABLE IF NOT EXISTS answers (id TEXT PRIMARY KEY, question TEXT, answer TEXT)");
     if (sql.exec<{ chunks: number }>("SELECT count(*) AS chunks FROM chunks").one().chunks > 0) return;
-    for (let chunk = 0; chunk < PASSAGES; chunk++) sql.exec("INSERT INTO chunks VALUES (?, ?)", `Part ${chunk}`, TEXT.repeat(8));
+    for (let chunk = 0; chunk < PASSAGES; chunk++) sql.exec("INSERT INTO chunks VALUES (?, ?)", `Part ${chunk}`, TEXT.repeat(5));
   }
 
   search(query: string): Passage[] {
@@ -87,8 +85,8 @@ export class FloorIndex extends DurableObject<FloorEnv> {
     return this.ctx.storage.sql.exec<{ title: string; content: string; score: number }>(sql, query).toArray();
   }
 
-  learn(answers: number): number {
-    return answers + 1;
+  putAnswer(id: string, question: string, answer: string): void {
+    this.ctx.storage.sql.exec("INSERT INTO answers VALUES (?, ?, ?)", id, question, answer);
   }
 }
 
@@ -104,21 +102,17 @@ export class FloorSession extends DurableObject<FloorEnv> {
       index.getByName(AGENT).search("sentence OR length"),
       db.batch([
         db.prepare(FIND_AGENT).bind(WORKSPACE, AGENT),
+        db.prepare(FIND_CONVERSATION).bind(WORKSPACE, conversationId),
         db.prepare(INSERT_CONVERSATION).bind(conversationId, WORKSPACE, AGENT, nowMs),
         db.prepare(INSERT_MESSAGE).bind(questionId, WORKSPACE, conversationId, "user", "visitor", message, period, nowMs),
-        db.prepare(FIND_CONVERSATION).bind(WORKSPACE, conversationId),
-        db.prepare(LIST_MESSAGES).bind(WORKSPACE, conversationId),
       ]),
     ]);
     const answer = passages[0]?.content.slice(0, 200) ?? "";
-    const event = JSON.stringify({ type: "message.ai_replied", data: { conversation_id: conversationId, content: answer } });
     await db.batch([
       db.prepare(INSERT_MESSAGE).bind(answerId, WORKSPACE, conversationId, "assistant", "agent", answer, null, nowMs),
       db.prepare(MARK_HANDLED).bind(nowMs, conversationId),
-      db.prepare(INSERT_EVENT).bind(crypto.randomUUID(), WORKSPACE, "message.ai_replied", event, conversationId, nowMs),
-      db.prepare(INSERT_EVENT).bind(crypto.randomUUID(), WORKSPACE, "conversation.created", event, conversationId, nowMs),
+      db.prepare(FIND_CONVERSATION).bind(WORKSPACE, conversationId),
     ]);
-    await this.ctx.storage.delete("turn");
     return { answer, conversation_id: conversationId, message_id: answerId };
   }
 }
@@ -143,7 +137,7 @@ const ROUTES: Record<string, Handler> = {
     db.prepare(FIND_CONVERSATION).bind(WORKSPACE, CONVERSATION),
     db.prepare(LIST_MESSAGES).bind(WORKSPACE, CONVERSATION),
   ]),
-  "/search": async (env) => {
+  "/rpc-read-search": async (env) => {
     await env.GATE.getByName(WORKSPACE).admit();
     const [passages] = await Promise.all([
       env.INDEX.getByName(AGENT).search("sentence OR length"),
@@ -151,19 +145,16 @@ const ROUTES: Record<string, Handler> = {
     ]);
     return { data: passages };
   },
-  "/rpc-write": async (env, request) => {
+  "/rpc-write-rpc": async (env, request) => {
     const [body] = await Promise.all([request.json<{ question: string; answer: string }>(), env.GATE.getByName(WORKSPACE).admit()]);
     const id = crypto.randomUUID();
-    const nowMs = Date.now();
-    await env.DB.batch([
-      env.DB.prepare(INSERT_ANSWER).bind(id, WORKSPACE, AGENT, body.question, body.answer, nowMs),
-      env.DB.prepare(TOUCH_AGENT).bind(nowMs, AGENT),
-    ]);
+    await env.DB.batch([env.DB.prepare(INSERT_ANSWER).bind(id, WORKSPACE, AGENT, body.question, body.answer, Date.now())]);
+    await env.INDEX.getByName(AGENT).putAnswer(id, body.question, body.answer);
     return { id, ...body };
   },
   "/ask": async (env, request) => {
     const [{ message }] = await Promise.all([request.json<{ message: string }>(), env.GATE.getByName(WORKSPACE).admit()]);
-    return env.SESSION.get(env.SESSION.newUniqueId()).ask(message);
+    return env.SESSION.getByName(crypto.randomUUID()).ask(message);
   },
   "/seed": async ({ DB: db }) => {
     await db.batch([

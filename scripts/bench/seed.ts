@@ -131,8 +131,8 @@ export function operations({ authorization, agentId, scratchAgentId, conversatio
     operation("agent", "/rpc-read/agent", "GET", agent),
     operation("conversation", "/rpc-read/conversation", "GET", `/conversations/${conversationId}`),
     operation("sources", "/rpc-read/sources", "GET", `${agent}/sources`),
-    operation("search", "/search", "POST", `${agent}/search`, { query: QUESTION }),
-    operation("answers", "/rpc-write", "POST", `/agents/${scratchAgentId}/answers`, ANSWERS[0], 201),
+    operation("search", "/rpc-read-search", "POST", `${agent}/search`, { query: QUESTION }),
+    operation("answers", "/rpc-write-rpc", "POST", `/agents/${scratchAgentId}/answers`, ANSWERS[0], 201),
     operation("ask", "/ask", "POST", `${agent}/messages`, { message: QUESTION }),
   ];
 }

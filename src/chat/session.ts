@@ -18,8 +18,10 @@ export class ChatSession extends DurableObject<Env> {
   /** Answers a visitor's message, after those that came before it. */
   async ask(request: TurnRequest): Promise<{ result: TurnResult; cost: Cost }> {
     const meter = new Meter();
-    const result = await this.turns.add(request, (turn) => this.runner.run(turn, meter));
-    return { result, cost: meter.cost };
+    const result = this.turns.add(request, (turn) => this.runner.run(turn, meter));
+    // A caller that hangs up does not stop the turn.
+    this.ctx.waitUntil(result.catch(() => undefined));
+    return { result: await result, cost: meter.cost };
   }
 
   override async alarm(): Promise<void> {

@@ -1,5 +1,5 @@
-/** A turn is taken up by the alarm if its object died; no model is waited for longer. */
-const RESUME_AFTER_MS = 60_000;
+/** How soon after its object's death a turn is run again. A turn that is still running then is left alone. */
+const RESUME_AFTER_MS = 15_000;
 /** After so many failed runs a turn is dropped: what keeps failing would keep the conversation waiting for ever. */
 const MAX_RUNS = 6;
 const PREFIX = "turn:";

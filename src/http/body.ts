@@ -25,9 +25,15 @@ export async function readJson(request: Request, maxBytes: number): Promise<Body
   try {
     return { ok: true, value: JSON.parse(text) as unknown };
   } catch (error) {
-    const position = /position (\d+)/.exec(String(error))?.[1];
-    return fail(jsonInvalid(Number(position ?? text.length), "the body is not valid JSON"));
+    return fail(jsonInvalid(positionOf(error, text), "the body is not valid JSON"));
   }
+}
+
+/** Where parsing failed, as far as the engine tells: it names no position in a short text. */
+function positionOf(error: unknown, text: string): number {
+  const message = String(error);
+  if (message.endsWith("Unexpected end of JSON input")) return text.length;
+  return Number(/ in JSON at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message)?.[1] ?? 0);
 }
 
 function fail(item: ValidationItem): BodyResult {

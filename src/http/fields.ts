@@ -17,7 +17,7 @@ export function integerQuery(bounds: { min: number; max?: number; default: numbe
     .optional()
     .transform((text, ctx) => {
       if (text === undefined) return bounds.default;
-      if (INTEGER.test(text)) return Number(text);
+      if (INTEGER.test(text)) return Math.min(Math.max(Number(text), -Number.MAX_VALUE), Number.MAX_VALUE);
       ctx.addIssue({ code: "custom", params: { type: "int_parsing" }, input: text });
       return z.NEVER;
     })

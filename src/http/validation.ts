@@ -19,13 +19,24 @@ interface CustomParams {
  * @param raw what was validated: zod's issues do not carry the input.
  */
 export function toItems(target: Target, issues: readonly Issue[], raw: unknown): ValidationItem[] {
-  return issues.map((issue) => {
+  return onePerPlace(issues).map((issue) => {
     const input = valueAt(raw, issue.path);
     const missing = !input.present && issue.code !== "custom";
     const rule = missing ? { type: "missing", msg: "Field required" } : ruleOf(issue, input.value, target);
     const item: ValidationItem = { loc: [target, ...(issue.path as (string | number)[])], msg: rule.msg, type: rule.type };
     return { ...item, ...echo(rule.type === "missing" ? parentOf(raw, issue.path) : input.value), ...(rule.ctx && { ctx: rule.ctx }) };
   });
+}
+
+/** The first failed check of each place; where a number is too large, the field's own bound rather than the safe range's. */
+function onePerPlace(issues: readonly Issue[]): Issue[] {
+  const byPlace = Map.groupBy(issues, (issue) => JSON.stringify(issue.path));
+  return [...byPlace.values()].map((same) => same.find((issue) => !isSafeRange(issue)) ?? same[0]!);
+}
+
+function isSafeRange(issue: Issue): boolean {
+  if (issue.code === "too_big") return issue.maximum === Number.MAX_SAFE_INTEGER;
+  return issue.code === "too_small" && issue.minimum === Number.MIN_SAFE_INTEGER;
 }
 
 /** A failed check that no schema expresses. */
@@ -71,7 +82,8 @@ function ruleOf(issue: Issue, input: unknown, target: Target): Rule {
 
 const TYPE_RULES: Record<string, Rule> = {
   string: { type: "string_type", msg: "Input should be a valid string" },
-  number: { type: "float_type", msg: "Input should be a valid number" },
+  // Every number of the API is whole, and zod expects a number before it expects a whole one.
+  number: { type: "int_type", msg: "Input should be a valid integer" },
   int: { type: "int_type", msg: "Input should be a valid integer" },
   boolean: { type: "bool_type", msg: "Input should be a valid boolean" },
   array: { type: "list_type", msg: "Input should be a valid list" },

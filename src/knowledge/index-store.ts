@@ -46,11 +46,11 @@ CREATE TABLE chunks (
   id INTEGER PRIMARY KEY AUTOINCREMENT, document_id INTEGER NOT NULL, heading TEXT, content TEXT NOT NULL, terms TEXT NOT NULL);
 CREATE INDEX chunks_document ON chunks (document_id);
 CREATE VIRTUAL TABLE chunk_index USING fts5 (generation, title, heading, body, content='', contentless_delete=1,
-  tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '.'");
+  tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '._'");
 CREATE VIRTUAL TABLE chunk_terms USING fts5vocab (chunk_index, row);
 CREATE TABLE answers (id INTEGER PRIMARY KEY AUTOINCREMENT, answer_id TEXT NOT NULL UNIQUE, question TEXT NOT NULL, answer TEXT NOT NULL);
 CREATE VIRTUAL TABLE answer_index USING fts5 (question, content='', contentless_delete=1,
-  tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '.'");
+  tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '._'");
 CREATE VIRTUAL TABLE answer_terms USING fts5vocab (answer_index, row);
 `;
 

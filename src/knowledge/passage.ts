@@ -41,8 +41,6 @@ export interface QueryTerm {
   documents: number;
   /** Whether any question may hold it. */
   weak: boolean;
-  /** Whether it is spelt like a name: "France", "X-RateLimit-Limit". */
-  name: boolean;
 }
 
 /** What the agent's knowledge has on a question. */

@@ -48,19 +48,19 @@ function queryTerm(token: Token, frequencies: Map<string, number>, vocabulary: V
   let documents = Math.max(whole, parts.length > 0 ? Math.min(...parts) : 0);
   const alike = documents > 0 || token.parts.length > 0 ? undefined : alikeTo(token.term, vocabulary);
   if (alike) documents = alike.documents;
-  const weight = rarity(documents, vocabulary.size) * (token.weak ? WEAK_WEIGHT : 1);
-  return { term: token.term, parts: [...token.parts], alike: alike?.term ?? null, weight, documents, weak: token.weak, name: token.name };
+  const weight = rarity(documents, vocabulary.size) * (token.kind === "weak" ? WEAK_WEIGHT : 1);
+  return { term: token.term, parts: [...token.parts], alike: alike?.term ?? null, weight, documents, weak: token.kind === "weak" };
 }
 
 /** Inverse document frequency, 0..1: 1 is a word that the index does not have. */
-function rarity(documents: number, size: number): number {
+export function rarity(documents: number, size: number): number {
   const entries = Math.max(size, MIN_ENTRIES);
   const idf = (count: number): number => Math.log(1 + (entries - count + 0.5) / (count + 0.5));
   return idf(documents) / idf(0);
 }
 
 /** The word of the index that a misspelt or differently ended word most likely means. */
-function alikeTo(term: string, vocabulary: Vocabulary): { term: string; documents: number } | undefined {
+export function alikeTo(term: string, vocabulary: Vocabulary): { term: string; documents: number } | undefined {
   if (term.length < MIN_ALIKE_LENGTH || !/^[a-z]+$/.test(term)) return undefined;
   const edits = term.length >= TWO_EDITS_LENGTH ? 2 : 1;
   let best: { term: string; documents: number; distance: number } | undefined;

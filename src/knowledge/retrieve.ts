@@ -1,3 +1,4 @@
+import { fullTextQuery, vocabularyOf } from "./full-text.ts";
 import { generationTerm } from "./index-store.ts";
 import type { Passage, QueryTerm, Retrieval, SearchQuery } from "./passage.ts";
 import { indexTerms, queryTerms, type Vocabulary } from "./query.ts";
@@ -15,8 +16,6 @@ const PREVIOUS_LIMIT = 0.6;
 /** A question whose words are rarer than this all together names a topic; one below it talks of what was said before. */
 const VAGUE_WEIGHT = 0.2;
 const PREVIOUS_LIMIT_OF_VAGUE = 1;
-/** Words looked at for a misspelt one. */
-const MAX_NEIGHBOURS = 500;
 
 interface Row extends Record<string, SqlStorageValue> {
   sourceId: string;
@@ -66,8 +65,8 @@ function weightOf(words: readonly QueryTerm[]): number {
 
 function candidates(sql: SqlStorage, asked: readonly string[]): Row[] {
   const hidden = sql.exec<{ id: number }>("SELECT id FROM generations WHERE state = 'building'").toArray();
-  const wanted = `{title heading body} : (${asked.map(quoted).join(" OR ")})`;
-  const except = hidden.map(({ id }) => quoted(generationTerm(id))).join(" OR ");
+  const wanted = `{title heading body} : (${fullTextQuery(asked)})`;
+  const except = fullTextQuery(hidden.map(({ id }) => generationTerm(id)));
   const expression = hidden.length === 0 ? wanted : `(${wanted}) NOT ({generation} : (${except}))`;
   const query = `WITH found AS (SELECT rowid AS id FROM chunk_index WHERE chunk_index MATCH ? AND rank MATCH ? ORDER BY rank LIMIT ?)
     SELECT d.source_id AS sourceId, d.type, d.title, c.heading, d.url, c.content, c.terms
@@ -93,22 +92,4 @@ function rank(rows: readonly Row[], words: readonly QueryTerm[], asked: Readonly
 function chunkVocabulary(sql: SqlStorage): Vocabulary {
   const { size } = sql.exec<{ size: number }>("SELECT coalesce(sum(chunks_count), 0) AS size FROM documents").one();
   return { size, ...vocabularyOf(sql, "chunk_terms") };
-}
-
-/** Reads the words of an index from its fts5vocab table. */
-export function vocabularyOf(sql: SqlStorage, table: "chunk_terms" | "answer_terms"): Omit<Vocabulary, "size"> {
-  const read = (query: string, ...bindings: (string | number)[]): Map<string, number> => {
-    const rows = sql.exec<{ term: string; doc: number }>(query, ...bindings).toArray();
-    return new Map(rows.map(({ term, doc }) => [term, doc]));
-  };
-  return {
-    frequencies: (wanted) => read(`SELECT term, doc FROM ${table} WHERE term IN (SELECT value FROM json_each(?))`, JSON.stringify(wanted)),
-    beginningWith: (prefix) =>
-      read(`SELECT term, doc FROM ${table} WHERE term >= ? AND term < ? LIMIT ?`, prefix, `${prefix}\uffff`, MAX_NEIGHBOURS),
-  };
-}
-
-/** A term as FTS5 takes it literally. */
-export function quoted(term: string): string {
-  return `"${term.replaceAll('"', '""')}"`;
 }

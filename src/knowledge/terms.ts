@@ -7,10 +7,8 @@ export interface Token {
   term: string;
   /** The stems of a compound's parts: `webhook`, `id`. Empty for a plain word. */
   parts: readonly string[];
-  /** Whether any question may hold it ("work", "need"). */
-  weak: boolean;
-  /** Whether it looks like a name: a capital inside a sentence, a digit, an underscore. */
-  name: boolean;
+  /** What it tells of a text's subject: a stop word nothing, a weak one ("work", "need") little. */
+  kind: "content" | "weak" | "stop";
 }
 
 /** Longer words are hashes and keys: their beginning tells them apart. */
@@ -36,6 +34,11 @@ let segmenter: Intl.Segmenter | undefined;
 
 /** The tokens of a text in order, without stop words. Index, queries and the scoring of sentences all use this. */
 export function tokens(text: string): Token[] {
+  return allTokens(text).filter((token) => token.kind !== "stop");
+}
+
+/** The tokens of a text in order. The term of a stop word begins with `_`, so that it is like no stem. */
+export function allTokens(text: string): Token[] {
   const ascii = ASCII.test(text);
   const plain = ascii ? text : text.normalize("NFKC");
   const found: Token[] = [];
@@ -62,20 +65,19 @@ function remembered(word: string): readonly Token[] {
 }
 
 function analyse(word: string): Token[] {
-  if (VERSION.test(word)) return [{ term: word.toLowerCase().slice(0, MAX_TERM_LENGTH), parts: [], weak: false, name: true }];
+  if (VERSION.test(word)) return [{ term: word.toLowerCase().slice(0, MAX_TERM_LENGTH), parts: [], kind: "content" }];
   const parts = partsOf(word.replace(CLITIC, ""));
-  const name = /\p{Lu}|\p{N}|_/u.test(word);
-  if (parts.length === 1) return plainToken(parts[0]!, name);
-  if (parts.length > MAX_PARTS) return parts.flatMap((part) => plainToken(part, name));
-  const kept = parts.filter((part) => !STOP_WORDS.has(part));
+  if (parts.length > MAX_PARTS) return parts.map(plainToken);
   const whole = parts.join("");
-  if (STOP_WORDS.has(whole) || whole === "") return [];
-  return [{ term: stem(whole), parts: kept.map(stem), weak: false, name }];
+  if (whole === "") return [];
+  if (parts.length === 1 || STOP_WORDS.has(whole)) return [plainToken(whole)];
+  const kept = parts.filter((part) => !STOP_WORDS.has(part));
+  return [{ term: stem(whole), parts: kept.map(stem), kind: "content" }];
 }
 
-function plainToken(word: string, name: boolean): Token[] {
-  if (word === "" || STOP_WORDS.has(word)) return [];
-  return [{ term: stem(word), parts: [], weak: WEAK_WORDS.has(word), name }];
+function plainToken(word: string): Token {
+  if (STOP_WORDS.has(word)) return { term: `_${word}`, parts: [], kind: "stop" };
+  return { term: stem(word), parts: [], kind: WEAK_WORDS.has(word) ? "weak" : "content" };
 }
 
 /** The parts of a compound, folded to lower case without Latin diacritics. */

@@ -5,6 +5,8 @@ export interface ScoredUnit {
   unit: Unit;
   /** The share of the question that it holds, with its context. */
   score: number;
+  /** The same with what else speaks for it: its passage, its form. To choose by. */
+  value: number;
 }
 
 export interface ScoredPassage {
@@ -16,8 +18,11 @@ export interface ScoredPassage {
 /** An answer that is read in a chat window; a list of steps may be longer, since half of it is no help. */
 const MAX_WORDS = 120;
 const MAX_STEPS_WORDS = 300;
-/** A sentence that holds this share of what the best one holds still belongs to the answer. */
-const RELATED_SHARE = 0.7;
+/** What of the best sentence's value another one must have to belong to the answer. */
+const RELATED_SHARE = 0.75;
+/** The same for one of another passage: an answer from one place reads better. */
+const RELATED_ELSEWHERE_SHARE = 0.85;
+const MAX_PASSAGES = 3;
 /** Sentences with more words in common than this say the same. */
 const SAME_SHARE = 0.7;
 /** A shorter answer takes the next sentence with it: it mostly goes on explaining. */
@@ -26,28 +31,27 @@ const SHORT_ANSWER_WORDS = 25;
 const CONTINUES =
   /^(?:this|that|these|those|it|its|they|their|he|she|such|so|then|also|however|otherwise|instead|therefore|but|and|in this case|in that case|if so|for example)\b/i;
 
-/** Picks what to say and puts it in reading order. */
-export function composeAnswer(read: readonly ScoredPassage[]): { text: string; cited: Passage[] } {
-  const ranked = read.flatMap((passage, rank) =>
-    passage.units.map((unit, at) => ({ passage, at, unit, value: valueOf(unit, passage, rank) })),
-  );
-  ranked.sort((a, b) => b.value - a.value);
-  const best = ranked[0];
-  if (!best || best.unit.score === 0) return { text: "", cited: [] };
-  const answer = new Answer();
-  for (const candidate of ranked) {
-    if (candidate.unit.score < best.unit.score * RELATED_SHARE) continue;
-    answer.add(candidate.passage, candidate.at);
-  }
-  answer.addNext(best.passage, best.at);
-  return answer.finish(read);
+interface Candidate {
+  passage: ScoredPassage;
+  at: number;
+  unit: ScoredUnit;
 }
 
-/** A unit's score, with that of its passage to decide between equals. */
-function valueOf({ unit, score }: ScoredUnit, { passage }: ScoredPassage, rank: number): number {
-  // A heading or a question in the text asks; it does not answer.
-  const asks = unit.kind === "heading" || unit.text.trimEnd().endsWith("?");
-  return (score + 0.5 * passage.score - 0.02 * rank) * (asks ? 0.5 : 1);
+/** Picks what to say and puts it in reading order. */
+export function composeAnswer(read: readonly ScoredPassage[]): { text: string; cited: Passage[] } {
+  const candidates = read.flatMap((passage) => passage.units.map((unit, at): Candidate => ({ passage, at, unit })));
+  const ranked = candidates.filter(({ unit }) => unit.score > 0 && unit.unit.kind !== "heading");
+  ranked.sort((a, b) => b.unit.value - a.unit.value);
+  const best = ranked[0];
+  if (!best) return { text: "", cited: [] };
+  const answer = new Answer();
+  answer.add(best.passage, best.at);
+  answer.addNext(best.passage, best.at);
+  for (const { passage, at, unit } of ranked.slice(1)) {
+    const share = passage === best.passage ? RELATED_SHARE : RELATED_ELSEWHERE_SHARE;
+    if (unit.value >= best.unit.value * share) answer.add(passage, at);
+  }
+  return answer.finish(read);
 }
 
 class Answer {
@@ -56,17 +60,20 @@ class Answer {
 
   /** Adds a unit with what it needs to be understood, where there is room and it says something new. */
   add(passage: ScoredPassage, at: number): void {
+    const { unit } = passage.units[at]!;
+    if (!this.chosen.has(passage) && this.chosen.size >= MAX_PASSAGES) return;
     const group = withContext(passage.units, at).filter((place) => !this.chosen.get(passage)?.has(place));
     const words = group.reduce((sum, place) => sum + countWords(passage.units[place]!.unit.text), 0);
-    const limit = passage.units[at]!.unit.ordered ? MAX_STEPS_WORDS : MAX_WORDS;
+    const limit = unit.ordered && this.words === 0 ? MAX_STEPS_WORDS : MAX_WORDS;
     if (group.length === 0 || (this.words > 0 && this.words + words > limit)) return;
-    if (this.saysAlready(passage.units[at]!.unit)) return;
+    if (this.saysAlready(unit)) return;
     const places = this.chosen.get(passage) ?? new Set();
     this.chosen.set(passage, places);
     for (const place of group) places.add(place);
     this.words += words;
   }
 
+  /** Adds what comes after a unit in its paragraph, while the answer is short. */
   addNext(passage: ScoredPassage, at: number): void {
     const next = passage.units[at + 1]?.unit;
     const goesOn = next?.kind === "sentence" && next.block === passage.units[at]!.unit.block;
@@ -75,15 +82,16 @@ class Answer {
 
   finish(read: readonly ScoredPassage[]): { text: string; cited: Passage[] } {
     const used = read.filter((passage) => this.chosen.has(passage));
-    const texts = used.map((passage) =>
-      join([...this.chosen.get(passage)!].sort((a, b) => a - b).map((place) => passage.units[place]!.unit)),
-    );
+    const texts = used.map((passage) => {
+      const places = [...this.chosen.get(passage)!].sort((a, b) => a - b);
+      return join(places.map((place) => passage.units[place]!.unit));
+    });
     return { text: texts.join("\n\n"), cited: used.map(({ passage }) => passage) };
   }
 
   private saysAlready(unit: Unit): boolean {
     for (const [passage, places] of this.chosen) {
-      for (const place of places) if (sameShare(passage.units[place]!.unit.terms, unit.terms) > SAME_SHARE) return true;
+      for (const place of places) if (sharedShare(passage.units[place]!.unit.terms, unit.terms) > SAME_SHARE) return true;
     }
     return false;
   }
@@ -93,29 +101,36 @@ class Answer {
 function withContext(units: readonly ScoredUnit[], at: number): number[] {
   const { unit } = units[at]!;
   if (unit.kind === "sentence") {
-    if (unit.text.endsWith(":")) return [at, ...listAfter(units, at)];
+    if (unit.text.endsWith(":")) return [at, ...announced(units, at + 1)];
     const before = units[at - 1]?.unit;
     return CONTINUES.test(unit.text) && before?.kind === "sentence" && before.block === unit.block ? [at - 1, at] : [at];
   }
   const first = firstOfBlock(units, at);
-  const leadIn = units[first - 1]?.unit.text.endsWith(":") ? [first - 1] : [];
+  const before = units[first - 1]?.unit;
+  const leadIn = before?.kind === "sentence" && before.text.endsWith(":") ? [first - 1] : [];
   const whole = blockFrom(units, first);
-  const words = whole.reduce((sum, place) => sum + countWords(units[place]!.unit.text), 0);
-  return words <= (unit.ordered ? MAX_STEPS_WORDS : MAX_WORDS) ? [...leadIn, ...whole] : [...leadIn, at];
+  return wordsOf(units, whole) <= roomFor(unit) ? [...leadIn, ...whole] : [...leadIn, at];
 }
 
 /** The list, code or table that a lead-in announces, as much of it as there is room for. */
-function listAfter(units: readonly ScoredUnit[], at: number): number[] {
-  const next = units[at + 1]?.unit;
-  if (!next || next.kind === "sentence") return next ? [at + 1] : [];
+function announced(units: readonly ScoredUnit[], first: number): number[] {
+  const next = units[first]?.unit;
+  if (!next) return [];
+  if (next.kind === "sentence") return [first];
   const places: number[] = [];
-  let words = 0;
-  for (const place of blockFrom(units, at + 1)) {
-    words += countWords(units[place]!.unit.text);
-    if (places.length > 0 && words > (next.ordered ? MAX_STEPS_WORDS : MAX_WORDS)) break;
+  for (const place of blockFrom(units, first)) {
+    if (places.length > 0 && wordsOf(units, [...places, place]) > roomFor(next)) break;
     places.push(place);
   }
   return places;
+}
+
+function roomFor(unit: Unit): number {
+  return unit.ordered ? MAX_STEPS_WORDS : MAX_WORDS;
+}
+
+function wordsOf(units: readonly ScoredUnit[], places: readonly number[]): number {
+  return places.reduce((sum, place) => sum + countWords(units[place]!.unit.text), 0);
 }
 
 function firstOfBlock(units: readonly ScoredUnit[], at: number): number {
@@ -126,7 +141,7 @@ function firstOfBlock(units: readonly ScoredUnit[], at: number): number {
 
 function blockFrom(units: readonly ScoredUnit[], first: number): number[] {
   const places: number[] = [];
-  for (let at = first; units[at]?.unit.block === units[first]?.unit.block && at < units.length; at++) places.push(at);
+  for (let at = first; at < units.length && units[at]!.unit.block === units[first]!.unit.block; at++) places.push(at);
   return places;
 }
 
@@ -142,7 +157,8 @@ function join(units: readonly Unit[]): string {
   return text;
 }
 
-function sameShare(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+/** The share of the smaller set's terms that the other one has too. */
+function sharedShare(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   let shared = 0;
   for (const term of a) if (b.has(term)) shared++;
   return shared / Math.max(1, Math.min(a.size, b.size));

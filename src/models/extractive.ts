@@ -3,6 +3,7 @@ import { terms } from "../knowledge/terms.ts";
 import { composeAnswer, type ScoredPassage } from "./compose.ts";
 import { confidenceOf, type Signals } from "./confidence.ts";
 import type { Model, ModelReply, ModelRequest } from "./model.ts";
+import { hasShape, type Shape, shapeOf } from "./shape.ts";
 import { type Unit, unitsOf } from "./units.ts";
 
 /** Passages that are read for an answer. */
@@ -11,10 +12,17 @@ const PASSAGES_READ = 5;
 const CONTEXT_SHARE = 0.6;
 /** What a word counts that is there in a like spelling only: it may be another word. */
 const ALIKE_SHARE = 0.6;
-/** A sentence has fewer distinct terms. */
+/** A longer unit (a table, a block of code) holds words by chance; hardly a sentence has more terms. */
 const LONG_UNIT_TERMS = 40;
 /** The weight of two or three rare words: who shares as much with a question hardly does so by chance. */
 const FULL_EVIDENCE = 1.5;
+/** What a passage's score adds to a sentence's value, and what the form that was asked for adds. */
+const PASSAGE_VALUE = 0.5;
+const SHAPE_VALUE = 0.15;
+/** A question in the knowledge asks, it does not answer. */
+const ASKING_SHARE = 0.5;
+/** A sentence about something names it among its first words. */
+const TOPIC_TERMS = 4;
 /** Below it more of what was asked is missing than is there: whatever was found is about something else. */
 const MIN_COVERAGE = 0.5;
 /** Below it an answer would more likely be wrong than right by far. */
@@ -22,10 +30,9 @@ const MIN_CONFIDENCE = 0.3;
 
 /** Answers with the very sentences of the knowledge. It needs no network, and cannot say what no source says. */
 export class ExtractiveModel implements Model {
-  async answer({ retrieval }: ModelRequest): Promise<ModelReply> {
-    const words = [...retrieval.questionTerms, ...retrieval.previousTerms];
-    const read = retrieval.passages.slice(0, PASSAGES_READ).map((passage) => readPassage(passage, words));
-    const signals = signalsOf(retrieval, words, read);
+  async answer({ question, retrieval }: ModelRequest): Promise<ModelReply> {
+    const read = readPassages(retrieval, shapeOf(question));
+    const signals = signalsOf(retrieval, read);
     const confidence = confidenceOf(signals);
     if (signals.passageCoverage < MIN_COVERAGE || confidence < MIN_CONFIDENCE) return { outcome: "no_answer", confidence };
     const { text, cited } = composeAnswer(read);
@@ -33,54 +40,51 @@ export class ExtractiveModel implements Model {
   }
 }
 
-/** The signals that a reply's confidence is made of. */
-export function extractiveSignals(retrieval: Retrieval): Signals {
-  const words = [...retrieval.questionTerms, ...retrieval.previousTerms];
-  const read = retrieval.passages.slice(0, PASSAGES_READ).map((passage) => readPassage(passage, words));
-  return signalsOf(retrieval, words, read);
-}
-
-function readPassage(passage: Passage, words: readonly QueryTerm[]): ScoredPassage {
-  const context = new Set(terms(`${passage.title}\n${passage.heading ?? ""}`));
-  const units = unitsOf(passage.content);
-  const scored = units.map((unit, at) => ({ unit, score: unitScore(unit, leadInOf(units, at), context, words) }));
-  return { passage, units: scored };
-}
-
-/** The lead-in of a list item or code block: the last sentence before its block. */
-function leadInOf(units: readonly Unit[], at: number): Unit | undefined {
-  const { kind, block } = units[at]!;
-  if (kind === "sentence") return undefined;
-  let before = at - 1;
-  while (before >= 0 && units[before]!.block === block) before--;
-  return units[before]?.text.endsWith(":") ? units[before] : undefined;
-}
-
-/** The share of the words' weight that a unit holds, itself or by its context; a long one holds much by chance. */
-function unitScore(unit: Unit, leadIn: Unit | undefined, context: ReadonlySet<string>, words: readonly QueryTerm[]): number {
-  let score = 0;
-  let total = 0;
-  for (const word of words) {
-    total += word.weight;
-    const nearby = Math.max(held(context, word), leadIn ? held(leadIn.terms, word) : 0) * CONTEXT_SHARE;
-    score += word.weight * Math.max(held(unit.terms, word), nearby);
-  }
-  return total === 0 ? 0 : (score / total) * Math.min(1, Math.sqrt(LONG_UNIT_TERMS / Math.max(1, unit.terms.size)));
-}
-
-function signalsOf(retrieval: Retrieval, words: readonly QueryTerm[], read: readonly ScoredPassage[]): Signals {
-  const holdings = read.map(({ passage, units }) => {
-    const all = new Set([...terms(`${passage.title}\n${passage.heading ?? ""}`), ...units.flatMap(({ unit }) => [...unit.terms])]);
-    return words.reduce((sum, word) => sum + word.weight * held(all, word), 0);
+/** The best passages with their sentences, each scored by how much of the question it holds. */
+function readPassages({ passages, questionTerms, previousTerms }: Retrieval, shape: Shape): ScoredPassage[] {
+  const words = [...questionTerms, ...previousTerms];
+  return passages.slice(0, PASSAGES_READ).map((passage) => {
+    const units = unitsOf(passage.content, aboutOf(passage));
+    return { passage, units: units.map((unit) => scoredUnit(unit, passage, words, shape)) };
   });
-  const most = Math.max(0, ...holdings);
+}
+
+function scoredUnit(unit: Unit, passage: Passage, words: readonly QueryTerm[], shape: Shape): { unit: Unit; score: number; value: number } {
+  const share = shareHeld(words, (word) => Math.max(held(unit.terms, word), held(unit.context, word) * CONTEXT_SHARE));
+  const score = share * Math.min(1, Math.sqrt(LONG_UNIT_TERMS / Math.max(1, unit.terms.size)));
+  const first = new Set([...unit.terms].slice(0, TOPIC_TERMS));
+  const startsWithTopic = words.some((word) => !word.weak && held(first, word) === 1);
+  const form = hasShape(shape, unit, startsWithTopic) ? SHAPE_VALUE : 0;
+  const asks = unit.text.trimEnd().endsWith("?") ? ASKING_SHARE : 1;
+  return { unit, score, value: (score + PASSAGE_VALUE * passage.score + form) * asks };
+}
+
+/** What a reply's confidence is made of. */
+function signalsOf({ passages, questionTerms, previousTerms }: Retrieval, read: readonly ScoredPassage[]): Signals {
+  const words = [...questionTerms, ...previousTerms];
   const total = words.reduce((sum, { weight }) => sum + weight, 0);
+  const coverages = read.map(({ passage, units }) => {
+    const all = new Set([...terms(aboutOf(passage)), ...units.flatMap(({ unit }) => [...unit.terms])]);
+    return shareHeld(words, (word) => held(all, word));
+  });
+  const passageCoverage = Math.max(0, ...coverages);
   return {
-    passageCoverage: total === 0 ? 0 : most / total,
+    passageCoverage,
     sentenceCoverage: Math.max(0, ...read.flatMap(({ units }) => units.map(({ score }) => score))),
-    passageScore: retrieval.passages[0]?.score ?? 0,
-    evidence: Math.min(1, most / FULL_EVIDENCE),
+    passageScore: passages[0]?.score ?? 0,
+    evidence: Math.min(1, (passageCoverage * total) / FULL_EVIDENCE),
   };
+}
+
+function aboutOf({ title, heading }: Passage): string {
+  return `${title}\n${heading ?? ""}`;
+}
+
+/** The share of the words' weight that is held. */
+function shareHeld(words: readonly QueryTerm[], heldShare: (word: QueryTerm) => number): number {
+  const total = words.reduce((sum, { weight }) => sum + weight, 0);
+  const found = words.reduce((sum, word) => sum + word.weight * heldShare(word), 0);
+  return total === 0 ? 0 : found / total;
 }
 
 /** Whether a set of terms holds a word: 1, or less where it is spelt otherwise. */
@@ -88,4 +92,9 @@ function held(all: ReadonlySet<string>, { term, alike, parts }: QueryTerm): numb
   if (all.has(term)) return 1;
   if (parts.length > 0 && parts.every((part) => all.has(part))) return 1;
   return alike !== null && all.has(alike) ? ALIKE_SHARE : 0;
+}
+
+/** The signals of a reply, to fit the confidence by. */
+export function extractiveSignals(retrieval: Retrieval): Signals {
+  return signalsOf(retrieval, readPassages(retrieval, "any"));
 }

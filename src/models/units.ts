@@ -11,25 +11,44 @@ export interface Unit {
   block: number;
   /** Whether its block is a list of numbered steps. */
   ordered: boolean;
+  /** The terms that it stands under: the headings of its passage and the lead-in of its list. */
+  context: ReadonlySet<string>;
 }
 
 const ORDERED_ITEM = /^[ \t]*\(?\d{1,3}[.)]/;
+const IMAGE = /!\[[^\]]*\]\([^)]*\)/g;
+/** A line this short that ends like no sentence is a heading, whatever it is marked as. */
+const MAX_HEADING_WORDS = 10;
+const ENDS_A_SENTENCE = /[.!?…:;,。！？）)"'”`*]$/;
 
-/** The units of a passage in reading order. */
-export function unitsOf(content: string): Unit[] {
+/** The units of a passage in reading order. `about` is its title and heading. */
+export function unitsOf(content: string, about: string): Unit[] {
   const units: Unit[] = [];
-  let block = 0;
-  for (const { kind, text } of blocks(content)) {
-    if (kind === "text") for (const sentence of sentences(text)) units.push(unit("sentence", sentence.replaceAll(/\s*\n\s*/g, " "), block));
-    else if (kind === "list") for (const item of listItems(text)) units.push(unit("item", item, block, ORDERED_ITEM.test(text)));
-    else units.push(unit(kind, text, block));
-    block++;
+  const title = terms(about);
+  let heading: string[] = [];
+  for (const [block, { kind, text }] of [...blocks(content)].entries()) {
+    const before = units.at(-1);
+    const pieces = kind === "text" ? sentenceTexts(text) : kind === "list" ? listItems(text) : [text];
+    const isHeading = kind === "heading" || (kind === "text" && looksLikeHeading(pieces));
+    if (isHeading) heading = terms(text);
+    const leadIn = kind !== "text" && before?.text.endsWith(":") ? before.terms : [];
+    const context = new Set([...title, ...(isHeading ? [] : heading), ...leadIn]);
+    const unitKind = isHeading ? "heading" : kind === "text" ? "sentence" : kind === "list" ? "item" : kind;
+    const ordered = kind === "list" && ORDERED_ITEM.test(text);
+    for (const piece of pieces) units.push({ kind: unitKind, text: piece, terms: new Set(terms(piece)), block, ordered, context });
   }
   return units;
 }
 
-function unit(kind: Unit["kind"], text: string, block: number, ordered = false): Unit {
-  return { kind, text, terms: new Set(terms(text)), block, ordered };
+function sentenceTexts(text: string): string[] {
+  const plain = sentences(text.replace(IMAGE, " ")).map((sentence) => sentence.replaceAll(/\s*\n\s*/g, " "));
+  return plain.map((sentence) => sentence.replace(/^[\s:;,]+/, "")).filter((sentence) => sentence !== "");
+}
+
+function looksLikeHeading(pieces: readonly string[]): boolean {
+  const [only, second] = pieces;
+  if (only === undefined || second !== undefined) return false;
+  return !ENDS_A_SENTENCE.test(only) && only.split(/\s+/).length <= MAX_HEADING_WORDS;
 }
 
 /** The items of a list, each with its continuation lines. */

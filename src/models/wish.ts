@@ -1,51 +1,42 @@
-/** Someone to talk to that is no machine, whatever words stand between. */
-const PERSON =
-  "(?:(?:real|live|actual|human|customer|support|service|technical|sales) )*(?:human(?: being)?|person|people|someone|somebody|agents?|representatives?|reps?|operators?|advisors?|staff|team(?: member)?|employee|manager|supervisor|customer (?:service|support|care)|support)";
-/** These words alone name what a product may have, so they need "real", "live" or a verb of talking. */
-const SURELY_HUMAN =
-  "(?:(?:real|live|actual) (?:human|person|agent|representative|rep|operator|people|someone)|human (?:being|agent|operator|representative|support)|human|operator|representative)";
-const DETERMINER = "(?:(?:a|an|one of your|some|any|your|the|another|with|to) )*";
-const TALK =
-  "(?:talk|speak|chat|connect|transfer|escalate|forward|redirect|call|phone|reach|contact|hand over|put through|get through|get in touch)";
+const either = (list: string): string => `(?:${list.trim().replaceAll(/\s*\n\s*/g, "|")})`;
 
-/** A polite or impatient beginning, after which the wish itself must follow. */
-const OPENING =
-  "(?:(?:hi|hello|hey|ok|okay|no|yes|please|pls|sorry|thanks|thank you|well|just|still|now|but|and|so|really|honestly|actually|instead|it|this|that|did not|didnt|does not|doesnt|work|help|not|useless|enough)[,.!;: ]+)*";
-const ASKING =
-  "(?:(?:can|could|may|might|would|will|how (?:can|do|could)|where (?:can|do)|is it possible (?:for me )?to|is there (?:a|any) way (?:for me )?to|i|we|id|i would|id really|i really|please|just|let|let me|allow me to|want|wanna|need|would|like|prefer|wish|have|demand|rather|love|you|me|us|to|able|be|get|directly|now|go ahead and|someone|somebody)[, ]+)*";
+/** What people are called in such a wish. An agent or a support may be part of a product: see SURELY_A_PERSON. */
+const PERSON = `(?:(?:real|live|actual|human|customer|support|service|technical|sales|another) )*${either(`
+  humans?|human being|persons?|people|someone|somebody|anyone|anybody|agents?|representatives?|reps?|operators?|advisors?|staff
+  team(?: member)?|employee|manager|supervisor|(?:customer )?(?:service|support|care)`)}`;
+const SURELY_A_PERSON = either(`
+  (?:real|live|actual|human) (?:human|person|people|agents?|representative|rep|operator|support|being|assistance|help|chat)
+  human|person|operator|representative|supervisor|customer service`);
+const ARTICLE = "(?:(?:a|an|one of your|some|any|your|the|another|with|to|from|of|member) )*";
 
-const PATTERNS: readonly RegExp[] = [
-  // "I want to talk to a human", "can you connect me with an agent", "how can I speak to someone"
-  new RegExp(
-    `(?:^|[.!?;,] ?|\\b(?:but|and|so|because) )${OPENING}${ASKING}${TALK}(?:ing)?(?: me| us| this| it)?(?: (?:directly|now|over|through|up|in touch|with|to))* ${DETERMINER}${PERSON}(?: please| now| right now| instead| here| today| asap| about [^?]*)*\\s*(?:$|[.!?,;])`,
-  ),
-  // "I need a human", "get me a real person", "give me the operator"
-  new RegExp(
-    `(?:^|[.!?;,] ?|\\b(?:but|and|so) )${OPENING}(?:i|we|id|i would|please|just|can i|could i|may i|can you|could you)?(?: (?:just|really|would|still|rather|please|have))*(?: (?:want|need|like|prefer|get|give|have|demand|find|request|send))+(?: me| us| to see| to have)? ${DETERMINER}${SURELY_HUMAN}(?: please| now| right now| instead| here| help| to help (?:me|us))*\\s*(?:$|[.!?,;])`,
-  ),
-  // "human please", "agent!", "real person", "live chat with agent"
-  new RegExp(
-    `^${OPENING}${DETERMINER}(?:${SURELY_HUMAN}|agent|live (?:chat|support|agent)|customer (?:service|support)|representative|support team)(?: please| now| pls)*[.! ]*$`,
-  ),
-  // "is there a human I can talk to", "are there any real people here"
-  new RegExp(
-    `\\b(?:is|are) there ${DETERMINER}(?:${PERSON}) (?:(?:that |who |whom )?(?:i|we) (?:can|could|may) ${TALK}|here|available|around|there)`,
-  ),
-  // "someone to call me back", "have someone contact me"
-  /\b(?:have|get|ask|tell) (?:someone|somebody|a human|a person|an agent|a representative|a manager) (?:to )?(?:call|contact|phone|email|reach|ring|get back to|help) (?:me|us)\b/,
-  /\b(?:someone|somebody|an? (?:human|person|representative)) (?:please )?(?:call|contact|phone|help) (?:me|us)\b/,
-];
-const REFUSAL = /\b(?:do not|dont|no need to|never|not) (?:want|need|wish|have|like|talk|speak)\b/;
-const MAX_LENGTH = 600;
+/** What may come before the wish itself: manners, and every way to say "I want to" or "can you". */
+const LEAD = `(?:${either(`
+  hi|hello|hey|ok|okay|yes|please|pls|sorry|thanks|thank you|well|just|still|now|but|and|so|really|honestly|actually|instead|kindly
+  no(?= (?:i|id|let|please|just|talk|speak|connect|get)\\b)|never mind|help
+  i|we|me|us|you|id|im|ill|can|could|may|might|will|would|do|should|have|be|is|it|there|am|going
+  want|wanna|need|like|love|prefer|rather|wish|demand|ask|asking|request|requesting|try|trying|looking|able|allowed|possible
+  let|get|go|to|for|how|where|a|any|way|directly|someone|somebody`)} )*`;
+const AFTER = `(?: ${either(`
+  please|pls|now|right now|instead|here|today|asap|directly|immediately|thanks|thank you|on the phone|by phone|over the phone
+  at your company|(?:about|regarding|because|for|so that|who|that can) .*|to (?:help|solve|fix|sort|assist|discuss) .*`)})*`;
+
+const MEET = `(?:talk(?:ing)?|speak(?:ing)?|chat(?:ting)?|get in touch|get through)(?: directly| now)? (?:to|with) ${ARTICLE}${PERSON}`;
+const REACH = `(?:call|phone|reach|contact|message) ${ARTICLE}${PERSON}`;
+const PASS_ON = `(?:connect|transfer|escalate|forward|redirect|pass|put|hand|switch|refer)(?: (?:me|us|this|it|through|over|on))* (?:to|with) ${ARTICLE}${PERSON}`;
+const GIVE = `(?:(?:want|need|prefer|get|give|send|find|request|demand|like)(?: me| us| to have| to see)* )${ARTICLE}${SURELY_A_PERSON}`;
+const BARE = `${ARTICLE}(?:${SURELY_A_PERSON}|agent|live (?:chat|support|agent)|customer (?:service|support)|support team)`;
+const CALL_BACK = `(?:have |get |ask |tell )?(?:someone|somebody|anyone|${ARTICLE}(?:${SURELY_A_PERSON}|agent|manager))(?: please)?(?: to)? (?:call|contact|phone|email|reach|help|get back to) (?:me|us)(?: back)?`;
+const AVAILABLE = `(?:is|are) (?:there )?${ARTICLE}${PERSON} (?:(?:that |who |whom )?(?:i|we) (?:can|could|may) (?:talk|speak|chat|write|turn) .*|(?:here|available|around|online)(?: .*)?)`;
+const COULD_HELP = `(?:can|could|will|would|may) ${ARTICLE}${SURELY_A_PERSON} (?:please )?(?:help|call|contact|answer|assist|reply|look) .*`;
+
+const WISH = new RegExp(`^(?:${LEAD}(?:${[MEET, REACH, PASS_ON, GIVE, BARE, CALL_BACK].join("|")})${AFTER}|${AVAILABLE}|${COULD_HELP})$`);
+/** A wish is said at the beginning or the end of a message, within a few words. */
+const MAX_LENGTH = 1_000;
+const MAX_CLAUSE_LENGTH = 160;
 
 /** Whether a visitor asks, in English, to be put through to a person; a question about hand-off itself is none. */
 export function wantsHuman(message: string): boolean {
-  const plain = message
-    .slice(0, MAX_LENGTH)
-    .toLowerCase()
-    .replaceAll(/['’]/g, "")
-    .replaceAll(/[^a-z0-9.!?;,]+/g, " ")
-    .trim();
-  if (REFUSAL.test(plain)) return false;
-  return PATTERNS.some((pattern) => pattern.test(plain));
+  const plain = message.slice(0, MAX_LENGTH).toLowerCase().replaceAll(/['’`]/g, "");
+  const clauses = plain.split(/[.!?;,:\n]+|\b(?:but|and|because|so)\b/).map((clause) => clause.replaceAll(/[^a-z0-9]+/g, " ").trim());
+  return clauses.some((clause) => clause !== "" && clause.length <= MAX_CLAUSE_LENGTH && WISH.test(clause));
 }

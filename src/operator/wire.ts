@@ -99,6 +99,7 @@ export function toKey(row: KeyRow): z.infer<typeof keySchema> {
 
 // --- Agents ----------------------------------------------------------------------------------------------------------
 
+const isFraction = (value: unknown) => typeof value === "number" && value >= 0 && value <= 1;
 const isOrigin = (value: string) => value === "*" || (URL.canParse(value) && new URL(value).origin === value);
 
 const agentFields = z.object({
@@ -109,7 +110,7 @@ const agentFields = z.object({
   instructions: z.string().max(20_000).nullable(),
   welcome_message: longText(),
   handoff_message: longText().min(1),
-  confidence_threshold: z.number().gte(0).lte(1),
+  confidence_threshold: z.custom<number>(isFraction, valueErrorParams("use a number from 0 to 1")).openapi({ type: "number" }),
   inactivity_minutes: z.int().gte(1).lte(MAX_INACTIVITY_MINUTES),
   status: z.enum(AGENT_STATUSES),
   model: z.string().min(1).max(200).nullable(),
