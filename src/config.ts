@@ -3,8 +3,9 @@
  * undefined when all is well.
  */
 export function configProblem(env: Env): string | undefined {
-  if (!env.KEY_SECRET) return "KEY_SECRET is not set: API keys cannot be checked. Set it with `wrangler secret put KEY_SECRET`.";
-  if (!env.ENCRYPTION_KEY) return "ENCRYPTION_KEY is not set: secrets cannot be stored. Set it with `wrangler secret put ENCRYPTION_KEY`.";
+  if (isEmpty(env.KEY_SECRET)) return "KEY_SECRET is not set: API keys cannot be checked. Set it with `wrangler secret put KEY_SECRET`.";
+  if (isEmpty(env.ENCRYPTION_KEY))
+    return "ENCRYPTION_KEY is not set: secrets cannot be stored. Set it with `wrangler secret put ENCRYPTION_KEY`.";
   if ((env.ENVIRONMENT as string) === "production" && allowsPrivateTargets(env)) {
     return "ALLOW_PRIVATE_TARGETS is true in production: outgoing requests could reach the inside of a network. Set it to false.";
   }
@@ -16,8 +17,22 @@ export function allowsPrivateTargets(env: Env): boolean {
   return (env.ALLOW_PRIVATE_TARGETS as string) === "true";
 }
 
-/** The values of a secret that may be under rotation: the first is used for what is new, all are accepted. */
+/**
+ * The values of a secret that may be under rotation: the first is used for what is new, all are accepted.
+ * @throws Error when it holds none.
+ */
 export function rotating(secret: string): [string, ...string[]] {
-  const [current, ...previous] = secret.split(",").map((value) => value.trim());
-  return [current!, ...previous.filter((value) => value !== "")];
+  const [current, ...previous] = valuesOf(secret);
+  if (current === undefined) throw new Error("A secret of the configuration is empty");
+  return [current, ...previous];
+}
+
+/** Unset, whatever its type says, or without any value in it. */
+function isEmpty(secret: string | undefined): boolean {
+  return valuesOf(secret ?? "").length === 0;
+}
+
+function valuesOf(secret: string): string[] {
+  const values = secret.split(",").map((value) => value.trim());
+  return values.filter((value) => value !== "");
 }

@@ -61,7 +61,7 @@ function curatedReply({ answerId, question, answer, score }: CuratedMatch): Repl
 }
 
 function handOff({ turn, agent }: Question, reason: HandoffReason, confidence: number): Reply {
-  const summary = turn.message.slice(0, SUMMARY_LENGTH);
+  const summary = firstOf(turn.message, SUMMARY_LENGTH);
   return { text: agent.handoffMessage, citations: [], confidence, handoff: { reason, summary } };
 }
 
@@ -71,5 +71,10 @@ function toCitation(passage: Passage): Citation {
 }
 
 function snippetOf(content: string): string {
-  return content.length <= SNIPPET_LENGTH ? content : `${content.slice(0, SNIPPET_LENGTH).trimEnd()}…`;
+  return content.length <= SNIPPET_LENGTH ? content : `${firstOf(content, SNIPPET_LENGTH).trimEnd()}…`;
+}
+
+/** The first `length` UTF-16 units of a text, without half a character at its end. */
+function firstOf(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
 }

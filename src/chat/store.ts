@@ -13,7 +13,7 @@ import { agents, conversations, handoffs, messages, usagePeriods, visitors, work
 import type { Turn } from "./turn.ts";
 
 /** How many of the visitor's earlier messages a follow-up is understood by. */
-const PREVIOUS_QUESTIONS = 3;
+export const PREVIOUS_QUESTIONS = 3;
 
 /**
  * The first batch of a turn: it reads what the answer needs and stores the question, if it may be asked. Each write

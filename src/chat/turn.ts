@@ -9,7 +9,7 @@ import { indexOf } from "../knowledge/stub.ts";
 import type { Meter } from "../meter.ts";
 import type { Model } from "../models/model.ts";
 import { type Reply, replyTo } from "./reply.ts";
-import { beginTurn, finishTurn } from "./store.ts";
+import { beginTurn, finishTurn, PREVIOUS_QUESTIONS } from "./store.ts";
 import type { ChatAnswer } from "./wire.ts";
 
 /** How many passages an answer is made of. */
@@ -77,7 +77,7 @@ export class TurnRunner {
     const refusal = refusalOf(turn, agent, state, stored.length > 0);
     if (refusal) return refusal;
     const previous = state?.status === "resolved" ? [] : earlier.map((message) => message.content).reverse();
-    this.previousQuestions = [...previous, turn.message].slice(-earlier.length - 1);
+    this.previousQuestions = [...previous, turn.message].slice(-PREVIOUS_QUESTIONS);
     const answered = stored.find((message) => message.id === turn.answerId);
     if (answered) return this.repeat(turn, state!.status, answered);
     if (state && isWithHuman(state.status)) return silent(turn, agent!.handoffMessage, state.status);

@@ -56,7 +56,7 @@ interface Heading {
 /** Fills chunks with blocks, and starts a new one at headings and when one is full. */
 class Packer {
   private path: Heading[] = [];
-  /** The last heading, while nothing has followed it. */
+  /** The last heading, while it stands in no chunk. */
   private bare: Heading | undefined;
   private pieces: string[] = [];
   private words = 0;
@@ -66,11 +66,12 @@ class Packer {
     // A heading with neither text nor sections of its own would be lost.
     if (this.bare && level <= this.bare.level) this.add(this.bare.text);
     if (this.words >= MIN_SECTION_WORDS) yield* this.flush();
+    const shared = this.words > 0;
     // In a chunk that is shared with the section before, the heading stands in the text.
-    if (this.words > 0) this.add(text);
+    if (shared) this.add(text);
     while (this.path.length > 0 && this.path.at(-1)!.level >= level) this.path.pop();
-    this.bare = { level, text };
-    this.path.push(this.bare);
+    this.path.push({ level, text });
+    this.bare = shared ? undefined : this.path.at(-1);
   }
 
   *block(block: Block): Generator<Chunk> {
@@ -195,8 +196,8 @@ function* bounded(text: string): Generator<string> {
 }
 
 function cutBefore(text: string, from: number, limit: number): number {
-  const space = text.lastIndexOf(" ", limit);
-  if (space > from + MAX_PIECE_CHARS / 2) return space;
+  const space = text.slice(from, limit).lastIndexOf(" ");
+  if (space > MAX_PIECE_CHARS / 2) return from + space;
   const code = text.charCodeAt(limit);
   const splitsPair = code >= 0xdc00 && code <= 0xdfff;
   return splitsPair ? limit - 1 : limit;

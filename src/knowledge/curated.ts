@@ -1,17 +1,10 @@
 import { fullTextQuery, vocabularyOf } from "./full-text.ts";
-import type { IndexStore } from "./index-store.ts";
+import type { CuratedAnswer, IndexStore } from "./index-store.ts";
 import type { CuratedMatch } from "./passage.ts";
 import { alikeTo, rarity, type Vocabulary } from "./query.ts";
 import { allTokens } from "./terms.ts";
 
-/** A question with the answer that the team wrote for it. */
-export interface CuratedAnswer {
-  id: string;
-  question: string;
-  answer: string;
-}
-
-/** From this score on a match is strong: its answer is given word for word. Nine of ten such matches are right. */
+/** From this score on a match is strong: its answer is given word for word. About nine of ten such matches are right. */
 export const STRONG_MATCH = 0.7;
 
 /** Questions that the index proposes and that are compared closely. */
@@ -36,32 +29,20 @@ interface Row extends Record<string, SqlStorageValue> {
 }
 
 /** Keeps a curated answer; one with the same id is replaced. */
-export function putAnswer(store: IndexStore, { id, question, answer }: CuratedAnswer): void {
-  store.write(() => {
-    remove(store.sql, id);
-    const insert = "INSERT INTO answers (answer_id, question, answer) VALUES (?, ?, ?) RETURNING id";
-    const row = store.sql.exec<{ id: number }>(insert, id, question, answer).one();
-    store.sql.exec("INSERT INTO answer_index (rowid, question) VALUES (?, ?)", row.id, [...features(question).keys()].join(" "));
-  });
-}
-
-/** Forgets a curated answer. */
-export function removeAnswer(store: IndexStore, id: string): void {
-  if (!store.isEmpty) store.write(() => remove(store.sql, id));
+export function putAnswer(store: IndexStore, answer: CuratedAnswer): void {
+  store.write(() => store.putAnswer(answer, [...features(answer.question).keys()].join(" ")));
 }
 
 /** The curated answers whose questions resemble this one: each answer once, under its nearest question. */
-export function searchAnswers(sql: SqlStorage, question: string, limit: number): CuratedMatch[] {
-  const { size } = sql.exec<{ size: number }>("SELECT count(*) AS size FROM answers").one();
+export function searchAnswers(store: IndexStore, question: string, limit: number): CuratedMatch[] {
+  const size = store.size.answers;
   if (size === 0) return [];
-  const vocabulary = { size, ...vocabularyOf(sql, "answer_terms") };
+  const vocabulary = { size, ...vocabularyOf(store.sql, "answer_terms") };
   const asked = withAlikes(features(question), vocabulary);
-  const rows = candidates(sql, asked);
+  const rows = candidates(store.sql, asked);
   const known = rows.map((row) => features(row.question));
   const weigh = weigher([asked, ...known], vocabulary);
-  const matches = rows.map(({ answerId, answer, ...row }, at): CuratedMatch => {
-    return { answerId, question: row.question, answer, score: similarity(asked, known[at]!, weigh) };
-  });
+  const matches = rows.map((row, at): CuratedMatch => ({ ...row, score: similarity(asked, known[at]!, weigh) }));
   return byAnswer(matches).slice(0, limit);
 }
 
@@ -120,9 +101,4 @@ function byAnswer(matches: readonly CuratedMatch[]): CuratedMatch[] {
   for (const { answer, score } of nearest.slice(0, SUPPORTERS)) support.set(answer, (support.get(answer) ?? 0) + score ** SUPPORT_POWER);
   const rank = ({ answer, score }: CuratedMatch): number => (score >= SAME_QUESTION ? SUPPORTERS + score : (support.get(answer) ?? 0));
   return [...groups.values()].map((group) => group[0]!).sort((a, b) => rank(b) - rank(a));
-}
-
-function remove(sql: SqlStorage, id: string): void {
-  sql.exec("DELETE FROM answer_index WHERE rowid = (SELECT id FROM answers WHERE answer_id = ?)", id);
-  sql.exec("DELETE FROM answers WHERE answer_id = ?", id);
 }

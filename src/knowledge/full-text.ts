@@ -1,7 +1,7 @@
 import type { Vocabulary } from "./query.ts";
 
 /** Words looked at for a misspelt one. */
-const MAX_NEIGHBOURS = 500;
+const MAX_NEIGHBOURS = 2_000;
 
 /** An FTS5 expression for any of these terms, each taken literally. */
 export function fullTextQuery(terms: readonly string[]): string {

@@ -14,6 +14,13 @@ export interface Generation {
   hash: string;
 }
 
+/** A question with the answer that the team wrote for it. */
+export interface CuratedAnswer {
+  id: string;
+  question: string;
+  answer: string;
+}
+
 export interface NewDocument {
   sourceId: string;
   generationId: number;
@@ -31,6 +38,12 @@ export interface NewChunk {
   bodyTerms: string;
 }
 
+/** How many entries there are to search. */
+export interface IndexSizes {
+  chunks: number;
+  answers: number;
+}
+
 /** Version 1 of the object's tables. They are made with the first write, so that reading leaves no trace. */
 const SCHEMA = `
 CREATE TABLE texts (source_id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
@@ -38,6 +51,7 @@ CREATE TABLE text_parts (source_id TEXT NOT NULL, part INTEGER NOT NULL, bytes B
 CREATE TABLE generations (
   id INTEGER PRIMARY KEY AUTOINCREMENT, source_id TEXT NOT NULL, state TEXT NOT NULL, run_id TEXT NOT NULL, hash TEXT NOT NULL,
   UNIQUE (source_id, state));
+CREATE INDEX generations_building ON generations (id) WHERE state = 'building';
 CREATE TABLE documents (
   id INTEGER PRIMARY KEY AUTOINCREMENT, source_id TEXT NOT NULL, generation_id INTEGER NOT NULL, seen_in INTEGER NOT NULL,
   type TEXT NOT NULL, url TEXT, title TEXT NOT NULL, hash TEXT NOT NULL, chunks_count INTEGER NOT NULL DEFAULT 0);
@@ -56,10 +70,18 @@ CREATE VIRTUAL TABLE answer_terms USING fts5vocab (answer_index, row);
 
 /** A row ends at 2 MB. */
 const PART_BYTES = 1_000_000;
+/**
+ * Removed words stay in FTS5's segments until these are merged. Up to this size of index (about 0.2 s) all are merged at
+ * once, so that nothing of a removed source is left; a larger one merges a part, and the rest with later writes.
+ */
+const MERGED_AT_ONCE_CHUNKS = 10_000;
+const MERGED_PAGES = 1_000;
 
 /** Every statement that keeps the index of one agent: texts, generations of documents and chunks. */
 export class IndexStore {
   private exists: boolean;
+  /** Counted when asked for and forgotten with every write. */
+  private sizes: IndexSizes | undefined;
 
   constructor(private readonly storage: DurableObjectStorage) {
     this.exists = this.readExists();
@@ -74,20 +96,31 @@ export class IndexStore {
     return !this.exists;
   }
 
+  get size(): IndexSizes {
+    const query = "SELECT (SELECT coalesce(sum(chunks_count), 0) FROM documents) AS chunks, (SELECT count(*) FROM answers) AS answers";
+    this.sizes ??= this.sql.exec<{ chunks: number; answers: number }>(query).one();
+    return this.sizes;
+  }
+
   /** Runs a write as one transaction, in tables that exist. */
   write<T>(work: () => T): T {
-    const result = this.storage.transactionSync(() => {
-      if (!this.exists) this.sql.exec(SCHEMA);
-      return work();
-    });
-    this.exists = true;
-    return result;
+    try {
+      const result = this.storage.transactionSync(() => {
+        if (!this.exists) this.sql.exec(SCHEMA);
+        return work();
+      });
+      this.exists = true;
+      return result;
+    } finally {
+      this.sizes = undefined;
+    }
   }
 
   async erase(): Promise<void> {
     await this.storage.deleteAlarm();
     await this.storage.deleteAll();
     this.exists = false;
+    this.sizes = undefined;
   }
 
   // --- Texts ---
@@ -180,11 +213,35 @@ export class IndexStore {
     this.sql.exec("UPDATE documents SET chunks_count = chunks_count + ? WHERE id = ?", chunks.length, documentId);
   }
 
+  // --- Curated answers ---
+
+  putAnswer({ id, question, answer }: CuratedAnswer, questionTerms: string): void {
+    this.deleteAnswer(id);
+    const insert = "INSERT INTO answers (answer_id, question, answer) VALUES (?, ?, ?) RETURNING id";
+    const row = this.sql.exec<{ id: number }>(insert, id, question, answer).one();
+    this.sql.exec("INSERT INTO answer_index (rowid, question) VALUES (?, ?)", row.id, questionTerms);
+  }
+
+  deleteAnswer(id: string): void {
+    const deleted = this.sql.exec<{ id: number }>("DELETE FROM answers WHERE answer_id = ? RETURNING id", id).toArray()[0];
+    if (!deleted) return;
+    this.sql.exec("DELETE FROM answer_index WHERE rowid = ?", deleted.id);
+    this.purge("answer_index", this.size.answers);
+  }
+
   private deleteDocuments(where: string, ...bindings: (string | number)[]): void {
+    const before = this.size.chunks;
     const chunkIds = `SELECT id FROM chunks WHERE document_id IN (SELECT id FROM documents WHERE ${where})`;
-    this.sql.exec(`DELETE FROM chunk_index WHERE rowid IN (${chunkIds})`, ...bindings);
+    const { rowsWritten } = this.sql.exec(`DELETE FROM chunk_index WHERE rowid IN (${chunkIds})`, ...bindings);
     this.sql.exec(`DELETE FROM chunks WHERE id IN (${chunkIds})`, ...bindings);
     this.sql.exec(`DELETE FROM documents WHERE ${where}`, ...bindings);
+    if (rowsWritten > 0) this.purge("chunk_index", before);
+  }
+
+  /** Removes deleted words from the index's segments. */
+  private purge(index: "chunk_index" | "answer_index", entries: number): void {
+    if (entries <= MERGED_AT_ONCE_CHUNKS) this.sql.exec(`INSERT INTO ${index} (${index}) VALUES ('optimize')`);
+    else this.sql.exec(`INSERT INTO ${index} (${index}, rank) VALUES ('merge', ${-MERGED_PAGES})`);
   }
 
   private readExists(): boolean {

@@ -1,9 +1,12 @@
 import { DurableObject } from "cloudflare:workers";
-import { type CuratedAnswer, putAnswer, removeAnswer, searchAnswers } from "./curated.ts";
-import { IndexStore } from "./index-store.ts";
+import { putAnswer, searchAnswers } from "./curated.ts";
+import { type CuratedAnswer, IndexStore } from "./index-store.ts";
 import { type IngestProgress, TextIngestion } from "./ingest.ts";
 import type { Retrieval, SearchQuery } from "./passage.ts";
 import { searchChunks } from "./retrieve.ts";
+
+/** What is asked stands in the first page of a message; a longer one is a paste. */
+const MAX_QUESTION_LENGTH = 4_000;
 
 /** One object an agent: all that it knows, and the search of it. Each method may be repeated without harm. */
 export class KnowledgeIndex extends DurableObject<Env> {
@@ -36,14 +39,14 @@ export class KnowledgeIndex extends DurableObject<Env> {
   }
 
   async removeAnswer(id: string): Promise<void> {
-    removeAnswer(this.store, id);
+    if (!this.store.isEmpty) this.store.write(() => this.store.deleteAnswer(id));
   }
 
   /** What the agent knows on a question. */
   async search(query: SearchQuery): Promise<Retrieval> {
     if (this.store.isEmpty) return { passages: [], curated: [], questionTerms: [], previousTerms: [] };
-    const found = searchChunks(this.store.sql, query);
-    return { ...found, curated: searchAnswers(this.store.sql, query.question, query.limit) };
+    const shortened = { ...query, question: query.question.slice(0, MAX_QUESTION_LENGTH) };
+    return { ...searchChunks(this.store, shortened), curated: searchAnswers(this.store, shortened.question, query.limit) };
   }
 
   /** Forgets everything: the agent is erased. */

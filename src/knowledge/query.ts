@@ -20,6 +20,8 @@ const WEAK_WEIGHT = 0.35;
 /** Shorter words have too many neighbours for one of them to be meant. */
 const MIN_ALIKE_LENGTH = 5;
 const ALIKE_PREFIX_LENGTH = 2;
+/** In so many words of a query a like one is looked for, each costing a walk through its neighbours. */
+const MAX_ALIKES = 8;
 /** Two letters may differ in a word of this length, else one. */
 const TWO_EDITS_LENGTH = 9;
 /** Stems this long that share all but an ending are one family: `notif`, `notifi`. */
@@ -31,7 +33,11 @@ export function queryTerms(text: string, vocabulary: Vocabulary): QueryTerm[] {
   for (const token of tokens(text)) if (!unique.has(token.term)) unique.set(token.term, token);
   const all = [...unique.values()];
   const frequencies = vocabulary.frequencies(all.flatMap((token) => [token.term, ...token.parts]));
-  const found = all.map((token) => queryTerm(token, frequencies, vocabulary));
+  let alikesLeft = MAX_ALIKES;
+  const found = all.map((token) => {
+    const known = knownIn(token, frequencies);
+    return known > 0 || alikesLeft-- <= 0 ? queryTerm(token, known, null, vocabulary) : misspelt(token, vocabulary);
+  });
   if (found.length <= MAX_TERMS) return found;
   const floor = found.map((term) => term.weight).toSorted((a, b) => b - a)[MAX_TERMS - 1]!;
   return found.filter((term) => term.weight >= floor).slice(0, MAX_TERMS);
@@ -42,14 +48,21 @@ export function indexTerms(words: readonly QueryTerm[]): string[] {
   return [...new Set(words.flatMap((word) => [word.term, ...word.parts, ...(word.alike === null ? [] : [word.alike])]))];
 }
 
-function queryTerm(token: Token, frequencies: Map<string, number>, vocabulary: Vocabulary): QueryTerm {
+/** In how many entries a token stands, whole or in all its parts. */
+function knownIn(token: Token, frequencies: Map<string, number>): number {
   const parts = token.parts.map((part) => frequencies.get(part) ?? 0);
-  const whole = frequencies.get(token.term) ?? 0;
-  let documents = Math.max(whole, parts.length > 0 ? Math.min(...parts) : 0);
-  const alike = documents > 0 || token.parts.length > 0 ? undefined : alikeTo(token.term, vocabulary);
-  if (alike) documents = alike.documents;
-  const weight = rarity(documents, vocabulary.size) * (token.kind === "weak" ? WEAK_WEIGHT : 1);
-  return { term: token.term, parts: [...token.parts], alike: alike?.term ?? null, weight, documents, weak: token.kind === "weak" };
+  return Math.max(frequencies.get(token.term) ?? 0, parts.length > 0 ? Math.min(...parts) : 0);
+}
+
+function misspelt(token: Token, vocabulary: Vocabulary): QueryTerm {
+  const alike = token.parts.length > 0 ? undefined : alikeTo(token.term, vocabulary);
+  return queryTerm(token, alike?.documents ?? 0, alike?.term ?? null, vocabulary);
+}
+
+function queryTerm({ term, parts, kind }: Token, documents: number, alike: string | null, vocabulary: Vocabulary): QueryTerm {
+  const weak = kind === "weak";
+  const weight = rarity(documents, vocabulary.size) * (weak ? WEAK_WEIGHT : 1);
+  return { term, parts: [...parts], alike, weight, documents, weak };
 }
 
 /** Inverse document frequency, 0..1: 1 is a word that the index does not have. */

@@ -1,5 +1,5 @@
 import { fullTextQuery, vocabularyOf } from "./full-text.ts";
-import { generationTerm } from "./index-store.ts";
+import { generationTerm, type IndexStore } from "./index-store.ts";
 import type { Passage, QueryTerm, Retrieval, SearchQuery } from "./passage.ts";
 import { indexTerms, queryTerms, type Vocabulary } from "./query.ts";
 import { match, rankScore, termPlaces } from "./rank.ts";
@@ -28,13 +28,13 @@ interface Row extends Record<string, SqlStorageValue> {
 }
 
 /** Finds the passages on a question in the chunks that are live. */
-export function searchChunks(sql: SqlStorage, query: SearchQuery): Omit<Retrieval, "curated"> {
-  const vocabulary = chunkVocabulary(sql);
+export function searchChunks(store: IndexStore, query: SearchQuery): Omit<Retrieval, "curated"> {
+  const vocabulary = { size: store.size.chunks, ...vocabularyOf(store.sql, "chunk_terms") };
   const questionTerms = queryTerms(query.question, vocabulary);
   const previousTerms = previousWords(query.previousQuestions, questionTerms, vocabulary);
   const words = [...questionTerms, ...previousTerms];
   const asked = indexTerms(words);
-  const passages = asked.length === 0 ? [] : rank(candidates(sql, asked), words, new Set(asked));
+  const passages = asked.length === 0 ? [] : rank(candidates(store.sql, asked), words, new Set(asked));
   return { passages: passages.slice(0, query.limit), questionTerms, previousTerms };
 }
 
@@ -87,9 +87,4 @@ function rank(rows: readonly Row[], words: readonly QueryTerm[], asked: Readonly
     return { sourceId, type, title: row.title, heading, url, content, score: rankScore(match(words, entry, averageLength)) };
   });
   return passages.filter((passage) => passage.score > 0).toSorted((a, b) => b.score - a.score);
-}
-
-function chunkVocabulary(sql: SqlStorage): Vocabulary {
-  const { size } = sql.exec<{ size: number }>("SELECT coalesce(sum(chunks_count), 0) AS size FROM documents").one();
-  return { size, ...vocabularyOf(sql, "chunk_terms") };
 }

@@ -5,7 +5,7 @@ export const STOP_WORDS = words(`
   a about after again all also although am an and another any anybody anyhow anyone anything are arent as at be because been
   before being both but by can cannot cant could couldnt did didnt do does doesnt doing done dont each either else ever every
   everyone everything few for from further had hadnt has hasnt have havent having he hello her here hers herself hey hi him
-  himself his how howd however hows i id if im in into is isnt it its itself ive just kindly least less let lets lot lots many
+  himself his how howd however hows i if im in into is isnt it its itself ive just kindly least less let lets lot lots many
   may maybe me might mine more most much must my myself neither no nobody none nor not nothing now of off oh ok okay on once
   one only onto or other others ought our ours ourselves out over own per perhaps please pls quite rather really same shall
   shant she should shouldnt since so some somebody somehow someone something soon still such sure than thank thanks that thats

@@ -26,7 +26,7 @@ const TOPIC_TERMS = 4;
 /** Below it more of what was asked is missing than is there: whatever was found is about something else. */
 const MIN_COVERAGE = 0.5;
 /** Below it an answer would more likely be wrong than right by far. */
-const MIN_CONFIDENCE = 0.3;
+const MIN_CONFIDENCE = 0.35;
 
 /** Answers with the very sentences of the knowledge. It needs no network, and cannot say what no source says. */
 export class ExtractiveModel implements Model {
@@ -92,9 +92,4 @@ function held(all: ReadonlySet<string>, { term, alike, parts }: QueryTerm): numb
   if (all.has(term)) return 1;
   if (parts.length > 0 && parts.every((part) => all.has(part))) return 1;
   return alike !== null && all.has(alike) ? ALIKE_SHARE : 0;
-}
-
-/** The signals of a reply, to fit the confidence by. */
-export function extractiveSignals(retrieval: Retrieval): Signals {
-  return signalsOf(retrieval, readPassages(retrieval, "any"));
 }

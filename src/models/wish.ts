@@ -18,7 +18,7 @@ const LEAD = `(?:${either(`
   let|get|go|to|for|how|where|a|any|way|directly|someone|somebody`)} )*`;
 const AFTER = `(?: ${either(`
   please|pls|now|right now|instead|here|today|asap|directly|immediately|thanks|thank you|on the phone|by phone|over the phone
-  at your company|(?:about|regarding|because|for|so that|who|that can) .*|to (?:help|solve|fix|sort|assist|discuss) .*`)})*`;
+  at your company|(?:from|about|regarding|because|for|so that|who|that can) .*|to (?:help|solve|fix|sort|assist|discuss) .*`)})*`;
 
 const MEET = `(?:talk(?:ing)?|speak(?:ing)?|chat(?:ting)?|get in touch|get through)(?: directly| now)? (?:to|with) ${ARTICLE}${PERSON}`;
 const REACH = `(?:call|phone|reach|contact|message) ${ARTICLE}${PERSON}`;
@@ -27,7 +27,7 @@ const GIVE = `(?:(?:want|need|prefer|get|give|send|find|request|demand|like)(?: 
 const BARE = `${ARTICLE}(?:${SURELY_A_PERSON}|agent|live (?:chat|support|agent)|customer (?:service|support)|support team)`;
 const CALL_BACK = `(?:have |get |ask |tell )?(?:someone|somebody|anyone|${ARTICLE}(?:${SURELY_A_PERSON}|agent|manager))(?: please)?(?: to)? (?:call|contact|phone|email|reach|help|get back to) (?:me|us)(?: back)?`;
 const AVAILABLE = `(?:is|are) (?:there )?${ARTICLE}${PERSON} (?:(?:that |who |whom )?(?:i|we) (?:can|could|may) (?:talk|speak|chat|write|turn) .*|(?:here|available|around|online)(?: .*)?)`;
-const COULD_HELP = `(?:can|could|will|would|may) ${ARTICLE}${SURELY_A_PERSON} (?:please )?(?:help|call|contact|answer|assist|reply|look) .*`;
+const COULD_HELP = `(?:can|could|will|would|may) ${ARTICLE}${SURELY_A_PERSON} (?:please )?(?:help|call|contact|answer|assist) .*`;
 
 const WISH = new RegExp(`^(?:${LEAD}(?:${[MEET, REACH, PASS_ON, GIVE, BARE, CALL_BACK].join("|")})${AFTER}|${AVAILABLE}|${COULD_HELP})$`);
 /** A wish is said at the beginning or the end of a message, within a few words. */
