@@ -32,7 +32,8 @@ function isEmpty(secret: string | undefined): boolean {
   return valuesOf(secret ?? "").length === 0;
 }
 
-function valuesOf(secret: string): string[] {
+/** All values that a secret holds. */
+export function valuesOf(secret: string): string[] {
   const values = secret.split(",").map((value) => value.trim());
   return values.filter((value) => value !== "");
 }

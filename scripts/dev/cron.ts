@@ -20,6 +20,7 @@ async function fire(url: string): Promise<void> {
     const outcome = (await response.text()).trim();
     if (!response.ok) console.error(`cron: the handler answered ${response.status} ${outcome.slice(0, 200)}`);
   } catch (error) {
-    console.error(`cron: the handler was not reached: ${error instanceof Error ? error.message : String(error)}`);
+    const { message, cause } = error as Error;
+    console.error(`cron: the handler was not reached: ${cause instanceof Error ? cause.message : message}`);
   }
 }

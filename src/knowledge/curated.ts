@@ -1,7 +1,7 @@
 import { fullTextQuery, vocabularyOf } from "./full-text.ts";
 import type { CuratedAnswer, IndexStore } from "./index-store.ts";
 import type { CuratedMatch } from "./passage.ts";
-import { alikeTo, rarity, type Vocabulary } from "./query.ts";
+import { alikeTo, MAX_ALIKES, rarity, type Vocabulary } from "./query.ts";
 import { allTokens } from "./terms.ts";
 
 /** From this score on a match is strong: its answer is given word for word. About nine of ten such matches are right. */
@@ -69,8 +69,9 @@ function features(question: string): Map<string, number> {
 function withAlikes(asked: Map<string, number>, vocabulary: Vocabulary): Map<string, number> {
   const known = vocabulary.frequencies([...asked.keys()]);
   const found = new Map<string, number>();
+  let left = MAX_ALIKES;
   for (const [term, share] of asked) {
-    const alike = known.has(term) ? undefined : alikeTo(term, vocabulary);
+    const alike = known.has(term) || left-- <= 0 ? undefined : alikeTo(term, vocabulary);
     found.set(alike?.term ?? term, alike ? share * ALIKE_WEIGHT : share);
   }
   return found;

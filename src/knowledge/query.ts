@@ -21,7 +21,7 @@ const WEAK_WEIGHT = 0.35;
 const MIN_ALIKE_LENGTH = 5;
 const ALIKE_PREFIX_LENGTH = 2;
 /** In so many words of a query a like one is looked for, each costing a walk through its neighbours. */
-const MAX_ALIKES = 8;
+export const MAX_ALIKES = 8;
 /** Two letters may differ in a word of this length, else one. */
 const TWO_EDITS_LENGTH = 9;
 /** Stems this long that share all but an ending are one family: `notif`, `notifi`. */

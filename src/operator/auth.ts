@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { refuseCaller } from "../admission/middleware.ts";
-import { rotating } from "../config.ts";
+import { valuesOf } from "../config.ts";
 import { type Database, dbFor, isBoundShard } from "../db/client.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ApiError, notFound } from "../http/errors.ts";
@@ -9,10 +9,11 @@ const BEARER = /^Bearer +(\S+) *$/i;
 
 /** Lets the operator in. Without an operator's token in the configuration there is no such surface. */
 export const requireOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
-  if (!c.env.OPERATOR_TOKEN) throw new ApiError("not_found", "There is nothing at this path.");
+  const tokens = valuesOf(c.env.OPERATOR_TOKEN ?? "");
+  if (tokens.length === 0) throw new ApiError("not_found", "There is nothing at this path.");
   const token = BEARER.exec(c.req.header("Authorization") ?? "")?.[1];
   if (token === undefined) throw refuseCaller(c, "missing_api_key", "Send the operator's token: Authorization: Bearer <OPERATOR_TOKEN>");
-  const matches = await Promise.all(rotating(c.env.OPERATOR_TOKEN).map((expected) => isSame(token, expected)));
+  const matches = await Promise.all(tokens.map((expected) => isSame(token, expected)));
   if (!matches.includes(true)) throw refuseCaller(c, "invalid_api_key", "This is not the operator's token.");
   c.set("logFields", { surface: "operator" });
   await next();

@@ -91,7 +91,12 @@ export const notOneOf = (path: At, input: unknown, expected: string): Item => ({
   ctx: { expected },
 });
 
-export const notList = (path: At, input: unknown): Item => ({ loc: at(path), msg: "Input should be a valid list", type: "list_type", input });
+export const notList = (path: At, input: unknown): Item => ({
+  loc: at(path),
+  msg: "Input should be a valid list",
+  type: "list_type",
+  input,
+});
 
 export const tooFew = (path: At, input: unknown[], min: number): Item => ({
   loc: at(path),
