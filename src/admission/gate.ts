@@ -59,7 +59,7 @@ export class WorkspaceGate extends DurableObject<Env> {
   /** Who holds the key with this hash, and whether the workspace may make one more request now. */
   async admit(keyHash: string): Promise<Admission> {
     const meter = new Meter();
-    if (this.directory === undefined) await this.load(meter);
+    if (this.directory === undefined) await this.load(meter, () => this.directory === undefined);
     const cost = meter.cost;
     const found = this.directory?.keysByHash.get(keyHash);
     if (!this.directory || !found) return { outcome: "unknown_key", cost };
@@ -73,7 +73,7 @@ export class WorkspaceGate extends DurableObject<Env> {
 
   /** Reads keys and plan anew. Whoever changes one of them calls this before answering, so that the next request sees it. */
   async reload(): Promise<void> {
-    await this.load(new Meter());
+    await this.load(new Meter(), () => true);
   }
 
   /** Forgets everything that is stored: the workspace is erased. */
@@ -84,9 +84,9 @@ export class WorkspaceGate extends DurableObject<Env> {
   }
 
   /** Loads run one after another, so that an older reading never replaces a newer one. */
-  private load(meter: Meter): Promise<void> {
+  private load(meter: Meter, isNeeded: () => boolean): Promise<void> {
     const load = async () => {
-      this.directory = await this.readDirectory(meter);
+      if (isNeeded()) this.directory = await this.readDirectory(meter);
     };
     const next = this.reloads.then(load, load);
     this.reloads = next;

@@ -1,6 +1,6 @@
 /** How soon after its object's death a turn is run again. A turn that is still running then is left alone. */
 const RESUME_AFTER_MS = 15_000;
-/** After so many failed runs a turn is dropped: what keeps failing would keep the conversation waiting for ever. */
+/** After so many runs that did not end a turn is dropped: it would keep the conversation waiting for ever. */
 const MAX_RUNS = 6;
 const PREFIX = "turn:";
 
@@ -8,8 +8,11 @@ interface Queued<Request, Turn> {
   request: Request;
   /** What the run was given when it first began; a run that is repeated gets the same. */
   turn: Turn | null;
+  /** How often it was begun. */
   runs: number;
 }
+
+type Work<Turn, Result> = (turn: Turn) => Promise<Result>;
 
 /**
  * Runs a conversation's turns one after another, in order of arrival. A turn is in storage before it begins and until
@@ -17,68 +20,81 @@ interface Queued<Request, Turn> {
  */
 export class TurnQueue<Request, Turn> {
   private tail: Promise<unknown> = Promise.resolve();
+  /** The turns of this object's life that have not ended, waiting ones included. */
   private readonly running = new Set<string>();
   private last = 0;
+  /** Whether turns may be in storage that nobody runs: a dead object's, or ones whose run failed. */
+  private mayHaveLeft: boolean;
 
   /** @param begin makes a turn of a request when its time has come. */
   constructor(
     private readonly storage: DurableObjectStorage,
     private readonly begin: (request: Request) => Turn,
   ) {
-    for (const [key] of this.stored()) this.last = Number(key.slice(PREFIX.length));
-  }
-
-  /** Stores a request and runs it when those before it have ended. */
-  async add<Result>(request: Request, work: (turn: Turn) => Promise<Result>): Promise<Result> {
-    const key = PREFIX + String(++this.last).padStart(12, "0");
-    const isNext = this.running.size === 0;
-    const queued: Queued<Request, Turn> = { request, turn: isNext ? this.begin(request) : null, runs: 0 };
-    this.storage.kv.put(key, queued);
-    if (isNext) await this.storage.setAlarm(Date.now() + RESUME_AFTER_MS);
-    return this.run(key, queued, work);
-  }
-
-  /** Runs the turns that a death of the object left behind. */
-  async resume(work: (turn: Turn) => Promise<unknown>): Promise<void> {
     const stored = this.stored();
-    if (stored.length > 0) await this.storage.setAlarm(Date.now() + RESUME_AFTER_MS);
-    const left = stored.filter(([key]) => !this.running.has(key));
-    await Promise.all(left.map(([key, queued]) => this.run(key, queued, work)));
+    this.mayHaveLeft = stored.length > 0;
+    for (const [key] of stored) this.last = Number(key.slice(PREFIX.length));
+  }
+
+  /** Stores a request and runs it when those before it have ended, those that were left included. */
+  async add<Result>(request: Request, work: Work<Turn, Result>): Promise<Result> {
+    void this.runLeft(work);
+    const key = PREFIX + String(++this.last).padStart(12, "0");
+    const queued: Queued<Request, Turn> = { request, turn: null, runs: 0 };
+    if (this.running.size > 0) {
+      this.storage.kv.put(key, queued);
+      return this.run(key, queued, work);
+    }
+    const turn = this.start(key, queued);
+    const result = this.run(key, queued, work, turn);
+    await this.storage.setAlarm(Date.now() + RESUME_AFTER_MS);
+    return result;
+  }
+
+  /** Runs the turns that were left; one that fails again is left for the next time. */
+  async resume(work: Work<Turn, unknown>): Promise<void> {
+    if (this.stored().length > 0) await this.storage.setAlarm(Date.now() + RESUME_AFTER_MS);
+    await this.runLeft(work);
+  }
+
+  private async runLeft(work: Work<Turn, unknown>): Promise<void> {
+    if (!this.mayHaveLeft) return;
+    this.mayHaveLeft = false;
+    const left = this.stored().filter(([key]) => !this.running.has(key));
+    const [worn, fresh] = [left.filter(([, { runs }]) => runs >= MAX_RUNS), left.filter(([, { runs }]) => runs < MAX_RUNS)];
+    for (const [key] of worn) this.storage.kv.delete(key);
+    await Promise.allSettled(fresh.map(([key, queued]) => this.run(key, queued, work)));
   }
 
   private stored(): [string, Queued<Request, Turn>][] {
     return [...this.storage.kv.list<Queued<Request, Turn>>({ prefix: PREFIX })];
   }
 
-  private run<Result>(key: string, queued: Queued<Request, Turn>, work: (turn: Turn) => Promise<Result>): Promise<Result> {
-    this.running.add(key);
-    const result = this.tail.then(async () => {
-      try {
-        const done = await work(this.turnOf(key, queued));
-        this.storage.kv.delete(key);
-        return done;
-      } catch (error) {
-        this.noteFailure(key, queued);
-        throw error;
-      } finally {
-        this.running.delete(key);
-        if (this.stored().length === 0) await this.storage.deleteAlarm();
-      }
-    });
-    this.tail = result.catch(() => undefined);
-    return result;
-  }
-
-  private turnOf(key: string, queued: Queued<Request, Turn>): Turn {
-    if (queued.turn !== null) return queued.turn;
-    queued.turn = this.begin(queued.request);
+  /** Counts a run before it begins: a turn that ends its object must not do so for ever. */
+  private start(key: string, queued: Queued<Request, Turn>): Turn {
+    queued.runs++;
+    queued.turn ??= this.begin(queued.request);
     this.storage.kv.put(key, queued);
     return queued.turn;
   }
 
-  private noteFailure(key: string, queued: Queued<Request, Turn>): void {
-    queued.runs++;
-    if (queued.runs < MAX_RUNS) this.storage.kv.put(key, queued);
-    else this.storage.kv.delete(key);
+  /** @param started the turn, where it was stored as begun already. */
+  private run<Result>(key: string, queued: Queued<Request, Turn>, work: Work<Turn, Result>, started?: Turn): Promise<Result> {
+    this.running.add(key);
+    const result = this.tail.then(async () => {
+      try {
+        const done = await work(started ?? this.start(key, queued));
+        this.storage.kv.delete(key);
+        return done;
+      } catch (error) {
+        this.mayHaveLeft = true;
+        throw error;
+      } finally {
+        this.running.delete(key);
+        if (this.running.size === 0 && this.stored().length === 0) await this.storage.deleteAlarm();
+      }
+    });
+    this.tail = result.catch(() => undefined);
+    return result;
   }
 }

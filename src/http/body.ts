@@ -33,7 +33,7 @@ export async function readJson(request: Request, maxBytes: number): Promise<Body
 function positionOf(error: unknown, text: string): number {
   const message = String(error);
   if (message.endsWith("Unexpected end of JSON input")) return text.length;
-  return Number(/ in JSON at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message)?.[1] ?? 0);
+  return Number(/ (?:in|after) JSON at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message)?.[1] ?? 0);
 }
 
 function fail(item: ValidationItem): BodyResult {

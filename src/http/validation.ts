@@ -39,11 +39,6 @@ function isSafeRange(issue: Issue): boolean {
   return issue.code === "too_small" && issue.minimum === Number.MIN_SAFE_INTEGER;
 }
 
-/** A failed check that no schema expresses. */
-export function valueError(loc: (string | number)[], message: string, input?: unknown): ValidationItem {
-  return { loc, msg: `Value error, ${message}`, type: "value_error", ...echo(input), ctx: { error: message } };
-}
-
 /** The zod parameters of a rule that fails as Pydantic's `value_error`. */
 export function valueErrorParams(message: string): { params: CustomParams } {
   return { params: { type: "value_error", msg: `Value error, ${message}`, ctx: { error: message } } };
@@ -141,8 +136,9 @@ function formatRule(format: string, input: unknown): Rule {
 function customRule(params: CustomParams | undefined, message: string): Rule {
   if (params?.type === "int_parsing") return intParsing();
   if (params?.type === "missing") return { type: "missing", msg: "Field required" };
-  const rule: Rule = { type: params?.type ?? "value_error", msg: params?.msg ?? `Value error, ${message}` };
-  return params?.ctx ? { ...rule, ctx: params.ctx } : rule;
+  if (params === undefined) return { type: "value_error", msg: `Value error, ${message}`, ctx: { error: message } };
+  const rule = { type: params.type, msg: params.msg ?? message };
+  return params.ctx ? { ...rule, ctx: params.ctx } : rule;
 }
 
 function intParsing(): Rule {

@@ -2,16 +2,13 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { callerDb } from "../admission/caller.ts";
 import { requireScope } from "../admission/middleware.ts";
 import { findAgent } from "../agents/store.ts";
-import { allowsPrivateTargets } from "../config.ts";
-import { CRAWLER_POLICY, urlProblem } from "../egress/url-rules.ts";
 import { tooLarge } from "../http/body.ts";
 import type { AppContext } from "../http/context.ts";
-import { ApiError, invalid, notFound } from "../http/errors.ts";
+import { ApiError, notFound } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
 import { pageQuery, toPage, wholePage } from "../http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
-import { valueError } from "../http/validation.ts";
 import { addAnswer, noteIndexed, removeAnswer } from "./answers.ts";
 import { search } from "./search.ts";
 import { addSource, type KnowledgeOperation, removeSource, syncSource } from "./sources.ts";
@@ -76,8 +73,6 @@ const createSourceRoute = createRoute({
 knowledgeRoutes.openapi(createSourceRoute, async (c) => {
   const source = c.req.valid("json");
   if (source.type === "text" && new TextEncoder().encode(source.text!).length > MAX_TEXT_BYTES) throw tooLarge(MAX_TEXT_BYTES);
-  const problem = source.type === "text" ? undefined : urlProblem(source.url!, CRAWLER_POLICY, allowsPrivateTargets(c.env));
-  if (problem !== undefined) throw invalid([valueError(["body", "url"], `this url cannot be read: ${problem}`, source.url)]);
   const change = await addSource(operation(c, c.req.valid("param").agent_id), source);
   if (change.outcome === "agent_not_found") throw notFound("agent");
   if (change.outcome === "too_many") {

@@ -1,5 +1,8 @@
+import { env } from "cloudflare:workers";
 import { z } from "@hono/zod-openapi";
+import { allowsPrivateTargets } from "../config.ts";
 import type { answers, sources } from "../db/schema.ts";
+import { CRAWLER_POLICY, urlProblem } from "../egress/url-rules.ts";
 import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../http/fields.ts";
 import { pageOf } from "../http/page.ts";
 import type { Passage } from "./passage.ts";
@@ -10,13 +13,25 @@ const DEFAULT_MAX_PAGES = 100;
 const SOURCE_TYPES = ["website", "url", "text"] as const;
 const SCHEDULES = ["manual", "daily", "weekly"] as const;
 
-/** Reports a field that one of the types needs as missing, beside whatever else is wrong with the body. */
-const requiredWhen = (field: "text" | "url", types: readonly string[]) => {
-  const isGiven = (source: { type: string; text?: unknown; url?: unknown }) =>
-    !types.includes(source.type) || (source[field] ?? null) !== null;
-  const isObject = ({ value }: { value: unknown }) => typeof value === "object" && value !== null;
+/** A source's body as it came: the rules below see it beside whatever else is wrong with it. */
+interface UnreadSource {
+  type?: unknown;
+  text?: unknown;
+  url?: unknown;
+}
+
+const isObject = ({ value }: { value: unknown }) => typeof value === "object" && value !== null;
+
+/** Reports a field that some types need as missing. */
+const requiredWhen = (field: "text" | "url", types: readonly unknown[]) => {
+  const isGiven = (source: UnreadSource) => !types.includes(source.type) || (source[field] ?? null) !== null;
   return [isGiven, { path: [field] as PropertyKey[], params: { type: "missing" }, when: isObject }] as const;
 };
+
+function urlProblemOf({ type, url }: UnreadSource): string | undefined {
+  if (type === "text" || typeof url !== "string") return undefined;
+  return urlProblem(url, CRAWLER_POLICY, allowsPrivateTargets(env));
+}
 
 export const sourceCreateSchema = z
   .object({
@@ -34,6 +49,11 @@ export const sourceCreateSchema = z
   })
   .refine(...requiredWhen("text", ["text"]))
   .refine(...requiredWhen("url", ["website", "url"]))
+  .refine((source) => urlProblemOf(source) === undefined, {
+    path: ["url"],
+    when: isObject,
+    error: (issue) => `this url cannot be read: ${urlProblemOf(issue.input as UnreadSource)}`,
+  })
   .openapi("SourceCreate");
 
 export const sourceSchema = z

@@ -27,10 +27,6 @@ const MAX_PASSAGES = 3;
 const SAME_SHARE = 0.7;
 /** A shorter answer takes the next sentence with it: it mostly goes on explaining. */
 const SHORT_ANSWER_WORDS = 25;
-/** A sentence that begins so makes no sense without the one before. */
-const CONTINUES =
-  /^(?:this|that|these|those|it|its|they|their|he|she|such|so|then|also|however|otherwise|instead|therefore|but|and|in this case|in that case|if so|for example)\b/i;
-
 interface Candidate {
   passage: ScoredPassage;
   at: number;
@@ -102,8 +98,7 @@ function withContext(units: readonly ScoredUnit[], at: number): number[] {
   const { unit } = units[at]!;
   if (unit.kind === "sentence") {
     if (unit.text.endsWith(":")) return [at, ...announced(units, at + 1)];
-    const before = units[at - 1]?.unit;
-    return CONTINUES.test(unit.text) && before?.kind === "sentence" && before.block === unit.block ? [at - 1, at] : [at];
+    return unit.leans ? [at - 1, at] : [at];
   }
   const first = firstOfBlock(units, at);
   const before = units[first - 1]?.unit;

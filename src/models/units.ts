@@ -11,7 +11,9 @@ export interface Unit {
   block: number;
   /** Whether its block is a list of numbered steps. */
   ordered: boolean;
-  /** The terms that it stands under: the headings of its passage and the lead-in of its list. */
+  /** Whether it speaks of something by a pronoun, and so of what the sentence before names. */
+  leans: boolean;
+  /** The terms that it stands under: the headings of its passage, the lead-in of its list, the sentence it leans on. */
   context: ReadonlySet<string>;
 }
 
@@ -19,6 +21,8 @@ const ORDERED_ITEM = /^[ \t]*\(?\d{1,3}[.)]/;
 const IMAGE = /!\[[^\]]*\]\([^)]*\)/g;
 /** A line this short that ends like no sentence is a heading, whatever it is marked as. */
 const MAX_HEADING_WORDS = 10;
+const LEANS =
+  /^(?:this|that|these|those|it|its|they|their|he|she|such|so|then|also|however|otherwise|instead|therefore|but|and|in this case|in that case|if so|for example)\b|\b(?:them|they|these|those)\b/i;
 const ENDS_A_SENTENCE = /[.!?…:;,。！？）)"'”`*]$/;
 
 /** The units of a passage in reading order. `about` is its title and heading. */
@@ -27,15 +31,18 @@ export function unitsOf(content: string, about: string): Unit[] {
   const title = terms(about);
   let heading: string[] = [];
   for (const [block, { kind, text }] of [...blocks(content)].entries()) {
-    const before = units.at(-1);
     const pieces = kind === "text" ? sentenceTexts(text) : kind === "list" ? listItems(text) : [text];
     const isHeading = kind === "heading" || (kind === "text" && looksLikeHeading(pieces));
     if (isHeading) heading = terms(text);
-    const leadIn = kind !== "text" && before?.text.endsWith(":") ? before.terms : [];
-    const context = new Set([...title, ...(isHeading ? [] : heading), ...leadIn]);
     const unitKind = isHeading ? "heading" : kind === "text" ? "sentence" : kind === "list" ? "item" : kind;
     const ordered = kind === "list" && ORDERED_ITEM.test(text);
-    for (const piece of pieces) units.push({ kind: unitKind, text: piece, terms: new Set(terms(piece)), block, ordered, context });
+    const announced = units.at(-1)?.text.endsWith(":") ? units.at(-1) : undefined;
+    for (const [at, piece] of pieces.entries()) {
+      const leans = unitKind === "sentence" && at > 0 && LEANS.test(piece);
+      const leadIn = leans ? units.at(-1) : unitKind === "sentence" ? undefined : announced;
+      const context = new Set([...title, ...(isHeading ? [] : heading), ...(leadIn?.terms ?? [])]);
+      units.push({ kind: unitKind, text: piece, terms: new Set(terms(piece)), block, ordered, leans, context });
+    }
   }
   return units;
 }

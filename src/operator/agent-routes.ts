@@ -8,7 +8,7 @@ import { pageQuery, toPage } from "../http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
 import { addAgent, type AgentChange, changeAgent, type Operation, removeAgent, rotateIdentitySecret } from "./agents.ts";
-import { workspaceDb } from "./auth.ts";
+import { openWorkspace } from "./auth.ts";
 import {
   agentCreateSchema,
   agentUpdateSchema,
@@ -17,7 +17,6 @@ import {
   operatorAgentSchema,
   toOperatorAgent,
 } from "./wire.ts";
-import { getWorkspace } from "./workspaces.ts";
 
 export const agentRoutes = createRouter();
 
@@ -33,9 +32,8 @@ const create = createRoute({
 });
 
 agentRoutes.openapi(create, async (c) => {
-  const op = operation(c, c.req.valid("param").workspace_id);
-  const workspace = await getWorkspace(op.env, op.meter, op.workspaceId);
-  if (!workspace) throw notFound("workspace");
+  const { workspace } = await openWorkspace(c, c.req.valid("param").workspace_id);
+  const op = operation(c, workspace.id);
   const change = await addAgent(op, limitsOf(workspace.plan, workspace.limits), c.req.valid("json"));
   return c.json(toOperatorAgent(changed(change)), 201);
 });
@@ -51,10 +49,9 @@ const list = createRoute({
 agentRoutes.openapi(list, async (c) => {
   const { workspace_id: workspaceId } = c.req.valid("param");
   const page = c.req.valid("query");
-  const db = workspaceDb(c, workspaceId);
+  const { db } = await openWorkspace(c, workspaceId);
   const [[total], rows] = await db.batch([findAgentsCount(db, workspaceId), listAgents(db, workspaceId, page)]);
-  if (!total) throw notFound("workspace");
-  return c.json(toPage(rows.map(toOperatorAgent), total.count, page), 200);
+  return c.json(toPage(rows.map(toOperatorAgent), total?.count ?? 0, page), 200);
 });
 
 const get = createRoute({
@@ -67,7 +64,7 @@ const get = createRoute({
 
 agentRoutes.openapi(get, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
-  const db = workspaceDb(c, workspaceId);
+  const { db } = await openWorkspace(c, workspaceId);
   const [[agent]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   if (!agent) throw notFound("agent");
   return c.json(toOperatorAgent(agent), 200);
@@ -83,7 +80,8 @@ const update = createRoute({
 
 agentRoutes.openapi(update, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
-  const change = await changeAgent(operation(c, workspaceId), agentId, c.req.valid("json"));
+  const { workspace } = await openWorkspace(c, workspaceId);
+  const change = await changeAgent(operation(c, workspace.id), agentId, c.req.valid("json"));
   return c.json(toOperatorAgent(changed(change)), 200);
 });
 
@@ -97,7 +95,8 @@ const remove = createRoute({
 
 agentRoutes.openapi(remove, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
-  if (!(await removeAgent(operation(c, workspaceId), agentId))) throw notFound("agent");
+  const { workspace } = await openWorkspace(c, workspaceId);
+  if (!(await removeAgent(operation(c, workspace.id), agentId))) throw notFound("agent");
   return c.body(null, 204);
 });
 
@@ -111,14 +110,14 @@ const rotate = createRoute({
 
 agentRoutes.openapi(rotate, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
-  const rotated = await rotateIdentitySecret(operation(c, workspaceId), agentId);
+  const { workspace } = await openWorkspace(c, workspaceId);
+  const rotated = await rotateIdentitySecret(operation(c, workspace.id), agentId);
   if (!rotated) throw notFound("agent");
   return c.json({ secret: rotated.secret, previous_valid_until: toTimestampOrNull(rotated.previousValidUntilMs) }, 200);
 });
 
 /** What the agent verbs need of a request. */
 function operation(c: AppContext, workspaceId: string): Operation {
-  workspaceDb(c, workspaceId);
   return { env: c.env, meter: c.get("meter"), workspaceId, nowMs: Date.now() };
 }
 

@@ -1,7 +1,8 @@
 import type { MiddlewareHandler } from "hono";
 import { refuseCaller } from "../admission/middleware.ts";
 import { valuesOf } from "../config.ts";
-import { type Database, dbFor, isBoundShard } from "../db/client.ts";
+import { findWorkspace } from "../admission/store.ts";
+import { dbFor, isBoundShard } from "../db/client.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ApiError, notFound } from "../http/errors.ts";
 
@@ -26,10 +27,13 @@ async function isSame(given: string, expected: string): Promise<boolean> {
 }
 
 /**
- * The database of a workspace that the operator names.
- * @throws ApiError not_found when the identifier names no shard of ours.
+ * A workspace that the operator names, and its database.
+ * @throws ApiError not_found when there is none, or it is deleted.
  */
-export function workspaceDb(c: AppContext, workspaceId: string): Database {
+export async function openWorkspace(c: AppContext, workspaceId: string) {
   if (!isBoundShard(c.env, workspaceId)) throw notFound("workspace");
-  return dbFor(c.env, workspaceId, c.get("meter"));
+  const db = dbFor(c.env, workspaceId, c.get("meter"));
+  const [[workspace]] = await db.batch([findWorkspace(db, workspaceId)]);
+  if (!workspace) throw notFound("workspace");
+  return { workspace, db };
 }

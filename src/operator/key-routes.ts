@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { mintKey } from "../admission/api-key.ts";
-import { createKey, findWorkspace, listKeys, revokeKey } from "../admission/store.ts";
+import { createKey, listKeys, revokeKey } from "../admission/store.ts";
 import { rotating } from "../config.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import { notFound } from "../http/errors.ts";
@@ -8,7 +8,7 @@ import { uuid } from "../http/fields.ts";
 import { wholePage } from "../http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
-import { workspaceDb } from "./auth.ts";
+import { openWorkspace } from "./auth.ts";
 import { keyCreateSchema, keyPageSchema, newKeySchema, toKey } from "./wire.ts";
 import { reloadGate } from "./workspaces.ts";
 
@@ -27,7 +27,7 @@ const create = createRoute({
 keyRoutes.openapi(create, async (c) => {
   const { workspace_id: workspaceId } = c.req.valid("param");
   const { name, scopes } = c.req.valid("json");
-  const db = workspaceDb(c, workspaceId);
+  const { db } = await openWorkspace(c, workspaceId);
   const { key, prefix, hash } = await mintKey(workspaceId, rotating(c.env.KEY_SECRET)[0]);
   const nowMs = Date.now();
   const row = { id: newId(shardOf(workspaceId), nowMs), workspaceId, name, prefix, hash, scopes, createdAt: nowMs };
@@ -47,9 +47,8 @@ const list = createRoute({
 
 keyRoutes.openapi(list, async (c) => {
   const { workspace_id: workspaceId } = c.req.valid("param");
-  const db = workspaceDb(c, workspaceId);
-  const [[workspace], keys] = await db.batch([findWorkspace(db, workspaceId), listKeys(db, workspaceId)]);
-  if (!workspace) throw notFound("workspace");
+  const { db } = await openWorkspace(c, workspaceId);
+  const [keys] = await db.batch([listKeys(db, workspaceId)]);
   return c.json(wholePage(keys.map(toKey)), 200);
 });
 
@@ -63,7 +62,7 @@ const revoke = createRoute({
 
 keyRoutes.openapi(revoke, async (c) => {
   const { workspace_id: workspaceId, key_id: keyId } = c.req.valid("param");
-  const db = workspaceDb(c, workspaceId);
+  const { db } = await openWorkspace(c, workspaceId);
   const [[revoked]] = await db.batch([revokeKey(db, workspaceId, keyId, Date.now())]);
   if (!revoked) throw notFound("key");
   await reloadGate(c.env, c.get("meter"), workspaceId);

@@ -4,10 +4,10 @@ import { uuid } from "../http/fields.ts";
 import { pageQuery, toPage } from "../http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
-import { workspaceDb } from "./auth.ts";
+import { openWorkspace } from "./auth.ts";
 import { updateWorkspace } from "./store.ts";
 import { toWorkspace, workspaceCreateSchema, workspacePageSchema, workspaceSchema, workspaceUpdateSchema } from "./wire.ts";
-import { addWorkspace, deleteWorkspace, getWorkspace, pageWorkspaces, reloadGate } from "./workspaces.ts";
+import { addWorkspace, deleteWorkspace, pageWorkspaces, reloadGate } from "./workspaces.ts";
 
 export const workspaceRoutes = createRouter();
 
@@ -51,9 +51,7 @@ const get = createRoute({
 
 workspaceRoutes.openapi(get, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
-  workspaceDb(c, id);
-  const workspace = await getWorkspace(c.env, c.get("meter"), id);
-  if (!workspace) throw notFound("workspace");
+  const { workspace } = await openWorkspace(c, id);
   return c.json(toWorkspace(workspace), 200);
 });
 
@@ -69,7 +67,8 @@ workspaceRoutes.openapi(update, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
   const { name, plan, limits } = c.req.valid("json");
   const changes = { updatedAt: Date.now(), ...(name !== undefined && { name }), ...(plan && { plan }), ...(limits && { limits }) };
-  const [[workspace]] = await workspaceDb(c, id).batch([updateWorkspace(workspaceDb(c, id), id, changes)]);
+  const { db } = await openWorkspace(c, id);
+  const [[workspace]] = await db.batch([updateWorkspace(db, id, changes)]);
   if (!workspace) throw notFound("workspace");
   await reloadGate(c.env, c.get("meter"), id);
   return c.json(toWorkspace(workspace), 200);
@@ -85,7 +84,7 @@ const remove = createRoute({
 
 workspaceRoutes.openapi(remove, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
-  workspaceDb(c, id);
+  await openWorkspace(c, id);
   if (!(await deleteWorkspace(c.env, c.get("meter"), id, Date.now()))) throw notFound("workspace");
   return c.body(null, 204);
 });

@@ -1,5 +1,4 @@
 import type { Plan } from "../account/plans.ts";
-import { findWorkspace } from "../admission/store.ts";
 import { databases, dbFor, directoryDb } from "../db/client.ts";
 import { newId } from "../db/ids.ts";
 import type { workspaces } from "../db/schema.ts";
@@ -75,11 +74,4 @@ export async function deleteWorkspace(env: Env, meter: Meter, workspaceId: strin
 export async function reloadGate(env: Env, meter: Meter, workspaceId: string): Promise<void> {
   meter.hop();
   await env.GATE.getByName(workspaceId).reload();
-}
-
-/** The workspace, or undefined. */
-export async function getWorkspace(env: Env, meter: Meter, workspaceId: string): Promise<WorkspaceRow | undefined> {
-  const db = dbFor(env, workspaceId, meter);
-  const [[row]] = await db.batch([findWorkspace(db, workspaceId)]);
-  return row;
 }
