@@ -6,7 +6,8 @@ const SHOWN_LENGTH = 16;
 const RANDOM_BYTES = 16;
 const WORKSPACE_BYTES = 16;
 const MAC_BYTES = 32;
-const BODY = /^[A-Za-z0-9_-]{86}$/;
+/** 64 bytes in base64url; of its last letter only two bits are used, and the others must be zero. */
+const BODY = /^[A-Za-z0-9_-]{85}[AQgw]$/;
 /** Keys whose MAC was checked, kept in the isolate: the check is a pure function of key and secret. */
 const MAX_REMEMBERED_KEYS = 2_000;
 
