@@ -62,8 +62,11 @@ export class TurnQueue<Request, Turn> {
     this.mayHaveLeft = false;
     const left = this.stored().filter(([key]) => !this.running.has(key));
     const [worn, fresh] = [left.filter(([, { runs }]) => runs >= MAX_RUNS), left.filter(([, { runs }]) => runs < MAX_RUNS)];
-    for (const [key] of worn) this.storage.kv.delete(key);
-    await Promise.allSettled(fresh.map(([key, queued]) => this.run(key, queued, work)));
+    for (const [key, { runs }] of worn) {
+      this.storage.kv.delete(key);
+      console.error(JSON.stringify({ event: "turn_dropped", turn: key, runs }));
+    }
+    await Promise.all(fresh.map(([key, queued]) => this.run(key, queued, work).catch((error) => logFailure(key, queued.runs, error))));
   }
 
   private stored(): [string, Queued<Request, Turn>][] {
@@ -97,4 +100,8 @@ export class TurnQueue<Request, Turn> {
     this.tail = result.catch(() => undefined);
     return result;
   }
+}
+
+function logFailure(key: string, runs: number, error: unknown): void {
+  console.error(JSON.stringify({ event: "turn_failed", turn: key, runs, detail: String(error) }));
 }

@@ -82,12 +82,15 @@ export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs:
     and(eq(sources.status, "pending"), lt(sources.updatedAt, waitingSinceMs)),
     and(eq(sources.status, "processing"), lt(sources.leaseUntil, nowMs)),
   );
-  return db
-    .select({ sourceId: sources.id })
-    .from(sources)
-    .where(and(inArray(sources.status, ["pending", "processing"]), stranded))
-    .orderBy(sources.updatedAt)
-    .limit(limit);
+  return (
+    db
+      .select({ sourceId: sources.id })
+      .from(sources)
+      // Written out, since a bound value cannot match the condition of the partial index.
+      .where(and(sql`${sources.status} IN ('pending', 'processing')`, stranded))
+      .orderBy(sources.updatedAt)
+      .limit(limit)
+  );
 }
 
 /** Whether there still is such a source. */
