@@ -1,6 +1,8 @@
 import { and, desc, eq, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
+import { insertWhere } from "../db/insert-where.ts";
 import { conversations, handoffs, messages, visitors } from "../db/schema.ts";
+import { type ConversationKey, isConversation } from "./moves-store.ts";
 
 /** The conversation, if it is the workspace's. */
 export function findConversation(db: Database, workspaceId: string, conversationId: string) {
@@ -36,4 +38,32 @@ export function listMessages(db: Database, workspaceId: string, conversationId: 
     .from(messages)
     .where(and(eq(messages.workspaceId, workspaceId), eq(messages.conversationId, conversationId)))
     .orderBy(messages.id);
+}
+
+/** One message. */
+export function findMessage(db: Database, workspaceId: string, messageId: string) {
+  return db
+    .select()
+    .from(messages)
+    .where(and(eq(messages.workspaceId, workspaceId), eq(messages.id, messageId)));
+}
+
+/** Replaces the tags. */
+export function setTags(db: Database, key: ConversationKey, tags: string[], nowMs: number) {
+  return db.update(conversations).set({ tags, updatedAt: nowMs }).where(isConversation(key));
+}
+
+/** Adds a human's message, if the conversation is there. */
+export function addReply(db: Database, { workspaceId, conversationId }: ConversationKey, reply: { id: string; content: string; nowMs: number }) {
+  const row = {
+    id: reply.id,
+    workspaceId,
+    conversationId,
+    role: "human" as const,
+    authorType: "member" as const,
+    content: reply.content,
+    createdAt: reply.nowMs,
+  };
+  const exists = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
+  return insertWhere(db, messages, row, exists);
 }

@@ -1,0 +1,77 @@
+import { writeThenRead } from "../db/batch.ts";
+import { type Database, dbFor } from "../db/client.ts";
+import { newId, shardOf } from "../db/ids.ts";
+import type { Meter } from "../meter.ts";
+import { addConversationEvent, addMessageEvent, IF_CHANGED, type NewEvent } from "../webhooks/events-store.ts";
+import { type ConversationKey, followHandoff, moveConversation } from "./moves-store.ts";
+import { type Move, moveBy, moveTo, type SettableStatus } from "./status.ts";
+import { addReply, findConversation, findConversationVisitor, findLatestHandoff, findMessage, setTags } from "./store.ts";
+
+/** Which conversation is changed, and when. */
+export interface ConversationOperation extends ConversationKey {
+  env: Env;
+  meter: Meter;
+  nowMs: number;
+}
+
+interface Changes {
+  status?: SettableStatus | null | undefined;
+  tags?: string[] | null | undefined;
+}
+
+/**
+ * Changes a conversation's status and tags. The status that it has already changes nothing and sends no event.
+ * @returns its records as they now are, or undefined when the workspace has no such conversation.
+ */
+export async function changeConversation(op: ConversationOperation, { status, tags }: Changes) {
+  const { workspaceId, conversationId } = op;
+  const db = databaseOf(op);
+  const writes = [
+    ...(status ? moves(db, op, moveTo(status), { by: "api", answered: false }) : []),
+    ...(tags ? [setTags(db, op, [...new Set(tags)], op.nowMs)] : []),
+  ];
+  const [[conversation], [visitor], [handoff]] = await writeThenRead(db, writes, [
+    findConversation(db, workspaceId, conversationId),
+    findConversationVisitor(db, workspaceId, conversationId),
+    findLatestHandoff(db, workspaceId, conversationId),
+  ]);
+  return conversation && { conversation, visitor, handoff };
+}
+
+/**
+ * Adds a human's reply: the conversation is theirs from then on, or resolved.
+ * @returns the message and the conversation's status, or undefined when the workspace has no such conversation.
+ */
+export async function replyAsHuman(op: ConversationOperation, { content, resolve }: { content: string; resolve: boolean }) {
+  const { workspaceId, conversationId, nowMs } = op;
+  const db = databaseOf(op);
+  const messageId = newId(shardOf(workspaceId), nowMs);
+  const writes = [
+    addReply(db, op, { id: messageId, content, nowMs }),
+    addMessageEvent(db, eventOf(op), "message.human_replied", messageId, IF_CHANGED),
+    ...moves(db, op, moveBy(resolve ? "team_resolved" : "team_replied"), { by: "human", answered: true }),
+  ];
+  const [[message], [conversation]] = await writeThenRead(db, writes, [
+    findMessage(db, workspaceId, messageId),
+    findConversation(db, workspaceId, conversationId),
+  ]);
+  return message && conversation && { message, status: conversation.status };
+}
+
+/** The writes of a move: the status, the event of a resolution, the hand-off. The event must follow the status at once. */
+function moves(db: Database, op: ConversationOperation, move: Move, { by, answered }: { by: "human" | "api"; answered: boolean }) {
+  const { nowMs } = op;
+  return [
+    moveConversation(db, op, move, { nowMs, by }),
+    ...(move("open") === "resolved" ? [addConversationEvent(db, eventOf(op), "conversation.resolved", IF_CHANGED)] : []),
+    followHandoff(db, op, nowMs, answered),
+  ];
+}
+
+function eventOf({ workspaceId, conversationId, nowMs }: ConversationOperation): NewEvent {
+  return { id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs };
+}
+
+function databaseOf({ env, workspaceId, meter }: ConversationOperation): Database {
+  return dbFor(env, workspaceId, meter);
+}
