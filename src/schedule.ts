@@ -1,3 +1,5 @@
+import { idleWrites } from "./conversations/changes.ts";
+import { listIdle } from "./conversations/store.ts";
 import { allDbs, type Database } from "./db/client.ts";
 import type { answers } from "./db/schema.ts";
 import { listStrandedSources, listUnindexedAnswers, markIndexed } from "./knowledge/store.ts";
@@ -16,25 +18,26 @@ type AnswerRow = typeof answers.$inferSelect;
 export async function sweep(env: Env, nowMs: number): Promise<void> {
   const meter = new Meter();
   const found = await Promise.all(allDbs(env, meter).map((db) => sweepShard(env, meter, db, nowMs)));
-  const totals = found.reduce((sum, one) => ({
-    sources: sum.sources + one.sources,
-    answers: sum.answers + one.answers,
-    workspaces: sum.workspaces + one.workspaces,
-  }));
+  const totals = Object.fromEntries(
+    Object.keys(found[0]!).map((kind) => [kind, found.reduce((sum, one) => sum + one[kind as keyof typeof one], 0)]),
+  );
   console.log(JSON.stringify({ event: "sweep", ...totals, d1_trips: meter.cost.d1Trips, rows_read: meter.cost.rowsRead }));
 }
 
 async function sweepShard(env: Env, meter: Meter, db: Database, nowMs: number) {
   const beforeMs = nowMs - WAKE_UP_MS;
-  const [sources, unindexed, deleted] = await db.batch([
+  const [sources, unindexed, deleted, idle] = await db.batch([
     listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN),
     listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
     listDeleted(db, beforeMs, MAX_A_RUN),
+    listIdle(db, nowMs, MAX_A_RUN),
   ]);
   if (sources.length > 0) await env.INGESTION_QUEUE.sendBatch(sources.map(({ sourceId }) => ({ body: { sourceId } })));
   if (deleted.length > 0) await env.ERASURE_QUEUE.sendBatch(deleted.map(({ id }) => ({ body: { workspaceId: id } })));
   if (unindexed.length > 0) await indexAnswers(env, meter, db, unindexed, nowMs);
-  return { sources: sources.length, answers: unindexed.length, workspaces: deleted.length };
+  const [first, ...rest] = idle.flatMap((key) => idleWrites(db, key, nowMs));
+  if (first) await db.batch([first, ...rest]);
+  return { sources: sources.length, answers: unindexed.length, workspaces: deleted.length, conversations: idle.length };
 }
 
 /** Hands answers to their agents' indexes whose own request died before it could. */

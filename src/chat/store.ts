@@ -1,16 +1,14 @@
-import { and, desc, eq, inArray, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import { findAgent } from "../agents/store.ts";
-import {
-  AGENT_STATUSES,
-  afterVisitorMessage,
-  CONVERSATION_STATUSES,
-  type ConversationStatus,
-  HUMAN_STATUSES,
-} from "../conversations/status.ts";
+import { isConversation, moveConversation } from "../conversations/moves-store.ts";
+import { type ConversationStatus, HUMAN_STATUSES, type HandoffReason, moveBy } from "../conversations/status.ts";
 import type { Database } from "../db/client.ts";
+import { newId, shardOf } from "../db/ids.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { agents, conversations, handoffs, messages, usagePeriods, visitors, workspaces } from "../db/schema.ts";
-import type { Turn } from "./turn.ts";
+import { transact, writeThenRead } from "../db/transact.ts";
+import { addConversationEvent, addHandoffEvent, addMessageEvent, IF_CHANGED, type NewEvent } from "../webhooks/events-store.ts";
+import type { Turn, TurnVisitor } from "./turn.ts";
 
 /** How many of the visitor's earlier messages a follow-up is understood by. */
 export const PREVIOUS_QUESTIONS = 3;
@@ -19,17 +17,20 @@ export const PREVIOUS_QUESTIONS = 3;
  * The first batch of a turn: it reads what the answer needs and stores the question, if it may be asked. Each write
  * depends on the same condition, and running the batch again changes nothing.
  */
-export function beginTurn(db: Database, turn: Turn) {
+export async function beginTurn(db: Database, turn: Turn) {
   const { workspaceId, agentId, conversationId } = turn;
-  return [
-    findAgent(db, workspaceId, agentId),
-    findState(db, workspaceId, conversationId),
-    listPreviousQuestions(db, turn),
-    keepVisitor(db, turn),
-    turn.isNew ? createConversation(db, turn) : reopenConversation(db, turn),
-    addQuestion(db, turn),
-    findStored(db, turn),
-  ] as const;
+  const { before, after } = await transact(db, {
+    before: [findAgent(db, workspaceId, agentId), findState(db, workspaceId, conversationId), listPreviousQuestions(db, turn)],
+    writes: [
+      ...(turn.visitor ? [keepVisitor(db, turn, turn.visitor)] : []),
+      ...(turn.isNew ? [createConversation(db, turn)] : continueConversation(db, turn)),
+      addQuestion(db, turn),
+      ...(turn.isNew ? [addConversationEvent(db, eventOf(turn, turn.nowMs), "conversation.created", IF_CHANGED)] : []),
+    ],
+    after: [findStored(db, turn)],
+  });
+  const [[agent], [state], earlier] = before;
+  return { agent, state, earlier, stored: after[0] };
 }
 
 /** What a turn must know of the conversation as it found it. */
@@ -64,22 +65,19 @@ function listPreviousQuestions(db: Database, { workspaceId, conversationId, ques
     .limit(PREVIOUS_QUESTIONS);
 }
 
-function keepVisitor(db: Database, turn: Turn) {
-  const { workspaceId, visitor, nowMs } = turn;
+function keepVisitor(db: Database, turn: Turn, visitor: TurnVisitor) {
+  const { workspaceId, nowMs } = turn;
   const row = {
     id: turn.visitorId,
     workspaceId,
-    anonId: visitor?.anonId ?? "",
-    externalId: visitor?.externalId ?? null,
-    name: visitor?.name ?? null,
-    email: visitor?.email ?? null,
-    emailKey: visitor?.email?.toLowerCase() ?? null,
+    ...visitor,
+    emailKey: visitor.email?.toLowerCase() ?? null,
     verified: true,
     createdAt: nowMs,
     updatedAt: nowMs,
   };
   const newest = (column: string, then: SQL) => sql`coalesce(excluded.${sql.identifier(column)}, ${then})`;
-  return insertWhere(db, visitors, row, visitor ? isAdmitted(turn) : sql`FALSE`).onConflictDoUpdate({
+  return insertWhere(db, visitors, row, isAdmitted(turn)).onConflictDoUpdate({
     target: [visitors.workspaceId, visitors.anonId],
     set: {
       name: newest("name", sql`${visitors.name}`),
@@ -106,27 +104,16 @@ function createConversation(db: Database, turn: Turn) {
   return insertWhere(db, conversations, row, isAdmitted(turn)).onConflictDoNothing();
 }
 
-/** Writing to a resolved conversation opens it again, and its context starts anew. */
-function reopenConversation(db: Database, turn: Turn) {
-  const lastMessage = sql`(SELECT max(id) FROM ${messages} WHERE workspace_id = ${turn.workspaceId} AND conversation_id = ${turn.conversationId})`;
-  const ifResolved = (then: SQL, otherwise: SQL) => sql`CASE WHEN ${conversations.status} = 'resolved' THEN ${then} ELSE ${otherwise} END`;
-  return db
+/** Writing to a resolved conversation opens it again; a visitor who had no name has one from now on. */
+function continueConversation(db: Database, turn: Turn) {
+  const isFirstRun = sql`NOT EXISTS (SELECT 1 FROM ${messages} WHERE id = ${turn.questionId})`;
+  const where = sql`${isAdmitted(turn)} AND ${isFirstRun}`;
+  const visitorId = visitorIdOf(turn);
+  const attach = db
     .update(conversations)
-    .set({
-      status: sql`${caseOf(conversations.status, afterVisitorMessage)}`,
-      reopenedCount: ifResolved(sql`${conversations.reopenedCount} + 1`, sql`${conversations.reopenedCount}`),
-      contextAfter: ifResolved(lastMessage, sql`${conversations.contextAfter}`),
-      resolvedAt: ifResolved(sql`NULL`, sql`${conversations.resolvedAt}`),
-      resolvedBy: ifResolved(sql`NULL`, sql`${conversations.resolvedBy}`),
-      visitorId: sql`coalesce(${conversations.visitorId}, ${visitorIdOf(turn)})`,
-    })
-    .where(
-      and(
-        eq(conversations.id, turn.conversationId),
-        isAdmitted(turn),
-        sql`NOT EXISTS (SELECT 1 FROM ${messages} WHERE id = ${turn.questionId})`,
-      ),
-    );
+    .set({ visitorId })
+    .where(and(isConversation(turn), isNull(conversations.visitorId), where));
+  return [...(turn.visitor ? [attach] : []), moveConversation(db, turn, moveBy("visitor_wrote"), { nowMs: turn.nowMs, where })];
 }
 
 function addQuestion(db: Database, turn: Turn) {
@@ -155,10 +142,38 @@ function findStored(db: Database, { workspaceId, questionId, answerId }: Turn) {
     .where(and(eq(messages.workspaceId, workspaceId), inArray(messages.id, [questionId, answerId])));
 }
 
-/** The second batch of a turn: the answer, the conversation's new status and, where a human is needed, the hand-off. */
-export function finishTurn(db: Database, turn: Turn, outcome: TurnOutcome) {
+/** What a turn came to. */
+export interface TurnOutcome {
+  text: string;
+  citations: Record<string, unknown>[];
+  confidence: number;
+  handoff: { reason: HandoffReason; summary: string } | null;
+  agentName: string;
+  nowMs: number;
+}
+
+/**
+ * The second batch of a turn: the answer, the conversation's new status and, where a human is needed, the hand-off.
+ * @returns the conversation's status then.
+ */
+export async function finishTurn(db: Database, turn: Turn, outcome: TurnOutcome): Promise<ConversationStatus | undefined> {
+  const { handoff, nowMs } = outcome;
+  const [[state]] = await writeThenRead(
+    db,
+    [
+      addAnswer(db, turn, outcome),
+      addMessageEvent(db, eventOf(turn, nowMs), "message.ai_replied", turn.answerId, IF_CHANGED),
+      moveConversation(db, turn, moveBy(handoff ? "agent_handed_off" : "agent_answered"), { nowMs }),
+      ...(handoff ? addHandoff(db, turn, handoff, nowMs) : []),
+      ...(handoff?.reason === "model_failure" ? [returnQuota(db, turn)] : []),
+    ],
+    [findState(db, turn.workspaceId, turn.conversationId)],
+  );
+  return state?.status;
+}
+
+function addAnswer(db: Database, turn: Turn, outcome: TurnOutcome) {
   const { workspaceId, conversationId, agentId } = turn;
-  const stillThere = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
   const answer = {
     id: turn.answerId,
     workspaceId,
@@ -173,52 +188,30 @@ export function finishTurn(db: Database, turn: Turn, outcome: TurnOutcome) {
     needsHuman: outcome.handoff !== null,
     createdAt: outcome.nowMs,
   };
-  const isAgents = inArray(conversations.status, [...AGENT_STATUSES]);
-  return [
-    insertWhere(db, messages, answer, stillThere).onConflictDoNothing(),
-    db
-      .update(conversations)
-      .set({ status: outcome.status })
-      .where(and(eq(conversations.id, conversationId), eq(conversations.workspaceId, workspaceId), isAgents)),
-    addHandoff(db, turn, outcome),
-    returnQuota(db, turn, outcome.handoff?.reason === "model_failure"),
-    findState(db, workspaceId, conversationId),
-  ] as const;
+  const stillThere = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
+  return insertWhere(db, messages, answer, stillThere).onConflictDoNothing();
 }
 
-export interface TurnOutcome {
-  text: string;
-  citations: Record<string, unknown>[];
-  confidence: number;
-  status: ConversationStatus;
-  handoff: { id: string; reason: (typeof handoffs.$inferInsert)["reason"]; summary: string } | null;
-  agentName: string;
-  nowMs: number;
-}
-
-function addHandoff(db: Database, turn: Turn, { handoff, nowMs }: TurnOutcome) {
+/** A hand-off and its event, unless the conversation has one already or a human took it over meanwhile. */
+function addHandoff(db: Database, turn: Turn, { reason, summary }: { reason: HandoffReason; summary: string }, nowMs: number) {
   const { workspaceId, agentId, conversationId, questionId } = turn;
-  const row = {
-    id: handoff?.id ?? "",
-    workspaceId,
-    agentId,
-    conversationId,
-    reason: handoff?.reason ?? "missing_knowledge",
-    summary: handoff?.summary ?? null,
-    triggerMessageId: questionId,
-    status: "pending" as const,
-    requestedAt: nowMs,
-  };
+  const id = newId(shardOf(workspaceId), nowMs);
+  const status = "pending" as const;
+  const row = { id, workspaceId, agentId, conversationId, reason, summary, triggerMessageId: questionId, status, requestedAt: nowMs };
   const isWaiting = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId} AND status = 'needs_human')`;
-  return insertWhere(db, handoffs, row, handoff ? isWaiting : sql`FALSE`).onConflictDoNothing();
+  return [insertWhere(db, handoffs, row, isWaiting).onConflictDoNothing(), addHandoffEvent(db, eventOf(turn, nowMs), id, IF_CHANGED)];
+}
+
+function eventOf({ workspaceId, conversationId }: Turn, nowMs: number): NewEvent {
+  return { id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs };
 }
 
 /** What failed on our side uses no quota. */
-function returnQuota(db: Database, { workspaceId, questionId }: Turn, failed: boolean) {
+function returnQuota(db: Database, { workspaceId, questionId }: Turn) {
   return db
     .update(messages)
     .set({ quotaPeriod: null })
-    .where(and(eq(messages.id, questionId), eq(messages.workspaceId, workspaceId), failed ? sql`TRUE` : sql`FALSE`));
+    .where(and(eq(messages.id, questionId), eq(messages.workspaceId, workspaceId)));
 }
 
 /** The condition of every write of the first batch: agent, conversation and visitor fit, and the quota is not used up. */
@@ -239,10 +232,4 @@ function isAdmitted(turn: Turn): SQL {
 function visitorIdOf({ workspaceId, conversationId, visitor }: Turn): SQL {
   if (!visitor) return sql`(SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId})`;
   return sql`(SELECT id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${visitor.anonId})`;
-}
-
-/** A rule over statuses as SQL, so that the rule is written once. */
-function caseOf(column: typeof conversations.status, rule: (status: ConversationStatus) => ConversationStatus): SQL {
-  const cases = CONVERSATION_STATUSES.map((status) => sql`WHEN ${status} THEN ${rule(status)}`);
-  return sql`CASE ${column} ${sql.join(cases, sql` `)} END`;
 }

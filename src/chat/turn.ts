@@ -1,5 +1,5 @@
 import type { CHANNELS } from "../agents/wire.ts";
-import { afterAgentAnswer, type ConversationStatus, isWithHuman } from "../conversations/status.ts";
+import { type ConversationStatus, isWithHuman } from "../conversations/status.ts";
 import type { Citation } from "../conversations/wire.ts";
 import { type Database, dbFor } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
@@ -72,8 +72,8 @@ export class TurnRunner {
   async run(turn: Turn, meter: Meter): Promise<TurnResult> {
     const db = dbFor(this.env, turn.workspaceId, meter);
     const expected = this.previousQuestions;
-    const [begun, found] = await Promise.all([db.batch(beginTurn(db, turn)), this.search(turn, expected, meter)]);
-    const [[agent], [state], earlier, , , , stored] = begun;
+    const [begun, found] = await Promise.all([beginTurn(db, turn), this.search(turn, expected, meter)]);
+    const { agent, state, earlier, stored } = begun;
     const refusal = refusalOf(turn, agent, state, stored.length > 0);
     if (refusal) return refusal;
     const previous = state?.status === "resolved" ? [] : earlier.map((message) => message.content).reverse();
@@ -94,19 +94,11 @@ export class TurnRunner {
 
   private async finish(db: Database, turn: Turn, agentName: string, reply: Reply): Promise<TurnResult> {
     const nowMs = Math.max(Date.now(), turn.nowMs + 1);
-    const needsHuman = reply.handoff !== null;
-    const handoff = reply.handoff && { id: newId(shardOf(turn.workspaceId), nowMs), ...reply.handoff };
-    const outcome = { ...reply, handoff, status: afterAgentAnswer(needsHuman), agentName, nowMs };
-    const [, , , , [state]] = await db.batch(finishTurn(db, turn, outcome));
-    const { text, citations, confidence } = reply;
-    return answer(turn, {
-      answer: text,
-      citations,
-      confidence,
-      needs_human: needsHuman,
-      message_id: turn.answerId,
-      status: state?.status ?? outcome.status,
-    });
+    const status = await finishTurn(db, turn, { ...reply, agentName, nowMs });
+    const { text, citations, confidence, handoff } = reply;
+    const fields = { answer: text, citations, confidence, needs_human: handoff !== null, message_id: turn.answerId };
+    // Erased meanwhile: the answer is given, and nothing of it is kept.
+    return answer(turn, { ...fields, status: status ?? "resolved" });
   }
 
   /** A turn that died after its answer was stored answers the same. */

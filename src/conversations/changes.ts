@@ -1,11 +1,20 @@
-import { writeThenRead } from "../db/batch.ts";
+import { writeThenRead } from "../db/transact.ts";
 import { type Database, dbFor } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import type { Meter } from "../meter.ts";
 import { addConversationEvent, addMessageEvent, IF_CHANGED, type NewEvent } from "../webhooks/events-store.ts";
 import { type ConversationKey, followHandoff, moveConversation } from "./moves-store.ts";
 import { type Move, moveBy, moveTo, type SettableStatus } from "./status.ts";
-import { addReply, findConversation, findConversationVisitor, findLatestHandoff, findMessage, setTags } from "./store.ts";
+import {
+  addReply,
+  findConversation,
+  findConversationVisitor,
+  findLatestHandoff,
+  findMessage,
+  isIdle,
+  noteHumanReply,
+  setTags,
+} from "./store.ts";
 
 /** Which conversation is changed, and when. */
 export interface ConversationOperation extends ConversationKey {
@@ -49,6 +58,7 @@ export async function replyAsHuman(op: ConversationOperation, { content, resolve
   const writes = [
     addReply(db, op, { id: messageId, content, nowMs }),
     addMessageEvent(db, eventOf(op), "message.human_replied", messageId, IF_CHANGED),
+    noteHumanReply(db, op, nowMs),
     ...moves(db, op, moveBy(resolve ? "team_resolved" : "team_replied"), { by: "human", answered: true }),
   ];
   const [[message], [conversation]] = await writeThenRead(db, writes, [
@@ -58,17 +68,25 @@ export async function replyAsHuman(op: ConversationOperation, { content, resolve
   return message && conversation && { message, status: conversation.status };
 }
 
+/** The writes that resolve an idle conversation, if it still is one when they run. */
+export function idleWrites(db: Database, key: ConversationKey, nowMs: number) {
+  return [
+    moveConversation(db, key, moveBy("idled"), { nowMs, by: "auto", where: isIdle(nowMs) }),
+    addConversationEvent(db, eventOf({ ...key, nowMs }), "conversation.resolved", IF_CHANGED),
+  ];
+}
+
 /** The writes of a move: the status, the event of a resolution, the hand-off. The event must follow the status at once. */
 function moves(db: Database, op: ConversationOperation, move: Move, { by, answered }: { by: "human" | "api"; answered: boolean }) {
   const { nowMs } = op;
   return [
+    followHandoff(db, op, move, { nowMs, answered }),
     moveConversation(db, op, move, { nowMs, by }),
     ...(move("open") === "resolved" ? [addConversationEvent(db, eventOf(op), "conversation.resolved", IF_CHANGED)] : []),
-    followHandoff(db, op, nowMs, answered),
   ];
 }
 
-function eventOf({ workspaceId, conversationId, nowMs }: ConversationOperation): NewEvent {
+function eventOf({ workspaceId, conversationId, nowMs }: ConversationKey & { nowMs: number }): NewEvent {
   return { id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs };
 }
 

@@ -1,7 +1,7 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { conversations, handoffs, messages } from "../db/schema.ts";
-import { CONVERSATION_STATUSES, handoffAt, type Move } from "./status.ts";
+import { CONVERSATION_STATUSES, type ConversationStatus, handoffAt, type Move } from "./status.ts";
 
 /** A conversation and the workspace that it must belong to. */
 export interface ConversationKey {
@@ -40,11 +40,13 @@ export function moveConversation(db: Database, key: ConversationKey, move: Move,
     .where(and(isConversation(key), sql`${to} <> ${conversations.status}`, where));
 }
 
-/** Brings the conversation's open hand-off to where its status says. `answered`: a human has just replied. */
-export function followHandoff(db: Database, key: ConversationKey, nowMs: number, answered: boolean) {
+/**
+ * Brings the conversation's open hand-off to where the move takes it; it stands before the move, which changes the status.
+ * @param answered whether a human has just replied.
+ */
+export function followHandoff(db: Database, key: ConversationKey, move: Move, { nowMs, answered }: { nowMs: number; answered: boolean }) {
   const status = sql`(SELECT status FROM ${conversations} WHERE id = ${key.conversationId} AND workspace_id = ${key.workspaceId})`;
-  const cases = CONVERSATION_STATUSES.map((at) => sql`WHEN ${at} THEN ${handoffAt(at)}`);
-  const reached = sql`(CASE ${status} ${sql.join(cases, sql` `)} END)`;
+  const reached = caseOf(status, (from) => handoffAt(move(from)));
   const accepts = answered ? sql`TRUE` : sql`${reached} = 'accepted'`;
   return db
     .update(handoffs)
@@ -69,7 +71,7 @@ export function isConversation({ workspaceId, conversationId }: ConversationKey)
 }
 
 /** A rule over statuses as SQL, so that the rule is written once. */
-function caseOf(column: typeof conversations.status, move: Move): SQL {
-  const cases = CONVERSATION_STATUSES.map((status) => sql`WHEN ${status} THEN ${move(status)}`);
-  return sql`(CASE ${column} ${sql.join(cases, sql` `)} END)`;
+function caseOf(status: SQL | typeof conversations.status, rule: (status: ConversationStatus) => string | null): SQL {
+  const cases = CONVERSATION_STATUSES.map((from) => sql`WHEN ${from} THEN ${rule(from)}`);
+  return sql`(CASE ${status} ${sql.join(cases, sql` `)} END)`;
 }

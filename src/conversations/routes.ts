@@ -1,14 +1,54 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { callerDb } from "../admission/caller.ts";
 import { requireScope } from "../admission/middleware.ts";
+import type { AppContext } from "../http/context.ts";
+import { toCursorPage } from "../http/cursor.ts";
 import { notFound } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
 import { errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
+import { changeConversation, type ConversationOperation, replyAsHuman } from "./changes.ts";
+import { pageConversations } from "./list-store.ts";
 import { findConversation, findConversationVisitor, findLatestHandoff, listMessages } from "./store.ts";
-import { toConversation, toMessage, transcriptSchema } from "./wire.ts";
+import {
+  conversationPageSchema,
+  conversationQuery,
+  type ConversationRow,
+  conversationSchema,
+  conversationUpdateSchema,
+  replyInSchema,
+  replySchema,
+  toConversation,
+  toMessage,
+  transcriptSchema,
+} from "./wire.ts";
 
 export const conversationRoutes = createRouter();
+
+const params = z.object({ conversation_id: uuid() });
+
+const listConversations = createRoute({
+  operationId: "listConversations",
+  method: "get",
+  path: "/conversations",
+  tags: ["Conversations"],
+  summary: "List conversations, by last activity",
+  middleware: [requireScope("conversations:read")] as const,
+  request: { query: conversationQuery },
+  responses: { 200: jsonResponse(conversationPageSchema, "A page of conversations, newest activity first."), ...errorResponses(403, 422) },
+});
+
+conversationRoutes.openapi(listConversations, async (c) => {
+  const { agent_id: agentId, status, channel, updated_since: sinceMs, ...page } = c.req.valid("query");
+  const db = callerDb(c);
+  const filter = { agentId, status, channel, sinceMs };
+  const [rows, people, open, [counted]] = await db.batch(pageConversations(db, c.get("caller").workspace.id, filter, page));
+  const visitors = new Map(people.map((visitor) => [visitor.id, visitor]));
+  const handoffs = new Map(open.map((handoff) => [handoff.conversationId, handoff]));
+  const toItem = (row: ConversationRow) => toConversation(row, visitors.get(row.visitorId ?? ""), handoffs.get(row.id));
+  const positionOf = (row: ConversationRow) => ({ atMs: row.updatedAt, id: row.id });
+  return c.json(toCursorPage(rows, counted?.total ?? 0, page, positionOf, toItem), 200);
+});
 
 const getConversation = createRoute({
   operationId: "getConversation",
@@ -17,7 +57,7 @@ const getConversation = createRoute({
   tags: ["Conversations"],
   summary: "One conversation with its transcript",
   middleware: [requireScope("conversations:read")] as const,
-  request: { params: z.object({ conversation_id: uuid() }) },
+  request: { params },
   responses: { 200: jsonResponse(transcriptSchema, "The conversation, its messages oldest first."), ...errorResponses(403, 404, 422) },
 });
 
@@ -34,3 +74,42 @@ conversationRoutes.openapi(getConversation, async (c) => {
   if (!conversation) throw notFound("conversation");
   return c.json({ ...toConversation(conversation, visitor, handoff), messages: transcript.map(toMessage) }, 200);
 });
+
+const updateConversation = createRoute({
+  operationId: "updateConversation",
+  method: "patch",
+  path: "/conversations/{conversation_id}",
+  tags: ["Conversations"],
+  summary: "Change a conversation's status or tags",
+  middleware: [requireScope("conversations:write")] as const,
+  request: { params, body: { required: true, content: { "application/json": { schema: conversationUpdateSchema } } } },
+  responses: { 200: jsonResponse(conversationSchema, "The conversation as it now is."), ...errorResponses(403, 404, 422) },
+});
+
+conversationRoutes.openapi(updateConversation, async (c) => {
+  const changed = await changeConversation(operation(c, c.req.valid("param").conversation_id), c.req.valid("json"));
+  if (!changed) throw notFound("conversation");
+  return c.json(toConversation(changed.conversation, changed.visitor, changed.handoff), 200);
+});
+
+const replyToConversation = createRoute({
+  operationId: "replyToConversation",
+  method: "post",
+  path: "/conversations/{conversation_id}/messages",
+  tags: ["Conversations"],
+  summary: "Reply as a human of the team",
+  description: "The agent stays silent from then on, until the conversation is resolved or its status is set to open.",
+  middleware: [requireScope("conversations:write")] as const,
+  request: { params, body: { required: true, content: { "application/json": { schema: replyInSchema } } } },
+  responses: { 201: jsonResponse(replySchema, "The message, and the conversation's status."), ...errorResponses(403, 404, 422) },
+});
+
+conversationRoutes.openapi(replyToConversation, async (c) => {
+  const replied = await replyAsHuman(operation(c, c.req.valid("param").conversation_id), c.req.valid("json"));
+  if (!replied) throw notFound("conversation");
+  return c.json({ ...toMessage(replied.message), conversation_status: replied.status }, 201);
+});
+
+function operation(c: AppContext, conversationId: string): ConversationOperation {
+  return { env: c.env, meter: c.get("meter"), workspaceId: c.get("caller").workspace.id, conversationId, nowMs: Date.now() };
+}

@@ -1,4 +1,4 @@
-import { and, desc, eq, sql } from "drizzle-orm";
+import { and, desc, eq, isNull, lte, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { conversations, handoffs, messages, visitors } from "../db/schema.ts";
@@ -54,7 +54,11 @@ export function setTags(db: Database, key: ConversationKey, tags: string[], nowM
 }
 
 /** Adds a human's message, if the conversation is there. */
-export function addReply(db: Database, { workspaceId, conversationId }: ConversationKey, reply: { id: string; content: string; nowMs: number }) {
+export function addReply(
+  db: Database,
+  { workspaceId, conversationId }: ConversationKey,
+  reply: { id: string; content: string; nowMs: number },
+) {
   const row = {
     id: reply.id,
     workspaceId,
@@ -66,4 +70,27 @@ export function addReply(db: Database, { workspaceId, conversationId }: Conversa
   };
   const exists = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
   return insertWhere(db, messages, row, exists);
+}
+
+/** Notes when a human first replied. */
+export function noteHumanReply(db: Database, key: ConversationKey, nowMs: number) {
+  return db
+    .update(conversations)
+    .set({ firstHumanReplyAt: nowMs })
+    .where(and(isConversation(key), isNull(conversations.firstHumanReplyAt)));
+}
+
+/** That nobody has written for as long as the agent waits. */
+export function isIdle(nowMs: number): SQL {
+  return lte(conversations.idleAt, nowMs);
+}
+
+/** Conversations whose agent has answered last and whose visitor has been silent long enough, longest first. */
+export function listIdle(db: Database, nowMs: number, limit: number) {
+  return db
+    .select({ workspaceId: conversations.workspaceId, conversationId: conversations.id })
+    .from(conversations)
+    .where(and(eq(conversations.status, "ai_handled"), isIdle(nowMs)))
+    .orderBy(conversations.idleAt)
+    .limit(limit);
 }

@@ -1,8 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { CHANNELS } from "../agents/wire.ts";
 import type { conversations, handoffs, messages, visitors } from "../db/schema.ts";
-import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../http/fields.ts";
-import { CONVERSATION_STATUSES, HANDOFF_REASONS } from "./status.ts";
+import { cursorPageOf, cursorQuery } from "../http/cursor.ts";
+import { timeQuery, timestamp, toTimestamp, toTimestampOrNull, uuid } from "../http/fields.ts";
+import { CONVERSATION_STATUSES, HANDOFF_REASONS, SETTABLE_STATUSES } from "./status.ts";
 
 export const citationSchema = z
   .object({
@@ -54,7 +55,7 @@ const messageSchema = z
   })
   .openapi("Message");
 
-const conversationSchema = z
+export const conversationSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
@@ -77,14 +78,34 @@ const conversationSchema = z
   })
   .openapi("Conversation");
 
+export const conversationPageSchema = cursorPageOf(conversationSchema, "ConversationPage");
+
+export const conversationQuery = cursorQuery.extend({
+  agent_id: uuid().optional(),
+  status: z.enum(CONVERSATION_STATUSES).optional(),
+  channel: z.enum(CHANNELS).optional(),
+  updated_since: timeQuery().optional().openapi({ description: "Only conversations with activity at or after it." }),
+});
+
+export const conversationUpdateSchema = z
+  .object({
+    status: z.enum(SETTABLE_STATUSES).nullable().optional().openapi({ description: "open gives the conversation back to the agent." }),
+    tags: z.array(z.string()).max(20).nullable().optional().openapi({ description: "Replaces the tags; null leaves them." }),
+  })
+  .openapi("ConversationUpdate");
+
+export const replyInSchema = z.object({ content: z.string().min(1).max(8000), resolve: z.boolean().default(false) }).openapi("ReplyIn");
+
+export const replySchema = messageSchema.extend({ conversation_status: z.enum(CONVERSATION_STATUSES) }).openapi("Reply");
+
 export const transcriptSchema = conversationSchema
   .extend({ messages: z.array(messageSchema).openapi({ description: "Oldest first." }) })
   .openapi("ConversationWithMessages");
 
 export type Citation = z.infer<typeof citationSchema>;
-type ConversationRow = typeof conversations.$inferSelect;
-type VisitorRow = typeof visitors.$inferSelect;
-type HandoffRow = typeof handoffs.$inferSelect;
+export type ConversationRow = typeof conversations.$inferSelect;
+export type VisitorRow = typeof visitors.$inferSelect;
+export type HandoffRow = typeof handoffs.$inferSelect;
 type MessageRow = typeof messages.$inferSelect;
 
 /** The wire record of a conversation, with its visitor and its latest hand-off. */

@@ -259,6 +259,8 @@ export const conversations = sqliteTable(
     messageCount: count("message_count"),
     lastMessagePreview: text("last_message_preview"),
     lastMessageAt: integer("last_message_at").notNull(),
+    /** When it is resolved if nobody writes: the agent's inactivity after the last message. */
+    idleAt: integer("idle_at"),
     csatScore: integer("csat_score"),
     csatComment: text("csat_comment"),
     resolvedAt: integer("resolved_at"),
@@ -271,15 +273,33 @@ export const conversations = sqliteTable(
     updatedAt: updatedAt(),
   },
   (t) => [
-    index("conversations_activity").on(t.workspaceId, t.lastMessageAt, t.id),
-    index("conversations_agent").on(t.workspaceId, t.agentId, t.lastMessageAt, t.id),
-    index("conversations_status").on(t.workspaceId, t.status, t.lastMessageAt, t.id),
-    index("conversations_channel").on(t.workspaceId, t.channel, t.lastMessageAt, t.id),
+    // One for each set of filters, so that a page reads no more rows than it shows. All end in the order of the list.
+    index("conversations_by_activity").on(t.workspaceId, t.updatedAt, t.id),
+    index("conversations_by_agent").on(t.workspaceId, t.agentId, t.updatedAt, t.id),
+    index("conversations_by_status").on(t.workspaceId, t.status, t.updatedAt, t.id),
+    index("conversations_by_channel").on(t.workspaceId, t.channel, t.updatedAt, t.id),
+    index("conversations_by_agent_status").on(t.workspaceId, t.agentId, t.status, t.updatedAt, t.id),
+    index("conversations_by_agent_channel").on(t.workspaceId, t.agentId, t.channel, t.updatedAt, t.id),
+    index("conversations_by_status_channel").on(t.workspaceId, t.status, t.channel, t.updatedAt, t.id),
+    index("conversations_by_all").on(t.workspaceId, t.agentId, t.status, t.channel, t.updatedAt, t.id),
     index("conversations_visitor").on(t.workspaceId, t.visitorId, t.id),
     index("conversations_idle")
-      .on(t.lastMessageAt)
+      .on(t.idleAt)
       .where(sql`status = 'ai_handled'`),
   ],
+);
+
+/** How many conversations there are of each kind: every total is a sum of these. */
+export const conversationCounts = sqliteTable(
+  "conversation_counts",
+  {
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    status: text("status").notNull(),
+    channel: text("channel").notNull(),
+    count: count("count"),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.status, t.channel] })],
 );
 
 export const messages = sqliteTable(

@@ -30,6 +30,24 @@ export function integerQuery(bounds: { min: number; max?: number; default: numbe
     });
 }
 
+const rfc3339 = z.iso.datetime({ offset: true, local: true });
+
+/** A time in a query, RFC 3339, read as milliseconds; one without an offset is UTC. */
+export function timeQuery() {
+  return z
+    .string()
+    .transform((text, ctx) => {
+      // An offset's plus sign that was not escaped arrives as a space.
+      const time = text.replace(/ (?=\d\d:\d\d$)/, "+");
+      if (!rfc3339.safeParse(time).success) {
+        ctx.addIssue({ code: "invalid_format", format: "datetime", input: text });
+        return z.NEVER;
+      }
+      return Date.parse(/(?:Z|[+-]\d\d:\d\d)$/.test(time) ? time : `${time}Z`);
+    })
+    .openapi({ type: "string", format: "date-time" });
+}
+
 /** Milliseconds as a time on the wire. */
 export function toTimestamp(ms: number): string {
   return new Date(ms).toISOString();

@@ -1,5 +1,13 @@
 import { type SQL, sql } from "drizzle-orm";
-import { CONVERSATION_JSON, CONVERSATION_ROWS, handoffJson, LEAD_JSON, LEAD_ROWS, MESSAGE_JSON, MESSAGE_ROWS } from "../conversations/json-store.ts";
+import {
+  CONVERSATION_JSON,
+  CONVERSATION_ROWS,
+  handoffJson,
+  LEAD_JSON,
+  LEAD_ROWS,
+  MESSAGE_JSON,
+  MESSAGE_ROWS,
+} from "../conversations/json-store.ts";
 import type { Database } from "../db/client.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { events, handoffs } from "../db/schema.ts";
@@ -18,13 +26,24 @@ export interface NewEvent {
 export const IF_CHANGED = sql`changes() = 1`;
 
 /** The conversation as it is when the statement runs. */
-export function addConversationEvent(db: Database, event: NewEvent, type: "conversation.created" | "conversation.resolved", condition: SQL) {
+export function addConversationEvent(
+  db: Database,
+  event: NewEvent,
+  type: "conversation.created" | "conversation.resolved",
+  condition: SQL,
+) {
   const record = sql`(SELECT ${CONVERSATION_JSON} FROM ${CONVERSATION_ROWS} WHERE c.id = ${event.conversationId})`;
   return addEvent(db, event, type, record, condition);
 }
 
 /** A message that is in the batch. */
-export function addMessageEvent(db: Database, event: NewEvent, type: "message.ai_replied" | "message.human_replied", messageId: string, condition: SQL) {
+export function addMessageEvent(
+  db: Database,
+  event: NewEvent,
+  type: "message.ai_replied" | "message.human_replied",
+  messageId: string,
+  condition: SQL,
+) {
   const record = sql`(SELECT ${MESSAGE_JSON} FROM ${MESSAGE_ROWS} WHERE m.id = ${messageId})`;
   return addEvent(db, event, type, record, condition);
 }
