@@ -147,7 +147,10 @@ export function envWith(bindings: Record<string, unknown>): Env {
 }
 
 /** What a conversation's session object has in its storage. */
-export function sessionStorage(workspaceId: string, conversationId: string): Promise<{ entries: [string, unknown][]; alarm: number | null }> {
+export function sessionStorage(
+  workspaceId: string,
+  conversationId: string,
+): Promise<{ entries: [string, unknown][]; alarm: number | null }> {
   return runInDurableObject(env.SESSION.getByName(`${workspaceId}/${conversationId}`), async (_, { storage }) => ({
     entries: [...(await storage.list())],
     alarm: await storage.getAlarm(),

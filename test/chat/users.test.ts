@@ -82,7 +82,9 @@ test("a conversation that began without a user takes the first one given", async
   expect(await visitorOf(workspace, conversation)).toMatchObject({ anon_id: "api:user-1" });
   const { messages } = (await workspace.call("GET", `/conversations/${conversation}`)).body;
   const { id } = await visitorOf(workspace, conversation);
-  const authors = messages.filter(({ role }: { role: string }) => role === "user").map(({ author }: { author: { id: string } }) => author.id);
+  const authors = messages
+    .filter(({ role }: { role: string }) => role === "user")
+    .map(({ author }: { author: { id: string } }) => author.id);
   expect(authors).toEqual([null, id, id]);
 });
 

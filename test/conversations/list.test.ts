@@ -1,0 +1,94 @@
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { databases } from "../../src/db/client.ts";
+import { newId, shardOf } from "../../src/db/ids.ts";
+import { costOf, createWorkspace } from "../harness.ts";
+
+const STATUSES = ["open", "ai_handled", "needs_human", "human_active", "resolved"];
+const CHANNELS = ["widget", "hosted", "email", "api", "playground"];
+const START_MS = Date.UTC(2026, 0, 1);
+
+/** A workspace with `count` conversations of all kinds, a second apart. `rows` are in the order of the list. */
+async function populate(count: number) {
+  const workspace = await createWorkspace();
+  const shard = shardOf(workspace.id);
+  const agents = [newId(shard, Date.now()), newId(shard, Date.now())];
+  const rows = Array.from({ length: count }, (_, at) => ({
+    id: newId(shard, Date.now()),
+    agent_id: agents[at % 2]!,
+    status: STATUSES[at % 5]!,
+    channel: CHANNELS[Math.floor(at / 5) % 5]!,
+    at_ms: START_MS + at * 1000,
+  }));
+  const insert = `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, last_message_at, created_at, updated_at)
+    SELECT value ->> 'id', ?1, value ->> 'agent_id', value ->> 'channel', value ->> 'status', value ->> 'at_ms', value ->> 'at_ms',
+      value ->> 'at_ms' FROM json_each(?2)`;
+  await databases(env)[shard]!.prepare(insert).bind(workspace.id, JSON.stringify(rows)).run();
+  return { workspace, agents, rows: rows.toReversed() };
+}
+
+/** Every choice of values, one for each name. */
+function combine(choices: Record<string, (string | undefined)[]>): Record<string, string>[] {
+  return Object.entries(choices).reduce<Record<string, string>[]>(
+    (all, [name, values]) => all.flatMap((one) => values.map((value) => (value === undefined ? one : { ...one, [name]: value }))),
+    [{}],
+  );
+}
+
+test("every filter, alone and together, gives the right page and the exact total", async () => {
+  const { workspace, agents, rows } = await populate(200);
+  const filters = combine({
+    agent_id: [undefined, agents[0]],
+    status: [undefined, "needs_human"],
+    channel: [undefined, "email"],
+    updated_since: [undefined, new Date(START_MS + 120_000).toISOString()],
+  });
+  expect(filters).toHaveLength(16);
+  for (const filter of filters) {
+    const wanted = rows.filter(
+      (row) =>
+        (filter["agent_id"] ?? row.agent_id) === row.agent_id &&
+        (filter["status"] ?? row.status) === row.status &&
+        (filter["channel"] ?? row.channel) === row.channel &&
+        row.at_ms >= Date.parse(filter["updated_since"] ?? "1970-01-01T00:00:00Z"),
+    );
+    const { body } = await workspace.call("GET", `/conversations?${new URLSearchParams({ ...filter, limit: "7", offset: "2" })}`);
+    expect(body.data.map(({ id }: any) => id)).toEqual(wanted.slice(2, 9).map(({ id }) => id));
+    expect(body).toMatchObject({ total: wanted.length, limit: 7, offset: 2, has_more: wanted.length > 9 });
+  }
+});
+
+test("the cursor walks the whole list once, while conversations move above it", async () => {
+  const { workspace, rows } = await populate(45);
+  const seen: string[] = [];
+  let cursor: string | null = "";
+  while (cursor !== null) {
+    const { body }: any = await workspace.call("GET", `/conversations?limit=10${cursor && `&cursor=${cursor}`}`);
+    seen.push(...body.data.map(({ id }: any) => id));
+    cursor = body.next_cursor;
+    await workspace.call("PATCH", `/conversations/${seen[0]}`, { tags: [String(seen.length)] });
+  }
+  expect(seen).toEqual(rows.map(({ id }) => id));
+  const bad = await workspace.call("GET", "/conversations?cursor=nonsense");
+  expect(bad.body.detail).toMatchObject([{ loc: ["query", "cursor"], type: "value_error", input: "nonsense" }]);
+});
+
+test("a page reads rows by its own size, whatever the filter and however many there are", async () => {
+  const [few, many] = [await populate(100), await populate(2000)];
+  for (const filter of combine({ agent_id: [undefined, "AGENT"], status: [undefined, "open"], channel: [undefined, "api"] })) {
+    const rowsRead: number[] = [];
+    for (const { workspace, agents } of [few, many]) {
+      const query = new URLSearchParams({ ...filter, ...(filter["agent_id"] && { agent_id: agents[0]! }), limit: "1" });
+      rowsRead.push((await costOf(() => workspace.call("GET", `/conversations?${query}`))).rows_read);
+    }
+    expect(rowsRead[1], JSON.stringify(filter)).toBe(rowsRead[0]);
+  }
+});
+
+test("updated_since takes RFC 3339, with an offset or without", async () => {
+  const { workspace } = await populate(10);
+  const times = ["2026-01-01T00:00:05Z", "2026-01-01T00:00:05", "2026-01-01T01:00:05.000+01:00", "2026-01-01T01:00:05%2B01:00"];
+  for (const time of times) expect((await workspace.call("GET", `/conversations?updated_since=${time}`)).body.total, time).toBe(5);
+  const { body } = await workspace.call("GET", "/conversations?updated_since=yesterday");
+  expect(body.detail).toMatchObject([{ loc: ["query", "updated_since"], type: "datetime_parsing", input: "yesterday" }]);
+});

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import {
+  CONVERSATION_STATUSES,
+  type ConversationStatus,
+  handoffAt,
+  isWithHuman,
+  moveBy,
+  moveTo,
+  SETTABLE_STATUSES,
+  type Trigger,
+  TRIGGERS,
+} from "../../src/conversations/status.ts";
+
+/** Every cell: where each trigger leads from open, ai_handled, needs_human, human_active and resolved. */
+const EXPECTED: Record<Trigger, ConversationStatus[]> = {
+  visitor_wrote: ["open", "ai_handled", "needs_human", "human_active", "open"],
+  agent_answered: ["ai_handled", "ai_handled", "needs_human", "human_active", "resolved"],
+  agent_handed_off: ["needs_human", "needs_human", "needs_human", "human_active", "resolved"],
+  team_replied: ["human_active", "human_active", "human_active", "human_active", "human_active"],
+  team_resolved: ["resolved", "resolved", "resolved", "resolved", "resolved"],
+  idled: ["open", "resolved", "needs_human", "human_active", "resolved"],
+};
+
+test.each(TRIGGERS)("%s moves each status where it must", (trigger) => {
+  expect(CONVERSATION_STATUSES.map(moveBy(trigger))).toEqual(EXPECTED[trigger]);
+});
+
+test.each(SETTABLE_STATUSES)("%s is reached from everywhere when it is asked for", (status) => {
+  expect(CONVERSATION_STATUSES.map(moveTo(status))).toEqual(CONVERSATION_STATUSES.map(() => status));
+});
+
+test("a human has what needs or has one, and a hand-off follows its conversation", () => {
+  expect(CONVERSATION_STATUSES.filter(isWithHuman)).toEqual(["needs_human", "human_active"]);
+  expect(CONVERSATION_STATUSES.map(handoffAt)).toEqual(["resolved", "resolved", null, "accepted", "resolved"]);
+});
