@@ -90,7 +90,8 @@ export function listIdle(db: Database, nowMs: number, limit: number) {
   return db
     .select({ workspaceId: conversations.workspaceId, conversationId: conversations.id })
     .from(conversations)
-    .where(and(eq(conversations.status, "ai_handled"), isIdle(nowMs)))
+    // Written out, since a bound value cannot match the condition of the partial index.
+    .where(and(sql`${conversations.status} = 'ai_handled'`, isIdle(nowMs)))
     .orderBy(conversations.idleAt)
     .limit(limit);
 }
