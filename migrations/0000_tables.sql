@@ -62,6 +62,15 @@ CREATE TABLE `audit_log` (
 );
 --> statement-breakpoint
 CREATE INDEX `audit_log_workspace` ON `audit_log` (`workspace_id`,`id`);--> statement-breakpoint
+CREATE TABLE `conversation_counts` (
+	`workspace_id` text NOT NULL,
+	`agent_id` text NOT NULL,
+	`status` text NOT NULL,
+	`channel` text NOT NULL,
+	`count` integer DEFAULT 0 NOT NULL,
+	PRIMARY KEY(`workspace_id`, `agent_id`, `status`, `channel`)
+);
+--> statement-breakpoint
 CREATE TABLE `conversations` (
 	`id` text PRIMARY KEY NOT NULL,
 	`workspace_id` text NOT NULL,
@@ -74,6 +83,7 @@ CREATE TABLE `conversations` (
 	`message_count` integer DEFAULT 0 NOT NULL,
 	`last_message_preview` text,
 	`last_message_at` integer NOT NULL,
+	`idle_at` integer,
 	`csat_score` integer,
 	`csat_comment` text,
 	`resolved_at` integer,
@@ -85,12 +95,16 @@ CREATE TABLE `conversations` (
 	`updated_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `conversations_activity` ON `conversations` (`workspace_id`,`last_message_at`,`id`);--> statement-breakpoint
-CREATE INDEX `conversations_agent` ON `conversations` (`workspace_id`,`agent_id`,`last_message_at`,`id`);--> statement-breakpoint
-CREATE INDEX `conversations_status` ON `conversations` (`workspace_id`,`status`,`last_message_at`,`id`);--> statement-breakpoint
-CREATE INDEX `conversations_channel` ON `conversations` (`workspace_id`,`channel`,`last_message_at`,`id`);--> statement-breakpoint
+CREATE INDEX `conversations_by_activity` ON `conversations` (`workspace_id`,`updated_at`,`id`);--> statement-breakpoint
+CREATE INDEX `conversations_by_agent` ON `conversations` (`workspace_id`,`agent_id`,`updated_at`,`id`);--> statement-breakpoint
+CREATE INDEX `conversations_by_status` ON `conversations` (`workspace_id`,`status`,`updated_at`,`id`);--> statement-breakpoint
+CREATE INDEX `conversations_by_channel` ON `conversations` (`workspace_id`,`channel`,`updated_at`,`id`);--> statement-breakpoint
+CREATE INDEX `conversations_by_agent_status` ON `conversations` (`workspace_id`,`agent_id`,`status`,`updated_at`,`id`);--> statement-breakpoint
+CREATE INDEX `conversations_by_agent_channel` ON `conversations` (`workspace_id`,`agent_id`,`channel`,`updated_at`,`id`);--> statement-breakpoint
+CREATE INDEX `conversations_by_status_channel` ON `conversations` (`workspace_id`,`status`,`channel`,`updated_at`,`id`);--> statement-breakpoint
+CREATE INDEX `conversations_by_all` ON `conversations` (`workspace_id`,`agent_id`,`status`,`channel`,`updated_at`,`id`);--> statement-breakpoint
 CREATE INDEX `conversations_visitor` ON `conversations` (`workspace_id`,`visitor_id`,`id`);--> statement-breakpoint
-CREATE INDEX `conversations_idle` ON `conversations` (`last_message_at`) WHERE status = 'ai_handled';--> statement-breakpoint
+CREATE INDEX `conversations_idle` ON `conversations` (`idle_at`) WHERE status = 'ai_handled';--> statement-breakpoint
 CREATE TABLE `deliveries` (
 	`id` text PRIMARY KEY NOT NULL,
 	`workspace_id` text NOT NULL,
@@ -162,13 +176,13 @@ CREATE INDEX `handoffs_conversation` ON `handoffs` (`workspace_id`,`conversation
 CREATE UNIQUE INDEX `handoffs_open` ON `handoffs` (`conversation_id`) WHERE status <> 'resolved';--> statement-breakpoint
 CREATE TABLE `idempotency_records` (
 	`workspace_id` text NOT NULL,
-	`operation` text NOT NULL,
 	`key` text NOT NULL,
 	`request_hash` text NOT NULL,
 	`response_status` integer,
 	`response_body` text,
+	`lease_until` integer NOT NULL,
 	`created_at` integer NOT NULL,
-	PRIMARY KEY(`workspace_id`, `operation`, `key`)
+	PRIMARY KEY(`workspace_id`, `key`)
 );
 --> statement-breakpoint
 CREATE INDEX `idempotency_records_created` ON `idempotency_records` (`created_at`);--> statement-breakpoint

@@ -2,6 +2,8 @@ import { idleWrites } from "./conversations/changes.ts";
 import { listIdle } from "./conversations/store.ts";
 import { allDbs, type Database } from "./db/client.ts";
 import type { answers } from "./db/schema.ts";
+import { KEY_LIFETIME_MS } from "./http/idempotency.ts";
+import { pruneKeys } from "./http/idempotency-store.ts";
 import { listStrandedSources, listUnindexedAnswers, markIndexed } from "./knowledge/store.ts";
 import { indexOf } from "./knowledge/stub.ts";
 import { Meter } from "./meter.ts";
@@ -11,6 +13,9 @@ import { listDeleted } from "./operator/store.ts";
 const WAKE_UP_MS = 60_000;
 /** How much one run takes up of each kind and shard; the next run, a minute later, goes on. */
 const MAX_A_RUN = 100;
+
+/** More than a minute brings; deleting a row costs little. */
+const MAX_PRUNED_A_RUN = 5_000;
 
 type AnswerRow = typeof answers.$inferSelect;
 
@@ -31,6 +36,7 @@ async function sweepShard(env: Env, meter: Meter, db: Database, nowMs: number) {
     listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
     listDeleted(db, beforeMs, MAX_A_RUN),
     listIdle(db, nowMs, MAX_A_RUN),
+    pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_A_RUN),
   ]);
   if (sources.length > 0) await env.INGESTION_QUEUE.sendBatch(sources.map(({ sourceId }) => ({ body: { sourceId } })));
   if (deleted.length > 0) await env.ERASURE_QUEUE.sendBatch(deleted.map(({ id }) => ({ body: { workspaceId: id } })));

@@ -1,7 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { periodOf } from "../account/plans.ts";
 import { requireScope } from "../admission/middleware.ts";
-import { newId, shardOf } from "../db/ids.ts";
+import { shardOf } from "../db/ids.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError, notFound } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
@@ -41,14 +41,17 @@ function toTurnRequest(c: AppContext, agentId: string, body: z.output<typeof cha
   const { workspace } = c.get("caller");
   const nowMs = Date.now();
   const { user } = body;
+  const nextId = () => c.get("newId")(shardOf(workspace.id));
+  const conversationId = body.conversation_id ?? nextId();
   return {
     workspaceId: workspace.id,
     agentId,
-    conversationId: body.conversation_id ?? newId(shardOf(workspace.id), nowMs),
+    conversationId,
     isNew: (body.conversation_id ?? null) === null,
     channel: "api",
     message: body.message,
     visitor: user ? { anonId: `api:${user.id}`, externalId: user.id, name: user.name ?? null, email: user.email ?? null } : null,
+    ids: c.req.header("Idempotency-Key") === undefined ? null : { questionId: nextId(), answerId: nextId() },
     quota: { period: periodOf(nowMs), limit: workspace.limits.messages },
   };
 }

@@ -41,7 +41,10 @@ export interface Turn {
 }
 
 /** What is asked, before the turn has its place in the order. */
-export type TurnRequest = Omit<Turn, "questionId" | "answerId" | "visitorId" | "nowMs">;
+export type TurnRequest = Omit<Turn, "questionId" | "answerId" | "visitorId" | "nowMs"> & {
+  /** Given where the same request may come again: a repeated turn is answered as the first one was. */
+  ids: { questionId: string; answerId: string } | null;
+};
 
 export type TurnResult =
   | { outcome: "answered"; answer: ChatAnswer }
@@ -56,7 +59,9 @@ export type TurnResult =
 /** Gives a turn its identifiers when it begins, so that the transcript's order is the order in which turns ran. */
 export function startTurn(request: TurnRequest, nowMs: number): Turn {
   const shard = shardOf(request.workspaceId);
-  return { ...request, questionId: newId(shard, nowMs), answerId: newId(shard, nowMs), visitorId: newId(shard, nowMs), nowMs };
+  const { ids, ...asked } = request;
+  const { questionId, answerId } = ids ?? { questionId: newId(shard, nowMs), answerId: newId(shard, nowMs) };
+  return { ...asked, questionId, answerId, visitorId: newId(shard, nowMs), nowMs };
 }
 
 /** Runs turns of one conversation: one D1 batch in, beside the search, and one out. */

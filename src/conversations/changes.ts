@@ -21,6 +21,8 @@ export interface ConversationOperation extends ConversationKey {
   env: Env;
   meter: Meter;
   nowMs: number;
+  /** Makes the identifier of what is added. */
+  newId: (shard: number) => string;
 }
 
 interface Changes {
@@ -54,7 +56,7 @@ export async function changeConversation(op: ConversationOperation, { status, ta
 export async function replyAsHuman(op: ConversationOperation, { content, resolve }: { content: string; resolve: boolean }) {
   const { workspaceId, conversationId, nowMs } = op;
   const db = databaseOf(op);
-  const messageId = newId(shardOf(workspaceId), nowMs);
+  const messageId = op.newId(shardOf(workspaceId));
   const writes = [
     addReply(db, op, { id: messageId, content, nowMs }),
     addMessageEvent(db, eventOf(op), "message.human_replied", messageId, IF_CHANGED),

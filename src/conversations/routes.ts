@@ -111,5 +111,6 @@ conversationRoutes.openapi(replyToConversation, async (c) => {
 });
 
 function operation(c: AppContext, conversationId: string): ConversationOperation {
-  return { env: c.env, meter: c.get("meter"), workspaceId: c.get("caller").workspace.id, conversationId, nowMs: Date.now() };
+  const { id: workspaceId } = c.get("caller").workspace;
+  return { env: c.env, meter: c.get("meter"), workspaceId, conversationId, nowMs: Date.now(), newId: c.get("newId") };
 }

@@ -69,7 +69,7 @@ export function addReply(
     createdAt: reply.nowMs,
   };
   const exists = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
-  return insertWhere(db, messages, row, exists);
+  return insertWhere(db, messages, row, exists).onConflictDoNothing();
 }
 
 /** Notes when a human first replied. */
@@ -87,11 +87,13 @@ export function isIdle(nowMs: number): SQL {
 
 /** Conversations whose agent has answered last and whose visitor has been silent long enough, longest first. */
 export function listIdle(db: Database, nowMs: number, limit: number) {
-  return db
-    .select({ workspaceId: conversations.workspaceId, conversationId: conversations.id })
-    .from(conversations)
-    // Written out, since a bound value cannot match the condition of the partial index.
-    .where(and(sql`${conversations.status} = 'ai_handled'`, isIdle(nowMs)))
-    .orderBy(conversations.idleAt)
-    .limit(limit);
+  return (
+    db
+      .select({ workspaceId: conversations.workspaceId, conversationId: conversations.id })
+      .from(conversations)
+      // Written out, since a bound value cannot match the condition of the partial index.
+      .where(and(sql`${conversations.status} = 'ai_handled'`, isIdle(nowMs)))
+      .orderBy(conversations.idleAt)
+      .limit(limit)
+  );
 }

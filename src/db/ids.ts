@@ -19,10 +19,23 @@ export function newId(shard: number, nowMs: number): string {
     lastMs++;
     counter = 0;
   }
+  return compose(bytes, lastMs, counter, shard);
+}
+
+/**
+ * The UUIDv7 that 16 random bytes make, so that work that is done again makes the same identifiers.
+ * @param atMs Unix time in milliseconds.
+ */
+export function seededId(shard: number, atMs: number, random: Uint8Array): string {
+  const bytes = Uint8Array.from(random);
+  return compose(bytes, atMs, (bytes[6]! << 8) | bytes[7]!, shard);
+}
+
+function compose(bytes: Uint8Array<ArrayBuffer>, atMs: number, randomA: number, shard: number): string {
   const view = new DataView(bytes.buffer);
-  view.setUint32(0, Math.floor(lastMs / 2 ** 16));
-  view.setUint16(4, lastMs % 2 ** 16);
-  view.setUint16(6, 0x7000 | counter);
+  view.setUint32(0, Math.floor(atMs / 2 ** 16));
+  view.setUint16(4, atMs % 2 ** 16);
+  view.setUint16(6, 0x7000 | (randomA & 0xfff));
   view.setUint8(8, 0x80 | (bytes[8]! & 0x3f));
   view.setUint8(15, shard);
   return formatUuid(bytes);

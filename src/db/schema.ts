@@ -115,14 +115,16 @@ export const idempotencyRecords = sqliteTable(
   "idempotency_records",
   {
     workspaceId: workspaceId(),
-    operation: text("operation").notNull(),
     key: text("key").notNull(),
+    /** SHA-256 over operation, path and body: the same key with another request is a conflict. */
     requestHash: text("request_hash").notNull(),
     responseStatus: integer("response_status"),
     responseBody: text("response_body"),
+    /** Until then the request is being answered; a later one with the key takes over, with the same identifiers. */
+    leaseUntil: integer("lease_until").notNull(),
     createdAt: createdAt(),
   },
-  (t) => [primaryKey({ columns: [t.workspaceId, t.operation, t.key] }), index("idempotency_records_created").on(t.createdAt)],
+  (t) => [primaryKey({ columns: [t.workspaceId, t.key] }), index("idempotency_records_created").on(t.createdAt)],
 );
 
 // --- Agents and what they know --------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ export const MAX_BODY_BYTES = 512 * 1024;
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-export type BodyResult = { ok: true; value: unknown } | { ok: false; item: ValidationItem };
+export type BodyResult = { ok: true; value: unknown; text: string } | { ok: false; item: ValidationItem };
 
 /**
  * Reads a request's JSON body, never more than `maxBytes` of it.
@@ -23,7 +23,7 @@ export async function readJson(request: Request, maxBytes: number): Promise<Body
     return fail(jsonInvalid(0, "the body is not valid UTF-8"));
   }
   try {
-    return { ok: true, value: JSON.parse(text) as unknown };
+    return { ok: true, value: JSON.parse(text) as unknown, text };
   } catch (error) {
     return fail(jsonInvalid(positionOf(error, text), "the body is not valid JSON"));
   }

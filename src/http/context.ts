@@ -15,6 +15,10 @@ export interface AppEnv {
     startedAtMs: number;
     /** The operation that answers, for the log. */
     operationId: string | undefined;
+    /** Makes the identifiers of what the request creates: the same ones when an idempotent request is done again. */
+    newId: (shard: number) => string;
+    /** The body as it came, for operations that tell requests apart by it. */
+    bodyText: string | undefined;
     /** What else the log says of the request. */
     logFields: Record<string, string> | undefined;
   };
@@ -27,6 +31,7 @@ export function beginRequest(c: AppContext): void {
   const nowMs = Date.now();
   c.set("startedAtMs", nowMs);
   c.set("meter", new Meter());
+  c.set("newId", (shard) => newId(shard, Date.now()));
   c.set("requestId", newId(0, nowMs));
   c.header("X-Request-Id", c.get("requestId"));
 }

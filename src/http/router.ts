@@ -3,6 +3,7 @@ import type { Handler, MiddlewareHandler } from "hono";
 import { MAX_BODY_BYTES, readJson } from "./body.ts";
 import type { AppEnv } from "./context.ts";
 import { invalid, type ValidationItem } from "./errors.ts";
+import { idempotent } from "./idempotency.ts";
 import { toItems } from "./validation.ts";
 
 /** A route whose bodies may be larger than most says so under this name, which the OpenAPI document shows. */
@@ -27,7 +28,8 @@ export function createRouter(): OpenAPIHono<AppEnv> {
       c.set("operationId", route.operationId);
       return next();
     };
-    router.on(route.method, [route.getRoutingPath()], name, ...middleware, validator(route), handler);
+    const checks = [name, ...middleware, validator(route), ...(route.method === "post" ? [idempotent] : [])];
+    router.on(route.method, [route.getRoutingPath()], ...checks, handler);
     return router;
   };
   router.openapi = register as unknown as typeof router.openapi;
@@ -50,8 +52,10 @@ function validator(route: RegisteredRoute): MiddlewareHandler<AppEnv> {
     if (query) check(query as z.ZodType, "query", c.req.query());
     if (bodySchema) {
       const read = await readJson(c.req.raw, maxBodyBytes);
-      if (read.ok) check(bodySchema, "json", read.value);
-      else failed.push(read.item);
+      if (read.ok) {
+        c.set("bodyText", read.text);
+        check(bodySchema, "json", read.value);
+      } else failed.push(read.item);
     }
     if (failed.length > 0) throw invalid(failed);
     await next();

@@ -1,5 +1,5 @@
 import { dbFor } from "../db/client.ts";
-import { newId, shardOf } from "../db/ids.ts";
+import { shardOf } from "../db/ids.ts";
 import type { answers } from "../db/schema.ts";
 import type { KnowledgeOperation } from "./sources.ts";
 import { createAnswer, eraseAnswer, findAnswer, markIndexed } from "./store.ts";
@@ -15,8 +15,8 @@ type AnswerRow = typeof answers.$inferSelect;
 export async function addAnswer(op: KnowledgeOperation, body: { question: string; answer: string }): Promise<AnswerRow | undefined> {
   const { env, meter, workspace, agentId, nowMs } = op;
   const db = dbFor(env, workspace.id, meter);
-  const row = { id: newId(shardOf(workspace.id), nowMs), workspaceId: workspace.id, agentId, ...body, createdAt: nowMs, updatedAt: nowMs };
-  const [[answer]] = await db.batch([createAnswer(db, row)]);
+  const row = { id: op.newId(shardOf(workspace.id)), workspaceId: workspace.id, agentId, ...body, createdAt: nowMs, updatedAt: nowMs };
+  const [, [answer]] = await db.batch([createAnswer(db, row), findAnswer(db, workspace.id, agentId, row.id)]);
   if (!answer) return undefined;
   await indexOf(env, meter, workspace.id, agentId).putAnswer({ id: answer.id, ...body });
   return answer;

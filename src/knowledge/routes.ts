@@ -194,5 +194,5 @@ knowledgeRoutes.openapi(searchRoute, async (c) => {
 });
 
 function operation(c: AppContext, agentId: string): KnowledgeOperation {
-  return { env: c.env, meter: c.get("meter"), workspace: c.get("caller").workspace, agentId, nowMs: Date.now() };
+  return { env: c.env, meter: c.get("meter"), workspace: c.get("caller").workspace, agentId, nowMs: Date.now(), newId: c.get("newId") };
 }

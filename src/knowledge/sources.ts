@@ -2,7 +2,7 @@ import type { z } from "@hono/zod-openapi";
 import type { CallerWorkspace } from "../admission/gate.ts";
 import { findAgent } from "../agents/store.ts";
 import { type Database, dbFor } from "../db/client.ts";
-import { newId, shardOf } from "../db/ids.ts";
+import { shardOf } from "../db/ids.ts";
 import type { sources } from "../db/schema.ts";
 import type { Meter } from "../meter.ts";
 import { createSource, eraseSource, findSource, requestSync } from "./store.ts";
@@ -18,6 +18,8 @@ export interface KnowledgeOperation {
   workspace: CallerWorkspace;
   agentId: string;
   nowMs: number;
+  /** Makes the identifier of what is added. */
+  newId: (shard: number) => string;
 }
 
 export type SourceChange = { outcome: "done"; source: SourceRow } | { outcome: "agent_not_found" } | { outcome: "too_many" };
@@ -30,7 +32,7 @@ export async function addSource(op: KnowledgeOperation, body: z.output<typeof so
   const { env, workspace, agentId, nowMs } = op;
   const db = databaseOf(op);
   const row = {
-    id: newId(shardOf(workspace.id), nowMs),
+    id: op.newId(shardOf(workspace.id)),
     workspaceId: workspace.id,
     agentId,
     type: body.type,
@@ -42,7 +44,11 @@ export async function addSource(op: KnowledgeOperation, body: z.output<typeof so
     createdAt: nowMs,
     updatedAt: nowMs,
   };
-  const [[agent], [source]] = await db.batch([findAgent(db, workspace.id, agentId), createSource(db, row, workspace.limits.sources)]);
+  const [[agent], , [source]] = await db.batch([
+    findAgent(db, workspace.id, agentId),
+    createSource(db, row, workspace.limits.sources),
+    findSource(db, workspace.id, agentId, row.id),
+  ]);
   if (!agent) return { outcome: "agent_not_found" };
   if (!source) return { outcome: "too_many" };
   if (body.type === "text") await keepText(op, db, source, body.text!);

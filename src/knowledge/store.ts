@@ -25,11 +25,11 @@ export function findSource(db: Database, workspaceId: string, agentId: string, s
     .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId)));
 }
 
-/** Adds a source, if the agent is there and has fewer than `maxSources`; returns it then. */
+/** Adds a source, if the agent is there and has fewer than `maxSources`; one that is there stays as it is. */
 export function createSource(db: Database, source: NewSource, maxSources: number) {
   const condition = sql`EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.id} = ${source.agentId}
     AND ${agents.workspaceId} = ${source.workspaceId} AND ${agents.sourcesCount} < ${maxSources})`;
-  return insertWhere(db, sources, source, condition).returning();
+  return insertWhere(db, sources, source, condition).onConflictDoNothing();
 }
 
 /** Removes a source's row. */
@@ -115,14 +115,14 @@ export function listAnswers(db: Database, workspaceId: string, agentId: string, 
 /** The answer's row, if it is the agent's. */
 export function findAnswer(db: Database, workspaceId: string, agentId: string, answerId: string) {
   return db
-    .select({ id: answers.id })
+    .select()
     .from(answers)
     .where(and(eq(answers.id, answerId), isAgents(answers, workspaceId, agentId)));
 }
 
-/** Adds a curated answer, if the agent is there; returns it then. */
+/** Adds a curated answer, if the agent is there; one that is there stays as it is. */
 export function createAnswer(db: Database, answer: typeof answers.$inferInsert) {
-  return insertWhere(db, answers, answer, agentExists(answer.workspaceId, answer.agentId)).returning();
+  return insertWhere(db, answers, answer, agentExists(answer.workspaceId, answer.agentId)).onConflictDoNothing();
 }
 
 /** Notes that the agent's index has taken these answers up. */

@@ -1,0 +1,43 @@
+import { and, eq, lt, sql } from "drizzle-orm";
+import type { Database } from "../db/client.ts";
+import { idempotencyRecords } from "../db/schema.ts";
+
+type Key = Pick<typeof idempotencyRecords.$inferInsert, "workspaceId" | "key">;
+
+/** Takes a key for a request, unless it is taken; a record from before `expiredMs` is forgotten first. */
+export function reserveKey(db: Database, record: typeof idempotencyRecords.$inferInsert, expiredMs: number) {
+  return [
+    db.delete(idempotencyRecords).where(and(isKey(record), lt(idempotencyRecords.createdAt, expiredMs))),
+    db.insert(idempotencyRecords).values(record).onConflictDoNothing().returning({ key: idempotencyRecords.key }),
+    db.select().from(idempotencyRecords).where(isKey(record)),
+  ] as const;
+}
+
+/** Takes over a request whose lease ran out; returns nothing when another one was quicker. */
+export function takeOver(db: Database, key: Key, leaseUntil: number, nowMs: number) {
+  return db
+    .update(idempotencyRecords)
+    .set({ leaseUntil })
+    .where(and(isKey(key), lt(idempotencyRecords.leaseUntil, nowMs), sql`${idempotencyRecords.responseStatus} IS NULL`))
+    .returning({ key: idempotencyRecords.key });
+}
+
+/** Keeps the response; the same request is answered with it from now on. */
+export function keepResponse(db: Database, key: Key, response: { status: number; body: string }) {
+  return db.update(idempotencyRecords).set({ responseStatus: response.status, responseBody: response.body }).where(isKey(key));
+}
+
+/** Lets go of a request that failed on our side: it may be sent again at once. */
+export function releaseKey(db: Database, key: Key) {
+  return db.update(idempotencyRecords).set({ leaseUntil: 0 }).where(isKey(key));
+}
+
+/** Forgets records from before `expiredMs`, some at a time. */
+export function pruneKeys(db: Database, expiredMs: number, limit: number) {
+  const expired = sql`(SELECT rowid FROM ${idempotencyRecords} WHERE created_at < ${expiredMs} LIMIT ${limit})`;
+  return db.delete(idempotencyRecords).where(sql`rowid IN ${expired}`);
+}
+
+function isKey({ workspaceId, key }: Key) {
+  return and(eq(idempotencyRecords.workspaceId, workspaceId), eq(idempotencyRecords.key, key));
+}

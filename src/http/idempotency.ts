@@ -1,0 +1,88 @@
+import type { MiddlewareHandler } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { type Database, dbFor } from "../db/client.ts";
+import { seededId } from "../db/ids.ts";
+import type { AppContext, AppEnv } from "./context.ts";
+import { ApiError, invalid } from "./errors.ts";
+import { keepResponse, releaseKey, reserveKey, takeOver } from "./idempotency-store.ts";
+
+const HEADER = "Idempotency-Key";
+const MAX_KEY_LENGTH = 255;
+/** How long a key answers with the response that was kept. */
+export const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
+/** Longer than any request takes: after it whoever held the key is dead. */
+const LEASE_MS = 90_000;
+/** Identifiers that one request may make: SHA-512 gives as many times 16 bytes. */
+const ID_BYTES = 16;
+
+/**
+ * With an Idempotency-Key the same request is done once and answered the same, for a day. What it creates gets
+ * identifiers that follow from the key, so that a request whose answer was lost, or that died half-way, can be done
+ * again without doing anything twice.
+ */
+export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const key = c.req.header(HEADER);
+  if (key === undefined || !c.get("caller")) return next();
+  const length = [...key].length;
+  if (length === 0 || length > MAX_KEY_LENGTH) throw invalidKey(key, length);
+  const { id: workspaceId } = c.get("caller").workspace;
+  const db = dbFor(c.env, workspaceId, c.get("meter"));
+  const nowMs = Date.now();
+  const requestHash = await hashOf(`${c.req.method} ${c.req.path}\n${c.get("bodyText") ?? ""}`);
+  const record = { workspaceId, key, requestHash, leaseUntil: nowMs + LEASE_MS, createdAt: nowMs };
+  const [, [reserved], [stored]] = await db.batch(reserveKey(db, record, nowMs - KEY_LIFETIME_MS));
+  if (!reserved && stored) {
+    if (stored.requestHash !== requestHash) {
+      throw new ApiError("idempotency_conflict", "This Idempotency-Key was used for another request. Use a new key for a new request.");
+    }
+    if (stored.responseStatus !== null) return replay(c, stored.responseStatus, stored.responseBody ?? "");
+    const [[taken]] = await db.batch([takeOver(db, record, record.leaseUntil, nowMs)]);
+    if (!taken) throw stillRunning();
+  }
+  c.set("newId", await idsOf(record, stored?.createdAt ?? nowMs));
+  await next();
+  await keep(c, db, record);
+};
+
+/** Keeps what was answered; what failed on our side may be tried again. */
+async function keep(c: AppContext, db: Database, record: { workspaceId: string; key: string }): Promise<void> {
+  const { status } = c.res;
+  if (status >= 500) await db.batch([releaseKey(db, record)]);
+  else await db.batch([keepResponse(db, record, { status, body: await c.res.clone().text() })]);
+}
+
+function replay(c: AppContext, status: number, body: string): Response {
+  c.header("Idempotent-Replayed", "true");
+  return c.body(body, status as ContentfulStatusCode, { "Content-Type": "application/json" });
+}
+
+/** Identifiers that follow from the key and the time of its first use. */
+async function idsOf({ workspaceId, key }: { workspaceId: string; key: string }, atMs: number): Promise<(shard: number) => string> {
+  const seed = new TextEncoder().encode(`${workspaceId}/${atMs}/${key}`);
+  const random = new Uint8Array(await crypto.subtle.digest("SHA-512", seed));
+  let used = 0;
+  return (shard) => {
+    const bytes = random.subarray(used * ID_BYTES, ++used * ID_BYTES);
+    if (bytes.length < ID_BYTES) throw new Error("A request makes more identifiers than an Idempotency-Key seeds");
+    // A millisecond apart, so that what is made later sorts later.
+    return seededId(shard, atMs + used, bytes);
+  };
+}
+
+async function hashOf(text: string): Promise<string> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).toHex();
+}
+
+function stillRunning(): ApiError {
+  const message = "The first request with this Idempotency-Key is still being answered. Try again in a moment.";
+  return new ApiError("conflict", message, { headers: { "Retry-After": "1" } });
+}
+
+function invalidKey(key: string, length: number): ApiError {
+  const loc = ["header", HEADER];
+  if (length === 0) {
+    return invalid([{ loc, msg: "String should have at least 1 character", type: "string_too_short", input: key, ctx: { min_length: 1 } }]);
+  }
+  const msg = `String should have at most ${MAX_KEY_LENGTH} characters`;
+  return invalid([{ loc, msg, type: "string_too_long", input: key, ctx: { max_length: MAX_KEY_LENGTH } }]);
+}

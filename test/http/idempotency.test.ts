@@ -1,0 +1,109 @@
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { databases } from "../../src/db/client.ts";
+import { shardOf } from "../../src/db/ids.ts";
+import { sweep } from "../../src/schedule.ts";
+import { createAgent, createWorkspace, learn, type Workspace } from "../harness.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+async function prepare() {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
+  const post = (path: string, body: unknown, key: string) => workspace.call("POST", path, body, { "Idempotency-Key": key });
+  return { workspace, agent, post, answers: `/agents/${agent.id}/answers`, messages: `/agents/${agent.id}/messages` };
+}
+
+function database({ id }: Workspace): D1Database {
+  return databases(env)[shardOf(id)]!;
+}
+
+/** As if the service had died after doing the work and before answering. */
+function forgetAnswer(workspace: Workspace, key: string) {
+  const forget = "UPDATE idempotency_records SET response_status = NULL, response_body = NULL, lease_until = 0 WHERE workspace_id = ? AND key = ?";
+  return database(workspace).prepare(forget).bind(workspace.id, key).run();
+}
+
+test("the same key and body are done once and answered the same", async () => {
+  const { post, answers, workspace } = await prepare();
+  const body = { question: "How do I cancel?", answer: "In Billing." };
+  const first = await post(answers, body, "k-1");
+  const second = await post(answers, body, "k-1");
+  expect([first.status, first.headers.get("Idempotent-Replayed")]).toEqual([201, null]);
+  expect([second.status, second.headers.get("Idempotent-Replayed")]).toEqual([201, "true"]);
+  expect(second.body).toEqual(first.body);
+  expect((await workspace.call("GET", answers)).body.total).toBe(1);
+});
+
+test("another body, or another operation, with the same key is a conflict", async () => {
+  const { post, answers, messages } = await prepare();
+  await post(answers, { question: "How do I cancel?", answer: "In Billing." }, "k-1");
+  for (const [path, body] of [
+    [answers, { question: "How do I cancel?", answer: "In Settings." }],
+    [messages, { message: "How do I cancel?" }],
+  ] as const) {
+    expect(await post(path, body, "k-1")).toMatchObject({ status: 409, body: { error: { code: "idempotency_conflict" } } });
+  }
+});
+
+test("a question whose answer was lost is answered again, and neither asked nor counted twice", async () => {
+  const { post, messages, workspace } = await prepare();
+  const body = { message: "When are refunds paid?", user: { id: "u-1" } };
+  const first = await post(messages, body, "k-1");
+  await forgetAnswer(workspace, "k-1");
+  const again = await post(messages, body, "k-1");
+  expect(again).toMatchObject({ status: 200, body: first.body });
+  const { body: conversation } = await workspace.call("GET", `/conversations/${first.body.conversation_id}`);
+  expect(conversation.message_count).toBe(2);
+  expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(1);
+});
+
+test("what was created before a death is not created again", async () => {
+  const { post, answers, agent, workspace } = await prepare();
+  const conversation = (await post(`/agents/${agent.id}/messages`, { message: "When are refunds paid?" }, "k-0")).body.conversation_id;
+  const requests = [
+    [answers, { question: "How do I cancel?", answer: "In Billing." }],
+    [`/agents/${agent.id}/sources`, { type: "text", name: "Hours", text: "We are open at nine." }],
+    [`/conversations/${conversation}/messages`, { content: "Hello from the team." }],
+  ] as const;
+  for (const [at, [path, body]] of requests.entries()) {
+    const first = await post(path, body, `k-${at + 1}`);
+    await forgetAnswer(workspace, `k-${at + 1}`);
+    const again = await post(path, body, `k-${at + 1}`);
+    expect(again).toMatchObject({ status: first.status, body: { id: first.body.id } });
+  }
+  expect((await workspace.call("GET", answers)).body.total).toBe(1);
+  expect((await workspace.call("GET", `/agents/${agent.id}/sources`)).body.total).toBe(2);
+  expect((await workspace.call("GET", `/conversations/${conversation}`)).body.message_count).toBe(3);
+});
+
+test("twenty at once with one key do it once", async () => {
+  const { post, answers, workspace } = await prepare();
+  const all = await Promise.all(Array.from({ length: 20 }, () => post(answers, { question: "How do I cancel?", answer: "In Billing." }, "k-1")));
+  const statuses = new Set(all.map(({ status }) => status));
+  expect([...statuses].every((status) => status === 201 || status === 409)).toBe(true);
+  expect(new Set(all.filter(({ status }) => status === 201).map(({ body }) => body.id)).size).toBe(1);
+  expect((await workspace.call("GET", answers)).body.total).toBe(1);
+});
+
+test("a refusal is kept as well; keys are the workspace's own, and are told when they do not fit", async () => {
+  const { post, messages } = await prepare();
+  const unknown = { message: "Hi", conversation_id: crypto.randomUUID() };
+  const first = await post(messages, unknown, "k-1");
+  expect(first.status).toBe(404);
+  expect((await post(messages, unknown, "k-1")).body).toEqual(first.body);
+  const other = await prepare();
+  expect((await other.post(other.messages, { message: "When are refunds paid?" }, "k-1")).status).toBe(200);
+  const long = await post(messages, { message: "Hi" }, "k".repeat(256));
+  expect(long.body.detail).toMatchObject([{ loc: ["header", "Idempotency-Key"], type: "string_too_long" }]);
+});
+
+test("a key is free again after a day, and the sweep forgets it", async () => {
+  const { post, answers, workspace } = await prepare();
+  await post(answers, { question: "How do I cancel?", answer: "In Billing." }, "k-1");
+  await sweep(env, Date.now() + DAY_MS + 1000);
+  const { results } = await database(workspace).prepare("SELECT key FROM idempotency_records WHERE workspace_id = ?").bind(workspace.id).all();
+  expect(results).toEqual([]);
+  expect((await post(answers, { question: "Another?", answer: "Yes." }, "k-1")).status).toBe(201);
+});
