@@ -15,6 +15,15 @@ const LEASE_MS = 90_000;
 /** Identifiers that one request may make: SHA-512 gives as many times 16 bytes. */
 const ID_BYTES = 16;
 
+/** The header as the OpenAPI document describes it. */
+export const IDEMPOTENCY_PARAMETER = {
+  in: "header" as const,
+  name: HEADER,
+  required: false,
+  description: "The same key with the same request is done once within 24 hours, and answered the same.",
+  schema: { type: "string" as const, minLength: 1, maxLength: MAX_KEY_LENGTH },
+};
+
 /**
  * With an Idempotency-Key the same request is done once and answered the same, for a day. What it creates gets
  * identifiers that follow from the key, so that a request whose answer was lost, or that died half-way, can be done

@@ -3,7 +3,8 @@ import type { Handler, MiddlewareHandler } from "hono";
 import { MAX_BODY_BYTES, readJson } from "./body.ts";
 import type { AppEnv } from "./context.ts";
 import { invalid, type ValidationItem } from "./errors.ts";
-import { idempotent } from "./idempotency.ts";
+import { IDEMPOTENCY_PARAMETER, idempotent } from "./idempotency.ts";
+import { errorResponses } from "./responses.ts";
 import { toItems } from "./validation.ts";
 
 /** A route whose bodies may be larger than most says so under this name, which the OpenAPI document shows. */
@@ -21,8 +22,8 @@ type RegisteredRoute = RouteConfig & {
 export function createRouter(): OpenAPIHono<AppEnv> {
   const router = new OpenAPIHono<AppEnv>();
   const register = (route: RegisteredRoute, handler: Handler<AppEnv>) => {
-    const { middleware: own, ...documented } = route;
-    if (!route.hide) router.openAPIRegistry.registerPath(documented);
+    const { middleware: own, ...contract } = route;
+    if (!route.hide) router.openAPIRegistry.registerPath(route.method === "post" ? withIdempotency(contract) : contract);
     const middleware = [own ?? []].flat() as MiddlewareHandler<AppEnv>[];
     const name: MiddlewareHandler<AppEnv> = (c, next) => {
       c.set("operationId", route.operationId);
@@ -34,6 +35,11 @@ export function createRouter(): OpenAPIHono<AppEnv> {
   };
   router.openapi = register as unknown as typeof router.openapi;
   return router;
+}
+
+/** What the document says of every POST. */
+function withIdempotency(contract: RouteConfig): RouteConfig {
+  return { ...contract, parameters: [IDEMPOTENCY_PARAMETER], responses: { ...errorResponses(409), ...contract.responses } };
 }
 
 function validator(route: RegisteredRoute): MiddlewareHandler<AppEnv> {
