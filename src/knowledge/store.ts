@@ -84,7 +84,7 @@ export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs:
   );
   return (
     db
-      .select({ sourceId: sources.id })
+      .select({ workspaceId: sources.workspaceId, agentId: sources.agentId, sourceId: sources.id })
       .from(sources)
       // Written out, since a bound value cannot match the condition of the partial index.
       .where(and(sql`${sources.status} IN ('pending', 'processing')`, stranded))
@@ -125,12 +125,9 @@ export function createAnswer(db: Database, answer: typeof answers.$inferInsert) 
   return insertWhere(db, answers, answer, agentExists(answer.workspaceId, answer.agentId)).returning();
 }
 
-/** Notes that the agent's index has taken these answers up. */
-export function markIndexed(db: Database, answerIds: string[], nowMs: number) {
-  return db
-    .update(answers)
-    .set({ indexedAt: nowMs })
-    .where(sql`${answers.id} IN (SELECT value FROM json_each(${JSON.stringify(answerIds)}))`);
+/** Notes that the agent's index has taken an answer up; returns nothing when it was deleted meanwhile. */
+export function markIndexed(db: Database, answerId: string, nowMs: number) {
+  return db.update(answers).set({ indexedAt: nowMs }).where(eq(answers.id, answerId)).returning({ id: answers.id });
 }
 
 /** Removes an answer's row. */
