@@ -32,11 +32,8 @@ async function sweepShard(env: Env, meter: Meter, db: Database, nowMs: number) {
     listDeleted(db, beforeMs, MAX_A_RUN),
   ]);
   const work = [
-    wakeUp<IngestionMessage>(env.INGESTION_QUEUE, sources),
-    wakeUp<ErasureMessage>(
-      env.ERASURE_QUEUE,
-      deleted.map(({ id }) => ({ workspaceId: id })),
-    ),
+    wakeUp(env.INGESTION_QUEUE, sources satisfies IngestionMessage[]),
+    wakeUp(env.ERASURE_QUEUE, deleted satisfies ErasureMessage[]),
     ...unindexed.map((answer) => indexAnswer({ env, meter, nowMs }, answer)),
   ];
   for (const result of await Promise.allSettled(work)) {

@@ -214,7 +214,7 @@ function addHandoff(db: Database, turn: Turn, { handoff, nowMs }: TurnOutcome) {
 }
 
 /** What failed on our side uses no quota. */
-function returnQuota(db: Database, { workspaceId, questionId }: Turn, failed: boolean) {
+export function returnQuota(db: Database, { workspaceId, questionId }: Turn, failed: boolean) {
   return db
     .update(messages)
     .set({ quotaPeriod: null })

@@ -48,7 +48,7 @@ export async function addSource(op: KnowledgeOperation, body: z.output<typeof so
   if (!agent) return { outcome: "agent_not_found" };
   if (!source) return { outcome: "too_many" };
   if (body.type === "text") await keepText(op, db, source, body.text!);
-  await wakeUp<IngestionMessage>(env.INGESTION_QUEUE, [{ workspaceId: workspace.id, agentId, sourceId: source.id }]);
+  await wakeUp(env.INGESTION_QUEUE, [{ workspaceId: workspace.id, agentId, sourceId: source.id }] satisfies IngestionMessage[]);
   return { outcome: "done", source };
 }
 
@@ -72,7 +72,7 @@ export async function syncSource(op: KnowledgeOperation, sourceId: string): Prom
     requestSync(db, workspace.id, agentId, sourceId, nowMs),
     findSource(db, workspace.id, agentId, sourceId),
   ]);
-  if (requested) await wakeUp<IngestionMessage>(env.INGESTION_QUEUE, [{ workspaceId: workspace.id, agentId, sourceId }]);
+  if (requested) await wakeUp(env.INGESTION_QUEUE, [{ workspaceId: workspace.id, agentId, sourceId }] satisfies IngestionMessage[]);
   return source;
 }
 

@@ -2,7 +2,7 @@ import { and, eq, inArray, isNull, lt, or, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../db/client.ts";
 import { insertWhere } from "../db/insert-where.ts";
-import { agents, answers, sources } from "../db/schema.ts";
+import { agents, answers, sources, workspaces } from "../db/schema.ts";
 
 type NewSource = typeof sources.$inferInsert;
 
@@ -138,12 +138,14 @@ export function eraseAnswer(db: Database, workspaceId: string, agentId: string, 
     .returning({ id: answers.id });
 }
 
-/** Answers made before `beforeMs` that no index has taken up. */
+/** Answers made before `beforeMs` that no index has taken up; those of a workspace that is being erased stay away from it. */
 export function listUnindexedAnswers(db: Database, beforeMs: number, limit: number) {
+  const isLive = sql`EXISTS (SELECT 1 FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id
+    WHERE a.id = ${answers.agentId} AND w.deleted_at IS NULL)`;
   return db
     .select()
     .from(answers)
-    .where(and(isNull(answers.indexedAt), lt(answers.createdAt, beforeMs)))
+    .where(and(isNull(answers.indexedAt), lt(answers.createdAt, beforeMs), isLive))
     .orderBy(answers.createdAt)
     .limit(limit);
 }

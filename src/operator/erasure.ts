@@ -43,7 +43,7 @@ export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage): P
     await db.batch([eraseWorkspace(db, workspaceId)]);
     return;
   }
-  await wakeUp<ErasureMessage>(env.ERASURE_QUEUE, [{ workspaceId }]);
+  await wakeUp(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
 }
 
 /** Erases a bounded part; false when nothing was left to erase. */

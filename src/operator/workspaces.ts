@@ -68,7 +68,7 @@ export async function deleteWorkspace(env: Env, meter: Meter, workspaceId: strin
   if (!deleted) return false;
   const directory = directoryDb(env, meter);
   await Promise.all([directory.batch([releaseSlug(directory, workspaceId)]), reloadGate(env, meter, workspaceId)]);
-  await wakeUp<ErasureMessage>(env.ERASURE_QUEUE, [{ workspaceId }]);
+  await wakeUp(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
   return true;
 }
 
