@@ -8,11 +8,11 @@ import { type Flags, parseFlags, PlainError } from "./dev/flags.ts";
 import { applyMigrations } from "./dev/migrations.ts";
 import { claimPort, reachableHost } from "./dev/port.ts";
 import { configDirectory, type Project, readProject, ROOT } from "./dev/project.ts";
-import { waitUntilHealthy } from "./dev/service.ts";
+import { clientOf, operatorRefusal, waitUntilHealthy } from "./dev/service.ts";
 import { killAll, runWrangler, stopAll } from "./dev/wrangler.ts";
 
 const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
-const PARENT_CHECK_MS = 1_000;
+const PARENT_CHECK_MS = 250;
 
 let ending = false;
 
@@ -51,10 +51,10 @@ async function main(flags: Flags): Promise<void> {
   await applyMigrations(project.databases, flags);
   startWrangler(flags, port);
   if (url.startsWith("https:")) trustSelfSigned();
+  await waitUntilHealthy(url);
+  void tickEachMinute(url);
   const demo = await prepareDemo(url, flags, project, devVars);
-  if (ending) return;
-  if (demo) announce(url, demo, flags, devVars);
-  await tickEachMinute(url);
+  if (demo && !ending) announce(url, demo, flags, devVars);
 }
 
 function startWrangler(flags: Flags, port: number): void {
@@ -70,13 +70,15 @@ function trustSelfSigned(): void {
 
 /** The demo; undefined where the configuration that was asked for allows none, and the service runs without. */
 async function prepareDemo(url: string, flags: Flags, project: Project, devVars: string): Promise<Demo | undefined> {
-  const unwell = await waitUntilHealthy(url);
-  const operatorToken = (flags.vars.get("OPERATOR_TOKEN") ?? project.vars["OPERATOR_TOKEN"] ?? "").split(",")[0]!.trim();
-  if (unwell !== undefined) console.error(`The service runs at ${url}, but GET /healthz answers ${unwell}: there is no demo.`);
-  else if (operatorToken === "") console.error(`The service runs at ${url}, but OPERATOR_TOKEN is empty: there is no demo.`);
-  if (unwell !== undefined || operatorToken === "") return undefined;
+  const tokens = flags.vars.get("OPERATOR_TOKEN") ?? project.vars["OPERATOR_TOKEN"] ?? "";
+  const operator = clientOf(url, tokens.split(",")[0]!.trim());
+  const refusal = await operatorRefusal(operator);
+  if (refusal !== undefined) {
+    console.error(`The service runs at ${url} without a demo: ${refusal}`);
+    return undefined;
+  }
   const { DEMO_API_KEY: apiKey, DEMO_AGENT_ID: agentId } = readDevVars(devVars);
-  const demo = await ensureDemo(url, operatorToken, { ...(apiKey && { apiKey }), ...(agentId && { agentId }) });
+  const demo = await ensureDemo(url, operator, { ...(apiKey && { apiKey }), ...(agentId && { agentId }) });
   setDevVars(devVars, { DEMO_API_KEY: demo.apiKey, DEMO_AGENT_ID: demo.agentId });
   return demo;
 }
@@ -94,7 +96,7 @@ Support Agent Service runs at ${url}
 
 The cron handler runs each minute. Ask the demo agent:
 
-curl -s ${url}/api/v1/agents/${agentId}/messages -H "Authorization: Bearer ${apiKey}" -H "Content-Type: application/json" -d '${question}'
+curl -s${url.startsWith("https:") ? "k" : ""} ${url}/api/v1/agents/${agentId}/messages -H "Authorization: Bearer ${apiKey}" -H "Content-Type: application/json" -d '${question}'
 `);
 }
 

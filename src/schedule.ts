@@ -1,23 +1,22 @@
 import { idleWrites } from "./conversations/changes.ts";
+import type { ConversationKey } from "./conversations/moves-store.ts";
 import { listIdle } from "./conversations/store.ts";
 import { allDbs, type Database } from "./db/client.ts";
-import type { answers } from "./db/schema.ts";
-import { KEY_LIFETIME_MS } from "./http/idempotency.ts";
-import { pruneKeys } from "./http/idempotency-store.ts";
-import { listStrandedSources, listUnindexedAnswers, markIndexed } from "./knowledge/store.ts";
-import { indexOf } from "./knowledge/stub.ts";
+import { KEY_LIFETIME_MS, pruneKeys } from "./http/idempotency-store.ts";
+import { indexAnswer } from "./knowledge/answers.ts";
+import type { IngestionMessage } from "./knowledge/consumer.ts";
+import { listStrandedSources, listUnindexedAnswers } from "./knowledge/store.ts";
 import { Meter } from "./meter.ts";
+import type { ErasureMessage } from "./operator/erasure.ts";
 import { listDeleted } from "./operator/store.ts";
+import { wakeUp } from "./wake-up.ts";
 
 /** A wake-up that takes longer than this is taken for lost. */
 const WAKE_UP_MS = 60_000;
 /** How much one run takes up of each kind and shard; the next run, a minute later, goes on. */
 const MAX_A_RUN = 100;
-
 /** More than a minute brings; deleting a row costs little. */
 const MAX_PRUNED_A_RUN = 5_000;
-
-type AnswerRow = typeof answers.$inferSelect;
 
 /** What cron does each minute: it finds what was left lying by wake-ups that were lost or died, and starts it again. */
 export async function sweep(env: Env, nowMs: number): Promise<void> {
@@ -38,21 +37,19 @@ async function sweepShard(env: Env, meter: Meter, db: Database, nowMs: number) {
     listIdle(db, nowMs, MAX_A_RUN),
     pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_A_RUN),
   ]);
-  if (sources.length > 0) await env.INGESTION_QUEUE.sendBatch(sources.map(({ sourceId }) => ({ body: { sourceId } })));
-  if (deleted.length > 0) await env.ERASURE_QUEUE.sendBatch(deleted.map(({ id }) => ({ body: { workspaceId: id } })));
-  if (unindexed.length > 0) await indexAnswers(env, meter, db, unindexed, nowMs);
-  const [first, ...rest] = idle.flatMap((key) => idleWrites(db, key, nowMs));
-  if (first) await db.batch([first, ...rest]);
+  const work = [
+    wakeUp(env.INGESTION_QUEUE, sources satisfies IngestionMessage[]),
+    wakeUp(env.ERASURE_QUEUE, deleted satisfies ErasureMessage[]),
+    resolveIdle(db, idle, nowMs),
+    ...unindexed.map((answer) => indexAnswer({ env, meter, nowMs }, answer)),
+  ];
+  for (const result of await Promise.allSettled(work)) {
+    if (result.status === "rejected") console.error(JSON.stringify({ event: "sweep_failed", detail: String(result.reason) }));
+  }
   return { sources: sources.length, answers: unindexed.length, workspaces: deleted.length, conversations: idle.length };
 }
 
-/** Hands answers to their agents' indexes whose own request died before it could. */
-async function indexAnswers(env: Env, meter: Meter, db: Database, unindexed: AnswerRow[], nowMs: number): Promise<void> {
-  await Promise.all(
-    unindexed.map(({ id, workspaceId, agentId, question, answer }) =>
-      indexOf(env, meter, workspaceId, agentId).putAnswer({ id, question, answer }),
-    ),
-  );
-  const ids = unindexed.map(({ id }) => id);
-  await db.batch([markIndexed(db, ids, nowMs)]);
+async function resolveIdle(db: Database, idle: ConversationKey[], nowMs: number): Promise<void> {
+  const [first, ...rest] = idle.flatMap((key) => idleWrites(db, key, nowMs));
+  if (first) await db.batch([first, ...rest]);
 }

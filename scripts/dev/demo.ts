@@ -14,8 +14,8 @@ const AGENT = {
 };
 /** The service's own documentation. A source is recognised by its name. */
 const DOCUMENTS = [
-  { name: "Support Agent Service: README", file: "README.md" },
-  { name: "Support Agent Service: handbook", file: "scripts/demo/handbook.md" },
+  { name: "README", file: "README.md" },
+  { name: "Handbook", file: "scripts/demo/handbook.md" },
 ];
 const READY_LIMIT_MS = 120_000;
 const POLL_EVERY_MS = 500;
@@ -26,7 +26,7 @@ export interface Demo {
   agentId: string;
 }
 
-interface Record {
+interface Slugged {
   id: string;
   slug: string;
 }
@@ -42,20 +42,19 @@ interface Source {
  * Sees to it that the demo workspace, its key, its agent and what the agent knows are there. What an earlier start made
  * or began to make is kept and completed.
  */
-export async function ensureDemo(url: string, operatorToken: string, kept: Partial<Demo>): Promise<Demo> {
+export async function ensureDemo(url: string, operator: Client, kept: Partial<Demo>): Promise<Demo> {
   const slug = kept.apiKey === undefined ? undefined : await workspaceOf(url, kept.apiKey);
   if (slug !== undefined && kept.agentId !== undefined && (await hasAgent(url, kept.apiKey!, kept.agentId))) {
     return { apiKey: kept.apiKey!, agentId: kept.agentId };
   }
   console.log("Making the demo workspace …");
-  const operator = clientOf(url, operatorToken);
   const workspace = await ensureWorkspace(operator);
   const path = `/operator/v1/workspaces/${workspace.id}`;
   const isKeyOfDemo = slug === WORKSPACE.slug;
   const apiKey = isKeyOfDemo ? kept.apiKey! : (await ask<{ key: string }>(operator, "POST", `${path}/keys`, KEY)).key;
   const agent =
-    (await findInList<Record>(operator, `${path}/agents`, ({ slug }) => slug === AGENT.slug)) ??
-    (await ask<Record>(operator, "POST", `${path}/agents`, AGENT));
+    (await findInList<Slugged>(operator, `${path}/agents`, ({ slug }) => slug === AGENT.slug)) ??
+    (await ask<Slugged>(operator, "POST", `${path}/agents`, AGENT));
   await teach(clientOf(url, apiKey), agent.id);
   return { apiKey, agentId: agent.id };
 }
@@ -63,37 +62,38 @@ export async function ensureDemo(url: string, operatorToken: string, kept: Parti
 /** The slug of the workspace that a key opens; undefined when it opens none here. */
 async function workspaceOf(url: string, apiKey: string): Promise<string | undefined> {
   const { status, body } = await clientOf(url, apiKey).send("GET", "/api/v1/me");
-  return status === 200 ? (body as { workspace: Record }).workspace.slug : undefined;
+  return status === 200 ? (body as { workspace: Slugged }).workspace.slug : undefined;
 }
 
 async function hasAgent(url: string, apiKey: string, agentId: string): Promise<boolean> {
   return (await clientOf(url, apiKey).send("GET", `/api/v1/agents/${encodeURIComponent(agentId)}`)).status === 200;
 }
 
-async function ensureWorkspace(operator: Client): Promise<Record> {
-  const find = (): Promise<Record | undefined> =>
-    findInList<Record>(operator, "/operator/v1/workspaces", ({ slug }) => slug === WORKSPACE.slug);
+async function ensureWorkspace(operator: Client): Promise<Slugged> {
+  const find = (): Promise<Slugged | undefined> =>
+    findInList<Slugged>(operator, "/operator/v1/workspaces", ({ slug }) => slug === WORKSPACE.slug);
   const found = await find();
   if (found) return found;
   const created = await operator.send("POST", "/operator/v1/workspaces", WORKSPACE);
-  if (created.status === 201) return created.body as Record;
+  if (created.status === 201) return created.body as Slugged;
   const madeMeanwhile = created.status === 409 ? await find() : undefined;
   if (madeMeanwhile) return madeMeanwhile;
   throw new PlainError(`The demo workspace could not be made, ${created.status}: ${JSON.stringify(created.body)}`);
 }
 
-/** Adds the documents that the agent does not have yet, and waits until all of them are ready. */
+/**
+ * Adds the documents that the agent does not have yet, and waits until all of them are ready. What a killed start left
+ * unfinished is made anew: its text may not have been kept.
+ */
 async function teach(client: Client, agentId: string): Promise<void> {
   const path = `/api/v1/agents/${agentId}/sources`;
   const before = await listDocuments(client, path);
   for (const { name, file } of DOCUMENTS) {
-    const source = before.find((candidate) => candidate.name === name);
-    if (!source) {
-      const text = readFileSync(join(ROOT, file), "utf8");
-      await ask(client, "POST", path, { type: "text", name, text, schedule: "manual" });
-    } else if (source.status === "failed") {
-      await ask(client, "POST", `${path}/${source.id}/sync`);
-    }
+    const sources = before.filter((source) => source.name === name);
+    if (sources.some(({ status }) => status === "ready")) continue;
+    for (const { id } of sources) await ask(client, "DELETE", `${path}/${id}`);
+    const text = readFileSync(join(ROOT, file), "utf8");
+    await ask(client, "POST", path, { type: "text", name, text, schedule: "manual" });
   }
   await waitUntilReady(client, path);
 }

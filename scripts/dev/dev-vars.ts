@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, realpathSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 
 const SECRETS = ["OPERATOR_TOKEN", "KEY_SECRET", "ENCRYPTION_KEY"] as const;
@@ -21,7 +21,7 @@ export function readDevVars(path: string): NodeJS.Dict<string> {
 
 /** Makes the file with random secrets, or adds those that are missing. Answers which were made. */
 export function ensureSecrets(path: string): string[] {
-  if (!existsSync(path)) createDevVars(path);
+  if (!existsSync(path) && createDevVars(path)) return [...SECRETS];
   const present = readDevVars(path);
   const made = SECRETS.filter((name) => present[name] === undefined);
   setDevVars(path, Object.fromEntries(made.map((name) => [name, randomSecret()])));
@@ -36,20 +36,25 @@ export function setDevVars(path: string, values: Record<string, string>): void {
 }
 
 /** A file's text with one variable set: in its line where it has one, else at the end. */
-export function withVariable(text: string, name: string, value: string): string {
+function withVariable(text: string, name: string, value: string): string {
   const line = new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=.*$`, "m");
   const set = `${name}=${value}`;
   if (line.test(text)) return text.replace(line, () => set);
   return `${text}${text === "" || text.endsWith("\n") ? "" : "\n"}${set}\n`;
 }
 
-/** Two starts at once make one file: the second finds it there. */
-function createDevVars(path: string): void {
-  const lines = SECRETS.map((name) => `${name}=${randomSecret()}\n`);
+/** Makes the whole file in one step: of two starts at once, the second finds it there. Answers whether it made it. */
+function createDevVars(path: string): boolean {
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, HEADER + SECRETS.map((name) => `${name}=${randomSecret()}\n`).join(""), { mode: FILE_MODE });
   try {
-    writeFileSync(path, HEADER + lines.join(""), { mode: FILE_MODE, flag: "wx" });
+    linkSync(draft, path);
+    return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return false;
+  } finally {
+    rmSync(draft);
   }
 }
 

@@ -32,7 +32,7 @@ const REFUSED: Record<string, string> = {
 export function parseFlags(args: readonly string[]): Flags {
   const values = new Map<string, string[]>();
   const passed: string[] = [];
-  for (let at = 0; at < args.length; ) {
+  for (let at = 0; at < args.length;) {
     const { name, found, length } = readFlag(args, at);
     if (name !== undefined) {
       if (REFUSED[name] !== undefined && found[0] !== "false") throw new PlainError(REFUSED[name]);

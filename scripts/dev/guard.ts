@@ -11,6 +11,9 @@ const REST_MS = 1_000;
 
 const WRANGLER = join(dirname(createRequire(import.meta.url).resolve("wrangler/package.json")), "bin/wrangler.js");
 
+// It may have died already.
+if (!process.connected) process.exit(1);
+
 const child = spawn(process.execPath, [WRANGLER, ...process.argv.slice(2)], { stdio: ["ignore", "inherit", "inherit"] });
 child.once("error", () => process.exit(1));
 child.once("exit", (code) => leave(code ?? 1));

@@ -30,11 +30,14 @@ export async function claimPort(wanted: number, host: string): Promise<number> {
  */
 async function holdLock(port: number): Promise<boolean> {
   const path = join(tmpdir(), `support-agent-service-${userInfo().uid}-${port}.sock`);
-  if (await listens({ path })) return true;
-  if (await answers({ path })) return false;
-  // Left behind by a session that was killed.
-  rmSync(path, { force: true });
-  return await listens({ path });
+  let held = await listens({ path });
+  if (!held && !(await answers({ path }))) {
+    // Left behind by a session that was killed.
+    rmSync(path, { force: true });
+    held = await listens({ path });
+  }
+  if (held) process.once("exit", () => rmSync(path, { force: true }));
+  return held;
 }
 
 async function listens(options: ListenOptions): Promise<boolean> {

@@ -4,19 +4,19 @@ import { PlainError } from "./flags.ts";
 const REQUEST_MS = 30_000;
 const HEALTH_EVERY_MS = 250;
 const HEALTH_LIMIT_MS = 120_000;
-/** A service that answers something else than 200 for so long will not get well by itself. */
-const UNWELL_LIMIT_MS = 5_000;
 const PAGE_LIMIT = 100;
 
 /** What the service answered. */
-export interface Answer {
+interface Answer {
   status: number;
   body: unknown;
 }
 
+type Method = "GET" | "POST" | "DELETE";
+
 /** The service as one caller sees it. */
 export interface Client {
-  send: (method: "GET" | "POST", path: string, body?: unknown) => Promise<Answer>;
+  send: (method: Method, path: string, body?: unknown) => Promise<Answer>;
 }
 
 /** A client of the running service, with the operator's token or an API key. */
@@ -36,7 +36,7 @@ export function clientOf(url: string, token: string): Client {
  * The body of a successful answer.
  * @throws PlainError that says what was asked and what was answered.
  */
-export async function ask<Body>(client: Client, method: "GET" | "POST", path: string, body?: unknown): Promise<Body> {
+export async function ask<Body>(client: Client, method: Method, path: string, body?: unknown): Promise<Body> {
   const answer = await client.send(method, path, body);
   if (answer.status >= 300) throw new PlainError(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer.body as Body;
@@ -51,20 +51,23 @@ export async function findInList<Item>(client: Client, path: string, fits: (item
   }
 }
 
-/**
- * Waits until the service is well.
- * @returns undefined when it is, else what it steadily answers instead.
- */
-export async function waitUntilHealthy(url: string): Promise<string | undefined> {
+/** Waits until the service is well. */
+export async function waitUntilHealthy(url: string): Promise<void> {
   const deadline = Date.now() + HEALTH_LIMIT_MS;
-  let unwellSince: number | undefined;
+  let last = "nothing";
   while (Date.now() < deadline) {
-    const answer = await clientOf(url, "").send("GET", "/healthz").catch(() => undefined);
-    if (answer?.status === 200) return undefined;
-    if (!answer) unwellSince = undefined;
-    else unwellSince ??= Date.now();
-    if (answer && Date.now() - unwellSince! > UNWELL_LIMIT_MS) return `${answer.status} ${JSON.stringify(answer.body)}`;
+    const answer = await clientOf(url, "")
+      .send("GET", "/healthz")
+      .catch(() => undefined);
+    if (answer?.status === 200) return;
+    if (answer) last = String(answer.status);
     await sleep(HEALTH_EVERY_MS);
   }
-  throw new PlainError(`The service did not answer GET /healthz within ${HEALTH_LIMIT_MS / 1000} s.`);
+  throw new PlainError(`The service did not get well within ${HEALTH_LIMIT_MS / 1000} s: GET /healthz answers ${last}.`);
+}
+
+/** Why the configuration that was asked for allows no demo: it switches the operator surface off, or lacks a secret. */
+export async function operatorRefusal(operator: Client): Promise<string | undefined> {
+  const { status, body } = await operator.send("GET", "/operator/v1/workspaces?limit=1");
+  return status === 404 || status === 503 ? `the operator surface answers ${status} ${JSON.stringify(body)}` : undefined;
 }

@@ -28,9 +28,11 @@ export interface Run {
 }
 
 const running = new Map<ChildProcess, Promise<number>>();
+let stopped = false;
 
 /** Starts wrangler in a process group of its own, under a guard that ends the group should this process die. */
 export function runWrangler(args: readonly string[], { cwd, quiet }: { cwd: string; quiet: boolean }): Run {
+  if (stopped) throw new Error("This session is ending.");
   const stdio: StdioOptions = quiet ? ["ignore", "pipe", "pipe", "ipc"] : ["ignore", "inherit", "inherit", "ipc"];
   const leader = spawn(process.execPath, [GUARD, ...args], { cwd, env: WRANGLER_ENV, stdio, detached: true });
   let output = "";
@@ -42,8 +44,9 @@ export function runWrangler(args: readonly string[], { cwd, quiet }: { cwd: stri
   return { ended, output: () => output };
 }
 
-/** Ends every group that runs, and answers when none is left. */
+/** Ends every group that runs, and answers when none is left. No other one can be started from here on. */
 export async function stopAll(): Promise<void> {
+  stopped = true;
   for (const leader of running.keys()) signalGroup(leader, "SIGTERM");
   const timer = setTimeout(killAll, GRACE_MS);
   await Promise.allSettled(running.values());
@@ -68,7 +71,8 @@ async function groupEnd(leader: ChildProcess): Promise<number> {
       left = signalGroup(leader, 0);
     }
   }
-  return code;
+  // wrangler answers 0 when it is killed.
+  return stopped && code === 0 ? 1 : code;
 }
 
 /** Sends a signal to a whole group; false when none of it is left. */

@@ -38,10 +38,15 @@ export async function replyTo(model: Model, question: Question): Promise<Reply> 
   const [curated] = retrieval.curated;
   if (curated && curated.score >= STRONG_MATCH) return curatedReply(curated);
   const reply = await ask(model, question);
-  if (reply === undefined) return handOff(question, "model_failure", 0);
+  if (reply === undefined) return failedReply(question);
   if (reply.outcome === "no_answer") return handOff(question, "missing_knowledge", reply.confidence);
   if (reply.confidence < agent.confidenceThreshold) return handOff(question, "low_confidence", reply.confidence);
   return { text: reply.text, citations: reply.cited.map(toCitation), confidence: reply.confidence, handoff: null };
+}
+
+/** What is answered when we could not answer: a human takes over. */
+export function failedReply(question: Question): Reply {
+  return handOff(question, "model_failure", 0);
 }
 
 /** A model that fails is a reason for a human, not for an error. */

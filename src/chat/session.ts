@@ -18,14 +18,14 @@ export class ChatSession extends DurableObject<Env> {
   /** Answers a visitor's message, after those that came before it. */
   async ask(request: TurnRequest): Promise<{ result: TurnResult; cost: Cost }> {
     const meter = new Meter();
-    const result = this.turns.add(request, (turn) => this.runner.run(turn, meter));
+    const result = this.turns.add(request, (turn, isLast) => this.runner.run(turn, meter, isLast));
     // A caller that hangs up does not stop the turn.
     this.ctx.waitUntil(result.catch(() => undefined));
     return { result: await result, cost: meter.cost };
   }
 
   override async alarm(): Promise<void> {
-    await this.turns.resume((turn) => this.runner.run(turn, new Meter()));
+    await this.turns.resume((turn, isLast) => this.runner.run(turn, new Meter(), isLast));
   }
 
   /** Forgets everything: the conversation is erased. */

@@ -207,7 +207,7 @@ function eventOf({ workspaceId, conversationId }: Turn, nowMs: number): NewEvent
 }
 
 /** What failed on our side uses no quota. */
-function returnQuota(db: Database, { workspaceId, questionId }: Turn) {
+export function returnQuota(db: Database, { workspaceId, questionId }: Turn) {
   return db
     .update(messages)
     .set({ quotaPeriod: null })

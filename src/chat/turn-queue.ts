@@ -12,7 +12,8 @@ interface Queued<Request, Turn> {
   runs: number;
 }
 
-type Work<Turn, Result> = (turn: Turn) => Promise<Result>;
+/** @param isLast whether the turn is not run again should this run fail. */
+type Work<Turn, Result> = (turn: Turn, isLast: boolean) => Promise<Result>;
 
 /**
  * Runs a conversation's turns one after another, in order of arrival. A turn is in storage before it begins and until
@@ -86,7 +87,8 @@ export class TurnQueue<Request, Turn> {
     this.running.add(key);
     const result = this.tail.then(async () => {
       try {
-        const done = await work(started ?? this.start(key, queued));
+        const turn = started ?? this.start(key, queued);
+        const done = await work(turn, queued.runs >= MAX_RUNS);
         this.storage.kv.delete(key);
         return done;
       } catch (error) {

@@ -8,8 +8,8 @@ import type { Retrieval } from "../knowledge/passage.ts";
 import { indexOf } from "../knowledge/stub.ts";
 import type { Meter } from "../meter.ts";
 import type { Model } from "../models/model.ts";
-import { type Reply, replyTo } from "./reply.ts";
-import { beginTurn, finishTurn, PREVIOUS_QUESTIONS } from "./store.ts";
+import { failedReply, type Reply, replyTo } from "./reply.ts";
+import { beginTurn, finishTurn, PREVIOUS_QUESTIONS, returnQuota } from "./store.ts";
 import type { ChatAnswer } from "./wire.ts";
 
 /** How many passages an answer is made of. */
@@ -74,7 +74,8 @@ export class TurnRunner {
     private readonly model: Model,
   ) {}
 
-  async run(turn: Turn, meter: Meter): Promise<TurnResult> {
+  /** @param isLast whether this is the turn's last run: then a human takes over, rather than that nobody answers. */
+  async run(turn: Turn, meter: Meter, isLast = false): Promise<TurnResult> {
     const db = dbFor(this.env, turn.workspaceId, meter);
     const expected = this.previousQuestions;
     const [begun, found] = await Promise.all([beginTurn(db, turn), this.search(turn, expected, meter)]);
@@ -85,9 +86,14 @@ export class TurnRunner {
     this.previousQuestions = [...previous, turn.message].slice(-PREVIOUS_QUESTIONS);
     const answered = stored.find((message) => message.id === turn.answerId);
     if (answered) return this.repeat(turn, state!.status, answered);
-    if (state && isWithHuman(state.status)) return silent(turn, agent!.handoffMessage, state.status);
+    if (state && isWithHuman(state.status)) {
+      // Counted by a run that died before a human took over.
+      if (stored.some((message) => message.quotaPeriod !== null)) await db.batch([returnQuota(db, turn)]);
+      return silent(turn, agent!.handoffMessage, state.status);
+    }
     const retrieval = isSame(previous, expected) ? found : await this.search(turn, previous, meter);
-    const reply = await replyTo(this.model, { turn, agent: agent!, previousQuestions: previous, retrieval });
+    const asked = { turn, agent: agent!, previousQuestions: previous, retrieval };
+    const reply = isLast ? failedReply(asked) : await replyTo(this.model, asked);
     return this.finish(db, turn, agent!.name, reply);
   }
 

@@ -25,5 +25,6 @@ export async function writeThenRead<const After extends Reads>(
 ): Promise<BatchResponse<After>> {
   const [first, ...rest] = [...writes, ...after];
   const results: unknown[] = await db.batch([first!, ...rest]);
-  return results.slice(writes.length) as BatchResponse<After>;
+  const read: unknown = results.slice(writes.length);
+  return read as BatchResponse<After>;
 }

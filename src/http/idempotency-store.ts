@@ -4,6 +4,9 @@ import { idempotencyRecords } from "../db/schema.ts";
 
 type Key = Pick<typeof idempotencyRecords.$inferInsert, "workspaceId" | "key">;
 
+/** How long a key answers with the response that was kept. */
+export const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
+
 /** Takes a key for a request, unless it is taken; a record from before `expiredMs` is forgotten first. */
 export function reserveKey(db: Database, record: typeof idempotencyRecords.$inferInsert, expiredMs: number) {
   return [

@@ -4,12 +4,10 @@ import { type Database, dbFor } from "../db/client.ts";
 import { seededId } from "../db/ids.ts";
 import type { AppContext, AppEnv } from "./context.ts";
 import { ApiError, invalid } from "./errors.ts";
-import { keepResponse, releaseKey, reserveKey, takeOver } from "./idempotency-store.ts";
+import { KEY_LIFETIME_MS, keepResponse, releaseKey, reserveKey, takeOver } from "./idempotency-store.ts";
 
 const HEADER = "Idempotency-Key";
 const MAX_KEY_LENGTH = 255;
-/** How long a key answers with the response that was kept. */
-export const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 /** Longer than any request takes: after it whoever held the key is dead. */
 const LEASE_MS = 90_000;
 /** Identifiers that one request may make: SHA-512 gives as many times 16 bytes. */
@@ -32,8 +30,7 @@ export const IDEMPOTENCY_PARAMETER = {
 export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
   const key = c.req.header(HEADER);
   if (key === undefined || !c.get("caller")) return next();
-  const length = [...key].length;
-  if (length === 0 || length > MAX_KEY_LENGTH) throw invalidKey(key, length);
+  if (key.length === 0 || key.length > MAX_KEY_LENGTH) throw invalidKey(key);
   const { id: workspaceId } = c.get("caller").workspace;
   const db = dbFor(c.env, workspaceId, c.get("meter"));
   const nowMs = Date.now();
@@ -87,9 +84,9 @@ function stillRunning(): ApiError {
   return new ApiError("conflict", message, { headers: { "Retry-After": "1" } });
 }
 
-function invalidKey(key: string, length: number): ApiError {
+function invalidKey(key: string): ApiError {
   const loc = ["header", HEADER];
-  if (length === 0) {
+  if (key.length === 0) {
     return invalid([{ loc, msg: "String should have at least 1 character", type: "string_too_short", input: key, ctx: { min_length: 1 } }]);
   }
   const msg = `String should have at most ${MAX_KEY_LENGTH} characters`;

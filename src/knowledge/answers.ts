@@ -22,10 +22,22 @@ export async function addAnswer(op: KnowledgeOperation, body: { question: string
   return answer;
 }
 
-/** Notes that the index has an answer. No answer to a caller waits for it: the sweep would only repeat the hand-over. */
-export async function noteIndexed(op: KnowledgeOperation, answerId: string): Promise<void> {
-  const db = dbFor(op.env, op.workspace.id, op.meter);
-  await db.batch([markIndexed(db, [answerId], op.nowMs)]);
+/**
+ * Notes that the index has an answer, or takes it out again where it was deleted meanwhile. No answer to a caller waits
+ * for it: the sweep would only repeat the hand-over.
+ */
+export async function noteIndexed(op: Pick<KnowledgeOperation, "env" | "meter" | "nowMs">, answer: AnswerRow): Promise<void> {
+  const { env, meter, nowMs } = op;
+  const db = dbFor(env, answer.workspaceId, meter);
+  const [[noted]] = await db.batch([markIndexed(db, answer.id, nowMs)]);
+  if (!noted) await indexOf(env, meter, answer.workspaceId, answer.agentId).removeAnswer(answer.id);
+}
+
+/** Hands an answer to its agent's index whose own request died before it could. */
+export async function indexAnswer(op: Pick<KnowledgeOperation, "env" | "meter" | "nowMs">, answer: AnswerRow): Promise<void> {
+  const { id, question } = answer;
+  await indexOf(op.env, op.meter, answer.workspaceId, answer.agentId).putAnswer({ id, question, answer: answer.answer });
+  await noteIndexed(op, answer);
 }
 
 /**

@@ -1,6 +1,4 @@
-import { dbFor } from "../db/client.ts";
-import type { Database } from "../db/client.ts";
-import { isBoundShard } from "../db/client.ts";
+import { type Database, dbFor, isBoundShard } from "../db/client.ts";
 import type { sources } from "../db/schema.ts";
 import { Meter } from "../meter.ts";
 import { claimSource, failSource, sourceExists, updateClaimed } from "./store.ts";
@@ -8,6 +6,8 @@ import { indexOf } from "./stub.ts";
 
 /** A wake-up: which source to look at. What there is to do stands in its row. */
 export interface IngestionMessage {
+  workspaceId: string;
+  agentId: string;
   sourceId: string;
 }
 
@@ -22,12 +22,14 @@ type Finished = { outcome: "ready"; pagesIndexed: number; chunksCount: number } 
  * Works on one source until it is ready or failed. Twice the same wake-up does the work once: a source is taken by one
  * run at a time, and one that is neither waiting nor abandoned is left alone.
  */
-export async function ingest(env: Env, { sourceId }: IngestionMessage): Promise<void> {
+export async function ingest(env: Env, message: IngestionMessage): Promise<void> {
+  const { sourceId } = message;
   if (!isBoundShard(env, sourceId)) return;
   const meter = new Meter();
   const db = dbFor(env, sourceId, meter);
   const lease = { id: crypto.randomUUID(), untilMs: Date.now() + LEASE_MS };
-  const [[source]] = await db.batch([claimSource(db, sourceId, lease, Date.now())]);
+  const [[source], [existing]] = await db.batch([claimSource(db, sourceId, lease, Date.now()), sourceExists(db, sourceId)]);
+  if (!existing) await forget(env, meter, message);
   if (!source) return;
   try {
     const finished = source.type === "text" ? await ingestText(env, meter, db, source, lease.id) : noCrawler(source);
@@ -79,8 +81,12 @@ async function finish(env: Env, meter: Meter, db: Database, source: SourceRow, l
     updateClaimed(db, source.id, leaseId, { ...released, ...columnsOf(finished, nowMs) }),
     sourceExists(db, source.id),
   ]);
-  // Deleted while it was read: what this run wrote into the index goes too.
-  if (!held && !existing) await indexOf(env, meter, source.workspaceId, source.agentId).removeSource(source.id);
+  if (!held && !existing) await forget(env, meter, { ...source, sourceId: source.id });
+}
+
+/** The source was deleted while its text was kept or read: what was written into the index since goes too. */
+async function forget(env: Env, meter: Meter, { workspaceId, agentId, sourceId }: IngestionMessage): Promise<void> {
+  await indexOf(env, meter, workspaceId, agentId).removeSource(sourceId);
 }
 
 function columnsOf(finished: Finished, nowMs: number) {

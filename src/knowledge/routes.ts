@@ -154,7 +154,7 @@ knowledgeRoutes.openapi(createAnswerRoute, async (c) => {
   const op = operation(c, c.req.valid("param").agent_id);
   const answer = await addAnswer(op, c.req.valid("json"));
   if (!answer) throw notFound("agent");
-  c.executionCtx.waitUntil(noteIndexed(op, answer.id));
+  c.executionCtx.waitUntil(noteIndexed(op, answer));
   return c.json(toAnswer(answer), 201);
 });
 

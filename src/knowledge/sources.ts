@@ -5,6 +5,8 @@ import { type Database, dbFor } from "../db/client.ts";
 import { shardOf } from "../db/ids.ts";
 import type { sources } from "../db/schema.ts";
 import type { Meter } from "../meter.ts";
+import { wakeUp } from "../wake-up.ts";
+import type { IngestionMessage } from "./consumer.ts";
 import { createSource, eraseSource, findSource, requestSync } from "./store.ts";
 import { indexOf } from "./stub.ts";
 import type { sourceCreateSchema } from "./wire.ts";
@@ -52,7 +54,7 @@ export async function addSource(op: KnowledgeOperation, body: z.output<typeof so
   if (!agent) return { outcome: "agent_not_found" };
   if (!source) return { outcome: "too_many" };
   if (body.type === "text") await keepText(op, db, source, body.text!);
-  await env.INGESTION_QUEUE.send({ sourceId: source.id });
+  await wakeUp(env.INGESTION_QUEUE, [{ workspaceId: workspace.id, agentId, sourceId: source.id }] satisfies IngestionMessage[]);
   return { outcome: "done", source };
 }
 
@@ -76,7 +78,7 @@ export async function syncSource(op: KnowledgeOperation, sourceId: string): Prom
     requestSync(db, workspace.id, agentId, sourceId, nowMs),
     findSource(db, workspace.id, agentId, sourceId),
   ]);
-  if (requested) await env.INGESTION_QUEUE.send({ sourceId });
+  if (requested) await wakeUp(env.INGESTION_QUEUE, [{ workspaceId: workspace.id, agentId, sourceId }] satisfies IngestionMessage[]);
   return source;
 }
 

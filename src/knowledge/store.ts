@@ -2,7 +2,7 @@ import { and, eq, inArray, isNull, lt, or, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../db/client.ts";
 import { insertWhere } from "../db/insert-where.ts";
-import { agents, answers, sources } from "../db/schema.ts";
+import { agents, answers, sources, workspaces } from "../db/schema.ts";
 
 type NewSource = typeof sources.$inferInsert;
 
@@ -84,7 +84,7 @@ export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs:
   );
   return (
     db
-      .select({ sourceId: sources.id })
+      .select({ workspaceId: sources.workspaceId, agentId: sources.agentId, sourceId: sources.id })
       .from(sources)
       // Written out, since a bound value cannot match the condition of the partial index.
       .where(and(sql`${sources.status} IN ('pending', 'processing')`, stranded))
@@ -125,12 +125,9 @@ export function createAnswer(db: Database, answer: typeof answers.$inferInsert) 
   return insertWhere(db, answers, answer, agentExists(answer.workspaceId, answer.agentId)).onConflictDoNothing();
 }
 
-/** Notes that the agent's index has taken these answers up. */
-export function markIndexed(db: Database, answerIds: string[], nowMs: number) {
-  return db
-    .update(answers)
-    .set({ indexedAt: nowMs })
-    .where(sql`${answers.id} IN (SELECT value FROM json_each(${JSON.stringify(answerIds)}))`);
+/** Notes that the agent's index has taken an answer up; returns nothing when it was deleted meanwhile. */
+export function markIndexed(db: Database, answerId: string, nowMs: number) {
+  return db.update(answers).set({ indexedAt: nowMs }).where(eq(answers.id, answerId)).returning({ id: answers.id });
 }
 
 /** Removes an answer's row. */
@@ -141,12 +138,14 @@ export function eraseAnswer(db: Database, workspaceId: string, agentId: string, 
     .returning({ id: answers.id });
 }
 
-/** Answers made before `beforeMs` that no index has taken up. */
+/** Answers made before `beforeMs` that no index has taken up; those of a workspace that is being erased stay away from it. */
 export function listUnindexedAnswers(db: Database, beforeMs: number, limit: number) {
+  const isLive = sql`EXISTS (SELECT 1 FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id
+    WHERE a.id = ${answers.agentId} AND w.deleted_at IS NULL)`;
   return db
     .select()
     .from(answers)
-    .where(and(isNull(answers.indexedAt), lt(answers.createdAt, beforeMs)))
+    .where(and(isNull(answers.indexedAt), lt(answers.createdAt, beforeMs), isLive))
     .orderBy(answers.createdAt)
     .limit(limit);
 }

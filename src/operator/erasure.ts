@@ -2,6 +2,7 @@ import { sessionOf } from "../chat/stub.ts";
 import { type Database, dbFor, directoryDb, isBoundShard } from "../db/client.ts";
 import { indexOf } from "../knowledge/stub.ts";
 import { Meter } from "../meter.ts";
+import { wakeUp } from "../wake-up.ts";
 import {
   eraseAgents,
   eraseConversations,
@@ -42,7 +43,7 @@ export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage): P
     await db.batch([eraseWorkspace(db, workspaceId)]);
     return;
   }
-  await env.ERASURE_QUEUE.send({ workspaceId });
+  await wakeUp(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
 }
 
 /** Erases a bounded part; false when nothing was left to erase. */

@@ -93,5 +93,5 @@ export function markDeleted(db: Database, workspaceId: string, nowMs: number) {
 
 /** Workspaces that were deleted before `beforeMs` and still have rows. */
 export function listDeleted(db: Database, beforeMs: number, limit: number) {
-  return db.select({ id: workspaces.id }).from(workspaces).where(lt(workspaces.deletedAt, beforeMs)).limit(limit);
+  return db.select({ workspaceId: workspaces.id }).from(workspaces).where(lt(workspaces.deletedAt, beforeMs)).limit(limit);
 }

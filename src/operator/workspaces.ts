@@ -3,6 +3,8 @@ import { databases, dbFor, directoryDb } from "../db/client.ts";
 import { newId } from "../db/ids.ts";
 import type { workspaces } from "../db/schema.ts";
 import type { Meter } from "../meter.ts";
+import { wakeUp } from "../wake-up.ts";
+import type { ErasureMessage } from "./erasure.ts";
 import { claimSlug, createWorkspace, findSlug, listDirectory, listShards, listWorkspaces, markDeleted, releaseSlug } from "./store.ts";
 
 type WorkspaceRow = typeof workspaces.$inferSelect;
@@ -66,7 +68,7 @@ export async function deleteWorkspace(env: Env, meter: Meter, workspaceId: strin
   if (!deleted) return false;
   const directory = directoryDb(env, meter);
   await Promise.all([directory.batch([releaseSlug(directory, workspaceId)]), reloadGate(env, meter, workspaceId)]);
-  await env.ERASURE_QUEUE.send({ workspaceId });
+  await wakeUp(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
   return true;
 }
 
