@@ -24,7 +24,7 @@ export async function writeThenRead<const After extends Reads>(
   after: After,
 ): Promise<BatchResponse<After>> {
   const [first, ...rest] = [...writes, ...after];
-  const results: unknown[] = await db.batch([first!, ...rest]);
+  const results: unknown[] = await db.batch([first, ...rest]);
   const read: unknown = results.slice(writes.length);
   return read as BatchResponse<After>;
 }
