@@ -17,10 +17,10 @@ import { build, serve, type Served } from "./bench/serve.ts";
  */
 
 const CONNECTIONS = 16;
-/** Turns of floor and operation. */
-const ROUNDS = 5;
-/** Nine operations, two sides and five rounds: with builds, warm-up and start-ups two and a half minutes. */
-const DEFAULT_SECONDS = 1;
+/** Turns of floor and operation: many short ones, so that a burst of other work on the machine spoils few of them. */
+const ROUNDS = 9;
+/** With nine operations, two sides, builds, warm-up and start-ups about two and a half minutes. */
+const DEFAULT_SECONDS = 0.6;
 const WARM_UP_SECONDS = 1;
 /** A log line comes by pipe, after its response. */
 const LOG_DEADLINE_MS = 2000;
@@ -108,7 +108,13 @@ async function measure(operation: Operation, ours: Served, floor: Served, second
   const failures = rounds.reduce((sum, round) => sum + round.floor.failures + round.ours.failures, 0);
   if (failures > 0) throw new Error(`${failures} responses to ${operation.label} or to its floor had another status than expected.`);
   const ratio = median(rounds.map((round) => round.ours.requestsPerSecond / round.floor.requestsPerSecond));
-  const result = { operation, cost, ratio, floor: middle(rounds.map((round) => round.floor)), ...middle(rounds.map((round) => round.ours)) };
+  const result = {
+    operation,
+    cost,
+    ratio,
+    floor: middle(rounds.map((round) => round.floor)),
+    ...middle(rounds.map((round) => round.ours)),
+  };
   console.error(`${operation.label}: ${result.requestsPerSecond.toFixed(0)}/s, ${ratio.toFixed(2)} of its floor`);
   return result;
 }
@@ -118,14 +124,14 @@ function middle(rounds: Round[]): Measured {
   return { requestsPerSecond: median(rounds.map((round) => round.requestsPerSecond)), p50Ms: percentile(0.5), p99Ms: percentile(0.99) };
 }
 
-/** Makes one request and gives what the service logged of it; undefined when it logged nothing. */
+/** What the service logs of one request; undefined when it logs nothing. A late line of the warm-up says the same. */
 async function probe(ours: Served, request: Prepared): Promise<LoggedCost | undefined> {
   let cost: LoggedCost | undefined;
   ours.onLog = (line) => {
     if (line.startsWith("{") && line.includes('"event":"request"')) cost = JSON.parse(line) as LoggedCost;
   };
   await send(ours.port, request);
-  for (const deadlineMs = Date.now() + LOG_DEADLINE_MS; !cost && Date.now() < deadlineMs; ) await sleep(10);
+  for (const deadlineMs = Date.now() + LOG_DEADLINE_MS; !cost && Date.now() < deadlineMs;) await sleep(10);
   ours.onLog = undefined;
   return cost;
 }
@@ -133,7 +139,10 @@ async function probe(ours: Served, request: Prepared): Promise<LoggedCost | unde
 async function report(results: Result[], bundle: Bundle, { seconds, json }: Options): Promise<void> {
   const machine = { cores: availableParallelism(), connections: CONNECTIONS, rounds: ROUNDS, seconds };
   console.log(`\n${table(results)}\n\n${describeBundle(bundle)}`);
-  console.log(`${CONNECTIONS} connections, ${ROUNDS} rounds of ${seconds} s a side; ${machine.cores} cores, shared with the load generator.`);
+  console.log(
+    `${CONNECTIONS} connections, ${ROUNDS} rounds of ${seconds} s a side; ${machine.cores} cores, shared with the load generator.`,
+  );
+  console.log("A floor makes the same hops without framework, checks and query builder. Both sides log one line a request.");
   if (json) await writeFile(json, JSON.stringify({ at: new Date().toISOString(), machine, bundle, results: results.map(plain) }, null, 2));
 }
 

@@ -78,6 +78,19 @@ export function createKey(workspace: Workspace, scopes: string[]): Promise<{ id:
   return operate("POST", `/workspaces/${workspace.id}/keys`, { name: "Extra", scopes });
 }
 
+/** Makes a workspace in that shard's database. */
+export async function createWorkspaceOn(shard: number, settings: Parameters<typeof createWorkspace>[0] = {}): Promise<Workspace> {
+  for (;;) {
+    const workspace = await createWorkspace(settings);
+    if (shardOf(workspace.id) === shard) return workspace;
+  }
+}
+
+/** Makes another workspace in the same database: one in another is kept apart by that alone. */
+export function createNeighbour(workspace: { id: string }): Promise<Workspace> {
+  return createWorkspaceOn(shardOf(workspace.id));
+}
+
 /** Adds an agent to a workspace. */
 export function createAgent(workspace: Workspace, settings: Record<string, unknown> = {}): Promise<{ id: string } & Record<string, any>> {
   return operate("POST", `/workspaces/${workspace.id}/agents`, { name: "Agent", ...settings });
@@ -100,7 +113,7 @@ export async function learn(
 ): Promise<{ id: string } & Record<string, any>> {
   const created = await workspace.call("POST", `/agents/${agentId}/sources`, { type: "text", name, text });
   if (created.status !== 202) throw new Error(`The source was refused: ${JSON.stringify(created.body)}`);
-  await deliver("support-agent-ingestion", { sourceId: created.body.id });
+  await deliver("support-agent-ingestion", { workspaceId: workspace.id, agentId, sourceId: created.body.id });
   const listed = await workspace.call("GET", `/agents/${agentId}/sources`);
   return listed.body.data.find((source: { id: string }) => source.id === created.body.id);
 }

@@ -58,7 +58,7 @@ are taken around the clock under the number on the back of your card.
 `;
 
 /** A question that the handbook answers. */
-export const QUESTION = "How long does a refund take to be paid?";
+const QUESTION = "How long does a refund take to be paid?";
 
 const ANSWERS = [
   { question: "Do you have a shop in Berlin?", answer: "Yes, at Torstrasse 12, open from Monday to Saturday." },
@@ -75,7 +75,8 @@ export async function seed(port: number, operatorToken: string): Promise<Seed> {
   await asOperator("PATCH", own, { limits: LIMITS }, 200);
   const { key } = await asOperator<{ key: string }>("POST", `${own}/keys`, { name: "Bench", scopes: ["*"] }, 201);
   const ids: string[] = [];
-  for (let at = 0; at < AGENTS; at++) ids.push((await asOperator<{ id: string }>("POST", `${own}/agents`, { name: `Agent ${at}` }, 201)).id);
+  for (let at = 0; at < AGENTS; at++)
+    ids.push((await asOperator<{ id: string }>("POST", `${own}/agents`, { name: `Agent ${at}` }, 201)).id);
   const [agentId, scratchAgentId] = ids as [string, string];
   const authorization = { Authorization: `Bearer ${key}` };
   const call: Call = (method, path, body, status) => send(port, { method, path: `/api/v1${path}`, headers: authorization, body, status });
@@ -102,7 +103,8 @@ async function converse(call: Call, agentId: string): Promise<string> {
   let conversationId: string | undefined;
   for (const message of [QUESTION, "How much is express shipping?", "What does the warranty cover?"]) {
     const body = { message, ...(conversationId && { conversation_id: conversationId }) };
-    const answer = (await call("POST", `/agents/${agentId}/messages`, body, 200)) as { conversation_id: string };
+    const answer = (await call("POST", `/agents/${agentId}/messages`, body, 200)) as { conversation_id: string; needs_human: boolean };
+    if (answer.needs_human) throw new Error(`The agent knows no answer to: ${message}`);
     conversationId = answer.conversation_id;
   }
   return conversationId!;

@@ -1,27 +1,53 @@
-import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
+import { compiled } from "../db/compiled.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { agents, workspaces } from "../db/schema.ts";
 
 type NewAgent = typeof agents.$inferInsert;
 
+const columns = getTableColumns(agents);
+
 /** One page of a workspace's agents, oldest first. */
-export function listAgents(db: Database, workspaceId: string, page: { limit: number; offset: number }) {
-  return db.select().from(agents).where(eq(agents.workspaceId, workspaceId)).orderBy(agents.id).limit(page.limit).offset(page.offset);
+export function listAgents(db: Database, workspaceId: string, { limit, offset }: { limit: number; offset: number }) {
+  return agentPage(db, { workspaceId, limit, offset });
 }
+
+const agentPage = compiled<typeof columns, { workspaceId: string; limit: number; offset: number }>(columns, (db, fields, param) =>
+  db
+    .select(fields)
+    .from(agents)
+    .where(eq(agents.workspaceId, param("workspaceId")))
+    .orderBy(agents.id)
+    .limit(param("limit"))
+    .offset(param("offset")),
+);
 
 /** How many agents the workspace has; no row when there is no such workspace. */
 export function findAgentsCount(db: Database, workspaceId: string) {
-  return db
-    .select({ count: workspaces.agentsCount })
-    .from(workspaces)
-    .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt)));
+  return agentsCount(db, { workspaceId });
 }
+
+const agentsCount = compiled<{ count: typeof workspaces.agentsCount }, { workspaceId: string }>(
+  { count: workspaces.agentsCount },
+  (db, fields, param) =>
+    db
+      .select(fields)
+      .from(workspaces)
+      .where(and(eq(workspaces.id, param("workspaceId")), isNull(workspaces.deletedAt))),
+);
 
 /** The agent, if it is the workspace's. */
 export function findAgent(db: Database, workspaceId: string, agentId: string) {
-  return db.select().from(agents).where(isAgent(workspaceId, agentId));
+  return oneAgent(db, { workspaceId, agentId });
 }
+
+const oneAgent = compiled<typeof columns, { workspaceId: string; agentId: string }>(columns, (db, fields, param) =>
+  db
+    .select(fields)
+    .from(agents)
+    .where(and(eq(agents.id, param("agentId")), eq(agents.workspaceId, param("workspaceId")))),
+);
 
 /** Adds an agent, unless the workspace is gone, has as many as it may or has one of this slug; returns it if it was added. */
 export function createAgent(db: Database, agent: NewAgent, maxAgents: number) {

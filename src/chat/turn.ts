@@ -64,6 +64,9 @@ export function startTurn(request: TurnRequest, nowMs: number): Turn {
   return { ...asked, questionId, answerId, visitorId: newId(shard, nowMs), nowMs };
 }
 
+/** What the last run finds: it does not ask the index, which may be what failed. */
+const NOTHING_FOUND: Retrieval = { passages: [], curated: [], questionTerms: [], previousTerms: [] };
+
 /** Runs turns of one conversation: one D1 batch in, beside the search, and one out. */
 export class TurnRunner {
   /** What the search beside the first batch is told of earlier turns: the batch says whether it was right. */
@@ -78,7 +81,7 @@ export class TurnRunner {
   async run(turn: Turn, meter: Meter, isLast = false): Promise<TurnResult> {
     const db = dbFor(this.env, turn.workspaceId, meter);
     const expected = this.previousQuestions;
-    const [begun, found] = await Promise.all([beginTurn(db, turn), this.search(turn, expected, meter)]);
+    const [begun, found] = await Promise.all([beginTurn(db, turn), isLast ? NOTHING_FOUND : this.search(turn, expected, meter)]);
     const { agent, state, earlier, stored } = begun;
     const refusal = refusalOf(turn, agent, state, stored.length > 0);
     if (refusal) return refusal;
@@ -91,7 +94,7 @@ export class TurnRunner {
       if (stored.some((message) => message.quotaPeriod !== null)) await db.batch([returnQuota(db, turn)]);
       return silent(turn, agent!.handoffMessage, state.status);
     }
-    const retrieval = isSame(previous, expected) ? found : await this.search(turn, previous, meter);
+    const retrieval = isLast || isSame(previous, expected) ? found : await this.search(turn, previous, meter);
     const asked = { turn, agent: agent!, previousQuestions: previous, retrieval };
     const reply = isLast ? failedReply(asked) : await replyTo(this.model, asked);
     return this.finish(db, turn, agent!.name, reply);

@@ -1,44 +1,68 @@
-import { and, desc, eq, isNull, lte, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, isNull, lte, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
+import { compiled } from "../db/compiled.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { conversations, handoffs, messages, visitors } from "../db/schema.ts";
 import { type ConversationKey, isConversation } from "./moves-store.ts";
 
+/** One conversation of one workspace. */
+type Key = { workspaceId: string; conversationId: string };
+
 /** The conversation, if it is the workspace's. */
 export function findConversation(db: Database, workspaceId: string, conversationId: string) {
-  return db
-    .select()
-    .from(conversations)
-    .where(and(eq(conversations.id, conversationId), eq(conversations.workspaceId, workspaceId)));
+  return oneConversation(db, { workspaceId, conversationId });
 }
+
+const conversationColumns = getTableColumns(conversations);
+const oneConversation = compiled<typeof conversationColumns, Key>(conversationColumns, (db, fields, param) =>
+  db
+    .select(fields)
+    .from(conversations)
+    .where(and(eq(conversations.id, param("conversationId")), eq(conversations.workspaceId, param("workspaceId")))),
+);
 
 /** The visitor whose conversation it is. */
 export function findConversationVisitor(db: Database, workspaceId: string, conversationId: string) {
-  const visitorId = sql`(SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
-  return db
-    .select()
-    .from(visitors)
-    .where(and(eq(visitors.id, visitorId), eq(visitors.workspaceId, workspaceId)));
+  return visitorOf(db, { workspaceId, conversationId });
 }
+
+const visitorColumns = getTableColumns(visitors);
+const visitorOf = compiled<typeof visitorColumns, Key>(visitorColumns, (db, fields, param) => {
+  const theirs = sql`SELECT visitor_id FROM ${conversations} WHERE id = ${param("conversationId")} AND workspace_id = ${param("workspaceId")}`;
+  return db
+    .select(fields)
+    .from(visitors)
+    .where(and(eq(visitors.id, sql`(${theirs})`), eq(visitors.workspaceId, param("workspaceId"))));
+});
 
 /** The conversation's latest hand-off. */
 export function findLatestHandoff(db: Database, workspaceId: string, conversationId: string) {
-  return db
-    .select()
-    .from(handoffs)
-    .where(and(eq(handoffs.workspaceId, workspaceId), eq(handoffs.conversationId, conversationId)))
-    .orderBy(desc(handoffs.id))
-    .limit(1);
+  return latestHandoff(db, { workspaceId, conversationId });
 }
+
+const handoffColumns = getTableColumns(handoffs);
+const latestHandoff = compiled<typeof handoffColumns, Key>(handoffColumns, (db, fields, param) =>
+  db
+    .select(fields)
+    .from(handoffs)
+    .where(and(eq(handoffs.workspaceId, param("workspaceId")), eq(handoffs.conversationId, param("conversationId"))))
+    .orderBy(desc(handoffs.id))
+    .limit(1),
+);
 
 /** The whole transcript, oldest first. */
 export function listMessages(db: Database, workspaceId: string, conversationId: string) {
-  return db
-    .select()
-    .from(messages)
-    .where(and(eq(messages.workspaceId, workspaceId), eq(messages.conversationId, conversationId)))
-    .orderBy(messages.id);
+  return transcript(db, { workspaceId, conversationId });
 }
+
+const messageColumns = getTableColumns(messages);
+const transcript = compiled<typeof messageColumns, Key>(messageColumns, (db, fields, param) =>
+  db
+    .select(fields)
+    .from(messages)
+    .where(and(eq(messages.workspaceId, param("workspaceId")), eq(messages.conversationId, param("conversationId"))))
+    .orderBy(messages.id),
+);
 
 /** One message. */
 export function findMessage(db: Database, workspaceId: string, messageId: string) {

@@ -1,6 +1,7 @@
-import { and, eq, inArray, isNull, lt, or, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, isNull, lt, or, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../db/client.ts";
+import { compiled } from "../db/compiled.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { agents, answers, sources, workspaces } from "../db/schema.ts";
 
@@ -10,12 +11,17 @@ type NewSource = typeof sources.$inferInsert;
 
 /** All sources of an agent, oldest first. */
 export function listSources(db: Database, workspaceId: string, agentId: string) {
-  return db
-    .select()
-    .from(sources)
-    .where(isAgents(sources, workspaceId, agentId))
-    .orderBy(sources.id);
+  return sourcesOf(db, { workspaceId, agentId });
 }
+
+const sourceColumns = getTableColumns(sources);
+const sourcesOf = compiled<typeof sourceColumns, { workspaceId: string; agentId: string }>(sourceColumns, (db, fields, param) =>
+  db
+    .select(fields)
+    .from(sources)
+    .where(and(eq(sources.workspaceId, param("workspaceId")), eq(sources.agentId, param("agentId"))))
+    .orderBy(sources.id),
+);
 
 /** The source, if it is the agent's. */
 export function findSource(db: Database, workspaceId: string, agentId: string, sourceId: string) {

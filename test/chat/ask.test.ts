@@ -1,3 +1,5 @@
+import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { createAgent, createWorkspace, learn, query, type Workspace } from "../harness.ts";
 import { HANDBOOK, KNOWN, UNKNOWN } from "./handbook.ts";
@@ -207,6 +209,9 @@ test("a follow-up is understood by the earlier turns of its conversation, and on
   expect(priceToo.answer).not.toContain("two years");
   expect(warrantyToo.answer).toContain("two years");
   expect(warrantyToo.answer).not.toContain("25 euros");
+  // An object that has forgotten its conversation reads it again.
+  await evictDurableObject(env.SESSION.getByName(`${workspace.id}/${warranty.conversation_id}`));
+  expect((await ask("And the kettle?", warranty.conversation_id)).answer).toContain("three years");
   const { messages, message_count: count } = (await workspace.call("GET", `/conversations/${price.conversation_id}`)).body;
   expect(count).toBe(4);
   expect(messages.map(({ role }: { role: string }) => role)).toEqual(["user", "assistant", "user", "assistant"]);

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { createAgent, createWorkspace, query, type Workspace } from "../harness.ts";
+import { createAgent, createNeighbour, createWorkspace, query, type Workspace } from "../harness.ts";
 
-async function createDesk() {
-  const workspace = await createWorkspace();
+async function createDesk(beside?: Workspace) {
+  const workspace = await (beside ? createNeighbour(beside) : createWorkspace());
   const agent = await createAgent(workspace);
   // An agent that a curated answer keeps from handing over, so that every message is an ordinary turn.
   await workspace.call("POST", `/agents/${agent.id}/answers`, { question: "Are you open on Sundays?", answer: "Yes." });
@@ -90,7 +90,7 @@ test("a conversation that began without a user takes the first one given", async
 
 test("the same user of another workspace is another person", async () => {
   const one = await createDesk();
-  const two = await createDesk();
+  const two = await createDesk(one.workspace);
   const first = await one.ask({ user: { id: "user-1", name: "Ann" } });
   const second = await two.ask({ user: { id: "user-1" } });
   expect(await visitorOf(two.workspace, second)).toMatchObject({ anon_id: "api:user-1", name: null });

@@ -1,0 +1,385 @@
+import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test, vi } from "vitest";
+import { beginTurn } from "../../src/chat/store.ts";
+import { startTurn, type Turn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
+import { dbFor } from "../../src/db/client.ts";
+import { Meter } from "../../src/meter.ts";
+import { ExtractiveModel } from "../../src/models/extractive.ts";
+import type { Model } from "../../src/models/model.ts";
+import { createAgent, createWorkspace, envWith, query, sessionStorage } from "../harness.ts";
+
+/** Many requests, on a machine that may be busy. */
+const SLOW = { timeout: 30_000 };
+
+/** The runs that a failing turn is given, the caller's own included. */
+const MAX_RUNS = 6;
+const PERIOD = new Date().toISOString().slice(0, 7);
+const NOTHING = { entries: [], alarm: null };
+
+/** A conversation with one answered question, in an agent that answers every one of "Question <n>?" with "Yes." */
+async function createConversation() {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  await workspace.call("POST", `/agents/${agent.id}/answers`, { question: "Are you open on Sundays?", answer: "Yes." });
+  const ask = (message: string) =>
+    workspace.call("POST", `/agents/${agent.id}/messages`, { message, ...(conversationId && { conversation_id: conversationId }) });
+  let conversationId: string | undefined;
+  const first = await ask("Are you open on Sundays? 0");
+  conversationId = first.body.conversation_id as string;
+  const id = conversationId;
+  const session = env.SESSION.getByName(`${workspace.id}/${id}`);
+  const requestOf = (message: string): TurnRequest => ({
+    workspaceId: workspace.id,
+    agentId: agent.id,
+    conversationId: id,
+    isNew: false,
+    channel: "api",
+    message,
+    visitor: null,
+    quota: { period: PERIOD, limit: 1000 },
+  });
+  return {
+    workspace,
+    id,
+    session,
+    ask,
+    requestOf,
+    /** Questions and answers as the transcript has them, without the first pair. */
+    transcript: async (): Promise<[string, string][]> => {
+      const { messages } = (await workspace.call("GET", `/conversations/${id}`)).body;
+      return messages.slice(2).map(({ role, content }: { role: string; content: string }) => [role, content]);
+    },
+    /** When so many messages are stored after the first pair: each look is a round trip, so the object gets its turn. */
+    stored: async (count: number): Promise<void> => {
+      const statement = "SELECT count(*) AS size FROM messages WHERE conversation_id = ?";
+      for (let size = 0; size < count + 2;) size = (await query<{ size: number }>(id, statement, id))[0]!.size;
+    },
+    used: async (): Promise<number> => (await workspace.call("GET", "/usage")).body.usage.messages - 1,
+    storage: () => sessionStorage(workspace.id, id),
+    /** Lets the live object run its turns so. */
+    runWith: (runner: TurnRunner) => runInDurableObject(session, (live) => void Object.assign(live, { runner })),
+    /** Leaves turns in the storage of an object that died, as the queue writes them. */
+    leave: async (...left: { request: TurnRequest; turn: Turn | null; runs?: number }[]) => {
+      await runInDurableObject(session, async (_, { storage }) => {
+        for (const [at, one] of left.entries()) storage.kv.put(`turn:${String(at + 1).padStart(12, "0")}`, { runs: 0, ...one });
+        await storage.setAlarm(Date.now() + 60_000);
+      });
+      await evictDurableObject(session);
+    },
+  };
+}
+
+const question = (at: number) => `Are you open on Sundays? ${at}`;
+const pairs = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, at): [string, string][] => [
+    ["user", question(from + at)],
+    ["assistant", "Yes."],
+  ]).flat();
+
+/** Questions and answers whatever their order. */
+const anyOrder = (all: [string, string][]) => all.map(([role, content]) => `${role}: ${content}`).toSorted();
+
+const FAILING_D1 = { prepare: (text: string) => env.DB.prepare(text), batch: () => Promise.reject(new Error("D1_ERROR: it is down")) };
+
+// --- In order --------------------------------------------------------------------------------------------------------
+
+test("fifty messages at once are stored once each, each answered before the next", SLOW, async () => {
+  const { ask, transcript, used, storage } = await createConversation();
+  const asked = await Promise.all(Array.from({ length: 50 }, (_, at) => ask(question(at + 1))));
+  expect(asked.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200));
+  expect(new Set(asked.map(({ body }) => body.message_id)).size).toBe(50);
+  const stored = await transcript();
+  expect(stored.map(([role]) => role)).toEqual(pairs(1, 50).map(([role]) => role));
+  expect(anyOrder(stored)).toEqual(anyOrder(pairs(1, 50)));
+  expect(await used()).toBe(50);
+  expect(await storage()).toEqual(NOTHING);
+});
+
+test("the transcript is in the order of arrival, also across an eviction", SLOW, async () => {
+  const { session, requestOf, transcript, storage } = await createConversation();
+  const arrive = (from: number, to: number) =>
+    Promise.all(Array.from({ length: to - from + 1 }, (_, at) => session.ask(requestOf(question(from + at)))));
+  await arrive(1, 25);
+  await evictDurableObject(session);
+  await arrive(26, 50);
+  expect(await transcript()).toEqual(pairs(1, 50));
+  expect(await storage()).toEqual(NOTHING);
+});
+
+test("the transcript's times rise", async () => {
+  const { workspace, id, session, requestOf } = await createConversation();
+  await Promise.all(Array.from({ length: 10 }, (_, at) => session.ask(requestOf(question(at)))));
+  const { messages, ...conversation } = (await workspace.call("GET", `/conversations/${id}`)).body;
+  const times = messages.map(({ created_at: at }: { created_at: string }) => at);
+  expect(times).toEqual(times.toSorted());
+  expect(conversation.last_message_at).toBe(times.at(-1));
+});
+
+test("a turn is in storage while it runs, and its alarm does not run it a second time", async () => {
+  const { session, ask, runWith, stored, transcript, used, storage } = await createConversation();
+  const { model, release } = waitingModel();
+  await runWith(new TurnRunner(env, model));
+  const running = ask("Something else entirely");
+  await stored(1);
+  const waiting = ask("And another thing");
+  const { entries, alarm } = await storage();
+  expect(entries[0]).toMatchObject([expect.stringMatching(/^turn:/), { runs: 1, turn: { message: "Something else entirely" } }]);
+  expect(alarm).not.toBeNull();
+  expect(await runDurableObjectAlarm(session)).toBe(true);
+  expect((await storage()).alarm).not.toBeNull();
+  await runInDurableObject(session, release);
+  expect([(await running).status, (await waiting).status]).toEqual([200, 200]);
+  const spoken = (await transcript()).map(([role, text]) => (role === "user" ? text : role));
+  expect(spoken).toEqual(["Something else entirely", "assistant", "And another thing"]);
+  expect(await used()).toBe(1);
+  expect(await storage()).toEqual(NOTHING);
+});
+
+/** A model that takes its time, until it is released inside the session's object. */
+function waitingModel(): { model: Model; release: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const answer: Model["answer"] = async () => {
+    // A model that waits for nothing of the platform would be taken for hung.
+    await Promise.race([promise, scheduler.wait(60_000)]);
+    return { outcome: "no_answer", confidence: 0 };
+  };
+  return { model: { answer }, release: resolve };
+}
+
+// --- Death -----------------------------------------------------------------------------------------------------------
+
+test("a turn that never began is run by the alarm", async () => {
+  const { session, requestOf, leave, transcript, used, storage } = await createConversation();
+  await leave({ request: requestOf(question(1)), turn: null });
+  expect(await runDurableObjectAlarm(session)).toBe(true);
+  expect(await transcript()).toEqual(pairs(1, 1));
+  expect(await used()).toBe(1);
+  expect(await storage()).toEqual(NOTHING);
+});
+
+test("several turns that were left are run in their order", SLOW, async () => {
+  const { session, requestOf, leave, transcript, used, storage } = await createConversation();
+  await leave(...Array.from({ length: 12 }, (_, at) => ({ request: requestOf(question(at + 1)), turn: null })));
+  await runDurableObjectAlarm(session);
+  expect(await transcript()).toEqual(pairs(1, 12));
+  expect(await used()).toBe(12);
+  expect(await storage()).toEqual(NOTHING);
+});
+
+test("a message after a death comes after the turns that were left", async () => {
+  const { session, requestOf, leave, transcript, storage } = await createConversation();
+  await leave({ request: requestOf(question(1)), turn: null });
+  await session.ask(requestOf(question(2)));
+  await runDurableObjectAlarm(session);
+  expect(await transcript()).toEqual(pairs(1, 2));
+  expect(await storage()).toEqual(NOTHING);
+});
+
+test("a turn that died before its first batch is run with its own identifiers", async () => {
+  const { session, workspace, id, requestOf, leave, transcript, used } = await createConversation();
+  const turn = startTurn(requestOf(question(1)), Date.now());
+  await leave({ request: requestOf(question(1)), turn });
+  await runDurableObjectAlarm(session);
+  expect(await transcript()).toEqual(pairs(1, 1));
+  const { messages } = (await workspace.call("GET", `/conversations/${id}`)).body;
+  expect(messages.slice(2).map((message: { id: string }) => message.id)).toEqual([turn.questionId, turn.answerId]);
+  expect(await used()).toBe(1);
+});
+
+test("a turn that died after its first batch is answered once and counted once", async () => {
+  const { session, workspace, requestOf, leave, transcript, used, storage } = await createConversation();
+  const turn = startTurn(requestOf(question(1)), Date.now());
+  const db = dbFor(env, workspace.id, new Meter());
+  await beginTurn(db, turn);
+  expect(await transcript()).toEqual([["user", question(1)]]);
+  await leave({ request: requestOf(question(1)), turn });
+  await runDurableObjectAlarm(session);
+  expect(await transcript()).toEqual(pairs(1, 1));
+  expect(await used()).toBe(1);
+  expect(await storage()).toEqual(NOTHING);
+});
+
+test("the same at the end of the quota: what is counted is answered", async () => {
+  const { session, workspace, requestOf, leave, transcript, used } = await createConversation();
+  // The first question is counted already, so this one is the last.
+  const request = { ...requestOf(question(1)), quota: { period: PERIOD, limit: 2 } };
+  const turn = startTurn(request, Date.now());
+  const db = dbFor(env, workspace.id, new Meter());
+  await beginTurn(db, turn);
+  await leave({ request, turn });
+  await runDurableObjectAlarm(session);
+  expect(await transcript()).toEqual(pairs(1, 1));
+  expect(await used()).toBe(1);
+});
+
+test("a turn that died after its first batch and that a human took over meanwhile is not answered, nor counted", async () => {
+  const { session, workspace, id, requestOf, leave, transcript, used, storage } = await createConversation();
+  const turn = startTurn(requestOf(question(1)), Date.now());
+  const db = dbFor(env, workspace.id, new Meter());
+  await beginTurn(db, turn);
+  await query(id, "UPDATE conversations SET status = 'human_active' WHERE id = ?", id);
+  await leave({ request: requestOf(question(1)), turn });
+  await runDurableObjectAlarm(session);
+  expect(await transcript()).toEqual([["user", question(1)]]);
+  expect(await used()).toBe(0);
+  expect(await storage()).toEqual(NOTHING);
+});
+
+test("a turn that died after its second batch is not doubled", async () => {
+  const { session, workspace, id, requestOf, leave, transcript, used, storage } = await createConversation();
+  const request = requestOf("I want to talk to a human");
+  const turn = startTurn(request, Date.now());
+  const answered = await new TurnRunner(env, new ExtractiveModel()).run(turn, new Meter());
+  const before = (await workspace.call("GET", `/conversations/${id}`)).body;
+  await leave({ request, turn });
+  await runDurableObjectAlarm(session);
+  expect((await workspace.call("GET", `/conversations/${id}`)).body).toEqual(before);
+  expect(await transcript()).toHaveLength(2);
+  expect(await query(id, "SELECT trigger_message_id FROM handoffs WHERE conversation_id = ?", id)).toEqual([
+    { trigger_message_id: turn.questionId },
+  ]);
+  expect(await used()).toBe(1);
+  expect(await storage()).toEqual(NOTHING);
+  // And whoever runs it again is answered the same.
+  expect(await new TurnRunner(env, new ExtractiveModel()).run(turn, new Meter())).toEqual(answered);
+});
+
+test("a new conversation whose object died before its first batch is begun by the alarm", async () => {
+  const { workspace, requestOf } = await createConversation();
+  const turn = startTurn({ ...requestOf(question(1)), isNew: true }, Date.now());
+  const conversationId = turn.visitorId;
+  const request = { ...requestOf(question(1)), isNew: true, conversationId };
+  const session = env.SESSION.getByName(`${workspace.id}/${conversationId}`);
+  await runInDurableObject(session, async (_, { storage }) => {
+    storage.kv.put("turn:000000000001", { request, turn: null, runs: 0 });
+    await storage.setAlarm(Date.now() + 60_000);
+  });
+  await evictDurableObject(session);
+  await runDurableObjectAlarm(session);
+  const { messages } = (await workspace.call("GET", `/conversations/${conversationId}`)).body;
+  expect(messages.map(({ content }: { content: string }) => content)).toEqual([question(1), "Yes."]);
+  expect(await sessionStorage(workspace.id, conversationId)).toEqual(NOTHING);
+});
+
+test("an object killed while its model thinks finishes the turn by its alarm", async () => {
+  const { workspace, id, ask, runWith, stored, transcript, used, storage } = await createConversation();
+  await runWith(new TurnRunner(env, waitingModel().model));
+  const caller = ask("Opening on Sundays, are you open?");
+  await stored(1);
+  await abortAllDurableObjects();
+  expect((await caller).status).toBeGreaterThanOrEqual(500);
+  expect((await transcript()).map(([role]) => role)).toEqual(["user"]);
+  expect((await storage()).entries).toHaveLength(1);
+  // A stub of an object that was killed is of no more use.
+  expect(await runDurableObjectAlarm(env.SESSION.getByName(`${workspace.id}/${id}`))).toBe(true);
+  expect((await transcript()).map(([role]) => role)).toEqual(["user", "assistant"]);
+  expect(await used()).toBe(1);
+  expect(await storage()).toEqual(NOTHING);
+});
+
+// --- Failure ---------------------------------------------------------------------------------------------------------
+
+test("a turn whose database fails answers an error, and is kept for the alarm", async () => {
+  const { session, ask, runWith, transcript, used, storage } = await createConversation();
+  await runWith(new TurnRunner(envWith({ DB: FAILING_D1, DB_1: FAILING_D1 }), new ExtractiveModel()));
+  const failed = await ask(question(1));
+  expect(failed.status).toBe(500);
+  expect(failed.body.error).toMatchObject({ code: "internal_error", message: expect.not.stringContaining("D1") });
+  expect(await transcript()).toEqual([]);
+  const { entries, alarm } = await storage();
+  expect(entries).toMatchObject([[expect.stringMatching(/^turn:/), { runs: 1, turn: { message: question(1) } }]]);
+  expect(alarm).not.toBeNull();
+  // The database is back.
+  await evictDurableObject(session);
+  await runDurableObjectAlarm(session);
+  expect(await transcript()).toEqual(pairs(1, 1));
+  expect(await used()).toBe(1);
+  expect(await storage()).toEqual(NOTHING);
+});
+
+test("a turn that fails does not hold up the ones behind it, and is run before the next message", async () => {
+  const { ask, runWith, transcript, used, storage } = await createConversation();
+  let calls = 0;
+  const failsOnce = (database: D1Database) => ({
+    prepare: (text: string) => database.prepare(text),
+    batch: (statements: D1PreparedStatement[]) => (calls++ === 0 ? FAILING_D1.batch() : database.batch(statements)),
+  });
+  await runWith(new TurnRunner(envWith({ DB: failsOnce(env.DB), DB_1: failsOnce(env.DB_1) }), new ExtractiveModel()));
+  const asked = await Promise.all([1, 2, 3].map((at) => ask(question(at))));
+  expect(asked.filter(({ status }) => status === 200)).toHaveLength(2);
+  expect(asked.filter(({ status }) => status === 500)).toHaveLength(1);
+  expect((await ask(question(4))).status).toBe(200);
+  const stored = await transcript();
+  expect(anyOrder(stored)).toEqual(anyOrder(pairs(1, 4)));
+  expect(stored.slice(-2)).toEqual(pairs(4, 4));
+  expect(await used()).toBe(4);
+  expect(await storage()).toEqual(NOTHING);
+});
+
+test("a turn that fails each time is dropped after its last run", SLOW, async () => {
+  const { session, ask, runWith, transcript, used, storage } = await createConversation();
+  let batches = 0;
+  const failing = { ...FAILING_D1, batch: () => (batches++, FAILING_D1.batch()) };
+  await runWith(new TurnRunner(envWith({ DB: failing, DB_1: failing }), new ExtractiveModel()));
+  expect((await ask(question(1))).status).toBe(500);
+  for (let run = 1; run <= MAX_RUNS; run++) {
+    expect(batches).toBe(run);
+    expect((await storage()).entries).toMatchObject([[expect.any(String), { runs: run }]]);
+    expect(await runDurableObjectAlarm(session)).toBe(true);
+  }
+  expect(batches).toBe(MAX_RUNS);
+  expect((await storage()).entries).toEqual([]);
+  // At most one alarm more, which finds nothing.
+  await runDurableObjectAlarm(session);
+  expect(await storage()).toEqual(NOTHING);
+  expect(await transcript()).toEqual([]);
+  expect(await used()).toBe(0);
+  // The conversation goes on.
+  await evictDurableObject(session);
+  expect((await ask(question(2))).status).toBe(200);
+});
+
+test("a turn that ended its object each time is dropped too: its runs count from their beginning", async () => {
+  const { session, requestOf, leave, transcript, storage } = await createConversation();
+  await leave({ request: requestOf(question(1)), turn: null, runs: MAX_RUNS }, { request: requestOf(question(2)), turn: null });
+  const log = vi.spyOn(console, "error");
+  await runDurableObjectAlarm(session);
+  const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
+  log.mockRestore();
+  expect(await transcript()).toEqual(pairs(2, 2));
+  // A message that was accepted is not given up in silence.
+  expect(lines).toMatchObject([{ event: "turn_dropped", runs: MAX_RUNS }]);
+  expect((await storage()).entries).toEqual([]);
+});
+
+test("a turn's last run hands over to a human, and counts nothing", async () => {
+  const { session, id, requestOf, leave, transcript, used, storage } = await createConversation();
+  await leave({ request: requestOf(question(1)), turn: null, runs: MAX_RUNS - 1 });
+  await runDurableObjectAlarm(session);
+  expect((await transcript()).map(([role, content]) => (role === "user" ? content : role))).toEqual([question(1), "assistant"]);
+  expect(await query(id, "SELECT reason FROM handoffs WHERE conversation_id = ?", id)).toEqual([{ reason: "model_failure" }]);
+  expect(await used()).toBe(0);
+  expect(await storage()).toEqual(NOTHING);
+});
+
+test("also where it is the agent's index that fails", async () => {
+  const { session, id, ask, runWith, transcript, used, storage } = await createConversation();
+  const failing = { getByName: () => ({ search: () => Promise.reject(new Error("the object is overloaded")) }) };
+  await runWith(new TurnRunner(envWith({ INDEX: failing }), new ExtractiveModel()));
+  expect((await ask(question(1))).status).toBeGreaterThanOrEqual(500);
+  for (let run = 2; run <= MAX_RUNS; run++) await runDurableObjectAlarm(session);
+  expect((await transcript()).map(([role]) => role)).toEqual(["user", "assistant"]);
+  expect(await query(id, "SELECT reason FROM handoffs WHERE conversation_id = ?", id)).toEqual([{ reason: "model_failure" }]);
+  expect(await used()).toBe(0);
+  expect(await storage()).toEqual(NOTHING);
+});
+
+test("an erased session forgets the turns that it still had", async () => {
+  const { session, requestOf, leave, transcript, storage } = await createConversation();
+  await leave({ request: requestOf(question(1)), turn: null });
+  await session.erase();
+  expect(await storage()).toEqual(NOTHING);
+  expect(await runDurableObjectAlarm(session)).toBe(false);
+  expect(await transcript()).toEqual([]);
+});

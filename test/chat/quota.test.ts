@@ -1,0 +1,173 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { beginTurn, finishTurn } from "../../src/chat/store.ts";
+import { startTurn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
+import { dbFor } from "../../src/db/client.ts";
+import { newId, shardOf } from "../../src/db/ids.ts";
+import { Meter } from "../../src/meter.ts";
+import type { Model } from "../../src/models/model.ts";
+import { createAgent, createWorkspace, createWorkspaceOn, learn, operate, query, sessionStorage, type Workspace } from "../harness.ts";
+import { HANDBOOK, KNOWN, UNKNOWN } from "./handbook.ts";
+
+/** Many requests, on a machine that may be busy. */
+const SLOW = { timeout: 30_000 };
+
+const PERIOD = new Date().toISOString().slice(0, 7);
+
+async function createDesk(limits: Record<string, unknown>, beside?: Workspace) {
+  const workspace = await (beside ? createWorkspaceOn(shardOf(beside.id), { limits }) : createWorkspace({ limits }));
+  const agent = await createAgent(workspace);
+  await learn(workspace, agent.id, HANDBOOK);
+  const ask = (body: Record<string, unknown> = {}) =>
+    workspace.call("POST", `/agents/${agent.id}/messages`, { message: KNOWN.message, ...body });
+  return { workspace, agent, ask };
+}
+
+const usageOf = async (workspace: Workspace) => (await workspace.call("GET", "/usage")).body;
+const count = async ({ id }: Workspace, table: string) =>
+  (await query<{ size: number }>(id, `SELECT count(*) AS size FROM ${table} WHERE workspace_id = ?`, id))[0]!.size;
+
+/** A turn as the session would begin it. */
+function turnOf(workspace: Workspace, agentId: string, changes: Partial<TurnRequest> = {}) {
+  const request: TurnRequest = {
+    workspaceId: workspace.id,
+    agentId,
+    conversationId: newId(shardOf(workspace.id), Date.now()),
+    isNew: true,
+    channel: "api",
+    message: KNOWN.message,
+    visitor: null,
+    quota: { period: PERIOD, limit: 10 },
+    ...changes,
+  };
+  return startTurn(request, Date.now());
+}
+
+const BROKEN: Model = { answer: () => Promise.reject(new Error("the model is down")) };
+
+test("a hundred questions at once against a quota of ten: ten answers, ninety 402", SLOW, async () => {
+  const { workspace, ask } = await createDesk({ messages: 10 });
+  const asked = await Promise.all(Array.from({ length: 100 }, (_, at) => ask({ user: { id: `user-${at}` } })));
+  const statuses = asked.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(10);
+  expect(statuses.filter((status) => status === 402)).toHaveLength(90);
+  expect(asked.find(({ status }) => status === 402)?.body.error.code).toBe("quota_exceeded");
+  const usage = await usageOf(workspace);
+  expect(usage.usage.messages).toBe(10);
+  expect(usage.remaining.messages).toBe(0);
+  expect(await count(workspace, "conversations")).toBe(10);
+  expect(await count(workspace, "messages")).toBe(20);
+  expect(await count(workspace, "visitors")).toBe(10);
+});
+
+test("the same in one conversation", SLOW, async () => {
+  const { workspace, ask } = await createDesk({ messages: 10 });
+  const { body } = await ask();
+  const asked = await Promise.all(Array.from({ length: 30 }, () => ask({ conversation_id: body.conversation_id })));
+  expect(asked.filter(({ status }) => status === 200)).toHaveLength(9);
+  expect(asked.filter(({ status }) => status === 402)).toHaveLength(21);
+  expect((await usageOf(workspace)).usage.messages).toBe(10);
+  expect(await count(workspace, "messages")).toBe(20);
+  expect(await sessionStorage(workspace.id, body.conversation_id)).toEqual({ entries: [], alarm: null });
+});
+
+test("a quota of nothing answers nothing; a raised one answers at once", async () => {
+  const { workspace, ask } = await createDesk({ messages: 0 });
+  expect((await ask()).status).toBe(402);
+  await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: 1 } });
+  expect((await ask()).status).toBe(200);
+  expect((await ask()).status).toBe(402);
+});
+
+test("one workspace's questions do not use another's quota", async () => {
+  const one = await createDesk({ messages: 1 });
+  const two = await createDesk({ messages: 1 }, one.workspace);
+  expect([(await one.ask()).status, (await one.ask()).status, (await two.ask()).status]).toEqual([200, 402, 200]);
+});
+
+test("the next month begins with nothing used", async () => {
+  const { workspace, agent, ask } = await createDesk({ messages: 1 });
+  expect((await ask()).status).toBe(200);
+  expect((await ask()).status).toBe(402);
+  const runner = new TurnRunner(env, { answer: async () => ({ outcome: "no_answer", confidence: 0 }) });
+  const inMonth = (period: string) => runner.run(turnOf(workspace, agent.id, { quota: { period, limit: 1 } }), new Meter());
+  expect(await inMonth(PERIOD)).toEqual({ outcome: "quota_exceeded" });
+  expect(await inMonth("2099-01")).toMatchObject({ outcome: "answered" });
+  expect(await inMonth("2099-01")).toEqual({ outcome: "quota_exceeded" });
+  const periods = await query(
+    workspace.id,
+    "SELECT period, messages FROM usage_periods WHERE workspace_id = ? ORDER BY period",
+    workspace.id,
+  );
+  expect(periods).toEqual([
+    { period: PERIOD, messages: 1 },
+    { period: "2099-01", messages: 1 },
+  ]);
+});
+
+test("the first batch run again counts the question once, at the limit too", async () => {
+  const { workspace, agent } = await createDesk({ messages: 1 });
+  const turn = turnOf(workspace, agent.id, { quota: { period: PERIOD, limit: 1 } });
+  const db = dbFor(env, workspace.id, new Meter());
+  for (let run = 0; run < 3; run++) {
+    const { stored } = await beginTurn(db, turn);
+    expect(stored.map(({ id }) => id)).toEqual([turn.questionId]);
+  }
+  expect((await usageOf(workspace)).usage.messages).toBe(1);
+  expect(await count(workspace, "messages")).toBe(1);
+  expect(await count(workspace, "conversations")).toBe(1);
+});
+
+test("a model that fails is a hand-off, and gives the message back", async () => {
+  const { workspace, agent, ask } = await createDesk({ messages: 10 });
+  const { body: first } = await ask();
+  const id = first.conversation_id;
+  await runInDurableObject(env.SESSION.getByName(`${workspace.id}/${id}`), (session) => {
+    Object.assign(session, { runner: new TurnRunner(env, BROKEN) });
+  });
+  const asked = await ask({ conversation_id: id });
+  expect(asked.status).toBe(200);
+  expect(asked.body).toMatchObject({
+    answer: agent.handoff_message,
+    citations: [],
+    confidence: 0,
+    needs_human: true,
+    status: "needs_human",
+    message_id: expect.any(String),
+  });
+  expect((await usageOf(workspace)).usage.messages).toBe(1);
+  const [handoff] = await query(id, "SELECT reason, trigger_message_id FROM handoffs WHERE conversation_id = ?", id);
+  const { messages } = (await workspace.call("GET", `/conversations/${id}`)).body;
+  expect(messages).toHaveLength(4);
+  expect(handoff).toEqual({ reason: "model_failure", trigger_message_id: messages[2].id });
+});
+
+test("a failing model in a new conversation leaves the last message of the quota to use", async () => {
+  const { workspace, agent, ask } = await createDesk({ messages: 1 });
+  const turn = turnOf(workspace, agent.id, { quota: { period: PERIOD, limit: 1 } });
+  expect(await new TurnRunner(env, BROKEN).run(turn, new Meter())).toMatchObject({ outcome: "answered", answer: { needs_human: true } });
+  expect((await usageOf(workspace)).usage.messages).toBe(0);
+  expect((await ask()).status).toBe(200);
+  expect((await ask()).status).toBe(402);
+});
+
+test("the second batch run again changes nothing, and gives a message back once", async () => {
+  const { workspace, agent } = await createDesk({ messages: 10 });
+  const db = dbFor(env, workspace.id, new Meter());
+  await beginTurn(db, turnOf(workspace, agent.id));
+  const turn = turnOf(workspace, agent.id, { message: UNKNOWN });
+  await beginTurn(db, turn);
+  const outcome = {
+    text: "Later.",
+    citations: [],
+    confidence: 0,
+    handoff: { reason: "model_failure" as const, summary: UNKNOWN },
+    agentName: "Ada",
+    nowMs: Date.now(),
+  };
+  for (let run = 0; run < 3; run++) await finishTurn(db, turn, outcome);
+  expect((await usageOf(workspace)).usage.messages).toBe(1);
+  expect(await count(workspace, "handoffs")).toBe(1);
+  expect(await count(workspace, "messages")).toBe(3);
+});

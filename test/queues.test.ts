@@ -1,0 +1,104 @@
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { newId } from "../src/db/ids.ts";
+import { consume } from "../src/queues.ts";
+import { createAgent, createWorkspace, deliver, envWith, operate, query } from "./harness.ts";
+
+const FAILING_D1 = {
+  prepare: (text: string) => env.DB.prepare(text),
+  batch: () => Promise.reject(new Error("D1_ERROR: it is down")),
+};
+
+/** A batch that notes what becomes of its messages: the platform's own does not tell the delays. */
+function batchOf(queue: string, messages: { body: unknown; attempts?: number }[]) {
+  const fates: unknown[] = messages.map(() => "nothing");
+  const batch = {
+    queue,
+    messages: messages.map(({ body, attempts = 1 }, at) => ({
+      id: `${at}`,
+      timestamp: new Date(),
+      attempts,
+      body,
+      ack: () => void (fates[at] = "ack"),
+      retry: (options: unknown) => void (fates[at] = options),
+    })),
+  };
+  return { batch: batch as unknown as MessageBatch, fates };
+}
+
+async function createSource(): Promise<{ workspaceId: string; agentId: string; sourceId: string }> {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const created = await workspace.call("POST", `/agents/${agent.id}/sources`, {
+    type: "text",
+    name: "Handbook",
+    text: "Refunds are paid.",
+  });
+  return { workspaceId: workspace.id, agentId: agent.id, sourceId: created.body.id };
+}
+
+const statusOf = async ({ sourceId: id }: { sourceId: string }) =>
+  (await query<{ status: string }>(id, "SELECT status FROM sources WHERE id = ?", id))[0]?.status;
+
+test("a message that fails is tried again alone; the others of its batch are done", async () => {
+  const [first, second] = [await createSource(), await createSource()];
+  const { batch, fates } = batchOf("support-agent-ingestion", [
+    { body: first },
+    // A message that no version of the service wrote.
+    { body: null },
+    { body: second },
+  ]);
+  await consume(batch, env);
+  expect(fates).toEqual(["ack", { delaySeconds: 5 }, "ack"]);
+  expect([await statusOf(first), await statusOf(second)]).toEqual(["ready", "ready"]);
+});
+
+test("each further wait is twice as long, up to five minutes", async () => {
+  const sourceId = newId(0, Date.now());
+  const attempts = [1, 2, 3, 4, 5, 6, 7, 8, 20];
+  const { batch, fates } = batchOf(
+    "support-agent-ingestion",
+    attempts.map((attempt) => ({ body: { sourceId }, attempts: attempt })),
+  );
+  await consume(batch, envWith({ DB: FAILING_D1 }));
+  const delays = fates.map((fate) => (fate as { delaySeconds: number }).delaySeconds);
+  expect(delays).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
+});
+
+test("a dead letter that fails is tried again too: a source does not stay pending for ever", async () => {
+  const wakeUp = await createSource();
+  const { batch, fates } = batchOf("support-agent-ingestion-dlq", [{ body: wakeUp }]);
+  await consume(batch, envWith({ DB: FAILING_D1, DB_1: FAILING_D1 }));
+  expect(fates).toEqual([{ delaySeconds: 5 }]);
+  expect(await statusOf(wakeUp)).toBe("pending");
+  await deliver("support-agent-ingestion-dlq", wakeUp);
+  expect(await statusOf(wakeUp)).toBe("failed");
+});
+
+test("an erasure's wake-up erases a deleted workspace, and no other", async () => {
+  const workspace = await createWorkspace();
+  const alive = await createWorkspace();
+  await createAgent(workspace);
+  await createAgent(alive);
+  await operate("DELETE", `/workspaces/${workspace.id}`);
+  for (const { id } of [workspace, alive]) {
+    expect(await deliver("support-agent-erasure", { workspaceId: id })).toMatchObject({ retryMessages: [] });
+  }
+  const rows = ({ id }: { id: string }) =>
+    query(id, "SELECT id FROM workspaces WHERE id = ?1 UNION ALL SELECT id FROM agents WHERE workspace_id = ?1", id);
+  expect(await rows(workspace)).toEqual([]);
+  expect(await rows(alive)).toHaveLength(2);
+});
+
+test("an erasure that failed for good is left to the sweep", async () => {
+  const workspace = await createWorkspace();
+  await operate("DELETE", `/workspaces/${workspace.id}`);
+  expect(await deliver("support-agent-erasure-dlq", { workspaceId: workspace.id })).toMatchObject({ retryMessages: [] });
+  expect(await query(workspace.id, "SELECT id FROM workspaces WHERE id = ?", workspace.id)).toHaveLength(1);
+});
+
+test("a queue that nobody knows is an error, so that the platform keeps its messages", async () => {
+  const { batch, fates } = batchOf("another-queue", [{ body: {} }]);
+  await expect(consume(batch, env)).rejects.toThrow("another-queue");
+  expect(fates).toEqual(["nothing"]);
+});

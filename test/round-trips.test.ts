@@ -1,0 +1,334 @@
+import { env } from "cloudflare:workers";
+import { evictDurableObject } from "cloudflare:test";
+import { expect, test } from "vitest";
+import { newId, shardOf } from "../src/db/ids.ts";
+import { costOf, createAgent, createWorkspace, learn, operate, query, send } from "./harness.ts";
+
+/** Many requests, on a machine that may be busy. */
+const SLOW = { timeout: 30_000 };
+
+/*
+ * Round trips are the price of everything at the edge. A warm gate admits in one hop; then one D1 trip reads or writes.
+ * A question adds its session's hop, the index's beside the first trip, and a second trip for the answer.
+ */
+
+async function createDesk() {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
+  const ask = async (body: Record<string, unknown> = {}): Promise<string> => {
+    const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?", ...body });
+    return asked.body.conversation_id;
+  };
+  return { workspace, agent, ask, path: `/agents/${agent.id}` };
+}
+
+type Desk = Awaited<ReturnType<typeof createDesk>>;
+
+/** What a request costs: the hops to objects and the trips to D1; and its status, so that a refusal is no bargain. */
+async function cost(request: () => Promise<{ status: number }>): Promise<[status: number, hops: number, trips: number]> {
+  let status = 0;
+  const spent = await costOf(async () => {
+    ({ status } = await request());
+  });
+  return [status, spent.object_hops, spent.d1_trips];
+}
+
+const setStatus = (id: string, status: string) => query(id, "UPDATE conversations SET status = ? WHERE id = ?", status, id);
+const unknownId = ({ workspace }: Desk) => newId(shardOf(workspace.id), Date.now());
+
+/** Every operation: what is done before, and the request. */
+const OPERATIONS: [
+  name: string,
+  status: number,
+  hops: number,
+  trips: number,
+  prepare: (desk: Desk) => Promise<() => Promise<{ status: number }>>,
+][] = [
+  [
+    "GET /me",
+    200,
+    1,
+    0,
+    async ({ workspace }) =>
+      () =>
+        workspace.call("GET", "/me"),
+  ],
+  [
+    "GET /usage",
+    200,
+    1,
+    1,
+    async ({ workspace }) =>
+      () =>
+        workspace.call("GET", "/usage"),
+  ],
+  [
+    "GET /agents",
+    200,
+    1,
+    1,
+    async ({ workspace }) =>
+      () =>
+        workspace.call("GET", "/agents"),
+  ],
+  [
+    "GET /agents/{id}",
+    200,
+    1,
+    1,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("GET", path),
+  ],
+  ["GET /agents/{id}, unknown", 404, 1, 1, async (desk) => () => desk.workspace.call("GET", `/agents/${unknownId(desk)}`)],
+  [
+    "GET /conversations/{id}",
+    200,
+    1,
+    1,
+    async ({ workspace, ask }) => {
+      const id = await ask({ user: { id: "ann" } });
+      return () => workspace.call("GET", `/conversations/${id}`);
+    },
+  ],
+  [
+    "GET sources",
+    200,
+    1,
+    1,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("GET", `${path}/sources`),
+  ],
+  [
+    "POST sources, a text",
+    202,
+    2,
+    1,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("POST", `${path}/sources`, { type: "text", name: "A", text: "B" }),
+  ],
+  [
+    "POST sources, a website",
+    202,
+    1,
+    1,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("POST", `${path}/sources`, { type: "website", name: "A", url: "https://example.com" }),
+  ],
+  [
+    "POST sources, one too many",
+    403,
+    1,
+    1,
+    async ({ workspace, path }) => {
+      await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { sources: 1 } });
+      return () => workspace.call("POST", `${path}/sources`, { type: "text", name: "A", text: "B" });
+    },
+  ],
+  [
+    "POST sync",
+    202,
+    1,
+    1,
+    async ({ workspace, agent, path }) => {
+      const { id } = await learn(workspace, agent.id, "Shipping takes nine days.");
+      return () => workspace.call("POST", `${path}/sources/${id}/sync`);
+    },
+  ],
+  [
+    "DELETE source",
+    204,
+    2,
+    2,
+    async ({ workspace, agent, path }) => {
+      const { id } = await learn(workspace, agent.id, "Shipping takes nine days.");
+      return () => workspace.call("DELETE", `${path}/sources/${id}`);
+    },
+  ],
+  [
+    "GET answers",
+    200,
+    1,
+    1,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("GET", `${path}/answers`),
+  ],
+  [
+    "POST answers",
+    201,
+    2,
+    1,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("POST", `${path}/answers`, { question: "Do you ship?", answer: "Yes." }),
+  ],
+  [
+    "DELETE answer",
+    204,
+    2,
+    2,
+    async ({ workspace, path }) => {
+      const { body } = await workspace.call("POST", `${path}/answers`, { question: "Do you ship?", answer: "Yes." });
+      return () => workspace.call("DELETE", `${path}/answers/${body.id}`);
+    },
+  ],
+  [
+    "POST search",
+    200,
+    2,
+    1,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("POST", `${path}/search`, { query: "refunds" }),
+  ],
+  [
+    "a question that begins a conversation",
+    200,
+    3,
+    2,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("POST", `${path}/messages`, { message: "When are refunds paid?", user: { id: "ann" } }),
+  ],
+  [
+    "a question that is handed over",
+    200,
+    3,
+    2,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("POST", `${path}/messages`, { message: "What is the capital of France?" }),
+  ],
+  [
+    "a follow-up",
+    200,
+    3,
+    2,
+    async ({ workspace, path, ask }) => {
+      const id = await ask();
+      return () => workspace.call("POST", `${path}/messages`, { message: "How are they paid?", conversation_id: id });
+    },
+  ],
+  [
+    "the ninth question of a conversation",
+    200,
+    3,
+    2,
+    async ({ workspace, path, ask }) => {
+      const id = await ask();
+      for (let at = 0; at < 7; at++) await ask({ conversation_id: id });
+      return () => workspace.call("POST", `${path}/messages`, { message: "How are they paid?", conversation_id: id });
+    },
+  ],
+  [
+    "a follow-up whose session object was evicted: it searches again once it knows the earlier turns",
+    200,
+    4,
+    2,
+    async ({ workspace, path, ask }) => {
+      const id = await ask();
+      await evictDurableObject(env.SESSION.getByName(`${workspace.id}/${id}`));
+      return () => workspace.call("POST", `${path}/messages`, { message: "How are they paid?", conversation_id: id });
+    },
+  ],
+  [
+    "a question that opens a resolved conversation: the search knew the turns before it",
+    200,
+    4,
+    2,
+    async ({ workspace, path, ask }) => {
+      const id = await ask();
+      await setStatus(id, "resolved");
+      return () => workspace.call("POST", `${path}/messages`, { message: "How are they paid?", conversation_id: id });
+    },
+  ],
+  [
+    "a message while a human has the conversation",
+    200,
+    3,
+    1,
+    async ({ workspace, path, ask }) => {
+      const id = await ask();
+      await setStatus(id, "human_active");
+      return () => workspace.call("POST", `${path}/messages`, { message: "Are you there?", conversation_id: id });
+    },
+  ],
+  [
+    "a question past the quota",
+    402,
+    3,
+    1,
+    async ({ workspace, path }) => {
+      await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: 0 } });
+      return () => workspace.call("POST", `${path}/messages`, { message: "When are refunds paid?" });
+    },
+  ],
+  [
+    "what fails validation asks nobody but the gate",
+    422,
+    1,
+    0,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("POST", `${path}/messages`, {}),
+  ],
+  [
+    "an unknown path",
+    404,
+    1,
+    0,
+    async ({ workspace }) =>
+      () =>
+        workspace.call("GET", "/nothing"),
+  ],
+  ["no key", 401, 0, 0, async () => () => send("GET", "/api/v1/me")],
+  [
+    "a key that was made up",
+    401,
+    0,
+    0,
+    async ({ workspace }) =>
+      () =>
+        send("GET", "/api/v1/me", { token: `${workspace.key.slice(0, -4)}AAAA` }),
+  ],
+];
+
+test.for(OPERATIONS)("%s: %i with %i hops and %i trips", async ([, status, hops, trips, prepare]) => {
+  const desk = await createDesk();
+  const request = await prepare(desk);
+  expect(await cost(request)).toEqual([status, hops, trips]);
+});
+
+test("a gate that was evicted reads its workspace once", async () => {
+  const { workspace } = await createDesk();
+  await evictDurableObject(env.GATE.getByName(workspace.id));
+  expect(await cost(() => workspace.call("GET", "/me"))).toEqual([200, 1, 1]);
+  expect(await cost(() => workspace.call("GET", "/me"))).toEqual([200, 1, 0]);
+});
+
+test("what a read costs does not grow with what the workspace has", SLOW, async () => {
+  const { workspace, agent, ask } = await createDesk();
+  const conversation = await ask({ user: { id: "ann" } });
+  const rows = async () => ({
+    conversation: (await costOf(() => workspace.call("GET", `/conversations/${conversation}`))).rows_read,
+    page: (await costOf(() => workspace.call("GET", "/agents?limit=1"))).rows_read,
+    agent: (await costOf(() => workspace.call("GET", `/agents/${agent.id}`))).rows_read,
+    question: (await costOf(() => ask())).rows_read,
+  });
+  const before = await rows();
+  for (let at = 0; at < 20; at++) await ask({ user: { id: `user-${at}` } });
+  for (let at = 0; at < 20; at++) await createAgent(workspace, { name: `Agent ${at}` });
+  for (let at = 0; at < 20; at++) {
+    await workspace.call("POST", `/agents/${agent.id}/sources`, { type: "url", name: "A", url: "https://example.com" });
+  }
+  const after = await rows();
+  // A range of an index is read to its end: one row past it, which may not have been there before.
+  for (const name of ["conversation", "page", "agent", "question"] as const) {
+    expect([name, after[name] - before[name] <= 2]).toEqual([name, true]);
+  }
+});

@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { countRows, createAgent, createWorkspace, learn } from "../harness.ts";
+
+async function createDesk() {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  return {
+    workspace,
+    agent,
+    search: (body: Record<string, unknown>) => workspace.call("POST", `/agents/${agent.id}/search`, body),
+  };
+}
+
+test("what is found has a source, a title with its heading, its text and a score, best first", async () => {
+  const { workspace, agent, search } = await createDesk();
+  const source = await learn(
+    workspace,
+    agent.id,
+    "# Refunds\n\nRefunds are paid within five working days.\n\n# Shipping\n\nParcels leave at eight.",
+  );
+  const found = await search({ query: "When are refunds paid?" });
+  expect(found.status).toBe(200);
+  expect(found.body).toEqual({
+    data: [
+      {
+        title: "Handbook › Refunds",
+        url: null,
+        source_id: source.id,
+        type: "text",
+        content: expect.stringContaining("within five working days"),
+        score: expect.any(Number),
+      },
+    ],
+  });
+});
+
+test("curated answers that match come before texts, and count toward the limit", async () => {
+  const { workspace, agent, search } = await createDesk();
+  await learn(workspace, agent.id, "# Refunds\n\nWhen are refunds paid? Refunds are paid within five working days.");
+  const { body: answer } = await workspace.call("POST", `/agents/${agent.id}/answers`, {
+    question: "When are refunds paid?",
+    answer: "On Fridays.",
+  });
+  const { data } = (await search({ query: "When are refunds paid?" })).body;
+  expect(data.map(({ type }: { type: string }) => type)).toEqual(["answer", "text"]);
+  expect(data[0]).toEqual({ title: answer.question, url: null, source_id: answer.id, type: "answer", content: "On Fridays.", score: 1 });
+  expect((await search({ query: "When are refunds paid?", limit: 1 })).body.data).toEqual([data[0]]);
+});
+
+test("the limit is 10 unless told, from 1 to 50", async () => {
+  const { workspace, agent, search } = await createDesk();
+  const text = Array.from({ length: 60 }, (_, at) => `# Kind ${at}\n\nRefunds of kind ${at} are paid after ${at} days.`).join("\n\n");
+  await learn(workspace, agent.id, text);
+  const size = async (limit?: number) => (await search({ query: "refunds", ...(limit !== undefined && { limit }) })).body.data.length;
+  expect([await size(), await size(1), await size(50)]).toEqual([10, 1, 50]);
+  for (const [limit, type] of [
+    [0, "greater_than_equal"],
+    [51, "less_than_equal"],
+  ] as const) {
+    const { status, body } = await search({ query: "refunds", limit });
+    expect(status).toBe(422);
+    expect(body.detail).toMatchObject([{ loc: ["body", "limit"], type }]);
+  }
+  const scores = (await search({ query: "refunds of kind 7", limit: 50 })).body.data.map(({ score }: { score: number }) => score);
+  expect(scores).toEqual(scores.toSorted((a: number, b: number) => b - a));
+});
+
+test("nothing found is an empty list, also for an agent that knows nothing", async () => {
+  const { workspace, agent, search } = await createDesk();
+  expect((await search({ query: "refunds" })).body).toEqual({ data: [] });
+  await learn(workspace, agent.id, "Parcels leave at eight.");
+  for (const query of ["refunds", "?!", '"', "NEAR(a b)", "title:*"]) {
+    const { status, body } = await search({ query });
+    expect([query, status, body]).toEqual([query, 200, { data: [] }]);
+  }
+});
+
+test("a search uses no quota and stores nothing", async () => {
+  const { workspace, agent, search } = await createDesk();
+  await learn(workspace, agent.id, "Refunds are paid.");
+  const before = await countRows();
+  await search({ query: "refunds" });
+  expect(await countRows()).toEqual(before);
+  expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(0);
+});
