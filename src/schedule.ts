@@ -13,6 +13,8 @@ import { listDeleted } from "./operator/store.ts";
 const WAKE_UP_MS = 60_000;
 /** How much one run takes up of each kind and shard; the next run, a minute later, goes on. */
 const MAX_A_RUN = 100;
+/** More of these, since one call hands over all of a workspace. */
+const MAX_LEADS_A_RUN = 1_000;
 
 type AnswerRow = typeof answers.$inferSelect;
 
@@ -33,7 +35,7 @@ async function sweepShard(env: Env, meter: Meter, db: Database, nowMs: number) {
     listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
     listDeleted(db, beforeMs, MAX_A_RUN),
     listIdle(db, nowMs, MAX_A_RUN),
-    listUnindexedLeads(db, beforeMs, MAX_A_RUN),
+    listUnindexedLeads(db, beforeMs, MAX_LEADS_A_RUN),
   ]);
   if (sources.length > 0) await env.INGESTION_QUEUE.sendBatch(sources.map(({ sourceId }) => ({ body: { sourceId } })));
   if (deleted.length > 0) await env.ERASURE_QUEUE.sendBatch(deleted.map(({ id }) => ({ body: { workspaceId: id } })));

@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, gte, inArray, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, gte, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../db/client.ts";
 import { insertWhere } from "../db/insert-where.ts";
@@ -76,7 +76,7 @@ export function listPersonLeads(db: Database, workspaceId: string, person: Perso
   return db
     .select()
     .from(leads)
-    .where(and(isPerson(workspaceId, person), gt(leads.id, page.afterId)))
+    .where(and(isPerson(workspaceId, person), sql`+${leads.id} > ${page.afterId}`))
     .orderBy(leads.id)
     .limit(page.limit);
 }
@@ -119,13 +119,14 @@ function conditions(workspaceId: string, { agentId, sinceMs }: LeadFilter): (SQL
   ];
 }
 
-/** Each way to find a person has its own index, so they are asked one by one. */
+/** Each way to find a person has its own index, so they are asked one after the other. */
 function isPerson(workspaceId: string, { visitorIds, emailKey }: Person): SQL {
   const byVisitor = sql`SELECT id FROM ${leads} WHERE workspace_id = ${workspaceId} AND visitor_id IN (SELECT value FROM json_each(${JSON.stringify(visitorIds)}))`;
   const byEmail = sql`SELECT id FROM ${leads} WHERE workspace_id = ${workspaceId} AND email_key = ${emailKey}`;
-  return or(inArray(leads.id, sql`(${byVisitor})`), inArray(leads.id, sql`(${byEmail})`))!;
+  return inArray(leads.id, sql`(${byVisitor} UNION ${byEmail})`);
 }
 
+/** The plus keeps the planner from reading the whole workspace: it cannot know that there are fewer identifiers. */
 function isOneOf(workspaceId: string, leadIds: readonly string[]): SQL {
-  return and(eq(leads.workspaceId, workspaceId), sql`${leads.id} IN (SELECT value FROM json_each(${JSON.stringify(leadIds)}))`)!;
+  return and(sql`+${leads.workspaceId} = ${workspaceId}`, sql`${leads.id} IN (SELECT value FROM json_each(${JSON.stringify(leadIds)}))`)!;
 }

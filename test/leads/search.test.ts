@@ -46,7 +46,7 @@ function finds(lead: MadeUp, q: string): boolean {
   const folded = (text: string) => text.normalize("NFC").toLowerCase().replaceAll("ς", "σ");
   const leaves = (value: unknown): string[] => {
     if (value === null) return [];
-    if (typeof value !== "object") return [String(value as string)];
+    if (typeof value !== "object") return [typeof value === "string" ? value : JSON.stringify(value)];
     if (Array.isArray(value)) return value.flatMap(leaves);
     return Object.entries(value).flatMap(([name, inner]) => [name, ...leaves(inner)]);
   };
