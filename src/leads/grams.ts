@@ -17,6 +17,8 @@ export interface Match {
 
 /** Fewer characters than this make no trigram. */
 const TRIGRAM = 3;
+/** A phrase of more trigrams than this is looked up by this many of the rarest. */
+const RAREST = 4;
 /** The characters that write an agent's number: two of them, of this many each, from this one on. */
 const AGENT_BASE = 4096;
 const AGENT_FIRST = 0x100;
@@ -39,6 +41,28 @@ export function matchOf({ text, digits }: Needle, agent: number | undefined): Ma
   const any = alternatives.length > 1 ? `(${alternatives.join(" OR ")})` : alternatives.join("");
   const expression = agent === undefined ? any : `${any} AND ${isShort ? agentWord(agent) : quote(agentTrigram(agent))}`;
   return { table: isShort ? "short_grams" : "trigrams", expression };
+}
+
+/**
+ * An expression that every lead that holds a long query matches, and few others: it asks for the query's rarest trigrams
+ * alone, wherever they stand. Undefined where the query is short enough to be asked for as it is.
+ * @param countOf how often a trigram is met.
+ */
+export function candidatesOf({ text, digits }: Needle, countOf: (expression: string) => number): Match | undefined {
+  const isLong = (phrase: string) => Array.from(phrase).length >= RAREST + TRIGRAM;
+  if (!isLong(text)) return undefined;
+  const rarestOf = (phrase: string, column: string) => {
+    const counted = trigramsOf(phrase).map((trigram) => ({ term: column + quote(trigram), count: countOf(column + quote(trigram)) }));
+    const rarest = counted.sort((a, b) => a.count - b.count).slice(0, RAREST);
+    return `(${rarest.map(({ term }) => term).join(" AND ")})`;
+  };
+  const alternatives = [rarestOf(text, ""), ...(digits === null || digits === text ? [] : [rarestOf(digits, "digits : ")])];
+  return { table: "trigrams", expression: alternatives.join(" OR ") };
+}
+
+function trigramsOf(phrase: string): string[] {
+  const characters = Array.from(phrase);
+  return [...new Set(characters.slice(TRIGRAM - 1).map((_, at) => characters.slice(at, at + TRIGRAM).join("")))];
 }
 
 /** Each character of a field, and each pair of neighbours. */

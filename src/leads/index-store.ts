@@ -9,7 +9,7 @@ export interface IndexedLead extends SearchText {
 }
 
 /** An entry that is stored: its label stands for its place in the list, the higher the newer. */
-interface Entry extends SearchText {
+export interface Entry extends SearchText {
   label: number;
   id: string;
   createdAtMs: number;
@@ -98,12 +98,28 @@ export class LeadIndexStore {
     return this.sql.exec<{ label: number }>(query, atMs, leadId).toArray()[0]?.label;
   }
 
+  /** The label from which on there are so many entries. */
+  labelFromEnd(count: number): number {
+    const newest = "SELECT label FROM entries ORDER BY label DESC LIMIT ?";
+    const query = `SELECT coalesce(min(label), 0) AS label FROM (${newest})`;
+    return this.sql.exec<{ label: number }>(query, count).one().label;
+  }
+
   /** Identifiers of matching leads, newest first. */
   list({ table, expression }: Match, { from, to }: Range, { limit, offset }: { limit: number; offset: number }): string[] {
     const found = `SELECT rowid FROM ${table} WHERE ${table} MATCH ? AND ${IN_RANGE} ORDER BY rowid DESC LIMIT ? OFFSET ?`;
     const query = `SELECT lead_id AS id FROM (${found}) AS found CROSS JOIN entries ON label = found.rowid ORDER BY label DESC`;
     const rows = this.sql.exec<{ id: string }>(query, expression, from, to, limit, offset).toArray();
     return rows.map(({ id }) => id);
+  }
+
+  /** All matching entries, newest first, if there are at most so many. */
+  listFew({ table, expression }: Match, { from, to }: Range, most: number): Entry[] | undefined {
+    const query = `SELECT rowid AS label FROM ${table} WHERE ${table} MATCH ? AND ${IN_RANGE} LIMIT ?`;
+    const found = this.sql.exec<{ label: number }>(query, expression, from, to, most + 1).toArray();
+    if (found.length > most) return undefined;
+    const labels = JSON.stringify(found.map(({ label }) => label));
+    return this.readEntries(`SELECT ${COLUMNS} FROM entries WHERE label IN (SELECT value FROM json_each(?)) ORDER BY label DESC`, labels);
   }
 
   /** How many leads match. */

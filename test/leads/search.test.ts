@@ -174,6 +174,32 @@ test("a phone number is found by its digits, whatever stands between them", asyn
   for (const q of ["0", "6", "43", "02", "664", "12 3"]) await walk({ q });
 });
 
+test("a long text that more leads hold than are compared one by one is counted and paged all the same", async () => {
+  const { workspace, agents } = await createOffice();
+  const phone = "+43 (0)664 / 12 3";
+  const many = Array.from({ length: 420 }, (_, at) => madeUp(workspace, agents[at % 2]!, at, { name: `Subscriber no. ${at}`, phone }));
+  await writeRows(workspace, many);
+  await sweepAll(workspace);
+  const idsIn = (from: number, to: number) =>
+    many
+      .slice(from, to)
+      .map(({ id }) => id)
+      .toReversed();
+  for (const q of ["SUBSCRIBER NO.", "0664/123", "0664 / 123", "43066412", phone]) {
+    const { body } = await workspace.call("GET", `/leads?q=${encodeURIComponent(q)}&limit=100`);
+    expect([q, body.total, idsOf(body)]).toEqual([q, 420, idsIn(320, 420)]);
+    const next = await workspace.call("GET", `/leads?q=${encodeURIComponent(q)}&limit=5&cursor=${body.next_cursor}`);
+    expect([q, next.body.total, idsOf(next.body)]).toEqual([q, 420, idsIn(315, 320)]);
+    const since = many[400]!.createdAtMs;
+    const late = await workspace.call("GET", `/leads?q=${encodeURIComponent(q)}&created_since=${new Date(since).toISOString()}`);
+    expect([q, late.body.total, idsOf(late.body)]).toEqual([q, 20, idsIn(400, 420)]);
+    const ofAgent = await workspace.call("GET", `/leads?q=${encodeURIComponent(q)}&agent_id=${agents[1]}&limit=1`);
+    expect([q, ofAgent.body.total, idsOf(ofAgent.body)]).toEqual([q, 210, idsIn(419, 420)]);
+  }
+  const one = await workspace.call("GET", "/leads?q=subscriber%20no.%20399");
+  expect([one.body.total, idsOf(one.body)]).toEqual([1, idsIn(399, 400)]);
+});
+
 test("the index holds its entries in the order of the list, and its tables are sound", async () => {
   const { rows } = await indexStorage(workspace);
   expect(rows.map((row: any) => row.lead_id)).toEqual(leads.map(({ id }) => id));
