@@ -51,7 +51,7 @@ export function contains({ text, digits }: SearchText, needle: Needle): boolean 
 }
 
 /** Texts that differ in case or in how their accents are composed become the same. */
-export function fold(text: string): string {
+function fold(text: string): string {
   // A final sigma is one by its place in the word, so a part of a word would not match it.
   return text.toWellFormed().toLowerCase().replaceAll("ς", "σ").normalize("NFC").replace(RESERVED, "\ufffd");
 }
