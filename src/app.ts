@@ -11,11 +11,12 @@ import { answerError, answerNoRoute } from "./http/failures.ts";
 import { logRequest } from "./http/request-log.ts";
 import { createRouter } from "./http/router.ts";
 import { knowledgeRoutes } from "./knowledge/routes.ts";
+import { leadRoutes } from "./leads/routes.ts";
 import { operatorRoutes } from "./operator/routes.ts";
 
 /** The integrators' surface, as its document describes it. */
 const api = createRouter();
-for (const routes of [accountRoutes, agentRoutes, chatRoutes, conversationRoutes, knowledgeRoutes]) api.route("/", routes);
+for (const routes of [accountRoutes, agentRoutes, chatRoutes, conversationRoutes, leadRoutes, knowledgeRoutes]) api.route("/", routes);
 
 /** Built when it is first asked for: no request but its own needs it. */
 let document: string | undefined;

@@ -5,6 +5,7 @@ import { sweep } from "./schedule.ts";
 export { WorkspaceGate } from "./admission/gate.ts";
 export { ChatSession } from "./chat/session.ts";
 export { KnowledgeIndex } from "./knowledge/index.ts";
+export { LeadIndex } from "./leads/index.ts";
 
 export default {
   fetch: app.fetch,

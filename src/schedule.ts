@@ -6,6 +6,8 @@ import { KEY_LIFETIME_MS, pruneKeys } from "./http/idempotency-store.ts";
 import { indexAnswer } from "./knowledge/answers.ts";
 import type { IngestionMessage } from "./knowledge/consumer.ts";
 import { listStrandedSources, listUnindexedAnswers } from "./knowledge/store.ts";
+import { indexLeads, type LeadRow } from "./leads/leads.ts";
+import { listUnindexedLeads } from "./leads/store.ts";
 import { Meter } from "./meter.ts";
 import type { ErasureMessage } from "./operator/erasure.ts";
 import { listDeleted } from "./operator/store.ts";
@@ -15,41 +17,59 @@ import { wakeUp } from "./wake-up.ts";
 const WAKE_UP_MS = 60_000;
 /** How much one run takes up of each kind and shard; the next run, a minute later, goes on. */
 const MAX_A_RUN = 100;
+/** More of these, since one call hands over all of a workspace. */
+const MAX_LEADS_A_RUN = 1_000;
 /** More than a minute brings; deleting a row costs little. */
 const MAX_PRUNED_A_RUN = 5_000;
 
 /** What cron does each minute: it finds what was left lying by wake-ups that were lost or died, and starts it again. */
 export async function sweep(env: Env, nowMs: number): Promise<void> {
   const meter = new Meter();
-  const found = await Promise.all(allDbs(env, meter).map((db) => sweepShard(env, meter, db, nowMs)));
+  const found = await Promise.all(allDbs(env, meter).map((db) => sweepShard({ env, meter, nowMs }, db)));
   const totals = Object.fromEntries(
     Object.keys(found[0]!).map((kind) => [kind, found.reduce((sum, one) => sum + one[kind as keyof typeof one], 0)]),
   );
   console.log(JSON.stringify({ event: "sweep", ...totals, d1_trips: meter.cost.d1Trips, rows_read: meter.cost.rowsRead }));
 }
 
-async function sweepShard(env: Env, meter: Meter, db: Database, nowMs: number) {
+interface Run {
+  env: Env;
+  meter: Meter;
+  nowMs: number;
+}
+
+async function sweepShard(run: Run, db: Database) {
+  const { env, nowMs } = run;
   const beforeMs = nowMs - WAKE_UP_MS;
-  const [sources, unindexed, deleted, idle] = await db.batch([
+  const [sources, answers, workspaces, conversations, leads] = await db.batch([
     listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN),
     listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
     listDeleted(db, beforeMs, MAX_A_RUN),
     listIdle(db, nowMs, MAX_A_RUN),
+    listUnindexedLeads(db, beforeMs, MAX_LEADS_A_RUN),
     pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_A_RUN),
   ]);
   const work = [
     wakeUp(env.INGESTION_QUEUE, sources satisfies IngestionMessage[]),
-    wakeUp(env.ERASURE_QUEUE, deleted satisfies ErasureMessage[]),
-    resolveIdle(db, idle, nowMs),
-    ...unindexed.map((answer) => indexAnswer({ env, meter, nowMs }, answer)),
+    wakeUp(env.ERASURE_QUEUE, workspaces satisfies ErasureMessage[]),
+    resolveIdle(db, conversations, nowMs),
+    ...answers.map((answer) => indexAnswer(run, answer)),
+    ...handOver(run, leads),
   ];
   for (const result of await Promise.allSettled(work)) {
     if (result.status === "rejected") console.error(JSON.stringify({ event: "sweep_failed", detail: String(result.reason) }));
   }
-  return { sources: sources.length, answers: unindexed.length, workspaces: deleted.length, conversations: idle.length };
+  const found = { sources, answers, workspaces, conversations, leads };
+  return Object.fromEntries(Object.entries(found).map(([kind, rows]) => [kind, rows.length])) as Record<keyof typeof found, number>;
 }
 
 async function resolveIdle(db: Database, idle: ConversationKey[], nowMs: number): Promise<void> {
   const [first, ...rest] = idle.flatMap((key) => idleWrites(db, key, nowMs));
   if (first) await db.batch([first, ...rest]);
+}
+
+/** Hands leads to their workspaces' indexes. */
+function handOver(run: Run, leads: LeadRow[]): Promise<void>[] {
+  const byWorkspace = Map.groupBy(leads, ({ workspaceId }) => workspaceId);
+  return [...byWorkspace].map(([workspaceId, rows]) => indexLeads({ ...run, workspaceId }, rows));
 }

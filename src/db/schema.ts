@@ -371,6 +371,8 @@ export const leads = sqliteTable(
       .notNull()
       .default(sql`'{}'`),
     sourceUrl: text("source_url"),
+    /** When the workspace's index took it up; the sweep hands over what a crash left behind. */
+    indexedAt: integer("indexed_at"),
     createdAt: createdAt(),
   },
   (t) => [
@@ -378,7 +380,17 @@ export const leads = sqliteTable(
     index("leads_agent").on(t.workspaceId, t.agentId, t.createdAt, t.id),
     index("leads_email").on(t.workspaceId, t.emailKey),
     index("leads_visitor").on(t.workspaceId, t.visitorId),
+    index("leads_unindexed")
+      .on(t.createdAt)
+      .where(sql`indexed_at IS NULL`),
   ],
+);
+
+/** How many leads each agent has brought: every total without a search or a time is a sum of these. */
+export const leadCounts = sqliteTable(
+  "lead_counts",
+  { workspaceId: workspaceId(), agentId: text("agent_id").notNull(), count: count("count") },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.agentId] })],
 );
 
 // --- Events and their delivery --------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ export function openApiDocument(api: OpenAPIHono<AppEnv>) {
       { name: "Agents", description: "The workspace's agents." },
       { name: "Chat", description: "Ask an agent." },
       { name: "Conversations", description: "What was said." },
+      { name: "Leads", description: "Who left a way to be reached." },
       { name: "Knowledge", description: "What agents answer from." },
     ],
   });

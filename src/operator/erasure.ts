@@ -1,6 +1,7 @@
 import { sessionOf } from "../chat/stub.ts";
 import { type Database, dbFor, directoryDb, isBoundShard } from "../db/client.ts";
 import { indexOf } from "../knowledge/stub.ts";
+import { leadIndexOf } from "../leads/stub.ts";
 import { Meter } from "../meter.ts";
 import { wakeUp } from "../wake-up.ts";
 import {
@@ -39,6 +40,8 @@ export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage): P
     if (await eraseStep(env, db, workspaceId)) continue;
     const directory = directoryDb(env, new Meter());
     await directory.batch([releaseSlug(directory, workspaceId)]);
+    // After the rows: nothing is left then that a sweep could hand to it.
+    await leadIndexOf(env, new Meter(), workspaceId).erase();
     await env.GATE.getByName(workspaceId).erase();
     await db.batch([eraseWorkspace(db, workspaceId)]);
     return;

@@ -1,0 +1,118 @@
+import { waitUntil } from "cloudflare:workers";
+import { type Database, dbFor } from "../db/client.ts";
+import { newId, shardOf } from "../db/ids.ts";
+import type { leads } from "../db/schema.ts";
+import { writeThenRead } from "../db/transact.ts";
+import type { Meter } from "../meter.ts";
+import { addLeadEvent, IF_CHANGED } from "../webhooks/events-store.ts";
+import { emailKeyOf } from "./contact.ts";
+import type { IndexedLead } from "./index-store.ts";
+import type { LeadQuery } from "./search.ts";
+import { toSearchText } from "./search-text.ts";
+import { createLead, eraseLeadRows, findLead, listLeads, markIndexed, pageLeads } from "./store.ts";
+import { leadIndexOf } from "./stub.ts";
+
+export type LeadRow = typeof leads.$inferSelect;
+
+/** In whose workspace leads are read or changed, and when. */
+export interface LeadOperation {
+  env: Env;
+  meter: Meter;
+  workspaceId: string;
+  nowMs: number;
+}
+
+/** What a contact form says. */
+export interface NewLead {
+  agentId: string;
+  conversationId: string | null;
+  visitorId: string | null;
+  name: string | null;
+  email: string | null;
+  phone: string | null;
+  message: string | null;
+  customFields: Record<string, unknown>;
+  sourceUrl: string | null;
+}
+
+/** One page of leads, newest first, one row more when there are more, and how many there are. A search asks the index which they are. */
+export async function findLeads(op: LeadOperation, query: Omit<LeadQuery, "q"> & { q?: string | undefined }) {
+  const { env, meter, workspaceId } = op;
+  const { q, ...rest } = query;
+  const db = databaseOf(op);
+  if (!q) {
+    const [rows, [counted]] = await db.batch(pageLeads(db, workspaceId, rest, rest));
+    return { rows, total: counted?.total ?? 0 };
+  }
+  const { ids, total } = await leadIndexOf(env, meter, workspaceId).search({ ...rest, q });
+  if (ids.length === 0) return { rows: [], total };
+  const [found] = await db.batch([listLeads(db, workspaceId, ids)]);
+  const byId = new Map(found.map((row) => [row.id, row]));
+  return { rows: ids.flatMap((id) => byId.get(id) ?? []), total };
+}
+
+/**
+ * Adds a lead with its event, and hands it to the index, so that the next search finds it. Should the index be out of
+ * reach, the lead is there all the same and the sweep hands it over.
+ * @returns undefined when the workspace has no such agent.
+ */
+export async function addLead(op: LeadOperation, fields: NewLead): Promise<LeadRow | undefined> {
+  const { workspaceId, nowMs } = op;
+  const db = databaseOf(op);
+  const id = newId(shardOf(workspaceId), nowMs);
+  const row = { id, workspaceId, ...fields, emailKey: emailKeyOf(fields.email), createdAt: nowMs };
+  // Its event has the lead's own identifier, so that whoever erases the lead finds it.
+  const event = { id, workspaceId, conversationId: fields.conversationId, nowMs };
+  const writes = [createLead(db, row), addLeadEvent(db, event, id, IF_CHANGED)];
+  const [[lead]] = await writeThenRead(db, writes, [findLead(db, workspaceId, id)]);
+  if (!lead) return undefined;
+  try {
+    await putLeads(op, [lead]);
+    waitUntil(noteIndexed(op, db, [lead]));
+  } catch (error) {
+    console.error(JSON.stringify({ event: "lead_not_indexed", workspace_id: workspaceId, lead_id: id, detail: String(error) }));
+  }
+  return lead;
+}
+
+/** Hands leads of one workspace to its index whose own request died before it could. */
+export async function indexLeads(op: LeadOperation, rows: readonly LeadRow[]): Promise<void> {
+  await putLeads(op, rows);
+  await noteIndexed(op, databaseOf(op), rows);
+}
+
+/**
+ * Removes leads from the index and then their rows: should this stop half-way, they are still found, and erasing them
+ * again finishes it.
+ * @returns how many there were.
+ */
+export async function eraseLeads(op: LeadOperation, leadIds: readonly string[]): Promise<number> {
+  if (leadIds.length === 0) return 0;
+  const { env, meter, workspaceId } = op;
+  const db = databaseOf(op);
+  await leadIndexOf(env, meter, workspaceId).remove([...leadIds]);
+  const [erased] = await db.batch([eraseLeadRows(db, workspaceId, leadIds)]);
+  return erased.length;
+}
+
+async function putLeads({ env, meter, workspaceId }: LeadOperation, rows: readonly LeadRow[]): Promise<void> {
+  const indexed = rows.map((row): IndexedLead => {
+    const { id, agentId, createdAt: createdAtMs } = row;
+    return { id, agentId, createdAtMs, ...toSearchText(row) };
+  });
+  await leadIndexOf(env, meter, workspaceId).put(indexed);
+}
+
+/** Notes what the index has, and takes out again what was erased meanwhile. */
+async function noteIndexed(op: LeadOperation, db: Database, rows: readonly LeadRow[]): Promise<void> {
+  const { env, meter, workspaceId, nowMs } = op;
+  const ids = rows.map(({ id }) => id);
+  const [noted] = await db.batch([markIndexed(db, workspaceId, ids, nowMs)]);
+  const left = new Set(noted.map(({ id }) => id));
+  const erased = ids.filter((id) => !left.has(id));
+  if (erased.length > 0) await leadIndexOf(env, meter, workspaceId).remove(erased);
+}
+
+function databaseOf({ env, workspaceId, meter }: LeadOperation): Database {
+  return dbFor(env, workspaceId, meter);
+}

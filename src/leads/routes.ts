@@ -1,0 +1,28 @@
+import { createRoute } from "@hono/zod-openapi";
+import { requireScope } from "../admission/middleware.ts";
+import { toCursorPage } from "../http/cursor.ts";
+import { errorResponses, jsonResponse } from "../http/responses.ts";
+import { createRouter } from "../http/router.ts";
+import { findLeads, type LeadRow } from "./leads.ts";
+import { leadPageSchema, leadQuery, toLead } from "./wire.ts";
+
+export const leadRoutes = createRouter();
+
+const listLeadsRoute = createRoute({
+  operationId: "listLeads",
+  method: "get",
+  path: "/leads",
+  tags: ["Leads"],
+  summary: "List and search leads, newest first",
+  middleware: [requireScope("leads:read")] as const,
+  request: { query: leadQuery },
+  responses: { 200: jsonResponse(leadPageSchema, "A page of leads, newest first."), ...errorResponses(403, 422) },
+});
+
+leadRoutes.openapi(listLeadsRoute, async (c) => {
+  const { agent_id: agentId, q, created_since: sinceMs, ...page } = c.req.valid("query");
+  const op = { env: c.env, meter: c.get("meter"), workspaceId: c.get("caller").workspace.id, nowMs: Date.now() };
+  const { rows, total } = await findLeads(op, { agentId, q, sinceMs, ...page });
+  const positionOf = (row: LeadRow) => ({ atMs: row.createdAt, id: row.id });
+  return c.json(toCursorPage(rows, total, page, positionOf, toLead), 200);
+});

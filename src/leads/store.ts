@@ -1,0 +1,132 @@
+import { and, desc, eq, gte, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
+import { agentExists } from "../agents/store.ts";
+import type { Database } from "../db/client.ts";
+import { insertWhere } from "../db/insert-where.ts";
+import { leadCounts, leads } from "../db/schema.ts";
+
+/** What a list of leads may be narrowed to, beside a search. */
+export interface LeadFilter {
+  agentId?: string | undefined;
+  sinceMs?: number | undefined;
+}
+
+interface Page {
+  limit: number;
+  offset: number;
+  cursor?: { atMs: number; id: string } | undefined;
+}
+
+/** A person's leads: those of their visitors, and those that were left with their address. */
+export interface Person {
+  visitorIds: readonly string[];
+  /** The email in lower case. */
+  emailKey: string | null;
+}
+
+/** One page of leads, newest first, and one more when there are more; then how many there are. */
+export function pageLeads(db: Database, workspaceId: string, filter: LeadFilter, { limit, offset, cursor }: Page) {
+  const after = cursor && sql`(${leads.createdAt}, ${leads.id}) < (${cursor.atMs}, ${cursor.id})`;
+  return [
+    db
+      .select()
+      .from(leads)
+      .where(and(...conditions(workspaceId, filter), after))
+      .orderBy(desc(leads.createdAt), desc(leads.id))
+      .limit(limit + 1)
+      .offset(offset),
+    filter.sinceMs === undefined ? sumCounts(db, workspaceId, filter) : countSince(db, workspaceId, filter),
+  ] as const;
+}
+
+/** The leads with these identifiers, in no order. */
+export function listLeads(db: Database, workspaceId: string, leadIds: readonly string[]) {
+  return db.select().from(leads).where(isOneOf(workspaceId, leadIds));
+}
+
+/** One lead. */
+export function findLead(db: Database, workspaceId: string, leadId: string) {
+  return db
+    .select()
+    .from(leads)
+    .where(and(eq(leads.id, leadId), eq(leads.workspaceId, workspaceId)));
+}
+
+/** Adds a lead, if the agent is there. */
+export function createLead(db: Database, lead: typeof leads.$inferInsert) {
+  return insertWhere(db, leads, lead, agentExists(lead.workspaceId, lead.agentId));
+}
+
+/** Notes that the workspace's index has these leads; returns those that are still there. */
+export function markIndexed(db: Database, workspaceId: string, leadIds: readonly string[], nowMs: number) {
+  return db.update(leads).set({ indexedAt: nowMs }).where(isOneOf(workspaceId, leadIds)).returning({ id: leads.id });
+}
+
+/** Leads made before `beforeMs` that no index has taken up, oldest first. */
+export function listUnindexedLeads(db: Database, beforeMs: number, limit: number) {
+  return db
+    .select()
+    .from(leads)
+    .where(and(isNull(leads.indexedAt), lt(leads.createdAt, beforeMs)))
+    .orderBy(leads.createdAt)
+    .limit(limit);
+}
+
+/** Some of a person's leads, by identifier, from the one after `afterId` on. */
+export function listPersonLeads(db: Database, workspaceId: string, person: Person, page: { limit: number; afterId: string }) {
+  return db
+    .select()
+    .from(leads)
+    .where(and(isPerson(workspaceId, person), sql`+${leads.id} > ${page.afterId}`))
+    .orderBy(leads.id)
+    .limit(page.limit);
+}
+
+/** How many leads a person left. */
+export function countPersonLeads(db: Database, workspaceId: string, person: Person) {
+  return db
+    .select({ total: sql<number>`count(*)`.as("total") })
+    .from(leads)
+    .where(isPerson(workspaceId, person));
+}
+
+/** Removes rows; each that was there is returned. */
+export function eraseLeadRows(db: Database, workspaceId: string, leadIds: readonly string[]) {
+  return db.delete(leads).where(isOneOf(workspaceId, leadIds)).returning({ id: leads.id });
+}
+
+/** From the kept counts: their number is that of the agents, not of the leads. */
+function sumCounts(db: Database, workspaceId: string, { agentId }: LeadFilter) {
+  const isAgent = agentId === undefined ? undefined : eq(leadCounts.agentId, agentId);
+  return db
+    .select({ total: sql<number>`coalesce(sum(${leadCounts.count}), 0)`.as("total") })
+    .from(leadCounts)
+    .where(and(eq(leadCounts.workspaceId, workspaceId), isAgent));
+}
+
+/** With a time, what is counted is a range of the index. */
+function countSince(db: Database, workspaceId: string, filter: LeadFilter) {
+  return db
+    .select({ total: sql<number>`count(*)`.as("total") })
+    .from(leads)
+    .where(and(...conditions(workspaceId, filter)));
+}
+
+function conditions(workspaceId: string, { agentId, sinceMs }: LeadFilter): (SQL | undefined)[] {
+  return [
+    eq(leads.workspaceId, workspaceId),
+    agentId === undefined ? undefined : eq(leads.agentId, agentId),
+    sinceMs === undefined ? undefined : gte(leads.createdAt, sinceMs),
+  ];
+}
+
+/** Each way to find a person has its own index, so they are asked one after the other. */
+function isPerson(workspaceId: string, { visitorIds, emailKey }: Person): SQL {
+  const byVisitor = sql`SELECT id FROM ${leads} WHERE workspace_id = ${workspaceId} AND visitor_id IN (SELECT value FROM json_each(${JSON.stringify(visitorIds)}))`;
+  const byEmail = sql`SELECT id FROM ${leads} WHERE workspace_id = ${workspaceId} AND email_key = ${emailKey}`;
+  return inArray(leads.id, sql`(${byVisitor} UNION ${byEmail})`);
+}
+
+/** The plus keeps the planner from reading the whole workspace: it cannot know that there are fewer identifiers. */
+function isOneOf(workspaceId: string, leadIds: readonly string[]): SQL {
+  return and(sql`+${leads.workspaceId} = ${workspaceId}`, sql`${leads.id} IN (SELECT value FROM json_each(${JSON.stringify(leadIds)}))`)!;
+}

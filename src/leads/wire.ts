@@ -1,0 +1,47 @@
+import { z } from "@hono/zod-openapi";
+import { cursorPageOf, cursorQuery } from "../http/cursor.ts";
+import { timeQuery, timestamp, toTimestamp, uuid } from "../http/fields.ts";
+import type { LeadRow } from "./leads.ts";
+
+export const leadSchema = z
+  .object({
+    id: uuid(),
+    agent_id: uuid(),
+    conversation_id: uuid().nullable(),
+    visitor_id: uuid().nullable(),
+    name: z.string().nullable(),
+    email: z.string().nullable(),
+    phone: z.string().nullable(),
+    message: z.string().nullable(),
+    custom_fields: z.record(z.string(), z.unknown()),
+    source_url: z.string().nullable(),
+    created_at: timestamp(),
+  })
+  .openapi("Lead");
+
+export const leadPageSchema = cursorPageOf(leadSchema, "LeadPage");
+
+export const leadQuery = cursorQuery.extend({
+  agent_id: uuid().optional(),
+  q: z.string().max(200).optional().openapi({
+    description: "Any part of name, email, phone or custom fields, in any case; of a phone number also its digits alone.",
+  }),
+  created_since: timeQuery().optional().openapi({ description: "Only leads left at or after it." }),
+});
+
+/** The wire record of a lead. */
+export function toLead(row: LeadRow): z.infer<typeof leadSchema> {
+  return {
+    id: row.id,
+    agent_id: row.agentId,
+    conversation_id: row.conversationId,
+    visitor_id: row.visitorId,
+    name: row.name,
+    email: row.email,
+    phone: row.phone,
+    message: row.message,
+    custom_fields: row.customFields,
+    source_url: row.sourceUrl,
+    created_at: toTimestamp(row.createdAt),
+  };
+}

@@ -1,0 +1,261 @@
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { dbFor } from "../../src/db/client.ts";
+import { isReachable } from "../../src/leads/contact.ts";
+import { addLead, eraseLeads, indexLeads } from "../../src/leads/leads.ts";
+import { toSearchText } from "../../src/leads/search-text.ts";
+import {
+  countPersonLeads,
+  eraseLeadRows,
+  listLeads,
+  markIndexed,
+  listPersonLeads,
+  listUnindexedLeads,
+  pageLeads,
+} from "../../src/leads/store.ts";
+import { Meter } from "../../src/meter.ts";
+import { sweep } from "../../src/schedule.ts";
+import { costOf, createKey, createWorkspace, deliver, envWith, operate, query, send, type Workspace } from "../harness.ts";
+import { createOffice, indexStorage, type MadeUp, madeUp, newLead, START_MS, sweepAll, writeRows } from "./people.ts";
+
+const MINUTE_MS = 60_000;
+
+const search = async (workspace: Workspace, q: string) => (await workspace.call("GET", `/leads?q=${encodeURIComponent(q)}`)).body;
+
+/** An environment whose index of leads is out of reach. */
+const withoutIndex = () => envWith({ LEADS: { getByName: () => ({ put: () => Promise.reject(new Error("Out of reach")) }) } });
+
+test("a lead is listed, found and told of in the same form", async () => {
+  const { workspace, agents, op } = await createOffice();
+  const customFields = { company: "Ünïcode & Söhne", seats: 12 };
+  const given = { name: "Ada", email: "Ada@Example.com", message: "Call me", customFields, sourceUrl: "https://acme.example/contact" };
+  const lead = await addLead(op, newLead(agents[0], given));
+  const { body } = await workspace.call("GET", "/leads");
+  expect(body).toMatchObject({ total: 1, limit: 20, offset: 0, has_more: false, next_cursor: null });
+  expect(body.data).toEqual([
+    {
+      id: lead!.id,
+      agent_id: agents[0],
+      conversation_id: null,
+      visitor_id: null,
+      name: "Ada",
+      email: "Ada@Example.com",
+      phone: null,
+      message: "Call me",
+      custom_fields: customFields,
+      source_url: "https://acme.example/contact",
+      created_at: new Date(op.nowMs).toISOString(),
+    },
+  ]);
+  expect((await search(workspace, "söhne")).data).toEqual(body.data);
+  // The message is not searched.
+  expect((await search(workspace, "call me")).total).toBe(0);
+  const events = await query<{ id: string; payload: string }>(workspace.id, "SELECT * FROM events WHERE workspace_id = ?", workspace.id);
+  expect(events.map(({ id, payload }) => ({ id, ...JSON.parse(payload) }))).toMatchObject([
+    { id: lead!.id, type: "lead.created", data: body.data[0] },
+  ]);
+});
+
+test("no lead, event or entry is left of an agent that is not the workspace's", async () => {
+  const [{ workspace, op }, other] = [await createOffice(), await createOffice()];
+  expect(await addLead(op, newLead(other.agents[0], { name: "Eve" }))).toBeUndefined();
+  expect((await workspace.call("GET", "/leads")).body.total).toBe(0);
+  expect(await query(workspace.id, "SELECT 1 FROM events WHERE workspace_id = ?", workspace.id)).toEqual([]);
+  expect((await indexStorage(workspace)).tables).toEqual([]);
+});
+
+test("another workspace's leads are neither listed nor found, and the scope is asked for", async () => {
+  const [{ agents, op }, other] = [await createOffice(), await createOffice()];
+  await addLead(op, newLead(agents[0], { name: "Ada Lovelace" }));
+  expect((await other.workspace.call("GET", "/leads")).body.total).toBe(0);
+  expect((await search(other.workspace, "ada")).total).toBe(0);
+  expect((await other.workspace.call("GET", `/leads?agent_id=${agents[0]}&q=ada`)).body.total).toBe(0);
+  const { key } = await createKey(other.workspace, ["conversations:read"]);
+  const refused = await send("GET", "/api/v1/leads", { token: key });
+  expect(refused).toMatchObject({ status: 403, body: { error: { code: "insufficient_scope" } } });
+  expect(refused.body.error.message).toContain("leads:read");
+});
+
+test("a lead that the index could not take is there all the same, and cron hands it over", async () => {
+  const { workspace, agents, op } = await createOffice();
+  const lead = await addLead({ ...op, env: withoutIndex() }, newLead(agents[0], { name: "Grace Hopper" }));
+  expect((await workspace.call("GET", "/leads")).body.data).toMatchObject([{ id: lead!.id }]);
+  expect((await search(workspace, "hopper")).total).toBe(0);
+  await sweep(env, op.nowMs + MINUTE_MS);
+  expect((await search(workspace, "hopper")).total).toBe(0);
+  await sweep(env, op.nowMs + MINUTE_MS + 1);
+  expect((await search(workspace, "hopper")).data).toMatchObject([{ id: lead!.id }]);
+  expect(await query(workspace.id, "SELECT 1 FROM leads WHERE indexed_at IS NULL AND workspace_id = ?", workspace.id)).toEqual([]);
+});
+
+test("one workspace's index that is out of reach leaves the others' leads to their own", async () => {
+  const offices = [await createOffice(), await createOffice()] as const;
+  for (const { workspace, agents } of offices) await writeRows(workspace, [madeUp(workspace, agents[0], 0, { name: "Ada" })]);
+  const [broken, whole] = offices.map(({ workspace }) => workspace) as [Workspace, Workspace];
+  const getByName = (name: string) => (name === broken.id ? withoutIndex().LEADS.getByName(name) : env.LEADS.getByName(name));
+  await sweep(envWith({ LEADS: { getByName } }), Date.now());
+  expect([(await search(broken, "ada")).total, (await search(whole, "ada")).total]).toEqual([0, 1]);
+});
+
+test("a total that was counted before stays right when leads come and go", async () => {
+  const { workspace, agents, op } = await createOffice();
+  const add = (name: string, agentId: string) => addLead(op, newLead(agentId, { name, phone: "+1 (202) 555" }));
+  const totals = async () => {
+    const since = "created_since=2026-01-01T00:00:00Z";
+    const queries = ["q=ada", "q=d", "q=202555", `q=ada&agent_id=${agents[0]}`, `q=ada&${since}`];
+    return Promise.all(queries.map(async (one) => (await workspace.call("GET", `/leads?${one}&limit=1`)).body.total as number));
+  };
+  const first = await add("Ada One", agents[0]);
+  await add("Ada Two", agents[1]);
+  expect(await totals()).toEqual([2, 2, 2, 1, 2]);
+  await add("ADA Three", agents[0]);
+  await add("Bob", agents[0]);
+  expect(await totals()).toEqual([3, 3, 4, 2, 3]);
+  await eraseLeads(op, [first!.id]);
+  expect(await totals()).toEqual([2, 2, 3, 1, 2]);
+});
+
+test("an erased lead leaves no word in the index, and erasing again is safe", async () => {
+  const { workspace, agents, op } = await createOffice();
+  const mark = { name: "Žofie Ωμέγα", email: "žofie@ωμέγα.example", phone: "+999 888 777", customFields: { тайна: "秘密" } };
+  await addLead(op, newLead(agents[0], { name: "Ada Lovelace", phone: "+1 222" }));
+  const before = (await indexStorage(workspace)).words;
+  const erased = await addLead(op, newLead(agents[1], mark));
+  expect((await search(workspace, "秘密")).total).toBe(1);
+  expect(await eraseLeads(op, [erased!.id, crypto.randomUUID()])).toBe(1);
+  expect(await eraseLeads(op, [erased!.id])).toBe(0);
+  const after = await indexStorage(workspace);
+  expect(after.words).toEqual(before);
+  expect(after.rows).toMatchObject([{ text: "ada lovelace\u001f+1 222" }]);
+  expect((await workspace.call("GET", "/leads")).body.total).toBe(1);
+});
+
+test("a lead that is erased while it is handed over leaves the index again", async () => {
+  const { workspace, agents, op } = await createOffice();
+  const lead = await addLead({ ...op, env: withoutIndex() }, newLead(agents[0], { name: "Ada" }));
+  await eraseLeads(op, [lead!.id]);
+  await indexLeads(op, [lead!]);
+  expect((await indexStorage(workspace)).rows).toEqual([]);
+});
+
+test("a person's leads are found by visitor and by address, whatever its case", async () => {
+  const { workspace, agents, op } = await createOffice();
+  const visitorId = crypto.randomUUID();
+  const byVisitor = await addLead(op, newLead(agents[0], { name: "One", visitorId }));
+  const byBoth = await addLead(op, newLead(agents[0], { visitorId, email: "ÉVE@example.com" }));
+  const byEmail = await addLead(op, newLead(agents[1], { email: "éve@EXAMPLE.com" }));
+  await addLead(op, newLead(agents[1], { email: "bob@example.com" }));
+  const db = dbFor(env, workspace.id, new Meter());
+  const person = { visitorIds: [visitorId, crypto.randomUUID()], emailKey: "éve@example.com" };
+  const [[counted], first] = await db.batch([
+    countPersonLeads(db, workspace.id, person),
+    listPersonLeads(db, workspace.id, person, { limit: 2, afterId: "" }),
+  ]);
+  expect(counted!.total).toBe(3);
+  const [rest] = await db.batch([listPersonLeads(db, workspace.id, person, { limit: 2, afterId: first.at(-1)!.id })]);
+  expect([...first, ...rest].map(({ id }) => id)).toEqual([byVisitor!.id, byBoth!.id, byEmail!.id]);
+  const [nobody] = await db.batch([listPersonLeads(db, workspace.id, { visitorIds: [], emailKey: null }, { limit: 2, afterId: "" })]);
+  expect(nobody).toEqual([]);
+});
+
+test("late leads find their place, however many come between two others", async () => {
+  const { workspace, agents } = await createOffice();
+  const index = env.LEADS.getByName(workspace.id);
+  const put = (leads: MadeUp[]) =>
+    index.put(leads.map((lead) => ({ id: lead.id, agentId: lead.agentId, createdAtMs: lead.createdAtMs, ...toSearchText(lead) })));
+  const made = Array.from({ length: 500 }, (_, at) => madeUp(workspace, agents[0], at, { name: `Lead ${at}` }));
+  await put([made[0]!, made[499]!]);
+  // Upwards, downwards and from both ends, one by one: each finds less room than the one before.
+  for (const lead of made.slice(1, 200)) await put([lead]);
+  for (const lead of made.slice(200, 300).toReversed()) await put([lead]);
+  for (let at = 0; at < 99; at++) await put([made[300 + (at % 2 ? (at - 1) / 2 : 98 - at / 2)]!]);
+  await put(made.slice(350).toReversed());
+  await put(made);
+  const { rows } = await indexStorage(workspace);
+  expect(rows.map((row: any) => row.lead_id)).toEqual(made.map(({ id }) => id).toReversed());
+  const hits = await index.search({ q: "lead 1", limit: 200, offset: 0 });
+  expect(hits.ids).toEqual(
+    made
+      .filter((_, at) => String(at).startsWith("1"))
+      .map(({ id }) => id)
+      .toReversed(),
+  );
+});
+
+test("a list costs one D1 trip, a search one hop more, and neither reads more rows in a larger workspace", async () => {
+  const costs = [];
+  for (const size of [50, 1000]) {
+    const { workspace, agents } = await createOffice();
+    await writeRows(
+      workspace,
+      Array.from({ length: size }, (_, at) => madeUp(workspace, agents[at % 2]!, at, { name: `Lead ${at}` })),
+    );
+    await sweepAll(workspace);
+    await workspace.call("GET", "/me");
+    const [listed, found] = [await costOf(() => workspace.call("GET", "/leads?limit=5")), await costOf(() => search(workspace, "lead"))];
+    const ofAgent = await costOf(() => workspace.call("GET", `/leads?limit=5&agent_id=${agents[0]}`));
+    expect([listed, found, ofAgent]).toMatchObject([
+      { object_hops: 1, d1_trips: 1 },
+      { object_hops: 2, d1_trips: 1 },
+      { object_hops: 1, d1_trips: 1 },
+    ]);
+    costs.push([listed, found, ofAgent].map(({ rows_read }) => rows_read));
+  }
+  expect(costs[1]).toEqual(costs[0]);
+});
+
+test("no statement reads a whole table", async () => {
+  const { workspace } = await createOffice();
+  const db = dbFor(env, workspace.id, new Meter());
+  const page = { limit: 20, offset: 0, cursor: { atMs: START_MS, id: workspace.id } };
+  const person = { visitorIds: [workspace.id], emailKey: "a@b.c" };
+  const statements = [
+    ...pageLeads(db, workspace.id, {}, page),
+    ...pageLeads(db, workspace.id, { agentId: workspace.id, sinceMs: START_MS }, page),
+    ...pageLeads(db, workspace.id, { agentId: workspace.id }, page),
+    listLeads(db, workspace.id, [workspace.id]),
+    markIndexed(db, workspace.id, [workspace.id], START_MS),
+    eraseLeadRows(db, workspace.id, [workspace.id]),
+    listUnindexedLeads(db, START_MS, 100),
+    listPersonLeads(db, workspace.id, person, { limit: 20, afterId: "" }),
+    countPersonLeads(db, workspace.id, person),
+  ];
+  for (const statement of statements) {
+    const { sql, params } = statement.toSQL();
+    const plan = await query<{ detail: string }>(workspace.id, `EXPLAIN QUERY PLAN ${sql}`, ...params);
+    const steps = plan.map(({ detail }) => detail);
+    expect(
+      steps.filter((step) => /^SCAN (?!json_each)/.test(step)),
+      sql,
+    ).toEqual([]);
+    // Lists come in the order of an index; a person's few, and what is asked for by identifier, are read one by one.
+    if (sql.includes("json_each")) expect(steps[0], sql).toMatch(/^SEARCH leads USING .*\(id=\?\)$/);
+    else
+      expect(
+        steps.filter((step) => step.includes("TEMP B-TREE")),
+        sql,
+      ).toEqual([]);
+  }
+});
+
+test("a deleted workspace leaves neither leads nor counts, and its object holds nothing", async () => {
+  const { workspace, agents, op } = await createOffice();
+  await addLead(op, newLead(agents[0], { name: "Ada" }));
+  await operate("DELETE", `/workspaces/${workspace.id}`);
+  await deliver("support-agent-erasure", { workspaceId: workspace.id });
+  for (const table of ["leads", "lead_counts"]) {
+    expect(await query(workspace.id, `SELECT 1 FROM ${table} WHERE workspace_id = ?`, workspace.id), table).toEqual([]);
+  }
+  expect((await indexStorage(workspace)).tables).toEqual([]);
+});
+
+test("a search in a workspace that never had a lead leaves its object empty", async () => {
+  const workspace = await createWorkspace();
+  expect((await search(workspace, "ada")).total).toBe(0);
+  expect((await indexStorage(workspace)).tables).toEqual([]);
+});
+
+test("whoever left an address or a number can be reached", () => {
+  expect([{ email: "a@b.c" }, { phone: "1" }, { email: "", phone: "1" }].map(isReachable)).toEqual([true, true, true]);
+  expect([{}, { email: " ", phone: null }].map(isReachable)).toEqual([false, false]);
+});

@@ -1,0 +1,76 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { databases } from "../../src/db/client.ts";
+import { newId, shardOf } from "../../src/db/ids.ts";
+import type { LeadOperation, NewLead } from "../../src/leads/leads.ts";
+import { Meter } from "../../src/meter.ts";
+import { sweep } from "../../src/schedule.ts";
+import { createAgent, createWorkspace, query, type Workspace } from "../harness.ts";
+
+export const START_MS = Date.UTC(2026, 0, 1);
+
+/** Far enough above any plan's that a test never waits. */
+const MANY_REQUESTS = 1_000_000;
+
+/** A lead as a test makes it up. */
+export interface MadeUp {
+  id: string;
+  agentId: string;
+  createdAtMs: number;
+  name: string | null;
+  email: string | null;
+  phone: string | null;
+  customFields: Record<string, unknown>;
+}
+
+/** A workspace with two agents, and what is needed to call verbs in it. */
+export async function createOffice(): Promise<{ workspace: Workspace; agents: [string, string]; op: LeadOperation }> {
+  const workspace = await createWorkspace({ limits: { requests_per_minute: MANY_REQUESTS } });
+  const [first, second] = [await createAgent(workspace), await createAgent(workspace)];
+  const op = { env, meter: new Meter(), workspaceId: workspace.id, nowMs: Date.now() };
+  return { workspace, agents: [first.id, second.id], op };
+}
+
+/** A lead for the verb that adds one, with `given` in place of nothing. */
+export function newLead(agentId: string, given: Partial<NewLead>): NewLead {
+  const nothing = { conversationId: null, visitorId: null, name: null, email: null, phone: null, message: null, sourceUrl: null };
+  return { agentId, ...nothing, customFields: {}, ...given };
+}
+
+/** A made-up lead, so many seconds after the start. */
+export function madeUp(workspace: Workspace, agentId: string, second: number, given: Partial<MadeUp>): MadeUp {
+  const id = newId(shardOf(workspace.id), Date.now());
+  return { id, agentId, createdAtMs: START_MS + second * 1000, name: null, email: null, phone: null, customFields: {}, ...given };
+}
+
+/** Writes rows that no index has taken up. */
+export async function writeRows(workspace: Workspace, leads: MadeUp[]): Promise<void> {
+  const insert = `INSERT INTO leads (id, workspace_id, agent_id, name, email, phone, custom_fields, created_at)
+    SELECT value ->> 'id', ?1, value ->> 'agentId', value ->> 'name', value ->> 'email', value ->> 'phone', value -> 'customFields',
+      value ->> 'createdAtMs' FROM json_each(?2)`;
+  const database = databases(env)[shardOf(workspace.id)]!;
+  await database.prepare(insert).bind(workspace.id, JSON.stringify(leads)).run();
+}
+
+/** Lets cron run until no lead is left that no index has. */
+export async function sweepAll(workspace: Workspace): Promise<void> {
+  const left = "SELECT 1 FROM leads WHERE workspace_id = ? AND indexed_at IS NULL LIMIT 1";
+  while ((await query(workspace.id, left, workspace.id)).length > 0) await sweep(env, Date.now());
+}
+
+/** What the index object of a workspace holds: its tables' rows, and the words of its full-text tables. */
+export function indexStorage(workspace: Workspace): Promise<{ tables: string[]; rows: unknown[]; words: string[] }> {
+  return runInDurableObject(env.LEADS.getByName(workspace.id), (_, { storage: { sql } }) => {
+    const names = sql.exec("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'").toArray();
+    const tables = names.map(({ name }) => name as string);
+    if (!tables.includes("entries")) return { tables, rows: [], words: [] };
+    const words = ["trigrams", "short_grams"].flatMap((table) => {
+      sql.exec(`INSERT INTO ${table} (${table}) VALUES ('integrity-check')`);
+      sql.exec(`CREATE VIRTUAL TABLE words_of USING fts5vocab (${table}, row)`);
+      const found = sql.exec("SELECT term FROM words_of").toArray();
+      sql.exec("DROP TABLE words_of");
+      return found.map(({ term }) => term as string);
+    });
+    return { tables, rows: sql.exec("SELECT * FROM entries ORDER BY label DESC").toArray(), words };
+  });
+}
