@@ -269,6 +269,10 @@ export const conversations = sqliteTable(
     reopenedCount: count("reopened_count"),
     /** The model sees only messages after this one: set when a resolved conversation is written to again. */
     contextAfter: text("context_after"),
+    /** When the agent first replied; kept by a trigger, for analytics. */
+    firstAiReplyAt: integer("first_ai_reply_at"),
+    /** When the agent alone resolved it for the first time (analytics/definitions.ts); kept by a trigger. */
+    aiResolvedAt: integer("ai_resolved_at"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
@@ -338,6 +342,8 @@ export const handoffs = sqliteTable(
     }).notNull(),
     summary: text("summary"),
     triggerMessageId: text("trigger_message_id"),
+    /** The question that knowledge was missing for, normalised: asked again, it is the same one to analytics. */
+    questionKey: text("question_key"),
     status: text("status", { enum: ["pending", "accepted", "resolved"] }).notNull(),
     requestedAt: integer("requested_at").notNull(),
     acceptedAt: integer("accepted_at"),
@@ -376,6 +382,71 @@ export const leads = sqliteTable(
     index("leads_agent").on(t.workspaceId, t.agentId, t.createdAt, t.id),
     index("leads_email").on(t.workspaceId, t.emailKey),
     index("leads_visitor").on(t.workspaceId, t.visitorId),
+  ],
+);
+
+// --- Analytics: kept by the triggers of the migration analytics_rollups, defined in analytics/definitions.ts ----------
+
+const counters = (name: string) =>
+  text(name, { mode: "json" })
+    .$type<Record<string, number>>()
+    .notNull()
+    .default(sql`'{}'`);
+
+/** One UTC day of one agent, and of all agents together under the agent `''`. */
+export const analyticsDays = sqliteTable(
+  "analytics_days",
+  {
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    /** Days since 1970-01-01. */
+    day: integer("day").notNull(),
+    // What happened on that day.
+    messages: count("messages"),
+    aiReplies: count("ai_replies"),
+    humanReplies: count("human_replies"),
+    leads: count("leads"),
+    handoffs: count("handoffs"),
+    unanswered: count("unanswered"),
+    aiResolutions: count("ai_resolutions"),
+    aiResolutionsUndone: count("ai_resolutions_undone"),
+    // What became of the conversations that began on that day.
+    conversations: count("conversations"),
+    withAgent: count("with_agent"),
+    handedOff: count("handed_off"),
+    aiResolved: count("ai_resolved"),
+    resolved: count("resolved"),
+    reopened: count("reopened"),
+    csatSum: count("csat_sum"),
+    csatCount: count("csat_count"),
+    handoffReasons: counters("handoff_reasons"),
+    channels: counters("channels"),
+    /** Histograms: how many conversations there are in each bucket of time. */
+    firstResponses: counters("first_responses"),
+    resolutions: counters("resolutions"),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.day] })],
+);
+
+/** Questions that knowledge was missing for. A question goes when the last hand-off that asked it is erased. */
+export const unansweredQuestions = sqliteTable(
+  "unanswered_questions",
+  {
+    workspaceId: workspaceId(),
+    /** Empty for all agents together. */
+    agentId: text("agent_id").notNull(),
+    questionKey: text("question_key").notNull(),
+    /** As it was asked last. */
+    question: text("question").notNull(),
+    /** How often in the year before it was asked last, and on which days. */
+    asked: count("asked"),
+    days: counters("days"),
+    lastAskedAt: integer("last_asked_at").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.workspaceId, t.agentId, t.questionKey] }),
+    index("unanswered_questions_asked").on(t.workspaceId, t.agentId, t.asked),
+    index("unanswered_questions_latest").on(t.workspaceId, t.agentId, t.lastAskedAt),
   ],
 );
 

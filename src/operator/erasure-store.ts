@@ -2,6 +2,7 @@ import { eq, getTableName, isNotNull, and, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import {
   agents,
+  analyticsDays,
   answers,
   apiKeys,
   auditLog,
@@ -15,6 +16,7 @@ import {
   leads,
   messages,
   sources,
+  unansweredQuestions,
   usagePeriods,
   visitors,
   webhookEndpoints,
@@ -29,10 +31,12 @@ const WORKSPACE_TABLES = [
   events,
   webhookEndpoints,
   messages,
+  unansweredQuestions,
   handoffs,
   leads,
   conversations,
   conversationCounts,
+  analyticsDays,
   visitors,
   answers,
   sources,
