@@ -174,3 +174,36 @@ CREATE TRIGGER messages_counted AFTER INSERT ON messages BEGIN
          first_ai_reply_at = coalesce(first_ai_reply_at, iif(NEW.role = 'assistant', NEW.created_at, NULL))
    WHERE id = NEW.conversation_id;
 END;
+--> statement-breakpoint
+-- What was there before is counted as far as its records tell: of a conversation that was reopened they do not tell when it was
+-- first resolved, nor whether the agent alone resolved it; nor were questions kept.
+INSERT INTO analytics_changes (workspace_id, agent_id, day, conversations, channel, csat_sum, csat_count, resolved, reopened, resolution_ms)
+  SELECT workspace_id, agent_id, created_at / 86400000, 1, channel, csat_score, csat_score IS NOT NULL,
+         status = 'resolved' OR reopened_count > 0, reopened_count > 0, iif(reopened_count = 0, resolved_at - created_at, NULL)
+    FROM conversations;
+--> statement-breakpoint
+INSERT INTO analytics_changes (workspace_id, agent_id, day, messages, ai_replies, human_replies)
+  SELECT c.workspace_id, c.agent_id, m.created_at / 86400000, count(*), sum(m.role = 'assistant'), sum(m.role = 'human')
+    FROM messages m JOIN conversations c ON c.id = m.conversation_id GROUP BY 1, 2, 3;
+--> statement-breakpoint
+INSERT INTO analytics_changes (workspace_id, agent_id, day, leads)
+  SELECT workspace_id, agent_id, created_at / 86400000, count(*) FROM leads GROUP BY 1, 2, 3;
+--> statement-breakpoint
+INSERT INTO analytics_changes (workspace_id, agent_id, day, handoffs, unanswered, handoff_reason)
+  SELECT workspace_id, agent_id, requested_at / 86400000, 1, reason = 'missing_knowledge', reason FROM handoffs;
+--> statement-breakpoint
+INSERT INTO analytics_changes (workspace_id, agent_id, day, handed_off)
+  SELECT workspace_id, agent_id, created_at / 86400000, count(*) FROM conversations
+   WHERE id IN (SELECT conversation_id FROM handoffs) GROUP BY 1, 2, 3;
+--> statement-breakpoint
+UPDATE conversations SET first_ai_reply_at = (SELECT min(m.created_at) FROM messages m
+  WHERE m.workspace_id = conversations.workspace_id AND m.conversation_id = conversations.id AND m.role = 'assistant');
+--> statement-breakpoint
+INSERT INTO analytics_changes (workspace_id, agent_id, day, first_response_ms)
+  SELECT workspace_id, agent_id, created_at / 86400000,
+         min(first_human_reply_at, coalesce(first_ai_reply_at, first_human_reply_at)) - created_at
+    FROM conversations WHERE first_human_reply_at IS NOT NULL;
+--> statement-breakpoint
+UPDATE conversations SET ai_resolved_at = resolved_at
+ WHERE status = 'resolved' AND reopened_count = 0 AND first_ai_reply_at IS NOT NULL AND first_human_reply_at IS NULL
+   AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.workspace_id = conversations.workspace_id AND h.conversation_id = conversations.id);

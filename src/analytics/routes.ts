@@ -6,7 +6,7 @@ import { notFound } from "../http/errors.ts";
 import { errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
 import { lastDurableDay, rangesOf } from "./definitions.ts";
-import { ALL_AGENTS, listDays, listStatusCounts, listTopUnanswered, sumDays } from "./store.ts";
+import { ALL_AGENTS, listDays, listStatusCounts, listUnansweredQuestions, sumDays } from "./store.ts";
 import { overviewQuery, overviewSchema, toOverview } from "./wire.ts";
 
 export const analyticsRoutes = createRouter();
@@ -37,7 +37,7 @@ analyticsRoutes.openapi(getOverview, async (c) => {
     sumDays(db, id, whose, current, durableDay),
     sumDays(db, id, whose, previous, durableDay),
     listStatusCounts(db, id, whose),
-    listTopUnanswered(db, id, whose, current),
+    listUnansweredQuestions(db, id, whose),
   ]);
   if (agentId !== null && !agent) throw notFound("agent");
   return c.json(toOverview({ agentId, range: current, days: rows, sums: sums!, previous: before!, statuses, questions }), 200);

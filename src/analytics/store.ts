@@ -7,10 +7,8 @@ import type { DayRange } from "./definitions.ts";
 /** Under this agent stands what all agents of the workspace come to. */
 export const ALL_AGENTS = "";
 
-/** How many questions are ranked: of the last year's most frequent ones, and of the latest ones. It bounds what is read. */
+/** How many questions are ranked: of the most frequent ones, and of the latest ones. It bounds what is read. */
 const CANDIDATES = 100;
-/** How many of them are shown. */
-const TOP = 10;
 
 /** The days of a range on which anything happened, oldest first. */
 export function listDays(db: Database, workspaceId: string, agentId: string, range: DayRange) {
@@ -59,25 +57,16 @@ export function listStatusCounts(db: Database, workspaceId: string, agentId: str
     .groupBy(status);
 }
 
-/**
- * The questions of a range that knowledge was missing for, most frequent first. Exact while the last year had no more than
- * a hundred of them; beyond, one is missed only if a hundred were asked more often that year and a hundred others later.
- */
-export function listTopUnanswered(db: Database, workspaceId: string, agentId: string, { fromDay, toDay }: DayRange) {
-  const own = sql`workspace_id = ${workspaceId} AND agent_id = ${agentId}`;
+/** The questions that knowledge was missing for most often in the last year, and the latest of them. */
+export function listUnansweredQuestions(db: Database, workspaceId: string, agentId: string) {
+  const table = unansweredQuestions;
   const first = (column: SQLiteColumn) =>
-    sql`SELECT * FROM (SELECT rowid FROM ${unansweredQuestions} WHERE ${own} ORDER BY ${column} DESC LIMIT ${CANDIDATES})`;
-  const days = sql`SELECT sum(value) FROM json_each(${unansweredQuestions.days}) WHERE CAST(key AS INTEGER) BETWEEN ${fromDay} AND ${toDay}`;
-  const count = sql<number>`coalesce((${days}), 0)`.as("in_range");
+    sql`SELECT * FROM (SELECT rowid FROM ${table} WHERE workspace_id = ${workspaceId} AND agent_id = ${agentId}
+      ORDER BY ${column} DESC LIMIT ${CANDIDATES})`;
   return db
-    .select({ question: unansweredQuestions.question, count })
-    .from(unansweredQuestions)
-    .where(
-      sql`${sql.identifier("unanswered_questions")}.rowid IN (${first(unansweredQuestions.asked)} UNION ${first(unansweredQuestions.lastAskedAt)})
-        AND in_range > 0`,
-    )
-    .orderBy(sql`in_range DESC, last_asked_at DESC, question_key`)
-    .limit(TOP);
+    .select()
+    .from(table)
+    .where(sql`rowid IN (${first(table.asked)} UNION ${first(table.lastAskedAt)})`);
 }
 
 function isIn(workspaceId: string, agentId: string, { fromDay, toDay }: DayRange): SQL | undefined {

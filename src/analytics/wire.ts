@@ -3,6 +3,7 @@ import { CHANNELS } from "../agents/wire.ts";
 import { CONVERSATION_STATUSES, HANDOFF_REASONS } from "../conversations/status.ts";
 import { integerQuery, uuid } from "../http/fields.ts";
 import { addUp, DAY_MS, type DayRange, medianSeconds, ratesOf, ratio, type Sums } from "./definitions.ts";
+import { topQuestions } from "./questions.ts";
 
 const date = () => z.string().openapi({ format: "date", example: "2026-01-31" });
 const rate = (description: string) =>
@@ -85,7 +86,7 @@ interface Findings {
   sums: Sums;
   previous: Sums;
   statuses: { status: string; count: number }[];
-  questions: { question: string; count: number }[];
+  questions: Parameters<typeof topQuestions>[0];
 }
 
 /** The overview on the wire. */
@@ -114,7 +115,7 @@ export function toOverview({ agentId, range, days, sums, previous, statuses, que
       statuses.map(({ status, count }) => ({ [status]: count })),
     ),
     daily: toDaily(days, range),
-    top_unanswered: questions,
+    top_unanswered: topQuestions(questions, range),
     previous: { totals: toTotals(previous), rates: ratesOf(previous) },
   };
 }
