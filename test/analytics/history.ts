@@ -37,7 +37,7 @@ export function seeded(seed: number): Random {
   };
 }
 
-export function pick<Item>(random: Random, items: readonly Item[]): Item {
+function pick<Item>(random: Random, items: readonly Item[]): Item {
   return items[Math.floor(random() * items.length)]!;
 }
 

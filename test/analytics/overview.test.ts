@@ -189,16 +189,16 @@ test("a question is forgotten a year after it was last asked", async () => {
 /** How many days the conversations below are spread over. */
 const SPREAD_DAYS = 50;
 
-/** A workspace with `count` conversations, every fifth of them with an unanswered question, one of seven. */
-async function populate(count: number) {
+/** A workspace with `count` conversations, every fifth of them with an unanswered question, one of `questions`. */
+async function populate(count: number, questions = 7) {
   const workspace = await createWorkspace();
   const shard = shardOf(workspace.id);
-  const [agent] = [await createAgent(workspace)];
+  const agent = await createAgent(workspace);
   const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
   const rows = Array.from({ length: count }, (_, at) => ({
     id: newId(shard, Date.now()),
     at_ms: today - (at % SPREAD_DAYS) * DAY_MS,
-    question: at % 5 === 0 ? `question ${at % 7}` : null,
+    question: at % 5 === 0 ? `question ${at % questions}` : null,
   }));
   const db = databases(env)[shard]!;
   const json = JSON.stringify(rows);
@@ -226,8 +226,17 @@ test("it costs one trip, and rows by the range's days alone", async () => {
       return costs[0]!.rows_read;
     };
     const [day, year] = [await read(1), await read(365)];
-    console.log("ROWS", ofAgent, day, await read(30), year);
-    // Today's are read twice, for its entry and for the sums; of the year before there are none.
+    // Each day is read twice, for its entry and for the sums; of the year before there are none.
     expect(year - day).toBeLessThanOrEqual(2 * SPREAD_DAYS);
   }
+});
+
+test("however many questions went unanswered, no more than the top hundred and the latest hundred are read", async () => {
+  // Every fifth conversation has a question, so there are as many as a number without the factor five.
+  const [some, many] = [await populate(3000, 301), await populate(6000, 1201)];
+  const costs = [];
+  for (const { workspace } of [some, many]) costs.push((await costOf(() => overview(workspace))).rows_read);
+  expect(Math.abs(costs[1]! - costs[0]!)).toBeLessThanOrEqual(200);
+  expect(costs[1]).toBeLessThan(1000);
+  expect((await overview(some.workspace, "?days=365")).top_unanswered).toHaveLength(10);
 });
