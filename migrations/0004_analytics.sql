@@ -1,3 +1,29 @@
+CREATE TABLE `analytics_changes` (
+	`workspace_id` text NOT NULL,
+	`agent_id` text NOT NULL,
+	`day` integer NOT NULL,
+	`messages` integer,
+	`ai_replies` integer,
+	`human_replies` integer,
+	`leads` integer,
+	`handoffs` integer,
+	`unanswered` integer,
+	`ai_resolutions` integer,
+	`ai_resolutions_undone` integer,
+	`conversations` integer,
+	`with_agent` integer,
+	`handed_off` integer,
+	`ai_resolved` integer,
+	`resolved` integer,
+	`reopened` integer,
+	`csat_sum` integer,
+	`csat_count` integer,
+	`handoff_reason` text,
+	`channel` text,
+	`first_response_ms` integer,
+	`resolution_ms` integer
+);
+--> statement-breakpoint
 CREATE TABLE `analytics_days` (
 	`workspace_id` text NOT NULL,
 	`agent_id` text NOT NULL,

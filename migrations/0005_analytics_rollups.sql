@@ -2,15 +2,10 @@
 -- day is written down in src/analytics/definitions.ts. Days are whole days since 1970-01-01, UTC: milliseconds / 86400000.
 -- Nothing is taken off when records are erased: the numbers of the past hold nothing of a person. Questions do, and go.
 
--- What the triggers below write to: it adds to the day of one agent and of all agents together (''). A duration falls into
--- the bucket CAST(ln(ms) * 11), eleven for each factor of e, so a bucket's middle is within 4.7 % of all that is in it.
-CREATE VIEW analytics_changes AS
-  SELECT workspace_id, agent_id, day, messages, ai_replies, human_replies, leads, handoffs, unanswered, ai_resolutions,
-         ai_resolutions_undone, conversations, with_agent, handed_off, ai_resolved, resolved, reopened, csat_sum, csat_count,
-         NULL AS handoff_reason, NULL AS channel, NULL AS first_response_ms, NULL AS resolution_ms
-    FROM analytics_days;
---> statement-breakpoint
-CREATE TRIGGER analytics_days_kept INSTEAD OF INSERT ON analytics_changes BEGIN
+-- What the triggers below write to: each adds to the day of one agent and of all agents together (''); the table itself stays
+-- empty. A duration falls into the bucket CAST(ln(ms) * 11), eleven for each factor of e, so a bucket's middle is within 4.7 %
+-- of all that is in it.
+CREATE TRIGGER analytics_days_kept BEFORE INSERT ON analytics_changes BEGIN
   INSERT INTO analytics_days (workspace_id, agent_id, day)
     SELECT NEW.workspace_id, value, NEW.day FROM json_each(json_array(NEW.agent_id, '')) WHERE true
     ON CONFLICT DO NOTHING;
@@ -42,6 +37,8 @@ CREATE TRIGGER analytics_days_kept INSTEAD OF INSERT ON analytics_changes BEGIN
            json_set(resolutions, '$."' || CAST(ln(max(NEW.resolution_ms, 1)) * 11 AS INTEGER) || '"',
              coalesce(json_extract(resolutions, '$."' || CAST(ln(max(NEW.resolution_ms, 1)) * 11 AS INTEGER) || '"'), 0) + 1))
    WHERE workspace_id = NEW.workspace_id AND agent_id IN (NEW.agent_id, '') AND day = NEW.day;
+  -- The row itself is not inserted, and the statement goes on with the next one.
+  SELECT RAISE(IGNORE);
 END;
 --> statement-breakpoint
 -- Conversations, and what becomes of them: on the day on which they began.

@@ -428,6 +428,36 @@ export const analyticsDays = sqliteTable(
   (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.day] })],
 );
 
+/**
+ * Never holds a row: a trigger adds what is inserted here to the days of the agent and of all agents, and drops it. A view
+ * would do the same, but `wrangler d1 export` leaves views out.
+ */
+export const analyticsChanges = sqliteTable("analytics_changes", {
+  workspaceId: workspaceId(),
+  agentId: text("agent_id").notNull(),
+  day: integer("day").notNull(),
+  messages: integer("messages"),
+  aiReplies: integer("ai_replies"),
+  humanReplies: integer("human_replies"),
+  leads: integer("leads"),
+  handoffs: integer("handoffs"),
+  unanswered: integer("unanswered"),
+  aiResolutions: integer("ai_resolutions"),
+  aiResolutionsUndone: integer("ai_resolutions_undone"),
+  conversations: integer("conversations"),
+  withAgent: integer("with_agent"),
+  handedOff: integer("handed_off"),
+  aiResolved: integer("ai_resolved"),
+  resolved: integer("resolved"),
+  reopened: integer("reopened"),
+  csatSum: integer("csat_sum"),
+  csatCount: integer("csat_count"),
+  handoffReason: text("handoff_reason"),
+  channel: text("channel"),
+  firstResponseMs: integer("first_response_ms"),
+  resolutionMs: integer("resolution_ms"),
+});
+
 /** Questions that knowledge was missing for. A question goes when the last hand-off that asked it is erased. */
 export const unansweredQuestions = sqliteTable(
   "unanswered_questions",

@@ -2,6 +2,7 @@ import { eq, getTableName, isNotNull, and, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import {
   agents,
+  analyticsChanges,
   analyticsDays,
   answers,
   apiKeys,
@@ -36,6 +37,7 @@ const WORKSPACE_TABLES = [
   leads,
   conversations,
   conversationCounts,
+  analyticsChanges,
   analyticsDays,
   visitors,
   answers,
