@@ -26,6 +26,59 @@ CREATE TABLE `agents` (
 --> statement-breakpoint
 CREATE INDEX `agents_workspace` ON `agents` (`workspace_id`,`id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `agents_workspace_slug` ON `agents` (`workspace_id`,`slug`);--> statement-breakpoint
+CREATE TABLE `analytics_changes` (
+	`workspace_id` text NOT NULL,
+	`agent_id` text NOT NULL,
+	`day` integer NOT NULL,
+	`messages` integer,
+	`ai_replies` integer,
+	`human_replies` integer,
+	`leads` integer,
+	`handoffs` integer,
+	`unanswered` integer,
+	`ai_resolutions` integer,
+	`ai_resolutions_undone` integer,
+	`conversations` integer,
+	`with_agent` integer,
+	`handed_off` integer,
+	`ai_resolved` integer,
+	`resolved` integer,
+	`reopened` integer,
+	`csat_sum` integer,
+	`csat_count` integer,
+	`handoff_reason` text,
+	`channel` text,
+	`first_response_ms` integer,
+	`resolution_ms` integer
+);
+--> statement-breakpoint
+CREATE TABLE `analytics_days` (
+	`workspace_id` text NOT NULL,
+	`agent_id` text NOT NULL,
+	`day` integer NOT NULL,
+	`messages` integer DEFAULT 0 NOT NULL,
+	`ai_replies` integer DEFAULT 0 NOT NULL,
+	`human_replies` integer DEFAULT 0 NOT NULL,
+	`leads` integer DEFAULT 0 NOT NULL,
+	`handoffs` integer DEFAULT 0 NOT NULL,
+	`unanswered` integer DEFAULT 0 NOT NULL,
+	`ai_resolutions` integer DEFAULT 0 NOT NULL,
+	`ai_resolutions_undone` integer DEFAULT 0 NOT NULL,
+	`conversations` integer DEFAULT 0 NOT NULL,
+	`with_agent` integer DEFAULT 0 NOT NULL,
+	`handed_off` integer DEFAULT 0 NOT NULL,
+	`ai_resolved` integer DEFAULT 0 NOT NULL,
+	`resolved` integer DEFAULT 0 NOT NULL,
+	`reopened` integer DEFAULT 0 NOT NULL,
+	`csat_sum` integer DEFAULT 0 NOT NULL,
+	`csat_count` integer DEFAULT 0 NOT NULL,
+	`handoff_reasons` text DEFAULT '{}' NOT NULL,
+	`channels` text DEFAULT '{}' NOT NULL,
+	`first_responses` text DEFAULT '{}' NOT NULL,
+	`resolutions` text DEFAULT '{}' NOT NULL,
+	PRIMARY KEY(`workspace_id`, `agent_id`, `day`)
+);
+--> statement-breakpoint
 CREATE TABLE `answers` (
 	`id` text PRIMARY KEY NOT NULL,
 	`workspace_id` text NOT NULL,
@@ -91,6 +144,8 @@ CREATE TABLE `conversations` (
 	`first_human_reply_at` integer,
 	`reopened_count` integer DEFAULT 0 NOT NULL,
 	`context_after` text,
+	`first_ai_reply_at` integer,
+	`ai_resolved_at` integer,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL
 );
@@ -166,6 +221,7 @@ CREATE TABLE `handoffs` (
 	`reason` text NOT NULL,
 	`summary` text,
 	`trigger_message_id` text,
+	`question_key` text,
 	`status` text NOT NULL,
 	`requested_at` integer NOT NULL,
 	`accepted_at` integer,
@@ -186,6 +242,13 @@ CREATE TABLE `idempotency_records` (
 );
 --> statement-breakpoint
 CREATE INDEX `idempotency_records_created` ON `idempotency_records` (`created_at`);--> statement-breakpoint
+CREATE TABLE `lead_counts` (
+	`workspace_id` text NOT NULL,
+	`agent_id` text NOT NULL,
+	`count` integer DEFAULT 0 NOT NULL,
+	PRIMARY KEY(`workspace_id`, `agent_id`)
+);
+--> statement-breakpoint
 CREATE TABLE `leads` (
 	`id` text PRIMARY KEY NOT NULL,
 	`workspace_id` text NOT NULL,
@@ -199,6 +262,7 @@ CREATE TABLE `leads` (
 	`message` text,
 	`custom_fields` text DEFAULT '{}' NOT NULL,
 	`source_url` text,
+	`indexed_at` integer,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
@@ -206,6 +270,7 @@ CREATE INDEX `leads_created` ON `leads` (`workspace_id`,`created_at`,`id`);--> s
 CREATE INDEX `leads_agent` ON `leads` (`workspace_id`,`agent_id`,`created_at`,`id`);--> statement-breakpoint
 CREATE INDEX `leads_email` ON `leads` (`workspace_id`,`email_key`);--> statement-breakpoint
 CREATE INDEX `leads_visitor` ON `leads` (`workspace_id`,`visitor_id`);--> statement-breakpoint
+CREATE INDEX `leads_unindexed` ON `leads` (`created_at`) WHERE indexed_at IS NULL;--> statement-breakpoint
 CREATE TABLE `messages` (
 	`id` text PRIMARY KEY NOT NULL,
 	`workspace_id` text NOT NULL,
@@ -256,6 +321,19 @@ CREATE TABLE `sources` (
 CREATE INDEX `sources_agent` ON `sources` (`workspace_id`,`agent_id`,`id`);--> statement-breakpoint
 CREATE INDEX `sources_unfinished` ON `sources` (`updated_at`) WHERE status IN ('pending', 'processing');--> statement-breakpoint
 CREATE INDEX `sources_due` ON `sources` (`next_sync_at`) WHERE next_sync_at IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `unanswered_questions` (
+	`workspace_id` text NOT NULL,
+	`agent_id` text NOT NULL,
+	`question_key` text NOT NULL,
+	`question` text NOT NULL,
+	`asked` integer DEFAULT 0 NOT NULL,
+	`days` text DEFAULT '{}' NOT NULL,
+	`last_asked_at` integer NOT NULL,
+	PRIMARY KEY(`workspace_id`, `agent_id`, `question_key`)
+);
+--> statement-breakpoint
+CREATE INDEX `unanswered_questions_asked` ON `unanswered_questions` (`workspace_id`,`agent_id`,`asked`);--> statement-breakpoint
+CREATE INDEX `unanswered_questions_latest` ON `unanswered_questions` (`workspace_id`,`agent_id`,`last_asked_at`);--> statement-breakpoint
 CREATE TABLE `usage_periods` (
 	`workspace_id` text NOT NULL,
 	`period` text NOT NULL,

@@ -35,7 +35,8 @@ CREATE TRIGGER messages_counted AFTER INSERT ON messages BEGIN
      SET message_count = message_count + 1, last_message_preview = substr(NEW.content, 1, 200),
          last_message_at = max(last_message_at, NEW.created_at), updated_at = max(updated_at, NEW.created_at),
          idle_at = max(last_message_at, NEW.created_at)
-           + 60000 * (SELECT inactivity_minutes FROM agents WHERE agents.id = conversations.agent_id)
+           + 60000 * (SELECT inactivity_minutes FROM agents WHERE agents.id = conversations.agent_id),
+         first_ai_reply_at = coalesce(first_ai_reply_at, iif(NEW.role = 'assistant', NEW.created_at, NULL))
    WHERE id = NEW.conversation_id;
 END;
 --> statement-breakpoint
@@ -74,4 +75,13 @@ CREATE TRIGGER conversations_recounted AFTER UPDATE OF status ON conversations W
   INSERT INTO conversation_counts (workspace_id, agent_id, status, channel, count)
     VALUES (NEW.workspace_id, NEW.agent_id, NEW.status, NEW.channel, 1)
     ON CONFLICT (workspace_id, agent_id, status, channel) DO UPDATE SET count = count + 1;
+END;
+--> statement-breakpoint
+CREATE TRIGGER leads_counted AFTER INSERT ON leads BEGIN
+  INSERT INTO lead_counts (workspace_id, agent_id, count) VALUES (NEW.workspace_id, NEW.agent_id, 1)
+    ON CONFLICT (workspace_id, agent_id) DO UPDATE SET count = count + 1;
+END;
+--> statement-breakpoint
+CREATE TRIGGER leads_uncounted AFTER DELETE ON leads BEGIN
+  UPDATE lead_counts SET count = count - 1 WHERE workspace_id = OLD.workspace_id AND agent_id = OLD.agent_id;
 END;

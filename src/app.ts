@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import { accountRoutes } from "./account/routes.ts";
 import { limitAddress, requireKey, requireConfig } from "./admission/middleware.ts";
 import { agentRoutes } from "./agents/routes.ts";
+import { analyticsRoutes } from "./analytics/routes.ts";
 import { chatRoutes } from "./chat/routes.ts";
 import { conversationRoutes } from "./conversations/routes.ts";
 import { openApiDocument } from "./docs/openapi.ts";
@@ -16,7 +17,8 @@ import { operatorRoutes } from "./operator/routes.ts";
 
 /** The integrators' surface, as its document describes it. */
 const api = createRouter();
-for (const routes of [accountRoutes, agentRoutes, chatRoutes, conversationRoutes, leadRoutes, knowledgeRoutes]) api.route("/", routes);
+const features = [accountRoutes, agentRoutes, chatRoutes, conversationRoutes, leadRoutes, knowledgeRoutes, analyticsRoutes];
+for (const routes of features) api.route("/", routes);
 
 /** Built when it is first asked for: no request but its own needs it. */
 let document: string | undefined;

@@ -1,5 +1,6 @@
 import { and, desc, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import { findAgent } from "../agents/store.ts";
+import { questionKeyOf } from "../analytics/questions.ts";
 import { isConversation, moveConversation } from "../conversations/moves-store.ts";
 import { type ConversationStatus, HUMAN_STATUSES, type HandoffReason, moveBy } from "../conversations/status.ts";
 import type { Database } from "../db/client.ts";
@@ -197,7 +198,9 @@ function addHandoff(db: Database, turn: Turn, { reason, summary }: { reason: Han
   const { workspaceId, agentId, conversationId, questionId } = turn;
   const id = newId(shardOf(workspaceId), nowMs);
   const status = "pending" as const;
-  const row = { id, workspaceId, agentId, conversationId, reason, summary, triggerMessageId: questionId, status, requestedAt: nowMs };
+  const questionKey = reason === "missing_knowledge" ? questionKeyOf(turn.message) : null;
+  const cause = { reason, summary, triggerMessageId: questionId, questionKey };
+  const row = { id, workspaceId, agentId, conversationId, ...cause, status, requestedAt: nowMs };
   const isWaiting = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId} AND status = 'needs_human')`;
   return [insertWhere(db, handoffs, row, isWaiting).onConflictDoNothing(), addHandoffEvent(db, eventOf(turn, nowMs), id, IF_CHANGED)];
 }

@@ -271,6 +271,10 @@ export const conversations = sqliteTable(
     reopenedCount: count("reopened_count"),
     /** The model sees only messages after this one: set when a resolved conversation is written to again. */
     contextAfter: text("context_after"),
+    /** When the agent first replied; kept by a trigger, for analytics. */
+    firstAiReplyAt: integer("first_ai_reply_at"),
+    /** When the agent alone resolved it for the first time (analytics/definitions.ts); kept by a trigger. */
+    aiResolvedAt: integer("ai_resolved_at"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
@@ -340,6 +344,8 @@ export const handoffs = sqliteTable(
     }).notNull(),
     summary: text("summary"),
     triggerMessageId: text("trigger_message_id"),
+    /** The question that knowledge was missing for, normalised: asked again, it is the same one to analytics. */
+    questionKey: text("question_key"),
     status: text("status", { enum: ["pending", "accepted", "resolved"] }).notNull(),
     requestedAt: integer("requested_at").notNull(),
     acceptedAt: integer("accepted_at"),
@@ -391,6 +397,101 @@ export const leadCounts = sqliteTable(
   "lead_counts",
   { workspaceId: workspaceId(), agentId: text("agent_id").notNull(), count: count("count") },
   (t) => [primaryKey({ columns: [t.workspaceId, t.agentId] })],
+);
+
+// --- Analytics: kept by the triggers of the migration analytics_rollups, defined in analytics/definitions.ts ----------
+
+const counters = (name: string) =>
+  text(name, { mode: "json" })
+    .$type<Record<string, number>>()
+    .notNull()
+    .default(sql`'{}'`);
+
+/** One UTC day of one agent, and of all agents together under the agent `''`. */
+export const analyticsDays = sqliteTable(
+  "analytics_days",
+  {
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    /** Days since 1970-01-01. */
+    day: integer("day").notNull(),
+    // What happened on that day.
+    messages: count("messages"),
+    aiReplies: count("ai_replies"),
+    humanReplies: count("human_replies"),
+    leads: count("leads"),
+    handoffs: count("handoffs"),
+    unanswered: count("unanswered"),
+    aiResolutions: count("ai_resolutions"),
+    aiResolutionsUndone: count("ai_resolutions_undone"),
+    // What became of the conversations that began on that day.
+    conversations: count("conversations"),
+    withAgent: count("with_agent"),
+    handedOff: count("handed_off"),
+    aiResolved: count("ai_resolved"),
+    resolved: count("resolved"),
+    reopened: count("reopened"),
+    csatSum: count("csat_sum"),
+    csatCount: count("csat_count"),
+    handoffReasons: counters("handoff_reasons"),
+    channels: counters("channels"),
+    /** Histograms: how many conversations there are in each bucket of time. */
+    firstResponses: counters("first_responses"),
+    resolutions: counters("resolutions"),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.day] })],
+);
+
+/**
+ * Never holds a row: a trigger adds what is inserted here to the days of the agent and of all agents, and drops it. A view
+ * would do the same, but `wrangler d1 export` leaves views out.
+ */
+export const analyticsChanges = sqliteTable("analytics_changes", {
+  workspaceId: workspaceId(),
+  agentId: text("agent_id").notNull(),
+  day: integer("day").notNull(),
+  messages: integer("messages"),
+  aiReplies: integer("ai_replies"),
+  humanReplies: integer("human_replies"),
+  leads: integer("leads"),
+  handoffs: integer("handoffs"),
+  unanswered: integer("unanswered"),
+  aiResolutions: integer("ai_resolutions"),
+  aiResolutionsUndone: integer("ai_resolutions_undone"),
+  conversations: integer("conversations"),
+  withAgent: integer("with_agent"),
+  handedOff: integer("handed_off"),
+  aiResolved: integer("ai_resolved"),
+  resolved: integer("resolved"),
+  reopened: integer("reopened"),
+  csatSum: integer("csat_sum"),
+  csatCount: integer("csat_count"),
+  handoffReason: text("handoff_reason"),
+  channel: text("channel"),
+  firstResponseMs: integer("first_response_ms"),
+  resolutionMs: integer("resolution_ms"),
+});
+
+/** Questions that knowledge was missing for. A question goes when the last hand-off that asked it is erased. */
+export const unansweredQuestions = sqliteTable(
+  "unanswered_questions",
+  {
+    workspaceId: workspaceId(),
+    /** Empty for all agents together. */
+    agentId: text("agent_id").notNull(),
+    questionKey: text("question_key").notNull(),
+    /** As it was asked last. */
+    question: text("question").notNull(),
+    /** How often in the year before it was asked last, and on which days. */
+    asked: count("asked"),
+    days: counters("days"),
+    lastAskedAt: integer("last_asked_at").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.workspaceId, t.agentId, t.questionKey] }),
+    index("unanswered_questions_asked").on(t.workspaceId, t.agentId, t.asked),
+    index("unanswered_questions_latest").on(t.workspaceId, t.agentId, t.lastAskedAt),
+  ],
 );
 
 // --- Events and their delivery --------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ export function openApiDocument(api: OpenAPIHono<AppEnv>) {
     tags: [
       { name: "Account", description: "The key, the plan and what is used of it." },
       { name: "Agents", description: "The workspace's agents." },
+      { name: "Analytics", description: "How well questions are answered." },
       { name: "Chat", description: "Ask an agent." },
       { name: "Conversations", description: "What was said." },
       { name: "Leads", description: "Who left a way to be reached." },

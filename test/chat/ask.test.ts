@@ -108,6 +108,7 @@ test("what nothing answers is refused: the hand-off message, no citation, a hand
       reason: "missing_knowledge",
       summary: UNKNOWN,
       trigger_message_id: question.id,
+      question_key: UNKNOWN.toLowerCase().replace("?", ""),
       status: "pending",
       requested_at: expect.any(Number),
       accepted_at: null,

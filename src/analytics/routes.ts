@@ -1,0 +1,44 @@
+import { createRoute } from "@hono/zod-openapi";
+import { callerDb } from "../admission/caller.ts";
+import { requireScope } from "../admission/middleware.ts";
+import { findAgent } from "../agents/store.ts";
+import { notFound } from "../http/errors.ts";
+import { errorResponses, jsonResponse } from "../http/responses.ts";
+import { createRouter } from "../http/router.ts";
+import { lastDurableDay, rangesOf } from "./definitions.ts";
+import { ALL_AGENTS, listDays, listStatusCounts, listUnansweredQuestions, sumDays } from "./store.ts";
+import { overviewQuery, overviewSchema, toOverview } from "./wire.ts";
+
+export const analyticsRoutes = createRouter();
+
+const getOverview = createRoute({
+  operationId: "getAnalyticsOverview",
+  method: "get",
+  path: "/analytics/overview",
+  tags: ["Analytics"],
+  summary: "What happened in the last days, and how well questions were answered",
+  description: "Of the whole workspace or of one agent. Rates of conversations are those of the conversations that began in the range.",
+  middleware: [requireScope("analytics:read")] as const,
+  request: { query: overviewQuery },
+  responses: { 200: jsonResponse(overviewSchema, "The overview."), ...errorResponses(403, 404, 422) },
+});
+
+analyticsRoutes.openapi(getOverview, async (c) => {
+  const { id } = c.get("caller").workspace;
+  const { days, agent_id: agentId = null } = c.req.valid("query");
+  const nowMs = Date.now();
+  const { current, previous } = rangesOf(days, nowMs);
+  const durableDay = lastDurableDay(nowMs);
+  const db = callerDb(c);
+  const whose = agentId ?? ALL_AGENTS;
+  const [[agent], rows, [sums], [before], statuses, questions] = await db.batch([
+    findAgent(db, id, whose),
+    listDays(db, id, whose, current),
+    sumDays(db, id, whose, current, durableDay),
+    sumDays(db, id, whose, previous, durableDay),
+    listStatusCounts(db, id, whose),
+    listUnansweredQuestions(db, id, whose),
+  ]);
+  if (agentId !== null && !agent) throw notFound("agent");
+  return c.json(toOverview({ agentId, range: current, days: rows, sums: sums!, previous: before!, statuses, questions }), 200);
+});

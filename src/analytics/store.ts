@@ -1,0 +1,78 @@
+import { and, asc, between, eq, type SQL, sql } from "drizzle-orm";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import type { Database } from "../db/client.ts";
+import { analyticsDays, conversationCounts, unansweredQuestions } from "../db/schema.ts";
+import type { DayRange } from "./definitions.ts";
+
+/** Under this agent stands what all agents of the workspace come to. */
+export const ALL_AGENTS = "";
+
+/** How many questions are ranked: of the most frequent ones, and of the latest ones. It bounds what is read. */
+const CANDIDATES = 100;
+
+/** The days of a range on which anything happened, oldest first. */
+export function listDays(db: Database, workspaceId: string, agentId: string, range: DayRange) {
+  return db
+    .select()
+    .from(analyticsDays)
+    .where(isIn(workspaceId, agentId, range))
+    .orderBy(asc(analyticsDays.day));
+}
+
+/** What the days of a range add up to; resolutions count as ripe until `durableDay`. */
+export function sumDays(db: Database, workspaceId: string, agentId: string, range: DayRange, durableDay: number) {
+  const days = analyticsDays;
+  const ripe = (column: SQLiteColumn) => sumOf(sql`CASE WHEN ${days.day} <= ${durableDay} THEN ${column} ELSE 0 END`);
+  return db
+    .select({
+      conversations: sumOf(days.conversations),
+      messages: sumOf(days.messages),
+      aiReplies: sumOf(days.aiReplies),
+      humanReplies: sumOf(days.humanReplies),
+      leads: sumOf(days.leads),
+      handoffs: sumOf(days.handoffs),
+      unanswered: sumOf(days.unanswered),
+      withAgent: sumOf(days.withAgent),
+      handedOff: sumOf(days.handedOff),
+      aiResolved: sumOf(days.aiResolved),
+      resolved: sumOf(days.resolved),
+      reopened: sumOf(days.reopened),
+      csatSum: sumOf(days.csatSum),
+      csatCount: sumOf(days.csatCount),
+      ripeResolutions: ripe(days.aiResolutions),
+      ripeUndone: ripe(days.aiResolutionsUndone),
+    })
+    .from(days)
+    .where(isIn(workspaceId, agentId, range));
+}
+
+/** How many conversations have each status now. */
+export function listStatusCounts(db: Database, workspaceId: string, agentId: string) {
+  const { status, count } = conversationCounts;
+  const ofAgent = agentId === ALL_AGENTS ? undefined : eq(conversationCounts.agentId, agentId);
+  return db
+    .select({ status, count: sumOf(count) })
+    .from(conversationCounts)
+    .where(and(eq(conversationCounts.workspaceId, workspaceId), ofAgent))
+    .groupBy(status);
+}
+
+/** The questions that knowledge was missing for most often in the last year, and the latest of them. */
+export function listUnansweredQuestions(db: Database, workspaceId: string, agentId: string) {
+  const table = unansweredQuestions;
+  const first = (column: SQLiteColumn) =>
+    sql`SELECT * FROM (SELECT rowid FROM ${table} WHERE workspace_id = ${workspaceId} AND agent_id = ${agentId}
+      ORDER BY ${column} DESC LIMIT ${CANDIDATES})`;
+  return db
+    .select()
+    .from(table)
+    .where(sql`rowid IN (${first(table.asked)} UNION ${first(table.lastAskedAt)})`);
+}
+
+function isIn(workspaceId: string, agentId: string, { fromDay, toDay }: DayRange): SQL | undefined {
+  return and(eq(analyticsDays.workspaceId, workspaceId), eq(analyticsDays.agentId, agentId), between(analyticsDays.day, fromDay, toDay));
+}
+
+function sumOf(column: SQLiteColumn | SQL): SQL<number> {
+  return sql<number>`coalesce(sum(${column}), 0)`;
+}

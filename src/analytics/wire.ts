@@ -1,0 +1,140 @@
+import { z } from "@hono/zod-openapi";
+import { CHANNELS } from "../agents/wire.ts";
+import { CONVERSATION_STATUSES, HANDOFF_REASONS } from "../conversations/status.ts";
+import { integerQuery, uuid } from "../http/fields.ts";
+import { addUp, DAY_MS, type DayRange, medianSeconds, ratesOf, ratio, type Sums } from "./definitions.ts";
+import { topQuestions } from "./questions.ts";
+
+const date = () => z.string().openapi({ format: "date", example: "2026-01-31" });
+const rate = (description: string) =>
+  z
+    .number()
+    .nullable()
+    .openapi({ description: `${description} Null over nothing.` });
+
+const totalsShape = {
+  conversations: z.int().openapi({ description: "Conversations that began." }),
+  messages: z.int(),
+  ai_replies: z.int(),
+  human_replies: z.int(),
+  leads: z.int(),
+  handoffs: z.int(),
+};
+
+const totalsSchema = z.object(totalsShape).openapi("AnalyticsTotals");
+
+const ratesSchema = z
+  .object({
+    ai_resolution: rate("Conversations resolved without hand-off or human reply, of those that the agent took part in."),
+    durable_resolution_7d: rate("Such resolutions not reopened within 7 days, of those on days more than 7 days ago."),
+    handoff: rate("Conversations handed to a human, of all."),
+    reopen: rate("Conversations reopened, of those resolved."),
+    unanswered: rate("Questions handed off for missing knowledge, of those that the agent took."),
+  })
+  .openapi("AnalyticsRates");
+
+const countsOf = <Name extends string>(names: readonly Name[]) =>
+  z.object(Object.fromEntries(names.map((name) => [name, z.int()])) as Record<Name, z.ZodInt>);
+
+const seconds = (of: string) =>
+  z
+    .number()
+    .nullable()
+    .openapi({ description: `From a conversation's beginning to its first ${of}, within 5 %. Null of none.` });
+
+export const overviewSchema = z
+  .object({
+    range: z
+      .object({ days: z.int(), from: date(), to: date() })
+      .openapi({ description: "Whole UTC days, both included; the last is today." }),
+    agent_id: uuid().nullable(),
+    totals: totalsSchema,
+    rates: ratesSchema,
+    csat: z.object({ average: z.number().nullable(), count: z.int() }),
+    times: z.object({ median_first_response_seconds: seconds("reply"), median_resolution_seconds: seconds("resolution") }),
+    handoff_reasons: countsOf(HANDOFF_REASONS),
+    by_channel: countsOf(CHANNELS).openapi({ description: "Conversations that began." }),
+    by_status: countsOf(CONVERSATION_STATUSES).openapi({ description: "All conversations as they are now, whatever the range." }),
+    daily: z.array(z.object({ date: date(), ...totalsShape }).openapi("AnalyticsDay")).openapi({ description: "Each day, oldest first." }),
+    top_unanswered: z
+      .array(z.object({ question: z.string(), count: z.int() }).openapi("UnansweredQuestion"))
+      .openapi({ description: "At most 10 questions that knowledge was missing for, most frequent first." }),
+    previous: z.object({ totals: totalsSchema, rates: ratesSchema }).openapi({ description: "The same number of days before." }),
+  })
+  .openapi("AnalyticsOverview");
+
+export const overviewQuery = z.object({
+  days: integerQuery({ min: 1, max: 365, default: 30 }),
+  agent_id: uuid().optional(),
+});
+
+type Totals = z.infer<typeof totalsSchema>;
+
+interface Day extends Pick<Sums, "conversations" | "messages" | "aiReplies" | "humanReplies" | "leads" | "handoffs"> {
+  day: number;
+  handoffReasons: Record<string, number>;
+  channels: Record<string, number>;
+  firstResponses: Record<string, number>;
+  resolutions: Record<string, number>;
+}
+
+/** What the overview is made of. */
+interface Findings {
+  agentId: string | null;
+  range: DayRange;
+  days: Day[];
+  sums: Sums;
+  previous: Sums;
+  statuses: { status: string; count: number }[];
+  questions: Parameters<typeof topQuestions>[0];
+}
+
+/** The overview on the wire. */
+export function toOverview({ agentId, range, days, sums, previous, statuses, questions }: Findings): z.infer<typeof overviewSchema> {
+  const { fromDay, toDay } = range;
+  return {
+    range: { days: toDay - fromDay + 1, from: toDate(fromDay), to: toDate(toDay) },
+    agent_id: agentId,
+    totals: toTotals(sums),
+    rates: ratesOf(sums),
+    csat: { average: ratio(sums.csatSum, sums.csatCount), count: sums.csatCount },
+    times: {
+      median_first_response_seconds: medianSeconds(days.map((day) => day.firstResponses)),
+      median_resolution_seconds: medianSeconds(days.map((day) => day.resolutions)),
+    },
+    handoff_reasons: addUp(
+      HANDOFF_REASONS,
+      days.map((day) => day.handoffReasons),
+    ),
+    by_channel: addUp(
+      CHANNELS,
+      days.map((day) => day.channels),
+    ),
+    by_status: addUp(
+      CONVERSATION_STATUSES,
+      statuses.map(({ status, count }) => ({ [status]: count })),
+    ),
+    daily: toDaily(days, range),
+    top_unanswered: topQuestions(questions, range),
+    previous: { totals: toTotals(previous), rates: ratesOf(previous) },
+  };
+}
+
+const NOTHING = { conversations: 0, messages: 0, aiReplies: 0, humanReplies: 0, leads: 0, handoffs: 0 };
+
+/** One entry for each day, also for those on which nothing happened. */
+function toDaily(days: Day[], { fromDay, toDay }: DayRange): ({ date: string } & Totals)[] {
+  const known = new Map(days.map((day) => [day.day, day]));
+  return Array.from({ length: toDay - fromDay + 1 }, (_, at) => {
+    const day = fromDay + at;
+    return { date: toDate(day), ...toTotals(known.get(day) ?? NOTHING) };
+  });
+}
+
+function toTotals({ conversations, messages, aiReplies, humanReplies, leads, handoffs }: Omit<Day, "day"> | Sums | typeof NOTHING): Totals {
+  return { conversations, messages, ai_replies: aiReplies, human_replies: humanReplies, leads, handoffs };
+}
+
+function toDate(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}

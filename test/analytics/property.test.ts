@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { createAgent, createWorkspace } from "../harness.ts";
+import { DAY_MS, Histories, seeded } from "./history.ts";
+import { readRecords, recordsOf, recount } from "./recount.ts";
+
+/** The histograms' error, and what rounding to milliseconds adds. */
+const MEDIAN_ERROR = 0.047;
+const ROUNDING_SECONDS = 0.0005;
+const CONVERSATIONS = 70;
+const HISTORY_DAYS = 100;
+
+test.for([1, 2, 3])("the rollups are what a recount of random histories gives, seed %i", { timeout: 120_000 }, async (seed) => {
+  const workspace = await createWorkspace();
+  const agents = [(await createAgent(workspace)).id, (await createAgent(workspace, { name: "Second" })).id];
+  const histories = new Histories(workspace.id, agents, seeded(seed));
+  // To the end of today, so that the same seed gives the same history at any hour.
+  const endMs = (Math.floor(Date.now() / DAY_MS) + 1) * DAY_MS - 1;
+  await histories.play(CONVERSATIONS, endMs - HISTORY_DAYS * DAY_MS, endMs);
+  const records = await readRecords(workspace.id);
+  for (const agentId of [undefined, ...agents]) {
+    for (const days of [1, 2, 7, 8, 9, 30, 50, 90, 365]) {
+      const query = agentId === undefined ? "" : `&agent_id=${agentId}`;
+      const { status, body } = await workspace.call("GET", `/analytics/overview?days=${days}${query}`);
+      expect(status).toBe(200);
+      const { times, agent_id: answeredFor, ...counted } = body;
+      const { medians, ...expected } = recount(recordsOf(records, agentId), histories.transitions, days, body.range.to);
+      expect(answeredFor).toBe(agentId ?? null);
+      expect(counted, `${days} days of ${agentId ?? "all"}`).toEqual(expected);
+      expectNear(times.median_first_response_seconds, medians[0]!);
+      expectNear(times.median_resolution_seconds, medians[1]!);
+    }
+  }
+  // The histories are worth counting only when they hold what is counted.
+  const { rates, top_unanswered: questions } = recount(
+    records,
+    histories.transitions,
+    HISTORY_DAYS,
+    new Date(endMs).toISOString().slice(0, 10),
+  );
+  for (const rate of Object.values(rates)) expect(rate).toBeGreaterThan(0);
+  expect(rates.durable_resolution_7d).toBeLessThan(1);
+  expect(questions.length).toBeGreaterThan(3);
+});
+
+function expectNear(seconds: number | null, ms: number | null): void {
+  if (seconds === null || ms === null) return expect(seconds).toBe(ms);
+  // No time at all counts as a millisecond.
+  const exact = Math.max(ms, 1) / 1000;
+  expect(Math.abs(seconds - exact)).toBeLessThanOrEqual(exact * MEDIAN_ERROR + ROUNDING_SECONDS);
+}
