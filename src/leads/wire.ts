@@ -1,0 +1,43 @@
+import { z } from "@hono/zod-openapi";
+import type { leads } from "../db/schema.ts";
+import { timestamp, toTimestamp, uuid } from "../http/fields.ts";
+
+const customFieldSchema = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+/** What a contact form asks for beside the usual fields: one value for each name. */
+export type CustomFields = Record<string, z.infer<typeof customFieldSchema>>;
+
+export const leadSchema = z
+  .object({
+    id: uuid(),
+    agent_id: uuid(),
+    conversation_id: uuid().nullable(),
+    visitor_id: uuid().nullable(),
+    name: z.string().nullable(),
+    email: z.string().nullable(),
+    phone: z.string().nullable(),
+    message: z.string().nullable(),
+    custom_fields: z.record(z.string(), customFieldSchema),
+    source_url: z.string().nullable(),
+    created_at: timestamp(),
+  })
+  .openapi("Lead");
+
+type LeadRow = typeof leads.$inferSelect;
+
+/** The wire record of a lead. */
+export function toLead(row: LeadRow): z.infer<typeof leadSchema> {
+  return {
+    id: row.id,
+    agent_id: row.agentId,
+    conversation_id: row.conversationId,
+    visitor_id: row.visitorId,
+    name: row.name,
+    email: row.email,
+    phone: row.phone,
+    message: row.message,
+    custom_fields: row.customFields as CustomFields,
+    source_url: row.sourceUrl,
+    created_at: toTimestamp(row.createdAt),
+  };
+}
