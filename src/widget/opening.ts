@@ -72,10 +72,10 @@ type FoundAgent = Awaited<ReturnType<typeof findOpenAgent>>[number];
  */
 export function openedAgent(c: AppContext, found: FoundAgent | undefined) {
   if (!found) throw noAgent();
-  checkOrigin(c, found.agent.allowedOrigins);
-  const { id, plan, limits } = found.workspace;
-  c.set("logFields", { surface: "widget", workspace_id: id });
-  return { agent: found.agent, workspaceId: id, limits: limitsOf(plan, limits) };
+  const { plan, overrides, ...agent } = found;
+  checkOrigin(c, agent.allowedOrigins);
+  c.set("logFields", { surface: "widget", workspace_id: agent.workspaceId });
+  return { agent, workspaceId: agent.workspaceId, limits: limitsOf(plan, overrides) };
 }
 
 /**

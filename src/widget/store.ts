@@ -1,4 +1,5 @@
-import { and, eq, inArray, isNull, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, isNull, or, type SQL, sql } from "drizzle-orm";
+import type { Limits, Plan } from "../account/plans.ts";
 import type { Database } from "../db/client.ts";
 import { agents, conversations, messages, visitors, workspaces } from "../db/schema.ts";
 import type { TokenClaim } from "./token.ts";
@@ -14,7 +15,12 @@ const LONGEST_TURN_MS = 10 * 60 * 1000;
 /** An agent by its id alone, with its workspace's plan; none where the workspace is deleted. */
 export function findOpenAgent(db: Database, agentId: string) {
   return db
-    .select({ agent: agents, workspace: { id: workspaces.id, plan: workspaces.plan, limits: workspaces.limits } })
+    .select({
+      ...getTableColumns(agents),
+      // Under names of their own: a batch returns objects, in which columns of one name fall together.
+      plan: sql<Plan>`${workspaces.plan}`.as("workspace_plan"),
+      overrides: sql<Partial<Limits>>`${workspaces.limits}`.mapWith(workspaces.limits).as("workspace_limits"),
+    })
     .from(agents)
     .innerJoin(workspaces, eq(workspaces.id, agents.workspaceId))
     .where(and(eq(agents.id, agentId), isNull(workspaces.deletedAt)));
