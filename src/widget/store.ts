@@ -8,7 +8,7 @@ import type { TokenClaim } from "./token.ts";
 export const VISITOR_CHANNELS = ["widget", "hosted"] as const;
 
 /** How many messages a poll brings; the next one, after the last of them, brings more. */
-export const POLL_LIMIT = 200;
+const POLL_LIMIT = 200;
 /** A turn takes its answer's identifier when it begins: an answer may come so long after messages that sort behind it. */
 const LONGEST_TURN_MS = 10 * 60 * 1000;
 

@@ -183,6 +183,33 @@ describe("polls", () => {
     expect((await ada.on(token, id, "GET", "messages?after=")).body.detail).toEqual([notUuid("query.after", "")]);
   });
 
+  test("bring the rest of a long transcript the next time", async () => {
+    const { workspace, visitor } = await createDesk();
+    const ada = visitor();
+    const { body } = await ada.write({});
+    const { conversation_id: id, visitor_token: token } = body;
+    // 250 messages of a human, each a millisecond after the one before.
+    const [{ id: last, created_at: at } = { id: "", created_at: 0 }] = await query<{ id: string; created_at: number }>(
+      workspace.id,
+      "SELECT id, created_at FROM messages WHERE conversation_id = ? ORDER BY id DESC",
+      id,
+    );
+    await query(
+      workspace.id,
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)
+       INSERT INTO messages (id, workspace_id, conversation_id, role, author_type, content, created_at)
+       SELECT substr(?1, 1, 24) || printf('%010d', i) || substr(?1, 35), ?2, ?3, 'human', 'member', i, ?4 + i FROM n`,
+      last,
+      workspace.id,
+      id,
+      at,
+    );
+    const first = (await ada.on(token, id, "GET", `messages?after=${last}`)).body.data;
+    expect(first.map(({ content }: any) => content)).toEqual(Array.from({ length: 200 }, (_, index) => String(index + 1)));
+    const rest = (await ada.on(token, id, "GET", `messages?after=${first.at(-1).id}`)).body.data;
+    expect(rest.map(({ content }: any) => content)).toEqual(Array.from({ length: 50 }, (_, index) => String(index + 201)));
+  });
+
   test("miss no answer that came after a later message", async () => {
     const { workspace, visitor } = await createDesk();
     const ada = visitor();
