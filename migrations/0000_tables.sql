@@ -133,6 +133,7 @@ CREATE TABLE `conversations` (
 	`subject` text,
 	`tags` text DEFAULT '[]' NOT NULL,
 	`visitor_id` text,
+	`begun_by` text,
 	`message_count` integer DEFAULT 0 NOT NULL,
 	`last_message_preview` text,
 	`last_message_at` integer NOT NULL,
@@ -350,6 +351,7 @@ CREATE TABLE `visitors` (
 	`email` text,
 	`email_key` text,
 	`verified` integer DEFAULT false NOT NULL,
+	`merged_into` text,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL
 );
@@ -357,6 +359,7 @@ CREATE TABLE `visitors` (
 CREATE UNIQUE INDEX `visitors_anon` ON `visitors` (`workspace_id`,`anon_id`);--> statement-breakpoint
 CREATE INDEX `visitors_external` ON `visitors` (`workspace_id`,`external_id`);--> statement-breakpoint
 CREATE INDEX `visitors_email` ON `visitors` (`workspace_id`,`email_key`);--> statement-breakpoint
+CREATE INDEX `visitors_merged` ON `visitors` (`workspace_id`,`merged_into`) WHERE merged_into IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `webhook_endpoints` (
 	`id` text PRIMARY KEY NOT NULL,
 	`workspace_id` text NOT NULL,

@@ -14,6 +14,7 @@ import { createRouter } from "./http/router.ts";
 import { knowledgeRoutes } from "./knowledge/routes.ts";
 import { leadRoutes } from "./leads/routes.ts";
 import { operatorRoutes } from "./operator/routes.ts";
+import { widgetRoutes } from "./widget/routes.ts";
 
 /** The integrators' surface, as its document describes it. */
 const api = createRouter();
@@ -39,6 +40,7 @@ app.use("/api/v1/*", requireConfig, requireKey);
 app.route("/api/v1", api);
 app.use("/operator/v1/*", requireConfig);
 app.route("/operator/v1", operatorRoutes);
+app.route("/widget/v1", widgetRoutes);
 app.route("/docs", docsRoutes);
 app.notFound((c) => answerNoRoute(c, app.routes));
 app.onError((error, c) => answerError(error, c));

@@ -1,4 +1,5 @@
 import { formatUuid, parseUuid } from "../db/ids.ts";
+import { hmacKey } from "../hmac.ts";
 
 const KEY_START = "sk_live_";
 /** How much of a key is shown to tell it from others; it ends inside the random part, so it gives nothing away. */
@@ -32,7 +33,7 @@ export async function mintKey(workspaceId: string, secret: string): Promise<NewK
   const named = new Uint8Array(RANDOM_BYTES + WORKSPACE_BYTES);
   crypto.getRandomValues(named.subarray(0, RANDOM_BYTES));
   named.set(parseUuid(workspaceId), RANDOM_BYTES);
-  const mac = await crypto.subtle.sign("HMAC", await macKey(secret), named);
+  const mac = await crypto.subtle.sign("HMAC", await hmacKey(secret), named);
   const bytes = new Uint8Array([...named, ...new Uint8Array(mac)]);
   const key = KEY_START + bytes.toBase64({ alphabet: "base64url", omitPadding: true });
   return { key, prefix: key.slice(0, SHOWN_LENGTH), hash: await hashOf(key) };
@@ -49,7 +50,7 @@ export async function readKey(key: string, secrets: readonly string[]): Promise<
   const named = bytes.subarray(0, RANDOM_BYTES + WORKSPACE_BYTES);
   const mac = bytes.subarray(-MAC_BYTES);
   for (const secret of secrets) {
-    if (await crypto.subtle.verify("HMAC", await macKey(secret), mac, named)) {
+    if (await crypto.subtle.verify("HMAC", await hmacKey(secret), mac, named)) {
       const claim = { workspaceId: formatUuid(named.subarray(RANDOM_BYTES)), hash: await hashOf(key) };
       remember(cacheKey, claim);
       return claim;
@@ -68,16 +69,4 @@ function remember(cacheKey: string, claim: KeyClaim): void {
 async function hashOf(key: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
   return new Uint8Array(digest).toHex();
-}
-
-const macKeys = new Map<string, Promise<CryptoKey>>();
-
-function macKey(secret: string): Promise<CryptoKey> {
-  let key = macKeys.get(secret);
-  if (!key) {
-    const raw = new TextEncoder().encode(secret);
-    key = crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
-    macKeys.set(secret, key);
-  }
-  return key;
 }

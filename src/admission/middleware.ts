@@ -95,8 +95,13 @@ export function refuseCaller(c: AppContext, code: keyof typeof REFUSALS, message
   return overAddressLimit(c) ?? new ApiError(code, message, { headers: { "WWW-Authenticate": "Bearer" } });
 }
 
+/** The client's address, as the platform gives it. */
+export function addressOf(c: AppContext): string {
+  return c.req.header("CF-Connecting-IP") ?? "unknown";
+}
+
 function overAddressLimit(c: AppContext): ApiError | undefined {
-  const window = admitAddress(c.req.header("CF-Connecting-IP") ?? "unknown", Date.now());
+  const window = admitAddress(addressOf(c), Date.now());
   setRateHeaders(c, window);
   return window.accepted ? undefined : rateLimited(window, "Too many requests without a valid API key from this address.");
 }
@@ -107,7 +112,8 @@ function setRateHeaders(c: AppContext, window: WindowState): void {
   c.header("X-RateLimit-Reset", String(Math.ceil(window.resetAtMs / 1000)));
 }
 
-function rateLimited(window: WindowState, reason: string): ApiError<"rate_limited"> {
+/** 429, with how long to wait. */
+export function rateLimited(window: WindowState, reason: string): ApiError<"rate_limited"> {
   const seconds = Math.max(1, Math.ceil(window.retryInMs / 1000));
   return new ApiError("rate_limited", `${reason} Try again in ${seconds} s.`, { headers: { "Retry-After": String(seconds) } });
 }

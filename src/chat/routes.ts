@@ -3,13 +3,13 @@ import { periodOf } from "../account/plans.ts";
 import { requireScope } from "../admission/middleware.ts";
 import { shardOf } from "../db/ids.ts";
 import type { AppContext } from "../http/context.ts";
-import { ApiError, notFound } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
 import { errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
+import { answered } from "./outcome.ts";
 import { sessionOf } from "./stub.ts";
-import type { TurnRequest, TurnResult } from "./turn.ts";
-import { type ChatAnswer, chatAnswerSchema, chatInSchema } from "./wire.ts";
+import type { TurnRequest, TurnVisitor } from "./turn.ts";
+import { chatAnswerSchema, chatInSchema, type endUserSchema } from "./wire.ts";
 
 export const chatRoutes = createRouter();
 
@@ -34,7 +34,7 @@ chatRoutes.openapi(askAgent, async (c) => {
   const session = sessionOf(c.env, c.get("meter"), request.workspaceId, request.conversationId);
   const { result, cost } = await session.ask(request);
   c.get("meter").add(cost);
-  return c.json(answered(result), 200);
+  return c.json(answered(result).answer, 200);
 });
 
 function toTurnRequest(c: AppContext, agentId: string, body: z.output<typeof chatInSchema>): TurnRequest {
@@ -50,33 +50,14 @@ function toTurnRequest(c: AppContext, agentId: string, body: z.output<typeof cha
     isNew: (body.conversation_id ?? null) === null,
     channel: "api",
     message: body.message,
-    visitor: user ? { anonId: `api:${user.id}`, externalId: user.id, name: user.name ?? null, email: user.email ?? null } : null,
+    visitor: user ? toVisitor(user) : null,
     ids: c.req.header("Idempotency-Key") === undefined ? null : { questionId: nextId(), answerId: nextId() },
     quota: { period: periodOf(nowMs), limit: workspace.limits.messages },
   };
 }
 
-/** The answer, or the error that says why there is none. */
-function answered(result: TurnResult): ChatAnswer {
-  switch (result.outcome) {
-    case "answered":
-      return result.answer;
-    case "agent_not_found":
-      throw notFound("agent");
-    case "conversation_not_found":
-      throw notFound("conversation");
-    case "agent_paused":
-      throw new ApiError("conflict", "The agent is paused and takes no questions. Ask another one, or ask its operator to activate it.");
-    case "other_agent":
-      throw new ApiError("conflict", "The conversation is with another agent. Leave conversation_id out to start a new one.");
-    case "other_channel":
-      throw new ApiError("conflict", "The conversation was not started over the API. Leave conversation_id out to start a new one.");
-    case "other_user":
-      throw new ApiError("conflict", "The conversation is another user's. Leave conversation_id out to start a new one.");
-    case "quota_exceeded":
-      throw new ApiError(
-        "quota_exceeded",
-        "The month's message quota is used up. It starts anew with the next month, or ask for a larger plan.",
-      );
-  }
+/** The caller's key vouches for whom it names. */
+function toVisitor({ id, name, email }: z.output<typeof endUserSchema>): TurnVisitor {
+  const isVerified = { verified: true, isProfileVerified: true, joins: null };
+  return { anonId: `api:${id}`, externalId: id, name: name ?? null, email: email ?? null, ...isVerified };
 }

@@ -1,15 +1,17 @@
 import { and, desc, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import { findAgent } from "../agents/store.ts";
 import { questionKeyOf } from "../analytics/questions.ts";
+import { addHandoff } from "../conversations/handoff-store.ts";
 import { isConversation, moveConversation } from "../conversations/moves-store.ts";
 import { type ConversationStatus, HUMAN_STATUSES, type HandoffReason, moveBy } from "../conversations/status.ts";
 import type { Database } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import { insertWhere } from "../db/insert-where.ts";
-import { agents, conversations, handoffs, messages, usagePeriods, visitors, workspaces } from "../db/schema.ts";
+import { agents, conversations, messages, usagePeriods, workspaces } from "../db/schema.ts";
 import { transact, writeThenRead } from "../db/transact.ts";
-import { addConversationEvent, addHandoffEvent, addMessageEvent, IF_CHANGED, type NewEvent } from "../webhooks/events-store.ts";
-import type { Turn, TurnVisitor } from "./turn.ts";
+import { addConversationEvent, addMessageEvent, IF_CHANGED, type NewEvent } from "../webhooks/events-store.ts";
+import type { Turn } from "./turn.ts";
+import { isTheirs, keepVisitor, mergedIdOf, personOf } from "./visitor-store.ts";
 
 /** How many of the visitor's earlier messages a follow-up is understood by. */
 export const PREVIOUS_QUESTIONS = 3;
@@ -19,11 +21,11 @@ export const PREVIOUS_QUESTIONS = 3;
  * depends on the same condition, and running the batch again changes nothing.
  */
 export async function beginTurn(db: Database, turn: Turn) {
-  const { workspaceId, agentId, conversationId } = turn;
+  const { workspaceId, agentId } = turn;
   const { before, after } = await transact(db, {
-    before: [findAgent(db, workspaceId, agentId), findState(db, workspaceId, conversationId), listPreviousQuestions(db, turn)],
+    before: [findAgent(db, workspaceId, agentId), findState(db, turn), listPreviousQuestions(db, turn)],
     writes: [
-      ...(turn.visitor ? [keepVisitor(db, turn, turn.visitor)] : []),
+      ...(turn.visitor ? keepVisitor(db, turn, turn.visitor, isAdmitted(turn)) : []),
       ...(turn.isNew ? [createConversation(db, turn)] : continueConversation(db, turn)),
       addQuestion(db, turn),
       ...(turn.isNew ? [addConversationEvent(db, eventOf(turn, turn.nowMs), "conversation.created", IF_CHANGED)] : []),
@@ -35,16 +37,16 @@ export async function beginTurn(db: Database, turn: Turn) {
 }
 
 /** What a turn must know of the conversation as it found it. */
-function findState(db: Database, workspaceId: string, conversationId: string) {
+function findState(db: Database, turn: Turn) {
   return db
     .select({
       agentId: conversations.agentId,
       channel: conversations.channel,
       status: conversations.status,
-      anonId: sql<string | null>`(SELECT anon_id FROM ${visitors} WHERE ${visitors.id} = ${conversations.visitorId})`.as("visitor_anon_id"),
+      isOthers: sql<number>`NOT ${isTheirs(turn, sql`${conversations.visitorId}`)}`.as("is_others"),
     })
     .from(conversations)
-    .where(and(eq(conversations.id, conversationId), eq(conversations.workspaceId, workspaceId)));
+    .where(isConversation(turn));
 }
 
 /** The visitor's last messages of this context, newest first. */
@@ -66,29 +68,6 @@ function listPreviousQuestions(db: Database, { workspaceId, conversationId, ques
     .limit(PREVIOUS_QUESTIONS);
 }
 
-function keepVisitor(db: Database, turn: Turn, visitor: TurnVisitor) {
-  const { workspaceId, nowMs } = turn;
-  const row = {
-    id: turn.visitorId,
-    workspaceId,
-    ...visitor,
-    emailKey: visitor.email?.toLowerCase() ?? null,
-    verified: true,
-    createdAt: nowMs,
-    updatedAt: nowMs,
-  };
-  const newest = (column: string, then: SQL) => sql`coalesce(excluded.${sql.identifier(column)}, ${then})`;
-  return insertWhere(db, visitors, row, isAdmitted(turn)).onConflictDoUpdate({
-    target: [visitors.workspaceId, visitors.anonId],
-    set: {
-      name: newest("name", sql`${visitors.name}`),
-      email: newest("email", sql`${visitors.email}`),
-      emailKey: newest("email_key", sql`${visitors.emailKey}`),
-      updatedAt: nowMs,
-    },
-  });
-}
-
 function createConversation(db: Database, turn: Turn) {
   const { workspaceId, agentId, channel, nowMs } = turn;
   const row = {
@@ -98,6 +77,7 @@ function createConversation(db: Database, turn: Turn) {
     channel,
     status: "open" as const,
     visitorId: visitorIdOf(turn),
+    begunBy: turn.visitor ? mergedIdOf(turn, turn.visitor) : null,
     lastMessageAt: nowMs,
     createdAt: nowMs,
     updatedAt: nowMs,
@@ -165,10 +145,10 @@ export async function finishTurn(db: Database, turn: Turn, outcome: TurnOutcome)
       addAnswer(db, turn, outcome),
       addMessageEvent(db, eventOf(turn, nowMs), "message.ai_replied", turn.answerId, IF_CHANGED),
       moveConversation(db, turn, moveBy(handoff ? "agent_handed_off" : "agent_answered"), { nowMs }),
-      ...(handoff ? addHandoff(db, turn, handoff, nowMs) : []),
+      ...(handoff ? handOff(db, turn, handoff, nowMs) : []),
       ...(handoff?.reason === "model_failure" ? [returnQuota(db, turn)] : []),
     ],
-    [findState(db, turn.workspaceId, turn.conversationId)],
+    [findState(db, turn)],
   );
   return state?.status;
 }
@@ -193,16 +173,9 @@ function addAnswer(db: Database, turn: Turn, outcome: TurnOutcome) {
   return insertWhere(db, messages, answer, stillThere).onConflictDoNothing();
 }
 
-/** A hand-off and its event, unless the conversation has one already or a human took it over meanwhile. */
-function addHandoff(db: Database, turn: Turn, { reason, summary }: { reason: HandoffReason; summary: string }, nowMs: number) {
-  const { workspaceId, agentId, conversationId, questionId } = turn;
-  const id = newId(shardOf(workspaceId), nowMs);
-  const status = "pending" as const;
-  const questionKey = reason === "missing_knowledge" ? questionKeyOf(turn.message) : null;
-  const cause = { reason, summary, triggerMessageId: questionId, questionKey };
-  const row = { id, workspaceId, agentId, conversationId, ...cause, status, requestedAt: nowMs };
-  const isWaiting = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId} AND status = 'needs_human')`;
-  return [insertWhere(db, handoffs, row, isWaiting).onConflictDoNothing(), addHandoffEvent(db, eventOf(turn, nowMs), id, IF_CHANGED)];
+function handOff(db: Database, turn: Turn, handoff: NonNullable<TurnOutcome["handoff"]>, nowMs: number) {
+  const questionKey = handoff.reason === "missing_knowledge" ? questionKeyOf(turn.message) : null;
+  return addHandoff(db, { ...turn, nowMs }, { ...handoff, triggerMessageId: turn.questionId, questionKey });
 }
 
 function eventOf({ workspaceId, conversationId }: Turn, nowMs: number): NewEvent {
@@ -219,20 +192,18 @@ export function returnQuota(db: Database, { workspaceId, questionId }: Turn) {
 
 /** The condition of every write of the first batch: agent, conversation and visitor fit, and the quota is not used up. */
 function isAdmitted(turn: Turn): SQL {
-  const { workspaceId, agentId, conversationId, quota, visitor } = turn;
+  const { workspaceId, agentId, conversationId, quota } = turn;
   const used = sql`(SELECT messages FROM ${usagePeriods} WHERE workspace_id = ${workspaceId} AND period = ${quota.period})`;
   const withinQuota = sql`coalesce(${used}, 0) < ${quota.limit}`;
   const agent = sql`FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id`;
   const agentFits = sql`a.id = ${agentId} AND a.workspace_id = ${workspaceId} AND w.deleted_at IS NULL`;
   if (turn.isNew) return sql`EXISTS (SELECT 1 ${agent} WHERE ${agentFits} AND a.status = 'active' AND ${withinQuota})`;
-  const anonId = visitor?.anonId ?? null;
-  return sql`EXISTS (SELECT 1 ${agent} JOIN ${conversations} c ON c.agent_id = a.id LEFT JOIN ${visitors} v ON v.id = c.visitor_id
+  return sql`EXISTS (SELECT 1 ${agent} JOIN ${conversations} c ON c.agent_id = a.id
     WHERE ${agentFits} AND c.id = ${conversationId} AND c.workspace_id = ${workspaceId} AND c.channel = ${turn.channel}
-      AND (${anonId} IS NULL OR v.anon_id IS NULL OR v.anon_id = ${anonId})
+      AND ${isTheirs(turn, sql`c.visitor_id`)}
       AND (c.status IN ${HUMAN_STATUSES} OR (a.status = 'active' AND ${withinQuota})))`;
 }
 
 function visitorIdOf({ workspaceId, conversationId, visitor }: Turn): SQL {
-  if (!visitor) return sql`(SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId})`;
-  return sql`(SELECT id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${visitor.anonId})`;
+  return visitor ? personOf(workspaceId, visitor.anonId) : sql`(SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId})`;
 }

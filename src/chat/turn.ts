@@ -21,6 +21,12 @@ export interface TurnVisitor {
   externalId: string | null;
   name: string | null;
   email: string | null;
+  /** Whether the identifier is vouched for: by an API key or a signature. */
+  verified: boolean;
+  /** Whether name and email are vouched for too: they replace what is known then, and else fill what is missing. */
+  isProfileVerified: boolean;
+  /** The anonymous visitor that turns out to be this one: what is its own is theirs from now on. */
+  joins: string | null;
 }
 
 /** One message of a visitor and all that answering it needs; its identifiers make running it again harmless. */
@@ -47,7 +53,7 @@ export type TurnRequest = Omit<Turn, "questionId" | "answerId" | "visitorId" | "
 };
 
 export type TurnResult =
-  | { outcome: "answered"; answer: ChatAnswer }
+  | { outcome: "answered"; answer: ChatAnswer; visitorId: string | null }
   | { outcome: "agent_not_found" }
   | { outcome: "conversation_not_found" }
   | { outcome: "agent_paused" }
@@ -87,17 +93,19 @@ export class TurnRunner {
     if (refusal) return refusal;
     const previous = state?.status === "resolved" ? [] : earlier.map((message) => message.content).reverse();
     this.previousQuestions = [...previous, turn.message].slice(-PREVIOUS_QUESTIONS);
+    const visitorId = stored.find((message) => message.id === turn.questionId)?.authorId ?? null;
+    const done = (answer: ChatAnswer): TurnResult => ({ outcome: "answered", answer, visitorId });
     const answered = stored.find((message) => message.id === turn.answerId);
-    if (answered) return this.repeat(turn, state!.status, answered);
+    if (answered) return done(repeat(turn, state!.status, answered));
     if (state && isWithHuman(state.status)) {
       // Counted by a run that died before a human took over.
       if (stored.some((message) => message.quotaPeriod !== null)) await db.batch([returnQuota(db, turn)]);
-      return silent(turn, agent!.handoffMessage, state.status);
+      return done(silent(turn, agent!.handoffMessage, state.status));
     }
     const retrieval = isLast || isSame(previous, expected) ? found : await this.search(turn, previous, meter);
     const asked = { turn, agent: agent!, previousQuestions: previous, retrieval };
     const reply = isLast ? failedReply(asked) : await replyTo(this.model, asked);
-    return this.finish(db, turn, agent!.name, reply);
+    return done(await finish(db, turn, agent!.name, reply));
   }
 
   /** Reads nothing of the conversation, so that it need not wait for it. */
@@ -105,36 +113,30 @@ export class TurnRunner {
     const index = indexOf(this.env, meter, turn.workspaceId, turn.agentId);
     return index.search({ question: turn.message, previousQuestions, limit: PASSAGES });
   }
+}
 
-  private async finish(db: Database, turn: Turn, agentName: string, reply: Reply): Promise<TurnResult> {
-    const nowMs = Math.max(Date.now(), turn.nowMs + 1);
-    const status = await finishTurn(db, turn, { ...reply, agentName, nowMs });
-    const { text, citations, confidence, handoff } = reply;
-    const fields = { answer: text, citations, confidence, needs_human: handoff !== null, message_id: turn.answerId };
-    // Erased meanwhile: the answer is given, and nothing of it is kept.
-    return answer(turn, { ...fields, status: status ?? "resolved" });
-  }
+async function finish(db: Database, turn: Turn, agentName: string, reply: Reply): Promise<ChatAnswer> {
+  const nowMs = Math.max(Date.now(), turn.nowMs + 1);
+  const status = await finishTurn(db, turn, { ...reply, agentName, nowMs });
+  const { text, citations, confidence, handoff } = reply;
+  const fields = { answer: text, citations, confidence, needs_human: handoff !== null, message_id: turn.answerId };
+  // Erased meanwhile: the answer is given, and nothing of it is kept.
+  return { ...fields, conversation_id: turn.conversationId, status: status ?? "resolved" };
+}
 
-  /** A turn that died after its answer was stored answers the same. */
-  private repeat(turn: Turn, status: ConversationStatus, stored: typeof messages.$inferSelect): TurnResult {
-    const { content, confidence, needsHuman } = stored;
-    const citations = stored.citations as Citation[];
-    return answer(turn, {
-      answer: content,
-      citations,
-      confidence: confidence ?? 0,
-      needs_human: needsHuman,
-      message_id: stored.id,
-      status,
-    });
-  }
+/** A turn that died after its answer was stored answers the same. */
+function repeat(turn: Turn, status: ConversationStatus, stored: typeof messages.$inferSelect): ChatAnswer {
+  const { id, content, confidence, needsHuman } = stored;
+  const citations = stored.citations as Citation[];
+  const fields = { answer: content, citations, confidence: confidence ?? 0, needs_human: needsHuman, message_id: id };
+  return { ...fields, conversation_id: turn.conversationId, status };
 }
 
 /** Why a turn was not taken, in the order of the checks: existence, state, quota. Undefined when it was. */
 function refusalOf(
   turn: Turn,
   agent: typeof agents.$inferSelect | undefined,
-  state: { agentId: string; channel: string; anonId: string | null; status: ConversationStatus } | undefined,
+  state: { agentId: string; channel: string; isOthers: number; status: ConversationStatus } | undefined,
   isStored: boolean,
 ): TurnResult | undefined {
   if (isStored) return undefined;
@@ -143,19 +145,16 @@ function refusalOf(
     if (!state) return { outcome: "conversation_not_found" };
     if (state.agentId !== turn.agentId) return { outcome: "other_agent" };
     if (state.channel !== turn.channel) return { outcome: "other_channel" };
-    if (turn.visitor && state.anonId !== null && state.anonId !== turn.visitor.anonId) return { outcome: "other_user" };
+    if (state.isOthers) return { outcome: "other_user" };
   }
   if (agent.status === "paused") return { outcome: "agent_paused" };
   return { outcome: "quota_exceeded" };
 }
 
 /** A human has the conversation: the message is stored, the agent stays silent. */
-function silent(turn: Turn, handoffMessage: string, status: ConversationStatus): TurnResult {
-  return answer(turn, { answer: handoffMessage, citations: [], confidence: 0, needs_human: true, message_id: null, status });
-}
-
-function answer(turn: Turn, fields: Omit<ChatAnswer, "conversation_id">): TurnResult {
-  return { outcome: "answered", answer: { ...fields, conversation_id: turn.conversationId } };
+function silent(turn: Turn, handoffMessage: string, status: ConversationStatus): ChatAnswer {
+  const fields = { answer: handoffMessage, citations: [], confidence: 0, needs_human: true, message_id: null };
+  return { ...fields, conversation_id: turn.conversationId, status };
 }
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {

@@ -4,7 +4,8 @@ import { citationSchema } from "../conversations/wire.ts";
 import { uuid } from "../http/fields.ts";
 import { valueErrorParams } from "../http/validation.ts";
 
-const endUserSchema = z
+/** A person as an integrator names them. */
+export const endUserSchema = z
   .object({
     id: z.string().min(1).max(128).openapi({ description: "Your stable id for the person; groups that person's conversations." }),
     name: z.string().max(120).nullable().optional(),
@@ -12,15 +13,19 @@ const endUserSchema = z
   })
   .openapi("EndUser");
 
+/** Whether the answer is to be streamed. */
+export const streamField = () =>
+  z
+    .boolean()
+    .default(false)
+    .refine((stream) => !stream, valueErrorParams("this version does not stream yet: leave stream out, or send false"));
+
 export const chatInSchema = z
   .object({
     message: z.string().min(1).max(2000),
     conversation_id: uuid().nullable().optional().openapi({ description: "Continues an API conversation; omit to start a new one." }),
     user: endUserSchema.nullable().optional(),
-    stream: z
-      .boolean()
-      .default(false)
-      .refine((stream) => !stream, valueErrorParams("this version does not stream yet: leave stream out, or send false")),
+    stream: streamField(),
   })
   .openapi("ChatIn");
 

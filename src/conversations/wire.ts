@@ -27,7 +27,7 @@ const visitorSchema = z
   })
   .openapi("Visitor");
 
-const handoffSchema = z
+export const handoffSchema = z
   .object({
     id: uuid(),
     conversation_id: uuid(),
@@ -41,7 +41,7 @@ const handoffSchema = z
   })
   .openapi("Handoff");
 
-const messageSchema = z
+export const messageSchema = z
   .object({
     id: uuid(),
     conversation_id: uuid(),
@@ -136,7 +136,8 @@ function toVisitor({ id, anonId, externalId, name, email, verified }: VisitorRow
   return { id, anon_id: anonId, external_id: externalId, name, email, verified };
 }
 
-function toHandoff(row: HandoffRow): z.infer<typeof handoffSchema> {
+/** The wire record of a hand-off. */
+export function toHandoff(row: HandoffRow): z.infer<typeof handoffSchema> {
   return {
     id: row.id,
     conversation_id: row.conversationId,

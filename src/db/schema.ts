@@ -237,6 +237,8 @@ export const visitors = sqliteTable(
     /** The email in lower case, by which a person is found. */
     emailKey: text("email_key"),
     verified: flag("verified").default(false),
+    /** The visitor with an identity that this anonymous one turned out to be: all that was its own is that one's now. */
+    mergedInto: text("merged_into"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
@@ -244,6 +246,9 @@ export const visitors = sqliteTable(
     uniqueIndex("visitors_anon").on(t.workspaceId, t.anonId),
     index("visitors_external").on(t.workspaceId, t.externalId),
     index("visitors_email").on(t.workspaceId, t.emailKey),
+    index("visitors_merged")
+      .on(t.workspaceId, t.mergedInto)
+      .where(sql`merged_into IS NOT NULL`),
   ],
 );
 
@@ -258,6 +263,8 @@ export const conversations = sqliteTable(
     subject: text("subject"),
     tags: list("tags"),
     visitorId: text("visitor_id"),
+    /** The anonymous visitor that began it and was merged since: that one's token opens it still, and nothing else of the person. */
+    begunBy: text("begun_by"),
     messageCount: count("message_count"),
     lastMessagePreview: text("last_message_preview"),
     lastMessageAt: integer("last_message_at").notNull(),

@@ -1,6 +1,6 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 
-/** Every error code of the service, and the one status that it answers with. */
+/** The error codes of the integrators' surface, and the one status that each answers with. */
 export const STATUS_OF = {
   missing_api_key: 401,
   invalid_api_key: 401,
@@ -19,7 +19,17 @@ export const STATUS_OF = {
   unavailable: 503,
 } as const satisfies Record<string, ContentfulStatusCode>;
 
-export type ErrorCode = keyof typeof STATUS_OF;
+/** What the visitors' surface answers beside them; the integrators' document does not name these. */
+const VISITOR_STATUS_OF = {
+  missing_visitor_token: 401,
+  invalid_visitor_token: 401,
+  invalid_identity: 401,
+  origin_not_allowed: 403,
+} as const satisfies Record<string, ContentfulStatusCode>;
+
+const ALL_STATUS_OF = { ...STATUS_OF, ...VISITOR_STATUS_OF };
+
+export type ErrorCode = keyof typeof ALL_STATUS_OF;
 
 /** One failed check, in the form of Pydantic v2. */
 export interface ValidationItem {
@@ -50,8 +60,8 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
     this.detail = options.detail;
   }
 
-  get status(): (typeof STATUS_OF)[Code] {
-    return STATUS_OF[this.code];
+  get status(): (typeof ALL_STATUS_OF)[Code] {
+    return ALL_STATUS_OF[this.code];
   }
 
   /** The body on the wire. */

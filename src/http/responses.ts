@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
-import { STATUS_OF, type ErrorCode } from "./errors.ts";
+import { STATUS_OF } from "./errors.ts";
 
 const errorSchema = z
   .object({
     error: z.object({
-      code: z.enum(Object.keys(STATUS_OF) as [ErrorCode, ...ErrorCode[]]),
+      code: z.enum(Object.keys(STATUS_OF) as [keyof typeof STATUS_OF]),
       message: z.string().openapi({ description: "What to do about it." }),
       request_id: z.string().openapi({ description: "Equal to the header X-Request-Id." }),
     }),

@@ -3,6 +3,11 @@ import { cursorPageOf, cursorQuery } from "../http/cursor.ts";
 import { timeQuery, timestamp, toTimestamp, uuid } from "../http/fields.ts";
 import type { LeadRow } from "./leads.ts";
 
+const customFieldSchema = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+/** What a contact form asks for beside the usual fields: one value for each name. */
+export type CustomFields = Record<string, z.infer<typeof customFieldSchema>>;
+
 export const leadSchema = z
   .object({
     id: uuid(),
@@ -13,7 +18,7 @@ export const leadSchema = z
     email: z.string().nullable(),
     phone: z.string().nullable(),
     message: z.string().nullable(),
-    custom_fields: z.record(z.string(), z.unknown()),
+    custom_fields: z.record(z.string(), customFieldSchema),
     source_url: z.string().nullable(),
     created_at: timestamp(),
   })
@@ -40,7 +45,7 @@ export function toLead(row: LeadRow): z.infer<typeof leadSchema> {
     email: row.email,
     phone: row.phone,
     message: row.message,
-    custom_fields: row.customFields,
+    custom_fields: row.customFields as CustomFields,
     source_url: row.sourceUrl,
     created_at: toTimestamp(row.createdAt),
   };

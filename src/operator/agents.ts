@@ -1,5 +1,6 @@
 import type { z } from "@hono/zod-openapi";
 import type { Limits } from "../account/plans.ts";
+import { identityPlace } from "../agents/identity-secrets.ts";
 import { createAgent, eraseAgent, findAgent, findAgentBySlug, updateAgent } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { dbFor, directoryDb } from "../db/client.ts";
@@ -104,7 +105,7 @@ export async function rotateIdentitySecret(op: Operation, agentId: string) {
   const { env, meter, workspaceId, nowMs } = op;
   const db = dbFor(env, workspaceId, meter);
   const secret = crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
-  const identitySecret = await encryptSecret(env, secret, `agent/${agentId}/identity`);
+  const identitySecret = await encryptSecret(env, secret, identityPlace(agentId));
   const [[found]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   if (!found) return undefined;
   const until = found.identitySecret === null ? null : nowMs + PREVIOUS_SECRET_MS;

@@ -1,0 +1,17 @@
+const keys = new Map<string, Promise<CryptoKey>>();
+
+/** The HMAC-SHA256 key of one of our own secrets, kept in the isolate: there are only as many as the configuration holds. */
+export function hmacKey(secret: string): Promise<CryptoKey> {
+  let key = keys.get(secret);
+  if (!key) {
+    key = importHmacKey(secret);
+    keys.set(secret, key);
+  }
+  return key;
+}
+
+/** The HMAC-SHA256 key of any secret. */
+export function importHmacKey(secret: string): Promise<CryptoKey> {
+  const raw = new TextEncoder().encode(secret);
+  return crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
+}

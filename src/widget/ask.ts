@@ -1,0 +1,113 @@
+import { periodOf } from "../account/plans.ts";
+import { identitySecretsOf } from "../agents/identity-secrets.ts";
+import type { AgentRow } from "../agents/wire.ts";
+import { answered } from "../chat/outcome.ts";
+import { sessionOf } from "../chat/stub.ts";
+import type { TurnResult, TurnVisitor } from "../chat/turn.ts";
+import { rotating } from "../config.ts";
+import type { VisitorRow } from "../conversations/wire.ts";
+import { newId, shardOf } from "../db/ids.ts";
+import type { AppContext } from "../http/context.ts";
+import { type Identity, readIdentityToken, readUserHash } from "./identity.ts";
+import { agentDb, noConversation, openedAgent, readVisitor, refuse, refuseToken } from "./opening.ts";
+import { findOpenAgent, findTokenVisitor, findVisitorConversation } from "./store.ts";
+import { mintToken, type TokenClaim } from "./token.ts";
+import type { MessageIn } from "./wire.ts";
+
+/** As long as a UUID: nobody guesses one. */
+const ANON_ID_BYTES = 16;
+
+/**
+ * Asks the agent for a visitor: one D1 trip says who asks and whether they may, the rest is the turn's, as for an API key.
+ * @throws ApiError for everything that keeps it from being answered.
+ */
+export async function askForVisitor(c: AppContext, agentId: string, body: MessageIn) {
+  const nowMs = Date.now();
+  const claim = body.visitor_token ? await readVisitor(c, body.visitor_token, agentId) : undefined;
+  const { agent, workspaceId, limits, known, conversation } = await find(c, agentId, claim, body.conversation_id ?? undefined);
+  const identity = await readIdentity(c.env, agent, body, nowMs);
+  const visitor = whoAsks(identity, known);
+  if (body.conversation_id && !(conversation && isTheirs(conversation, visitor, identity ? undefined : known))) throw noConversation();
+  const conversationId = conversation?.id ?? newId(shardOf(workspaceId), nowMs);
+  const { result, cost } = await sessionOf(c.env, c.get("meter"), workspaceId, conversationId).ask({
+    workspaceId,
+    agentId,
+    conversationId,
+    isNew: conversation === undefined,
+    // A conversation stays on the channel that it began on.
+    channel: conversation?.channel ?? body.channel,
+    message: body.message,
+    visitor,
+    ids: null,
+    quota: { period: periodOf(nowMs), limit: limits.messages },
+  });
+  c.get("meter").add(cost);
+  const { answer, visitorId } = answeredHere(result);
+  // Only a signature gives a token of the person; an anonymous one stays what it is, whoever its visitor turned out to be.
+  const named = { agentId, visitorId: identity || !known ? visitorId! : known.id };
+  return { ...answer, visitor_token: await mintToken(named, rotating(c.env.KEY_SECRET)[0], nowMs), anon_id: visitor.anonId };
+}
+
+async function find(c: AppContext, agentId: string, claim: TokenClaim | undefined, conversationId: string | undefined) {
+  const db = agentDb(c, agentId);
+  const [[found], [known], [conversation]] = await db.batch([
+    findOpenAgent(db, agentId),
+    findTokenVisitor(db, claim ?? { agentId, visitorId: "" }),
+    findVisitorConversation(db, agentId, conversationId ?? ""),
+  ]);
+  const opened = openedAgent(c, found);
+  if (claim && !known) throw refuseToken("The visitor_token's visitor is not known any more. Begin anew without one.");
+  return { ...opened, known, conversation };
+}
+
+/** Who the request proves to come from; undefined when it does not try. */
+async function readIdentity(env: Env, agent: AgentRow, body: MessageIn, nowMs: number): Promise<Identity | undefined> {
+  const { identity_token: token, user_hash: hash, user } = body;
+  if (!token && !(hash && user)) return undefined;
+  const secrets = await identitySecretsOf(env, agent, nowMs);
+  const read = token ? await readIdentityToken(token, secrets, nowMs) : await readUserHash(hash!, user!, secrets);
+  if ("problem" in read) throw refuse("invalid_identity", read.problem);
+  return read.identity;
+}
+
+/**
+ * The turn's visitor. An identity is a visitor of its own, the same one from every device; the anonymous visitor of the
+ * token joins it. One who has an identity already is not joined to another: the computer is shared.
+ */
+function whoAsks(identity: Identity | undefined, known: VisitorRow | undefined): TurnVisitor {
+  if (identity) {
+    const { externalId, name, email, isProfileSigned } = identity;
+    const joins = known && known.externalId === null && known.mergedInto === null ? known.id : null;
+    return { anonId: `user:${externalId}`, externalId, name, email, verified: true, isProfileVerified: isProfileSigned, joins };
+  }
+  const nothingNew = { email: null, isProfileVerified: false, joins: null };
+  if (known) return { anonId: known.anonId, externalId: known.externalId, name: known.name, verified: known.verified, ...nothingNew };
+  return { anonId: newAnonId(), externalId: null, name: null, verified: false, ...nothingNew };
+}
+
+/** Made here and never taken from a client, so that nobody can claim another's, or an `api:` one. */
+function newAnonId(): string {
+  const random = crypto.getRandomValues(new Uint8Array(ANON_ID_BYTES));
+  return `anon_${random.toBase64({ alphabet: "base64url", omitPadding: true })}`;
+}
+
+type FoundConversation = Awaited<ReturnType<typeof findVisitorConversation>>[number];
+
+/** Whether a conversation is the visitor's: the proven person's, the one's who joins them, or begun with the token. */
+function isTheirs(conversation: FoundConversation, visitor: TurnVisitor, bearer: VisitorRow | undefined): boolean {
+  if (bearer) return conversation.visitorId === bearer.id || conversation.begunBy === bearer.id;
+  return conversation.anonId === visitor.anonId || (visitor.joins !== null && conversation.visitorId === visitor.joins);
+}
+
+/** What is another's reads the same as what is not there. */
+function answeredHere(result: TurnResult) {
+  switch (result.outcome) {
+    case "conversation_not_found":
+    case "other_agent":
+    case "other_channel":
+    case "other_user":
+      throw noConversation();
+    default:
+      return answered(result);
+  }
+}

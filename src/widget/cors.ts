@@ -1,0 +1,64 @@
+import type { MiddlewareHandler } from "hono";
+import { z } from "@hono/zod-openapi";
+import { dbFor, isBoundShard } from "../db/client.ts";
+import type { AppContext, AppEnv } from "../http/context.ts";
+import { ApiError } from "../http/errors.ts";
+import { limitRequest } from "./limits.ts";
+import { findAllowedOrigins } from "./store.ts";
+
+/** How long a browser may remember a preflight's answer: a changed list of origins takes effect as soon. */
+const PREFLIGHT_SECONDS = 600;
+const ANY_ORIGIN = "*";
+
+const AGENT_PATH = /^\/widget\/v1\/agents\/([^/]+)/;
+const CONVERSATION_PATH = /^\/widget\/v1\/conversations\/([^/]+)/;
+
+/**
+ * Lets browsers read answers, and answers their preflights. What tells nothing of an agent (limits, failed checks,
+ * unknown ids) any page may read; once the agent is known, its origins decide.
+ */
+export const cors: MiddlewareHandler<AppEnv> = async (c, next) => {
+  c.header("Vary", "Origin");
+  c.header("Cache-Control", "no-store");
+  c.header("Access-Control-Allow-Origin", c.req.header("Origin"));
+  c.header("Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
+  limitRequest(c);
+  if (c.req.method !== "OPTIONS") return next();
+  c.set("operationId", "preflight");
+  await checkPreflight(c);
+  c.header("Access-Control-Allow-Methods", "GET, POST, OPTIONS");
+  c.header("Access-Control-Allow-Headers", "Authorization, Content-Type");
+  c.header("Access-Control-Max-Age", String(PREFLIGHT_SECONDS));
+  return c.body(null, 204);
+};
+
+/**
+ * Lets in requests of no page, of the service's own pages and of the agent's origins. An agent without origins is for
+ * those alone: which pages may speak for it is for its operator to say.
+ * @throws ApiError origin_not_allowed.
+ */
+export function checkOrigin(c: AppContext, allowedOrigins: readonly string[]): void {
+  const origin = c.req.header("Origin");
+  if (origin === undefined || origin === new URL(c.req.url).origin) return;
+  if (allowedOrigins.includes(origin) || allowedOrigins.includes(ANY_ORIGIN)) return;
+  c.header("Access-Control-Allow-Origin", undefined);
+  throw new ApiError(
+    "origin_not_allowed",
+    "Pages of this origin may not use the agent. Ask its operator to add the origin to the agent's allowed_origins.",
+  );
+}
+
+/** An unknown agent has nothing to protect: the request itself is told that there is none. */
+async function checkPreflight(c: AppContext): Promise<void> {
+  const agentId = idIn(AGENT_PATH, c.req.path);
+  const conversationId = idIn(CONVERSATION_PATH, c.req.path);
+  const id = agentId ?? conversationId;
+  if (id === undefined || c.req.header("Origin") === undefined || !isBoundShard(c.env, id)) return;
+  const db = dbFor(c.env, id, c.get("meter"));
+  const [[agent]] = await db.batch([findAllowedOrigins(db, agentId === undefined ? { conversationId: id } : { agentId })]);
+  if (agent) checkOrigin(c, agent.allowedOrigins);
+}
+
+function idIn(pattern: RegExp, path: string): string | undefined {
+  return z.guid().toLowerCase().safeParse(pattern.exec(path)?.[1]).data;
+}

@@ -1,0 +1,94 @@
+import { z } from "@hono/zod-openapi";
+import { errors, type JWTPayload, jwtVerify } from "jose";
+import { importHmacKey } from "../hmac.ts";
+
+/** How far the clock of the server that signs may be from ours. */
+const CLOCK_TOLERANCE_SECONDS = 30;
+
+/** An identity that is vouched for by a signature. */
+export interface Identity {
+  externalId: string;
+  name: string | null;
+  email: string | null;
+  /** Whether name and email are vouched for too, and not the identifier alone. */
+  isProfileSigned: boolean;
+}
+
+/** The identity, or what is wrong with its proof, as a sentence for the caller. */
+export type IdentityReading = { identity: Identity } | { problem: string };
+
+const claimsSchema = z.object({
+  sub: z.string().min(1).max(128),
+  name: z.string().max(120).nullable().default(null),
+  email: z.email().max(320).nullable().default(null),
+});
+
+/** Reads an identity token: a JWT, HS256, `{sub, email?, name?, exp}`, signed with one of the agent's secrets. */
+export async function readIdentityToken(token: string, secrets: readonly string[], nowMs: number): Promise<IdentityReading> {
+  let problem = UNSIGNED;
+  for (const secret of secrets) {
+    try {
+      return toIdentity(await verifiedClaims(token, secret, nowMs));
+    } catch (error) {
+      if (!(error instanceof errors.JOSEError)) throw error;
+      problem = problemOf(error);
+    }
+    if (problem !== FORGED) break;
+  }
+  return { problem };
+}
+
+/** Checks a user hash: hex HMAC-SHA256 of the user's id, made with one of the agent's secrets. It vouches for the id alone. */
+export async function readUserHash(
+  hash: string,
+  user: { id: string; name?: string | null | undefined; email?: string | null | undefined },
+  secrets: readonly string[],
+): Promise<IdentityReading> {
+  if (secrets.length === 0) return { problem: UNSIGNED };
+  const refused = {
+    problem: "The user_hash does not fit user.id: send the hex HMAC-SHA256 of the id, made with this agent's identity secret.",
+  };
+  if (!/^[0-9a-f]{64}$/i.test(hash)) return refused;
+  const id = new TextEncoder().encode(user.id);
+  for (const secret of secrets) {
+    if (await crypto.subtle.verify("HMAC", await importHmacKey(secret), Uint8Array.fromHex(hash), id)) {
+      return { identity: { externalId: user.id, name: user.name ?? null, email: user.email ?? null, isProfileSigned: false } };
+    }
+  }
+  return refused;
+}
+
+async function verifiedClaims(token: string, secret: string, nowMs: number): Promise<JWTPayload> {
+  const { payload } = await jwtVerify(token, new TextEncoder().encode(secret), {
+    // Pinned: what the token says of its own algorithm decides nothing.
+    algorithms: ["HS256"],
+    requiredClaims: ["sub", "exp"],
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    currentDate: new Date(nowMs),
+  });
+  return payload;
+}
+
+function toIdentity(claims: JWTPayload): IdentityReading {
+  const read = claimsSchema.safeParse(claims);
+  if (!read.success) {
+    const names = [...new Set(read.error.issues.map(({ path }) => String(path[0])))].join(", ");
+    return { problem: `The identity_token's ${names} is not valid: sub takes 1 to 128 characters, name up to 120, email an address.` };
+  }
+  const { sub, name, email } = read.data;
+  return { identity: { externalId: sub, name, email, isProfileSigned: true } };
+}
+
+const UNSIGNED = "This agent takes no identities: it has no identity secret yet. Leave identity_token and user_hash out.";
+const FORGED = "The identity_token is not signed with this agent's identity secret.";
+
+function problemOf(error: errors.JOSEError): string {
+  if (error instanceof errors.JWSSignatureVerificationFailed) return FORGED;
+  if (error instanceof errors.JWTExpired) return "The identity_token has expired. Have your server sign a new one.";
+  if (error instanceof errors.JOSEAlgNotAllowed) return "The identity_token is not signed with HS256, the only algorithm that is taken.";
+  if (error instanceof errors.JWTClaimValidationFailed && error.reason === "missing") {
+    return `The identity_token lacks the claim ${error.claim}, which it must have.`;
+  }
+  if (error instanceof errors.JWTClaimValidationFailed) return `The identity_token's claim ${error.claim} does not hold now.`;
+  return "The identity_token is not a JWT.";
+}

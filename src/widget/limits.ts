@@ -1,0 +1,45 @@
+import { addressOf, rateLimited } from "../admission/middleware.ts";
+import { KeyedWindows } from "../admission/keyed-windows.ts";
+import type { AppContext } from "../http/context.ts";
+
+/** All requests of one address in any 60 s: an office of twenty people behind one address may poll every two seconds. */
+const REQUESTS_AN_ADDRESS = 600;
+/** What of them may write: nobody can use up a workspace's messages from one address in a moment. */
+const WRITES_AN_ADDRESS = 60;
+/** All requests of one visitor: a poll a second, in two tabs. */
+const REQUESTS_A_VISITOR = 120;
+/** What of them may write: more than a person types. */
+const WRITES_A_VISITOR = 30;
+
+const TOO_MANY_HERE = "Too many requests from this address.";
+const TOO_MANY_YOURS = "Too many requests of this visitor.";
+
+const windows = {
+  address: new KeyedWindows(REQUESTS_AN_ADDRESS),
+  addressWrites: new KeyedWindows(WRITES_AN_ADDRESS),
+  visitor: new KeyedWindows(REQUESTS_A_VISITOR),
+  visitorWrites: new KeyedWindows(WRITES_A_VISITOR),
+};
+
+/**
+ * Counts a request against its address, with the workspace's own window untouched: visitors use up no integrator's rate.
+ * @throws ApiError rate_limited.
+ */
+export function limitRequest(c: AppContext): void {
+  count("address", addressOf(c), TOO_MANY_HERE);
+  if (c.req.method === "POST") count("addressWrites", addressOf(c), TOO_MANY_HERE);
+}
+
+/**
+ * Counts a request against its visitor.
+ * @throws ApiError rate_limited.
+ */
+export function limitVisitor(c: AppContext, visitorId: string): void {
+  count("visitor", visitorId, TOO_MANY_YOURS);
+  if (c.req.method === "POST") count("visitorWrites", visitorId, TOO_MANY_YOURS);
+}
+
+function count(kind: keyof typeof windows, name: string, reason: string): void {
+  const window = windows[kind].admit(name, Date.now());
+  if (!window.accepted) throw rateLimited(window, reason);
+}

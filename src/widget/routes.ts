@@ -1,0 +1,129 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { requireConfig } from "../admission/middleware.ts";
+import { toHandoff, toMessage } from "../conversations/wire.ts";
+import { uuid } from "../http/fields.ts";
+import { errorResponses, jsonResponse } from "../http/responses.ts";
+import { createRouter } from "../http/router.ts";
+import { leadSchema, toLead } from "../leads/wire.ts";
+import { askForVisitor } from "./ask.ts";
+import { leaveContact } from "./contact.ts";
+import { cors } from "./cors.ts";
+import { requestHandoff } from "./handoff.ts";
+import { agentDb, noConversation, openConversation, openedAgent, requireVisitor } from "./opening.ts";
+import { findOpenAgent, findOwnConversation, listNewMessages, setCsat } from "./store.ts";
+import {
+  csatInSchema,
+  csatSchema,
+  handoffAnswerSchema,
+  leadInSchema,
+  messageInSchema,
+  pollSchema,
+  settingsSchema,
+  toSettings,
+  visitorAnswerSchema,
+} from "./wire.ts";
+
+/** The visitors' surface: browsers call it, without a key. */
+export const widgetRoutes = createRouter();
+
+widgetRoutes.use(cors, requireConfig);
+
+const agentParams = z.object({ agent_id: uuid() });
+const conversationParams = z.object({ conversation_id: uuid() });
+const body = <Schema extends z.ZodType>(schema: Schema) => ({ required: true, content: { "application/json": { schema } } });
+
+const getSettings = createRoute({
+  operationId: "getWidgetSettings",
+  method: "get",
+  path: "/agents/{agent_id}",
+  request: { params: agentParams },
+  responses: { 200: jsonResponse(settingsSchema, "What every visitor may know of the agent."), ...errorResponses(403, 404, 422) },
+});
+
+widgetRoutes.openapi(getSettings, async (c) => {
+  const { agent_id: agentId } = c.req.valid("param");
+  const db = agentDb(c, agentId);
+  const [[found]] = await db.batch([findOpenAgent(db, agentId)]);
+  return c.json(toSettings(openedAgent(c, found).agent), 200);
+});
+
+const sendMessage = createRoute({
+  operationId: "sendVisitorMessage",
+  method: "post",
+  path: "/agents/{agent_id}/messages",
+  request: { params: agentParams, body: body(messageInSchema) },
+  responses: { 200: jsonResponse(visitorAnswerSchema, "The answer."), ...errorResponses(402, 403, 404, 409, 422) },
+});
+
+widgetRoutes.openapi(sendMessage, async (c) => {
+  return c.json(await askForVisitor(c, c.req.valid("param").agent_id, c.req.valid("json")), 200);
+});
+
+const sendLead = createRoute({
+  operationId: "sendVisitorLead",
+  method: "post",
+  path: "/agents/{agent_id}/leads",
+  request: { params: agentParams, body: body(leadInSchema) },
+  responses: { 201: jsonResponse(leadSchema, "The lead."), ...errorResponses(403, 404, 422) },
+});
+
+widgetRoutes.openapi(sendLead, async (c) => {
+  return c.json(toLead(await leaveContact(c, c.req.valid("param").agent_id, c.req.valid("json"))), 201);
+});
+
+const poll = createRoute({
+  operationId: "pollVisitorMessages",
+  method: "get",
+  path: "/conversations/{conversation_id}/messages",
+  middleware: [requireVisitor] as const,
+  request: { params: conversationParams, query: z.object({ after: uuid().optional() }) },
+  responses: { 200: jsonResponse(pollSchema, "What came after the message, oldest first."), ...errorResponses(403, 404, 422) },
+});
+
+widgetRoutes.openapi(poll, async (c) => {
+  const { conversation_id: conversationId } = c.req.valid("param");
+  const claim = c.get("visitor");
+  const db = agentDb(c, claim.agentId);
+  const [[found], [conversation], rows] = await db.batch([
+    findOpenAgent(db, claim.agentId),
+    findOwnConversation(db, claim, conversationId),
+    listNewMessages(db, claim, conversationId, c.req.valid("query").after),
+  ]);
+  openedAgent(c, found);
+  if (!conversation) throw noConversation();
+  return c.json({ data: rows.map(toMessage), status: conversation.status }, 200);
+});
+
+const handOff = createRoute({
+  operationId: "requestVisitorHandoff",
+  method: "post",
+  path: "/conversations/{conversation_id}/handoff",
+  middleware: [requireVisitor] as const,
+  request: { params: conversationParams },
+  responses: { 200: jsonResponse(handoffAnswerSchema, "The hand-off, and what the visitor reads."), ...errorResponses(403, 404, 422) },
+});
+
+widgetRoutes.openapi(handOff, async (c) => {
+  const { conversation_id: conversationId } = c.req.valid("param");
+  const { agent, workspaceId, db } = await openConversation(c, conversationId);
+  const op = { db, workspaceId, agentId: agent.id, conversationId, nowMs: Date.now() };
+  const { handoff, status } = await requestHandoff(op, agent.handoffMessage);
+  return c.json({ handoff: handoff ? toHandoff(handoff) : null, status, handoff_message: agent.handoffMessage }, 200);
+});
+
+const rate = createRoute({
+  operationId: "rateConversation",
+  method: "post",
+  path: "/conversations/{conversation_id}/csat",
+  middleware: [requireVisitor] as const,
+  request: { params: conversationParams, body: body(csatInSchema) },
+  responses: { 200: jsonResponse(csatSchema, "The rating; it replaces one before."), ...errorResponses(403, 404, 422) },
+});
+
+widgetRoutes.openapi(rate, async (c) => {
+  const { conversation_id: conversationId } = c.req.valid("param");
+  const { score, comment = null } = c.req.valid("json");
+  const { claim, db } = await openConversation(c, conversationId);
+  await db.batch([setCsat(db, claim, conversationId, { score, comment }, Date.now())]);
+  return c.json({ score, comment }, 200);
+});

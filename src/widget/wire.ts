@@ -1,0 +1,125 @@
+import { z } from "@hono/zod-openapi";
+import { AGENT_STATUSES, type AgentRow } from "../agents/wire.ts";
+import { chatAnswerSchema, endUserSchema, streamField } from "../chat/wire.ts";
+import { CONVERSATION_STATUSES } from "../conversations/status.ts";
+import { handoffSchema, messageSchema } from "../conversations/wire.ts";
+import { uuid } from "../http/fields.ts";
+import { valueErrorParams } from "../http/validation.ts";
+import type { CustomFields } from "../leads/wire.ts";
+import { VISITOR_CHANNELS } from "./store.ts";
+
+/** Twice as long as a token of ours. */
+const MAX_TOKEN_LENGTH = 200;
+/** A signed identity is a few hundred characters. */
+const MAX_IDENTITY_TOKEN_LENGTH = 4096;
+
+const visitorToken = () =>
+  z
+    .string()
+    .max(MAX_TOKEN_LENGTH)
+    .nullable()
+    .optional()
+    .openapi({ description: "The one of the last answer; leave it out the first time." });
+
+// --- The agent -------------------------------------------------------------------------------------------------------
+
+export const settingsSchema = z.object({
+  id: uuid(),
+  name: z.string(),
+  status: z.enum(AGENT_STATUSES),
+  language: z.string(),
+  welcome_message: z.string(),
+  handoff_message: z.string(),
+});
+
+/** What every visitor may know of an agent. */
+export function toSettings({ id, name, status, language, welcomeMessage, handoffMessage }: AgentRow): z.infer<typeof settingsSchema> {
+  return { id, name, status, language, welcome_message: welcomeMessage, handoff_message: handoffMessage };
+}
+
+// --- Messages --------------------------------------------------------------------------------------------------------
+
+export const messageInSchema = z
+  .object({
+    message: z.string().min(1).max(2000),
+    conversation_id: uuid().nullable().optional(),
+    visitor_token: visitorToken(),
+    identity_token: z.string().max(MAX_IDENTITY_TOKEN_LENGTH).nullable().optional(),
+    user_hash: z.string().max(128).nullable().optional(),
+    user: endUserSchema.nullable().optional(),
+    channel: z.enum(VISITOR_CHANNELS).default("widget"),
+    stream: streamField(),
+  })
+  .superRefine((body, ctx) => {
+    const missing = { code: "custom" as const, params: { type: "missing" } };
+    if (body.user && !body.user_hash) ctx.addIssue({ ...missing, path: ["user_hash"] });
+    if (body.user_hash && !body.user) ctx.addIssue({ ...missing, path: ["user"] });
+    if (body.user_hash && body.identity_token) {
+      ctx.addIssue({ code: "custom", path: ["user_hash"], ...valueErrorParams("send identity_token or user_hash, not both") });
+    }
+  });
+
+export type MessageIn = z.output<typeof messageInSchema>;
+
+export const visitorAnswerSchema = chatAnswerSchema.extend({ visitor_token: z.string(), anon_id: z.string() });
+
+export const pollSchema = z.object({ data: z.array(messageSchema), status: z.enum(CONVERSATION_STATUSES) });
+
+// --- What else a visitor does ----------------------------------------------------------------------------------------
+
+export const handoffAnswerSchema = z.object({
+  handoff: handoffSchema.nullable(),
+  status: z.enum(CONVERSATION_STATUSES),
+  handoff_message: z.string(),
+});
+
+export const csatInSchema = z.object({ score: z.int().gte(1).lte(5), comment: z.string().max(2000).nullable().optional() });
+
+export const csatSchema = z.object({ score: z.int(), comment: z.string().nullable() });
+
+const MAX_CUSTOM_FIELDS = 50;
+const MAX_FIELD_NAME_LENGTH = 64;
+/** The whole lead goes out as an event, which has to stay under 64 KB. */
+const MAX_CUSTOM_FIELDS_BYTES = 8 * 1024;
+/** Fewer are no telephone number anywhere. */
+const MIN_PHONE_DIGITS = 3;
+
+const customFieldsSchema = z
+  .record(
+    z.string(),
+    z.custom<CustomFields[string]>(
+      (value) => value === null || ["string", "number", "boolean"].includes(typeof value),
+      valueErrorParams("use a string, a number, a boolean or null"),
+    ),
+  )
+  .refine((fields) => Object.keys(fields).length <= MAX_CUSTOM_FIELDS, valueErrorParams(`send at most ${MAX_CUSTOM_FIELDS} fields`))
+  .refine(
+    (fields) => Object.keys(fields).every((name) => name.length > 0 && name.length <= MAX_FIELD_NAME_LENGTH),
+    valueErrorParams(`use names of 1 to ${MAX_FIELD_NAME_LENGTH} characters`),
+  )
+  .refine(
+    (fields) => new TextEncoder().encode(JSON.stringify(fields)).length <= MAX_CUSTOM_FIELDS_BYTES,
+    valueErrorParams(`send at most ${MAX_CUSTOM_FIELDS_BYTES.toLocaleString("en")} bytes of JSON`),
+  );
+
+const isWebUrl = (value: string) => URL.canParse(value) && ["https:", "http:"].includes(new URL(value).protocol);
+
+export const leadInSchema = z
+  .object({
+    name: z.string().max(120).nullable().optional(),
+    email: z.email().max(320).nullable().optional(),
+    phone: z
+      .string()
+      .max(40)
+      .refine((phone) => (phone.match(/\p{Nd}/gu) ?? []).length >= MIN_PHONE_DIGITS, valueErrorParams("a phone number has digits"))
+      .nullable()
+      .optional(),
+    message: z.string().max(4000).nullable().optional(),
+    custom_fields: customFieldsSchema.nullable().optional(),
+    conversation_id: uuid().nullable().optional(),
+    visitor_token: visitorToken(),
+    source_url: z.string().max(2048).refine(isWebUrl, valueErrorParams("use an http or https URL")).nullable().optional(),
+  })
+  .refine(({ email, phone }) => Boolean(email ?? phone), valueErrorParams("leave a way to be reached: email or phone"));
+
+export type LeadIn = z.output<typeof leadInSchema>;
