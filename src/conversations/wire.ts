@@ -16,7 +16,7 @@ export const citationSchema = z
   })
   .openapi("Citation");
 
-const visitorSchema = z
+export const visitorSchema = z
   .object({
     id: uuid(),
     anon_id: z.string(),
@@ -41,7 +41,7 @@ const handoffSchema = z
   })
   .openapi("Handoff");
 
-const messageSchema = z
+export const messageSchema = z
   .object({
     id: uuid(),
     conversation_id: uuid(),
@@ -132,11 +132,13 @@ export function toConversation(row: ConversationRow, visitor: VisitorRow | undef
   };
 }
 
-function toVisitor({ id, anonId, externalId, name, email, verified }: VisitorRow): z.infer<typeof visitorSchema> {
+/** The wire record of a visitor. */
+export function toVisitor({ id, anonId, externalId, name, email, verified }: VisitorRow): z.infer<typeof visitorSchema> {
   return { id, anon_id: anonId, external_id: externalId, name, email, verified };
 }
 
-function toHandoff(row: HandoffRow): z.infer<typeof handoffSchema> {
+/** The wire record of a hand-off. */
+export function toHandoff(row: HandoffRow): z.infer<typeof handoffSchema> {
   return {
     id: row.id,
     conversation_id: row.conversationId,

@@ -14,6 +14,7 @@ import {
   idempotencyRecords,
   leads,
   messages,
+  privacyErasures,
   sources,
   usagePeriods,
   visitors,
@@ -39,6 +40,7 @@ const WORKSPACE_TABLES = [
   agents,
   usagePeriods,
   idempotencyRecords,
+  privacyErasures,
   auditLog,
 ];
 
