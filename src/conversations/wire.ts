@@ -16,7 +16,7 @@ export const citationSchema = z
   })
   .openapi("Citation");
 
-const visitorSchema = z
+export const visitorSchema = z
   .object({
     id: uuid(),
     anon_id: z.string(),
@@ -132,7 +132,8 @@ export function toConversation(row: ConversationRow, visitor: VisitorRow | undef
   };
 }
 
-function toVisitor({ id, anonId, externalId, name, email, verified }: VisitorRow): z.infer<typeof visitorSchema> {
+/** The wire record of a visitor. */
+export function toVisitor({ id, anonId, externalId, name, email, verified }: VisitorRow): z.infer<typeof visitorSchema> {
   return { id, anon_id: anonId, external_id: externalId, name, email, verified };
 }
 

@@ -120,11 +120,31 @@ export const idempotencyRecords = sqliteTable(
     requestHash: text("request_hash").notNull(),
     responseStatus: integer("response_status"),
     responseBody: text("response_body"),
+    /** The conversation that the response tells of, so that it is erased with it. */
+    conversationId: text("conversation_id"),
     /** Until then the request is being answered; a later one with the key takes over, with the same identifiers. */
     leaseUntil: integer("lease_until").notNull(),
     createdAt: createdAt(),
   },
-  (t) => [primaryKey({ columns: [t.workspaceId, t.key] }), index("idempotency_records_created").on(t.createdAt)],
+  (t) => [
+    primaryKey({ columns: [t.workspaceId, t.key] }),
+    index("idempotency_records_created").on(t.createdAt),
+    index("idempotency_records_conversation").on(t.workspaceId, t.conversationId),
+  ],
+);
+
+/** Erasures of a person that are under way. The row goes when nothing of the person is left. */
+export const privacyErasures = sqliteTable(
+  "privacy_erasures",
+  {
+    /** The audit record's. */
+    id: id(),
+    workspaceId: workspaceId(),
+    /** Encrypted: who is to be erased. */
+    identifier: text("identifier").notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [index("privacy_erasures_created").on(t.createdAt), index("privacy_erasures_workspace").on(t.workspaceId)],
 );
 
 // --- Agents and what they know --------------------------------------------------------------------------------------
@@ -535,13 +555,16 @@ export const events = sqliteTable(
     type: text("type").notNull(),
     /** The exact bytes that every attempt sends. */
     payload: text("payload").notNull(),
+    /** Whose record the payload holds, so that it is erased with it. */
     conversationId: text("conversation_id"),
+    leadId: text("lead_id"),
     createdAt: createdAt(),
   },
   (t) => [
     index("events_created").on(t.createdAt),
     index("events_workspace").on(t.workspaceId, t.id),
     index("events_conversation").on(t.workspaceId, t.conversationId),
+    index("events_lead").on(t.workspaceId, t.leadId),
   ],
 );
 
@@ -581,6 +604,8 @@ export const deliveryAttempts = sqliteTable(
     durationMs: integer("duration_ms").notNull(),
     responseStatus: integer("response_status"),
     responseBody: text("response_body"),
+    /** The conversation that the response tells of, so that it is erased with it. */
+    conversationId: text("conversation_id"),
     responseTruncated: flag("response_truncated").default(false),
     error: text("error"),
     url: text("url").notNull(),

@@ -26,8 +26,9 @@ export function takeOver(db: Database, key: Key, leaseUntil: number, nowMs: numb
 }
 
 /** Keeps the response; the same request is answered with it from now on. */
-export function keepResponse(db: Database, key: Key, response: { status: number; body: string }) {
-  return db.update(idempotencyRecords).set({ responseStatus: response.status, responseBody: response.body }).where(isKey(key));
+export function keepResponse(db: Database, key: Key, response: { status: number; body: string; conversationId: string | null }) {
+  const { status, body, conversationId } = response;
+  return db.update(idempotencyRecords).set({ responseStatus: status, responseBody: body, conversationId }).where(isKey(key));
 }
 
 /** Lets go of a request that failed on our side: it may be sent again at once. */

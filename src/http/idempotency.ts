@@ -53,8 +53,15 @@ export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
 /** Keeps what was answered; what failed on our side may be tried again. */
 async function keep(c: AppContext, db: Database, record: { workspaceId: string; key: string }): Promise<void> {
   const { status } = c.res;
-  if (status >= 500) await db.batch([releaseKey(db, record)]);
-  else await db.batch([keepResponse(db, record, { status, body: await c.res.clone().text() })]);
+  if (status >= 500) return void (await db.batch([releaseKey(db, record)]));
+  const body = await c.res.clone().text();
+  await db.batch([keepResponse(db, record, { status, body, conversationId: conversationOf(body) })]);
+}
+
+/** The conversation that a response tells of: what it says of a person is erased with it. */
+function conversationOf(body: string): string | null {
+  const { conversation_id: id } = body === "" ? {} : (JSON.parse(body) as { conversation_id?: unknown });
+  return typeof id === "string" ? id : null;
 }
 
 function replay(c: AppContext, status: number, body: string): Response {

@@ -17,6 +17,7 @@ import {
   leadCounts,
   leads,
   messages,
+  privacyErasures,
   sources,
   unansweredQuestions,
   usagePeriods,
@@ -47,6 +48,7 @@ const WORKSPACE_TABLES = [
   agents,
   usagePeriods,
   idempotencyRecords,
+  privacyErasures,
   auditLog,
 ];
 

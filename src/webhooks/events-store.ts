@@ -19,6 +19,8 @@ export interface NewEvent {
   workspaceId: string;
   /** The conversation that it tells of, so that it can be erased with it. */
   conversationId: string | null;
+  /** The lead that it tells of, likewise. */
+  leadId?: string;
   nowMs: number;
 }
 
@@ -57,14 +59,20 @@ export function addHandoffEvent(db: Database, event: NewEvent, handoffId: string
 /** A lead that is in the batch. */
 export function addLeadEvent(db: Database, event: NewEvent, leadId: string, condition: SQL) {
   const record = sql`(SELECT ${LEAD_JSON} FROM ${LEAD_ROWS} WHERE l.id = ${leadId})`;
-  return addEvent(db, event, "lead.created", record, condition);
+  return addEvent(db, { ...event, leadId }, "lead.created", record, condition);
 }
 
 /** The payload is frozen here: every delivery sends these bytes. */
-function addEvent(db: Database, { id, workspaceId, conversationId, nowMs }: NewEvent, type: EventType, record: SQL, condition: SQL) {
+function addEvent(
+  db: Database,
+  { id, workspaceId, conversationId, leadId, nowMs }: NewEvent,
+  type: EventType,
+  record: SQL,
+  condition: SQL,
+) {
   const createdAt = new Date(nowMs).toISOString();
   const payload = sql`json_object('id', ${id}, 'type', ${type}, 'created_at', ${createdAt}, 'api_version', ${API_VERSION},
     'workspace_id', ${workspaceId}, 'data', json(${record}))`;
-  const row = { id, workspaceId, type, payload, conversationId, createdAt: nowMs };
+  const row = { id, workspaceId, type, payload, conversationId, leadId: leadId ?? null, createdAt: nowMs };
   return insertWhere(db, events, row, sql`${condition} AND ${record} IS NOT NULL`).onConflictDoNothing();
 }

@@ -1,0 +1,120 @@
+import { sessionOf } from "../chat/stub.ts";
+import { rotating } from "../config.ts";
+import { type Database, dbFor } from "../db/client.ts";
+import { newId, shardOf } from "../db/ids.ts";
+import type { Meter } from "../meter.ts";
+import { decryptSecret, encryptSecret } from "../secrets.ts";
+import {
+  beginErasure,
+  type Deleted,
+  endErasure,
+  eraseConversationRows,
+  eraseLeadEvents,
+  findAudit,
+  noteDeleted,
+} from "./erasure-store.ts";
+import { eraseVisitors, type Identifier, listConversations, listLeads } from "./person-store.ts";
+
+/** Conversations, each with an object, or leads that one step erases. */
+const RECORDS_A_STEP = 50;
+/** Rows of each kind that one step removes: well under what one D1 query may take. */
+const ROWS_A_STEP = 2_000;
+/** Every kind that is counted, so that an answer names them all. */
+const KINDS = ["visitors", "conversations", "messages", "handoffs", "leads", "events", "deliveries", "delivery_attempts", "idempotency_records"];
+
+/** In whose workspace a person's data is erased. */
+export interface PrivacyOperation {
+  env: Env;
+  meter: Meter;
+  workspaceId: string;
+  nowMs: number;
+}
+
+/**
+ * Erases all that is held about a person, in bounded steps. What to do is in D1 before it begins: should it die, the
+ * sweep goes on with it. Erasing again is safe.
+ */
+export async function erasePerson(op: PrivacyOperation, person: Identifier, actor: string): Promise<{ auditId: string; deleted: Deleted }> {
+  const { env, workspaceId, nowMs } = op;
+  const db = databaseOf(op);
+  const auditId = newId(shardOf(workspaceId), nowMs);
+  const subjectHash = await hashOf(env, workspaceId, person);
+  const audit = { id: auditId, workspaceId, actor, action: "privacy.erase", subjectHash, detail: { deleted: none() }, createdAt: nowMs };
+  const identifier = await encryptSecret(env, JSON.stringify(person), placeOf(auditId));
+  await db.batch(beginErasure(db, audit, identifier));
+  return { auditId, deleted: await eraseSteps(op, auditId, person, none()) };
+}
+
+/** Goes on with an erasure that died. */
+export async function resumeErasure(op: PrivacyOperation, erasure: { id: string; identifier: string }): Promise<void> {
+  const db = databaseOf(op);
+  const person = JSON.parse(await decryptSecret(op.env, erasure.identifier, placeOf(erasure.id))) as Identifier;
+  const [[audit]] = await db.batch([findAudit(db, op.workspaceId, erasure.id)]);
+  const deleted = (audit?.detail as { deleted?: Deleted } | null)?.deleted ?? none();
+  await eraseSteps(op, erasure.id, person, { ...none(), ...deleted });
+}
+
+/** Conversations first, while visitors and leads say whose they are; then visitors, then leads. */
+async function eraseSteps(op: PrivacyOperation, auditId: string, person: Identifier, deleted: Deleted): Promise<Deleted> {
+  const db = databaseOf(op);
+  for (const step of [eraseConversations, eraseTheirVisitors, eraseTheirLeads]) {
+    while (await step(op, db, person, deleted)) await db.batch([noteDeleted(db, auditId, deleted)]);
+  }
+  await db.batch([noteDeleted(db, auditId, deleted), endErasure(db, auditId)]);
+  return deleted;
+}
+
+/** One step; false when nothing was left. What it removes is added to `deleted`. */
+type Step = (op: PrivacyOperation, db: Database, person: Identifier, deleted: Deleted) => Promise<boolean>;
+
+const eraseConversations: Step = async ({ env, meter, workspaceId }, db, person, deleted) => {
+  const [rows] = await db.batch([listConversations(db, workspaceId, person, { afterId: "", limit: RECORDS_A_STEP })]);
+  if (rows.length === 0) return false;
+  await Promise.all(rows.map(({ id }) => sessionOf(env, meter, workspaceId, id).erase()));
+  const ids = rows.map(({ id }) => id);
+  const kinds = eraseConversationRows(db, workspaceId, ids, ROWS_A_STEP);
+  const { delivery_attempts, deliveries, events, messages, handoffs, idempotency_records, conversations } = kinds;
+  const results = await db.batch([delivery_attempts, deliveries, events, messages, handoffs, idempotency_records, conversations]);
+  addUp(deleted, Object.keys(kinds), results);
+  return true;
+};
+
+const eraseTheirVisitors: Step = async ({ workspaceId }, db, person, deleted) => {
+  const [erased] = await db.batch([eraseVisitors(db, workspaceId, person)]);
+  addUp(deleted, ["visitors"], [erased]);
+  return false;
+};
+
+const eraseTheirLeads: Step = async (op, db, person, deleted) => {
+  const [rows] = await db.batch([listLeads(db, op.workspaceId, person, { afterId: "", limit: RECORDS_A_STEP })]);
+  if (rows.length === 0) return false;
+  const ids = rows.map(({ id }) => id);
+  const kinds = eraseLeadEvents(db, op.workspaceId, ids, ROWS_A_STEP);
+  addUp(deleted, Object.keys(kinds), await db.batch([kinds.delivery_attempts, kinds.deliveries, kinds.events]));
+  deleted["leads"] = (deleted["leads"] ?? 0) + (await eraseLeads(op, ids));
+  return true;
+};
+
+function addUp(deleted: Deleted, kinds: readonly string[], results: readonly { length: number }[]): void {
+  for (const [at, kind] of kinds.entries()) deleted[kind] = (deleted[kind] ?? 0) + (results[at]?.length ?? 0);
+}
+
+function none(): Deleted {
+  return Object.fromEntries(KINDS.map((kind) => [kind, 0]));
+}
+
+function placeOf(auditId: string): string {
+  return `privacy/${auditId}`;
+}
+
+/** Who was erased, so that a later question "was this person erased?" can be answered by whoever knows the person. */
+async function hashOf(env: Env, workspaceId: string, { type, value }: Identifier): Promise<string> {
+  const bytes = new TextEncoder().encode(rotating(env.KEY_SECRET)[0]);
+  const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const mac = await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(`privacy/${workspaceId}/${type}/${value}`));
+  return new Uint8Array(mac).toHex();
+}
+
+function databaseOf({ env, workspaceId, meter }: PrivacyOperation): Database {
+  return dbFor(env, workspaceId, meter);
+}

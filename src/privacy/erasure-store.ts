@@ -1,0 +1,120 @@
+import { and, eq, lt, type SQL, sql } from "drizzle-orm";
+import type { Database } from "../db/client.ts";
+import {
+  auditLog,
+  conversations,
+  deliveries,
+  deliveryAttempts,
+  events,
+  handoffs,
+  idempotencyRecords,
+  leads,
+  messages,
+  privacyErasures,
+} from "../db/schema.ts";
+
+/** How many records of each kind an erasure removed. */
+export type Deleted = Record<string, number>;
+
+/** Begins an erasure: its audit record, which names nobody, and the work that is under way. */
+export function beginErasure(db: Database, audit: typeof auditLog.$inferInsert, identifier: string) {
+  const { id, workspaceId, createdAt } = audit;
+  return [db.insert(auditLog).values(audit), db.insert(privacyErasures).values({ id, workspaceId, identifier, createdAt })] as const;
+}
+
+/** Erasures that began before `beforeMs` and have not ended. */
+export function listUnfinishedErasures(db: Database, beforeMs: number, limit: number) {
+  return db.select().from(privacyErasures).where(lt(privacyErasures.createdAt, beforeMs)).orderBy(privacyErasures.createdAt).limit(limit);
+}
+
+/** What an erasure has removed so far. */
+export function findAudit(db: Database, workspaceId: string, id: string) {
+  return db
+    .select()
+    .from(auditLog)
+    .where(and(eq(auditLog.id, id), eq(auditLog.workspaceId, workspaceId)));
+}
+
+/** Notes what has been removed so far. */
+export function noteDeleted(db: Database, id: string, deleted: Deleted) {
+  return db
+    .update(auditLog)
+    .set({ detail: { deleted } })
+    .where(eq(auditLog.id, id));
+}
+
+/** Ends an erasure: who it was about is forgotten. */
+export function endErasure(db: Database, id: string) {
+  return db.delete(privacyErasures).where(eq(privacyErasures.id, id));
+}
+
+/**
+ * Removes up to `limit` rows of each kind that belong to these conversations, and a conversation itself when nothing of
+ * it is left.
+ */
+export function eraseConversationRows(db: Database, workspaceId: string, conversationIds: readonly string[], limit: number) {
+  const ids = jsonIds(conversationIds);
+  const ofEvents = sql`SELECT id FROM ${events} WHERE workspace_id = ${workspaceId} AND conversation_id IN ${ids}`;
+  return {
+    ...eraseEventRows(db, workspaceId, ofEvents, limit),
+    messages: db
+      .delete(messages)
+      .where(some(messages, sql`workspace_id = ${workspaceId} AND conversation_id IN ${ids}`, limit))
+      .returning({ id: messages.id }),
+    handoffs: db
+      .delete(handoffs)
+      .where(some(handoffs, sql`workspace_id = ${workspaceId} AND conversation_id IN ${ids}`, limit))
+      .returning({ id: handoffs.id }),
+    idempotency_records: db
+      .delete(idempotencyRecords)
+      .where(some(idempotencyRecords, sql`workspace_id = ${workspaceId} AND conversation_id IN ${ids}`, limit))
+      .returning({ id: idempotencyRecords.key }),
+    conversations: db
+      .delete(conversations)
+      .where(sql`${conversations.id} IN ${ids} AND ${conversations.workspaceId} = ${workspaceId} AND ${isEmpty(workspaceId)}`)
+      .returning({ id: conversations.id }),
+  };
+}
+
+/** Removes the events of these leads, with their deliveries. */
+export function eraseLeadEvents(db: Database, workspaceId: string, leadIds: readonly string[], limit: number) {
+  const ofEvents = sql`SELECT id FROM ${events} WHERE workspace_id = ${workspaceId} AND lead_id IN ${jsonIds(leadIds)}`;
+  return eraseEventRows(db, workspaceId, ofEvents, limit);
+}
+
+/** An event goes after its deliveries, and a delivery after its attempts: what is left is found by what still names it. */
+function eraseEventRows(db: Database, workspaceId: string, ofEvents: SQL, limit: number) {
+  const ofDeliveries = sql`SELECT id FROM ${deliveries} WHERE workspace_id = ${workspaceId} AND event_id IN (${ofEvents})`;
+  const noAttempts = sql`NOT EXISTS (SELECT 1 FROM ${deliveryAttempts} WHERE delivery_id = ${deliveries}.id)`;
+  const noDeliveries = sql`NOT EXISTS (SELECT 1 FROM ${deliveries} WHERE workspace_id = ${workspaceId} AND event_id = ${events}.id)`;
+  return {
+    delivery_attempts: db
+      .delete(deliveryAttempts)
+      .where(some(deliveryAttempts, sql`delivery_id IN (${ofDeliveries})`, limit))
+      .returning({ id: deliveryAttempts.deliveryId }),
+    deliveries: db
+      .delete(deliveries)
+      .where(some(deliveries, sql`id IN (${ofDeliveries}) AND ${noAttempts}`, limit))
+      .returning({ id: deliveries.id }),
+    events: db
+      .delete(events)
+      .where(some(events, sql`id IN (${ofEvents}) AND ${noDeliveries}`, limit))
+      .returning({ id: events.id }),
+  };
+}
+
+function isEmpty(workspaceId: string): SQL {
+  const none = (table: typeof messages | typeof events | typeof handoffs) =>
+    sql`NOT EXISTS (SELECT 1 FROM ${table} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversations}.id)`;
+  return sql`${none(messages)} AND ${none(events)} AND ${none(handoffs)}`;
+}
+
+type ErasedTable = typeof messages | typeof events | typeof handoffs | typeof deliveries | typeof deliveryAttempts | typeof idempotencyRecords | typeof leads;
+
+function some(table: ErasedTable, condition: SQL, limit: number): SQL {
+  return sql`rowid IN (SELECT rowid FROM ${table} WHERE ${condition} LIMIT ${limit})`;
+}
+
+function jsonIds(ids: readonly string[]): SQL {
+  return sql`(SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+}

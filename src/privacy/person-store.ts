@@ -1,0 +1,114 @@
+import { and, eq, gt, inArray, type SQL, sql } from "drizzle-orm";
+import type { Database } from "../db/client.ts";
+import { conversations, handoffs, leads, messages, visitors } from "../db/schema.ts";
+
+/** By what a person is looked for. An email is in lower case. */
+export interface Identifier {
+  type: "email" | "anon_id" | "external_id";
+  value: string;
+}
+
+interface Slice {
+  afterId: string;
+  limit: number;
+}
+
+/** A person's visitors: those that carry the identifier and, for an email, those who left it in a contact form. */
+export function listVisitors(db: Database, workspaceId: string, person: Identifier) {
+  return db
+    .select()
+    .from(visitors)
+    .where(and(eq(visitors.workspaceId, workspaceId), inArray(visitors.id, visitorIds(workspaceId, person))))
+    .orderBy(visitors.id);
+}
+
+/** How many conversations and messages, leads and hand-offs there are of a person. */
+export function countRecords(db: Database, workspaceId: string, person: Identifier) {
+  return [
+    db
+      .select({
+        conversations: sql<number>`count(*)`.as("conversations"),
+        messages: sql<number>`coalesce(sum(${conversations.messageCount}), 0)`.as("messages"),
+      })
+      .from(conversations)
+      .where(isTheirs(workspaceId, person)),
+    db
+      .select({ leads: sql<number>`count(*)`.as("leads") })
+      .from(leads)
+      .where(isTheirLead(workspaceId, person)),
+    db
+      .select({ handoffs: sql<number>`count(*)`.as("handoffs") })
+      .from(handoffs)
+      .where(and(eq(handoffs.workspaceId, workspaceId), inArray(handoffs.conversationId, conversationIds(db, workspaceId, person)))),
+  ] as const;
+}
+
+/** Some of a person's conversations, by identifier. */
+export function listConversations(db: Database, workspaceId: string, person: Identifier, { afterId, limit }: Slice) {
+  return db
+    .select()
+    .from(conversations)
+    .where(and(isTheirs(workspaceId, person), gt(conversations.id, afterId)))
+    .orderBy(conversations.id)
+    .limit(limit);
+}
+
+/** Some of a conversation's messages, oldest first. */
+export function listMessagesAfter(db: Database, workspaceId: string, conversationId: string, { afterId, limit }: Slice) {
+  return db
+    .select()
+    .from(messages)
+    .where(and(eq(messages.workspaceId, workspaceId), eq(messages.conversationId, conversationId), gt(messages.id, afterId)))
+    .orderBy(messages.id)
+    .limit(limit);
+}
+
+/** The hand-offs of a conversation, oldest first. */
+export function listHandoffs(db: Database, workspaceId: string, conversationId: string) {
+  return db
+    .select()
+    .from(handoffs)
+    .where(and(eq(handoffs.workspaceId, workspaceId), eq(handoffs.conversationId, conversationId)))
+    .orderBy(handoffs.id);
+}
+
+/** Some of a person's leads, by identifier. */
+export function listLeads(db: Database, workspaceId: string, person: Identifier, { afterId, limit }: Slice) {
+  return db
+    .select()
+    .from(leads)
+    .where(and(isTheirLead(workspaceId, person), gt(leads.id, afterId)))
+    .orderBy(leads.id)
+    .limit(limit);
+}
+
+/** Removes a person's visitors; each that was there is returned. */
+export function eraseVisitors(db: Database, workspaceId: string, person: Identifier) {
+  return db
+    .delete(visitors)
+    .where(and(eq(visitors.workspaceId, workspaceId), inArray(visitors.id, visitorIds(workspaceId, person))))
+    .returning({ id: visitors.id });
+}
+
+function isTheirs(workspaceId: string, person: Identifier): SQL {
+  return and(eq(conversations.workspaceId, workspaceId), inArray(conversations.visitorId, visitorIds(workspaceId, person)))!;
+}
+
+function conversationIds(db: Database, workspaceId: string, person: Identifier) {
+  return db.select({ id: conversations.id }).from(conversations).where(isTheirs(workspaceId, person));
+}
+
+/** A lead is theirs when their visitor left it, or when it carries their address. */
+function isTheirLead(workspaceId: string, person: Identifier): SQL {
+  const byVisitor = sql`SELECT id FROM ${leads} WHERE workspace_id = ${workspaceId} AND visitor_id IN ${visitorIds(workspaceId, person)}`;
+  const byEmail = sql`SELECT id FROM ${leads} WHERE workspace_id = ${workspaceId} AND email_key = ${person.value}`;
+  return sql`${leads.id} IN (${person.type === "email" ? sql`${byVisitor} UNION ${byEmail}` : byVisitor})`;
+}
+
+function visitorIds(workspaceId: string, { type, value }: Identifier): SQL {
+  const column = { email: sql`email_key`, anon_id: sql`anon_id`, external_id: sql`external_id` }[type];
+  const carrying = sql`SELECT id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND ${column} = ${value}`;
+  if (type !== "email") return sql`(${carrying})`;
+  const left = sql`SELECT visitor_id FROM ${leads} WHERE workspace_id = ${workspaceId} AND email_key = ${value} AND visitor_id IS NOT NULL`;
+  return sql`(${carrying} UNION ${left})`;
+}

@@ -1,0 +1,76 @@
+import { createRoute } from "@hono/zod-openapi";
+import { callerDb } from "../admission/caller.ts";
+import { requireScope } from "../admission/middleware.ts";
+import { toVisitor } from "../conversations/wire.ts";
+import type { AppContext } from "../http/context.ts";
+import { toTimestamp } from "../http/fields.ts";
+import { errorResponses, jsonResponse } from "../http/responses.ts";
+import { createRouter } from "../http/router.ts";
+import { erasePerson, type PrivacyOperation } from "./erase.ts";
+import { exportPerson, toStream } from "./export.ts";
+import { countRecords, listVisitors } from "./person-store.ts";
+import { erasedSchema, exportSchema, foundSchema, personQuery, toIdentifier } from "./wire.ts";
+
+export const privacyRoutes = createRouter();
+
+const findPerson = createRoute({
+  operationId: "findPerson",
+  method: "get",
+  path: "/privacy/visitors",
+  tags: ["Privacy"],
+  summary: "What is held about one person",
+  middleware: [requireScope("privacy:read")] as const,
+  request: { query: personQuery },
+  responses: { 200: jsonResponse(foundSchema, "The visitors, and how many records there are."), ...errorResponses(403, 422) },
+});
+
+privacyRoutes.openapi(findPerson, async (c) => {
+  const { id } = c.get("caller").workspace;
+  const person = toIdentifier(c.req.valid("query"));
+  const db = callerDb(c);
+  const [visitors, [talks], [left], [handed]] = await db.batch([listVisitors(db, id, person), ...countRecords(db, id, person)]);
+  const { conversations, messages } = talks ?? { conversations: 0, messages: 0 };
+  const counts = { conversations, messages, leads: left?.leads ?? 0, handoffs: handed?.handoffs ?? 0 };
+  return c.json({ identifier: person, visitors: visitors.map(toVisitor), counts }, 200);
+});
+
+const eraseRoute = createRoute({
+  operationId: "erasePerson",
+  method: "delete",
+  path: "/privacy/visitors",
+  tags: ["Privacy"],
+  summary: "Erase all data held about one person",
+  description: "It cannot be undone. It is audited, by a keyed hash of the identifier; erasing again is safe.",
+  middleware: [requireScope("privacy:write")] as const,
+  request: { query: personQuery },
+  responses: { 200: jsonResponse(erasedSchema, "What was erased."), ...errorResponses(403, 422) },
+});
+
+privacyRoutes.openapi(eraseRoute, async (c) => {
+  const op = operation(c);
+  const { auditId, deleted } = await erasePerson(op, toIdentifier(c.req.valid("query")), `key/${c.get("caller").key.id}`);
+  return c.json({ audit_id: auditId, erased_at: toTimestamp(Date.now()), deleted }, 200);
+});
+
+const exportRoute = createRoute({
+  operationId: "exportPerson",
+  method: "get",
+  path: "/privacy/export",
+  tags: ["Privacy"],
+  summary: "Download all data held about one person",
+  middleware: [requireScope("privacy:read")] as const,
+  request: { query: personQuery },
+  responses: { 200: jsonResponse(exportSchema, "Everything, in the records' usual form."), ...errorResponses(403, 422) },
+});
+
+privacyRoutes.openapi(exportRoute, (c) => {
+  const pieces = exportPerson(operation(c), toIdentifier(c.req.valid("query")));
+  c.header("Content-Type", "application/json");
+  c.header("Content-Disposition", 'attachment; filename="export.json"');
+  // A stream has no type of its own; a test parses it by the schema.
+  return c.body(toStream(pieces), 200) as never;
+});
+
+function operation(c: AppContext): PrivacyOperation {
+  return { env: c.env, meter: c.get("meter"), workspaceId: c.get("caller").workspace.id, nowMs: Date.now() };
+}
