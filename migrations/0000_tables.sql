@@ -188,6 +188,7 @@ CREATE TABLE `delivery_attempts` (
 	`duration_ms` integer NOT NULL,
 	`response_status` integer,
 	`response_body` text,
+	`conversation_id` text,
 	`response_truncated` integer DEFAULT false NOT NULL,
 	`error` text,
 	`url` text NOT NULL,
@@ -208,12 +209,14 @@ CREATE TABLE `events` (
 	`type` text NOT NULL,
 	`payload` text NOT NULL,
 	`conversation_id` text,
+	`lead_id` text,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
 CREATE INDEX `events_created` ON `events` (`created_at`);--> statement-breakpoint
 CREATE INDEX `events_workspace` ON `events` (`workspace_id`,`id`);--> statement-breakpoint
 CREATE INDEX `events_conversation` ON `events` (`workspace_id`,`conversation_id`);--> statement-breakpoint
+CREATE INDEX `events_lead` ON `events` (`workspace_id`,`lead_id`);--> statement-breakpoint
 CREATE TABLE `handoffs` (
 	`id` text PRIMARY KEY NOT NULL,
 	`workspace_id` text NOT NULL,
@@ -237,12 +240,14 @@ CREATE TABLE `idempotency_records` (
 	`request_hash` text NOT NULL,
 	`response_status` integer,
 	`response_body` text,
+	`conversation_id` text,
 	`lease_until` integer NOT NULL,
 	`created_at` integer NOT NULL,
 	PRIMARY KEY(`workspace_id`, `key`)
 );
 --> statement-breakpoint
 CREATE INDEX `idempotency_records_created` ON `idempotency_records` (`created_at`);--> statement-breakpoint
+CREATE INDEX `idempotency_records_conversation` ON `idempotency_records` (`workspace_id`,`conversation_id`);--> statement-breakpoint
 CREATE TABLE `lead_counts` (
 	`workspace_id` text NOT NULL,
 	`agent_id` text NOT NULL,
@@ -289,6 +294,15 @@ CREATE TABLE `messages` (
 );
 --> statement-breakpoint
 CREATE INDEX `messages_conversation` ON `messages` (`workspace_id`,`conversation_id`,`id`);--> statement-breakpoint
+CREATE TABLE `privacy_erasures` (
+	`id` text PRIMARY KEY NOT NULL,
+	`workspace_id` text NOT NULL,
+	`identifier` text NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `privacy_erasures_created` ON `privacy_erasures` (`created_at`);--> statement-breakpoint
+CREATE INDEX `privacy_erasures_workspace` ON `privacy_erasures` (`workspace_id`);--> statement-breakpoint
 CREATE TABLE `shards` (
 	`shard` integer PRIMARY KEY NOT NULL,
 	`workspaces_count` integer DEFAULT 0 NOT NULL

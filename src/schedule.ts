@@ -11,6 +11,8 @@ import { listUnindexedLeads } from "./leads/store.ts";
 import { Meter } from "./meter.ts";
 import type { ErasureMessage } from "./operator/erasure.ts";
 import { listDeleted } from "./operator/store.ts";
+import { resumeErasure } from "./privacy/erase.ts";
+import { listUnfinishedErasures } from "./privacy/erasure-store.ts";
 import { wakeUp } from "./wake-up.ts";
 
 /** A wake-up that takes longer than this is taken for lost. */
@@ -19,6 +21,9 @@ const WAKE_UP_MS = 60_000;
 const MAX_A_RUN = 100;
 /** More of these, since one call hands over all of a workspace. */
 const MAX_LEADS_A_RUN = 1_000;
+/** An erasure that takes longer than this is taken for dead; two at once do no harm. */
+const ERASURE_MS = 5 * 60_000;
+const MAX_ERASURES_A_RUN = 5;
 /** More than a minute brings; deleting a row costs little. */
 const MAX_PRUNED_A_RUN = 5_000;
 
@@ -41,12 +46,13 @@ interface Run {
 async function sweepShard(run: Run, db: Database) {
   const { env, nowMs } = run;
   const beforeMs = nowMs - WAKE_UP_MS;
-  const [sources, answers, workspaces, conversations, leads] = await db.batch([
+  const [sources, answers, workspaces, conversations, leads, erasures] = await db.batch([
     listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN),
     listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
     listDeleted(db, beforeMs, MAX_A_RUN),
     listIdle(db, nowMs, MAX_A_RUN),
     listUnindexedLeads(db, beforeMs, MAX_LEADS_A_RUN),
+    listUnfinishedErasures(db, nowMs - ERASURE_MS, MAX_ERASURES_A_RUN),
     pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_A_RUN),
   ]);
   const work = [
@@ -55,11 +61,12 @@ async function sweepShard(run: Run, db: Database) {
     resolveIdle(db, conversations, nowMs),
     ...answers.map((answer) => indexAnswer(run, answer)),
     ...handOver(run, leads),
+    ...erasures.map((erasure) => resumeErasure({ ...run, workspaceId: erasure.workspaceId }, erasure)),
   ];
   for (const result of await Promise.allSettled(work)) {
     if (result.status === "rejected") console.error(JSON.stringify({ event: "sweep_failed", detail: String(result.reason) }));
   }
-  const found = { sources, answers, workspaces, conversations, leads };
+  const found = { sources, answers, workspaces, conversations, leads, erasures };
   return Object.fromEntries(Object.entries(found).map(([kind, rows]) => [kind, rows.length])) as Record<keyof typeof found, number>;
 }
 

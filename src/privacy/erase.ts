@@ -2,17 +2,10 @@ import { sessionOf } from "../chat/stub.ts";
 import { rotating } from "../config.ts";
 import { type Database, dbFor } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
+import { eraseLeads } from "../leads/leads.ts";
 import type { Meter } from "../meter.ts";
 import { decryptSecret, encryptSecret } from "../secrets.ts";
-import {
-  beginErasure,
-  type Deleted,
-  endErasure,
-  eraseConversationRows,
-  eraseLeadEvents,
-  findAudit,
-  noteDeleted,
-} from "./erasure-store.ts";
+import { beginErasure, type Deleted, endErasure, eraseConversationRows, eraseLeadEvents, findAudit, noteDeleted } from "./erasure-store.ts";
 import { eraseVisitors, type Identifier, listConversations, listLeads } from "./person-store.ts";
 
 /** Conversations, each with an object, or leads that one step erases. */
@@ -20,7 +13,17 @@ const RECORDS_A_STEP = 50;
 /** Rows of each kind that one step removes: well under what one D1 query may take. */
 const ROWS_A_STEP = 2_000;
 /** Every kind that is counted, so that an answer names them all. */
-const KINDS = ["visitors", "conversations", "messages", "handoffs", "leads", "events", "deliveries", "delivery_attempts", "idempotency_records"];
+const KINDS = [
+  "visitors",
+  "conversations",
+  "messages",
+  "handoffs",
+  "leads",
+  "events",
+  "deliveries",
+  "delivery_attempts",
+  "idempotency_records",
+];
 
 /** In whose workspace a person's data is erased. */
 export interface PrivacyOperation {

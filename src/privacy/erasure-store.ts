@@ -37,10 +37,7 @@ export function findAudit(db: Database, workspaceId: string, id: string) {
 
 /** Notes what has been removed so far. */
 export function noteDeleted(db: Database, id: string, deleted: Deleted) {
-  return db
-    .update(auditLog)
-    .set({ detail: { deleted } })
-    .where(eq(auditLog.id, id));
+  return db.update(auditLog).set({ detail: { deleted } }).where(eq(auditLog.id, id));
 }
 
 /** Ends an erasure: who it was about is forgotten. */
@@ -109,7 +106,14 @@ function isEmpty(workspaceId: string): SQL {
   return sql`${none(messages)} AND ${none(events)} AND ${none(handoffs)}`;
 }
 
-type ErasedTable = typeof messages | typeof events | typeof handoffs | typeof deliveries | typeof deliveryAttempts | typeof idempotencyRecords | typeof leads;
+type ErasedTable =
+  | typeof messages
+  | typeof events
+  | typeof handoffs
+  | typeof deliveries
+  | typeof deliveryAttempts
+  | typeof idempotencyRecords
+  | typeof leads;
 
 function some(table: ErasedTable, condition: SQL, limit: number): SQL {
   return sql`rowid IN (SELECT rowid FROM ${table} WHERE ${condition} LIMIT ${limit})`;

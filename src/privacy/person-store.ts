@@ -105,10 +105,12 @@ function isTheirLead(workspaceId: string, person: Identifier): SQL {
   return sql`${leads.id} IN (${person.type === "email" ? sql`${byVisitor} UNION ${byEmail}` : byVisitor})`;
 }
 
+/** Those that carry the identifier, those that they were joined to when they identified, and all that were joined to these. */
 function visitorIds(workspaceId: string, { type, value }: Identifier): SQL {
   const column = { email: sql`email_key`, anon_id: sql`anon_id`, external_id: sql`external_id` }[type];
-  const carrying = sql`SELECT id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND ${column} = ${value}`;
-  if (type !== "email") return sql`(${carrying})`;
-  const left = sql`SELECT visitor_id FROM ${leads} WHERE workspace_id = ${workspaceId} AND email_key = ${value} AND visitor_id IS NOT NULL`;
-  return sql`(${carrying} UNION ${left})`;
+  const carrying = sql`SELECT coalesce(merged_into, id) AS id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND ${column} = ${value}`;
+  const left = sql`SELECT visitor_id AS id FROM ${leads} WHERE workspace_id = ${workspaceId} AND email_key = ${value} AND visitor_id IS NOT NULL`;
+  const persons = type === "email" ? sql`${carrying} UNION ${left}` : carrying;
+  return sql`(WITH persons AS (${persons}) SELECT id FROM persons
+    UNION SELECT v.id FROM ${visitors} v JOIN persons p ON v.merged_into = p.id AND v.workspace_id = ${workspaceId})`;
 }

@@ -21,7 +21,8 @@ function database({ id }: Workspace): D1Database {
 
 /** As if the service had died after doing the work and before answering. */
 function forgetAnswer(workspace: Workspace, key: string) {
-  const forget = "UPDATE idempotency_records SET response_status = NULL, response_body = NULL, lease_until = 0 WHERE workspace_id = ? AND key = ?";
+  const forget =
+    "UPDATE idempotency_records SET response_status = NULL, response_body = NULL, lease_until = 0 WHERE workspace_id = ? AND key = ?";
   return database(workspace).prepare(forget).bind(workspace.id, key).run();
 }
 
@@ -80,7 +81,9 @@ test("what was created before a death is not created again", async () => {
 
 test("twenty at once with one key do it once", async () => {
   const { post, answers, workspace } = await prepare();
-  const all = await Promise.all(Array.from({ length: 20 }, () => post(answers, { question: "How do I cancel?", answer: "In Billing." }, "k-1")));
+  const all = await Promise.all(
+    Array.from({ length: 20 }, () => post(answers, { question: "How do I cancel?", answer: "In Billing." }, "k-1")),
+  );
   const statuses = new Set(all.map(({ status }) => status));
   expect([...statuses].every((status) => status === 201 || status === 409)).toBe(true);
   expect(new Set(all.filter(({ status }) => status === 201).map(({ body }) => body.id)).size).toBe(1);
@@ -103,7 +106,10 @@ test("a key is free again after a day, and the sweep forgets it", async () => {
   const { post, answers, workspace } = await prepare();
   await post(answers, { question: "How do I cancel?", answer: "In Billing." }, "k-1");
   await sweep(env, Date.now() + DAY_MS + 1000);
-  const { results } = await database(workspace).prepare("SELECT key FROM idempotency_records WHERE workspace_id = ?").bind(workspace.id).all();
+  const { results } = await database(workspace)
+    .prepare("SELECT key FROM idempotency_records WHERE workspace_id = ?")
+    .bind(workspace.id)
+    .all();
   expect(results).toEqual([]);
   expect((await post(answers, { question: "Another?", answer: "Yes." }, "k-1")).status).toBe(201);
 });
