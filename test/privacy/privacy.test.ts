@@ -1,0 +1,164 @@
+import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { databases, dbFor } from "../../src/db/client.ts";
+import { newId, shardOf } from "../../src/db/ids.ts";
+import { Meter } from "../../src/meter.ts";
+import { beginErasure } from "../../src/privacy/erasure-store.ts";
+import { sweep } from "../../src/schedule.ts";
+import { encryptSecret } from "../../src/secrets.ts";
+import { createAgent, createWorkspace, learn, query, send, type Workspace } from "../harness.ts";
+
+const KNOWN = "When are refunds paid?";
+
+/** A person who has used every way in, with a mark in everything they said, beside another who must stay. */
+async function live() {
+  const mark = `qxz${crypto.randomUUID().replaceAll("-", "")}`;
+  const email = `${mark}@example.com`;
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace, { allowed_origins: ["*"] });
+  await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
+  const ask = (message: string, user: object, key?: string) =>
+    workspace.call("POST", `/agents/${agent.id}/messages`, { message, user }, key === undefined ? undefined : { "Idempotency-Key": key });
+  const person = { id: mark, name: mark, email: email.toUpperCase() };
+  const first = await ask(`${KNOWN} ${mark}`, person, "k-1");
+  const handed = await ask(`What is the capital of ${mark}?`, person);
+  const reply = `/conversations/${handed.body.conversation_id}/messages`;
+  await workspace.call("POST", reply, { content: `Dear ${mark}`, resolve: true }, { "Idempotency-Key": "k-2" });
+  await workspace.call("PATCH", `/conversations/${first.body.conversation_id}`, { tags: [mark] });
+  const widget = `/widget/v1/agents/${agent.id}`;
+  const visitor = await send("POST", `${widget}/messages`, { body: { message: `Hello, ${mark} here` } });
+  const contact = { name: mark, email, message: mark, custom_fields: { company: mark }, visitor_token: visitor.body.visitor_token };
+  await send("POST", `${widget}/leads`, { body: contact });
+  await deliverAll(workspace, mark);
+  const other = await ask(KNOWN, { id: "u-2", name: "Ada", email: "ada@example.com" });
+  return { workspace, mark, email, other: other.body.conversation_id as string };
+}
+
+/** A delivery of each event, with an answer that repeats the mark, as the log of webhooks would hold it. */
+async function deliverAll({ id }: Workspace, mark: string) {
+  const deliveries = `INSERT INTO deliveries (id, workspace_id, webhook_id, event_id, event_type, status, "trigger", created_at)
+    SELECT 'delivery-' || id, workspace_id, 'webhook', id, type, 'succeeded', 'event', created_at FROM events WHERE workspace_id = ?`;
+  const attempts = `INSERT INTO delivery_attempts (delivery_id, workspace_id, number, started_at, duration_ms, response_body, response_truncated, url)
+    SELECT id, workspace_id, 1, 0, 1, ?, 0, 'https://example.com' FROM deliveries WHERE workspace_id = ?`;
+  await query(id, deliveries, id);
+  await query(id, attempts, mark, id);
+}
+
+/** Virtual tables hold nothing themselves: their shadows are in the list. */
+const OWN_TABLES =
+  "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND sql NOT LIKE 'CREATE VIRTUAL%'";
+const OBJECTS = ["GATE", "INDEX", "SESSION", "LEADS"] as const;
+
+/** Every place that holds the mark: tables of both databases, and tables and values of every object. */
+async function placesOf(mark: string): Promise<string[]> {
+  const places: string[] = [];
+  const readable = (_: string, value: unknown) => (value instanceof ArrayBuffer ? new TextDecoder("latin1").decode(value) : value);
+  const look = (place: string, rows: unknown) => {
+    if (JSON.stringify(rows, readable).toLowerCase().includes(mark)) places.push(place);
+  };
+  for (const database of databases(env)) {
+    const { results: tables } = await database.prepare(OWN_TABLES).all<{ name: string }>();
+    for (const { name } of tables) look(name, (await database.prepare(`SELECT * FROM "${name}"`).all()).results);
+  }
+  for (const binding of OBJECTS) {
+    const namespace = env[binding] as DurableObjectNamespace;
+    for (const id of await listDurableObjectIds(namespace)) {
+      await runInDurableObject(namespace.get(id), async (_, { storage }) => {
+        for (const { name } of storage.sql.exec<{ name: string }>(OWN_TABLES)) {
+          look(`${binding}.${name}`, storage.sql.exec(`SELECT * FROM "${name}"`).toArray());
+        }
+        look(`${binding} values`, [...(await storage.list())]);
+      });
+    }
+  }
+  return [...new Set(places)].toSorted();
+}
+
+const by = (given: Record<string, string>) => `?${new URLSearchParams(given).toString()}`;
+
+test("an erased person is nowhere any more, and the others stay", async () => {
+  const { workspace, mark, email, other } = await live();
+  const before = await placesOf(mark);
+  const rows = ["visitors", "conversations", "messages", "handoffs", "leads", "events", "delivery_attempts", "idempotency_records"];
+  expect(before).toEqual(expect.arrayContaining([...rows, "unanswered_questions"]));
+  expect(before.some((place) => place.startsWith("LEADS."))).toBe(true);
+  const path = `/privacy/visitors${by({ email })}`;
+  const erased = await workspace.call("DELETE", path);
+  expect(erased).toMatchObject({ status: 200, body: { audit_id: expect.any(String), erased_at: expect.any(String) } });
+  expect(erased.body.deleted).toMatchObject({ visitors: 2, conversations: 3, leads: 1, idempotency_records: 2 });
+  expect(await placesOf(mark)).toEqual([]);
+  expect((await workspace.call("GET", `/conversations/${other}`)).body).toMatchObject({ message_count: 2, visitor: { name: "Ada" } });
+  const again = await workspace.call("DELETE", path);
+  expect(Object.values(again.body.deleted).filter((count) => count !== 0)).toEqual([]);
+  const audited = "SELECT subject_hash AS hash, detail FROM audit_log WHERE workspace_id = ? ORDER BY id";
+  const audits = await query<{ hash: string; detail: string }>(workspace.id, audited, workspace.id);
+  expect(audits.map(({ detail }) => JSON.parse(detail).deleted.conversations)).toEqual([3, 0]);
+  expect(audits[0]!.hash).toBe(audits[1]!.hash);
+});
+
+test("find counts what there is, by each identifier and by it alone", async () => {
+  const { workspace, mark, email } = await live();
+  const find = async (given: Record<string, string>) => (await workspace.call("GET", `/privacy/visitors${by(given)}`)).body;
+  expect((await find({ email })).counts).toEqual({ conversations: 3, messages: 7, leads: 1, handoffs: 2 });
+  for (const given of [{ anon_id: `api:${mark}` }, { external_id: mark }]) {
+    const found = await find(given);
+    expect(found.visitors).toMatchObject([{ anon_id: `api:${mark}`, external_id: mark, verified: true }]);
+    expect(found.counts).toMatchObject({ conversations: 2, leads: 0 });
+  }
+  const nobody = { conversations: 0, messages: 0, leads: 0, handoffs: 0 };
+  expect(await find({ external_id: "nobody" })).toEqual({
+    identifier: { type: "external_id", value: "nobody" },
+    visitors: [],
+    counts: nobody,
+  });
+  const other = await createWorkspace();
+  expect((await other.call("GET", `/privacy/visitors${by({ email })}`)).body).toMatchObject({ visitors: [], counts: nobody });
+});
+
+test("export holds all of it, in the records' usual form, as a download", async () => {
+  const { workspace, email } = await live();
+  const { body, headers } = await workspace.call("GET", `/privacy/export${by({ email })}`);
+  expect(headers.get("Content-Disposition")).toContain("attachment");
+  expect(Object.keys(body).toSorted()).toEqual(["conversations", "exported_at", "identifier", "leads", "visitors"]);
+  expect(body.conversations).toHaveLength(3);
+  for (const { handoffs: _, ...exported } of body.conversations) {
+    expect(exported).toEqual((await workspace.call("GET", `/conversations/${exported.id}`)).body);
+  }
+  expect(body.leads).toEqual((await workspace.call("GET", "/leads")).body.data);
+  const { body: empty } = await workspace.call("GET", `/privacy/export${by({ external_id: "nobody" })}`);
+  expect(empty).toMatchObject({ visitors: [], conversations: [], leads: [] });
+});
+
+test.each([
+  ["GET", "/privacy/visitors"],
+  ["DELETE", "/privacy/visitors"],
+  ["GET", "/privacy/export"],
+])("%s %s takes exactly one identifier", async (method, path) => {
+  const workspace = await createWorkspace();
+  for (const given of [{}, { email: "a@b.example", anon_id: "a" }, { email: "a@b.example", anon_id: "a", external_id: "b" }]) {
+    const { status, body } = await workspace.call(method, path + by(given));
+    expect([status, body.detail]).toMatchObject([422, [{ loc: ["query"], type: "value_error" }]]);
+  }
+});
+
+test("a long history that a dead erasure left is finished by the sweep, in bounded steps", async () => {
+  const { workspace, mark } = await live();
+  const { data } = (await workspace.call("GET", "/conversations?limit=100")).body;
+  const theirs = data.find((one: any) => one.visitor?.external_id === mark).id;
+  const history = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+    INSERT INTO messages (id, workspace_id, conversation_id, role, author_type, content, needs_human, created_at)
+    SELECT ? || i, ?, ?, 'user', 'visitor', ?, 0, 1 FROM n`;
+  await query(workspace.id, history, mark, workspace.id, theirs, mark);
+  const nowMs = Date.now();
+  const id = newId(shardOf(workspace.id), nowMs);
+  const identifier = await encryptSecret(env, JSON.stringify({ type: "external_id", value: mark }), `privacy/${id}`);
+  const db = dbFor(env, workspace.id, new Meter());
+  const audit = { id, workspaceId: workspace.id, actor: "test", action: "privacy.erase", subjectHash: "hash", createdAt: nowMs };
+  await db.batch(beginErasure(db, audit, identifier));
+  await sweep(env, nowMs + 10 * 60_000);
+  expect((await workspace.call("GET", `/privacy/visitors${by({ external_id: mark })}`)).body.counts.messages).toBe(0);
+  expect(await query(workspace.id, "SELECT id FROM privacy_erasures WHERE workspace_id = ?", workspace.id)).toEqual([]);
+  const [audited] = await query<{ detail: string }>(workspace.id, "SELECT detail FROM audit_log WHERE id = ?", id);
+  expect(JSON.parse(audited!.detail).deleted).toMatchObject({ conversations: 2, messages: 5005 });
+});
