@@ -92,7 +92,8 @@ export class Histories {
   /** What the team, cron or the visitor does beside writing. */
   private change(conversationId: string, nowMs: number): Step {
     const { random, workspaceId, db } = this;
-    const op = { env, meter: new Meter(), workspaceId, conversationId, nowMs };
+    const ids = (shard: number) => newId(shard, nowMs);
+    const op = { env, meter: new Meter(), workspaceId, conversationId, nowMs, newId: ids };
     const kind = random();
     const [resolve, score] = [random() < 0.5, pick(random, [1, 2, 3, 4, 5, null])];
     const status = random() < 0.6 ? ("resolved" as const) : pick(random, SETTABLE_STATUSES);
@@ -111,7 +112,7 @@ export class Histories {
     const { random, workspaceId, db } = this;
     const message = wordingOf(random, pick(random, QUESTIONS));
     const quota = { period: "2026-01", limit: 1e9 };
-    const turn = startTurn({ workspaceId, agentId, conversationId, isNew, channel, message, visitor: null, quota }, nowMs);
+    const turn = startTurn({ workspaceId, agentId, conversationId, isNew, channel, message, visitor: null, ids: null, quota }, nowMs);
     const reason = random() < 0.6 ? null : pick(random, ["missing_knowledge", ...HANDOFF_REASONS] as const);
     const handoff = reason && { reason, summary: message };
     const answeredMs = nowMs + pick(random, [0, 1, 7, 340, 1_900, 4_321]);

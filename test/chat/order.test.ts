@@ -37,6 +37,7 @@ async function createConversation() {
     channel: "api",
     message,
     visitor: null,
+    ids: null,
     quota: { period: PERIOD, limit: 1000 },
   });
   return {

@@ -38,6 +38,7 @@ function turnOf(workspace: Workspace, agentId: string, changes: Partial<TurnRequ
     channel: "api",
     message: KNOWN.message,
     visitor: null,
+    ids: null,
     quota: { period: PERIOD, limit: 10 },
     ...changes,
   };

@@ -107,6 +107,7 @@ test("an answer that no index took up is handed over by the sweep, once", async 
     workspace: { id: workspace.id, name: "Test", slug: "test", plan: "enterprise" as const, limits: limitsOf("enterprise", {}) },
     agentId: agent.id,
     nowMs: Date.now(),
+    newId: (shard: number) => newId(shard, Date.now()),
   };
   await expect(addAnswer(op, { question: QUESTION, answer: "Yes." })).rejects.toThrow("overloaded");
   expect((await list()).total).toBe(1);
@@ -147,6 +148,7 @@ test("an answer that is deleted while it is handed to the index does not stay th
     workspace: { id: workspace.id, name: "Test", slug: "test", plan: "enterprise" as const, limits: limitsOf("enterprise", {}) },
     agentId: agent.id,
     nowMs: Date.now(),
+    newId: (shard: number) => newId(shard, Date.now()),
   };
   const added = await addAnswer(op, { question: QUESTION, answer: "Yes." });
   await noteIndexed(op, added!);

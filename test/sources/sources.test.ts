@@ -356,6 +356,7 @@ test("when the text cannot be kept there is no source", async () => {
     workspace: { id: workspace.id, name: "Test", slug: "test", plan: "enterprise" as const, limits },
     agentId: agent.id,
     nowMs: Date.now(),
+    newId: (shard: number) => newId(shard, Date.now()),
   };
   const body = { type: "text" as const, name: "A", text: "B", max_pages: 1, schedule: "manual" as const };
   await expect(addSource(op, body)).rejects.toThrow("overloaded");

@@ -301,7 +301,8 @@ describe("a visitor who identifies later", () => {
 test("the secret before is good until its time", async () => {
   const { workspace, agent } = await createSecretDesk();
   await newSecret(workspace, agent.id);
-  const [row] = await findAgent(dbFor(env, agent.id, new Meter()), workspace.id, agent.id);
+  const db = dbFor(env, agent.id, new Meter());
+  const [[row]] = await db.batch([findAgent(db, workspace.id, agent.id)]);
   const until = row!.previousIdentitySecretUntil!;
   const [current, previous, ...others] = await identitySecretsOf(env, row!, until - 1);
   expect([current, previous, others]).toEqual([expect.any(String), expect.any(String), []]);
