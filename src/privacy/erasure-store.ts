@@ -68,7 +68,8 @@ export function eraseConversationRows(db: Database, workspaceId: string, convers
       .returning({ id: idempotencyRecords.key }),
     conversations: db
       .delete(conversations)
-      .where(sql`${conversations.id} IN ${ids} AND ${conversations.workspaceId} = ${workspaceId} AND ${isEmpty(workspaceId)}`)
+      // The plus keeps the planner from reading the whole workspace: it cannot know that there are fewer identifiers.
+      .where(sql`${conversations.id} IN ${ids} AND +${conversations.workspaceId} = ${workspaceId} AND ${isEmpty(workspaceId)}`)
       .returning({ id: conversations.id }),
   };
 }

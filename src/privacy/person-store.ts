@@ -18,7 +18,7 @@ export function listVisitors(db: Database, workspaceId: string, person: Identifi
   return db
     .select()
     .from(visitors)
-    .where(and(eq(visitors.workspaceId, workspaceId), inArray(visitors.id, visitorIds(workspaceId, person))))
+    .where(isTheirVisitor(workspaceId, person))
     .orderBy(visitors.id);
 }
 
@@ -86,8 +86,13 @@ export function listLeads(db: Database, workspaceId: string, person: Identifier,
 export function eraseVisitors(db: Database, workspaceId: string, person: Identifier) {
   return db
     .delete(visitors)
-    .where(and(eq(visitors.workspaceId, workspaceId), inArray(visitors.id, visitorIds(workspaceId, person))))
+    .where(isTheirVisitor(workspaceId, person))
     .returning({ id: visitors.id });
+}
+
+/** The plus keeps the planner from reading the whole workspace: it cannot know that there are fewer identifiers. */
+function isTheirVisitor(workspaceId: string, person: Identifier): SQL {
+  return sql`+${visitors.workspaceId} = ${workspaceId} AND ${visitors.id} IN ${visitorIds(workspaceId, person)}`;
 }
 
 function isTheirs(workspaceId: string, person: Identifier): SQL {
@@ -105,12 +110,15 @@ function isTheirLead(workspaceId: string, person: Identifier): SQL {
   return sql`${leads.id} IN (${person.type === "email" ? sql`${byVisitor} UNION ${byEmail}` : byVisitor})`;
 }
 
-/** Those that carry the identifier, those that they were joined to when they identified, and all that were joined to these. */
+/**
+ * Those that carry the identifier, those that they were joined to when they identified, and all that were joined to these.
+ * Each plus keeps the planner to the index of the address, and CROSS JOIN has it go from persons to visitors.
+ */
 function visitorIds(workspaceId: string, { type, value }: Identifier): SQL {
   const column = { email: sql`email_key`, anon_id: sql`anon_id`, external_id: sql`external_id` }[type];
   const carrying = sql`SELECT coalesce(merged_into, id) AS id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND ${column} = ${value}`;
-  const left = sql`SELECT visitor_id AS id FROM ${leads} WHERE workspace_id = ${workspaceId} AND email_key = ${value} AND visitor_id IS NOT NULL`;
+  const left = sql`SELECT +visitor_id AS id FROM ${leads} WHERE workspace_id = ${workspaceId} AND email_key = ${value} AND +visitor_id IS NOT NULL`;
   const persons = type === "email" ? sql`${carrying} UNION ${left}` : carrying;
   return sql`(WITH persons AS (${persons}) SELECT id FROM persons
-    UNION SELECT v.id FROM ${visitors} v JOIN persons p ON v.merged_into = p.id AND v.workspace_id = ${workspaceId})`;
+    UNION SELECT v.id FROM persons p CROSS JOIN ${visitors} v ON v.merged_into = p.id AND v.workspace_id = ${workspaceId})`;
 }
