@@ -16,7 +16,7 @@ import type { ChatAnswer } from "./wire.ts";
 const PASSAGES = 5;
 
 /** Who writes, as the channel knows them. */
-export interface TurnVisitor {
+interface TurnVisitor {
   anonId: string;
   externalId: string | null;
   name: string | null;

@@ -3,6 +3,7 @@ import type { Handler, MiddlewareHandler } from "hono";
 import { MAX_BODY_BYTES, readJson } from "./body.ts";
 import type { AppEnv } from "./context.ts";
 import { invalid, type ValidationItem } from "./errors.ts";
+import { errorResponses } from "./responses.ts";
 import { toItems } from "./validation.ts";
 
 /** A route whose bodies may be larger than most says so under this name, which the OpenAPI document shows. */
@@ -21,7 +22,7 @@ export function createRouter(): OpenAPIHono<AppEnv> {
   const router = new OpenAPIHono<AppEnv>();
   const register = (route: RegisteredRoute, handler: Handler<AppEnv>) => {
     const { middleware: own, ...documented } = route;
-    if (!route.hide) router.openAPIRegistry.registerPath(documented);
+    if (!route.hide) router.openAPIRegistry.registerPath(withBodyErrors(documented));
     const middleware = [own ?? []].flat() as MiddlewareHandler<AppEnv>[];
     const name: MiddlewareHandler<AppEnv> = (c, next) => {
       c.set("operationId", route.operationId);
@@ -32,6 +33,11 @@ export function createRouter(): OpenAPIHono<AppEnv> {
   };
   router.openapi = register as unknown as typeof router.openapi;
   return router;
+}
+
+/** What the document says of every route that takes a body. */
+function withBodyErrors(contract: RouteConfig): RouteConfig {
+  return contract.request?.body ? { ...contract, responses: { ...errorResponses(413), ...contract.responses } } : contract;
 }
 
 function validator(route: RegisteredRoute): MiddlewareHandler<AppEnv> {
