@@ -1,7 +1,17 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+import type { Reporter } from "vitest/node";
 
 const QUEUES = ["support-agent-ingestion", "support-agent-ingestion-dlq", "support-agent-erasure", "support-agent-erasure-dlq"];
+
+/** Ends the output with one plain line, for whoever reads it by machine. */
+const closingLine: Reporter = {
+  onTestRunEnd(modules) {
+    const tests = modules.flatMap((module) => [...module.children.allTests()]);
+    const count = (state: string) => tests.filter((test) => test.result().state === state).length;
+    console.log(`${count("passed")} passed, ${count("failed")} failed`);
+  },
+};
 
 export default defineConfig(async () => ({
   plugins: [
@@ -26,6 +36,7 @@ export default defineConfig(async () => ({
   test: {
     // The service's own log lines would bury the results.
     onConsoleLog: (log) => !log.startsWith('{"event":'),
+    reporters: ["default", closingLine],
     include: ["test/**/*.test.ts"],
     setupFiles: ["./test/setup.ts"],
   },

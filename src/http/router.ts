@@ -23,7 +23,7 @@ export function createRouter(): OpenAPIHono<AppEnv> {
   const router = new OpenAPIHono<AppEnv>();
   const register = (route: RegisteredRoute, handler: Handler<AppEnv>) => {
     const { middleware: own, ...contract } = route;
-    if (!route.hide) router.openAPIRegistry.registerPath(route.method === "post" ? withIdempotency(contract) : contract);
+    if (!route.hide) router.openAPIRegistry.registerPath(documented(contract));
     const middleware = [own ?? []].flat() as MiddlewareHandler<AppEnv>[];
     const name: MiddlewareHandler<AppEnv> = (c, next) => {
       c.set("operationId", route.operationId);
@@ -37,9 +37,12 @@ export function createRouter(): OpenAPIHono<AppEnv> {
   return router;
 }
 
-/** What the document says of every POST. */
-function withIdempotency(contract: RouteConfig): RouteConfig {
-  return { ...contract, parameters: [IDEMPOTENCY_PARAMETER], responses: { ...errorResponses(409), ...contract.responses } };
+/** The contract with what holds for every route that takes a body, and for every POST. */
+function documented(contract: RouteConfig): RouteConfig {
+  const isPost = contract.method === "post";
+  const statuses = [...(isPost ? ([409] as const) : []), ...(contract.request?.body ? ([413] as const) : [])];
+  const responses = { ...errorResponses(...statuses), ...contract.responses };
+  return { ...contract, ...(isPost && { parameters: [IDEMPOTENCY_PARAMETER] }), responses };
 }
 
 function validator(route: RegisteredRoute): MiddlewareHandler<AppEnv> {

@@ -31,22 +31,38 @@ const MIN_CONFIDENCE = 0.35;
 /** Answers with the very sentences of the knowledge. It needs no network, and cannot say what no source says. */
 export class ExtractiveModel implements Model {
   async answer({ question, retrieval }: ModelRequest): Promise<ModelReply> {
-    const read = readPassages(retrieval, shapeOf(question));
+    const read = readPassages(retrieval, question);
     const signals = signalsOf(retrieval, read);
     const confidence = confidenceOf(signals);
-    if (signals.passageCoverage < MIN_COVERAGE || confidence < MIN_CONFIDENCE) return { outcome: "no_answer", confidence };
+    if (confidence < MIN_CONFIDENCE) return { outcome: "no_answer", confidence };
+    if (signals.passageCoverage < MIN_COVERAGE) return { outcome: "no_answer", confidence: MIN_CONFIDENCE };
     const { text, cited } = composeAnswer(read);
     return text === "" ? { outcome: "no_answer", confidence } : { outcome: "answered", text, cited, confidence };
   }
 }
 
 /** The best passages with their sentences, each scored by how much of the question it holds. */
-function readPassages({ passages, questionTerms, previousTerms }: Retrieval, shape: Shape): ScoredPassage[] {
+function readPassages({ passages, questionTerms, previousTerms }: Retrieval, question: string): ScoredPassage[] {
   const words = [...questionTerms, ...previousTerms];
+  const shape = shapeOf(question);
   return passages.slice(0, PASSAGES_READ).map((passage) => {
-    const units = unitsOf(passage.content, aboutOf(passage));
+    const units = unitsOf(passage.content, aboutOf(passage)).map((unit) => (quotes(unit, question) ? { ...unit, terms: NO_TERMS } : unit));
     return { passage, units: units.map((unit) => scoredUnit(unit, passage, words, shape)) };
   });
+}
+
+const NO_TERMS: ReadonlySet<string> = new Set();
+
+/** Whether a code example holds the very question that is asked, as a request's body does: it does not answer it. */
+function quotes({ kind, text }: Unit, question: string): boolean {
+  return kind === "code" && plain(text).includes(plain(question));
+}
+
+function plain(text: string): string {
+  return ` ${text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, " ")
+    .trim()} `;
 }
 
 function scoredUnit(unit: Unit, passage: Passage, words: readonly QueryTerm[], shape: Shape): { unit: Unit; score: number; value: number } {

@@ -1,0 +1,142 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { createAgent, createKey, createWorkspace, learn, operate, send } from "../harness.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const ALL_SCOPES = [
+  "agents:read",
+  "chat:write",
+  "conversations:read",
+  "conversations:write",
+  "leads:read",
+  "knowledge:read",
+  "knowledge:write",
+  "analytics:read",
+  "webhooks:read",
+  "webhooks:write",
+  "privacy:read",
+  "privacy:write",
+];
+
+/** The table of plans, as the contract has it. */
+const PLANS = {
+  free: { requests_per_minute: 60, messages: 100, agents: 1, sources: 5, max_pages: 100, webhooks: false },
+  starter: { requests_per_minute: 120, messages: 2_000, agents: 3, sources: 20, max_pages: 1_000, webhooks: false },
+  pro: { requests_per_minute: 300, messages: 10_000, agents: 10, sources: 100, max_pages: 5_000, webhooks: true },
+  enterprise: { requests_per_minute: 1_200, messages: 100_000, agents: 50, sources: 1_000, max_pages: 10_000, webhooks: true },
+};
+
+describe("GET /me", () => {
+  test("says whose key it is and what it may do, and nothing else", async () => {
+    const workspace = await createWorkspace({ plan: "starter" });
+    const key = await createKey(workspace, ["leads:read", "agents:read"]);
+    const { name, slug } = await operate("GET", `/workspaces/${workspace.id}`);
+    const answer = await send("GET", "/api/v1/me", { token: key.key });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({
+      workspace: { id: workspace.id, name, slug },
+      plan: "starter",
+      api_key: { id: key.id, name: "Extra", prefix: key.key.slice(0, 16), scopes: ["agents:read", "leads:read"] },
+      rate_limit: { requests_per_minute: 120 },
+    });
+  });
+
+  test("any valid key may call it; * stands for all scopes", async () => {
+    const workspace = await createWorkspace();
+    for (const scope of ALL_SCOPES) {
+      const { key } = await createKey(workspace, [scope]);
+      const answer = await send("GET", "/api/v1/me", { token: key });
+      expect([answer.status, answer.body.api_key.scopes]).toEqual([200, [scope]]);
+    }
+    expect((await workspace.call("GET", "/me")).body.api_key.scopes).toEqual(ALL_SCOPES);
+  });
+
+  test("reports the limit that is in force", async () => {
+    const workspace = await createWorkspace({ plan: "free", limits: { requests_per_minute: 77 } });
+    const answer = await workspace.call("GET", "/me");
+    expect(answer.body.rate_limit).toEqual({ requests_per_minute: 77 });
+    expect(answer.headers.get("X-RateLimit-Limit")).toBe("77");
+  });
+});
+
+describe("GET /usage", () => {
+  test.each(Object.entries(PLANS))("the numbers of the plan %s", async (plan, limits) => {
+    const workspace = await createWorkspace({ plan });
+    const answer = await workspace.call("GET", "/usage");
+    expect(answer.status).toBe(200);
+    const now = new Date();
+    const month = (offset: number) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset)).toISOString();
+    expect(answer.body).toEqual({
+      plan,
+      period: { start: month(0), end: month(1) },
+      limits,
+      usage: { messages: 0, agents: 0, sources: 0, pages: 0 },
+      remaining: { messages: limits.messages },
+    });
+  });
+
+  test("the operator's numbers are laid over the plan's", async () => {
+    const workspace = await createWorkspace({ plan: "free", limits: { messages: 7, webhooks: true } });
+    const { body } = await workspace.call("GET", "/usage");
+    expect(body.limits).toEqual({ ...PLANS.free, messages: 7, webhooks: true });
+    expect(body.remaining).toEqual({ messages: 7 });
+  });
+
+  test("counts questions, agents, sources and pages, and takes back what is deleted", async () => {
+    const workspace = await createWorkspace();
+    const agent = await createAgent(workspace);
+    const spare = await createAgent(workspace, { name: "Spare" });
+    const source = await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
+    const search = await workspace.call("POST", `/agents/${agent.id}/search`, { query: "refunds" });
+    expect(search.status).toBe(200);
+    for (const message of ["When are refunds paid?", "And when are they paid?"]) {
+      expect((await workspace.call("POST", `/agents/${agent.id}/messages`, { message })).status).toBe(200);
+    }
+    const before = (await workspace.call("GET", "/usage")).body;
+    expect(before.usage).toEqual({ messages: 2, agents: 2, sources: 1, pages: source["pages_indexed"] });
+    expect(before.usage.pages).toBe(1);
+    expect(before.remaining).toEqual({ messages: PLANS.enterprise.messages - 2 });
+    await workspace.call("DELETE", `/agents/${agent.id}/sources/${source.id}`);
+    await operate("DELETE", `/workspaces/${workspace.id}/agents/${spare.id}`);
+    expect((await workspace.call("GET", "/usage")).body.usage).toEqual({ messages: 2, agents: 1, sources: 0, pages: 0 });
+  });
+
+  test("a question that a human has taken over, or that was refused, does not count", async () => {
+    const workspace = await createWorkspace();
+    const agent = await createAgent(workspace);
+    const path = `/agents/${agent.id}/messages`;
+    const first = await workspace.call("POST", path, { message: "I want to talk to a human." });
+    expect(first.body.status).toBe("needs_human");
+    await workspace.call("POST", path, { message: "Hello?", conversation_id: first.body.conversation_id });
+    await workspace.call("POST", path, { message: "" });
+    await workspace.call("POST", path, { message: "Hi", conversation_id: crypto.randomUUID() });
+    expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(1);
+  });
+
+  test("nothing is left below zero when the limit is lowered under what was used", async () => {
+    const workspace = await createWorkspace();
+    const agent = await createAgent(workspace);
+    await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hi" });
+    await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hi" });
+    await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: 1 } });
+    const { body } = await workspace.call("GET", "/usage");
+    expect([body.usage.messages, body.remaining.messages]).toEqual([2, 0]);
+  });
+
+  test("a period is a calendar month, UTC: the next one begins at nothing", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2027, 11, 31, 23, 59, 59, 999) });
+    const workspace = await createWorkspace();
+    const agent = await createAgent(workspace);
+    await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hi" });
+    const december = (await workspace.call("GET", "/usage")).body;
+    expect(december.period).toEqual({ start: "2027-12-01T00:00:00.000Z", end: "2028-01-01T00:00:00.000Z" });
+    expect(december.usage.messages).toBe(1);
+    vi.setSystemTime(Date.UTC(2028, 0, 1));
+    const january = (await workspace.call("GET", "/usage")).body;
+    expect(january.period).toEqual({ start: "2028-01-01T00:00:00.000Z", end: "2028-02-01T00:00:00.000Z" });
+    expect(january.usage).toEqual({ messages: 0, agents: 1, sources: 0, pages: 0 });
+    expect(january.remaining.messages).toBe(PLANS.enterprise.messages);
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+import { mintKey, readKey } from "../../src/admission/api-key.ts";
+
+const WORKSPACE = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b01";
+const START = "sk_live_";
+
+const toBytes = (key: string) => Uint8Array.fromBase64(key.slice(START.length), { alphabet: "base64url" });
+const toKey = (bytes: Uint8Array) => START + bytes.toBase64({ alphabet: "base64url", omitPadding: true });
+
+/** The key with one bit of one byte turned over. */
+function tampered(key: string, at: number): string {
+  const bytes = toBytes(key);
+  bytes[at]! ^= 0x10;
+  return toKey(bytes);
+}
+
+test("a key begins with sk_live_ and names its workspace", async () => {
+  const { key, prefix, hash } = await mintKey(WORKSPACE, "secret");
+  expect(key).toMatch(/^sk_live_[A-Za-z0-9_-]{86}$/);
+  expect(prefix).toBe(key.slice(0, 16));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key))).toHex();
+  expect(hash).toBe(digest);
+  expect(await readKey(key, ["secret"])).toEqual({ workspaceId: WORKSPACE, hash: digest });
+});
+
+test("no two keys are alike, in their first 16 characters either", async () => {
+  const keys = await Promise.all(Array.from({ length: 200 }, () => mintKey(WORKSPACE, "secret")));
+  expect(new Set(keys.map(({ key }) => key)).size).toBe(200);
+  expect(new Set(keys.map(({ prefix }) => prefix)).size).toBe(200);
+});
+
+test("what is shown of a key gives away nothing of the workspace or the MAC", async () => {
+  const { key } = await mintKey(WORKSPACE, "secret");
+  // 8 characters of base64 are 6 bytes, of the 16 random ones.
+  expect(toBytes(key)).toHaveLength(16 + 16 + 32);
+  expect(toBytes(key).subarray(16, 32).toHex()).toBe(WORKSPACE.replaceAll("-", ""));
+});
+
+describe("a key that was not made here is refused", () => {
+  test("one bit turned over in any byte of any part", async () => {
+    const { key } = await mintKey(WORKSPACE, "secret");
+    for (let at = 0; at < 64; at++) expect(await readKey(tampered(key, at), ["secret"]), `byte ${at}`).toBeUndefined();
+    expect(await readKey(toKey(toBytes(key)), ["secret"])).toBeDefined();
+  });
+
+  test("another workspace under the same MAC", async () => {
+    const [mine, yours] = await Promise.all([mintKey(WORKSPACE, "secret"), mintKey(crypto.randomUUID(), "secret")]);
+    const [a, b] = [toBytes(mine.key), toBytes(yours.key)];
+    a.set(b.subarray(16, 32), 16);
+    expect(await readKey(toKey(a), ["secret"])).toBeUndefined();
+  });
+
+  test("another secret", async () => {
+    const { key } = await mintKey(WORKSPACE, "secret");
+    expect(await readKey(key, ["other"])).toBeUndefined();
+    expect(await readKey(key, ["secret "])).toBeUndefined();
+    expect(await readKey(key, [])).toBeUndefined();
+  });
+
+  test("the same bytes in another spelling", async () => {
+    const { key } = await mintKey(WORKSPACE, "secret");
+    const body = key.slice(START.length);
+    // 86 characters hold four bits more than 64 bytes: they must be zero.
+    const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const last = alphabet.indexOf(body.at(-1)!);
+    for (let extra = 1; extra < 16; extra++) {
+      expect(await readKey(START + body.slice(0, -1) + alphabet[last + extra]!, ["secret"]), `${extra}`).toBeUndefined();
+    }
+    for (const spelling of [`${body}==`, `${body}=`, ` ${body}`, `${body}\n`, body.slice(0, -1), `${body}A`]) {
+      expect(await readKey(START + spelling, ["secret"]), JSON.stringify(spelling)).toBeUndefined();
+    }
+    expect(await readKey(`SK_LIVE_${body}`, ["secret"])).toBeUndefined();
+    expect(await readKey(body, ["secret"])).toBeUndefined();
+    expect(await readKey("", ["secret"])).toBeUndefined();
+  });
+
+  test("the standard alphabet of base64", async () => {
+    for (;;) {
+      const { key } = await mintKey(WORKSPACE, "secret");
+      const standard = START + key.slice(START.length).replaceAll("-", "+").replaceAll("_", "/");
+      if (standard === key) continue;
+      expect(await readKey(standard, ["secret"])).toBeUndefined();
+      return;
+    }
+  });
+});
+
+describe("while the secret is rotated", () => {
+  test("keys of the new and of the old one are accepted, and of no third", async () => {
+    const [old, young, third] = await Promise.all(["old", "new", "third"].map((secret) => mintKey(WORKSPACE, secret)));
+    expect(await readKey(old!.key, ["new", "old"])).toEqual({ workspaceId: WORKSPACE, hash: old!.hash });
+    expect(await readKey(young!.key, ["new", "old"])).toEqual({ workspaceId: WORKSPACE, hash: young!.hash });
+    expect(await readKey(third!.key, ["new", "old"])).toBeUndefined();
+  });
+
+  test("a key that was accepted before is not remembered past the end of its secret", async () => {
+    const { key } = await mintKey(WORKSPACE, "old");
+    expect(await readKey(key, ["new", "old"])).toBeDefined();
+    expect(await readKey(key, ["new"])).toBeUndefined();
+  });
+});

@@ -1,0 +1,302 @@
+import { createExecutionContext, evictDurableObject, listDurableObjectIds } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { mintKey } from "../../src/admission/api-key.ts";
+import { app } from "../../src/app.ts";
+import { type Answer, costOf, createKey, createWorkspace, newAddress, operate, send } from "../harness.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const me = (token: string, headers = newAddress()) => send("GET", "/api/v1/me", { token, headers });
+const remaining = ({ headers }: Answer) => Number(headers.get("X-RateLimit-Remaining"));
+const times = <Result>(count: number, call: () => Promise<Result>) => Promise.all(Array.from({ length: count }, call));
+/** How many answers had each status. */
+function statuses(answers: Answer[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+/** Calls with another configuration of secrets. */
+async function meWith(bindings: Partial<Env>, token: string): Promise<number> {
+  const headers = { Authorization: `Bearer ${token}`, ...newAddress() };
+  const request = new Request("http://service.test/api/v1/me", { headers });
+  return (await app.fetch(request, { ...env, ...bindings }, createExecutionContext())).status;
+}
+
+describe("the workspace's window", () => {
+  test("of 100 requests at once on the free plan exactly 60 are accepted", async () => {
+    const workspace = await createWorkspace({ plan: "free" });
+    const answers = await times(100, () => me(workspace.key));
+    expect(statuses(answers)).toEqual({ 200: 60, 429: 40 });
+    const accepted = answers.filter(({ status }) => status === 200);
+    expect(accepted.map(remaining).sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, left) => left));
+    for (const refused of answers.filter(({ status }) => status === 429)) {
+      expect(remaining(refused)).toBe(0);
+      expect(refused.headers.get("X-RateLimit-Limit")).toBe("60");
+      expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(55);
+      expect(Number(refused.headers.get("Retry-After"))).toBeLessThanOrEqual(60);
+      expect(refused.body.error).toMatchObject({ code: "rate_limited", message: expect.stringContaining("rate limit") });
+    }
+  });
+
+  test("all keys of a workspace share it", async () => {
+    const workspace = await createWorkspace({ limits: { requests_per_minute: 5 } });
+    const { key } = await createKey(workspace, ["leads:read"]);
+    const counts = [await me(workspace.key), await me(key), await me(workspace.key), await me(key), await me(key)].map(remaining);
+    expect(counts).toEqual([4, 3, 2, 1, 0]);
+    expect((await me(workspace.key)).status).toBe(429);
+    expect((await me(key)).status).toBe(429);
+  });
+
+  test("another workspace has its own", async () => {
+    const [full, other] = [
+      await createWorkspace({ limits: { requests_per_minute: 1 } }),
+      await createWorkspace({ limits: { requests_per_minute: 1 } }),
+    ];
+    expect(statuses(await times(3, () => me(full.key)))).toEqual({ 200: 1, 429: 2 });
+    expect((await me(other.key)).status).toBe(200);
+  });
+
+  test("every accepted request counts, also one that is answered with an error", async () => {
+    const workspace = await createWorkspace({ limits: { requests_per_minute: 10 } });
+    const { key } = await createKey(workspace, ["leads:read"]);
+    await workspace.call("GET", "/agents/x");
+    await workspace.call("GET", "/nothing");
+    await workspace.call("PUT", "/me");
+    await send("GET", "/api/v1/agents", { token: key });
+    expect(remaining(await me(workspace.key))).toBe(5);
+  });
+
+  test("refused requests do not count: 60 s after the first accepted one there is room again", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    const startMs = Date.now();
+    const workspace = await createWorkspace({ limits: { requests_per_minute: 2 } });
+    const first = await me(workspace.key);
+    expect(first.headers.get("X-RateLimit-Reset")).toBe(String(Math.ceil((startMs + 60_000) / 1000)));
+    vi.setSystemTime(startMs + 20_000);
+    await me(workspace.key);
+    for (const [afterMs, retryAfter] of [
+      [30_000, 30],
+      [45_500, 15],
+      [59_999, 1],
+    ] as const) {
+      vi.setSystemTime(startMs + afterMs);
+      const refused = await me(workspace.key);
+      expect([refused.status, refused.headers.get("Retry-After")]).toEqual([429, String(retryAfter)]);
+      expect(refused.headers.get("X-RateLimit-Reset")).toBe(String(Math.ceil((startMs + 80_000) / 1000)));
+    }
+    vi.setSystemTime(startMs + 60_000);
+    expect((await me(workspace.key)).status).toBe(200);
+    expect((await me(workspace.key)).headers.get("Retry-After")).toBe("20");
+    vi.setSystemTime(startMs + 80_000);
+    expect((await me(workspace.key)).status).toBe(200);
+  });
+
+  test("it outlives the object", async () => {
+    const workspace = await createWorkspace({ limits: { requests_per_minute: 10 } });
+    await times(7, () => me(workspace.key));
+    await evictDurableObject(env.GATE.getByName(workspace.id));
+    expect(remaining(await me(workspace.key))).toBe(2);
+    await evictDurableObject(env.GATE.getByName(workspace.id));
+    const answers = await times(10, () => me(workspace.key));
+    expect(statuses(answers)).toEqual({ 200: 2, 429: 8 });
+    await evictDurableObject(env.GATE.getByName(workspace.id));
+    expect((await me(workspace.key)).status).toBe(429);
+  });
+
+  test("it outlives the object minute after minute, while its seconds are written over again", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    const startMs = Date.now();
+    const workspace = await createWorkspace({ limits: { requests_per_minute: 4 } });
+    const accepted: number[] = [];
+    for (let atMs = 0; atMs < 200_000; atMs += 7_300) {
+      vi.setSystemTime(startMs + atMs);
+      const inWindow = accepted.filter((earlier) => earlier > atMs - 60_000).length;
+      const answer = await me(workspace.key);
+      expect(answer.status, `after ${atMs} ms`).toBe(inWindow < 4 ? 200 : 429);
+      if (answer.status === 200) accepted.push(atMs);
+      await evictDurableObject(env.GATE.getByName(workspace.id));
+    }
+    expect(accepted.length).toBeGreaterThan(12);
+  });
+});
+
+describe("a change is effective on the next request", () => {
+  test("revoking a key", async () => {
+    const workspace = await createWorkspace();
+    const { id, key } = await createKey(workspace, ["*"]);
+    expect((await me(key)).status).toBe(200);
+    await operate("DELETE", `/workspaces/${workspace.id}/keys/${id}`);
+    const answer = await me(key);
+    expect([answer.status, answer.body.error.code]).toEqual([401, "revoked_api_key"]);
+    expect((await me(workspace.key)).status).toBe(200);
+    await evictDurableObject(env.GATE.getByName(workspace.id));
+    expect((await me(key)).body.error.code).toBe("revoked_api_key");
+  });
+
+  test("revoking many at once, under traffic", async () => {
+    const workspace = await createWorkspace();
+    const keys = await times(8, () => createKey(workspace, ["*"]));
+    await evictDurableObject(env.GATE.getByName(workspace.id));
+    await Promise.all(
+      keys.map(async ({ id, key }) => {
+        const traffic = times(5, () => me(key));
+        await operate("DELETE", `/workspaces/${workspace.id}/keys/${id}`);
+        // Whatever else is being revoked or read just now: this one is.
+        for (const answer of await times(3, () => me(key))) expect(answer.body.error?.code).toBe("revoked_api_key");
+        for (const { status } of await traffic) expect([200, 401]).toContain(status);
+      }),
+    );
+    expect((await me(workspace.key)).status).toBe(200);
+  });
+
+  test("a new key, also many at once", async () => {
+    const workspace = await createWorkspace();
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const { key } = await createKey(workspace, ["agents:read"]);
+        expect((await me(key)).status).toBe(200);
+      }),
+    );
+  });
+
+  test("plan and limits", async () => {
+    const workspace = await createWorkspace({ plan: "free" });
+    expect((await me(workspace.key)).headers.get("X-RateLimit-Limit")).toBe("60");
+    await operate("PATCH", `/workspaces/${workspace.id}`, { plan: "pro" });
+    const pro = await me(workspace.key);
+    expect([pro.headers.get("X-RateLimit-Limit"), remaining(pro), pro.body.plan]).toEqual(["300", 298, "pro"]);
+    await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { requests_per_minute: 3 } });
+    const limited = await me(workspace.key);
+    expect([limited.headers.get("X-RateLimit-Limit"), remaining(limited)]).toEqual(["3", 0]);
+    expect((await me(workspace.key)).status).toBe(429);
+    await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { requests_per_minute: null } });
+    expect(remaining(await me(workspace.key))).toBe(296);
+  });
+
+  test("the name", async () => {
+    const workspace = await createWorkspace();
+    await me(workspace.key);
+    await operate("PATCH", `/workspaces/${workspace.id}`, { name: "Renamed" });
+    expect((await me(workspace.key)).body.workspace.name).toBe("Renamed");
+  });
+
+  test("deleting the workspace", async () => {
+    const workspace = await createWorkspace();
+    expect((await me(workspace.key)).status).toBe(200);
+    await operate("DELETE", `/workspaces/${workspace.id}`);
+    expect((await me(workspace.key)).body.error.code).toBe("invalid_api_key");
+  });
+});
+
+describe("made-up keys", () => {
+  const madeUp = () => `sk_live_${crypto.getRandomValues(new Uint8Array(64)).toBase64({ alphabet: "base64url", omitPadding: true })}`;
+
+  test("reach no object and no database", async () => {
+    const workspace = await createWorkspace();
+    await me(workspace.key);
+    const objects = (await listDurableObjectIds(env.GATE)).length;
+    const headers = newAddress();
+    const other = await mintKey(workspace.id, "another secret");
+    const bytes = Uint8Array.fromBase64(workspace.key.slice(8), { alphabet: "base64url" });
+    bytes[63]! ^= 1;
+    const flipped = `sk_live_${bytes.toBase64({ alphabet: "base64url", omitPadding: true })}`;
+    for (const key of [madeUp(), other.key, flipped, `${workspace.key}A`, "x"]) {
+      expect((await me(key, headers)).body.error.code).toBe("invalid_api_key");
+      expect(await costOf(() => me(key, headers))).toMatchObject({ object_hops: 0, d1_trips: 0, rows_read: 0 });
+    }
+    expect(await costOf(() => send("GET", "/api/v1/me", { headers }))).toMatchObject({ object_hops: 0, d1_trips: 0 });
+    expect((await listDurableObjectIds(env.GATE)).length).toBe(objects);
+  });
+
+  test("take nothing from a workspace's window", async () => {
+    const workspace = await createWorkspace({ limits: { requests_per_minute: 5 } });
+    const { key } = await mintKey(workspace.id, env.KEY_SECRET);
+    for (let at = 0; at < 10; at++) expect((await me(key)).body.error.code).toBe("invalid_api_key");
+    expect(remaining(await me(workspace.key))).toBe(4);
+  });
+
+  test("a genuine key of a workspace that there is not is invalid", async () => {
+    const { key } = await mintKey("019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00", env.KEY_SECRET);
+    expect((await me(key)).body.error.code).toBe("invalid_api_key");
+  });
+
+  test("KEY_SECRET can be rotated: keys of the old one go on beside it", async () => {
+    const workspace = await createWorkspace();
+    expect(await meWith({ KEY_SECRET: `new-secret,${env.KEY_SECRET}` }, workspace.key)).toBe(200);
+    expect(await meWith({ KEY_SECRET: ` new-secret , ${env.KEY_SECRET} ` }, workspace.key)).toBe(200);
+    expect(await meWith({ KEY_SECRET: "new-secret" }, workspace.key)).toBe(401);
+  });
+
+  test.each(["bearer", "BEARER", "Bearer  "])("the scheme is read as HTTP says: %j", async (scheme) => {
+    const workspace = await createWorkspace();
+    const answer = await send("GET", "/api/v1/me", { headers: { Authorization: `${scheme} ${workspace.key}` } });
+    expect(answer.status).toBe(200);
+  });
+});
+
+describe("the address's limit", () => {
+  test("60 a minute without a valid key, then 429; a valid key from there goes on", async () => {
+    const workspace = await createWorkspace();
+    const headers = newAddress();
+    const answers = await times(60, () => me("sk_live_junk", headers));
+    expect(statuses(answers)).toEqual({ 401: 60 });
+    expect(answers.map(remaining).sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, left) => left));
+    for (const refused of [await me("sk_live_junk", headers), await send("GET", "/api/v1/me", { headers })]) {
+      expect(refused.status).toBe(429);
+      expect(refused.body.error.code).toBe("rate_limited");
+      expect(refused.headers.get("X-RateLimit-Limit")).toBe("60");
+      expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(50);
+    }
+    const valid = await me(workspace.key, headers);
+    expect([valid.status, valid.headers.get("X-RateLimit-Limit")]).toEqual([200, "1200"]);
+    expect((await me("sk_live_junk")).status).toBe(401);
+  });
+
+  test("missing, invalid and revoked keys, the document and the operator's surface share it", async () => {
+    const workspace = await createWorkspace();
+    const { id, key } = await createKey(workspace, ["*"]);
+    await operate("DELETE", `/workspaces/${workspace.id}/keys/${id}`);
+    const headers = newAddress();
+    await times(20, () => me(key, headers));
+    await times(20, () => send("GET", "/api/v1/me", { headers }));
+    await times(10, () => send("GET", "/api/v1/openapi.json", { headers }));
+    await times(10, () => send("GET", "/operator/v1/workspaces", { token: "wrong", headers }));
+    expect((await me(key, headers)).status).toBe(429);
+    expect((await send("GET", "/api/v1/openapi.json", { headers })).status).toBe(429);
+    expect((await send("GET", "/operator/v1/workspaces", { token: "wrong", headers })).status).toBe(429);
+    expect((await send("GET", "/operator/v1/workspaces", { token: env.OPERATOR_TOKEN, headers })).status).toBe(200);
+  });
+
+  test("after 60 s the address may try again", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    const headers = newAddress();
+    await times(60, () => me("junk", headers));
+    const refused = await me("junk", headers);
+    expect([refused.status, refused.headers.get("Retry-After")]).toEqual([429, "60"]);
+    vi.setSystemTime(Date.now() + 60_000);
+    expect((await me("junk", headers)).status).toBe(401);
+  });
+});
+
+describe("what admission costs", () => {
+  test("one hop once the gate is warm", async () => {
+    const workspace = await createWorkspace();
+    await me(workspace.key);
+    expect(await costOf(() => me(workspace.key))).toMatchObject({ object_hops: 1, d1_trips: 0, rows_read: 0 });
+  });
+
+  test("a cold gate reads its directory once, however many ask at once", async () => {
+    const workspace = await createWorkspace();
+    await evictDurableObject(env.GATE.getByName(workspace.id));
+    const log = vi.spyOn(console, "log");
+    await times(20, () => me(workspace.key));
+    const lines = log.mock.calls.map(([line]) => JSON.parse(String(line))).filter(({ event }) => event === "request");
+    log.mockRestore();
+    expect(lines).toHaveLength(20);
+    expect(lines.reduce((sum, line) => sum + line.d1_trips, 0)).toBe(1);
+  });
+});

@@ -1,0 +1,256 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import type { IngestProgress } from "../../src/knowledge/ingest.ts";
+import type { KnowledgeIndex } from "../../src/knowledge/index.ts";
+import { dump, found, type Index, ingest, load, longText, newIndex, search } from "./agent-index.ts";
+
+/** Takes three steps of a step's 128 chunks each, and a rest. */
+const SECTIONS = 400;
+const MIB = 1024 * 1024;
+
+async function counts(index: Index): Promise<{ chunks: number; generations: string[] }> {
+  return runInDurableObject(index, (_, { storage: { sql } }) => ({
+    chunks: sql.exec<{ n: number }>("SELECT count(*) AS n FROM chunks").one().n,
+    generations: sql
+      .exec<{ state: string }>("SELECT state FROM generations ORDER BY id")
+      .toArray()
+      .map(({ state }) => state),
+  }));
+}
+
+describe("building a text source", () => {
+  it("goes in steps and is searchable when the last one is taken", async () => {
+    const index = newIndex();
+    await index.stageText("long", "Animals", longText(SECTIONS));
+    for (let step = 0; step < 3; step++) {
+      expect(await index.ingestText("long", "run")).toEqual({ done: false });
+      expect(await found(index, "zebra")).toEqual([]);
+    }
+    const ready = { done: true, outcome: "ready", pagesIndexed: 1, chunksCount: SECTIONS, unchanged: false };
+    expect(await index.ingestText("long", "run")).toEqual(ready);
+    expect(await found(index, "zebra")).toEqual(["long"]);
+    expect((await search(index, "Section 399")).passages[0]).toMatchObject({
+      sourceId: "long",
+      type: "text",
+      title: "Animals",
+      heading: "Section 399",
+      url: null,
+    });
+  });
+
+  it("goes on after an eviction in the middle, with every chunk once", async () => {
+    const index = newIndex();
+    await index.stageText("long", "Animals", longText(SECTIONS));
+    await index.ingestText("long", "run");
+    await evictDurableObject(index);
+    await index.ingestText("long", "run");
+    await evictDurableObject(index);
+    expect(await ingest(index, "long", "run")).toMatchObject({ outcome: "ready", chunksCount: SECTIONS });
+    const contents = await runInDurableObject(index, (_, { storage }) =>
+      storage.sql.exec<{ content: string }>("SELECT content FROM chunks ORDER BY id").toArray(),
+    );
+    const places = contents.map(({ content }) => Number(/Paragraph (\d+)/.exec(content)![1]));
+    expect(places).toEqual(Array.from({ length: SECTIONS }, (_, at) => at));
+  });
+
+  it("goes on where storage stands when a step's write failed", async () => {
+    const index = newIndex();
+    await index.stageText("long", "Animals", longText(SECTIONS));
+    await index.ingestText("long", "run");
+    await runInDurableObject(index, async (instance: KnowledgeIndex, { storage }) => {
+      storage.sql.exec(
+        "CREATE TRIGGER fails BEFORE INSERT ON chunks WHEN NEW.content LIKE 'Paragraph 200 %' BEGIN SELECT RAISE(ABORT, 'no'); END",
+      );
+      await expect(instance.ingestText("long", "run")).rejects.toThrow("no");
+      storage.sql.exec("DROP TRIGGER fails");
+    });
+    expect(await ingest(index, "long", "run")).toMatchObject({ outcome: "ready", chunksCount: SECTIONS });
+    expect((await counts(index)).chunks).toBe(SECTIONS);
+  });
+
+  it("starts anew for another run", async () => {
+    const index = newIndex();
+    await index.stageText("long", "Animals", longText(SECTIONS));
+    await index.ingestText("long", "first");
+    await index.ingestText("long", "first");
+    await index.ingestText("long", "second");
+    expect(await counts(index)).toEqual({ chunks: 128, generations: ["building"] });
+    expect(await ingest(index, "long", "second")).toMatchObject({ outcome: "ready", chunksCount: SECTIONS });
+    expect(await counts(index)).toEqual({ chunks: SECTIONS, generations: ["live"] });
+  });
+
+  it("starts anew when the text changes under it", async () => {
+    const index = newIndex();
+    await index.stageText("long", "Animals", longText(SECTIONS, "zebra"));
+    await index.ingestText("long", "run");
+    await index.stageText("long", "Animals", longText(SECTIONS, "giraffe"));
+    await ingest(index, "long", "run");
+    expect((await counts(index)).chunks).toBe(SECTIONS);
+    expect(await found(index, "zebra")).toEqual([]);
+    expect(await found(index, "giraffe")).toEqual(["long"]);
+  });
+
+  it("does nothing where the text is the same as what is live", async () => {
+    const index = newIndex();
+    await load(index, { short: "The zebra lives in Africa and eats grass all day long." });
+    const before = await runInDurableObject(index, (_, { storage }) => dump(storage.sql));
+    await index.stageText("short", "Title of short", "The zebra lives in Africa and eats grass all day long.");
+    const again = { done: true, outcome: "ready", pagesIndexed: 1, chunksCount: 1, unchanged: true };
+    expect(await index.ingestText("short", "another run")).toEqual(again);
+    expect(await runInDurableObject(index, (_, { storage }) => dump(storage.sql))).toEqual(before);
+  });
+
+  it("builds anew when only the name changes: it is the title of every passage", async () => {
+    const index = newIndex();
+    await load(index, { short: "The zebra lives in Africa and eats grass all day long." });
+    await index.stageText("short", "Savanna", "The zebra lives in Africa and eats grass all day long.");
+    expect(await ingest(index, "short", "second")).toMatchObject({ outcome: "ready", unchanged: false });
+    expect((await search(index, "zebra")).passages.map(({ title }) => title)).toEqual(["Savanna"]);
+  });
+
+  it("searches the live generation, and it alone, while the next is built", async () => {
+    const index = newIndex();
+    await index.stageText("long", "Animals", longText(SECTIONS, "zebra"));
+    await ingest(index, "long", "first");
+    await index.stageText("long", "Animals", longText(SECTIONS, "giraffe"));
+    for (let step = 0; step < 3; step++) {
+      expect(await index.ingestText("long", "second")).toEqual({ done: false });
+      expect(await found(index, "giraffe")).toEqual([]);
+      const { passages } = await search(index, "paragraph zebra");
+      expect(passages.map(({ content }) => content.includes("zebra"))).toEqual(Array.from({ length: 8 }, () => true));
+    }
+    expect(await ingest(index, "long", "second")).toMatchObject({ outcome: "ready", chunksCount: SECTIONS });
+    expect(await found(index, "zebra")).toEqual([]);
+    expect(await found(index, "giraffe")).toEqual(["long"]);
+  });
+
+  it("hides the half-built index of one source from the search of the others", async () => {
+    const index = newIndex();
+    await load(index, { short: "A zebra is mentioned here, in a single sentence among others." });
+    await index.stageText("long", "Animals", longText(SECTIONS));
+    await index.ingestText("long", "run");
+    expect(await found(index, "zebra")).toEqual(["short"]);
+  });
+
+  it("fails where there is no text, and where nothing comes of it; the live index stays", async () => {
+    const index = newIndex();
+    expect(await index.ingestText("none", "run")).toMatchObject({ done: true, outcome: "failed", code: "text_missing" });
+    await load(index, { short: "The zebra lives in Africa and eats grass all day long." });
+    await index.stageText("short", "Empty", " \n\0\n --- \n");
+    expect(await index.ingestText("short", "second")).toMatchObject({ done: true, outcome: "failed", code: "text_empty" });
+    expect(await counts(index)).toEqual({ chunks: 1, generations: ["live"] });
+    expect(await found(index, "zebra")).toEqual(["short"]);
+  });
+
+  it("builds several sources at once, step by step in turns", async () => {
+    const index = newIndex();
+    const sources = ["antelope", "buffalo", "camel"];
+    for (const source of sources) await index.stageText(source, source, longText(300, source));
+    for (let step = 0; step < 2; step++) {
+      for (const source of sources) expect(await index.ingestText(source, "run")).toEqual({ done: false });
+    }
+    for (const source of sources) expect(await index.ingestText(source, "run")).toMatchObject({ done: true, chunksCount: 300 });
+    expect((await counts(index)).chunks).toBe(900);
+    for (const source of sources) expect(await found(index, source)).toEqual([source]);
+  });
+
+  it("keeps text of any kind as it is", async () => {
+    const index = newIndex();
+    // One byte before characters of three: the parts that the text is stored in end within characters.
+    const text = `Grüße 🎉! ${"退款需要五个工作日。".repeat(60_000)} Ende der Zeichenkette mit ümlaut`;
+    await load(index, { odd: text });
+    const { passages } = await search(index, "Ende der Zeichenkette");
+    expect(passages[0]!.content).toContain("Ende der Zeichenkette mit ümlaut");
+    expect((await search(index, "Grüße")).passages[0]!.content).toContain("Grüße 🎉! 退款需要五个工作日。");
+    const broken = await runInDurableObject(index, (_, { storage }) =>
+      storage.sql.exec("SELECT id FROM chunks WHERE instr(content, ?)", "\ufffd").toArray(),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it("indexes 5 MiB in steps that leave room for searches", async () => {
+    const index = newIndex();
+    const page = `# A page\n\n${longText(20).replaceAll(/## Section \d+\n\n/g, "")}\n\n`;
+    const text = page.repeat(Math.ceil((5 * MIB) / page.length)).slice(0, 5 * MIB);
+    await index.stageText("big", "Big", text);
+    const steps: number[] = [];
+    const timed = async (): Promise<IngestProgress> => {
+      const started = performance.now();
+      const progress = await index.ingestText("big", "run");
+      steps.push(performance.now() - started);
+      return progress;
+    };
+    let progress = await timed();
+    while (!progress.done && steps.length < 100) progress = await timed();
+    expect(progress).toMatchObject({ outcome: "ready", pagesIndexed: 1 });
+    const total = steps.reduce((sum, ms) => sum + ms);
+    console.log(`5 MiB: ${steps.length} steps, ${Math.round(total)} ms, the longest ${Math.round(Math.max(...steps))} ms`);
+    expect(await found(index, "zebra at some length")).toEqual(["big"]);
+  }, 30_000);
+});
+
+describe("removal", () => {
+  it("leaves nothing of a source, half-built ones included, and all of the others", async () => {
+    const index = newIndex();
+    await load(index, { kept: "The hippopotamus stays in the water for most of the day." });
+    await index.stageText("gone", "Giraffe", longText(SECTIONS, "okapi"));
+    await ingest(index, "gone", "first");
+    await index.stageText("gone", "Giraffe", longText(SECTIONS, "quagga"));
+    await index.ingestText("gone", "second");
+    await index.removeSource("gone");
+    expect(await found(index, "okapi quagga giraffe hippopotamus")).toEqual(["kept"]);
+    const rows = await runInDurableObject(index, (_, { storage }) => JSON.stringify(dump(storage.sql), asText));
+    expect(rows).toContain("hippopotamu");
+    for (const word of ["okapi", "quagga", "giraff", "gone"]) expect(rows.toLowerCase()).not.toContain(word);
+  });
+
+  it("leaves no word of a source or an answer in segments that others share", async () => {
+    const index = newIndex();
+    const animals = ["aardvark", "buffalo", "camel", "dolphin", "elephant", "flamingo", "gazelle", "hedgehog", "iguana", "jaguar"];
+    for (const animal of animals) {
+      await load(index, { [animal]: `The ${animal} lives in the zoo and is fed by its keeper twice a day.` });
+      await index.putAnswer({ id: animal, question: `Where does the ${animal} live?`, answer: "In the zoo." });
+    }
+    await index.removeSource("dolphin");
+    await index.removeAnswer("dolphin");
+    const rows = await runInDurableObject(index, (_, { storage }) => JSON.stringify(dump(storage.sql), asText));
+    expect(rows).not.toContain("olphin");
+    expect(await found(index, "elephant")).toEqual(["elephant"]);
+    expect((await search(index, "Where does the elephant live?")).curated[0]?.answerId).toBe("elephant");
+  });
+
+  it("can be repeated, and a late wake-up finds nothing to build", async () => {
+    const index = newIndex();
+    await load(index, { gone: "The okapi lives in the forest and eats leaves all day." });
+    await index.removeSource("gone");
+    await index.removeSource("gone");
+    expect(await index.ingestText("gone", "late")).toMatchObject({ outcome: "failed", code: "text_missing" });
+    expect(await counts(index)).toEqual({ chunks: 0, generations: [] });
+  });
+
+  it("of everything empties the storage; the object can be used again", async () => {
+    const index = newIndex();
+    await load(index, { gone: "The okapi lives in the forest and eats leaves all day." });
+    await index.putAnswer({ id: "a", question: "Where does the okapi live?", answer: "In the forest." });
+    await index.erase();
+    await index.erase();
+    expect(await runInDurableObject(index, (_, { storage }) => dump(storage.sql))).toEqual({});
+    expect(await search(index, "okapi")).toMatchObject({ passages: [], curated: [] });
+    await load(index, { again: "The okapi is back in the forest and eats leaves again." });
+    expect(await found(index, "okapi")).toEqual(["again"]);
+  });
+});
+
+it("writes nothing for an agent that was never taught", async () => {
+  const index = newIndex();
+  expect(await search(index, "anything at all", "before")).toEqual({ passages: [], curated: [], questionTerms: [], previousTerms: [] });
+  await index.removeSource("none");
+  await index.removeAnswer("none");
+  expect(await index.ingestText("none", "run")).toMatchObject({ code: "text_missing" });
+  expect(await runInDurableObject(index, (_, { storage }) => dump(storage.sql))).toEqual({});
+});
+
+/** Blobs of the index's shadow tables hold their words in plain bytes. */
+function asText(_: string, value: unknown): unknown {
+  return value instanceof ArrayBuffer ? new TextDecoder("latin1").decode(value) : value;
+}

@@ -1,0 +1,192 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { STRONG_MATCH } from "../../src/knowledge/curated.ts";
+import { found, type Index, load, newIndex, search } from "./agent-index.ts";
+
+const TEXTS = {
+  refunds: "# Refunds\n\nRefunds are paid to the card of the purchase. Paying out takes five working days, and longer over Christmas.",
+  shipping: "# Shipping\n\nParcels are sent from Hamburg. Delivery takes two days within Germany and a week to other countries.",
+  password: "# Sign-in\n\nTo reset your password, press “Forgot password” and open the link in the mail. The link is valid for an hour.",
+  webhooks: "# Webhooks\n\nEach notification carries the headers webhook-id and webhook-signature. The endpoint must answer with 2xx.",
+  limits: "# Limits\n\nThe header X-RateLimit-Remaining says how many requests are left. The plan allows 300 a minute.",
+  german: "# Öffnungszeiten\n\nUnser Büro in Köln ist montags bis freitags von neun bis siebzehn Uhr geöffnet.",
+  chinese: "# 退款\n\n退款需要五个工作日。请联系客服以获取更多信息。如果您有任何问题。",
+};
+
+describe("search", () => {
+  let index: Index;
+  beforeAll(async () => {
+    index = newIndex();
+    await load(index, TEXTS);
+  });
+
+  it.each([
+    ["How long does a refund take?", "refunds"],
+    ["i forgot my passwords", "password"],
+    ["webhook_id", "webhooks"],
+    ["what is webhookSignature", "webhooks"],
+    ["rate limit remaining", "limits"],
+    ["x-ratelimit-remaining", "limits"],
+    ["Wann ist das Buero in Koln geöffnet?", "german"],
+    ["退款要多久", "chinese"],
+    ["my parcell to germny", "shipping"],
+  ])("finds the source of %j", async (question, source) => {
+    expect((await found(index, question))[0]).toBe(source);
+  });
+
+  it("scores between 0 and 1, best first, and closer matches higher", async () => {
+    const { passages } = await search(index, "How long does paying out refunds take?");
+    const scores = passages.map(({ score }) => score);
+    expect(scores).toEqual(scores.toSorted((a, b) => b - a));
+    expect(scores.length).toBeGreaterThan(1);
+    for (const score of scores) expect(score > 0 && score <= 1).toBe(true);
+    expect(scores[0]! > 1.5 * scores[1]!).toBe(true);
+  });
+
+  it("gives no more than was asked for", async () => {
+    const { passages } = await index.search({ question: "days takes header link office", previousQuestions: [], limit: 2 });
+    expect(passages).toHaveLength(2);
+  });
+
+  it("understands a follow-up by what was said before", async () => {
+    expect((await found(index, "And how long does that take?", "Do you send parcels abroad?"))[0]).toBe("shipping");
+    expect((await found(index, "And how long does that take?", "I would like a refund"))[0]).toBe("refunds");
+    expect((await found(index, "And how long is it valid?", "How do I reset my password?", "Thanks!"))[0]).toBe("password");
+  });
+
+  it("lets the question win over what was said before", async () => {
+    expect(
+      (await found(index, "What is the header webhook-id?", "Do you send parcels to Germany, and how long does delivery take?"))[0],
+    ).toBe("webhooks");
+  });
+
+  it("keeps what was said before from outweighing the question by its length", async () => {
+    const before =
+      "Do you send parcels from Hamburg, and how long does delivery take within Germany and to other countries, a week or two days?";
+    expect((await found(index, "What is the link valid for?", before))[0]).toBe("password");
+  });
+
+  it("finds what a heading names before what a text mentions", async () => {
+    const own = newIndex();
+    await load(own, {
+      mention: "# Deliveries\n\nParcels go out each morning, and the warranty card lies in the box with them.",
+      section: "# Warranty\n\nFor two years we mend or replace what breaks, and we pay for the way there and back.",
+    });
+    expect(await found(own, "warranty")).toEqual(["section", "mention"]);
+  });
+
+  it("says which words of the question it does not know", async () => {
+    const { questionTerms } = await search(index, "Do refunds work in Atlantis?");
+    expect(questionTerms.map(({ term, documents, weak }) => [term, documents, weak])).toEqual([
+      ["refund", 1, false],
+      ["work", 1, true],
+      ["atlanti", 0, false],
+    ]);
+  });
+
+  it.each([
+    ['"'.repeat(2_000)],
+    ["'; DROP TABLE chunks; --"],
+    ['body: refund* OR NEAR("a" "b", 5) AND NOT (title : ^x) + -y'],
+    ["{title heading} : refund"],
+    ["generation:g1 g1 NOT AND OR"],
+    ["🎉🎉🎉"],
+    ["\ud800"],
+    ["\0\0refund\0"],
+    ["%_%*?[]\\"],
+    ["(".repeat(2_000)],
+    [""],
+    [" \n\t "],
+    [Array.from({ length: 700 }, (_, at) => `word${at}`).join(" ")],
+    ["x".repeat(100_000)],
+    ["refund ".repeat(50_000)],
+    ["退款".repeat(1_000)],
+    ["_how _the"],
+  ])("takes any question: %j", async (question) => {
+    const { passages, questionTerms } = await search(index, question, question, question);
+    for (const { score } of passages) expect(score > 0 && score <= 1).toBe(true);
+    expect(questionTerms.length).toBeLessThanOrEqual(32);
+  });
+
+  it("keeps the index whole whatever was asked", async () => {
+    expect(await found(index, "refund")).toEqual(["refunds"]);
+  });
+});
+
+describe("curated answers", () => {
+  const QUESTIONS = {
+    reset: "How do I reset my password?",
+    cancel: "How can I cancel my subscription?",
+    refund: "When will I get my refund?",
+    norefund: "Why was my refund declined?",
+    hours: "What are your opening hours?",
+    who: "Who are you?",
+    email: "How do I change my e-mail address?",
+  };
+  let index: Index;
+  beforeAll(async () => {
+    index = newIndex();
+    for (const [id, question] of Object.entries(QUESTIONS)) await index.putAnswer({ id, question, answer: `Answer of ${id}.` });
+  });
+  const best = async (question: string): Promise<[string, boolean] | undefined> => {
+    const [first] = (await search(index, question)).curated;
+    return first && [first.answerId, first.score >= STRONG_MATCH];
+  };
+
+  it.each([
+    ["How do I reset my password?", "reset"],
+    ["how can i reset my passwords", "reset"],
+    ["reset password", "reset"],
+    ["resett my pasword", "reset"],
+    ["I want to cancel my subscription", "cancel"],
+    ["when do I get my refund", "refund"],
+    ["why is my refund declined?", "norefund"],
+    ["opening hours", "hours"],
+    ["who are you", "who"],
+    ["change email address", "email"],
+  ])("matches %j strongly", async (question, id) => {
+    expect(await best(question)).toEqual([id, true]);
+  });
+
+  it.each([
+    ["What is my password?"],
+    ["How do I change my password?"],
+    ["Can I cancel the refund of my subscription before the end of the year?"],
+    ["How do I change my plan?"],
+    ["What are your prices?"],
+    ["Where are you?"],
+    ["What is the capital of France?"],
+    ["how do i"],
+    ["???"],
+    [""],
+  ])("does not match %j strongly", async (question) => {
+    expect((await best(question))?.[1] ?? false).toBe(false);
+  });
+
+  it("gives an answer once, under its nearest phrasing, and prefers one with several phrasings", async () => {
+    const own = newIndex();
+    const put = (id: string, question: string, answer: string): Promise<void> => own.putAnswer({ id, question, answer });
+    await put("1", "My card was declined at the shop", "Check the balance.");
+    await put("2", "The shop declined my card", "Check the balance.");
+    await put("3", "Card payment declined in a shop", "Check the balance.");
+    for (const [at, whose] of ["Her", "His", "Our", "Their", "Your"].entries()) {
+      await put(`x${at}`, `${whose} card at the shop was declined`, "Check the balance.");
+    }
+    await put("4", "My order at the shop was declined", "Write to us.");
+    const { curated } = await search(own, "declined at the shop");
+    expect(curated.map(({ answer }) => answer)).toEqual(["Check the balance.", "Write to us."]);
+    expect((await search(own, "My order at the shop was declined")).curated[0]).toMatchObject({ answerId: "4", score: 1 });
+  });
+
+  it("is replaced under the same id, and gone when removed", async () => {
+    const own = newIndex();
+    await own.putAnswer({ id: "a", question: "Where is the okapi?", answer: "Old." });
+    await own.putAnswer({ id: "a", question: "Where is the zebra?", answer: "New." });
+    expect((await search(own, "okapi")).curated).toEqual([]);
+    expect((await search(own, "Where is the zebra?")).curated).toEqual([
+      { answerId: "a", question: "Where is the zebra?", answer: "New.", score: 1 },
+    ]);
+    await own.removeAnswer("a");
+    await own.removeAnswer("a");
+    expect((await search(own, "Where is the zebra?")).curated).toEqual([]);
+  });
+});

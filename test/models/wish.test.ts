@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { wantsHuman } from "../../src/models/wish.ts";
+
+describe("wantsHuman", () => {
+  it.each([
+    ["talk to a human"],
+    ["I want to talk to a human!"],
+    ["Can I speak to a real person please?"],
+    ["agent"],
+    ["Agent please!"],
+    ["operator"],
+    ["representative please"],
+    ["I need a human"],
+    ["get me a real person"],
+    ["connect me to an agent"],
+    ["Could you please transfer me to a representative?"],
+    ["I'd like to speak with someone from support"],
+    ["How do I talk to a human?"],
+    ["This is not helping, let me talk to a real person"],
+    ["put me through to an operator"],
+    ["can someone call me?"],
+    ["Is there a human I can talk to?"],
+    ["Are there any humans here?"],
+    ["I want to speak to your manager"],
+    ["please escalate this to a human"],
+    ["Please connect me with your support team."],
+    ["No, I want to chat with a real human being."],
+    ["no i want a human"],
+    ["I'd prefer to speak to a human about my refund"],
+    ["are you a bot? i want a real person"],
+    ["Can a human help me?"],
+    ["have someone contact me"],
+    ["Your answers are useless. Talk to a human!"],
+    ["I have a problem with my order and I want to talk to a human"],
+    ["Hand me over to a human"],
+    ["live agent"],
+    ["speak with an agent about my bill"],
+  ])("hears the wish in %j", (message) => {
+    expect(wantsHuman(message)).toBe(true);
+  });
+
+  it.each([
+    ["How does the human hand-off work?"],
+    ["What happens when a visitor asks for a human?"],
+    ["What happens if I want to talk to a human?"],
+    ["Can customers talk to a human agent?"],
+    ["How do visitors talk to a person?"],
+    ["When does the agent hand over to a human?"],
+    ["How do I create an agent?"],
+    ["I want an agent that answers in German"],
+    ["Which agent plan do I need?"],
+    ["I need the operator token"],
+    ["What does the operator surface do?"],
+    ["How do I configure the agent to talk to customers?"],
+    ["I don't want to talk to a human"],
+    ["I do not need a human"],
+    ["human resources policy"],
+    ["Do I need a person's consent?"],
+    ["Can I contact the API from a browser?"],
+    ["can I connect an agent to Shopify?"],
+    ["How do I transfer an agent to another workspace?"],
+    ["How many people are on the team?"],
+    ["I need support for webhooks"],
+    ["Does a human review the answers?"],
+    ["why did a human reply?"],
+    ["Can a human reply to a conversation through the API?"],
+    ["Can a conversation be handed to a human?"],
+    ["Can I delete a person and all their data?"],
+    ["What does needs_human mean?"],
+    [""],
+    ["please ".repeat(10_000)],
+    ["i want to ".repeat(16)],
+  ])("hears none in %j", (message) => {
+    expect(wantsHuman(message)).toBe(false);
+  });
+});

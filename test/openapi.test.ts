@@ -1,0 +1,132 @@
+import { describe, expect, test } from "vitest";
+import { newAddress, send } from "./harness.ts";
+import { fetchDocument, listOperations } from "./http/document.ts";
+
+const OPERATIONS = await listOperations();
+const HEADERS = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id"];
+
+/** Every `$ref` in a value. */
+function refsIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, part]) => (name === "$ref" ? [part as string] : refsIn(part)));
+}
+
+/** What a JSON pointer of the document leads to. */
+function follow(document: Record<string, any>, ref: string): unknown {
+  return ref
+    .slice(2)
+    .split("/")
+    .reduce<any>((part, name) => part?.[name], document);
+}
+
+// A change of the contract is a diff to review. To accept it: npx vitest run test/openapi.test.ts -u
+test("the document is the one in test/openapi.json", async () => {
+  const document = await fetchDocument();
+  await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot("./openapi.json");
+});
+
+test("it is served as JSON, without a key, for any origin's tools", async () => {
+  const answer = await send("GET", "/api/v1/openapi.json", { headers: newAddress() });
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("Content-Type")).toBe("application/json");
+  expect(answer.body).toMatchObject({ openapi: "3.1.0", info: { version: "1.0.0" }, servers: [{ url: "/api/v1" }] });
+});
+
+test("its security scheme is the key as a bearer token", async () => {
+  const document = await fetchDocument();
+  expect(document["security"]).toEqual([{ apiKey: [] }]);
+  expect(document["components"].securitySchemes).toMatchObject({ apiKey: { type: "http", scheme: "bearer" } });
+});
+
+test("every reference leads somewhere, and every header component is used", async () => {
+  const document = await fetchDocument();
+  const refs = new Set(refsIn(document));
+  expect(refs.size).toBeGreaterThan(20);
+  for (const ref of refs) expect(follow(document, ref), ref).toBeDefined();
+  const used = [...refs].filter((ref) => ref.startsWith("#/components/headers/")).sort();
+  expect(used).toEqual(
+    Object.keys(document["components"].headers)
+      .sort()
+      .map((name) => `#/components/headers/${name}`),
+  );
+});
+
+test("the operator's surface is not in it", async () => {
+  const document = await fetchDocument();
+  expect(JSON.stringify(document)).not.toContain("/workspaces");
+  for (const name of ["Workspace", "OperatorAgent", "AgentCreate", "KeyCreate"]) {
+    expect(Object.keys(document["components"].schemas)).not.toContain(name);
+  }
+});
+
+test("operationIds and summaries are one operation's alone", () => {
+  for (const field of ["operationId", "summary"]) {
+    const values = OPERATIONS.map(({ definition }) => definition[field]);
+    expect(new Set(values).size).toBe(values.length);
+  }
+});
+
+describe.each(OPERATIONS.map((operation) => [operation.operationId, operation] as const))("%s", (_, { method, path, definition }) => {
+  const responses: Record<string, any> = definition["responses"];
+
+  test("has a name, a tag that is described and a summary", async () => {
+    const document = await fetchDocument();
+    expect(definition["operationId"]).toMatch(/^[a-z]+[A-Z]\w+$/);
+    expect(definition["summary"]).toMatch(/^[A-Z].*[^.]$/);
+    expect(document["tags"].map(({ name }: { name: string }) => name)).toContain(definition["tags"][0]);
+    expect(definition["tags"]).toHaveLength(1);
+  });
+
+  test("says how it succeeds and every way in which it fails", () => {
+    const statuses = Object.keys(responses);
+    expect(statuses.filter((status) => status.startsWith("2"))).toHaveLength(1);
+    for (const status of ["401", "429", "500", "503"]) expect(statuses).toContain(status);
+    if (path.includes("{")) for (const status of ["404", "422"]) expect(statuses).toContain(status);
+    if (definition["requestBody"]) for (const status of ["413", "422"]) expect(statuses).toContain(status);
+    if (definition["operationId"] !== "getMe") expect(statuses).toContain("403");
+  });
+
+  test("every answer has its headers and its schema", () => {
+    for (const [status, response] of Object.entries(responses)) {
+      const retry = status === "429" || status === "503" ? ["Retry-After"] : [];
+      const own = status === "401" ? ["WWW-Authenticate"] : [];
+      const names = Object.keys(response.headers).filter((name) => !own.includes(name));
+      expect(names.sort(), status).toEqual([...retry, ...HEADERS].sort());
+      expect(response.description).toMatch(/\S/);
+      if (status === "204") {
+        expect(response.content).toBeUndefined();
+        continue;
+      }
+      const { schema } = response.content["application/json"];
+      if (status.startsWith("2")) expect(schema.$ref).toMatch(/^#\/components\/schemas\/\w+$/);
+      else expect(schema.$ref).toBe(`#/components/schemas/${status === "422" ? "ValidationError" : "Error"}`);
+    }
+  });
+
+  test("names its body and its parameters", () => {
+    const parameters: { name: string; in: string; required?: boolean }[] = definition["parameters"] ?? [];
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    expect(parameters.filter((parameter) => parameter.in === "path").map(({ name }) => name)).toEqual(inPath);
+    for (const parameter of parameters) if (parameter.in === "path") expect(parameter.required).toBe(true);
+    if (!definition["requestBody"]) {
+      expect(["GET", "DELETE", "POST"]).toContain(method);
+      return;
+    }
+    expect(definition["requestBody"].required).toBe(true);
+    expect(definition["requestBody"].content["application/json"].schema.$ref).toMatch(/^#\/components\/schemas\/\w+$/);
+  });
+});
+
+test("paging is documented with its bounds and defaults", () => {
+  for (const { operationId, definition } of OPERATIONS) {
+    const limit = definition["parameters"]?.find((parameter: { name: string }) => parameter.name === "limit");
+    if (!limit) continue;
+    expect(limit, operationId).toMatchObject({
+      in: "query",
+      required: false,
+      schema: { type: "integer", minimum: 1, maximum: 100, default: 20 },
+    });
+    const offset = definition["parameters"].find((parameter: { name: string }) => parameter.name === "offset");
+    expect(offset, operationId).toMatchObject({ in: "query", required: false, schema: { type: "integer", minimum: 0, default: 0 } });
+  }
+});

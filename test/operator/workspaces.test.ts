@@ -1,0 +1,257 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, test } from "vitest";
+import { app } from "../../src/app.ts";
+import { createExecutionContext } from "cloudflare:test";
+import { type Answer, createWorkspace, newAddress, operate, send } from "../harness.ts";
+
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const NOBODY = ["019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00", "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b01", "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4bff"];
+const FREE = { requests_per_minute: 60, messages: 100, agents: 1, sources: 5, max_pages: 100, webhooks: false };
+
+/** The operator's call, whatever its answer. */
+const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
+  send(method, `/operator/v1${path}`, { token: env.OPERATOR_TOKEN, ...(body !== undefined && { body }) });
+
+const newSlug = () => `ws-${crypto.randomUUID()}`;
+const addWorkspace = (slug = newSlug(), settings: object = {}) => operate("POST", "/workspaces", { name: "Acme", slug, ...settings });
+
+describe("the operator's token", () => {
+  test.each([
+    ["none", undefined, "missing_api_key"],
+    ["another", "wrong", "invalid_api_key"],
+    ["its beginning", "test-operator", "invalid_api_key"],
+    ["more than it", "test-operator-token2", "invalid_api_key"],
+    ["it in capitals", "TEST-OPERATOR-TOKEN", "invalid_api_key"],
+    ["an empty one", "", "missing_api_key"],
+  ])("%s: 401", async (_, token, code) => {
+    const answer = await send("GET", "/operator/v1/workspaces", { headers: newAddress(), ...(token !== undefined && { token }) });
+    expect(answer.status).toBe(401);
+    expect(answer.body.error.code).toBe(code);
+    expect(answer.headers.get("WWW-Authenticate")).toBe("Bearer");
+  });
+
+  test("a workspace's key is none, and it is no workspace's key", async () => {
+    const workspace = await createWorkspace();
+    expect((await send("GET", "/operator/v1/workspaces", { token: workspace.key, headers: newAddress() })).status).toBe(401);
+    expect((await send("GET", "/api/v1/me", { token: env.OPERATOR_TOKEN, headers: newAddress() })).status).toBe(401);
+  });
+
+  test("every path asks for it, those that there are not too", async () => {
+    for (const [method, path] of [
+      ["POST", "/workspaces"],
+      ["PATCH", `/workspaces/${NOBODY[0]}`],
+      ["DELETE", `/workspaces/${NOBODY[0]}`],
+      ["POST", `/workspaces/${NOBODY[0]}/keys`],
+      ["DELETE", `/workspaces/${NOBODY[0]}/keys/${NOBODY[0]}`],
+      ["POST", `/workspaces/${NOBODY[0]}/agents/${NOBODY[0]}/rotate-identity-secret`],
+      ["GET", "/nothing"],
+      ["GET", ""],
+      ["PUT", "/workspaces"],
+      ["GET", "//workspaces"],
+      ["GET", "/workspaces/"],
+      ["HEAD", "/workspaces"],
+      ["OPTIONS", "/workspaces"],
+    ] as const) {
+      expect((await send(method, `/operator/v1${path}`, { headers: newAddress() })).status, `${method} ${path}`).toBe(401);
+    }
+  });
+
+  test("it can be rotated: both are good meanwhile", async () => {
+    const status = async (token: string, configured: string) => {
+      const headers = { Authorization: `Bearer ${token}`, ...newAddress() };
+      const request = new Request("http://service.test/operator/v1/workspaces", { headers });
+      return (await app.fetch(request, { ...env, OPERATOR_TOKEN: configured }, createExecutionContext())).status;
+    };
+    expect(await status("new", "new, old")).toBe(200);
+    expect(await status("old", "new, old")).toBe(200);
+    expect(await status("old", "new")).toBe(401);
+    expect(await status("new,", "new, old")).toBe(401);
+    // Nothing but separators is no token: there is no surface then.
+    expect(await status(",", ",")).toBe(404);
+  });
+});
+
+describe("POST /workspaces", () => {
+  test("makes a workspace on the free plan where none is named", async () => {
+    const slug = newSlug();
+    const created = await call("POST", "/workspaces", { name: "Acme", slug });
+    expect(created.status).toBe(201);
+    expect(created.body).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      name: "Acme",
+      slug,
+      plan: "free",
+      limits: FREE,
+      limit_overrides: {},
+      created_at: expect.stringMatching(TIMESTAMP),
+      updated_at: expect.stringMatching(TIMESTAMP),
+    });
+    expect(await operate("GET", `/workspaces/${created.body.id}`)).toEqual(created.body);
+  });
+
+  test("a slug is one workspace's alone, whichever shard it is in", async () => {
+    const { slug } = await addWorkspace();
+    for (let at = 0; at < 3; at++) {
+      const again = await call("POST", "/workspaces", { name: "Other", slug });
+      expect([again.status, again.body.error.code]).toEqual([409, "conflict"]);
+    }
+  });
+
+  test("of ten at once with one slug one is made", async () => {
+    const slug = newSlug();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => call("POST", "/workspaces", { name: "Acme", slug })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)]);
+    const won = answers.find(({ status }) => status === 201)!;
+    expect(await operate("GET", `/workspaces/${won.body.id}`)).toEqual(won.body);
+  });
+
+  test("a creation that died half-way is finished by the next with the same slug", async () => {
+    const { id, slug } = await addWorkspace();
+    for (const db of [env.DB, env.DB_1]) await db.prepare("DELETE FROM workspaces WHERE id = ?").bind(id).run();
+    expect((await call("GET", `/workspaces/${id}`)).status).toBe(404);
+    const finished = await addWorkspace(slug, { plan: "pro" });
+    expect(finished).toMatchObject({ id, slug, plan: "pro" });
+  });
+
+  test("workspaces are spread over the shards; the last byte of an identifier says which", async () => {
+    const made = [];
+    for (let at = 0; at < 10; at++) made.push(await addWorkspace());
+    const shards = made.map(({ id }) => id.slice(-2));
+    expect(shards.filter((shard) => shard === "00")).toHaveLength(5);
+    expect(shards.filter((shard) => shard === "01")).toHaveLength(5);
+    for (const { id } of made) {
+      const [own, other] = id.endsWith("00") ? [env.DB, env.DB_1] : [env.DB_1, env.DB];
+      const count = (db: D1Database) => db.prepare("SELECT count(*) AS n FROM workspaces WHERE id = ?").bind(id).first("n");
+      expect([await count(own), await count(other)]).toEqual([1, 0]);
+    }
+  });
+
+  test("what belongs to a workspace lives in its shard, and says so", async () => {
+    for (let at = 0; at < 2; at++) {
+      const workspace = await createWorkspace();
+      const agent = await operate("POST", `/workspaces/${workspace.id}/agents`, { name: "Agent" });
+      expect(agent.id.slice(-2)).toBe(workspace.id.slice(-2));
+      expect(workspace.keyId.slice(-2)).toBe(workspace.id.slice(-2));
+    }
+  });
+});
+
+describe("GET /workspaces", () => {
+  test("pages through both shards, newest first", async () => {
+    const made: string[] = [];
+    for (let at = 0; at < 5; at++) made.unshift((await addWorkspace()).id);
+    const { total } = await operate("GET", "/workspaces?limit=1");
+    const seen: string[] = [];
+    for (let offset = 0; offset < total; offset += 2) {
+      const page = await operate("GET", `/workspaces?limit=2&offset=${offset}`);
+      expect(page).toMatchObject({ total, limit: 2, offset, has_more: offset + page.data.length < total });
+      seen.push(...page.data.map(({ id }: { id: string }) => id));
+    }
+    expect(seen).toHaveLength(total);
+    expect(new Set(seen).size).toBe(total);
+    expect(seen.slice(0, 5)).toEqual(made);
+    expect(new Set(made.map((id) => id.slice(-2)))).toEqual(new Set(["00", "01"]));
+    expect([...seen].sort().reverse()).toEqual(seen);
+  });
+
+  test("shows them as they are alone, and not the deleted", async () => {
+    const first = await addWorkspace();
+    const second = await addWorkspace(newSlug(), { plan: "pro" });
+    const before = (await operate("GET", "/workspaces")).total;
+    await operate("DELETE", `/workspaces/${first.id}`);
+    const page = await operate("GET", "/workspaces?limit=100");
+    expect(page.total).toBe(before - 1);
+    expect(page.data.find(({ id }: { id: string }) => id === second.id)).toEqual(second);
+    expect(page.data.find(({ id }: { id: string }) => id === first.id)).toBeUndefined();
+  });
+});
+
+describe("PATCH /workspaces/{id}", () => {
+  test("changes what is named and nothing else", async () => {
+    const created = await addWorkspace();
+    const changed = await operate("PATCH", `/workspaces/${created.id}`, { name: "Acme Ltd" });
+    expect(changed).toEqual({ ...created, name: "Acme Ltd", updated_at: expect.stringMatching(TIMESTAMP) });
+    const upgraded = await operate("PATCH", `/workspaces/${created.id}`, { plan: "pro" });
+    expect(upgraded).toMatchObject({ name: "Acme Ltd", plan: "pro", limits: { requests_per_minute: 300, webhooks: true } });
+    expect(await operate("PATCH", `/workspaces/${created.id}`, {})).toMatchObject({ name: "Acme Ltd", plan: "pro" });
+  });
+
+  test("limits are laid over each other, null takes one away, false and 0 are values", async () => {
+    const { id } = await addWorkspace();
+    const patch = async (limits: object) => (await operate("PATCH", `/workspaces/${id}`, { limits })).limit_overrides;
+    expect(await patch({ agents: 7, messages: 0 })).toEqual({ agents: 7, messages: 0 });
+    expect(await patch({ sources: 9, webhooks: true })).toEqual({ agents: 7, messages: 0, sources: 9, webhooks: true });
+    expect(await patch({ agents: null, messages: null, webhooks: false })).toEqual({ sources: 9, webhooks: false });
+    expect(await patch({ colour: "red" })).toEqual({ sources: 9, webhooks: false });
+    expect(await patch({})).toEqual({ sources: 9, webhooks: false });
+    expect((await operate("GET", `/workspaces/${id}`)).limits).toEqual({ ...FREE, sources: 9 });
+    expect(await patch({ sources: null, webhooks: null })).toEqual({});
+  });
+
+  test("overrides outlive a change of the plan", async () => {
+    const { id } = await addWorkspace();
+    await operate("PATCH", `/workspaces/${id}`, { limits: { agents: 99 } });
+    const { limits } = await operate("PATCH", `/workspaces/${id}`, { plan: "enterprise" });
+    expect(limits).toMatchObject({ agents: 99, messages: 100_000 });
+  });
+
+  test("two at once that name different limits both count", async () => {
+    const { id } = await addWorkspace();
+    await Promise.all(
+      ["agents", "sources", "messages", "max_pages"].map((name) => operate("PATCH", `/workspaces/${id}`, { limits: { [name]: 3 } })),
+    );
+    const { limit_overrides } = await operate("GET", `/workspaces/${id}`);
+    expect(limit_overrides).toEqual({ agents: 3, sources: 3, messages: 3, max_pages: 3 });
+  });
+});
+
+describe("a workspace that there is not", () => {
+  const operations: [string, string, object?][] = [
+    ["GET", ""],
+    ["PATCH", "", { name: "x" }],
+    ["DELETE", ""],
+    ["GET", "/keys"],
+    ["POST", "/keys", { name: "x", scopes: ["*"] }],
+    ["DELETE", `/keys/${NOBODY[0]}`],
+    ["GET", "/agents"],
+    ["POST", "/agents", { name: "x" }],
+    ["GET", `/agents/${NOBODY[0]}`],
+    ["PATCH", `/agents/${NOBODY[0]}`, { name: "x" }],
+    ["DELETE", `/agents/${NOBODY[0]}`],
+    ["POST", `/agents/${NOBODY[0]}/rotate-identity-secret`],
+  ];
+
+  test.each(NOBODY)("%s: 404, whichever shard it names", async (id) => {
+    for (const [method, path, body] of operations) {
+      const answer = await call(method, `/workspaces/${id}${path}`, body);
+      expect([answer.status, answer.body.error?.code], `${method} ${path}`).toEqual([404, "not_found"]);
+    }
+  });
+
+  test("a deleted one is none, from its deletion on", async () => {
+    const { id, slug } = await addWorkspace();
+    const key = await operate("POST", `/workspaces/${id}/keys`, { name: "x", scopes: ["*"] });
+    const agent = await operate("POST", `/workspaces/${id}/agents`, { name: "x" });
+    expect((await call("DELETE", `/workspaces/${id}`)).status).toBe(204);
+    for (const [method, path, body] of operations) {
+      const own = path.replace(`keys/${NOBODY[0]}`, `keys/${key.id}`).replace(`agents/${NOBODY[0]}`, `agents/${agent.id}`);
+      expect((await call(method, `/workspaces/${id}${own}`, body)).status, `${method} ${path}`).toBe(404);
+    }
+    expect((await send("GET", "/api/v1/me", { token: key.key, headers: newAddress() })).status).toBe(401);
+    // Its slug is free at once.
+    expect((await addWorkspace(slug)).id).not.toBe(id);
+  });
+});
+
+test("errors have the envelope and the same validation as the API", async () => {
+  const invalid = await call("POST", "/workspaces", "{");
+  expect(invalid.status).toBe(422);
+  expect(invalid.body).toMatchObject({
+    detail: [{ loc: ["body", 1], type: "json_invalid" }],
+    error: { code: "validation_error", request_id: invalid.headers.get("X-Request-Id") },
+  });
+  const wrong = await call("PUT", "/workspaces");
+  expect([wrong.status, wrong.headers.get("Allow"), wrong.body.error.code]).toEqual([405, "GET, POST", "method_not_allowed"]);
+  expect((await call("GET", "/nothing")).body.error.code).toBe("not_found");
+  expect((await call("GET", "/workspaces?limit=101")).status).toBe(422);
+});

@@ -1,0 +1,275 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, test } from "vitest";
+import { mintKey } from "../src/admission/api-key.ts";
+import { SCOPES } from "../src/admission/scopes.ts";
+import {
+  createAgent,
+  createKey,
+  createNeighbour,
+  createWorkspace,
+  deliver,
+  learn,
+  newAddress,
+  operate,
+  send,
+  type Workspace,
+} from "./harness.ts";
+import { fetchDocument, listOperations, type Operation } from "./http/document.ts";
+
+/** The identifiers of real records, by the names that the document gives them. */
+interface Records {
+  agent_id: string;
+  source_id: string;
+  answer_id: string;
+  conversation_id: string;
+}
+
+interface Entry {
+  /** The scope that it needs; null where any valid key will do. */
+  scope: (typeof SCOPES)[number] | null;
+  /** What it answers to a key that has only this scope, with records of its own. */
+  status: number;
+  body?: (records: Records) => object;
+  query?: string;
+}
+
+const SOURCE = { type: "text", name: "Notes", text: "Parcels leave in the evening." };
+const QUESTION = { message: "When are refunds paid?" };
+
+/** Every operation there is. A new one is not done until it stands here. */
+const ENTRIES: Record<string, Entry> = {
+  getMe: { scope: null, status: 200 },
+  getUsage: { scope: "analytics:read", status: 200 },
+  listAgents: { scope: "agents:read", status: 200 },
+  getAgent: { scope: "agents:read", status: 200 },
+  askAgent: { scope: "chat:write", status: 200, body: () => QUESTION },
+  getConversation: { scope: "conversations:read", status: 200 },
+  listSources: { scope: "knowledge:read", status: 200 },
+  createSource: { scope: "knowledge:write", status: 202, body: () => SOURCE },
+  syncSource: { scope: "knowledge:write", status: 202 },
+  deleteSource: { scope: "knowledge:write", status: 204 },
+  listAnswers: { scope: "knowledge:read", status: 200 },
+  createAnswer: { scope: "knowledge:write", status: 201, body: () => ({ question: "Who?", answer: "Us." }) },
+  deleteAnswer: { scope: "knowledge:write", status: 204 },
+  searchKnowledge: { scope: "knowledge:read", status: 200, body: () => ({ query: "refunds" }) },
+  listConversations: { scope: "conversations:read", status: 200 },
+  updateConversation: { scope: "conversations:write", status: 200, body: () => ({ status: "resolved", tags: ["taken"] }) },
+  replyToConversation: { scope: "conversations:write", status: 201, body: () => ({ content: "Hello" }) },
+  listLeads: { scope: "leads:read", status: 200 },
+  getAnalyticsOverview: { scope: "analytics:read", status: 200, query: "?days=7" },
+  findPerson: { scope: "privacy:read", status: 200, query: "?external_id=MARK-user" },
+  erasePerson: { scope: "privacy:write", status: 200, query: "?external_id=MARK-user" },
+  exportPerson: { scope: "privacy:read", status: 200, query: "?external_id=MARK-user" },
+};
+
+const OPERATIONS = await listOperations();
+
+/** A workspace with a record of every kind, and their identifiers. */
+async function createRecords(made: Promise<Workspace> = createWorkspace()): Promise<{ workspace: Workspace; records: Records }> {
+  const workspace = await made;
+  const agent = await createAgent(workspace, { name: "MARK-agent" });
+  const source = await learn(workspace, agent.id, "# Refunds\n\nMARK-text: refunds are paid within five working days.");
+  const answer = await workspace.call("POST", `/agents/${agent.id}/answers`, { question: "MARK-question", answer: "MARK-answer" });
+  const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { ...QUESTION, user: { id: "MARK-user" } });
+  const records = { agent_id: agent.id, source_id: source.id, answer_id: answer.body.id, conversation_id: asked.body.conversation_id };
+  return { workspace, records };
+}
+
+/** Two such workspaces in one database: only the statements keep them apart. */
+async function createNeighbours() {
+  const mine = await createRecords();
+  return [mine, await createRecords(createNeighbour(mine.workspace))] as const;
+}
+
+/** The path under /api/v1 with these identifiers in it. */
+function pathOf({ path, operationId }: Operation, records: Partial<Records>): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: keyof Records) => {
+    const id = records[name];
+    if (id === undefined) throw new Error(`${operationId}: say in createRecords what a ${name} is`);
+    return id;
+  });
+  return filled + (ENTRIES[operationId]!.query ?? "");
+}
+
+function call(operation: Operation, records: Records, token: string | undefined) {
+  const body = ENTRIES[operation.operationId]!.body?.(records);
+  return send(operation.method, `/api/v1${pathOf(operation, records)}`, { token, headers: newAddress(), ...(body && { body }) });
+}
+
+/** All that D1 holds of a workspace, and what its agent finds: the same text as long as nothing changes. */
+async function stateOf(workspace: Workspace, records: Records): Promise<string> {
+  const db = workspace.id.endsWith("00") ? env.DB : env.DB_1;
+  const tables = ["agents", "sources", "answers", "conversations", "messages", "handoffs", "visitors", "usage_periods", "api_keys"];
+  const rows = await db.batch(tables.map((table) => db.prepare(`SELECT * FROM ${table} WHERE workspace_id = ?`).bind(workspace.id)));
+  const index = env.INDEX.getByName(`${workspace.id}/${records.agent_id}`);
+  const found = await index.search({ question: "When are refunds paid? MARK-question", previousQuestions: [], limit: 8 });
+  return JSON.stringify([rows.map(({ results }) => results), found]);
+}
+
+const each = OPERATIONS.map((operation) => [`${operation.operationId} (${operation.method} ${operation.path})`, operation] as const);
+
+test("every operation of the document has its entry, and no other", () => {
+  expect(OPERATIONS.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(ENTRIES).sort());
+  expect(OPERATIONS.length).toBeGreaterThan(10);
+});
+
+test("every operation asks for the key, as the document says", async () => {
+  const document = await fetchDocument();
+  expect(document["security"]).toEqual([{ apiKey: [] }]);
+  for (const { operationId, definition } of OPERATIONS) expect(definition["security"], operationId).toBeUndefined();
+});
+
+describe.each(each)("%s", (_, operation) => {
+  const { scope, status } = ENTRIES[operation.operationId] ?? { scope: null, status: 0 };
+
+  test("without a valid key: 401, whatever else is right", async () => {
+    const { workspace, records } = await createRecords();
+    const revoked = await createKey(workspace, ["*"]);
+    await operate("DELETE", `/workspaces/${workspace.id}/keys/${revoked.id}`);
+    const forged = await mintKey(workspace.id, "not the secret");
+    const unknown = await mintKey(workspace.id, env.KEY_SECRET);
+    const before = await stateOf(workspace, records);
+    for (const [token, code] of [
+      [undefined, "missing_api_key"],
+      ["sk_live_junk", "invalid_api_key"],
+      [forged.key, "invalid_api_key"],
+      [unknown.key, "invalid_api_key"],
+      [env.OPERATOR_TOKEN, "invalid_api_key"],
+      [revoked.key, "revoked_api_key"],
+    ] as const) {
+      const answer = await call(operation, records, token);
+      expect([answer.status, answer.body.error.code]).toEqual([401, code]);
+      expect(Object.keys(answer.body)).toEqual(["error"]);
+    }
+    expect(await stateOf(workspace, records)).toBe(before);
+  });
+
+  test("with every scope but the one it needs: 403, naming it", async () => {
+    const { workspace, records } = await createRecords();
+    const others = await createKey(
+      workspace,
+      SCOPES.filter((name) => name !== scope),
+    );
+    const before = await stateOf(workspace, records);
+    const answer = await call(operation, records, others.key);
+    if (scope === null) {
+      expect(answer.status).toBe(status);
+      return;
+    }
+    expect([answer.status, answer.body.error.code]).toEqual([403, "insufficient_scope"]);
+    expect(answer.body.error.message).toContain(scope);
+    expect(await stateOf(workspace, records)).toBe(before);
+  });
+
+  test("with that scope alone it does its work", async () => {
+    const { workspace, records } = await createRecords();
+    const { key } = await createKey(workspace, [scope ?? "leads:read"]);
+    expect((await call(operation, records, key)).status).toBe(status);
+  });
+
+  test("a record of another workspace is none, and stays as it is", async () => {
+    const [mine, yours] = await createNeighbours();
+    const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as keyof Records);
+    const before = await stateOf(yours.workspace, yours.records);
+    if (names.length === 0) {
+      const answer = await call(operation, yours.records, mine.workspace.key);
+      expect(JSON.stringify(answer.body)).not.toContain(yours.workspace.id);
+      for (const id of Object.values(yours.records)) expect(JSON.stringify(answer.body)).not.toContain(id);
+    }
+    // All foreign, and each alone among my own.
+    const mixtures = names.length === 0 ? [] : [yours.records, ...names.map((name) => ({ ...mine.records, [name]: yours.records[name] }))];
+    for (const mixture of mixtures) {
+      const answer = await call(operation, mixture, mine.workspace.key);
+      expect([answer.status, answer.body.error?.code], JSON.stringify(mixture)).toEqual([404, "not_found"]);
+      expect(JSON.stringify(answer.body)).not.toContain("MARK");
+    }
+    await deliver("support-agent-ingestion", { sourceId: yours.records.source_id });
+    expect(await stateOf(yours.workspace, yours.records)).toBe(before);
+    expect((await call(operation, yours.records, yours.workspace.key)).status).toBe(status);
+  });
+
+  test("no spelling of method or path gets past the key", async () => {
+    const { workspace, records } = await createRecords();
+    const before = await stateOf(workspace, records);
+    const path = pathOf(operation, records);
+    const body = ENTRIES[operation.operationId]!.body?.(records);
+    const [first, ...rest] = path.slice(1).split("/") as [string, ...string[]];
+    const encoded = `%${first.charCodeAt(0).toString(16)}${[first.slice(1), ...rest].join("/")}`;
+    const spellings = [
+      `/api/v1${path}/`,
+      `/api/v1/${path}`,
+      `/api//v1${path}`,
+      `//api/v1${path}`,
+      `/api/v1/.${path}`,
+      `/api/v1/%2e${path}`,
+      `/api/v1/x/..${path}`,
+      `/api/v1/x/%2e%2e${path}`,
+      `/api/v1/openapi.json/..${path}`,
+      `/api/v1/openapi.json/%2e%2e${path}`,
+      `/docs/..%2fapi/v1${path}`,
+      `/docs/../api/v1${path}`,
+      `/healthz/%2e%2e/api/v1${path}`,
+      `/api/v1/${encoded}`,
+      `/%61pi/v1${path}`,
+      `/api/v1%2f${path.slice(1)}`,
+      `/api/v1\\${path.slice(1)}`,
+      `/API/V1${path.toUpperCase()}`,
+      `/api/v1${path}%00`,
+      `/api/v1${path};x=1`,
+      `/api/v1${path}?key=${workspace.key}&api_key=${workspace.key}&access_token=${workspace.key}`,
+    ];
+    for (const spelling of spellings) {
+      const answer = await send(operation.method, spelling, { headers: newAddress(), ...(body && { body }) });
+      expect([401, 404], `${operation.method} ${spelling}`).toContain(answer.status);
+      expect(JSON.stringify(answer.body)).not.toContain("MARK");
+    }
+    const methods = ["HEAD", "OPTIONS", "TRACE", "PUT", "PATCH", "PROPFIND", operation.method.toLowerCase(), mixedCase(operation.method)];
+    for (const method of methods) {
+      const answer = await send(method, `/api/v1${path}`, { headers: newAddress() });
+      expect(answer.status, method).toBe(401);
+    }
+    for (const name of ["X-HTTP-Method-Override", "X-Method-Override", "X-Original-URL", "X-Rewrite-URL", "X-Forwarded-Prefix"]) {
+      const headers = { ...newAddress(), [name]: name.includes("URL") ? "/healthz" : "GET" };
+      const answer = await send(operation.method, `/api/v1${path}`, { headers, ...(body && { body }) });
+      expect(answer.status, name).toBe(401);
+    }
+    expect(await stateOf(workspace, records)).toBe(before);
+  });
+});
+
+function mixedCase(method: string): string {
+  return method[0]! + method.slice(1).toLowerCase();
+}
+
+test("a conversation of another workspace cannot be continued", async () => {
+  const [mine, yours] = await createNeighbours();
+  const before = await stateOf(yours.workspace, yours.records);
+  const question = { ...QUESTION, conversation_id: yours.records.conversation_id };
+  const answer = await mine.workspace.call("POST", `/agents/${mine.records.agent_id}/messages`, question);
+  expect([answer.status, answer.body.error.code]).toEqual([404, "not_found"]);
+  expect(await stateOf(yours.workspace, yours.records)).toBe(before);
+});
+
+test("a record of mine under another agent of mine is none", async () => {
+  const { workspace, records } = await createRecords();
+  const other = await createAgent(workspace, { name: "Other" });
+  const before = await stateOf(workspace, records);
+  for (const [method, path] of [
+    ["DELETE", `/agents/${other.id}/sources/${records.source_id}`],
+    ["POST", `/agents/${other.id}/sources/${records.source_id}/sync`],
+    ["DELETE", `/agents/${other.id}/answers/${records.answer_id}`],
+  ] as const) {
+    expect((await workspace.call(method, path)).status, path).toBe(404);
+  }
+  expect(await stateOf(workspace, records)).toBe(before);
+});
+
+test("what needs no key tells nothing of any workspace", async () => {
+  const { workspace } = await createRecords();
+  for (const path of ["/api/v1/openapi.json", "/docs", "/healthz"]) {
+    const answer = await send("GET", path, { headers: newAddress() });
+    expect(answer.status).toBe(200);
+    expect(JSON.stringify(answer.body)).not.toContain(workspace.id);
+    expect(JSON.stringify(answer.body)).not.toContain("MARK");
+  }
+});
