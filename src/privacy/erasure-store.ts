@@ -8,7 +8,6 @@ import {
   events,
   handoffs,
   idempotencyRecords,
-  leads,
   messages,
   privacyErasures,
 } from "../db/schema.ts";
@@ -113,8 +112,7 @@ type ErasedTable =
   | typeof handoffs
   | typeof deliveries
   | typeof deliveryAttempts
-  | typeof idempotencyRecords
-  | typeof leads;
+  | typeof idempotencyRecords;
 
 function some(table: ErasedTable, condition: SQL, limit: number): SQL {
   return sql`rowid IN (SELECT rowid FROM ${table} WHERE ${condition} LIMIT ${limit})`;

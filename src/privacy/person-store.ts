@@ -15,11 +15,7 @@ interface Slice {
 
 /** A person's visitors: those that carry the identifier and, for an email, those who left it in a contact form. */
 export function listVisitors(db: Database, workspaceId: string, person: Identifier) {
-  return db
-    .select()
-    .from(visitors)
-    .where(isTheirVisitor(workspaceId, person))
-    .orderBy(visitors.id);
+  return db.select().from(visitors).where(isTheirVisitor(workspaceId, person)).orderBy(visitors.id);
 }
 
 /** How many conversations and messages, leads and hand-offs there are of a person. */
@@ -84,10 +80,7 @@ export function listLeads(db: Database, workspaceId: string, person: Identifier,
 
 /** Removes a person's visitors; each that was there is returned. */
 export function eraseVisitors(db: Database, workspaceId: string, person: Identifier) {
-  return db
-    .delete(visitors)
-    .where(isTheirVisitor(workspaceId, person))
-    .returning({ id: visitors.id });
+  return db.delete(visitors).where(isTheirVisitor(workspaceId, person)).returning({ id: visitors.id });
 }
 
 /** The plus keeps the planner from reading the whole workspace: it cannot know that there are fewer identifiers. */

@@ -52,7 +52,8 @@ test("every filter, alone and together, gives the right page and the exact total
         (filter["channel"] ?? row.channel) === row.channel &&
         row.at_ms >= Date.parse(filter["updated_since"] ?? "1970-01-01T00:00:00Z"),
     );
-    const { body } = await workspace.call("GET", `/conversations?${new URLSearchParams({ ...filter, limit: "7", offset: "2" })}`);
+    const query = new URLSearchParams({ ...filter, limit: "7", offset: "2" }).toString();
+    const { body } = await workspace.call("GET", `/conversations?${query}`);
     expect(body.data.map(({ id }: any) => id)).toEqual(wanted.slice(2, 9).map(({ id }) => id));
     expect(body).toMatchObject({ total: wanted.length, limit: 7, offset: 2, has_more: wanted.length > 9 });
   }
@@ -79,7 +80,7 @@ test("a page reads rows by its own size, whatever the filter and however many th
     const rowsRead: number[] = [];
     for (const { workspace, agents } of [few, many]) {
       const query = new URLSearchParams({ ...filter, ...(filter["agent_id"] && { agent_id: agents[0]! }), limit: "1" });
-      rowsRead.push((await costOf(() => workspace.call("GET", `/conversations?${query}`))).rows_read);
+      rowsRead.push((await costOf(() => workspace.call("GET", `/conversations?${query.toString()}`))).rows_read);
     }
     expect(rowsRead[1], JSON.stringify(filter)).toBe(rowsRead[0]);
   }
