@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { evictDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { newId, shardOf } from "../src/db/ids.ts";
-import { costOf, createAgent, createWorkspace, learn, operate, query, send } from "./harness.ts";
+import { costOf, createAgent, createWorkspace, learn, newAddress, operate, query, send } from "./harness.ts";
 
 /** Many requests, on a machine that may be busy. */
 const SLOW = { timeout: 30_000 };
@@ -35,6 +35,8 @@ async function cost(request: () => Promise<{ status: number }>): Promise<[status
 }
 
 const setStatus = (id: string, status: string) => query(id, "UPDATE conversations SET status = ? WHERE id = ?", status, id);
+const leave = (agentId: string) =>
+  send("POST", `/widget/v1/agents/${agentId}/leads`, { body: { name: "Ann", email: "ann@example.com" }, headers: newAddress() });
 const unknownId = ({ workspace }: Desk) => newId(shardOf(workspace.id), Date.now());
 
 /** Every operation: what is done before, and the request. */
@@ -90,6 +92,104 @@ const OPERATIONS: [
     async ({ workspace, ask }) => {
       const id = await ask({ user: { id: "ann" } });
       return () => workspace.call("GET", `/conversations/${id}`);
+    },
+  ],
+  [
+    "GET /conversations",
+    200,
+    1,
+    1,
+    async ({ workspace, ask }) => {
+      await ask({ user: { id: "ann" } });
+      return () => workspace.call("GET", "/conversations");
+    },
+  ],
+  [
+    "GET /conversations, filtered, after a cursor",
+    200,
+    1,
+    1,
+    async ({ workspace, agent, ask }) => {
+      for (let at = 0; at < 3; at++) await ask({ user: { id: "ann" } });
+      const list = `/conversations?agent_id=${agent.id}&status=ai_handled&channel=api&limit=1`;
+      const { body } = await workspace.call("GET", list);
+      return () => workspace.call("GET", `${list}&cursor=${encodeURIComponent(body.next_cursor)}`);
+    },
+  ],
+  [
+    "PATCH /conversations/{id}",
+    200,
+    1,
+    1,
+    async ({ workspace, ask }) => {
+      const id = await ask();
+      return () => workspace.call("PATCH", `/conversations/${id}`, { status: "resolved", tags: ["refunds"] });
+    },
+  ],
+  [
+    "PATCH /conversations/{id}, unknown",
+    404,
+    1,
+    1,
+    async (desk) => () => desk.workspace.call("PATCH", `/conversations/${unknownId(desk)}`, { status: "resolved" }),
+  ],
+  [
+    "POST a human's reply",
+    201,
+    1,
+    1,
+    async ({ workspace, ask }) => {
+      const id = await ask();
+      return () => workspace.call("POST", `/conversations/${id}/messages`, { content: "They are on their way.", resolve: true });
+    },
+  ],
+  [
+    "GET /leads",
+    200,
+    1,
+    1,
+    async ({ workspace, agent }) => {
+      await leave(agent.id);
+      return () => workspace.call("GET", "/leads");
+    },
+  ],
+  [
+    "GET /leads, searched",
+    200,
+    2,
+    1,
+    async ({ workspace, agent }) => {
+      await leave(agent.id);
+      return () => workspace.call("GET", "/leads?q=ann");
+    },
+  ],
+  [
+    "GET /leads, searched for what nobody left",
+    200,
+    2,
+    0,
+    async ({ workspace }) =>
+      () =>
+        workspace.call("GET", "/leads?q=nobody"),
+  ],
+  [
+    "GET /analytics/overview",
+    200,
+    1,
+    1,
+    async ({ workspace, ask }) => {
+      await ask();
+      return () => workspace.call("GET", "/analytics/overview");
+    },
+  ],
+  [
+    "GET /privacy/visitors",
+    200,
+    1,
+    1,
+    async ({ workspace, ask }) => {
+      await ask({ user: { id: "ann" } });
+      return () => workspace.call("GET", "/privacy/visitors?external_id=ann");
     },
   ],
   [
@@ -212,6 +312,26 @@ const OPERATIONS: [
     async ({ workspace, path, ask }) => {
       const id = await ask();
       return () => workspace.call("POST", `${path}/messages`, { message: "How are they paid?", conversation_id: id });
+    },
+  ],
+  [
+    "a question with an Idempotency-Key: a trip to take the key, and one to keep the answer",
+    200,
+    3,
+    4,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("POST", `${path}/messages`, { message: "When are refunds paid?" }, { "Idempotency-Key": "one" }),
+  ],
+  [
+    "the same again: the answer that was kept",
+    200,
+    1,
+    1,
+    async ({ workspace, path }) => {
+      const ask = () => workspace.call("POST", `${path}/messages`, { message: "When are refunds paid?" }, { "Idempotency-Key": "one" });
+      await ask();
+      return ask;
     },
   ],
   [

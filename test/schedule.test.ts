@@ -191,6 +191,9 @@ test("cron runs the sweep at its scheduled time, one trip to each shard, and log
       database.prepare("DELETE FROM sources WHERE status IN ('pending', 'processing')"),
       database.prepare("UPDATE answers SET indexed_at = 1 WHERE indexed_at IS NULL"),
       database.prepare("UPDATE workspaces SET deleted_at = NULL"),
+      database.prepare("UPDATE conversations SET idle_at = NULL"),
+      database.prepare("UPDATE leads SET indexed_at = 1 WHERE indexed_at IS NULL"),
+      database.prepare("DELETE FROM privacy_erasures"),
     ]);
   }
   const far = Date.now() + 24 * 60 * MINUTE;
@@ -202,5 +205,7 @@ test("cron runs the sweep at its scheduled time, one trip to each shard, and log
   } finally {
     log.mockRestore();
   }
-  expect(lines).toMatchObject([{ event: "sweep", sources: 1, answers: 0, workspaces: 0, d1_trips: 2 }]);
+  expect(lines).toMatchObject([
+    { event: "sweep", sources: 1, answers: 0, workspaces: 0, conversations: 0, leads: 0, erasures: 0, d1_trips: 2 },
+  ]);
 });

@@ -93,7 +93,7 @@ describe("a human's reply", () => {
     expect((await workspace.call("GET", path)).body).toMatchObject({ resolved_by: "human", handoff });
     expect((await ask(KNOWN)).body).toMatchObject({ status: "ai_handled" });
     expect((await workspace.call("GET", path)).body).toMatchObject({ reopened_count: 1, resolved_at: null, resolved_by: null });
-    const types = (await eventsOf(workspace)).map(({ type }) => type);
+    const types = (await eventsOf(workspace)).map(({ type }): string => type);
     expect(types.toSorted()).toEqual([
       "conversation.created",
       "conversation.resolved",

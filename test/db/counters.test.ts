@@ -171,6 +171,58 @@ test("a message is given back once, to the month that it was counted in", async 
   expect((await usage()).at(-1)).toEqual({ period: "2026-12", messages: 1 });
 });
 
+test("conversations are counted by agent, status and channel, and recounted when their status changes", async () => {
+  const { id, insert, run, workspaceId, agentId, conversationId } = await createRows();
+  const counts = () =>
+    run(
+      "SELECT agent_id, status, channel, count FROM conversation_counts WHERE workspace_id = ? AND count <> 0 ORDER BY status",
+      workspaceId,
+    );
+  const row = { workspace_id: workspaceId, agent_id: agentId, last_message_at: 10, created_at: 10, updated_at: 10 };
+  const second = { ...row, id: id(), channel: "widget", status: "resolved" };
+  await insert("conversations", second);
+  await insert("conversations", second, "ON CONFLICT DO NOTHING");
+  const [first, other] = [
+    { agent_id: agentId, status: "open", channel: "api", count: 1 },
+    { agent_id: agentId, status: "resolved", channel: "widget", count: 1 },
+  ];
+  expect(await counts()).toEqual([first, other]);
+  await run("UPDATE conversations SET status = 'needs_human' WHERE id = ?", conversationId);
+  await run("UPDATE conversations SET status = 'needs_human', updated_at = 11 WHERE id = ?", conversationId);
+  expect(await counts()).toEqual([{ ...first, status: "needs_human" }, other]);
+  await run("DELETE FROM conversations WHERE id = ?", second.id);
+  await run("DELETE FROM conversations WHERE id = ?", second.id);
+  expect(await counts()).toEqual([{ ...first, status: "needs_human" }]);
+});
+
+test("leads are counted by agent", async () => {
+  const { id, insert, run, workspaceId, agentId } = await createRows();
+  const counts = () => run("SELECT agent_id, count FROM lead_counts WHERE workspace_id = ?", workspaceId);
+  const lead = { id: id(), workspace_id: workspaceId, agent_id: agentId, created_at: 1 };
+  await insert("leads", lead);
+  await insert("leads", lead, "ON CONFLICT DO NOTHING");
+  await insert("leads", { ...lead, id: id() });
+  await run("UPDATE leads SET indexed_at = 5 WHERE workspace_id = ?", workspaceId);
+  expect(await counts()).toEqual([{ agent_id: agentId, count: 2 }]);
+  await run("DELETE FROM leads WHERE id = ?", lead.id);
+  await run("DELETE FROM leads WHERE id = ?", lead.id);
+  expect(await counts()).toEqual([{ agent_id: agentId, count: 1 }]);
+});
+
+test("a message says when its conversation is idle, and the agent's first one when it first replied", async () => {
+  const { insert, run, message, conversationId } = await createRows();
+  const times = async () => (await run("SELECT idle_at, first_ai_reply_at FROM conversations WHERE id = ?", conversationId))[0];
+  expect(await times()).toEqual({ idle_at: null, first_ai_reply_at: null });
+  await insert("messages", message({ created_at: 30 }));
+  expect(await times()).toEqual({ idle_at: 60_030, first_ai_reply_at: null });
+  await insert("messages", message({ role: "assistant", author_type: "agent", created_at: 40 }));
+  await insert("messages", message({ role: "assistant", author_type: "agent", created_at: 50 }));
+  expect(await times()).toEqual({ idle_at: 60_050, first_ai_reply_at: 40 });
+  // One of a clock that is behind does not turn it back.
+  await insert("messages", message({ created_at: 45 }));
+  expect(await times()).toEqual({ idle_at: 60_050, first_ai_reply_at: 40 });
+});
+
 test("a statement that fails leaves the counters as they were", async () => {
   const { insert, message, source, conversation, usage, workspaceCounts } = await createRows();
   const used = message({ quota_period: "2026-11" });
