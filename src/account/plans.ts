@@ -11,7 +11,7 @@ export interface Limits {
   webhooks: boolean;
 }
 
-export const PLANS = {
+const PLANS = {
   free: { requests_per_minute: 60, messages: 100, agents: 1, sources: 5, max_pages: 100, webhooks: false },
   starter: { requests_per_minute: 120, messages: 2_000, agents: 3, sources: 20, max_pages: 1_000, webhooks: false },
   pro: { requests_per_minute: 300, messages: 10_000, agents: 10, sources: 100, max_pages: 5_000, webhooks: true },

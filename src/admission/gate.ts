@@ -15,7 +15,7 @@ export interface CallerWorkspace {
   limits: Limits;
 }
 
-export interface CallerKey {
+interface CallerKey {
   id: string;
   name: string;
   prefix: string;

@@ -8,7 +8,7 @@ import type { Admission } from "./gate.ts";
 import type { Scope } from "./scopes.ts";
 import type { WindowState } from "./window.ts";
 
-/** Who calls, as handlers see it. */
+/** Who calls, as handlers see it. @public */
 export type Caller = Pick<Extract<Admission, { outcome: "known" }>, "workspace" | "key" | "window">;
 
 declare module "../http/context.ts" {

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { newId } from "../db/ids.ts";
 import { Meter } from "../meter.ts";
 
-/** What admission adds to a request's variables, once it has let the request in. */
+/** What admission adds to a request's variables, once it has let the request in. @public */
 // oxlint-disable-next-line typescript/no-empty-object-type -- admission declares its members, since http imports no feature
 export interface CallerVariables {}
 

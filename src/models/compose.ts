@@ -1,7 +1,7 @@
 import type { Passage } from "../knowledge/passage.ts";
 import type { Unit } from "./units.ts";
 
-export interface ScoredUnit {
+interface ScoredUnit {
   unit: Unit;
   /** The share of the question that it holds, with its context. */
   score: number;

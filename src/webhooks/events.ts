@@ -1,5 +1,5 @@
 /** Every type of event that the service sends of its own. */
-export const EVENT_TYPES = [
+const EVENT_TYPES = [
   "conversation.created",
   "conversation.resolved",
   "message.ai_replied",

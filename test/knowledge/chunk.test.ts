@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import { type Chunk, chunks, cleanText, wordCount } from "../../src/knowledge/chunk.ts";
+import { sentences } from "../../src/knowledge/sentences.ts";
+
+const MIB = 1024 * 1024;
+const all = (text: string): Chunk[] => [...chunks(cleanText(text))];
+const words = (text: string): string[] => text.match(/[\p{L}\p{N}]+/gu) ?? [];
+
+describe("chunks", () => {
+  it("keeps sections apart, each with its path of headings", () => {
+    const text = `# Guide\n\nWelcome to the guide, which tells all that there is to know.\n\n## Install\n\nRun the installer and wait until it says that it is done.\n\n# Other\n\nNothing much stands here, but for this sentence of some length.`;
+    expect(all(text).map(({ heading, content }) => [heading, content.split(" ")[0]])).toEqual([
+      ["Guide", "Welcome"],
+      ["Guide > Install", "Run"],
+      ["Other", "Nothing"],
+    ]);
+  });
+
+  it("takes underlined headings", () => {
+    expect(all("Title\n=====\n\nThe text of the section stands below its underlined heading.")[0]?.heading).toBe("Title");
+  });
+
+  it("joins sections that say too little alone, and loses no heading", () => {
+    const found = all("# One\n\nToo little.\n\n# Two\n\n# Three\n\nAlso little.\n\n# Four");
+    expect(found).toHaveLength(1);
+    expect(found[0]!.heading).toBe("One");
+    expect(words(found[0]!.content)).toEqual(["Too", "little", "Two", "Three", "Also", "little", "Four"]);
+  });
+
+  it("loses no heading that nothing follows", () => {
+    const section = "The section has words enough to stand in a chunk of its own.";
+    expect(all(`# One\n# Two\n\n${section}\n\n# Three\n# Four`).map(({ content }) => words(content))).toEqual([
+      ["One", "Two", ...words(section)],
+      ["Three", "Four"],
+    ]);
+    expect(all(`# One\n\n${section}\n\n# Two`).map(({ content }) => words(content))).toEqual([words(section), ["Two"]]);
+  });
+
+  it("cuts long text between sentences, near 350 words", () => {
+    const text = Array.from({ length: 200 }, (_, at) => `Sentence ${at} has nine words in it, as counted.`).join(" ");
+    const found = all(text);
+    expect(found.length).toBeGreaterThan(3);
+    for (const { content } of found) {
+      expect(wordCount(content)).toBeLessThanOrEqual(350);
+      expect(content).toMatch(/^Sentence .* as counted\.$/s);
+    }
+    expect(found.flatMap(({ content }) => words(content))).toEqual(words(text));
+  });
+
+  it("keeps a list and a code block whole, with the line that announces them", () => {
+    const filler = "Some words of an introduction stand here. ".repeat(45);
+    const list = Array.from({ length: 30 }, (_, at) => `${at + 1}. Press the button number ${at + 1}.`).join("\n");
+    const code = ["```js", ...Array.from({ length: 30 }, (_, at) => `call(${at}, "a word or two");`), "```"].join("\n");
+    for (const block of [list, code]) {
+      const holding = all(`${filler}\n\nMore.\n\nTo do so:\n\n${block}`).filter(({ content }) => content.includes(block));
+      expect(holding).toHaveLength(1);
+      expect(holding[0]!.content).toContain("To do so:");
+    }
+  });
+
+  it("repeats a table's header in each part of a table that is cut", () => {
+    const rows = Array.from({ length: 400 }, (_, at) => `| plan ${at} | ${at} requests a minute |`);
+    const found = all(["| Plan | Limit |", "| --- | --- |", ...rows].join("\n"));
+    expect(found.length).toBeGreaterThan(2);
+    for (const { content } of found) expect(content.startsWith("| Plan | Limit |\n| --- | --- |\n| plan ")).toBe(true);
+  });
+
+  it("treats CRLF like LF", () => {
+    const text = "# A\n\nThe first section of this text has enough words to stand.\n\n- one\n- two";
+    expect(all(text.replaceAll("\n", "\r\n"))).toEqual(all(text));
+  });
+
+  it("has no chunk for a text that says nothing", () => {
+    for (const text of ["", " \n\t\n", "\0\0", "---\n\n***"]) expect(all(text)).toEqual([]);
+  });
+
+  it.each<[string, string]>([
+    ["no line break", "word ".repeat(MIB)],
+    ["no space", "x".repeat(5 * MIB)],
+    ["only full stops", ".".repeat(5 * MIB)],
+    ["only line breaks", `a${"\n".repeat(5 * MIB)}b`],
+    ["only spaces", `a${" ".repeat(5 * MIB)}b`],
+    ["only hashes", "# ".repeat(2 * MIB)],
+    ["tiny sections", "# a\nb\n".repeat(MIB / 8)],
+    ["a list without end", "- a\n".repeat(MIB)],
+    ["an open fence", `\`\`\`\n${"\n\ncode".repeat(MIB / 2)}`],
+    ["a table without end", "| a | b |\n".repeat(MIB / 4)],
+    ["Chinese", "退款需要五个工作日。".repeat(MIB / 8)],
+    ["Chinese without a stop", "退款需要五个工作日".repeat(MIB / 8)],
+    ["lone surrogates", "\ud83d ".repeat(MIB)],
+    ["emoji", "🎉".repeat(MIB)],
+    ["emoji out of step", `a${"🎉".repeat(MIB)}`],
+    ["blank lines in a fence", `\`\`\`\na${"\n".repeat(5 * MIB)}b`],
+    ["NUL", "a\0b ".repeat(MIB)],
+    ["quotes", `"'`.repeat(2 * MIB)],
+  ])("takes up to 5 MiB of it: %s", (_, text) => {
+    const started = Date.now();
+    for (const { content, heading } of chunks(cleanText(text))) {
+      expect(content.length).toBeLessThan(15_000);
+      expect(heading?.length ?? 0).toBeLessThanOrEqual(300);
+      expect(content.isWellFormed() && !content.includes("\0")).toBe(true);
+    }
+    // Linear work takes well below a second; quadratic work on 5 MiB would take hours.
+    expect(Date.now() - started).toBeLessThan(10_000);
+  });
+});
+
+describe("sentences", () => {
+  it.each([
+    ["One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]],
+    ["Use a tool, e.g. Postman, v1.2 or so. Then go on.", ["Use a tool, e.g. Postman, v1.2 or so.", "Then go on."]],
+    ["Dr. Smith wrote to a.b@example.com. It helped.", ["Dr. Smith wrote to a.b@example.com.", "It helped."]],
+    ['He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]],
+    ["A heading\nA first line", ["A heading", "A first line"]],
+    ["退款。需要五天！好", ["退款。", "需要五天！", "好"]],
+  ])("of %s", (text, expected) => {
+    expect(sentences(text)).toEqual(expected);
+  });
+
+  it("does not take the end of a wrapped line for the end of a sentence", () => {
+    const wrapped = "This line of text was wrapped by an editor when it had reached its\nEighty columns.";
+    expect(sentences(wrapped)).toEqual([wrapped]);
+  });
+});
