@@ -6,7 +6,7 @@ import { eraseLeads } from "../leads/leads.ts";
 import type { Meter } from "../meter.ts";
 import { decryptSecret, encryptSecret } from "../secrets.ts";
 import { beginErasure, type Deleted, endErasure, eraseConversationRows, eraseLeadEvents, findAudit, noteDeleted } from "./erasure-store.ts";
-import { eraseVisitors, type Identifier, listConversations, listLeads } from "./person-store.ts";
+import { eraseVisitors, type Identifier, listConversations, listLeads, listLeadsByVisitor } from "./person-store.ts";
 
 /** Conversations, each with an object, or leads that one step erases. */
 const RECORDS_A_STEP = 50;
@@ -57,10 +57,13 @@ export async function resumeErasure(op: PrivacyOperation, erasure: { id: string;
   await eraseSteps(op, erasure.id, person, { ...none(), ...deleted });
 }
 
-/** Conversations first, while visitors and leads say whose they are; then visitors, then leads. */
+/**
+ * Conversations first, while visitors and leads say whose they are; then the leads that visitors alone name, then the
+ * visitors, some of whom leads alone name; and the leads with the address last.
+ */
 async function eraseSteps(op: PrivacyOperation, auditId: string, person: Identifier, deleted: Deleted): Promise<Deleted> {
   const db = databaseOf(op);
-  for (const step of [eraseConversations, eraseTheirVisitors, eraseTheirLeads]) {
+  for (const step of [eraseConversations, eraseLeadsByVisitor, eraseTheirVisitors, eraseTheirLeads]) {
     while (await step(op, db, person, deleted)) await db.batch([noteDeleted(db, auditId, deleted)]);
   }
   await db.batch([noteDeleted(db, auditId, deleted), endErasure(db, auditId)]);
@@ -88,15 +91,24 @@ const eraseTheirVisitors: Step = async ({ workspaceId }, db, person, deleted) =>
   return false;
 };
 
+const eraseLeadsByVisitor: Step = async (op, db, person, deleted) => {
+  const [rows] = await db.batch([listLeadsByVisitor(db, op.workspaceId, person, RECORDS_A_STEP)]);
+  return eraseSomeLeads(op, db, rows, deleted);
+};
+
 const eraseTheirLeads: Step = async (op, db, person, deleted) => {
   const [rows] = await db.batch([listLeads(db, op.workspaceId, person, { afterId: "", limit: RECORDS_A_STEP })]);
+  return eraseSomeLeads(op, db, rows, deleted);
+};
+
+async function eraseSomeLeads(op: PrivacyOperation, db: Database, rows: readonly { id: string }[], deleted: Deleted): Promise<boolean> {
   if (rows.length === 0) return false;
   const ids = rows.map(({ id }) => id);
   const kinds = eraseLeadEvents(db, op.workspaceId, ids, ROWS_A_STEP);
   addUp(deleted, Object.keys(kinds), await db.batch([kinds.delivery_attempts, kinds.deliveries, kinds.events]));
   deleted["leads"] = (deleted["leads"] ?? 0) + (await eraseLeads(op, ids));
   return true;
-};
+}
 
 function addUp(deleted: Deleted, kinds: readonly string[], results: readonly { length: number }[]): void {
   for (const [at, kind] of kinds.entries()) deleted[kind] = (deleted[kind] ?? 0) + (results[at]?.length ?? 0);

@@ -78,6 +78,16 @@ export function listLeads(db: Database, workspaceId: string, person: Identifier,
     .limit(limit);
 }
 
+/** Some of the leads that nothing but their visitors says are a person's. */
+export function listLeadsByVisitor(db: Database, workspaceId: string, person: Identifier, limit: number) {
+  const hasOtherEmail = person.type === "email" ? sql`${leads.emailKey} IS NOT ${person.value}` : undefined;
+  return db
+    .select({ id: leads.id })
+    .from(leads)
+    .where(and(eq(leads.workspaceId, workspaceId), inArray(leads.visitorId, visitorIds(workspaceId, person)), hasOtherEmail))
+    .limit(limit);
+}
+
 /** Removes a person's visitors; each that was there is returned. */
 export function eraseVisitors(db: Database, workspaceId: string, person: Identifier) {
   return db.delete(visitors).where(isTheirVisitor(workspaceId, person)).returning({ id: visitors.id });

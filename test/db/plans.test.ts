@@ -317,6 +317,7 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "privacy/person-store.listMessagesAfter": () => [person.listMessagesAfter(db, WORKSPACE, ID, SLICE)],
   "privacy/person-store.listHandoffs": () => [person.listHandoffs(db, WORKSPACE, ID)],
   "privacy/person-store.listLeads": () => IDENTIFIERS.map((who) => person.listLeads(db, WORKSPACE, who, SLICE)),
+  "privacy/person-store.listLeadsByVisitor": () => IDENTIFIERS.map((who) => person.listLeadsByVisitor(db, WORKSPACE, who, 50)),
   "privacy/person-store.eraseVisitors": () => IDENTIFIERS.map((who) => person.eraseVisitors(db, WORKSPACE, who)),
   "webhooks/events-store.addConversationEvent": () => [events.addConversationEvent(db, EVENT, "conversation.created", events.IF_CHANGED)],
   "webhooks/events-store.addMessageEvent": () => [events.addMessageEvent(db, EVENT, "message.ai_replied", OTHER, events.IF_CHANGED)],
@@ -379,6 +380,7 @@ const MEANT_SORTS: Record<string, string[]> = {
   "privacy/person-store.countRecords": [SORT],
   "privacy/person-store.listConversations": [SORT],
   "privacy/person-store.listLeads": [SORT],
+  "privacy/person-store.listLeadsByVisitor": [SORT],
   "privacy/person-store.eraseVisitors": [SORT],
   // The messages of one conversation: by time, since an answer's identifier is older than what came meanwhile.
   "widget/store.listNewMessages": [SORT],
