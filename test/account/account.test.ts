@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createAgent, createKey, createWorkspace, learn, operate, send } from "../harness.ts";
+import { createAgent, createKey, createNeighbour, createWorkspace, learn, operate, send } from "../harness.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -101,6 +101,16 @@ describe("GET /usage", () => {
     await workspace.call("DELETE", `/agents/${agent.id}/sources/${source.id}`);
     await operate("DELETE", `/workspaces/${workspace.id}/agents/${spare.id}`);
     expect((await workspace.call("GET", "/usage")).body.usage).toEqual({ messages: 2, agents: 1, sources: 0, pages: 0 });
+  });
+
+  test("is the workspace's own", async () => {
+    const workspace = await createWorkspace();
+    const neighbour = await createNeighbour(workspace);
+    const agent = await createAgent(neighbour);
+    await learn(neighbour, agent.id, "Refunds are paid within five working days.");
+    await neighbour.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?" });
+    expect((await neighbour.call("GET", "/usage")).body.usage).toEqual({ messages: 1, agents: 1, sources: 1, pages: 1 });
+    expect((await workspace.call("GET", "/usage")).body.usage).toEqual({ messages: 0, agents: 0, sources: 0, pages: 0 });
   });
 
   test("a question that a human has taken over, or that was refused, does not count", async () => {
