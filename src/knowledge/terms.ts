@@ -99,9 +99,13 @@ function fold(word: string): string {
   return ASCII.test(lower) ? lower : lower.normalize("NFD").replace(LATIN_MARKS, "").normalize("NFC");
 }
 
+/** The first Porter stemmer takes their ending for one, so that they would not meet "exceeded"; the second one leaves them. */
+const INVARIANT = /^(exceed|proceed|succeed)s?$/;
+
 function stem(word: string): string {
   const short = word.length > MAX_TERM_LENGTH ? word.slice(0, MAX_TERM_LENGTH) : word;
-  return /^[a-z]+$/.test(short) ? stemmer(short) : short;
+  const invariant = INVARIANT.exec(short)?.[1];
+  return invariant ?? (/^[a-z]+$/.test(short) ? stemmer(short) : short);
 }
 
 function* segments(run: string): Generator<string> {

@@ -64,3 +64,8 @@ describe("terms", () => {
     for (const text of hostile) for (const term of terms(text)) expect(term.length).toBeLessThanOrEqual(48);
   });
 });
+
+it.each([["exceed"], ["proceed"], ["succeed"]])("%s is the stem of its forms", (verb) => {
+  expect(terms(`${verb}ed ${verb}s ${verb}ing`)).toEqual([verb, verb, verb]);
+  expect(terms(verb)).toEqual([verb]);
+});
