@@ -32,8 +32,14 @@ function isEmpty(secret: string | undefined): boolean {
   return valuesOf(secret ?? "").length === 0;
 }
 
-/** All values that a secret holds. */
+const valuesBySecret = new Map<string, string[]>();
+
+/** All values that a secret holds. Each request asks, so what was read is kept in the isolate. */
 export function valuesOf(secret: string): string[] {
-  const values = secret.split(",").map((value) => value.trim());
-  return values.filter((value) => value !== "");
+  let values = valuesBySecret.get(secret);
+  if (!values) {
+    values = secret.split(",").flatMap((value) => value.trim() || []);
+    valuesBySecret.set(secret, values);
+  }
+  return values;
 }
