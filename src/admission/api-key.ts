@@ -1,5 +1,6 @@
 import { formatUuid, parseUuid } from "../db/ids.ts";
 import { hmacKey } from "../hmac.ts";
+import { sha256Hex } from "../sha256.ts";
 
 const KEY_START = "sk_live_";
 /** How much of a key is shown to tell it from others; it ends inside the random part, so it gives nothing away. */
@@ -36,7 +37,7 @@ export async function mintKey(workspaceId: string, secret: string): Promise<NewK
   const mac = await crypto.subtle.sign("HMAC", await hmacKey(secret), named);
   const bytes = new Uint8Array([...named, ...new Uint8Array(mac)]);
   const key = KEY_START + bytes.toBase64({ alphabet: "base64url", omitPadding: true });
-  return { key, prefix: key.slice(0, SHOWN_LENGTH), hash: await hashOf(key) };
+  return { key, prefix: key.slice(0, SHOWN_LENGTH), hash: await sha256Hex(key) };
 }
 
 /** Reads a key that one of the secrets made; undefined for anything else. */
@@ -51,7 +52,7 @@ export async function readKey(key: string, secrets: readonly string[]): Promise<
   const mac = bytes.subarray(-MAC_BYTES);
   for (const secret of secrets) {
     if (await crypto.subtle.verify("HMAC", await hmacKey(secret), mac, named)) {
-      const claim = { workspaceId: formatUuid(named.subarray(RANDOM_BYTES)), hash: await hashOf(key) };
+      const claim = { workspaceId: formatUuid(named.subarray(RANDOM_BYTES)), hash: await sha256Hex(key) };
       remember(cacheKey, claim);
       return claim;
     }
@@ -64,9 +65,4 @@ const rememberedClaims = new Map<string, KeyClaim>();
 function remember(cacheKey: string, claim: KeyClaim): void {
   if (rememberedClaims.size >= MAX_REMEMBERED_KEYS) rememberedClaims.delete(rememberedClaims.keys().next().value!);
   rememberedClaims.set(cacheKey, claim);
-}
-
-async function hashOf(key: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
-  return new Uint8Array(digest).toHex();
 }

@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { configProblem, rotating } from "../config.ts";
+import { bearerToken } from "../http/bearer.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ApiError, type ErrorCode, unavailable } from "../http/errors.ts";
 import { admitAddress } from "./address-limit.ts";
@@ -21,8 +22,6 @@ declare module "../http/context.ts" {
 /** A missing secret is mended by a deployment, not by waiting a moment. */
 const MISCONFIGURED_RETRY_SECONDS = 60;
 
-const BEARER = /^Bearer +(\S+) *$/i;
-
 const REFUSALS = {
   missing_api_key: "Send your API key in the header: Authorization: Bearer sk_live_…",
   invalid_api_key: "This is not a key of this service. Check that you copied it whole.",
@@ -41,8 +40,7 @@ export const requireConfig: MiddlewareHandler<AppEnv> = async (c, next) => {
 
 /** Admits requests with a workspace's key, in one hop: 401 without one, 429 over the rate limit. */
 export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const authorization = c.req.header("Authorization");
-  const key = BEARER.exec(authorization ?? "")?.[1];
+  const key = bearerToken(c);
   if (key === undefined) throw refuse(c, "missing_api_key");
   const claim = await readKey(key, rotating(c.env.KEY_SECRET));
   if (!claim) throw refuse(c, "invalid_api_key");

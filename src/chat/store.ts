@@ -2,7 +2,7 @@ import { and, desc, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import { findAgent } from "../agents/store.ts";
 import { questionKeyOf } from "../analytics/questions.ts";
 import { addHandoff } from "../conversations/handoff-store.ts";
-import { isConversation, moveConversation } from "../conversations/moves-store.ts";
+import { conversationExists, isConversation, moveConversation } from "../conversations/moves-store.ts";
 import { type ConversationStatus, HUMAN_STATUSES, type HandoffReason, moveBy } from "../conversations/status.ts";
 import type { Database } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
@@ -169,8 +169,7 @@ function addAnswer(db: Database, turn: Turn, outcome: TurnOutcome) {
     needsHuman: outcome.handoff !== null,
     createdAt: outcome.nowMs,
   };
-  const stillThere = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
-  return insertWhere(db, messages, answer, stillThere).onConflictDoNothing();
+  return insertWhere(db, messages, answer, conversationExists(turn)).onConflictDoNothing();
 }
 
 function handOff(db: Database, turn: Turn, handoff: NonNullable<TurnOutcome["handoff"]>, nowMs: number) {

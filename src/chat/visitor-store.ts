@@ -3,13 +3,14 @@ import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Database } from "../db/client.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { conversations, leads, messages, visitors } from "../db/schema.ts";
+import { emailKeyOf } from "../email-key.ts";
 import type { Turn, TurnVisitor } from "./turn.ts";
 
 /** Adds a turn's visitor, or what is new of them, and makes theirs what they did before they said who they are. */
 export function keepVisitor(db: Database, turn: Turn, visitor: TurnVisitor, isAdmitted: SQL) {
   const { workspaceId, nowMs } = turn;
   const { joins, isProfileVerified, ...who } = visitor;
-  const emailKey = who.email?.toLowerCase() ?? null;
+  const emailKey = who.email && emailKeyOf(who.email);
   const row = { id: turn.visitorId, workspaceId, ...who, emailKey, createdAt: nowMs, updatedAt: nowMs };
   const known = (column: SQLiteColumn) => {
     const given = sql`excluded.${sql.identifier(column.name)}`;

@@ -65,6 +65,11 @@ export function followHandoff(db: Database, key: ConversationKey, move: Move, { 
     );
 }
 
+/** For the condition of another write: the conversation is the workspace's. */
+export function conversationExists({ workspaceId, conversationId }: ConversationKey): SQL {
+  return sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
+}
+
 /** That it is this conversation, of this workspace. */
 export function isConversation({ workspaceId, conversationId }: ConversationKey): SQL {
   return and(eq(conversations.id, conversationId), eq(conversations.workspaceId, workspaceId))!;

@@ -3,7 +3,7 @@ import type { Database } from "../db/client.ts";
 import { compiled } from "../db/compiled.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { conversations, handoffs, messages, visitors } from "../db/schema.ts";
-import { type ConversationKey, isConversation } from "./moves-store.ts";
+import { conversationExists, type ConversationKey, isConversation } from "./moves-store.ts";
 
 /** One conversation of one workspace. */
 type Key = { workspaceId: string; conversationId: string };
@@ -92,8 +92,7 @@ export function addReply(
     content: reply.content,
     createdAt: reply.nowMs,
   };
-  const exists = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
-  return insertWhere(db, messages, row, exists).onConflictDoNothing();
+  return insertWhere(db, messages, row, conversationExists({ workspaceId, conversationId })).onConflictDoNothing();
 }
 
 /** Notes when a human first replied. */

@@ -2,6 +2,7 @@ import type { MiddlewareHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type Database, dbFor } from "../db/client.ts";
 import { seededId } from "../db/ids.ts";
+import { sha256Hex } from "../sha256.ts";
 import type { AppContext, AppEnv } from "./context.ts";
 import { ApiError, invalid } from "./errors.ts";
 import { KEY_LIFETIME_MS, keepResponse, releaseKey, reserveKey, takeOver } from "./idempotency-store.ts";
@@ -34,7 +35,7 @@ export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
   const { id: workspaceId } = c.get("caller").workspace;
   const db = dbFor(c.env, workspaceId, c.get("meter"));
   const nowMs = Date.now();
-  const requestHash = await hashOf(`${c.req.method} ${c.req.path}\n${c.get("bodyText") ?? ""}`);
+  const requestHash = await sha256Hex(`${c.req.method} ${c.req.path}\n${c.get("bodyText") ?? ""}`);
   const record = { workspaceId, key, requestHash, leaseUntil: nowMs + LEASE_MS, createdAt: nowMs };
   const [, [reserved], [stored]] = await db.batch(reserveKey(db, record, nowMs - KEY_LIFETIME_MS));
   if (!reserved && stored) {
@@ -80,10 +81,6 @@ async function idsOf({ workspaceId, key }: { workspaceId: string; key: string },
     // A millisecond apart, so that what is made later sorts later.
     return seededId(shard, atMs + used, bytes);
   };
-}
-
-async function hashOf(text: string): Promise<string> {
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).toHex();
 }
 
 function stillRunning(): ApiError {

@@ -3,9 +3,9 @@ import { type Database, dbFor } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import type { leads } from "../db/schema.ts";
 import { writeThenRead } from "../db/transact.ts";
+import { emailKeyOf } from "../email-key.ts";
 import type { Meter } from "../meter.ts";
 import { addLeadEvent, IF_CHANGED } from "../webhooks/events-store.ts";
-import { emailKeyOf } from "./contact.ts";
 import type { IndexedLead } from "./index-store.ts";
 import type { LeadQuery } from "./search.ts";
 import { toSearchText } from "./search-text.ts";
@@ -60,7 +60,7 @@ export async function addLead(op: LeadOperation, fields: NewLead): Promise<LeadR
   const { workspaceId, nowMs } = op;
   const db = databaseOf(op);
   const id = newId(shardOf(workspaceId), nowMs);
-  const row = { id, workspaceId, ...fields, emailKey: emailKeyOf(fields.email), createdAt: nowMs };
+  const row = { id, workspaceId, ...fields, emailKey: fields.email && emailKeyOf(fields.email), createdAt: nowMs };
   // Its event has the lead's own identifier, so that whoever erases the lead finds it.
   const event = { id, workspaceId, conversationId: fields.conversationId, nowMs };
   const writes = [createLead(db, row), addLeadEvent(db, event, id, IF_CHANGED)];

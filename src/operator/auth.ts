@@ -3,16 +3,15 @@ import { refuseCaller } from "../admission/middleware.ts";
 import { valuesOf } from "../config.ts";
 import { findWorkspace } from "../admission/store.ts";
 import { dbFor, isBoundShard } from "../db/client.ts";
+import { bearerToken } from "../http/bearer.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ApiError, notFound } from "../http/errors.ts";
-
-const BEARER = /^Bearer +(\S+) *$/i;
 
 /** Lets the operator in. Without an operator's token in the configuration there is no such surface. */
 export const requireOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
   const tokens = valuesOf(c.env.OPERATOR_TOKEN ?? "");
   if (tokens.length === 0) throw new ApiError("not_found", "There is nothing at this path.");
-  const token = BEARER.exec(c.req.header("Authorization") ?? "")?.[1];
+  const token = bearerToken(c);
   if (token === undefined) throw refuseCaller(c, "missing_api_key", "Send the operator's token: Authorization: Bearer <OPERATOR_TOKEN>");
   const matches = await Promise.all(tokens.map((expected) => isSame(token, expected)));
   if (!matches.includes(true)) throw refuseCaller(c, "invalid_api_key", "This is not the operator's token.");

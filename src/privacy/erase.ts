@@ -2,6 +2,7 @@ import { sessionOf } from "../chat/stub.ts";
 import { rotating } from "../config.ts";
 import { type Database, dbFor } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
+import { hmacKey } from "../hmac.ts";
 import { eraseLeads } from "../leads/leads.ts";
 import type { Meter } from "../meter.ts";
 import { decryptSecret, encryptSecret } from "../secrets.ts";
@@ -124,8 +125,7 @@ function placeOf(auditId: string): string {
 
 /** Who was erased, so that a later question "was this person erased?" can be answered by whoever knows the person. */
 async function hashOf(env: Env, workspaceId: string, { type, value }: Identifier): Promise<string> {
-  const bytes = new TextEncoder().encode(rotating(env.KEY_SECRET)[0]);
-  const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const key = await hmacKey(rotating(env.KEY_SECRET)[0]);
   const mac = await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(`privacy/${workspaceId}/${type}/${value}`));
   return new Uint8Array(mac).toHex();
 }

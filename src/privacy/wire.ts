@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { conversationSchema, messageSchema, visitorSchema } from "../conversations/wire.ts";
+import { emailKeyOf } from "../email-key.ts";
 import { timestamp, uuid } from "../http/fields.ts";
 import { valueErrorParams } from "../http/validation.ts";
 import type { Identifier } from "./person-store.ts";
@@ -22,7 +23,7 @@ export const personQuery = z
 export function toIdentifier(query: z.output<typeof personQuery>): Identifier {
   const type = TYPES.find((name) => query[name] !== undefined)!;
   const value = query[type]!;
-  return { type, value: type === "email" ? value.toLowerCase() : value };
+  return { type, value: type === "email" ? emailKeyOf(value) : value };
 }
 
 const identifierSchema = z.object({ type: z.enum(TYPES), value: z.string() }).openapi("PrivacyIdentifier");

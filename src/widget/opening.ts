@@ -2,6 +2,7 @@ import type { MiddlewareHandler } from "hono";
 import { limitsOf } from "../account/plans.ts";
 import { rotating } from "../config.ts";
 import { type Database, dbFor, isBoundShard } from "../db/client.ts";
+import { bearerToken } from "../http/bearer.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ApiError, type ErrorCode } from "../http/errors.ts";
 import { checkOrigin } from "./cors.ts";
@@ -16,11 +17,9 @@ declare module "../http/context.ts" {
   }
 }
 
-const BEARER = /^Bearer +(\S+) *$/i;
-
 /** Admits requests with a visitor's token: 401 without one. */
 export const requireVisitor: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const token = BEARER.exec(c.req.header("Authorization") ?? "")?.[1];
+  const token = bearerToken(c);
   if (token === undefined) {
     throw refuse("missing_visitor_token", "Send the visitor_token of the last answer in the header: Authorization: Bearer vt_…");
   }

@@ -233,6 +233,7 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "conversations/moves-store.followHandoff": () =>
     [true, false].map((answered) => moves.followHandoff(db, KEY_OF_CONVERSATION, moveBy("team_replied"), { nowMs: NOW, answered })),
   // No statement of its own: a condition, which moveConversation holds.
+  "conversations/moves-store.conversationExists": () => [],
   "conversations/moves-store.isConversation": () => [],
   "conversations/store.findConversation": () => [conversations.findConversation(db, WORKSPACE, ID)],
   "conversations/store.findConversationVisitor": () => [conversations.findConversationVisitor(db, WORKSPACE, ID)],
