@@ -65,8 +65,11 @@ function conversationOf(body: string): string | null {
   return typeof id === "string" ? id : null;
 }
 
-function replay(c: AppContext, status: number, body: string): Response {
+/** The answer as it was kept; an error names the request that it answers now, as its header does. */
+function replay(c: AppContext, status: number, kept: string): Response {
   c.header("Idempotent-Replayed", "true");
+  const { error, ...rest } = kept === "" ? {} : (JSON.parse(kept) as { error?: Record<string, unknown> });
+  const body = error ? JSON.stringify({ ...rest, error: { ...error, request_id: c.get("requestId") } }) : kept;
   return c.body(body, status as ContentfulStatusCode, { "Content-Type": "application/json" });
 }
 

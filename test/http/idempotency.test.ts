@@ -95,7 +95,13 @@ test("a refusal is kept as well; keys are the workspace's own, and are told when
   const unknown = { message: "Hi", conversation_id: crypto.randomUUID() };
   const first = await post(messages, unknown, "k-1");
   expect(first.status).toBe(404);
-  expect((await post(messages, unknown, "k-1")).body).toEqual(first.body);
+  const second = await post(messages, unknown, "k-1");
+  expect([second.status, second.headers.get("Idempotent-Replayed")]).toEqual([404, "true"]);
+  const { request_id: requestId, ...error } = second.body.error;
+  expect(first.body.error).toMatchObject(error);
+  // Each answer is named by its own request, a replayed one too.
+  expect(requestId).toBe(second.headers.get("X-Request-Id"));
+  expect(requestId).not.toBe(first.body.error.request_id);
   const other = await prepare();
   expect((await other.post(other.messages, { message: "When are refunds paid?" }, "k-1")).status).toBe(200);
   const long = await post(messages, { message: "Hi" }, "k".repeat(256));
