@@ -2,7 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env, withEnv } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../src/app.ts";
-import { createAgent, createWorkspace, envWith, send, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, envWith, newAddress, send, type Workspace } from "../harness.ts";
 import {
   above,
   below,
@@ -69,6 +69,18 @@ const QUERIES: BadInput[] = [
   { operation: `${LIST}?limit=%D9%A3`, detail: [unparsedInteger("query.limit", "٣")] },
   { operation: `${LIST}?limit=%205`, detail: [unparsedInteger("query.limit", " 5")] },
   { operation: `${LIST}?limit=5%0A`, detail: [unparsedInteger("query.limit", "5\n")] },
+  {
+    operation: `${LIST}?limit=5&offset=0&limit=6`,
+    detail: [wrong("query.limit", ["5", "6"], "give this parameter once")],
+  },
+  {
+    operation: "DELETE /api/v1/privacy/visitors?email=a@b.example&email=c@d.example",
+    detail: [wrong("query.email", ["a@b.example", "c@d.example"], "give this parameter once")],
+  },
+  {
+    operation: "DELETE /api/v1/privacy/visitors?email=ada+shop@b.example",
+    detail: [wrong("query.email", "ada shop@b.example", "an address has no spaces: write a plus sign as %2B")],
+  },
   { operation: `${LIST}?limit=NaN`, detail: [unparsedInteger("query.limit", "NaN")] },
   { operation: `${LIST}?limit=Infinity`, detail: [unparsedInteger("query.limit", "Infinity")] },
   { operation: `${LIST}?limit=--1`, detail: [unparsedInteger("query.limit", "--1")] },
@@ -617,5 +629,14 @@ describe("bodies that are too large", () => {
     expect(nested.status).toBe(422);
     expect(nested.body.detail).toEqual([{ loc: ["body", "message"], msg: "Input should be a valid string", type: "string_type" }]);
     expect((await workspace.call("POST", path, `{"message":"Hi","extra":${deep}}`)).status).toBe(200);
+  });
+
+  test("an answer names a hundred failed checks at the most", async () => {
+    const agent = await createAgent(await createWorkspace());
+    const fields = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`field-${at}`, []]));
+    const body = { email: "ada@example.com", custom_fields: fields };
+    const answer = await send("POST", `/widget/v1/agents/${agent.id}/leads`, { body, headers: newAddress() });
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail).toHaveLength(100);
   });
 });
