@@ -374,6 +374,8 @@ const MEANT_SORTS: Record<string, string[]> = {
   "analytics/store.listStatusCounts": ["USE TEMP B-TREE FOR GROUP BY"],
   // A union of at most a hundred and a hundred.
   "analytics/store.listUnansweredQuestions": [SORT],
+  // One transcript, in the order of its times.
+  "conversations/store.listMessages": [SORT],
   // Unions of one person's records.
   "leads/store.listPersonLeads": [SORT],
   "leads/store.countPersonLeads": [SORT],
