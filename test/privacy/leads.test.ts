@@ -22,7 +22,7 @@ async function leave() {
 test.for(["anon_id", "external_id", "email"])("an erasure by %s takes all leads of the person's visitors", async (type) => {
   const { workspace, anonId } = await leave();
   await query(workspace.id, "UPDATE visitors SET external_id = 'u-1' WHERE workspace_id = ?", workspace.id);
-  const value = { anon_id: anonId, external_id: "u-1", email: EMAIL }[type]!;
+  const value = { anon_id: anonId, external_id: "u-1", email: EMAIL.toUpperCase() }[type]!;
   const path = `/privacy/visitors?${new URLSearchParams({ [type]: value }).toString()}`;
   expect((await workspace.call("GET", path)).body.counts).toMatchObject({ leads: 3 });
   expect((await workspace.call("DELETE", path)).body.deleted).toMatchObject({ visitors: 1, conversations: 1, leads: 3 });
