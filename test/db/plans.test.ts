@@ -138,7 +138,6 @@ const CLAIM = { agentId: AGENT, visitorId: OTHER };
 const LEAD = { id: ID, workspaceId: WORKSPACE, agentId: AGENT, email: "ann@example.com", emailKey: "ann@example.com", createdAt: NOW };
 const RECORD = { workspaceId: WORKSPACE, key: "k", requestHash: "h", leaseUntil: NOW, createdAt: NOW };
 const EVENT = { id: ID, workspaceId: WORKSPACE, conversationId: OTHER, nowMs: NOW };
-const PERSON = { visitorIds: [OTHER], emailKey: "ann@example.com" };
 const AUDIT = { id: ID, workspaceId: WORKSPACE, actor: "key/1", action: "privacy.erase", createdAt: NOW };
 const IDENTIFIERS: person.Identifier[] = [
   { type: "email", value: "ann@example.com" },
@@ -277,11 +276,6 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "leads/store.createLead": () => [leads.createLead(db, LEAD)],
   "leads/store.markIndexed": () => [leads.markIndexed(db, WORKSPACE, [ID], NOW)],
   "leads/store.listUnindexedLeads": () => [leads.listUnindexedLeads(db, NOW, 1000)],
-  "leads/store.listPersonLeads": () => [
-    leads.listPersonLeads(db, WORKSPACE, PERSON, SLICE),
-    leads.listPersonLeads(db, WORKSPACE, { ...PERSON, emailKey: null }, SLICE),
-  ],
-  "leads/store.countPersonLeads": () => [leads.countPersonLeads(db, WORKSPACE, PERSON)],
   "leads/store.eraseLeadRows": () => [leads.eraseLeadRows(db, WORKSPACE, [ID])],
   "operator/erasure-store.findDeleted": () => [erasure.findDeleted(db, WORKSPACE)],
   "operator/erasure-store.listSomeConversations": () => [erasure.listSomeConversations(db, WORKSPACE, 100)],
@@ -377,8 +371,6 @@ const MEANT_SORTS: Record<string, string[]> = {
   // One transcript, in the order of its times.
   "conversations/store.listMessages": [SORT],
   // Unions of one person's records.
-  "leads/store.listPersonLeads": [SORT],
-  "leads/store.countPersonLeads": [SORT],
   "privacy/person-store.listVisitors": [SORT],
   "privacy/person-store.countRecords": [SORT],
   "privacy/person-store.listConversations": [SORT],

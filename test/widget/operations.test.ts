@@ -382,7 +382,7 @@ test("other paths and methods are 404 and 405, in the envelope", async () => {
   expect((await visitor.send("GET", "/nothing")).body.error).toMatchObject({ code: "not_found", request_id: expect.any(String) });
   const wrongMethod = await visitor.send("DELETE", `/agents/${agent.id}`);
   expect(wrongMethod.body.error.code).toBe("method_not_allowed");
-  expect(wrongMethod.headers.get("Allow")).toBe("GET");
+  expect(wrongMethod.headers.get("Allow")).toBe("GET, HEAD");
 });
 
 test("the integrators' document does not name the surface", async () => {
