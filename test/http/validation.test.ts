@@ -318,8 +318,11 @@ const OPERATOR: BadInput[] = [
   },
   {
     operation: ADD_AGENT,
-    body: { name: "x", allowed_origins: ["https://a.example", "https://a.example/path", "*"] },
-    detail: [wrong("body.allowed_origins.1", "https://a.example/path", "use an origin such as https://www.example.com, or *")],
+    body: { name: "x", allowed_origins: ["https://a.example", "https://a.example/path", "*", "https://*.a.example"] },
+    detail: [
+      wrong("body.allowed_origins.1", "https://a.example/path", "use an origin such as https://www.example.com, or *"),
+      wrong("body.allowed_origins.3", "https://*.a.example", "use an origin such as https://www.example.com, or *"),
+    ],
   },
   { operation: ADD_AGENT, body: { name: "x", email_address: "x" }, detail: [notEmail("body.email_address", "x", NO_AT)] },
   {
