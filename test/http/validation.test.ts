@@ -509,6 +509,19 @@ describe("inputs that are good", () => {
     expect((await workspace.call("GET", "/agents?limit=5&color=red&__proto__=1")).body.limit).toBe(5);
   });
 
+  test("half a character is read as U+FFFD, so that whoever it names is found again", async () => {
+    const workspace = await createWorkspace();
+    const agent = await createAgent(workspace);
+    const ask = (message: string, id: string) =>
+      workspace.call("POST", `/agents/${agent.id}/messages`, `{"message":"${message}","user":{"id":"${id}"}}`);
+    const asked = await ask(String.raw`\ud83d\ude00 \uD83D! \\ud83d \n\ude00`, String.raw`cut \ud83d`);
+    const { body } = await workspace.call("GET", `/conversations/${asked.body.conversation_id}`);
+    expect(body.messages[0].content).toBe("😀 \ufffd! \\ud83d \n\ufffd");
+    expect(body.visitor.external_id).toBe("cut \ufffd");
+    const found = await workspace.call("GET", `/privacy/visitors?external_id=${encodeURIComponent("cut \ufffd")}`);
+    expect(found.body.counts.conversations).toBe(1);
+  });
+
   test("identifiers are read in either case", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
