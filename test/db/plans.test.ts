@@ -182,6 +182,9 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
     agents.updateAgent(db, WORKSPACE, AGENT, { name: "New" }),
     agents.updateAgent(db, WORKSPACE, AGENT, { slug: "new" }),
   ],
+  "agents/store.replaceIdentitySecret": () => [
+    agents.replaceIdentitySecret(db, WORKSPACE, AGENT, { identitySecret: "secret", previousUntilMs: 2, nowMs: 1 }),
+  ],
   "agents/store.eraseAgent": () => [agents.eraseAgent(db, WORKSPACE, AGENT)],
   // No statement of its own: a condition, which createAnswer holds.
   "agents/store.agentExists": () => [],
