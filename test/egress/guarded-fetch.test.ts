@@ -90,10 +90,22 @@ test.each([
   expect(textOf(answer)).toBe("x".repeat(length));
 });
 
-test("a large limit is kept as well", async () => {
+test("large answers are kept up to the limit", async () => {
   const host = newHost();
-  await behaveAt(host, { body: "0123456789", times: 300_000 });
-  expect(textOf(await get(`https://${host}/`, { maxResponseBytes: 2_000_001 }))).toBe(`${"0123456789".repeat(200_000)}0`);
+  const [part, times] = ["0123456789".repeat(1000), 300];
+  await behaveAt(host, { body: part, times });
+  const url = `https://${host}/`;
+  for (const maxResponseBytes of [1_234_567, 3_000_000, 4_000_000]) {
+    const answer = await get(url, { maxResponseBytes });
+    expect(answer).toMatchObject({ outcome: "answered", isTruncated: maxResponseBytes < part.length * times });
+    expect(textOf(answer) === part.repeat(times).slice(0, maxResponseBytes)).toBe(true);
+  }
+});
+
+test("an answer in the smallest pieces is kept whole", async () => {
+  const host = newHost();
+  await behaveAt(host, { body: "x", times: 2000 });
+  expect(textOf(await get(`https://${host}/`))).toBe("x".repeat(2000));
 });
 
 test("bytes that are no UTF-8 come as they are", async () => {
