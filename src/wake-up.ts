@@ -1,9 +1,18 @@
+/** The most messages that the platform takes at once. */
+const MAX_MESSAGES_A_SEND = 100;
+
 /**
  * Sends wake-ups. What there is to do is in D1 already, and the sweep finds it within minutes: a queue that is down is a
  * reason for a line in the log, not for an error.
  */
 export async function wakeUp(queue: Queue, messages: readonly object[]): Promise<void> {
-  if (messages.length === 0) return;
+  const sends: Promise<void>[] = [];
+  for (let at = 0; at < messages.length; at += MAX_MESSAGES_A_SEND)
+    sends.push(sendSome(queue, messages.slice(at, at + MAX_MESSAGES_A_SEND)));
+  await Promise.all(sends);
+}
+
+async function sendSome(queue: Queue, messages: readonly object[]): Promise<void> {
   try {
     await queue.sendBatch(messages.map((body) => ({ body })));
   } catch (error) {

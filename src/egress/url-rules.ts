@@ -4,6 +4,7 @@ export interface UrlPolicy {
   ports: readonly string[];
 }
 
+export const WEBHOOK_POLICY: UrlPolicy = { protocols: ["https:"], ports: ["", "443", "8443"] };
 export const CRAWLER_POLICY: UrlPolicy = { protocols: ["https:", "http:"], ports: ["", "80", "443", "8443"] };
 
 /** Names that never lead to a public host (RFC 6761, RFC 6762, RFC 8375 and what networks use inside). */
