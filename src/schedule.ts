@@ -14,6 +14,7 @@ import { listDeleted } from "./operator/store.ts";
 import { resumeErasure } from "./privacy/erase.ts";
 import { listUnfinishedErasures } from "./privacy/erasure-store.ts";
 import { wakeUp } from "./wake-up.ts";
+import { deliverySweep, wakeStranded } from "./webhooks/sweep.ts";
 
 /** A wake-up that takes longer than this is taken for lost. */
 const WAKE_UP_MS = 60_000;
@@ -46,7 +47,7 @@ interface Run {
 async function sweepShard(run: Run, db: Database) {
   const { env, nowMs } = run;
   const beforeMs = nowMs - WAKE_UP_MS;
-  const [sources, answers, workspaces, conversations, leads, erasures] = await db.batch([
+  const [sources, answers, workspaces, conversations, leads, erasures, , deliveries] = await db.batch([
     listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN),
     listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
     listDeleted(db, beforeMs, MAX_A_RUN),
@@ -54,10 +55,12 @@ async function sweepShard(run: Run, db: Database) {
     listUnindexedLeads(db, beforeMs, MAX_LEADS_A_RUN),
     listUnfinishedErasures(db, nowMs - ERASURE_MS, MAX_ERASURES_A_RUN),
     pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_A_RUN),
+    ...deliverySweep(db, nowMs),
   ]);
   const work = [
     wakeUp(env.INGESTION_QUEUE, sources satisfies IngestionMessage[]),
     wakeUp(env.ERASURE_QUEUE, workspaces satisfies ErasureMessage[]),
+    wakeStranded(env, deliveries),
     resolveIdle(db, conversations, nowMs),
     ...answers.map((answer) => indexAnswer(run, answer)),
     ...handOver(run, leads),
@@ -66,7 +69,7 @@ async function sweepShard(run: Run, db: Database) {
   for (const result of await Promise.allSettled(work)) {
     if (result.status === "rejected") console.error(JSON.stringify({ event: "sweep_failed", detail: String(result.reason) }));
   }
-  const found = { sources, answers, workspaces, conversations, leads, erasures };
+  const found = { sources, answers, workspaces, conversations, leads, erasures, deliveries };
   return Object.fromEntries(Object.entries(found).map(([kind, rows]) => [kind, rows.length])) as Record<keyof typeof found, number>;
 }
 
