@@ -11,5 +11,5 @@ export function isPublicAddress(text: string): boolean {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text).range() === "unicast";
   if (!ipaddr.IPv6.isValid(text)) return false;
   const address = ipaddr.IPv6.parse(text);
-  return address.match(GLOBAL_UNICAST_V6) && address.range() === "unicast";
+  return address.zoneId === undefined && address.match(GLOBAL_UNICAST_V6) && address.range() === "unicast";
 }

@@ -10,7 +10,7 @@ const HARMLESS_HEADERS = new Set(["accept", "accept-language", "user-agent", "if
 /** A request to a host that somebody else named. */
 export interface OutgoingRequest {
   url: string;
-  /** What of the URL is allowed: WEBHOOK_POLICY, TOOL_POLICY or CRAWLER_POLICY. */
+  /** What of the URL is allowed: WEBHOOK_POLICY or CRAWLER_POLICY. */
   policy: UrlPolicy;
   method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   userAgent: string;

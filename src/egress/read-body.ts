@@ -5,31 +5,31 @@ export interface ReadBody {
   isTruncated: boolean;
 }
 
+/** Holds most answers at once; what is longer doubles it. */
+const FIRST_BYTES = 16_384;
+
 /**
- * Reads at most so many bytes and lets go of the rest, so that the memory taken is bounded whatever the other side sends.
- * What it announces as its length is not believed.
+ * Reads at most so many bytes and lets go of the rest. The memory taken is bounded by that, whatever the other side
+ * sends, in however small pieces; the length that it announces is not believed.
  * @throws what the stream fails with.
  */
 export async function readAtMost(stream: ReadableStream<Uint8Array> | null, maxBytes: number): Promise<ReadBody> {
-  if (stream === null) return { body: new Uint8Array(), isTruncated: false };
-  const chunks: Uint8Array[] = [];
-  let bytesRead = 0;
-  for await (const chunk of stream) {
-    chunks.push(chunk);
-    bytesRead += chunk.byteLength;
+  let buffer = new Uint8Array(Math.min(FIRST_BYTES, maxBytes));
+  let length = 0;
+  for await (const chunk of stream ?? []) {
+    const kept = chunk.subarray(0, maxBytes - length);
+    buffer = withRoom(buffer, length + kept.byteLength, maxBytes);
+    buffer.set(kept, length);
+    length += kept.byteLength;
     // Leaving the loop cancels the stream.
-    if (bytesRead > maxBytes) break;
+    if (kept.byteLength < chunk.byteLength) return { body: buffer, isTruncated: true };
   }
-  return { body: joined(chunks, Math.min(bytesRead, maxBytes)), isTruncated: bytesRead > maxBytes };
+  return { body: buffer.slice(0, length), isTruncated: false };
 }
 
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const whole = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    const kept = chunk.subarray(0, length - offset);
-    whole.set(kept, offset);
-    offset += kept.byteLength;
-  }
-  return whole;
+function withRoom(buffer: Uint8Array<ArrayBuffer>, length: number, maxBytes: number): Uint8Array<ArrayBuffer> {
+  if (length <= buffer.byteLength) return buffer;
+  const larger = new Uint8Array(Math.min(Math.max(length, 2 * buffer.byteLength), maxBytes));
+  larger.set(buffer);
+  return larger;
 }

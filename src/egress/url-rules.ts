@@ -5,7 +5,9 @@ export interface UrlPolicy {
   ports: readonly string[];
 }
 
+/** For webhooks and agents' tools: what is sent is not for others to read. */
 export const WEBHOOK_POLICY: UrlPolicy = { protocols: ["https:"], ports: ["443", "8443"] };
+/** For public pages. */
 export const CRAWLER_POLICY: UrlPolicy = { protocols: ["https:", "http:"], ports: ["80", "443", "8443"] };
 
 /** Names that never lead to a public host (RFC 6761, RFC 6762, RFC 8375 and what networks use inside). */
