@@ -16,6 +16,7 @@ import { listUnfinishedErasures } from "./privacy/erasure-store.ts";
 import { wakeUp } from "./wake-up.ts";
 import { eraseMoreLog } from "./webhooks/endpoints.ts";
 import { listWebhookErasures } from "./webhooks/erasure-store.ts";
+import { deliverySweep, wakeStranded } from "./webhooks/sweep.ts";
 import { wakeDeliveries } from "./webhooks/wake.ts";
 
 /** A wake-up that takes longer than this is taken for lost. */
@@ -49,7 +50,7 @@ interface Run {
 async function sweepShard(run: Run, db: Database) {
   const { env, nowMs } = run;
   const beforeMs = nowMs - WAKE_UP_MS;
-  const [sources, answers, workspaces, conversations, leads, erasures, webhooks] = await db.batch([
+  const [sources, answers, workspaces, conversations, leads, erasures, webhooks, deliveries] = await db.batch([
     listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN),
     listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
     listDeleted(db, beforeMs, MAX_A_RUN),
@@ -57,11 +58,13 @@ async function sweepShard(run: Run, db: Database) {
     listUnindexedLeads(db, beforeMs, MAX_LEADS_A_RUN),
     listUnfinishedErasures(db, nowMs - ERASURE_MS, MAX_ERASURES_A_RUN),
     listWebhookErasures(db, MAX_ERASURES_A_RUN),
+    ...deliverySweep(db, nowMs),
     pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_A_RUN),
   ]);
   const work = [
     wakeUp(env.INGESTION_QUEUE, sources satisfies IngestionMessage[]),
     wakeUp(env.ERASURE_QUEUE, workspaces satisfies ErasureMessage[]),
+    wakeStranded(env, deliveries),
     resolveIdle(env, db, conversations, nowMs),
     ...answers.map((answer) => indexAnswer(run, answer)),
     ...handOver(run, leads),
@@ -71,7 +74,7 @@ async function sweepShard(run: Run, db: Database) {
   for (const result of await Promise.allSettled(work)) {
     if (result.status === "rejected") console.error(JSON.stringify({ event: "sweep_failed", detail: String(result.reason) }));
   }
-  const found = { sources, answers, workspaces, conversations, leads, erasures, webhooks };
+  const found = { sources, answers, workspaces, conversations, leads, erasures, webhooks, deliveries };
   return Object.fromEntries(Object.entries(found).map(([kind, rows]) => [kind, rows.length])) as Record<keyof typeof found, number>;
 }
 

@@ -538,6 +538,8 @@ export const webhookEndpoints = sqliteTable(
     failureStreak: count("failure_streak"),
     failingSince: integer("failing_since"),
     lastSuccessAt: integer("last_success_at"),
+    /** How long its last exchange took, or has taken so far. */
+    lastDurationMs: integer("last_duration_ms"),
     /** Encrypted, like the previous one, which signs beside it until its time. */
     secret: text("secret").notNull(),
     /** Which rotation made the secret, so that one that is asked for again is done once. */
