@@ -3,16 +3,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** The wait after each failed attempt: quick for a restart, long for an outage, nine attempts in about 5 h 51 m. */
-const WAITS_MS = [
-  5 * SECOND_MS,
-  MINUTE_MS,
-  5 * MINUTE_MS,
-  15 * MINUTE_MS,
-  30 * MINUTE_MS,
-  HOUR_MS,
-  2 * HOUR_MS,
-  2 * HOUR_MS,
-] as const;
+const WAITS_MS = [5 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 30 * MINUTE_MS, HOUR_MS, 2 * HOUR_MS, 2 * HOUR_MS] as const;
 
 /** Up to so much of a wait is added or taken off, so that what failed together does not come back together. */
 const JITTER = 0.1;

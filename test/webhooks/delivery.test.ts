@@ -16,6 +16,8 @@ test("a wake-up sends a signed request and records it", async () => {
   expect(request).toMatchObject({ method: "POST", place: `${receiver.host}/hooks?token=hidden` });
   expect(verify(receiver.secret, request!)).toMatchObject({ type: "lead.created", data: { name: "Zoë 😀" } });
   expect(await deliveryOf(id!)).toMatchObject({ status: "succeeded", attempt_count: 1, next_attempt_at: null, lease_until: null });
-  expect(await attemptsOf(id!)).toMatchObject([{ number: 1, response_status: 200, response_body: "thanks", error: null, url: receiver.url }]);
+  expect(await attemptsOf(id!)).toMatchObject([
+    { number: 1, response_status: 200, response_body: "thanks", error: null, url: receiver.url },
+  ]);
   expect(await endpointOf(receiver)).toMatchObject({ failure_streak: 0 });
 });

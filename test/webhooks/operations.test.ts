@@ -1,13 +1,16 @@
-import { env } from "cloudflare:workers";
+import { createExecutionContext } from "cloudflare:test";
+import { env, withEnv } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
+import { app } from "../../src/app.ts";
 import { databases } from "../../src/db/client.ts";
 import { newId, shardOf } from "../../src/db/ids.ts";
 import { sweep } from "../../src/schedule.ts";
 import { decryptSecret } from "../../src/secrets.ts";
 import { EVENT_TYPES } from "../../src/webhooks/events.ts";
 import { eventSchema } from "../../src/webhooks/wire.ts";
-import { costOf, createKey, createNeighbour, createWorkspace, listen, operate, query, send, type Workspace } from "../harness.ts";
+import { costOf, createKey, createNeighbour, createWorkspace, envWith, listen, operate, query, send, type Workspace } from "../harness.ts";
 import { missing, notBoolean, notOneOf, notString, tooFew, tooLong, tooMany, tooShort, wrong } from "../http/items.ts";
+import { newHost, RESOLVER, resolverBehaves, resolveTo } from "../outbound.ts";
 
 const URL = "https://hooks.example.com/support";
 const TYPES = [...EVENT_TYPES, "*"];
@@ -150,6 +153,34 @@ describe("POST /webhooks", () => {
       expect(refused.body.detail[0].msg).toContain("Use an https URL on a public host");
     }
     expect((await workspace.call("GET", "/webhooks")).body).toMatchObject({ total: 1, data: [{ url: URL }] });
+  });
+
+  test("refuses a name that leads inside, and says when it cannot be looked up, on creation and change", async () => {
+    const workspace = await createWorkspace();
+    const { id } = await listen(workspace);
+    const asking = envWith({ DNS_OVER_HTTPS_URL: RESOLVER });
+    const ask = (method: string, path: string, body: object) =>
+      withEnv(asking, async () => {
+        const headers = { Authorization: `Bearer ${workspace.key}`, "Content-Type": "application/json" };
+        const request = new Request(`http://service.test/api/v1${path}`, { method, headers, body: JSON.stringify(body) });
+        const response = await app.fetch(request, asking, createExecutionContext());
+        return { status: response.status, body: (await response.json()) as any };
+      });
+    const [inside, outside, unknown] = [newHost(), newHost(), newHost()];
+    await resolveTo(inside, { A: ["10.0.0.1"] });
+    await resolveTo(outside, { A: ["93.184.215.14"] });
+    await resolverBehaves(unknown, { status: 500, body: "oops" });
+    for (const [method, path] of [
+      ["POST", "/webhooks"],
+      ["PATCH", `/webhooks/${id}`],
+    ] as const) {
+      const refused = await ask(method, path, { url: `https://${inside}/`, events: ["*"] });
+      const error = expect.stringMatching(/not public\. Use an https URL/);
+      expect(refused).toMatchObject({ status: 422, body: { detail: [{ loc: ["body", "url"], type: "value_error", ctx: { error } }] } });
+      expect(await ask(method, path, { url: `https://${unknown}/`, events: ["*"] })).toMatchObject({ status: 503 });
+      expect((await ask(method, path, { url: `https://${outside}/`, events: ["*"] })).status).toBeLessThan(300);
+    }
+    expect((await workspace.call("GET", "/webhooks")).body.data.map(({ url }: any) => url)).toEqual(Array(2).fill(`https://${outside}/`));
   });
 
   test("past a hundred: 409 that says what to do, whoever asks at once", async () => {

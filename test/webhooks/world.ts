@@ -173,7 +173,11 @@ export class World {
       this.nowMs = Math.max(this.nowMs, nextMs);
       const due = this.waiting.filter(({ atMs }) => atMs <= this.nowMs);
       this.waiting = this.waiting.filter(({ atMs }) => atMs > this.nowMs);
-      for (const [lane, messages] of Map.groupBy(due, ({ lane }) => lane)) await this.batch(lane, messages.map(({ id }) => id));
+      for (const [lane, messages] of Map.groupBy(due, ({ lane }) => lane))
+        await this.batch(
+          lane,
+          messages.map(({ id }) => id),
+        );
     }
     this.nowMs = untilMs;
   }
