@@ -44,7 +44,10 @@ interface SendingEndpoint {
  * Sends a delivery once: a signed POST through the guard, its record in one batch, and the wake-up of the next attempt.
  * @returns the delivery and its attempt as recorded; undefined when another had taken it over, which then records.
  */
-export async function attemptDelivery(run: AttemptRun, held: Sendable): Promise<{ delivery: DeliveryRow; attempt: AttemptRow } | undefined> {
+export async function attemptDelivery(
+  run: AttemptRun,
+  held: Sendable,
+): Promise<{ delivery: DeliveryRow; attempt: AttemptRow } | undefined> {
   const result = await send(run, held);
   const delivery = await record(run, dbFor(run.env, held.id, run.meter), held, result);
   log(held, result, delivery);

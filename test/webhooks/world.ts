@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
+import { vi } from "vitest";
 import { newId, shardOf } from "../../src/db/ids.ts";
 import { Meter } from "../../src/meter.ts";
 import { sweep } from "../../src/schedule.ts";
@@ -110,18 +111,20 @@ export async function changeEndpoint({ id }: Receiver, changes: Record<string, u
   await query(id, `UPDATE webhook_endpoints SET ${assignments} WHERE id = ?`, ...Object.values(changes), id);
 }
 
-/** Reads a request as a receiver with the official libraries does; both throw when it is not genuine. */
-export function verify(secret: string, { headers, body }: Pick<ReceivedRequest, "headers" | "body">): any {
-  const text = new TextDecoder().decode(body);
+/**
+ * Reads a request as a receiver with the official libraries does, at a time; both throw when it is not genuine or not
+ * from within the last minutes.
+ */
+export function verify(secret: string, { headers, body }: Pick<ReceivedRequest, "headers" | "body">, atMs = Date.now()): any {
+  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
   const named = Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("webhook-")));
-  new SvixWebhook(secret).verify(text, named);
-  return new StandardWebhook(secret).verify(text, named);
-}
-
-/** What a receiver got, each verified when it came in. */
-export async function genuineRequests({ host, secret }: Receiver): Promise<{ id: string; body: any }[]> {
-  const requests = await receivedBy(host);
-  return requests.map((request) => ({ id: request.headers["webhook-id"]!, body: verify(secret, request) }));
+  vi.useFakeTimers({ toFake: ["Date"], now: atMs });
+  try {
+    new SvixWebhook(secret).verify(text, named);
+    return new StandardWebhook(secret).verify(text, named);
+  } finally {
+    vi.useRealTimers();
+  }
 }
 
 interface Message {
@@ -173,7 +176,11 @@ export class World {
       this.nowMs = Math.max(this.nowMs, nextMs);
       const due = this.waiting.filter(({ atMs }) => atMs <= this.nowMs);
       this.waiting = this.waiting.filter(({ atMs }) => atMs > this.nowMs);
-      for (const [lane, messages] of Map.groupBy(due, ({ lane }) => lane)) await this.batch(lane, messages.map(({ id }) => id));
+      for (const [lane, messages] of Map.groupBy(due, ({ lane }) => lane))
+        await this.batch(
+          lane,
+          messages.map(({ id }) => id),
+        );
     }
     this.nowMs = untilMs;
   }
