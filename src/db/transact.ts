@@ -13,7 +13,7 @@ export async function transact<const Before extends readonly Statement[], const 
   { before, writes, after }: { before: Before; writes: readonly Statement[]; after: After },
 ): Promise<{ before: BatchResponse<Before>; written: readonly unknown[]; after: BatchResponse<After> }> {
   const [first, ...rest] = [...before, ...writes, ...after];
-  const results: unknown[] = await db.batch([first!, ...rest]);
+  const results: unknown[] = await db.batch([first, ...rest]);
   const afterAt = before.length + writes.length;
   const read = { before: results.slice(0, before.length), written: results.slice(before.length, afterAt), after: results.slice(afterAt) };
   return read as { before: BatchResponse<Before>; written: readonly unknown[]; after: BatchResponse<After> };

@@ -1,8 +1,14 @@
 import { callerDb } from "../admission/caller.ts";
 import type { AppContext } from "../http/context.ts";
-import { ApiError, notFound } from "../http/errors.ts";
+import { judgeTarget } from "../egress/target.ts";
+import { WEBHOOK_POLICY } from "../egress/url-rules.ts";
+import { ApiError, invalid, notFound, unavailable } from "../http/errors.ts";
 import type { WebhookOperation } from "./endpoints.ts";
 import { findEndpoint } from "./store.ts";
+import { refusalOf } from "./wire.ts";
+
+/** A resolver that fails is back within seconds. */
+const LOOKUP_RETRY_SECONDS = 5;
 
 /** A change of the caller's endpoints, for the verbs. */
 export function webhookOperation(c: AppContext): WebhookOperation {
@@ -20,6 +26,18 @@ export async function requireWebhooks(c: AppContext, webhookId?: string): Promis
   const [[endpoint]] = webhookId === undefined ? [[]] : await db.batch([findEndpoint(db, id, webhookId)]);
   if (webhookId !== undefined && !endpoint) throw notFound("webhook endpoint");
   throw planRequired();
+}
+
+/**
+ * That a URL leads to a public host now; the schema has judged its text.
+ * @throws ApiError 422, or 503 while its host cannot be looked up.
+ */
+export async function requireTarget(c: AppContext, url: string): Promise<void> {
+  const judged = await judgeTarget(c.env, url, WEBHOOK_POLICY);
+  if (judged.verdict === "allowed") return;
+  if (judged.verdict === "unavailable") throw unavailable("The url's host could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
+  const error = refusalOf(judged.reason);
+  throw invalid([{ loc: ["body", "url"], msg: `Value error, ${error}`, type: "value_error", input: url, ctx: { error } }]);
 }
 
 /** 403: the plan does not include webhooks. */

@@ -65,8 +65,8 @@ deliveryRoutes.openapi(listDeliveries, async (c) => {
   return c.json(toCursorPage(rows, totalOf(endpoint, status), page, positionOf, toItem), 200);
 });
 
-const redeliverRoute = createRoute({
-  operationId: "redeliver",
+const redeliverEvent = createRoute({
+  operationId: "redeliverEvent",
   method: "post",
   path: "/webhooks/deliveries/{delivery_id}/redeliver",
   tags: ["Webhooks"],
@@ -86,7 +86,7 @@ const REFUSALS: Record<Exclude<Redelivery["outcome"], "queued">, () => ApiError>
   payload_gone: () => new ApiError("conflict", "The event is too old: its payload is no longer kept. Read the record over the API."),
 };
 
-deliveryRoutes.openapi(redeliverRoute, async (c) => {
+deliveryRoutes.openapi(redeliverEvent, async (c) => {
   const { id, limits } = c.get("caller").workspace;
   const { delivery_id: deliveryId } = c.req.valid("param");
   if (!limits.webhooks) {

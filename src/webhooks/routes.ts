@@ -6,7 +6,7 @@ import { uuid } from "../http/fields.ts";
 import { wholePage } from "../http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
-import { requireWebhooks, webhookOperation } from "./caller.ts";
+import { requireTarget, requireWebhooks, webhookOperation } from "./caller.ts";
 import { eventCatalogue } from "./catalogue.ts";
 import { addEndpoint, changeEndpoint, MAX_ENDPOINTS, removeEndpoint, renewSecret } from "./endpoints.ts";
 import { findEndpoint, listEndpoints } from "./store.ts";
@@ -45,8 +45,9 @@ const createWebhook = createRoute({
 });
 
 webhookRoutes.openapi(createWebhook, async (c) => {
-  await requireWebhooks(c);
   const { description = null, ...fields } = c.req.valid("json");
+  await requireTarget(c, fields.url);
+  await requireWebhooks(c);
   const added = await addEndpoint(webhookOperation(c), { ...fields, description });
   if (!added) {
     throw new ApiError("conflict", `The workspace has ${MAX_ENDPOINTS} webhook endpoints, as many as it may have. Delete one first.`);
@@ -86,8 +87,9 @@ const updateWebhook = createRoute({
 
 webhookRoutes.openapi(updateWebhook, async (c) => {
   const { webhook_id: webhookId } = c.req.valid("param");
-  await requireWebhooks(c, webhookId);
   const { url, events, description, enabled } = c.req.valid("json");
+  if (url) await requireTarget(c, url);
+  await requireWebhooks(c, webhookId);
   const changes = { url: url ?? undefined, events: events ?? undefined, description, enabled: enabled ?? undefined };
   const endpoint = await changeEndpoint(webhookOperation(c), webhookId, changes);
   if (!endpoint) throw notFound("webhook endpoint");

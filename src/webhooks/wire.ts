@@ -15,14 +15,18 @@ import { ALL_EVENTS, API_VERSION, EVENT_TYPES } from "./events.ts";
 
 const problemOf = (url: string) => urlProblem(url, WEBHOOK_POLICY, allowsPrivateTargets(env));
 
+/** What is said of a URL that may not be called. */
+export function refusalOf(reason: string): string {
+  return `this url cannot be called: ${reason}. Use an https URL on a public host, such as https://hooks.example.com/support`;
+}
+
 const url = () =>
   z
     .string()
     .min(8)
     .max(500)
     .refine((value) => problemOf(value) === undefined, {
-      error: (issue) =>
-        `this url cannot be called: ${problemOf(String(issue.input))}. Use an https URL on a public host, such as https://hooks.example.com/support`,
+      error: (issue) => refusalOf(problemOf(String(issue.input))!),
     })
     .openapi({ format: "uri", description: "HTTPS on a public host.", example: "https://hooks.example.com/support" });
 

@@ -17,8 +17,8 @@ async function live() {
   const email = `${mark}@example.com`;
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace, { allowed_origins: ["*"] });
-  await listen(workspace);
   await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
+  await listen(workspace);
   const ask = (message: string, user: object, key?: string) =>
     workspace.call("POST", `/agents/${agent.id}/messages`, { message, user }, key === undefined ? undefined : { "Idempotency-Key": key });
   const person = { id: mark, name: mark, email: email.toUpperCase() };
@@ -85,7 +85,15 @@ test("an erased person is nowhere any more, and the others stay", async () => {
   const path = `/privacy/visitors${by({ email })}`;
   const erased = await workspace.call("DELETE", path);
   expect(erased).toMatchObject({ status: 200, body: { audit_id: expect.any(String), erased_at: expect.any(String) } });
-  expect(erased.body.deleted).toMatchObject({ visitors: 2, conversations: 3, leads: 1, events: 11, deliveries: 11, delivery_attempts: 11, idempotency_records: 2 });
+  expect(erased.body.deleted).toMatchObject({
+    visitors: 2,
+    conversations: 3,
+    leads: 1,
+    events: 11,
+    deliveries: 11,
+    delivery_attempts: 11,
+    idempotency_records: 2,
+  });
   expect(await placesOf(mark)).toEqual([]);
   for (const table of ["events", "deliveries", "delivery_attempts"]) {
     const left = await query(workspace.id, `SELECT count(*) AS count FROM ${table} WHERE workspace_id = ?`, workspace.id);

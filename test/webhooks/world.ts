@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { vi } from "vitest";
-import { newId, shardOf } from "../../src/db/ids.ts";
+import { newId, seededId, shardOf } from "../../src/db/ids.ts";
 import { Meter } from "../../src/meter.ts";
 import { sweep } from "../../src/schedule.ts";
 import { attemptDelivery, type Sendable } from "../../src/webhooks/attempt.ts";
@@ -62,10 +62,10 @@ export async function createReceiver(changes: Record<string, unknown> = {}): Pro
 /** Adds an event and its delivery to each of the receivers, due at a time; gives the deliveries' ids. */
 export async function addEvent(receivers: Receiver[], atMs: number, changes: Record<string, unknown> = {}): Promise<string[]> {
   const { workspace } = receivers[0]!;
-  const eventId = newId(shardOf(workspace.id), atMs);
+  const eventId = idAt(workspace, atMs);
   const payload = JSON.stringify({ id: eventId, type: "lead.created", data: { name: "Zoë 😀" } });
   await insert("events", { id: eventId, workspace_id: workspace.id, type: "lead.created", payload, created_at: atMs });
-  const ids = receivers.map(() => newId(shardOf(workspace.id), atMs));
+  const ids = receivers.map(() => idAt(workspace, atMs));
   for (const [at, id] of ids.entries()) {
     await insert("deliveries", {
       id,
@@ -81,6 +81,11 @@ export async function addEvent(receivers: Receiver[], atMs: number, changes: Rec
     });
   }
   return ids;
+}
+
+/** An identifier of that time, also of a past one. */
+function idAt(workspace: { id: string }, atMs: number): string {
+  return seededId(shardOf(workspace.id), atMs, crypto.getRandomValues(new Uint8Array(16)));
 }
 
 async function insert(table: string, row: Record<string, unknown>): Promise<void> {
