@@ -25,7 +25,7 @@ export interface HeldDelivery {
 }
 
 /** A wake-up may come so much before its time: clocks of two machines differ. */
-const MAX_EARLY_MS = 1_000;
+export const MAX_EARLY_MS = 1_000;
 
 /**
  * Takes the deliveries that are due and that nobody holds; returns which.
