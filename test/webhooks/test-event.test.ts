@@ -1,4 +1,8 @@
+import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { newId, shardOf } from "../../src/db/ids.ts";
+import { Meter } from "../../src/meter.ts";
+import { sendTest } from "../../src/webhooks/test-event.ts";
 import { costOf, createNeighbour, query } from "../harness.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
 import { attemptsOf, createReceiver, deliveryOf, endpointOf, MINUTE, type Receiver, verify, World } from "./world.ts";
@@ -60,6 +64,24 @@ test("a repeated request answers with the same test", async () => {
   const key = { "Idempotency-Key": "one" };
   const first = await sendTo(receiver, key);
   expect((await sendTo(receiver, key)).body).toEqual(first.body);
+  expect(await receivedBy(receiver.host)).toHaveLength(1);
+});
+
+test("a request that is taken over finds the test of the one before, and sends no second one", async () => {
+  const receiver = await createReceiver();
+  await behaveAt(receiver.host, {});
+  const ids = [newId(shardOf(receiver.id), Date.now()), newId(shardOf(receiver.id), Date.now())];
+  const run = (nowMs: number) => {
+    const left = [...ids];
+    const op = { env, meter: new Meter(), workspaceId: receiver.workspace.id, nowMs, newId: () => left.shift()! };
+    return sendTest(op, receiver.id);
+  };
+  const now = Date.now();
+  const first = await run(now);
+  expect(await run(now + 5 * MINUTE)).toEqual(first);
+  // Under way still, it is not sent beside the first run either.
+  await query(ids[0]!, "UPDATE deliveries SET status = 'pending', lease_until = ? WHERE id = ?", now + MINUTE - 1, ids[0]);
+  expect(await run(now + 1)).toMatchObject({ delivery: { status: "pending" } });
   expect(await receivedBy(receiver.host)).toHaveLength(1);
 });
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** What came in, and when. */
-export interface Arrival {
+interface Arrival {
   /** The path, by which endpoints are told apart. */
   path: string;
   eventId: string;
