@@ -8,7 +8,8 @@ import { parseArgs } from "node:util";
 import { load, type Prepared, type Round, send } from "./bench/load.ts";
 import { type Bundle, describeBundle, type LoggedCost, measureBundle, type Measured, median, type Result, table } from "./bench/report.ts";
 import { type Operation, operations, seed } from "./bench/seed.ts";
-import { build, serve, type Served } from "./bench/serve.ts";
+import { build, type Build, serve, type Served } from "./bench/serve.ts";
+import { describeWebhooks, measureWebhooks } from "./bench/webhooks/run.ts";
 
 /*
  * `npm run bench`: each operation of the built worker against its floor, a bare worker that makes the same hops. They
@@ -29,6 +30,8 @@ interface Options {
   seconds: number;
   only: string[] | undefined;
   json: string | undefined;
+  /** Measures events and their deliveries, and nothing else. */
+  webhooks: boolean;
 }
 
 function readOptions(): Options {
@@ -37,11 +40,12 @@ function readOptions(): Options {
       seconds: { type: "string", default: String(DEFAULT_SECONDS) },
       only: { type: "string", multiple: true },
       json: { type: "string" },
+      webhooks: { type: "boolean", default: false },
     },
   });
   const seconds = Number(values.seconds);
   if (!(seconds > 0)) throw new Error("--seconds wants a number above zero: the length of one round.");
-  return { seconds, only: values.only?.flatMap((names) => names.split(",")), json: values.json };
+  return { seconds, only: values.only?.flatMap((names) => names.split(",")), json: values.json, webhooks: values.webhooks };
 }
 
 async function main(): Promise<void> {
@@ -51,6 +55,7 @@ async function main(): Promise<void> {
   process.once("SIGINT", () => process.exit(130));
   process.env["TMPDIR"] = directory;
   console.error("Building …");
+  if (options.webhooks) return benchWebhooks(directory, options);
   const [ours, floor] = await Promise.all([
     build("wrangler.toml", "index.js", join(directory, "ours")),
     build("scripts/bench/floor.toml", "floor.js", join(directory, "floor")),
@@ -61,7 +66,11 @@ async function main(): Promise<void> {
   await report(results, bundle, options);
 }
 
-type Build = Awaited<ReturnType<typeof build>>;
+async function benchWebhooks(directory: string, { json }: Options): Promise<void> {
+  const results = await measureWebhooks(await build("wrangler.toml", "index.js", join(directory, "ours")));
+  console.log(`\n${describeWebhooks(results)}`);
+  if (json) await writeFile(json, JSON.stringify({ at: new Date().toISOString(), cores: availableParallelism(), ...results }, null, 2));
+}
 
 async function measureAll(ours: Build, floor: Build, { seconds, only }: Options): Promise<Result[]> {
   const secret = () => randomBytes(32).toString("base64");

@@ -6,11 +6,13 @@ export interface Cost {
   d1Trips: number;
   /** Rows that those calls read, as D1 bills them. */
   rowsRead: number;
+  /** Rows that those calls wrote, those of indexes included, as D1 bills them. */
+  rowsWritten: number;
 }
 
 /** Adds up the cost of one request or job. */
 export class Meter {
-  readonly cost: Cost = { objectHops: 0, d1Trips: 0, rowsRead: 0 };
+  readonly cost: Cost = { objectHops: 0, d1Trips: 0, rowsRead: 0, rowsWritten: 0 };
 
   hop(): void {
     this.cost.objectHops++;
@@ -18,7 +20,10 @@ export class Meter {
 
   trip(results: readonly D1Result[]): void {
     this.cost.d1Trips++;
-    for (const result of results) this.cost.rowsRead += result.meta.rows_read;
+    for (const { meta } of results) {
+      this.cost.rowsRead += meta.rows_read;
+      this.cost.rowsWritten += meta.rows_written;
+    }
   }
 
   /** Adds what another object spent on this request. */
@@ -26,5 +31,6 @@ export class Meter {
     this.cost.objectHops += spent.objectHops;
     this.cost.d1Trips += spent.d1Trips;
     this.cost.rowsRead += spent.rowsRead;
+    this.cost.rowsWritten += spent.rowsWritten;
   }
 }

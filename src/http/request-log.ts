@@ -2,7 +2,7 @@ import type { AppContext } from "./context.ts";
 
 /** One structured line for each request: what was asked, how it ended and what it cost. No personal data, no secret. */
 export function logRequest(c: AppContext): void {
-  const { objectHops, d1Trips, rowsRead } = c.get("meter").cost;
+  const { objectHops, d1Trips, rowsRead, rowsWritten } = c.get("meter").cost;
   const line = {
     event: "request",
     request_id: c.get("requestId"),
@@ -14,6 +14,7 @@ export function logRequest(c: AppContext): void {
     object_hops: objectHops,
     d1_trips: d1Trips,
     rows_read: rowsRead,
+    rows_written: rowsWritten,
   };
   console.log(JSON.stringify(line));
 }

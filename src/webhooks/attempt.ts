@@ -50,7 +50,7 @@ export async function attemptDelivery(
 ): Promise<{ delivery: DeliveryRow; attempt: AttemptRow } | undefined> {
   const result = await send(run, held);
   const delivery = await record(run, dbFor(run.env, held.id, run.meter), held, result);
-  log(held, result, delivery);
+  log(run, held, result, delivery);
   if (delivery?.status === "pending") await wakeAgain(run, delivery);
   return delivery && { delivery, attempt: attemptRow(held, result) };
 }
@@ -98,7 +98,7 @@ async function wakeAgain({ env, now }: AttemptRun, { id, nextAttemptAt }: Delive
 }
 
 /** Without payload, secret, or URL, whose path and query may hold secrets too. */
-function log(held: Sendable, result: AttemptResult, delivery: DeliveryRow | undefined): void {
+function log({ meter }: AttemptRun, held: Sendable, result: AttemptResult, delivery: DeliveryRow | undefined): void {
   const line = {
     event: "webhook_attempt",
     workspace_id: held.workspaceId,
@@ -112,6 +112,8 @@ function log(held: Sendable, result: AttemptResult, delivery: DeliveryRow | unde
     // "superseded": it took longer than the delivery was held, so another attempt stands in the log.
     outcome: delivery?.status ?? "superseded",
     next_attempt_at: delivery?.nextAttemptAt ? new Date(delivery.nextAttemptAt).toISOString() : null,
+    d1_trips: meter.cost.d1Trips,
+    rows_written: meter.cost.rowsWritten,
   };
   console.log(JSON.stringify(line));
 }

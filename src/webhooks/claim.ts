@@ -1,7 +1,7 @@
 import { dbFor } from "../db/client.ts";
 import type { Meter } from "../meter.ts";
 import type { Sendable } from "./attempt.ts";
-import { claimDeliveries, giveUpHeld, type Lease, listDeliverable, listPayloads } from "./delivery-store.ts";
+import { claimDeliveries, giveUpHeld, type Lease, listDeliverable, listPayloads, MAX_EARLY_MS } from "./delivery-store.ts";
 import { isSlow } from "./endpoint-health.ts";
 
 /** Where deliveries are sent from: who answers at once must not wait for who does not. */
@@ -54,7 +54,7 @@ function sendableOf(row: Found, payloadByEvent: ReadonlyMap<string, string>): Se
 }
 
 function isForSlowLane({ endpoint, nextAttemptAt, leaseUntil }: Found, nowMs: number): boolean {
-  const isDue = nextAttemptAt !== null && nextAttemptAt <= nowMs;
+  const isDue = nextAttemptAt !== null && nextAttemptAt <= nowMs + MAX_EARLY_MS;
   const isFree = leaseUntil === null || leaseUntil < nowMs;
   return isDue && isFree && endpoint !== null && isSlow(endpoint);
 }

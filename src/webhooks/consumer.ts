@@ -3,6 +3,7 @@ import { isBoundShard } from "../db/client.ts";
 import { Meter } from "../meter.ts";
 import type { Sendable } from "./attempt.ts";
 import type { Lane } from "./claim.ts";
+import type { Progress } from "./courier.ts";
 import { deliverBatch } from "./deliver.ts";
 import type { DeliveryMessage } from "./delivery-message.ts";
 
@@ -14,14 +15,30 @@ export async function deliver(env: Env, lane: Lane, batch: MessageBatch<Delivery
   const meter = new Meter();
   const startedAtMs = Date.now();
   const ids = batch.messages.flatMap((message) => idOf(env, message) ?? []);
-  const send = (held: Sendable, patienceMs: number) => exports.DeliveryCourier.send(held, patienceMs);
-  const failed = new Set(await deliverBatch({ env, meter, lane, now: Date.now, send }, ids));
+  const failed = new Set(await deliverBatch({ env, meter, lane, now: Date.now, send: sendByCourier }, ids));
   for (const message of batch.messages) {
     if (failed.has(message.body?.deliveryId ?? "")) message.retry({ delaySeconds: RETRY_SECONDS });
     else message.ack();
   }
-  const line = { event: "webhook_batch", lane, messages: batch.messages.length, failed: failed.size, d1_trips: meter.cost.d1Trips };
+  const line = {
+    event: "webhook_batch",
+    lane,
+    messages: batch.messages.length,
+    failed: failed.size,
+    d1_trips: meter.cost.d1Trips,
+    rows_written: meter.cost.rowsWritten,
+  };
   console.log(JSON.stringify({ ...line, duration_ms: Date.now() - startedAtMs }));
+}
+
+/** A delivery whose courier dies stays held until its lease ends; then the sweep finds it. */
+async function sendByCourier(held: Sendable, patienceMs: number): Promise<Progress> {
+  try {
+    return await exports.DeliveryCourier.send(held, patienceMs);
+  } catch (error) {
+    console.error(JSON.stringify({ event: "webhook_courier_failed", delivery_id: held.id, detail: String(error) }));
+    return "over";
+  }
 }
 
 /** A wake-up that came too often for nothing. Its delivery waits in its row, where the sweep finds it. */

@@ -15,7 +15,7 @@ export class DeliveryCourier extends WorkerEntrypoint<Env> {
     const run = { env: this.env, meter: new Meter(), now: Date.now, random: Math.random };
     const sending = attempt(run, held);
     this.ctx.waitUntil(sending);
-    return Promise.race([sending, patience(patienceMs)]);
+    return within(sending, patienceMs);
   }
 }
 
@@ -29,6 +29,14 @@ async function attempt(run: Parameters<typeof attemptDelivery>[0], held: Sendabl
   return "over";
 }
 
-function patience(waitMs: number): Promise<Progress> {
-  return new Promise((resolve) => setTimeout(() => resolve("under_way"), waitMs));
+async function within(sending: Promise<Progress>, waitMs: number): Promise<Progress> {
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  const patience = new Promise<Progress>((resolve) => {
+    timer = setTimeout(() => resolve("under_way"), waitMs);
+  });
+  try {
+    return await Promise.race([sending, patience]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

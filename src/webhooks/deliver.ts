@@ -32,7 +32,7 @@ export interface BatchRun {
 }
 
 /**
- * Delivers what a batch of wake-ups is about. On the fast lane nobody is waited for longer than two seconds: the
+ * Delivers what a batch of wake-ups is about. On the fast lane nobody is waited for longer than a second: the
  * endpoint's other deliveries are left to the slow lane, and the batch ends while that exchange goes on.
  * @returns those whose database failed: their wake-ups are to come again.
  */

@@ -25,7 +25,7 @@ export interface HeldDelivery {
 }
 
 /** A wake-up may come so much before its time: clocks of two machines differ. */
-const MAX_EARLY_MS = 1_000;
+export const MAX_EARLY_MS = 1_000;
 
 /**
  * Takes the deliveries that are due and that nobody holds; returns which.
@@ -77,7 +77,7 @@ export function listDeliverable(db: Database, ids: readonly string[]) {
 
 /** The payloads of the deliveries' events, each once however many deliveries it has. */
 export function listPayloads(db: Database, ids: readonly string[]) {
-  const theirs = sql`(SELECT DISTINCT ${deliveries.eventId} FROM ${deliveries} WHERE ${isOneOf(ids)})`;
+  const theirs = sql`(SELECT ${deliveries.eventId} FROM ${deliveries} WHERE ${isOneOf(ids)})`;
   return db
     .select({ eventId: events.id, payload: events.payload })
     .from(events)

@@ -12,7 +12,7 @@ export const GONE_STATUS = 410;
 export type SelfDisabledReason = "failing" | "gone";
 
 /** An endpoint that took longer is slow: it is served on the slow lane, where those who answer do not wait for it. */
-export const SLOW_MS = 2_000;
+export const SLOW_MS = 1_000;
 
 /** Whether an endpoint belongs on the slow lane: it fails, or its last exchange took long. */
 export function isSlow({ failureStreak, lastDurationMs }: { failureStreak: number; lastDurationMs: number | null }): boolean {

@@ -71,7 +71,7 @@ test("each round trip is counted, a batch once, with the rows it read", async ()
     .from(workspaces)
     .where(sql`id = ${workspace.id}`);
   await db.batch([one, one, one]);
-  expect(meter.cost).toEqual({ objectHops: 0, d1Trips: 1, rowsRead: 3 });
+  expect(meter.cost).toEqual({ objectHops: 0, d1Trips: 1, rowsRead: 3, rowsWritten: 0 });
   await one;
   expect(meter.cost.d1Trips).toBe(2);
   await one.get();

@@ -24,10 +24,13 @@ import * as erasure from "../../src/operator/erasure-store.ts";
 import * as operator from "../../src/operator/store.ts";
 import * as privacyErasure from "../../src/privacy/erasure-store.ts";
 import * as person from "../../src/privacy/person-store.ts";
+import * as deliveries from "../../src/webhooks/delivery-store.ts";
 import * as webhookErasure from "../../src/webhooks/erasure-store.ts";
 import * as events from "../../src/webhooks/events-store.ts";
 import * as log from "../../src/webhooks/log-store.ts";
 import * as webhooks from "../../src/webhooks/store.ts";
+import * as deliverySweep from "../../src/webhooks/sweep-store.ts";
+import * as tests from "../../src/webhooks/test-store.ts";
 import * as notices from "../../src/widget/handoff-store.ts";
 import * as widget from "../../src/widget/store.ts";
 
@@ -62,10 +65,13 @@ const STORES: Record<string, Record<string, unknown>> = {
   "operator/store": operator,
   "privacy/erasure-store": privacyErasure,
   "privacy/person-store": person,
+  "webhooks/delivery-store": deliveries,
   "webhooks/erasure-store": webhookErasure,
   "webhooks/events-store": events,
   "webhooks/log-store": log,
   "webhooks/store": webhooks,
+  "webhooks/sweep-store": deliverySweep,
+  "webhooks/test-store": tests,
   "widget/handoff-store": notices,
   "widget/store": widget,
 };
@@ -156,6 +162,18 @@ const ENDPOINT = {
   createdAt: NOW,
   updatedAt: NOW,
 };
+const HELD = { id: ID, workspaceId: WORKSPACE, webhookId: OTHER, trigger: "event" as const, attemptCount: 0, leaseUntil: NOW };
+const RESULT = {
+  startedAtMs: NOW,
+  durationMs: 1,
+  status: 500,
+  body: "",
+  isTruncated: false,
+  error: "http_error" as const,
+  retryAfter: null,
+  url: "https://hooks.example.com/",
+};
+const NEW_TEST = { deliveryId: ID, eventId: OTHER, workspaceId: WORKSPACE, webhookId: AGENT, payload: "{}", nowMs: NOW, leaseUntil: NOW };
 const AUDIT = { id: ID, workspaceId: WORKSPACE, actor: "key/1", action: "privacy.erase", createdAt: NOW };
 const IDENTIFIERS: person.Identifier[] = [
   { type: "email", value: "ann@example.com" },
@@ -341,6 +359,18 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "webhooks/events-store.addHandoffEvent": () => events.addHandoffEvent(db, EVENT, OTHER, events.IF_CHANGED),
   "webhooks/events-store.addLeadEvent": () => events.addLeadEvent(db, EVENT, OTHER, events.IF_CHANGED),
   "webhooks/events-store.addSourceEvent": () => events.addSourceEvent(db, EVENT, "source.synced", OTHER, events.IF_CHANGED),
+  "webhooks/delivery-store.claimDeliveries": () =>
+    (["fast", "slow"] as const).map((lane) => deliveries.claimDeliveries(db, [ID], lane, { nowMs: NOW, untilMs: NOW })),
+  "webhooks/delivery-store.listDeliverable": () => [deliveries.listDeliverable(db, [ID])],
+  "webhooks/delivery-store.listPayloads": () => [deliveries.listPayloads(db, [ID])],
+  "webhooks/delivery-store.releaseDeliveries": () => [deliveries.releaseDeliveries(db, [ID], NOW)],
+  "webhooks/delivery-store.noteSlow": () => [deliveries.noteSlow(db, ID)],
+  "webhooks/delivery-store.giveUpHeld": () => deliveries.giveUpHeld(db, [ID], NOW, NOW),
+  "webhooks/delivery-store.recordSuccess": () => deliveries.recordSuccess(db, HELD, RESULT),
+  "webhooks/delivery-store.recordFailure": () =>
+    [true, false].flatMap((isGone) => deliveries.recordFailure(db, HELD, RESULT, { nextAttemptAt: NOW, isGone })),
+  // No statement of its own: a row, which both of these insert.
+  "webhooks/delivery-store.attemptRow": () => [],
   "webhooks/erasure-store.eraseEndpoint": () => [webhookErasure.eraseEndpoint(db, WORKSPACE, ID)],
   "webhooks/erasure-store.eraseLog": () => webhookErasure.eraseLog(db, WORKSPACE, ID, 500),
   "webhooks/erasure-store.noteErasure": () => [webhookErasure.noteErasure(db, WORKSPACE, ID, NOW)],
@@ -361,6 +391,11 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "webhooks/store.rotateSecret": () => [
     webhooks.rotateSecret(db, WORKSPACE, ID, { id: OTHER, secret: "s", previousUntilMs: NOW, nowMs: NOW }),
   ],
+  "webhooks/sweep-store.takeStranded": () => [deliverySweep.takeStranded(db, NOW, NOW, 1000)],
+  "webhooks/sweep-store.pruneDeliveries": () => deliverySweep.pruneDeliveries(db, NOW, 1000),
+  "webhooks/sweep-store.pruneEvents": () => [deliverySweep.pruneEvents(db, NOW, 1000)],
+  "webhooks/test-store.addTest": () => tests.addTest(db, NEW_TEST),
+  "webhooks/test-store.findTest": () => tests.findTest(db, ID),
   "widget/handoff-store.addNotice": () => [notices.addNotice(db, KEY_OF_CONVERSATION, { id: OTHER, content: "Wait.", nowMs: NOW })],
   // No statements of its own: a hand-off's fields, which addHandoff holds.
   "widget/handoff-store.lastQuestion": () => [],

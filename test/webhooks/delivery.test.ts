@@ -212,6 +212,20 @@ test("a TLS failure is a failed connection", async () => {
   expect(JSON.stringify(await attemptsOf(id))).not.toContain("certificate");
 });
 
+test.each([
+  ["says nothing", { fails: "silent" as const }],
+  ["drips", { body: "a", times: 1000, everyMs: 20 }],
+])("a receiver that %s is given 15 seconds for the whole exchange", async (_, behaviour) => {
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  // The clock of a deadline is the platform's: here 15 s are a few milliseconds.
+  const spy = vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => timeout(ms / 75));
+  const { delivery, attempts } = await tryOnce(behaviour);
+  expect(spy).toHaveBeenCalledWith(15_000);
+  spy.mockRestore();
+  expect(attempts).toMatchObject([{ error: "timeout", response_status: null, response_body: null }]);
+  expect(delivery).toMatchObject({ status: "pending", attempt_count: 1 });
+});
+
 test("a redirect is not followed, and fails", async () => {
   const inside = await createReceiver();
   const { delivery, attempts } = await tryOnce({ status: 307, headers: { Location: inside.url } });

@@ -7,10 +7,11 @@ import { Meter } from "../../src/meter.ts";
 import { sweep } from "../../src/schedule.ts";
 import { attemptDelivery, type Sendable } from "../../src/webhooks/attempt.ts";
 import type { Lane } from "../../src/webhooks/claim.ts";
+import type { Progress } from "../../src/webhooks/courier.ts";
 import { deliverBatch } from "../../src/webhooks/deliver.ts";
 import { newSecret, sealSecret } from "../../src/webhooks/secret.ts";
 import { createWorkspace, envWith, query, type Workspace } from "../harness.ts";
-import { newHost, receivedBy, type ReceivedRequest } from "../outbound.ts";
+import { newHost, type ReceivedRequest } from "../outbound.ts";
 
 export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
@@ -169,7 +170,7 @@ export class World {
   }
 
   /** Delivers a batch now. */
-  async batch(lane: Lane, ids: string[], send: typeof this.send = this.send): Promise<string[]> {
+  async batch(lane: Lane, ids: string[], send: (held: Sendable) => Promise<Progress> = this.send): Promise<string[]> {
     return deliverBatch({ env: this.env, meter: new Meter(), lane, now: () => this.nowMs, send }, ids);
   }
 
