@@ -1,7 +1,8 @@
-import { and, desc, eq, gte, inArray, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
 import type { CHANNELS } from "../agents/wire.ts";
 import type { Database } from "../db/client.ts";
-import { conversationCounts, conversations, handoffs, visitors } from "../db/schema.ts";
+import { DAY_MS } from "../db/days.ts";
+import { conversationCounts, conversations, conversationSpans, handoffs, visitors } from "../db/schema.ts";
 import type { ConversationStatus } from "./status.ts";
 
 /** What a list of conversations may be narrowed to. */
@@ -12,6 +13,9 @@ export interface ConversationFilter {
   /** Only those with activity at or after it. */
   sinceMs?: number | undefined;
 }
+
+/** Beside single days, this many together are counted: a year is a dozen of these and at most 31 days. */
+const LONG_SPAN_DAYS = 32;
 
 interface Page {
   limit: number;
@@ -50,39 +54,52 @@ export function pageConversations(db: Database, workspaceId: string, filter: Con
       .select()
       .from(handoffs)
       .where(and(eq(handoffs.workspaceId, workspaceId), inArray(handoffs.conversationId, ids), eq(handoffs.id, latest))),
-    filter.sinceMs === undefined ? sumCounts(db, workspaceId, filter) : countSince(db, workspaceId, filter),
+    filter.sinceMs === undefined ? sumCounts(db, workspaceId, filter) : countSince(db, workspaceId, filter, filter.sinceMs),
   ] as const;
 }
 
 /** From the kept counts: their number is that of the kinds, not of the conversations. */
-function sumCounts(db: Database, workspaceId: string, { agentId, status, channel }: ConversationFilter) {
-  const { agentId: agent, status: state, channel: way } = conversationCounts;
-  const where = and(
-    eq(conversationCounts.workspaceId, workspaceId),
-    agentId === undefined ? undefined : eq(agent, agentId),
-    status === undefined ? undefined : eq(state, status),
-    channel === undefined ? undefined : eq(way, channel),
-  );
+function sumCounts(db: Database, workspaceId: string, filter: ConversationFilter) {
   return db
     .select({ total: sql<number>`coalesce(sum(${conversationCounts.count}), 0)`.as("total") })
     .from(conversationCounts)
-    .where(where);
+    .where(and(eq(conversationCounts.workspaceId, workspaceId), isKind(conversationCounts, filter)));
 }
 
-/** With a time, what is counted is a range of the index. */
-function countSince(db: Database, workspaceId: string, filter: ConversationFilter) {
+/** With a time, the rest of its day is a range of the index; the days after it have kept counts, and so has each 32 of them. */
+function countSince(db: Database, workspaceId: string, filter: ConversationFilter, sinceMs: number) {
+  const { days, day, count } = conversationSpans;
+  const nextDay = Math.ceil(sinceMs / DAY_MS);
+  const nextSpan = Math.ceil(nextDay / LONG_SPAN_DAYS) * LONG_SPAN_DAYS;
+  const isSpan = (length: number, range: SQL | undefined) =>
+    and(eq(conversationSpans.workspaceId, workspaceId), eq(days, length), range, isKind(conversationSpans, filter));
+  const isOfDay = and(...conditions(workspaceId, filter), lt(conversations.updatedAt, nextDay * DAY_MS));
+  const ofDay = sql`(SELECT count(*) FROM ${conversations} WHERE ${isOfDay})`;
+  const single = isSpan(1, and(gte(day, nextDay), lt(day, nextSpan)));
+  const ofSingleDays = sql`(SELECT coalesce(sum(count), 0) FROM ${conversationSpans} WHERE ${single})`;
   return db
-    .select({ total: sql<number>`count(*)`.as("total") })
-    .from(conversations)
-    .where(and(...conditions(workspaceId, filter)));
+    .select({ total: sql<number>`coalesce(sum(${count}), 0) + ${ofSingleDays} + ${ofDay}`.as("total") })
+    .from(conversationSpans)
+    .where(isSpan(LONG_SPAN_DAYS, gte(day, nextSpan)));
 }
 
-function conditions(workspaceId: string, { agentId, status, channel, sinceMs }: ConversationFilter): (SQL | undefined)[] {
+function isKind(
+  table: typeof conversations | typeof conversationCounts | typeof conversationSpans,
+  filter: ConversationFilter,
+): SQL | undefined {
+  const { agentId, status, channel } = filter;
+  return and(
+    agentId === undefined ? undefined : eq(table.agentId, agentId),
+    status === undefined ? undefined : eq(table.status, status),
+    channel === undefined ? undefined : eq(table.channel, channel),
+  );
+}
+
+function conditions(workspaceId: string, filter: ConversationFilter): (SQL | undefined)[] {
+  const { sinceMs } = filter;
   return [
     eq(conversations.workspaceId, workspaceId),
-    agentId === undefined ? undefined : eq(conversations.agentId, agentId),
-    status === undefined ? undefined : eq(conversations.status, status),
-    channel === undefined ? undefined : eq(conversations.channel, channel),
+    isKind(conversations, filter),
     sinceMs === undefined ? undefined : gte(conversations.updatedAt, sinceMs),
   ];
 }

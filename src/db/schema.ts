@@ -335,6 +335,26 @@ export const conversationCounts = sqliteTable(
   (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.status, t.channel] })],
 );
 
+/**
+ * How many conversations of each kind were last active in a span of days, so that what happened since a time is counted by
+ * spans: every conversation is in one of a day and in one of 32 days.
+ */
+export const conversationSpans = sqliteTable(
+  "conversation_spans",
+  {
+    workspaceId: workspaceId(),
+    /** 1 or 32. */
+    days: integer("days").notNull(),
+    /** Its first day, since 1970-01-01: a multiple of its days. */
+    day: integer("day").notNull(),
+    agentId: text("agent_id").notNull(),
+    status: text("status").notNull(),
+    channel: text("channel").notNull(),
+    count: count("count"),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.days, t.day, t.agentId, t.status, t.channel] })],
+);
+
 export const messages = sqliteTable(
   "messages",
   {
@@ -426,6 +446,13 @@ export const leadCounts = sqliteTable(
   (t) => [primaryKey({ columns: [t.workspaceId, t.agentId] })],
 );
 
+/** How many leads each agent has brought on a day, so that those since a time are counted by days. */
+export const leadDays = sqliteTable(
+  "lead_days",
+  { workspaceId: workspaceId(), day: integer("day").notNull(), agentId: text("agent_id").notNull(), count: count("count") },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.day, t.agentId] })],
+);
+
 // --- Analytics: kept by the triggers of the migration analytics_rollups, defined in analytics/definitions.ts ----------
 
 const counters = (name: string) =>
@@ -509,9 +536,8 @@ export const unansweredQuestions = sqliteTable(
     questionKey: text("question_key").notNull(),
     /** As it was asked last. */
     question: text("question").notNull(),
-    /** How often in the year before it was asked last, and on which days. */
+    /** How often in the year before it was asked last. */
     asked: count("asked"),
-    days: counters("days"),
     lastAskedAt: integer("last_asked_at").notNull(),
   },
   (t) => [
@@ -519,6 +545,23 @@ export const unansweredQuestions = sqliteTable(
     index("unanswered_questions_asked").on(t.workspaceId, t.agentId, t.asked),
     index("unanswered_questions_latest").on(t.workspaceId, t.agentId, t.lastAskedAt),
   ],
+);
+
+/**
+ * The days on which such a question was asked, so that a range of any length is the difference of two rows. Of those more
+ * than a year before the last one only the latest is kept.
+ */
+export const unansweredQuestionDays = sqliteTable(
+  "unanswered_question_days",
+  {
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    questionKey: text("question_key").notNull(),
+    day: integer("day").notNull(),
+    /** How often it had been asked by the end of the day, ever since it is kept. */
+    askedUntil: count("asked_until"),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.questionKey, t.day] })],
 );
 
 // --- Events and their delivery --------------------------------------------------------------------------------------

@@ -190,7 +190,7 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "analytics/store.sumDays": () => [AGENT, analytics.ALL_AGENTS].map((whose) => analytics.sumDays(db, WORKSPACE, whose, RANGE, 20_050)),
   "analytics/store.listStatusCounts": () => [AGENT, analytics.ALL_AGENTS].map((whose) => analytics.listStatusCounts(db, WORKSPACE, whose)),
   "analytics/store.listUnansweredQuestions": () =>
-    [AGENT, analytics.ALL_AGENTS].map((whose) => analytics.listUnansweredQuestions(db, WORKSPACE, whose)),
+    [AGENT, analytics.ALL_AGENTS].map((whose) => analytics.listUnansweredQuestions(db, WORKSPACE, whose, RANGE)),
   "chat/store.beginTurn": () =>
     batchOf(async (database) => {
       for (const isNew of [false, true]) {

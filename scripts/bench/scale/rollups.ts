@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 
 /*
- * What the triggers of migrations/0001 and 0002 would have kept of a workspace whose rows were written without them. Only
+ * What the triggers of migrations/0001 to 0003 would have kept of a workspace whose rows were written without them. Only
  * of what the bench's histories hold: nothing in them is reopened, erased or older than a year.
  */
 
@@ -11,6 +11,11 @@ const COUNTS = [
      GROUP BY agent_id, status, channel`,
   `INSERT INTO lead_counts (workspace_id, agent_id, count)
     SELECT workspace_id, agent_id, count(*) FROM leads WHERE workspace_id = ? GROUP BY agent_id`,
+  `INSERT INTO conversation_spans (workspace_id, days, day, agent_id, status, channel, count)
+    SELECT workspace_id, span.value, updated_at / 86400000 / span.value * span.value AS start, agent_id, status, channel, count(*)
+      FROM json_each('[1,32]') AS span CROSS JOIN conversations WHERE workspace_id = ? GROUP BY span.value, start, agent_id, status, channel`,
+  `INSERT INTO lead_days (workspace_id, day, agent_id, count)
+    SELECT workspace_id, created_at / 86400000 AS day, agent_id, count(*) FROM leads WHERE workspace_id = ? GROUP BY day, agent_id`,
   `INSERT INTO usage_periods (workspace_id, period, messages)
     SELECT workspace_id, quota_period, count(*) FROM messages WHERE workspace_id = ? AND quota_period IS NOT NULL GROUP BY quota_period`,
 ];
@@ -48,18 +53,22 @@ const COUNTERS: Record<string, { from: string; atMs: string; name: string }> = {
   handoff_reasons: { from: "handoffs", atMs: "requested_at", name: "reason" },
 };
 
-const QUESTIONS = `
-  INSERT INTO unanswered_questions (workspace_id, agent_id, question_key, question, asked, days, last_asked_at)
-  SELECT workspace_id, whose, question_key, question_key, sum(asked), json_group_object(CAST(day AS TEXT), asked), max(latest)
-    FROM (SELECT workspace_id, whose.value AS whose, question_key, requested_at / 86400000 AS day, count(*) AS asked, max(requested_at) AS latest
-            FROM handoffs, json_each(json_array(agent_id, '')) AS whose
-           WHERE workspace_id = ? AND question_key IS NOT NULL GROUP BY whose, question_key, day)
-   GROUP BY whose, question_key`;
+const QUESTIONS = [
+  `INSERT INTO unanswered_question_days (workspace_id, agent_id, question_key, day, asked_until)
+    SELECT workspace_id, whose, question_key, day, sum(asked) OVER (PARTITION BY whose, question_key ORDER BY day)
+      FROM (SELECT workspace_id, whose.value AS whose, question_key, requested_at / 86400000 AS day, count(*) AS asked
+              FROM handoffs, json_each(json_array(agent_id, '')) AS whose
+             WHERE workspace_id = ? AND question_key IS NOT NULL GROUP BY whose.value, question_key, day)`,
+  `INSERT INTO unanswered_questions (workspace_id, agent_id, question_key, question, asked, last_asked_at)
+    SELECT workspace_id, whose.value AS whose, question_key, question_key, count(*), max(requested_at)
+      FROM handoffs, json_each(json_array(agent_id, '')) AS whose
+     WHERE workspace_id = ? AND question_key IS NOT NULL GROUP BY whose.value, question_key`,
+];
 
 /** Counts a workspace's rows into all that triggers keep. The triggers must be in place again. */
 export function rollUp(db: DatabaseSync, workspaceId: string): void {
   db.exec("BEGIN");
-  for (const statement of [...COUNTS, ...SUMS, QUESTIONS]) db.prepare(statement).run(workspaceId);
+  for (const statement of [...COUNTS, ...SUMS, ...QUESTIONS]) db.prepare(statement).run(workspaceId);
   for (const [column, { from, atMs, name }] of Object.entries(COUNTERS)) {
     db.exec("CREATE TEMP TABLE counted (agent_id, day, name, n, PRIMARY KEY (agent_id, day, name)) WITHOUT ROWID");
     db.prepare(
