@@ -149,3 +149,12 @@ CREATE TRIGGER unanswered_questions_erased AFTER DELETE ON handoffs WHEN OLD.que
   DELETE FROM unanswered_questions
    WHERE workspace_id = OLD.workspace_id AND agent_id IN (OLD.agent_id, '') AND question_key = OLD.question_key AND asked <= 0;
 END;
+--> statement-breakpoint
+-- Pages without a status merge the ranges of all statuses: see conversations/list-store.ts.
+DROP INDEX `conversations_by_activity`;
+--> statement-breakpoint
+DROP INDEX `conversations_by_agent`;
+--> statement-breakpoint
+DROP INDEX `conversations_by_channel`;
+--> statement-breakpoint
+DROP INDEX `conversations_by_agent_channel`;

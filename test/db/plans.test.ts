@@ -69,6 +69,7 @@ const db = directoryDb(env, new Meter());
 const NOW = 1_790_000_000_000;
 const [ID, WORKSPACE, AGENT, OTHER] = [newId(0, NOW), newId(0, NOW), newId(0, NOW), newId(0, NOW)];
 const PAGE = { limit: 20, offset: 40 };
+const DEEP_PAGE = { ...PAGE, offset: 500_000 };
 const CURSOR_PAGE = { ...PAGE, cursor: { atMs: NOW, id: OTHER } };
 const SLICE = { afterId: ID, limit: 50 };
 const KEY_OF_CONVERSATION = { workspaceId: WORKSPACE, conversationId: ID };
@@ -224,7 +225,7 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "conversations/json-store.handoffJson": () => [],
   "conversations/list-store.pageConversations": () =>
     CONVERSATION_FILTERS.flatMap((filter) =>
-      [PAGE, CURSOR_PAGE].flatMap((page) => lists.pageConversations(db, WORKSPACE, filter, page) as readonly Statement[]),
+      [PAGE, CURSOR_PAGE, DEEP_PAGE].flatMap((page) => lists.pageConversations(db, WORKSPACE, filter, page) as readonly Statement[]),
     ),
   "conversations/moves-store.moveConversation": () => [
     moves.moveConversation(db, KEY_OF_CONVERSATION, moveBy("team_resolved"), { nowMs: NOW, by: "api" }),
@@ -348,7 +349,7 @@ async function planOf(statement: Statement): Promise<string[]> {
 }
 
 /** Steps of a plan that read no more than they return, or next to nothing; what a subquery itself reads are steps of their own. */
-const HARMLESS_SCANS = [/^SCAN CONSTANT ROW$/, /^SCAN json_each VIRTUAL TABLE/, /^SCAN (?:\(subquery-\d+\)|persons|p)$/];
+const HARMLESS_SCANS = [/^SCAN CONSTANT ROW$/, /^SCAN json_each VIRTUAL TABLE/, /^SCAN (?:\(subquery-\d+\)|persons|p|span|landing)$/];
 
 function scansOf(plan: string[]): string[] {
   return plan.filter((step) => step.startsWith("SCAN") && !HARMLESS_SCANS.some((pattern) => pattern.test(step)));
@@ -374,6 +375,8 @@ const MEANT_SORTS: Record<string, string[]> = {
   "analytics/store.listStatusCounts": ["USE TEMP B-TREE FOR GROUP BY"],
   // A union of at most a hundred and a hundred.
   "analytics/store.listUnansweredQuestions": [SORT],
+  // The rows of one page; of a deep one also the spans of days that it lies behind.
+  "conversations/list-store.pageConversations": [SORT],
   // Unions of one person's records.
   "leads/store.listPersonLeads": [SORT],
   "leads/store.countPersonLeads": [SORT],
@@ -396,12 +399,6 @@ const WIDE = /\(workspace_id=\?(?: AND \w+_(?:id|key)>\?)?\)$/;
 
 /** Pages of all that a workspace has, in the order of an index: they end at the page's end. */
 const MEANT_WIDE: Record<string, string[]> = {
-  // The page, and twice its identifiers: for its visitors and for its hand-offs.
-  "conversations/list-store.pageConversations": [
-    "SEARCH conversations USING INDEX conversations_by_activity (workspace_id=?)",
-    "SEARCH conversations USING COVERING INDEX conversations_by_activity (workspace_id=?)",
-    "SEARCH conversations USING COVERING INDEX conversations_by_activity (workspace_id=?)",
-  ],
   "leads/store.pageLeads": ["SEARCH leads USING INDEX leads_created (workspace_id=?)"],
 };
 
