@@ -164,7 +164,7 @@ export function emailOf(visitor: number): string {
 }
 
 /** Every number's digits are different; the last seven are those of the number. */
-export function phoneOf(n: number): string {
+function phoneOf(n: number): string {
   return `+43 660 ${String(n).padStart(7, "0")}`;
 }
 

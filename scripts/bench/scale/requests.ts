@@ -1,5 +1,5 @@
 import { type Prepared, send } from "../load.ts";
-import { BUSY_VISITOR, emailOf, leadCount, phoneOf, talkAt } from "./history.ts";
+import { BUSY_VISITOR, emailOf, leadAt, leadCount, talkAt } from "./history.ts";
 import type { Subject } from "./subject.ts";
 
 const DAY_MS = 86_400_000;
@@ -23,7 +23,7 @@ export async function measurements(port: number, { scene, authorization }: Subje
   const since = (days: number) => new Date(scene.nowMs - days * DAY_MS).toISOString();
   const conversations = (label: string, query: string) => get(`conversations${label && `, ${label}`}`, `/conversations?${query}`);
   const leads = (label: string, query: string) => get(`leads${label && `, ${label}`}`, `/leads?${query}`);
-  const rare = Math.floor(leadCount(scene) / 2);
+  const rare = leadAt(scene, Math.floor(leadCount(scene) / 2));
   const pages: Measurement[] = [];
   for (const depth of DEPTHS) {
     const offset = Math.min(depth, scene.talks / 2);
@@ -50,11 +50,11 @@ export async function measurements(port: number, { scene, authorization }: Subje
     leads("agent_id", agent),
     leads("created_since 30 days ago", `created_since=${since(30)}`),
     leads("created_since 300 days ago", `created_since=${since(300)}`),
-    leads("q rare", `q=${encodeURIComponent(emailOf(1))}`),
+    leads("q rare", `q=${rare.email}`),
     leads("q common", "q=acme"),
     leads("q common, agent_id", `q=acme&${agent}`),
     leads("q in all", "q=example.com"),
-    leads("q of a phone's digits", `q=${phoneOf(rare).replaceAll(/\D/g, "").slice(-7)}`),
+    leads("q of a phone's digits", `q=${rare.phone.replaceAll(/\D/g, "").slice(-7)}`),
     leads("q of two letters", "q=an"),
     leads("q of one letter", "q=e"),
     get("analytics, 1 day", "/analytics/overview?days=1"),
