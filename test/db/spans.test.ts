@@ -41,11 +41,8 @@ test("what happened since a time is counted exactly, whatever moved, changed and
     await query(workspace.id, "UPDATE conversations SET status = ?, updated_at = max(updated_at, ?) WHERE id = ?", status, atMs, id);
   }
   for (const { id } of all.slice(40, 70)) await query(workspace.id, "DELETE FROM conversations WHERE id = ?", id);
-  await query(
-    workspace.id,
-    "DELETE FROM leads WHERE workspace_id = ? AND id IN (SELECT id FROM leads WHERE workspace_id = ? LIMIT 30)",
-    ...[workspace.id, workspace.id],
-  );
+  const someLeads = "SELECT id FROM leads WHERE workspace_id = ? LIMIT 30";
+  await query(workspace.id, `DELETE FROM leads WHERE id IN (${someLeads})`, workspace.id);
   const totals = async (path: string, since: string, atMs: number, filter: Record<string, string>) => {
     const parameters = new URLSearchParams({ ...filter, [since]: new Date(atMs).toISOString(), limit: "1" });
     return (await workspace.call("GET", `/${path}?${parameters.toString()}`)).body.total;

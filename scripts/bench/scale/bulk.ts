@@ -32,23 +32,33 @@ function inTransactions(db: DatabaseSync, count: number, write: (n: number) => v
 }
 
 function talkWriter(db: DatabaseSync): (scene: Scene, talk: Talk) => void {
-  const insert = inserter(db, "conversations", [
-    ...["id", "workspace_id", "agent_id", "channel", "status", "visitor_id", "message_count", "last_message_preview", "last_message_at"],
-    ...["idle_at", "csat_score", "resolved_at", "resolved_by", "first_human_reply_at", "first_ai_reply_at", "ai_resolved_at"],
-    ...["created_at", "updated_at"],
-  ]);
+  const insert = inserter(db, "conversations");
   const [writeMessage, writeHandoff] = [messageWriter(db), handoffWriter(db)];
   return (scene, talk) => {
     const { messages, resolvedAtMs } = talk;
     const last = messages.at(-1)!;
     const repliedAtMs = messages.find(({ role }) => role === "assistant")?.atMs ?? null;
     const resolvedBy = resolvedAtMs === null ? null : talk.handoff ? "human" : "auto";
-    insert(
-      ...[talk.id, scene.workspaceId, talk.agentId, talk.channel, talk.status, visitorIdOf(scene, talk.visitor), messages.length],
-      ...[last.content.slice(0, PREVIEW_CHARACTERS), last.atMs, last.atMs + INACTIVITY_MINUTES * 60_000, talk.csat],
-      ...[resolvedAtMs, resolvedBy, last.role === "human" ? last.atMs : null, repliedAtMs, talk.handoff ? null : resolvedAtMs],
-      ...[messages[0]!.atMs, resolvedAtMs ?? last.atMs],
-    );
+    insert({
+      id: talk.id,
+      workspace_id: scene.workspaceId,
+      agent_id: talk.agentId,
+      channel: talk.channel,
+      status: talk.status,
+      visitor_id: visitorIdOf(scene, talk.visitor),
+      message_count: messages.length,
+      last_message_preview: last.content.slice(0, PREVIEW_CHARACTERS),
+      last_message_at: last.atMs,
+      idle_at: last.atMs + INACTIVITY_MINUTES * 60_000,
+      csat_score: talk.csat,
+      resolved_at: resolvedAtMs,
+      resolved_by: resolvedBy,
+      first_human_reply_at: last.role === "human" ? last.atMs : null,
+      first_ai_reply_at: repliedAtMs,
+      ai_resolved_at: talk.handoff ? null : resolvedAtMs,
+      created_at: messages[0]!.atMs,
+      updated_at: resolvedAtMs ?? last.atMs,
+    });
     for (const message of messages) writeMessage(scene, talk, message);
     writeHandoff(scene, talk);
   };

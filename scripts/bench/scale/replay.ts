@@ -18,9 +18,7 @@ export function replay(db: DatabaseSync, scenes: readonly Scene[]): void {
 }
 
 function talkReplayer(db: DatabaseSync): (scene: Scene, talk: Talk) => void {
-  const begin = inserter(db, "conversations", [
-    ...["id", "workspace_id", "agent_id", "channel", "status", "visitor_id", "last_message_at", "created_at", "updated_at"],
-  ]);
+  const begin = inserter(db, "conversations");
   const [writeMessage, writeHandoff] = [messageWriter(db), handoffWriter(db)];
   const move = db.prepare("UPDATE conversations SET status = ?, updated_at = ? WHERE id = ? AND status <> ?");
   const noteHuman = db.prepare("UPDATE conversations SET first_human_reply_at = ? WHERE id = ?");
@@ -30,8 +28,17 @@ function talkReplayer(db: DatabaseSync): (scene: Scene, talk: Talk) => void {
   const rate = db.prepare("UPDATE conversations SET csat_score = ? WHERE id = ?");
   return (scene, talk) => {
     const beganMs = talk.messages[0]!.atMs;
-    const visitorId = visitorIdOf(scene, talk.visitor);
-    begin(talk.id, scene.workspaceId, talk.agentId, talk.channel, "open", visitorId, beganMs, beganMs, beganMs);
+    begin({
+      id: talk.id,
+      workspace_id: scene.workspaceId,
+      agent_id: talk.agentId,
+      channel: talk.channel,
+      status: "open",
+      visitor_id: visitorIdOf(scene, talk.visitor),
+      last_message_at: beganMs,
+      created_at: beganMs,
+      updated_at: beganMs,
+    });
     for (const message of talk.messages) {
       writeMessage(scene, talk, message);
       if (message.role === "assistant") move.run("ai_handled", message.atMs, talk.id, "ai_handled");

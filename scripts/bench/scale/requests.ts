@@ -23,7 +23,7 @@ export async function measurements(port: number, { scene, authorization }: Subje
   const since = (days: number) => new Date(scene.nowMs - days * DAY_MS).toISOString();
   const conversations = (label: string, query: string) => get(`conversations${label && `, ${label}`}`, `/conversations?${query}`);
   const leads = (label: string, query: string) => get(`leads${label && `, ${label}`}`, `/leads?${query}`);
-  const rare = leadAt(scene, Math.floor(leadCount(scene) / 2));
+  const rare = leadAt(scene, Math.floor(leadCount(scene) / 2) + 1);
   const pages: Measurement[] = [];
   for (const depth of DEPTHS) {
     const offset = Math.min(depth, scene.talks / 2);
