@@ -1,10 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
+import { setImmediate as turn } from "node:timers/promises";
 import { leadAt, leadCount, type Scene, type Talk, talkAt, visitorCount, visitorIdOf } from "./history.ts";
 import { rollUp } from "./rollups.ts";
 import { handoffWriter, INACTIVITY_MINUTES, inserter, leadWriter, messageWriter, visitorWriter } from "./rows.ts";
 
-/** Enough that few rows are written alone, and few are kept in memory. */
-const TALKS_A_TRANSACTION = 50_000;
+/** About half a second's. */
+const ROWS_A_TRANSACTION = 5_000;
 const PREVIEW_CHARACTERS = 200;
 
 /**
@@ -12,23 +13,25 @@ const PREVIEW_CHARACTERS = 200;
  * conversation and its nine index entries and three JSON counters with every message, ten times the work of the row
  * itself. What they keep is counted afterwards, from the rows.
  */
-export function loadBulk(db: DatabaseSync, scene: Scene): void {
+export async function loadBulk(db: DatabaseSync, scene: Scene): Promise<void> {
   const triggers = db.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").all() as { name: string; sql: string }[];
   for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
   const [writeVisitor, writeTalk, writeLead] = [visitorWriter(db), talkWriter(db), leadWriter(db)];
-  inTransactions(db, visitorCount(scene), (n) => writeVisitor(scene, n));
-  inTransactions(db, scene.talks, (n) => writeTalk(scene, talkAt(scene, n)));
-  inTransactions(db, leadCount(scene), (n) => writeLead(scene, leadAt(scene, n)));
+  await inTransactions(db, visitorCount(scene), (n) => writeVisitor(scene, n));
+  await inTransactions(db, scene.talks, (n) => writeTalk(scene, talkAt(scene, n)));
+  await inTransactions(db, leadCount(scene), (n) => writeLead(scene, leadAt(scene, n)));
   for (const { sql } of triggers) db.exec(sql);
   rollUp(db, scene.workspaceId);
 }
 
-function inTransactions(db: DatabaseSync, count: number, write: (n: number) => void): void {
-  for (let n = 0; n < count; n++) {
-    if (n % TALKS_A_TRANSACTION === 0) db.exec(n === 0 ? "BEGIN" : "COMMIT; BEGIN");
-    write(n);
+async function inTransactions(db: DatabaseSync, count: number, write: (n: number) => void): Promise<void> {
+  for (let from = 0; from < count; from += ROWS_A_TRANSACTION) {
+    db.exec("BEGIN");
+    for (let n = from; n < Math.min(from + ROWS_A_TRANSACTION, count); n++) write(n);
+    db.exec("COMMIT");
+    // So that Ctrl-C is heard.
+    await turn();
   }
-  if (count > 0) db.exec("COMMIT");
 }
 
 function talkWriter(db: DatabaseSync): (scene: Scene, talk: Talk) => void {

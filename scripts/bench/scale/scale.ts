@@ -38,11 +38,12 @@ export async function benchScale(build: Build, secrets: Record<string, string>, 
       ["large", large, false],
     ] as const) {
       const startedMs = performance.now();
-      stages.push(await prepareStage(build, secrets, { state: join(directory, name), talks, mirrored }));
+      const stage = await prepareStage(build, secrets, { state: join(directory, name), talks, mirrored });
+      stages.push(stage);
+      if (mirrored) await checkMirror(stage);
       console.error(`Loaded ${talks.toLocaleString("en")} conversations in ${((performance.now() - startedMs) / 1000).toFixed(0)} s.`);
     }
     const [few, many] = stages as [Stage, Stage];
-    await checkMirror(few);
     const comparisons = await compareAll(few, many, seconds);
     console.log(`\n${comparisonTable(comparisons, small, large)}\n`);
     console.log(`One request at a time, ${ROUNDS} rounds of ${seconds} s a side. Rows read are D1's.`);

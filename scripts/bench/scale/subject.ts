@@ -49,12 +49,12 @@ export async function prepareStage(
     await empty.close();
   }
   const [subject, ...others] = subjects as [Subject, ...Subject[]];
-  writeState(state, (db) => {
+  await writeState(state, async (db) => {
     replay(
       db,
       others.map(({ scene }) => scene),
     );
-    loadBulk(db, subject.scene);
+    await loadBulk(db, subject.scene);
   });
   const served = await serve(build, secrets, state);
   const leads = subjects.reduce((sum, { scene }) => sum + leadCount(scene), 0);
