@@ -14,8 +14,11 @@ const TOP_QUESTIONS = 10;
 
 /** The days of a range on which anything happened, oldest first. */
 export function listDays(db: Database, workspaceId: string, agentId: string, range: DayRange) {
+  const { day, conversations, messages, aiReplies, humanReplies, leads, handoffs } = analyticsDays;
+  const { handoffReasons, channels, firstResponses, resolutions } = analyticsDays;
+  const shown = { day, conversations, messages, aiReplies, humanReplies, leads, handoffs };
   return db
-    .select()
+    .select({ ...shown, handoffReasons, channels, firstResponses, resolutions })
     .from(analyticsDays)
     .where(isIn(workspaceId, agentId, range))
     .orderBy(asc(analyticsDays.day));

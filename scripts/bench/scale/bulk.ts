@@ -10,7 +10,7 @@ const PREVIEW_CHARACTERS = 200;
 
 /**
  * Writes a history of any size at once, each row as it ended up. The triggers are away meanwhile: they would change each
- * conversation and its nine index entries and three JSON counters with every message, ten times the work of the row
+ * conversation, its entries in six indexes and three JSON counters with every message, ten times the work of the row
  * itself. What they keep is counted afterwards, from the rows.
  */
 export async function loadBulk(db: DatabaseSync, scene: Scene): Promise<void> {
