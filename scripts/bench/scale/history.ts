@@ -16,7 +16,7 @@ const TALKS_A_LEAD = 5;
 /** As a person who comes back does. */
 const TALKS_A_VISITOR = 4;
 /** One person has this many conversations, in a workspace of any size. */
-export const BUSY_TALKS = 100;
+const BUSY_TALKS = 100;
 export const BUSY_VISITOR = 0;
 /** As many as analytics ranks, and more. */
 const QUESTIONS = 2_000;
