@@ -3,10 +3,11 @@ import { rmSync } from "node:fs";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { load, type Prepared, type Round, send } from "./bench/load.ts";
-import { type Bundle, describeBundle, type LoggedCost, measureBundle, type Measured, median, type Result, table } from "./bench/report.ts";
+import { probe } from "./bench/probe.ts";
+import { type Bundle, describeBundle, measureBundle, type Measured, median, type Result, table } from "./bench/report.ts";
+import { benchScale, type ScaleOptions } from "./bench/scale/scale.ts";
 import { type Operation, operations, seed } from "./bench/seed.ts";
 import { build, type Build, serve, type Served } from "./bench/serve.ts";
 import { describeWebhooks, measureWebhooks } from "./bench/webhooks/run.ts";
@@ -23,8 +24,10 @@ const ROUNDS = 9;
 /** With nine operations, two sides, builds, warm-up and start-ups about two and a half minutes. */
 const DEFAULT_SECONDS = 0.6;
 const WARM_UP_SECONDS = 1;
-/** A log line comes by pipe, after its response. */
-const LOG_DEADLINE_MS = 2000;
+/** The two sizes of `--scale`, in conversations, and the length of its rounds: with its loading about ten minutes. */
+const SCALE = { small: "1000", large: "1000000", seconds: 0.3 };
+/** Fewer have no page in their middle, and no person with a hundred of them. */
+const MIN_SCALE = 200;
 
 interface Options {
   seconds: number;
@@ -32,20 +35,30 @@ interface Options {
   json: string | undefined;
   /** Measures events and their deliveries, and nothing else. */
   webhooks: boolean;
+  scale: ScaleOptions | undefined;
 }
 
 function readOptions(): Options {
   const { values } = parseArgs({
     options: {
-      seconds: { type: "string", default: String(DEFAULT_SECONDS) },
+      seconds: { type: "string" },
       only: { type: "string", multiple: true },
       json: { type: "string" },
       webhooks: { type: "boolean", default: false },
+      scale: { type: "boolean", default: false },
+      small: { type: "string", default: SCALE.small },
+      large: { type: "string", default: SCALE.large },
     },
   });
-  const seconds = Number(values.seconds);
+  const { scale: isScale, json } = values;
+  const seconds = Number(values.seconds ?? (isScale ? SCALE.seconds : DEFAULT_SECONDS));
   if (!(seconds > 0)) throw new Error("--seconds wants a number above zero: the length of one round.");
-  return { seconds, only: values.only?.flatMap((names) => names.split(",")), json: values.json, webhooks: values.webhooks };
+  const [small, large] = [Number(values.small), Number(values.large)];
+  if (![small, large].every((size) => Number.isInteger(size) && size >= MIN_SCALE)) {
+    throw new Error(`--small and --large want a number of conversations, ${MIN_SCALE} at least.`);
+  }
+  const scale = isScale ? { small, large, seconds, json } : undefined;
+  return { seconds, only: values.only?.flatMap((names) => names.split(",")), json, webhooks: values.webhooks, scale };
 }
 
 async function main(): Promise<void> {
@@ -56,6 +69,10 @@ async function main(): Promise<void> {
   process.env["TMPDIR"] = directory;
   console.error("Building …");
   if (options.webhooks) return benchWebhooks(directory, options);
+  if (options.scale) {
+    const built = await build("wrangler.toml", "index.js", join(directory, "ours"));
+    return benchScale(built, makeSecrets(), directory, options.scale);
+  }
   const [ours, floor] = await Promise.all([
     build("wrangler.toml", "index.js", join(directory, "ours")),
     build("scripts/bench/floor.toml", "floor.js", join(directory, "floor")),
@@ -73,10 +90,7 @@ async function benchWebhooks(directory: string, { json }: Options): Promise<void
 }
 
 async function measureAll(ours: Build, floor: Build, { seconds, only }: Options): Promise<Result[]> {
-  const secret = () => randomBytes(32).toString("base64");
-  const secrets = { OPERATOR_TOKEN: secret(), KEY_SECRET: secret(), ENCRYPTION_KEY: secret() };
-  // Where wrangler looks for required secrets: else it warns.
-  Object.assign(process.env, secrets, { WRANGLER_LOG: "error" });
+  const secrets = makeSecrets();
   const served = await Promise.all([serve(ours, secrets), serve(floor, {})]);
   try {
     console.error("Seeding …");
@@ -87,6 +101,14 @@ async function measureAll(ours: Build, floor: Build, { seconds, only }: Options)
   } finally {
     await Promise.all(served.map((worker) => worker.close()));
   }
+}
+
+function makeSecrets() {
+  const secret = () => randomBytes(32).toString("base64");
+  const secrets = { OPERATOR_TOKEN: secret(), KEY_SECRET: secret(), ENCRYPTION_KEY: secret() };
+  // Where wrangler looks for required secrets: else it warns.
+  Object.assign(process.env, secrets, { WRANGLER_LOG: "error" });
+  return secrets;
 }
 
 function fillFloor(port: number): Promise<unknown> {
@@ -131,18 +153,6 @@ async function measure(operation: Operation, ours: Served, floor: Served, second
 function middle(rounds: Round[]): Measured {
   const percentile = (share: number) => median(rounds.map(({ latenciesMs }) => latenciesMs[Math.floor((latenciesMs.length - 1) * share)]!));
   return { requestsPerSecond: median(rounds.map((round) => round.requestsPerSecond)), p50Ms: percentile(0.5), p99Ms: percentile(0.99) };
-}
-
-/** What the service logs of one request; undefined when it logs nothing. A late line of the warm-up says the same. */
-async function probe(ours: Served, request: Prepared): Promise<LoggedCost | undefined> {
-  let cost: LoggedCost | undefined;
-  ours.onLog = (line) => {
-    if (line.startsWith("{") && line.includes('"event":"request"')) cost = JSON.parse(line) as LoggedCost;
-  };
-  await send(ours.port, request);
-  for (const deadlineMs = Date.now() + LOG_DEADLINE_MS; !cost && Date.now() < deadlineMs;) await sleep(10);
-  ours.onLog = undefined;
-  return cost;
 }
 
 async function report(results: Result[], bundle: Bundle, { seconds, json }: Options): Promise<void> {

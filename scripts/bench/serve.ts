@@ -27,6 +27,8 @@ export interface Served {
   port: number;
   /** Sees each line that the worker logs, while it is set. */
   onLog: ((line: string) => void) | undefined;
+  /** Runs the cron handler once. */
+  sweep(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -44,8 +46,11 @@ export async function build(config: string, script: string, directory: string): 
   return { config, directory, script, upload };
 }
 
-/** Serves a build in a workerd of its own. Its storage lies in a temporary folder, which `close` removes. */
-export async function serve(build: Build, bindings: Record<string, string>): Promise<Served> {
+/**
+ * Serves a build in a workerd of its own. Its storage lies in the folder that is given, where a second start finds it again,
+ * or else in a temporary one, which `close` removes.
+ */
+export async function serve(build: Build, bindings: Record<string, string>, state?: string): Promise<Served> {
   const name = build.script.replace(/\.js$/, "");
   const { workerOptions } = unstable_getMiniflareWorkerOptions(build.config);
   // Miniflare puts three workers of its own before one that has assets, which on the network is not done by workers.
@@ -56,6 +61,7 @@ export async function serve(build: Build, bindings: Record<string, string>): Pro
     convertV4MiniflareOptions({
       cf: false,
       logRequests: false,
+      ...(state !== undefined && { resourcePersistencePath: state }),
       handleStructuredLogs: ({ message }) => served.onLog?.(message),
       workers: [
         {
@@ -71,11 +77,14 @@ export async function serve(build: Build, bindings: Record<string, string>): Pro
   );
   await miniflare.ready;
   await migrate(await miniflare.getD1Database("DB", name));
-  return Object.assign(served, { close: () => miniflare.dispose() });
+  const worker = await miniflare.getWorker(name);
+  const sweep = async () => void (await worker.scheduled({ cron: "* * * * *" }));
+  return Object.assign(served, { sweep, close: () => miniflare.dispose() });
 }
 
-/** Makes our tables. The floor has them too, so that its rows cost the same indexes and triggers. */
+/** Makes our tables, if they are not there. The floor has them too, so that its rows cost the same indexes and triggers. */
 async function migrate(db: Awaited<ReturnType<Miniflare["getD1Database"]>>): Promise<void> {
+  if (await db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'workspaces'").first()) return;
   const files = (await readdir(MIGRATIONS)).filter((file) => file.endsWith(".sql")).sort();
   for (const file of files) {
     const statements = (await readFile(join(MIGRATIONS, file), "utf8")).split("--> statement-breakpoint");

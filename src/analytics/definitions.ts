@@ -1,3 +1,5 @@
+import { DAY_MS } from "../db/days.ts";
+
 /*
  * What the numbers of the analytics overview mean. The triggers of the migration analytics_rollups keep them by day, of one
  * agent and of all agents together; a test recounts them from the records.
@@ -35,8 +37,6 @@
  * A rate over nothing is null. What is erased keeps its place in the numbers of the past, which hold nothing of a person;
  * questions go with the last hand-off that asked them. `by_status` is the state of all conversations now, whatever the range.
  */
-
-export const DAY_MS = 86_400_000;
 
 /** Days since 1970-01-01, the first and the last of a range. */
 export interface DayRange {

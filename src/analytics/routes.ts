@@ -37,7 +37,7 @@ analyticsRoutes.openapi(getOverview, async (c) => {
     sumDays(db, id, whose, current, durableDay),
     sumDays(db, id, whose, previous, durableDay),
     listStatusCounts(db, id, whose),
-    listUnansweredQuestions(db, id, whose),
+    listUnansweredQuestions(db, id, whose, current),
   ]);
   if (agentId !== null && !agent) throw notFound("agent");
   return c.json(toOverview({ agentId, range: current, days: rows, sums: sums!, previous: before!, statuses, questions }), 200);

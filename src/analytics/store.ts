@@ -1,7 +1,7 @@
-import { and, asc, between, eq, type SQL, sql } from "drizzle-orm";
+import { and, asc, between, desc, eq, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Database } from "../db/client.ts";
-import { analyticsDays, conversationCounts, unansweredQuestions } from "../db/schema.ts";
+import { analyticsDays, conversationCounts, unansweredQuestionDays, unansweredQuestions } from "../db/schema.ts";
 import type { DayRange } from "./definitions.ts";
 
 /** Under this agent stands what all agents of the workspace come to. */
@@ -9,11 +9,16 @@ export const ALL_AGENTS = "";
 
 /** How many questions are ranked: of the most frequent ones, and of the latest ones. It bounds what is read. */
 const CANDIDATES = 100;
+/** How many questions the overview shows. */
+const TOP_QUESTIONS = 10;
 
 /** The days of a range on which anything happened, oldest first. */
 export function listDays(db: Database, workspaceId: string, agentId: string, range: DayRange) {
+  const { day, conversations, messages, aiReplies, humanReplies, leads, handoffs } = analyticsDays;
+  const { handoffReasons, channels, firstResponses, resolutions } = analyticsDays;
+  const shown = { day, conversations, messages, aiReplies, humanReplies, leads, handoffs };
   return db
-    .select()
+    .select({ ...shown, handoffReasons, channels, firstResponses, resolutions })
     .from(analyticsDays)
     .where(isIn(workspaceId, agentId, range))
     .orderBy(asc(analyticsDays.day));
@@ -57,16 +62,26 @@ export function listStatusCounts(db: Database, workspaceId: string, agentId: str
     .groupBy(status);
 }
 
-/** The questions that knowledge was missing for most often in the last year, and the latest of them. */
-export function listUnansweredQuestions(db: Database, workspaceId: string, agentId: string) {
+/**
+ * The questions that knowledge was missing for most often in a range, most frequent first: of a hundred of the last year's most
+ * frequent ones and the hundred latest. With more than that, one is missed only if a hundred were asked more often that year and
+ * a hundred others later.
+ */
+export function listUnansweredQuestions(db: Database, workspaceId: string, agentId: string, { fromDay, toDay }: DayRange) {
   const table = unansweredQuestions;
   const first = (column: SQLiteColumn) =>
     sql`SELECT * FROM (SELECT rowid FROM ${table} WHERE workspace_id = ${workspaceId} AND agent_id = ${agentId}
       ORDER BY ${column} DESC LIMIT ${CANDIDATES})`;
+  const askedUntil = (day: number) =>
+    sql`coalesce((SELECT d.asked_until FROM ${unansweredQuestionDays} d WHERE d.workspace_id = ${workspaceId} AND d.agent_id = ${agentId}
+      AND d.question_key = ${table.questionKey} AND d.day <= ${day} ORDER BY d.day DESC LIMIT 1), 0)`;
+  const count = sql<number>`${askedUntil(toDay)} - ${askedUntil(fromDay - 1)}`.as("count");
   return db
-    .select()
+    .select({ question: table.question, count })
     .from(table)
-    .where(sql`rowid IN (${first(table.asked)} UNION ${first(table.lastAskedAt)})`);
+    .where(sql`rowid IN (${first(table.asked)} UNION ${first(table.lastAskedAt)})`)
+    .orderBy(sql`count DESC`, desc(table.lastAskedAt), table.questionKey)
+    .limit(TOP_QUESTIONS);
 }
 
 function isIn(workspaceId: string, agentId: string, { fromDay, toDay }: DayRange): SQL | undefined {

@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
+import { DAY_MS } from "../db/days.ts";
 import { CHANNELS } from "../agents/wire.ts";
 import { CONVERSATION_STATUSES, HANDOFF_REASONS } from "../conversations/status.ts";
 import { integerQuery, uuid } from "../http/fields.ts";
-import { addUp, DAY_MS, type DayRange, medianSeconds, ratesOf, ratio, type Sums } from "./definitions.ts";
-import { topQuestions } from "./questions.ts";
+import { addUp, type DayRange, medianSeconds, ratesOf, ratio, type Sums } from "./definitions.ts";
 
 const date = () => z.string().openapi({ format: "date", example: "2026-01-31" });
 const rate = (description: string) =>
@@ -86,7 +86,8 @@ interface Findings {
   sums: Sums;
   previous: Sums;
   statuses: { status: string; count: number }[];
-  questions: Parameters<typeof topQuestions>[0];
+  /** Most frequent first; some may not have been asked in the range. */
+  questions: { question: string; count: number }[];
 }
 
 /** The overview on the wire. */
@@ -115,7 +116,7 @@ export function toOverview({ agentId, range, days, sums, previous, statuses, que
       statuses.map(({ status, count }) => ({ [status]: count })),
     ),
     daily: toDaily(days, range),
-    top_unanswered: topQuestions(questions, range),
+    top_unanswered: questions.filter(({ count }) => count > 0),
     previous: { totals: toTotals(previous), rates: ratesOf(previous) },
   };
 }

@@ -307,13 +307,11 @@ export const conversations = sqliteTable(
     updatedAt: updatedAt(),
   },
   (t) => [
-    // One for each set of filters, so that a page reads no more rows than it shows. All end in the order of the list.
-    index("conversations_by_activity").on(t.workspaceId, t.updatedAt, t.id),
-    index("conversations_by_agent").on(t.workspaceId, t.agentId, t.updatedAt, t.id),
+    // One for each set of filters with a status, all in the order of the list. Without a status a page merges the ranges of the
+    // five that there are (conversations/list-store.ts): four more indexes would save it next to nothing, and each message two writes
+    // in each of them.
     index("conversations_by_status").on(t.workspaceId, t.status, t.updatedAt, t.id),
-    index("conversations_by_channel").on(t.workspaceId, t.channel, t.updatedAt, t.id),
     index("conversations_by_agent_status").on(t.workspaceId, t.agentId, t.status, t.updatedAt, t.id),
-    index("conversations_by_agent_channel").on(t.workspaceId, t.agentId, t.channel, t.updatedAt, t.id),
     index("conversations_by_status_channel").on(t.workspaceId, t.status, t.channel, t.updatedAt, t.id),
     index("conversations_by_all").on(t.workspaceId, t.agentId, t.status, t.channel, t.updatedAt, t.id),
     index("conversations_visitor").on(t.workspaceId, t.visitorId, t.id),
@@ -334,6 +332,26 @@ export const conversationCounts = sqliteTable(
     count: count("count"),
   },
   (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.status, t.channel] })],
+);
+
+/**
+ * How many conversations of each kind were last active in a span of days, so that what happened since a time is counted by
+ * spans: every conversation is in one of a day and in one of 32 days.
+ */
+export const conversationSpans = sqliteTable(
+  "conversation_spans",
+  {
+    workspaceId: workspaceId(),
+    /** 1 or 32. */
+    days: integer("days").notNull(),
+    /** Its first day, since 1970-01-01: a multiple of its days. */
+    day: integer("day").notNull(),
+    agentId: text("agent_id").notNull(),
+    status: text("status").notNull(),
+    channel: text("channel").notNull(),
+    count: count("count"),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.days, t.day, t.agentId, t.status, t.channel] })],
 );
 
 export const messages = sqliteTable(
@@ -427,6 +445,13 @@ export const leadCounts = sqliteTable(
   (t) => [primaryKey({ columns: [t.workspaceId, t.agentId] })],
 );
 
+/** How many leads each agent has brought on a day, so that those since a time are counted by days. */
+export const leadDays = sqliteTable(
+  "lead_days",
+  { workspaceId: workspaceId(), day: integer("day").notNull(), agentId: text("agent_id").notNull(), count: count("count") },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.day, t.agentId] })],
+);
+
 // --- Analytics: kept by the triggers of the migration analytics_rollups, defined in analytics/definitions.ts ----------
 
 const counters = (name: string) =>
@@ -510,9 +535,8 @@ export const unansweredQuestions = sqliteTable(
     questionKey: text("question_key").notNull(),
     /** As it was asked last. */
     question: text("question").notNull(),
-    /** How often in the year before it was asked last, and on which days. */
+    /** How often in the year before it was asked last. */
     asked: count("asked"),
-    days: counters("days"),
     lastAskedAt: integer("last_asked_at").notNull(),
   },
   (t) => [
@@ -520,6 +544,23 @@ export const unansweredQuestions = sqliteTable(
     index("unanswered_questions_asked").on(t.workspaceId, t.agentId, t.asked),
     index("unanswered_questions_latest").on(t.workspaceId, t.agentId, t.lastAskedAt),
   ],
+);
+
+/**
+ * The days on which such a question was asked, so that a range of any length is the difference of two rows. Of those more
+ * than a year before the last one only the latest is kept.
+ */
+export const unansweredQuestionDays = sqliteTable(
+  "unanswered_question_days",
+  {
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    questionKey: text("question_key").notNull(),
+    day: integer("day").notNull(),
+    /** How often it had been asked by the end of the day, ever since it is kept. */
+    askedUntil: count("asked_until"),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.questionKey, t.day] })],
 );
 
 // --- Events and their delivery --------------------------------------------------------------------------------------

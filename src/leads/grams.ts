@@ -46,18 +46,20 @@ export function matchOf({ text, digits }: Needle, agent: number | undefined): Ma
 /**
  * An expression that every lead that holds a long query matches, and few others: it asks for the query's rarest trigrams
  * alone, wherever they stand. Undefined where the query is short enough to be asked for as it is.
- * @param countOf how often a trigram is met.
+ * @param readSample some leads, which tell how common a trigram is.
  */
-export function candidatesOf({ text, digits }: Needle, countOf: (expression: string) => number): Match | undefined {
-  const isLong = (phrase: string) => Array.from(phrase).length >= RAREST + TRIGRAM;
-  if (!isLong(text)) return undefined;
-  const rarestOf = (phrase: string, column: string) => {
-    const counted = trigramsOf(phrase).map((trigram) => ({ term: column + quote(trigram), count: countOf(column + quote(trigram)) }));
+export function candidatesOf({ text, digits }: Needle, readSample: () => readonly SearchText[]): Match | undefined {
+  if (Array.from(text).length < RAREST + TRIGRAM) return undefined;
+  const sample = readSample();
+  const rarestOf = (phrase: string, column: string, isIn: (entry: SearchText, trigram: string) => boolean) => {
+    const counted = trigramsOf(phrase).map((trigram) => ({ trigram, count: sample.filter((entry) => isIn(entry, trigram)).length }));
     const rarest = counted.sort((a, b) => a.count - b.count).slice(0, RAREST);
-    return `(${rarest.map(({ term }) => term).join(" AND ")})`;
+    return `(${rarest.map(({ trigram }) => column + quote(trigram)).join(" AND ")})`;
   };
-  const alternatives = [rarestOf(text, ""), ...(digits === null || digits === text ? [] : [rarestOf(digits, "digits : ")])];
-  return { table: "trigrams", expression: alternatives.join(" OR ") };
+  const anywhere = rarestOf(text, "", (entry, trigram) => entry.text.includes(trigram) || entry.digits.includes(trigram));
+  if (digits === null || digits === text) return { table: "trigrams", expression: anywhere };
+  const inDigits = rarestOf(digits, "digits : ", (entry, trigram) => entry.digits.includes(trigram));
+  return { table: "trigrams", expression: `${anywhere} OR ${inDigits}` };
 }
 
 function trigramsOf(phrase: string): string[] {

@@ -98,11 +98,9 @@ export class LeadIndexStore {
     return this.sql.exec<{ label: number }>(query, atMs, leadId).toArray()[0]?.label;
   }
 
-  /** The label from which on there are so many entries. */
-  labelFromEnd(count: number): number {
-    const newest = "SELECT label FROM entries ORDER BY label DESC LIMIT ?";
-    const query = `SELECT coalesce(min(label), 0) AS label FROM (${newest})`;
-    return this.sql.exec<{ label: number }>(query, count).one().label;
+  /** The newest entries. */
+  listNewest(count: number): Entry[] {
+    return this.readEntries(`SELECT ${COLUMNS} FROM entries ORDER BY label DESC LIMIT ?`, count);
   }
 
   /** Identifiers of matching leads, newest first. */

@@ -21,7 +21,7 @@ export interface LeadHits {
   total: number;
 }
 
-/** How often a trigram is met is counted in this many of the newest leads: enough to tell the common ones. */
+/** How common a trigram is, is told by this many of the newest leads. To ask the index would cost more the more there are. */
 const SAMPLE = 100;
 /** To read and compare as many takes about a millisecond. */
 const MAX_COMPARED = 400;
@@ -58,8 +58,7 @@ export function searchLeads(store: LeadIndexStore, totals: Totals, query: LeadQu
  * all trigrams of a long text, some of them in every lead, would take as long as there are leads.
  */
 function searchFew(store: LeadIndexStore, needle: Needle, agent: number | undefined, since: Range): Entry[] | undefined {
-  const sample: Range = { from: store.labelFromEnd(SAMPLE), to: Number.MAX_SAFE_INTEGER };
-  const candidates = candidatesOf(needle, (expression) => store.count({ table: "trigrams", expression }, sample));
+  const candidates = candidatesOf(needle, () => store.listNewest(SAMPLE));
   const few = candidates && store.listFew(candidates, since, MAX_COMPARED);
   return few?.filter((entry) => (agent ?? entry.agent) === entry.agent && contains(entry, needle));
 }

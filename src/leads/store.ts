@@ -1,8 +1,9 @@
 import { and, desc, eq, gte, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../db/client.ts";
+import { DAY_MS } from "../db/days.ts";
 import { insertWhere } from "../db/insert-where.ts";
-import { leadCounts, leads } from "../db/schema.ts";
+import { leadCounts, leadDays, leads } from "../db/schema.ts";
 
 /** What a list of leads may be narrowed to, beside a search. */
 export interface LeadFilter {
@@ -27,7 +28,7 @@ export function pageLeads(db: Database, workspaceId: string, filter: LeadFilter,
       .orderBy(desc(leads.createdAt), desc(leads.id))
       .limit(limit + 1)
       .offset(offset),
-    filter.sinceMs === undefined ? sumCounts(db, workspaceId, filter) : countSince(db, workspaceId, filter),
+    filter.sinceMs === undefined ? sumCounts(db, workspaceId, filter) : countSince(db, workspaceId, filter, filter.sinceMs),
   ] as const;
 }
 
@@ -78,12 +79,16 @@ function sumCounts(db: Database, workspaceId: string, { agentId }: LeadFilter) {
     .where(and(eq(leadCounts.workspaceId, workspaceId), isAgent));
 }
 
-/** With a time, what is counted is a range of the index. */
-function countSince(db: Database, workspaceId: string, filter: LeadFilter) {
+/** With a time, the rest of its day is a range of the index; the days after it have kept counts. */
+function countSince(db: Database, workspaceId: string, filter: LeadFilter, sinceMs: number) {
+  const nextDay = Math.ceil(sinceMs / DAY_MS);
+  const isOfDay = and(...conditions(workspaceId, filter), lt(leads.createdAt, nextDay * DAY_MS));
+  const isAgent = filter.agentId === undefined ? undefined : eq(leadDays.agentId, filter.agentId);
+  const ofDay = sql`(SELECT count(*) FROM ${leads} WHERE ${isOfDay})`;
   return db
-    .select({ total: sql<number>`count(*)`.as("total") })
-    .from(leads)
-    .where(and(...conditions(workspaceId, filter)));
+    .select({ total: sql<number>`coalesce(sum(${leadDays.count}), 0) + ${ofDay}`.as("total") })
+    .from(leadDays)
+    .where(and(eq(leadDays.workspaceId, workspaceId), gte(leadDays.day, nextDay), isAgent));
 }
 
 function conditions(workspaceId: string, { agentId, sinceMs }: LeadFilter): (SQL | undefined)[] {

@@ -237,6 +237,7 @@ test("however many questions went unanswered, no more than the top hundred and t
   const costs = [];
   for (const { workspace } of [some, many]) costs.push((await costOf(() => overview(workspace))).rows_read);
   expect(Math.abs(costs[1]! - costs[0]!)).toBeLessThanOrEqual(200);
-  expect(costs[1]).toBeLessThan(1000);
+  // Of each its row, and two of its days.
+  expect(costs[1]).toBeLessThan(2000);
   expect((await overview(some.workspace, "?days=365")).top_unanswered).toHaveLength(10);
 });

@@ -8,8 +8,8 @@ const STATUSES = ["open", "ai_handled", "needs_human", "human_active", "resolved
 const CHANNELS = ["widget", "hosted", "email", "api", "playground"];
 const START_MS = Date.UTC(2026, 0, 1);
 
-/** A workspace with `count` conversations of all kinds, a second apart. `rows` are in the order of the list. */
-async function populate(count: number) {
+/** A workspace with `count` conversations of all kinds, by default a second apart. `rows` are in the order of the list. */
+async function populate(count: number, apartMs = 1000) {
   const workspace = await createWorkspace();
   const shard = shardOf(workspace.id);
   const agents = [newId(shard, Date.now()), newId(shard, Date.now())];
@@ -18,7 +18,7 @@ async function populate(count: number) {
     agent_id: agents[at % 2]!,
     status: STATUSES[at % 5]!,
     channel: CHANNELS[Math.floor(at / 5) % 5]!,
-    at_ms: START_MS + at * 1000,
+    at_ms: START_MS + at * apartMs,
   }));
   const insert = `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, last_message_at, created_at, updated_at)
     SELECT value ->> 'id', ?1, value ->> 'agent_id', value ->> 'channel', value ->> 'status', value ->> 'at_ms', value ->> 'at_ms',
@@ -86,6 +86,25 @@ test("a page reads rows by its own size, whatever the filter and however many th
     }
     expect(rowsRead[1], JSON.stringify(filter)).toBe(rowsRead[0]);
   }
+});
+
+test("a deep page is the one that a shallow walk comes to, with every filter", { timeout: 60_000 }, async () => {
+  const { workspace, agents, rows } = await populate(6_000, 20 * 60_000);
+  for (const filter of combine({ agent_id: [undefined, agents[0]], status: [undefined, "open"], channel: [undefined, "email"] })) {
+    const wanted = rows.filter((row) => Object.entries(filter).every(([name, value]) => row[name as keyof typeof row] === value));
+    for (const offset of [1_999, 2_000, 2_071, 2_072, 2_500, 5_990, 6_000]) {
+      const parameters = new URLSearchParams({ ...filter, offset: String(offset), limit: "15" });
+      const { body } = await workspace.call("GET", `/conversations?${parameters.toString()}`);
+      expect(body.data.map(({ id }: any) => id)).toEqual(wanted.slice(offset, offset + 15).map(({ id }) => id));
+      expect(body).toMatchObject({ total: wanted.length, has_more: wanted.length > offset + 15 });
+    }
+  }
+  const [shallow, deep] = [
+    await costOf(() => workspace.call("GET", "/conversations")),
+    await costOf(() => workspace.call("GET", "/conversations?offset=5000")),
+  ];
+  expect(deep.d1_trips).toBe(1);
+  expect(deep.rows_read).toBeLessThan(shallow.rows_read + 5_000);
 });
 
 test("updated_since takes RFC 3339, with an offset or without", async () => {

@@ -1,0 +1,69 @@
+import { type Prepared, send } from "../load.ts";
+import { BUSY_VISITOR, emailOf, leadAt, leadCount, talkAt } from "./history.ts";
+import type { Subject } from "./subject.ts";
+
+const DAY_MS = 86_400_000;
+/** How deep in the list the pages lie, where there are as many conversations: else in the middle. */
+const DEPTHS = [10_000, 500_000];
+const PAGE = 20;
+
+/** One request, and what it asks of a workspace of any size. */
+export interface Measurement {
+  label: string;
+  request: Prepared;
+}
+
+/** All that is measured, in the order of the table. */
+export async function measurements(port: number, { scene, authorization }: Subject): Promise<Measurement[]> {
+  const get = (label: string, path: string): Measurement => ({
+    label,
+    request: { method: "GET", path: `/api/v1${path}`, headers: authorization, status: 200 },
+  });
+  const agent = `agent_id=${scene.agentIds[0]!}`;
+  const since = (days: number) => new Date(scene.nowMs - days * DAY_MS).toISOString();
+  const conversations = (label: string, query: string) => get(`conversations${label && `, ${label}`}`, `/conversations?${query}`);
+  const leads = (label: string, query: string) => get(`leads${label && `, ${label}`}`, `/leads?${query}`);
+  const rare = leadAt(scene, Math.floor(leadCount(scene) / 2) + 1);
+  const pages: Measurement[] = [];
+  for (const depth of DEPTHS) {
+    const offset = Math.min(depth, scene.talks / 2);
+    pages.push(conversations(`offset ${depth.toLocaleString("en")}`, `offset=${offset}`));
+    const before = get("", `/conversations?limit=${PAGE}&offset=${offset - PAGE}`);
+    const { next_cursor: cursor } = (await send(port, before.request)) as { next_cursor: string };
+    pages.push(conversations(`cursor at ${depth.toLocaleString("en")}`, `cursor=${cursor}`));
+  }
+  return [
+    conversations("", ""),
+    conversations("a page of 100", "limit=100"),
+    conversations("agent_id", agent),
+    conversations("status", "status=needs_human"),
+    conversations("channel", "channel=email"),
+    conversations("agent_id, status", `${agent}&status=resolved`),
+    conversations("agent_id, status, channel", `${agent}&status=resolved&channel=api`),
+    conversations("updated_since a day ago", `updated_since=${since(1)}`),
+    conversations("updated_since 30 days ago", `updated_since=${since(30)}`),
+    conversations("updated_since 300 days ago", `updated_since=${since(300)}`),
+    conversations("all four filters, 30 days", `${agent}&status=resolved&channel=api&updated_since=${since(30)}`),
+    ...pages,
+    get("one conversation", `/conversations/${talkAt(scene, Math.floor(scene.talks / 2)).id}`),
+    leads("", ""),
+    leads("agent_id", agent),
+    leads("created_since 30 days ago", `created_since=${since(30)}`),
+    leads("created_since 300 days ago", `created_since=${since(300)}`),
+    leads("q rare", `q=${rare.email}`),
+    leads("q common", "q=acme"),
+    leads("q common, agent_id", `q=acme&${agent}`),
+    leads("q in all", "q=example.com"),
+    leads("q of a phone's digits", `q=${rare.phone.replaceAll(/\D/g, "").slice(-7)}`),
+    leads("q of two letters", "q=an"),
+    leads("q of one letter", "q=e"),
+    get("analytics, 1 day", "/analytics/overview?days=1"),
+    get("analytics, 30 days", "/analytics/overview?days=30"),
+    get("analytics, 365 days", "/analytics/overview?days=365"),
+    get("analytics, 365 days of an agent", `/analytics/overview?days=365&${agent}`),
+    get("usage", "/usage"),
+    get("privacy find, external_id", "/privacy/visitors?external_id=u-1"),
+    get("privacy find, email", `/privacy/visitors?email=${emailOf(1)}`),
+    get("privacy find, 100 conversations", `/privacy/visitors?email=${emailOf(BUSY_VISITOR)}`),
+  ];
+}
