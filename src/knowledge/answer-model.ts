@@ -95,7 +95,8 @@ export class AnswerModel {
     const ranked = [...likeness].map(([own, product]) => {
       const cosine = product / Math.sqrt(length) / this.lengths!.get(own)!;
       const lacking = ofNone * Math.log(BACKGROUND_QUESTIONS / (own.questions.size + BACKGROUND_QUESTIONS));
-      return { questions: own.questions, evidence: cosine + (bayes.get(own)! + lacking) / most };
+      const prior = Math.log(own.questions.size);
+      return { questions: own.questions, evidence: cosine + (prior + bayes.get(own)! + lacking) / most };
     });
     return ranked.sort((a, b) => b.evidence - a.evidence).slice(0, limit);
   }
