@@ -129,7 +129,8 @@ export class TextIngestion {
   }
 }
 
-function newChunk({ heading, content }: Chunk, titleTerms: string): NewChunk {
+/** A chunk with what the index has of it. */
+export function newChunk({ heading, content }: Chunk, titleTerms: string): NewChunk {
   const headingTerms = heading === null ? "" : terms(heading).join(" ");
   return { heading, content, titleTerms, headingTerms, bodyTerms: terms(content).join(" ") };
 }
