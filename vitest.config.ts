@@ -3,7 +3,15 @@ import { defineConfig } from "vitest/config";
 import type { Reporter } from "vitest/node";
 import { answerOutbound } from "./test/outbound-server.ts";
 
-const QUEUES = ["support-agent-ingestion", "support-agent-ingestion-dlq", "support-agent-erasure", "support-agent-erasure-dlq"];
+const QUEUES = [
+  "support-agent-ingestion",
+  "support-agent-ingestion-dlq",
+  "support-agent-erasure",
+  "support-agent-erasure-dlq",
+  "support-agent-deliveries",
+  "support-agent-slow-deliveries",
+  "support-agent-deliveries-dlq",
+];
 
 /** Ends the output with one plain line, for whoever reads it by machine. */
 const closingLine: Reporter = {

@@ -15,7 +15,7 @@ import {
 } from "../../src/leads/store.ts";
 import { Meter } from "../../src/meter.ts";
 import { sweep } from "../../src/schedule.ts";
-import { costOf, createKey, createWorkspace, deliver, envWith, operate, query, send, type Workspace } from "../harness.ts";
+import { costOf, createKey, createWorkspace, deliver, envWith, listen, operate, query, send, type Workspace } from "../harness.ts";
 import { createOffice, indexStorage, type MadeUp, madeUp, newLead, START_MS, sweepAll, writeRows } from "./people.ts";
 
 const MINUTE_MS = 60_000;
@@ -27,6 +27,7 @@ const withoutIndex = () => envWith({ LEADS: { getByName: () => ({ put: () => Pro
 
 test("a lead is listed, found and told of in the same form", async () => {
   const { workspace, agents, op } = await createOffice();
+  await listen(workspace);
   const customFields = { company: "Ünïcode & Söhne", seats: 12 };
   const given = { name: "Ada", email: "Ada@Example.com", message: "Call me", customFields, sourceUrl: "https://acme.example/contact" };
   const lead = await addLead(op, newLead(agents[0], given));
@@ -58,6 +59,7 @@ test("a lead is listed, found and told of in the same form", async () => {
 
 test("no lead, event or entry is left of an agent that is not the workspace's", async () => {
   const [{ workspace, op }, other] = [await createOffice(), await createOffice()];
+  await listen(workspace);
   expect(await addLead(op, newLead(other.agents[0], { name: "Eve" }))).toBeUndefined();
   expect((await workspace.call("GET", "/leads")).body.total).toBe(0);
   expect(await query(workspace.id, "SELECT 1 FROM events WHERE workspace_id = ?", workspace.id)).toEqual([]);
