@@ -201,6 +201,10 @@ export class IndexStore {
     return this.sql.exec<{ id: number; chunksCount: number }>(query, sourceId, generationId).toArray()[0];
   }
 
+  countChunks(documentId: number): number {
+    return this.sql.exec<{ count: number }>("SELECT chunks_count AS count FROM documents WHERE id = ?", documentId).one().count;
+  }
+
   createDocument(document: NewDocument): number {
     const { sourceId, generationId, type, url, title, hash } = document;
     const query = `INSERT INTO documents (source_id, generation_id, seen_in, type, url, title, hash)

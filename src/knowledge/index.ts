@@ -1,4 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
+import type { CrawlProgress, CrawlSource, CrawlStep } from "./crawl/protocol.ts";
+import type { PageState } from "./crawl/page-store.ts";
+import type { ListedPage } from "./crawl/settle-store.ts";
+import { SiteCrawl } from "./crawl/site-crawl.ts";
 import { CuratedAnswers } from "./curated.ts";
 import { type CuratedAnswer, IndexStore } from "./index-store.ts";
 import { type IngestProgress, TextIngestion } from "./ingest.ts";
@@ -12,12 +16,14 @@ const MAX_QUESTION_LENGTH = 4_000;
 export class KnowledgeIndex extends DurableObject<Env> {
   private readonly store: IndexStore;
   private readonly ingestion: TextIngestion;
+  private readonly crawls: SiteCrawl;
   private readonly answers: CuratedAnswers;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.store = new IndexStore(ctx.storage);
     this.ingestion = new TextIngestion(this.store);
+    this.crawls = new SiteCrawl(this.store);
     this.answers = new CuratedAnswers(this.store);
   }
 
@@ -31,8 +37,23 @@ export class KnowledgeIndex extends DurableObject<Env> {
     return this.ingestion.step(sourceId, runId);
   }
 
-  /** Removes all of a source: its text, what is indexed and what is half-built. */
+  /** One bounded step of a crawl: takes what was fetched, says what is next. Undefined when the source was removed meanwhile. */
+  async crawl(source: CrawlSource, step: CrawlStep): Promise<CrawlProgress | undefined> {
+    return this.crawls.step(source, step);
+  }
+
+  /** What the last crawl of a source, or the running one, made of its pages in these states; null means all. */
+  async listPages(
+    sourceId: string,
+    states: readonly PageState[] | null,
+    page: { limit: number; offset: number },
+  ): Promise<{ pages: ListedPage[]; total: number }> {
+    return this.crawls.list(sourceId, states, page);
+  }
+
+  /** Removes all of a source: its text, its pages, what is indexed and what is half-built. */
   async removeSource(sourceId: string): Promise<void> {
+    this.crawls.remove(sourceId);
     this.ingestion.remove(sourceId);
   }
 
@@ -54,6 +75,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
   /** Forgets everything: the agent is erased. */
   async erase(): Promise<void> {
     this.ingestion.forgetAll();
+    this.crawls.forgetAll();
     this.answers.forget();
     await this.store.erase();
   }

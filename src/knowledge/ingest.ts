@@ -9,7 +9,7 @@ export type IngestProgress =
   | { done: true; outcome: "failed"; code: "text_missing" | "text_empty"; message: string };
 
 /** Part of each content hash: raised whenever chunks or terms are made differently, so that a sync builds anew. */
-const PIPELINE_VERSION = 1;
+export const PIPELINE_VERSION = 1;
 /** About 50 ms of work: a search that arrives meanwhile waits no longer. */
 const CHUNKS_PER_STEP = 128;
 /** Builds whose place in the text is remembered between steps; one that was forgotten skips to its place. */
@@ -78,7 +78,7 @@ export class TextIngestion {
     const build = this.resume(sourceId, generation, document.chunksCount);
     const next = take(build.chunks, CHUNKS_PER_STEP);
     build.taken += next.length;
-    const titleTerms = terms(title.slice(0, MAX_TITLE_LENGTH)).join(" ");
+    const titleTerms = titleTermsOf(title);
     this.store.addChunks(
       document.id,
       generation.id,
@@ -129,13 +129,19 @@ export class TextIngestion {
   }
 }
 
+/** A title's terms, for all chunks that stand under it. */
+export function titleTermsOf(title: string): string {
+  return terms(title.slice(0, MAX_TITLE_LENGTH)).join(" ");
+}
+
 /** A chunk with what the index has of it. */
 export function newChunk({ heading, content }: Chunk, titleTerms: string): NewChunk {
   const headingTerms = heading === null ? "" : terms(heading).join(" ");
   return { heading, content, titleTerms, headingTerms, bodyTerms: terms(content).join(" ") };
 }
 
-function take<T>(iterator: Iterator<T>, count: number): T[] {
+/** The next of an iterator's values, at most so many. */
+export function take<T>(iterator: Iterator<T>, count: number): T[] {
   const taken: T[] = [];
   while (taken.length < count) {
     const { value, done } = iterator.next();
