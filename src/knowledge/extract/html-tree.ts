@@ -18,8 +18,8 @@ export interface HtmlTree {
 
 /** A page of this many characters is a book; more is data or an attack. */
 const MAX_HTML_CHARS = 5 * 1024 * 1024;
-/** An event costs about 20 µs, mostly the way from the parser to here: a page gets at most four seconds. */
-const MAX_EVENTS = 200_000;
+/** An event costs about 20 µs, mostly the way from the parser to here: a page gets some two seconds, enough for 2 MB. */
+const MAX_EVENTS = 100_000;
 /** Deeper elements become siblings: no layout needs more, and what walks the tree may recurse. */
 const MAX_DEPTH = 200;
 const MAX_ATTRIBUTES = 64;
@@ -30,7 +30,7 @@ const PIECE_CHARS = 16_384;
 /** Inline elements that neither break a line nor say what the text is: not hearing of them saves a third of the time. */
 const BARE_INLINE = ["span", "b", "strong", "i", "em", "u", "s", "small", "font", "mark", "abbr", "bdi", "bdo", "time", "wbr", "ins"];
 /** Those that do matter: hidden ones, lines and line numbers of code, icons whose text is a name, marks of structure. */
-const TOLD_PARTS = ["line", "ln", "hidden", "sr-only", "reader", "gutter", "copy", "permalink", "tooltip", "icon", "symbols"];
+const TOLD_PARTS = ["line", "ln", "hidden", "sr-only", "reader", "gutter", "copy", "permalink", "tooltip", "icon", "symbols", "lang"];
 const TOLD_INLINE = [
   ...["[hidden]", "[aria-hidden]", "[role]", "[style*=none]"].map((condition) => `span${condition}`),
   ...TOLD_PARTS.map((part) => `span[class*=${part}]`),

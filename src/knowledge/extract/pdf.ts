@@ -26,7 +26,7 @@ export async function extractPdf(response: FetchedResponse): Promise<Extraction>
   let document: PdfDocument;
   try {
     // The reader takes the bytes over, so it gets its own.
-    document = await getDocumentProxy(response.bytes.slice(), { isEvalSupported: false, disableFontFace: true, verbosity: 0, maxImageSize: 1 });
+    document = await getDocumentProxy(response.bytes.slice(), { disableFontFace: true, verbosity: 0, maxImageSize: 1 });
   } catch (error) {
     const isEncrypted = error instanceof Error && error.name === "PasswordException";
     return { kind: "skipped", reason: isEncrypted ? "pdf_encrypted" : "pdf_damaged" };
