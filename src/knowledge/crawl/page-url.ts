@@ -8,7 +8,7 @@ const TRACKING = new RegExp(
 );
 const SESSION_IN_PATH = /;(?:jsessionid|phpsessid|sid)=[^/;]*/gi;
 const INDEX_FILE = /\/(?:index|default)\.(?:html?|php|aspx?|jsp|md)$/i;
-export const MAX_URL_CHARS = 2_000;
+const MAX_URL_CHARS = 2_000;
 
 /**
  * The form in which a page is asked for: without fragment, credentials and tracking parameters, its escapes as they should be. The

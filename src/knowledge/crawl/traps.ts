@@ -12,7 +12,8 @@ const NO_PAGE_FILE = new RegExp(
 /** Parts of a site that are for its owners, for programs, or for doing instead of reading. */
 const NO_PAGE_PATH =
   /^\/(?:wp-admin|wp-json|wp-includes|wp-login\.php|xmlrpc\.php|cdn-cgi|_next|_nuxt|\.well-known|cgi-bin)(?:\/|$)|\/(?:log-?in|log-?out|sign-?in|sign-?up|sign-?out|register|cart|basket|checkout|my-account|feed|rss|amp|trackback|print)\/?$/i;
-const NO_PAGE_PARAMETERS = /^(?:add-to-cart|add_to_wishlist|action|oldid|diff|printable|redirect_to|return_?to|feed|format|export|download|amp)$/i;
+const NO_PAGE_PARAMETERS =
+  /^(?:add-to-cart|add_to_wishlist|action|oldid|diff|printable|redirect_to|return_?to|feed|format|export|download|amp)$/i;
 
 const MAX_SEGMENTS = 16;
 const MAX_PATH_CHARS = 800;
@@ -20,7 +21,7 @@ const MAX_PARAMETERS = 6;
 /** A relative link that a page gets wrong makes paths that repeat: a/b/a/b/a/b. */
 const MAX_SAME_SEGMENT = 3;
 /** A link further from the start than this is one of a chain, not of a site. */
-export const MAX_DEPTH = 25;
+const MAX_DEPTH = 25;
 /** A calendar has a page for every day there was and will be; a few of them hold what it says. */
 const MAX_DATE_VARIANTS = 20;
 /** Filters, orders and pages of a list multiply; a catalogue that has its items behind one parameter is read so far. */
@@ -36,7 +37,8 @@ export function reasonToSkip(normalised: string, depth: number): "too_deep" | "n
   const url = new URL(normalised);
   if (depth > MAX_DEPTH) return "too_deep";
   const names = [...url.searchParams.keys()];
-  if (NO_PAGE_FILE.test(url.pathname) || NO_PAGE_PATH.test(url.pathname) || names.some((name) => NO_PAGE_PARAMETERS.test(name))) return "not_a_page";
+  if (NO_PAGE_FILE.test(url.pathname) || NO_PAGE_PATH.test(url.pathname) || names.some((name) => NO_PAGE_PARAMETERS.test(name)))
+    return "not_a_page";
   const segments = url.pathname.split("/").filter((segment) => segment !== "");
   const isTooLong = segments.length > MAX_SEGMENTS || url.pathname.length > MAX_PATH_CHARS || names.length > MAX_PARAMETERS;
   return isTooLong || repeats(segments) ? "looks_endless" : null;

@@ -38,7 +38,8 @@ const FURNITURE = new RegExp(
 /** Words that make a class the name of a layout with such a part, not of the part: `has-sidebar`, `sidebar-layout`. */
 const LAYOUT = /(?:^|-)(?:has|with|no|without|is|layout|wrap|page|main|content|body|app|root|open|enabled|visible)(?:-|$)/;
 /** Parts that are furniture whatever else the class says. */
-const SURE = /(?:^|-)(?:pagination|breadcrumbs?|tocbot|toc|cookie|cookies|skip-?link|sr-only|headerlink|hash-link|header-anchor|edit-this-page|edit-page|page-nav|page-meta|page-metadata|lastmod)(?:-|$)/;
+const SURE =
+  /(?:^|-)(?:pagination|breadcrumbs?|tocbot|toc|cookie|cookies|skip-?link|sr-only|headerlink|hash-link|header-anchor|edit-this-page|edit-page|page-nav|page-meta|page-metadata|lastmod)(?:-|$)/;
 /** Headings are dropped for names of what no chapter is called by its class. */
 const FURNITURE_HEADING = /(?:^|-)(?:feedback|related|comments?|reply|share|sd|newsletter|toc|outline)-(?:title|heading|headline)(?:-|$)/;
 const SECTION_TAGS = /^(?:section|article|main|dt|dd|li|a|span|p)$/;
@@ -46,7 +47,8 @@ const HEADING = /^h[1-6]$/;
 /** Elements that no class name makes furniture. */
 const NEVER_FURNITURE = /^(?:html|body|main|pre|code)$/;
 const HIDDEN_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
-const ADMONITION = /(?:^|-)(?:admonition|callout|note|tip|info|warning|caution|danger|important|alert|notice|hint|custom-block|aside|infobox|panel)(?:-|$)/;
+const ADMONITION =
+  /(?:^|-)(?:admonition|callout|note|tip|info|warning|caution|danger|important|alert|notice|hint|custom-block|aside|infobox|panel)(?:-|$)/;
 /** Panels that a click opens: their text is the page's, however they are hidden. */
 const PANEL_ROLES = new Set(["tabpanel", "region"]);
 const LINE_NUMBERS = /(?:^|-)(?:linenos?|line-number|line-numbers-(?:rows|wrapper)|gutter|ln|hljs-ln-numbers|blob-num)$/;

@@ -189,7 +189,8 @@ export class TextMaker {
     const indent = place.listDepth < MAX_LIST_DEPTH ? "  " : "";
     for (const child of element.children) {
       if (typeof child === "string" || this.isLeftOut(child, place)) continue;
-      const blocks = child.tag === "li" ? this.blocksOf(child, deeper) : this.blocksOf({ ...element, tag: "div", children: [child] }, deeper);
+      const blocks =
+        child.tag === "li" ? this.blocksOf(child, deeper) : this.blocksOf({ ...element, tag: "div", children: [child] }, deeper);
       if (blocks.length === 0) continue;
       const mark = element.tag === "ol" ? `${number++}. ` : "- ";
       lines.push(`${mark}${blocks.join("\n").replace(/\n(?!\n)/g, `\n${indent}`)}`);

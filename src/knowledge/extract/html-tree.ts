@@ -53,7 +53,9 @@ const IMPLIED_ENDS: Record<string, { closes: string[]; within: string[] }> = {
   option: { closes: ["option"], within: ["select", "datalist"] },
 };
 const ENDS_PARAGRAPH = new Set(
-  "address article aside blockquote details div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table ul".split(" "),
+  "address article aside blockquote details div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table ul".split(
+    " ",
+  ),
 );
 /** How far up an implied end looks: further is no markup that anyone wrote. */
 const IMPLIED_END_REACH = 12;

@@ -18,7 +18,8 @@ const MAX_PAGE_ITEMS = 50_000;
 /** Fewer letters than this a file: pictures of pages, with at most a stamp. */
 const MIN_LETTERS = 20;
 /** What word processors write for a title. */
-const NO_TITLE = /^(?:untitled|document\d*|microsoft (?:word|powerpoint|excel)\b.*|.*\.(?:docx?|pptx?|xlsx?|indd|tex|dvi|odt|pdf)|slide \d+)$/i;
+const NO_TITLE =
+  /^(?:untitled|document\d*|microsoft (?:word|powerpoint|excel)\b.*|.*\.(?:docx?|pptx?|xlsx?|indd|tex|dvi|odt|pdf)|slide \d+)$/i;
 
 /** Reads a PDF's text, page by page. Skipped: encrypted, damaged, scanned and huge ones. */
 export async function extractPdf(response: FetchedResponse): Promise<Extraction> {

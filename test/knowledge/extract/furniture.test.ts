@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { blockFingerprints, dropFurniture, isRepeated } from "../../../src/knowledge/extract/furniture.ts";
 
 describe("furniture that pages repeat", () => {
-  const page = (topic: string) => `# ${topic}\n\nCall us on 0800 1234, we are here.\n\nAll about ${topic}.\n\n## Related\n\n- Home\n- Shop\n\nMade in Leeds.`;
+  const page = (topic: string) =>
+    `# ${topic}\n\nCall us on 0800 1234, we are here.\n\nAll about ${topic}.\n\n## Related\n\n- Home\n- Shop\n\nMade in Leeds.`;
   const pages = ["Clocks", "Watches", "Bells", "Dials", "Springs", "Keys"].map(page);
 
   function furniture(): Set<string> {

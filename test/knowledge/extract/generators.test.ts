@@ -22,7 +22,12 @@ const canonical = (url: string) => ({ canonicalUrl: url });
 
 /** Pages as each generator writes them: the text that a reader would copy, and nothing around it. */
 const PAGES: [string, string, string, object][] = [
-  ["Docusaurus", docusaurus, docusaurusText, { title: "Install the CLI", ...canonical("https://docs.harbour.example/cli/install"), language: "en" }],
+  [
+    "Docusaurus",
+    docusaurus,
+    docusaurusText,
+    { title: "Install the CLI", ...canonical("https://docs.harbour.example/cli/install"), language: "en" },
+  ],
   ["MkDocs Material", mkdocs, mkdocsText, { title: "Backups", ...canonical("https://larder.example/admin/backup/") }],
   ["Sphinx", sphinx, sphinxText, { title: "Queues", canonicalUrl: null }],
   ["WordPress", wordpress, wordpressText, { title: "How we ship your order", language: "en-gb", noindex: false }],

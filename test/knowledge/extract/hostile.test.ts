@@ -48,7 +48,10 @@ describe("hostile pages", () => {
   });
 
   it("never throws for random HTML, and never shows scripts or styles", async () => {
-    const tags = "div p ul li table tr td th h1 h2 pre code a span b main article nav aside dl dt dd details summary button br img svg form section x-y".split(" ");
+    const tags =
+      "div p ul li table tr td th h1 h2 pre code a span b main article nav aside dl dt dd details summary button br img svg form section x-y".split(
+        " ",
+      );
     const next = numbers(7);
     for (let round = 0; round < 150; round++) {
       const parts = Array.from({ length: 1 + next(80) }, () => {
@@ -60,7 +63,8 @@ describe("hostile pages", () => {
         if (kind === 1) return `${end}<script>SECRET("<${tag}>")</script>`;
         if (kind === 2) return `${end}<style>SECRET{}</style><template>SECRET</template><noscript><p>SECRET</noscript>`;
         if (kind === 3) return `<${tag} class="${["nav", "toc", "a b", "sidebar", "accordion"][next(5)]}" hidden=${next(2)}>`;
-        if (kind === 4) return ["<!--", "-->", "<![CDATA[", "&#0;", "&#xd800;", "<", '"', "\0", "<?x", "</", "&notit;", "\ud800"][next(12)]!;
+        if (kind === 4)
+          return ["<!--", "-->", "<![CDATA[", "&#0;", "&#xd800;", "<", '"', "\0", "<?x", "</", "&notit;", "\ud800"][next(12)]!;
         return kind < 7 ? `<${tag}>` : `word${next(100)} `;
       });
       const text = await textOf(`<p>${parts.join("").replaceAll("<!--", next(4) === 0 ? "<!--" : "")}`);

@@ -34,18 +34,25 @@ describe("text of HTML", () => {
   });
 
   it("repeats what spans rows, and pads what spans columns", async () => {
-    const rows = '<tr><th>Plan</th><th colspan="2">Price</th></tr><tr><td rowspan="2">Pro</td><td>month</td><td>9</td></tr><tr><td>year</td><td>90 | 99</td></tr>';
-    expect(await textOf(`<table>${rows}</table>`)).toBe("| Plan | Price |  |\n| --- | --- | --- |\n| Pro | month | 9 |\n| Pro | year | 90 \\| 99 |");
+    const rows =
+      '<tr><th>Plan</th><th colspan="2">Price</th></tr><tr><td rowspan="2">Pro</td><td>month</td><td>9</td></tr><tr><td>year</td><td>90 | 99</td></tr>';
+    expect(await textOf(`<table>${rows}</table>`)).toBe(
+      "| Plan | Price |  |\n| --- | --- | --- |\n| Pro | month | 9 |\n| Pro | year | 90 \\| 99 |",
+    );
   });
 
   it("drops what is hidden, and keeps what a click opens", async () => {
     const hidden = '<p hidden>a</p><p aria-hidden="true">b</p><p style="color:red; display : none">c</p><span class="sr-only">d</span>';
-    const opened = '<div role="tabpanel" hidden>tab</div><button aria-expanded="false" aria-controls="x">Costs</button><div id="x" hidden>panel</div>';
-    expect(await textOf(`<h1>H</h1>${hidden}${opened}<div hidden="until-found">found</div>`)).toBe("# H\n\ntab\n\n## Costs\n\npanel\n\nfound");
+    const opened =
+      '<div role="tabpanel" hidden>tab</div><button aria-expanded="false" aria-controls="x">Costs</button><div id="x" hidden>panel</div>';
+    expect(await textOf(`<h1>H</h1>${hidden}${opened}<div hidden="until-found">found</div>`)).toBe(
+      "# H\n\ntab\n\n## Costs\n\npanel\n\nfound",
+    );
   });
 
   it("drops controls, and keeps buttons that are questions", async () => {
-    const form = '<form><label for="q">Mail</label><input id="q" value="v"><select><option>One</select><textarea>t</textarea><button>Send</button></form>';
+    const form =
+      '<form><label for="q">Mail</label><input id="q" value="v"><select><option>One</select><textarea>t</textarea><button>Send</button></form>';
     expect(await textOf(`${form}<button>Is it free?</button><p>It is.</p><button>Buy</button>`)).toBe("## Is it free?\n\nIt is.");
   });
 
@@ -60,13 +67,16 @@ describe("text of HTML", () => {
   });
 
   it("keeps a chapter whose name is that of furniture", async () => {
-    const chapters = ["cookies", "newsletter", "share", "navigation", "comments"].map((id) => `<section id="${id}"><h2 id="${id}-1">${id}</h2><p>About ${id}.</p></section>`);
+    const chapters = ["cookies", "newsletter", "share", "navigation", "comments"].map(
+      (id) => `<section id="${id}"><h2 id="${id}-1">${id}</h2><p>About ${id}.</p></section>`,
+    );
     expect(await textOf(`<main>${chapters.join("")}</main>`)).toContain("## newsletter\n\nAbout newsletter.");
     expect((await textOf(`<main>${chapters.join("")}</main>`)).match(/About/g)).toHaveLength(5);
   });
 
   it("prefers the main part, but not one that is empty", async () => {
-    const text = "Here stands what the page has to say, at some length, so that there is no doubt about where its text is to be found. ".repeat(3);
+    const text =
+      "Here stands what the page has to say, at some length, so that there is no doubt about where its text is to be found. ".repeat(3);
     const beside = "<div><p>Beside it.</p></div>";
     expect(await textOf(`${beside}<main><p>${text}</p></main>`)).toBe(text.trim());
     expect(await textOf(`${beside}<main><div id="app"></div></main><div class="text"><p>${text}</p></div>`)).toContain(text.trim());
@@ -74,13 +84,16 @@ describe("text of HTML", () => {
   });
 
   it("falls back on everything where every part is named as furniture", async () => {
-    const text = "All of this stands in an element with an unhappy name, and yet it is the page's own text, which is to be read. ".repeat(3).trim();
+    const text = "All of this stands in an element with an unhappy name, and yet it is the page's own text, which is to be read. "
+      .repeat(3)
+      .trim();
     expect(await textOf(`<div class="sidebar"><p>${text}</p></div>`)).toBe(text);
   });
 });
 
 describe("what a page says of itself", () => {
-  const titled = async (head: string, body = "", url?: string): Promise<string> => (await pageOf(`<html><head>${head}</head><body>${body}</body></html>`, url)).title;
+  const titled = async (head: string, body = "", url?: string): Promise<string> =>
+    (await pageOf(`<html><head>${head}</head><body>${body}</body></html>`, url)).title;
 
   it("takes the title without the site's name", async () => {
     const url = "https://docs.acme.example/guide/first-steps.html";
@@ -112,7 +125,8 @@ describe("what a page says of itself", () => {
   });
 
   it("finds the canonical address in the page, in a header and in a refresh", async () => {
-    const canonical = async (head: string, headers = {}) => (await pageOf(`<head>${head}</head><body>x`, "https://a.example/b/c?d", headers)).canonicalUrl;
+    const canonical = async (head: string, headers = {}) =>
+      (await pageOf(`<head>${head}</head><body>x`, "https://a.example/b/c?d", headers)).canonicalUrl;
     expect(await canonical('<link rel="canonical" href="../e">')).toBe("https://a.example/e");
     expect(await canonical("", { link: '<https://a.example/f>; rel="canonical"' })).toBe("https://a.example/f");
     expect(await canonical('<meta http-equiv="refresh" content="0; url=/g">')).toBe("https://a.example/g");
@@ -120,7 +134,19 @@ describe("what a page says of itself", () => {
   });
 
   it("takes links by the base, each once, and none that lead nowhere", async () => {
-    const hrefs = ["x", "/y?a=1&amp;b=2", "#z", "mailto:a@b.example", "tel:1", "javascript:void(0)", "data:text/html,x", "x", "ftp://f.example/", "http://[", "//other.example/o"];
+    const hrefs = [
+      "x",
+      "/y?a=1&amp;b=2",
+      "#z",
+      "mailto:a@b.example",
+      "tel:1",
+      "javascript:void(0)",
+      "data:text/html,x",
+      "x",
+      "ftp://f.example/",
+      "http://[",
+      "//other.example/o",
+    ];
     const anchors = hrefs.map((href) => `<a href="${href}">l</a>`).join("");
     const { links } = await pageOf(`<base href="/base/"><a rel="nofollow noopener" href="n">n</a>${anchors}`, "https://a.example/p");
     expect(links).toEqual([
@@ -132,8 +158,11 @@ describe("what a page says of itself", () => {
   });
 
   it("adds the description to a page that says little, once", async () => {
-    const page = (body: string) => pageOf(`<head><meta name="description" content="We repair clocks of any kind in Leeds."></head><body>${body}`);
+    const page = (body: string) =>
+      pageOf(`<head><meta name="description" content="We repair clocks of any kind in Leeds."></head><body>${body}`);
     expect((await page("<h1>Clocks</h1><p>Call us.</p>")).text).toBe("# Clocks\n\nWe repair clocks of any kind in Leeds.\n\nCall us.");
-    expect((await page("<p>We repair clocks of any kind in Leeds. Call us.</p>")).text).toBe("We repair clocks of any kind in Leeds. Call us.");
+    expect((await page("<p>We repair clocks of any kind in Leeds. Call us.</p>")).text).toBe(
+      "We repair clocks of any kind in Leeds. Call us.",
+    );
   });
 });

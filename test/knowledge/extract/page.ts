@@ -2,7 +2,12 @@ import { extract } from "../../../src/knowledge/extract/extract.ts";
 import type { ExtractedPage, Extraction } from "../../../src/knowledge/extract/response.ts";
 
 /** What a response with these headers says. */
-export function read(body: string | Uint8Array, contentType: string | null, url = "https://site.example/guide/page", headers = {}): Promise<Extraction> {
+export function read(
+  body: string | Uint8Array,
+  contentType: string | null,
+  url = "https://site.example/guide/page",
+  headers = {},
+): Promise<Extraction> {
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
   return extract({ url, headers: new Headers({ ...(contentType === null ? {} : { "content-type": contentType }), ...headers }), bytes });
 }

@@ -30,12 +30,16 @@ export function pdfFile({ pages, title, encrypted, content }: PdfFile): Uint8Arr
   });
   const info = title === undefined ? "" : `/Info ${writer.object(`<< /Title (${title}) >>`)} 0 R`;
   const key = `<${"ab".repeat(32)}>`;
-  const encrypt = encrypted ? `/Encrypt ${writer.object(`<< /Filter /Standard /V 1 /R 2 /O ${key} /U ${key} /P -4 >>`)} 0 R /ID [<00> <00>]` : "";
+  const encrypt = encrypted
+    ? `/Encrypt ${writer.object(`<< /Filter /Standard /V 1 /R 2 /O ${key} /U ${key} /P -4 >>`)} 0 R /ID [<00> <00>]`
+    : "";
   return writer.end(`/Root 1 0 R ${info} ${encrypt}`);
 }
 
 function operators(lines: PdfTextLine[]): string {
-  const shown = lines.map(({ text, y, size = 10 }) => `/F1 ${size} Tf 1 0 0 1 72 ${y} Tm (${text.replace(/[\\()]/g, "\\$&").replaceAll("•", "\\225")}) Tj`);
+  const shown = lines.map(
+    ({ text, y, size = 10 }) => `/F1 ${size} Tf 1 0 0 1 72 ${y} Tm (${text.replace(/[\\()]/g, "\\$&").replaceAll("•", "\\225")}) Tj`,
+  );
   return `BT ${shown.join("\n")} ET`;
 }
 

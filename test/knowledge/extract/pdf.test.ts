@@ -7,7 +7,8 @@ import { read } from "./page.ts";
 import { pdfFile, type PdfTextLine } from "./pdf-file.ts";
 
 const MIB = 1024 * 1024;
-const readPdf = (bytes: Uint8Array, type = "application/pdf"): Promise<Extraction> => read(bytes, type, "https://a.example/files/user-guide.pdf");
+const readPdf = (bytes: Uint8Array, type = "application/pdf"): Promise<Extraction> =>
+  read(bytes, type, "https://a.example/files/user-guide.pdf");
 
 async function deflated(bytes: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new CompressionStream("deflate"))).arrayBuffer());
@@ -56,7 +57,9 @@ describe("PDF", () => {
   });
 
   it("is known by its mark, whatever the server calls it, and titled by its heading or its file", async () => {
-    expect(await readPdf(pdfFile({ pages, title: "Microsoft Word - guide.docx" }), "application/octet-stream")).toMatchObject({ title: "Safety" });
+    expect(await readPdf(pdfFile({ pages, title: "Microsoft Word - guide.docx" }), "application/octet-stream")).toMatchObject({
+      title: "Safety",
+    });
     expect(await readPdf(pdfFile({ pages: [pages[2]!] }))).toMatchObject({ title: "User guide" });
   });
 
@@ -88,7 +91,9 @@ describe("PDF", () => {
 
   it("is read where its content is packed", async () => {
     const bytes = await deflated(new TextEncoder().encode("BT /F1 10 Tf 72 700 Td (Packed as every real document is.) Tj ET"));
-    expect(await readPdf(pdfFile({ pages: [[]], content: { dictionary: "/Filter /FlateDecode", bytes } }))).toMatchObject({ text: "Packed as every real document is." });
+    expect(await readPdf(pdfFile({ pages: [[]], content: { dictionary: "/Filter /FlateDecode", bytes } }))).toMatchObject({
+      text: "Packed as every real document is.",
+    });
   });
 });
 

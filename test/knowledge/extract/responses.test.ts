@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { read } from "./page.ts";
 
 const bytes = (...parts: (string | number[])[]): Uint8Array =>
-  Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? [...part].map((character) => character.charCodeAt(0)) : part)));
+  Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? part.split("").map((character) => character.charCodeAt(0)) : part)));
 const utf16 = (text: string, littleEndian: boolean): Uint8Array => {
   const view = new DataView(new ArrayBuffer(2 * text.length + 2));
-  [0xfeff, ...[...text].map((character) => character.charCodeAt(0))].forEach((code, at) => view.setUint16(2 * at, code, littleEndian));
+  [0xfeff, ...text.split("").map((character) => character.charCodeAt(0))].forEach((code, at) => view.setUint16(2 * at, code, littleEndian));
   return new Uint8Array(view.buffer);
 };
 const text = async (body: string | Uint8Array, type: string | null, url?: string): Promise<string> => {
@@ -18,7 +18,12 @@ describe("encodings", () => {
     ["the header", "text/html; charset=windows-1252", bytes("<p>caf", [0xe9], " ", [0x80], "5"), "café €5"],
     ["the header in quotes", 'text/html;Charset="Shift_JIS"', bytes("<p>", [0x83, 0x65, 0x83, 0x58]), "テス"],
     ["meta charset", "text/html", bytes('<meta charset="iso-8859-15"><p>', [0xa4]), "€"],
-    ["http-equiv", "text/html", bytes('<meta http-equiv=Content-Type content="text/html; charset=gb18030"><p>', [0xc4, 0xe3, 0xba, 0xc3]), "你好"],
+    [
+      "http-equiv",
+      "text/html",
+      bytes('<meta http-equiv=Content-Type content="text/html; charset=gb18030"><p>', [0xc4, 0xe3, 0xba, 0xc3]),
+      "你好",
+    ],
     ["the XML declaration", "application/xhtml+xml", bytes('<?xml version="1.0" encoding="koi8-r"?><html><p>', [0xf0, 0xd2]), "Пр"],
     ["a mark before the header", "text/html; charset=windows-1252", bytes([0xef, 0xbb, 0xbf], "<p>", [0xc3, 0xa9]), "é"],
     ["UTF-16", "text/html", utf16("<p>naïve €", true), "naïve €"],
@@ -54,7 +59,11 @@ describe("kinds of responses", () => {
   });
 
   it("reads plain text as it is, titled by its file", async () => {
-    expect(await read("a\r\n  b\r\n", "text/plain", "https://a.example/notes/release_notes-2.txt")).toMatchObject({ title: "Release notes 2", text: "a\n  b", links: [] });
+    expect(await read("a\r\n  b\r\n", "text/plain", "https://a.example/notes/release_notes-2.txt")).toMatchObject({
+      title: "Release notes 2",
+      text: "a\n  b",
+      links: [],
+    });
   });
 
   it("reads Markdown without its front matter", async () => {
