@@ -36,7 +36,10 @@ const TOLD_INLINE = [
   ...TOLD_PARTS.map((part) => `span[class*=${part}]`),
   "i[class*=icon]",
 ];
-const SELECTOR = [`*${BARE_INLINE.map((tag) => `:not(${tag})`).join("")}`, ...TOLD_INLINE].join(", ");
+/** Parts of drawings and links to files: the drawing itself is left out whole, and of links in a head the canonical one alone counts. */
+const UNREAD = ["path", "g", "use", "circle", "rect", "line", "polyline", "polygon", "ellipse", "link"];
+const NOT_READ = [...BARE_INLINE, ...UNREAD].map((tag) => `:not(${tag})`).join("");
+const SELECTOR = [`*${NOT_READ}`, ...TOLD_INLINE, 'link[rel~="canonical" i]'].join(", ");
 
 const VOID = new Set(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track"]);
 /** An opening tag that ends what is open, up to the first element of `within`. */
