@@ -2,12 +2,12 @@ import { isLineNumbers, isNamed } from "./html-rules.ts";
 import type { HtmlElement, HtmlNode } from "./html-tree.ts";
 
 /** Parts of a code block that are not code: buttons, and prompts that say what the block is. */
-const NO_CODE = new Set(["button", "svg", "style", "script", "select", "label", "figcaption"]);
+const NO_CODE = new Set(["button", "svg", "style", "script", "template", "noscript", "select", "textarea", "label", "figcaption"]);
 const NO_CODE_CLASS = /(?:^|-)(?:copy|copybtn|clipboard|tooltip|sr-only|hidden)(?:-|$)/;
 /** Elements that some highlighters put each line in, with no line break between. */
 const LINE_TAGS = new Set(["div", "p", "li", "tr"]);
 const LINE_CLASS = /(?:^|-)(?:token-line|code-line|view-line|line)(?:-|$)/;
-const LANGUAGE_CLASS = /(?:^|\s)(?:language|lang|highlight|highlight-source|brush:)-?\s?([a-z0-9+#-]{1,20})(?:\s|$)/i;
+const LANGUAGE_CLASS = /(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|brush:\s?)([a-z0-9+#-]{1,20})(?=[\s;]|$)/i;
 const NO_LANGUAGE = new Set(["default", "none", "text", "plaintext", "plain", "auto", "source", "highlight", "console-output"]);
 
 /** A `pre` as a fenced block with its white space; "" where it is empty. `classes` are those of the elements around it. */

@@ -74,7 +74,8 @@ class HeadReader {
     else if (tag === "h1") this.h1 ||= cleanLine(rawText(element)).replace(/\s*[#¶]$/, "");
     else if (tag === "base") this.baseHref ??= attributes.get("href") ?? null;
     else if (tag === "meta") this.readMeta(element);
-    else if (tag === "link" && /(?:^|\s)canonical(?:\s|$)/i.test(attributes.get("rel") ?? "")) this.canonical ??= attributes.get("href") ?? null;
+    else if (tag === "link" && /(?:^|\s)canonical(?:\s|$)/i.test(attributes.get("rel") ?? ""))
+      this.canonical ??= attributes.get("href") ?? null;
     else if (tag === "script" && JSON_LD.test(attributes.get("type") ?? "")) this.readScript(rawText(element));
   }
 

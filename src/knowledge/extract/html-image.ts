@@ -2,7 +2,8 @@ import { cleanLine } from "./clean.ts";
 import type { HtmlElement } from "./html-tree.ts";
 
 /** Names of what an image is, not of what it shows. */
-const SAYS_NOTHING = /^(?:(?:the|an?|site|our|my)\s+)?(?:image|img|picture|photo|icon|logo|avatar|banner|screenshot|thumbnail|placeholder|spacer|figure|graphic|diagram|hero|gif|badge|illustration)s?[\s\d:._-]*$/i;
+const SAYS_NOTHING =
+  /^(?:(?:the|an?|site|our|my)\s+)?(?:image|img|picture|photo|icon|logo|avatar|banner|screenshot|thumbnail|placeholder|spacer|figure|graphic|diagram|hero|gif|badge|illustration)s?[\s\d:._-]*$/i;
 const FILE_NAME = /^\S+\.(?:png|jpe?g|gif|svg|webp|avif|bmp|ico)$|^(?:IMG|DSC|image|screen ?shot)[-_ ]?\d[\w .-]*$|^https?:/i;
 const MAX_ALT_CHARS = 300;
 

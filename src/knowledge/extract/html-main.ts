@@ -5,7 +5,8 @@ import type { HtmlElement } from "./html-tree.ts";
 /** Containers of the text in common generators and help centres, for pages without a main element. */
 const CONTENT_CLASS =
   /^(?:theme-doc-markdown|md-content|rst-content|document|vp-doc|entry-content|post-content|page-content|article-body|article-content|article-text|markdown-body|docs-content|doc-content|main-content|content-body|td-content|article-container|intercom-force-break|mw-parser-output)$/;
-const CONTENT_ID = /^(?:main|content|main-content|maincontent|page-content|article|article-body|docs-content|mw-content-text|readme|post|bodycontent)$/i;
+const CONTENT_ID =
+  /^(?:main|content|main-content|maincontent|page-content|article|article-body|docs-content|mw-content-text|readme|post|bodycontent)$/i;
 /** A main part with less text than this is empty, or the text was put elsewhere. */
 const MIN_MAIN_CHARS = 120;
 /** A main part with less than this share of the body's text is a part that only bears the name. */

@@ -1,7 +1,8 @@
 import { isNamed } from "./html-rules.ts";
 import type { HtmlElement, HtmlNode } from "./html-tree.ts";
 
-const ANCHOR_CLASS = /(?:^|-)(?:headerlink|header-anchor|hash-link|anchor|anchorjs-link|heading-link|permalink|anchor-link|heading-anchor)(?:-|$)/;
+const ANCHOR_CLASS =
+  /(?:^|-)(?:headerlink|header-anchor|hash-link|anchor|anchorjs-link|heading-link|permalink|anchor-link|heading-anchor)(?:-|$)/;
 const ANCHOR_LABEL = /^(?:permalink|permanent link|direct link|link to|anchor|copy link)\b/i;
 /** Texts of links that stand for the heading they are in. */
 const ANCHOR_TEXT = /^[\s#¶§🔗⚓\u200b\u2060\ufeff\u00a0\uf0c1]*$/u;

@@ -10,9 +10,9 @@ import { bounded } from "./text-page.ts";
 import { pageTitle } from "./title.ts";
 
 /** A page with less text than this is told by its description too: a landing page, or one that scripts fill. */
-const THIN_CHARS = 600;
+const THIN_CHARS = 300;
 /** As much of a description as shows whether the text holds it. */
-const DESCRIPTION_HEAD_CHARS = 60;
+const DESCRIPTION_HEAD_CHARS = 40;
 
 /** Reads a page of HTML. */
 export async function extractHtml({ url, headers, bytes }: FetchedResponse): Promise<ExtractedPage> {

@@ -21,7 +21,7 @@ const FURNITURE = new RegExp(
     "share|sharing|shares|social|social-?links|sharedaddy|addtoany",
     "related|related-?(?:posts|articles|pages|content)|recommended|recent-?(?:posts|articles)|see-also-widget|read-next|up-next",
     "pagination|pager|paginator|prev-next|previous-next|post-navigation|page-?nav|nav-links|pagination-nav",
-    "edit-?(?:page|link|this-page|this|on-github)|improve-this-page|last-?(?:updated|modified)|page-?metadata|source-?link|view-source",
+    "edit-?(?:page|link|this-page|this|on-github)|improve-this-page|last-?(?:updated|modified)|lastmod|page-?meta(?:data)?|source-?link|view-source",
     "feedback|helpful|was-this-helpful|article-votes|article-more-questions|article-return-to-top|page-rating|rating",
     "skip-?(?:link|nav|to-content|to-main|to-main-content)|skiplink|screen-reader-text|sr-only|visually-?hidden|visuallyhidden",
     "newsletter|subscribe|signup-form|search-?(?:form|box|bar|field|input|results)|searchbox",
@@ -31,23 +31,27 @@ const FURNITURE = new RegExp(
     "copy-?(?:button|btn|code(?:-button)?)|clipboard(?:-\\w+)?|btn-clipboard|copybtn|btn-copy|button-group|code-?toolbar-?button",
     "headerlink|header-anchor|hash-link|heading-?anchor|heading-link|anchorjs-link|anchor-link|permalink",
     "version-?(?:selector|switcher|picker)|language-?(?:selector|switcher|picker)|lang-switcher|theme-(?:toggle|switcher)",
-    "author-?(?:box|bio|card)|post-meta|entry-meta|entry-footer|byline|tag-?(?:list|cloud)|post-tags|cat-links|tags-links",
+    "author-?(?:box|bio|card)|article-(?:meta|author)|meta-data|post-meta|entry-meta|entry-footer|byline|tag-?(?:list|cloud)|post-tags|cat-links|tags-links",
     "back-?to-?top|scroll-?top|return-to-top|reading-time|read-time|material-icons|material-symbols(?:-\\w+)?",
   ].join("|")})(?:-|$)`,
 );
 /** Words that make a class the name of a layout with such a part, not of the part: `has-sidebar`, `sidebar-layout`. */
 const LAYOUT = /(?:^|-)(?:has|with|no|without|is|layout|wrap|page|main|content|body|app|root|open|enabled|visible)(?:-|$)/;
 /** Parts that are furniture whatever else the class says. */
-const SURE = /(?:^|-)(?:pagination|breadcrumbs?|tocbot|toc|cookie|cookies|skip-?link|sr-only|headerlink|hash-link|header-anchor|edit-this-page|edit-page|page-nav)(?:-|$)/;
+const SURE =
+  /(?:^|-)(?:pagination|breadcrumbs?|tocbot|toc|cookie|cookies|skip-?link|sr-only|headerlink|hash-link|header-anchor|edit-this-page|edit-page|page-nav|page-meta|page-metadata|lastmod)(?:-|$)/;
+/** Headings are dropped for names of what no chapter is called by its class. */
+const FURNITURE_HEADING = /(?:^|-)(?:feedback|related|comments?|reply|share|sd|newsletter|toc|outline)-(?:title|heading|headline)(?:-|$)/;
 const SECTION_TAGS = /^(?:section|article|main|dt|dd|li|a|span|p)$/;
 const HEADING = /^h[1-6]$/;
 /** Elements that no class name makes furniture. */
-const NEVER_FURNITURE = /^(?:html|body|main|h[1-6]|pre|code)$/;
+const NEVER_FURNITURE = /^(?:html|body|main|pre|code)$/;
 const HIDDEN_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
-const ADMONITION = /(?:^|-)(?:admonition|callout|note|tip|info|warning|caution|danger|important|alert|notice|hint|custom-block|aside|infobox|panel)(?:-|$)/;
+const ADMONITION =
+  /(?:^|-)(?:admonition|callout|note|tip|info|warning|caution|danger|important|alert|notice|hint|custom-block|aside|infobox|panel)(?:-|$)/;
 /** Panels that a click opens: their text is the page's, however they are hidden. */
 const PANEL_ROLES = new Set(["tabpanel", "region"]);
-const LINE_NUMBERS = /(?:^|-)(?:linenos?|line-?numbers?(?:-rows)?|lineno|gutter|ln|hljs-ln-numbers|code-line-number|react-syntax-highlighter-line-number|blob-num)(?:-|$)/;
+const LINE_NUMBERS = /(?:^|-)(?:linenos?|line-number|line-numbers-(?:rows|wrapper)|gutter|ln|hljs-ln-numbers|blob-num)$/;
 
 /** What is known of the page before its text is read. */
 export interface PageFacts {
@@ -68,7 +72,7 @@ function idWords(element: HtmlElement): string[] {
   const id = element.attributes.get("id");
   if (!id || SECTION_TAGS.test(element.tag) || (element.attributes.get("class") ?? "").split(" ").includes("section")) return [];
   const first = element.children.find((child) => typeof child !== "string");
-  return first && HEADING.test((first as HtmlElement).tag) ? [] : [words(id)];
+  return first && HEADING.test(first.tag) ? [] : [words(id)];
 }
 
 /** Whether an element is no text of the page whatever the page is: scripts, controls, navigation, what is hidden. */
@@ -82,14 +86,16 @@ export function isFurniture(element: HtmlElement, facts: PageFacts, withinMain: 
   if (facts.holdsMain.has(element) || NEVER_FURNITURE.test(element.tag)) return false;
   if (element.tag === "header") return !withinMain;
   if (element.tag === "footer") return true;
+  if (HEADING.test(element.tag)) return isNamed(element, FURNITURE_HEADING);
   const names = classWords(element);
   if (element.tag === "aside" || element.attributes.get("role") === "complementary") return !names.some((name) => ADMONITION.test(name));
-  if (isSphinxContents(element)) return true;
+  if (isSphinxContents(element) || (element.tag === "span" && names.includes("lang"))) return true;
   return [...names, ...idWords(element)].some((name) => FURNITURE.test(name) && (SURE.test(name) || !LAYOUT.test(name)));
 }
 
 /** Whether an element holds the numbers beside lines of code. */
 export function isLineNumbers(element: HtmlElement): boolean {
+  if (element.tag === "pre" || element.tag === "code") return false;
   return isNamed(element, LINE_NUMBERS);
 }
 

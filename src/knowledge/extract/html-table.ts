@@ -40,7 +40,11 @@ export function tableText(rows: HtmlElement[], textOf: (cell: HtmlElement) => st
   return lines.join("\n");
 }
 
-function rowCells(row: HtmlElement, spanning: Map<number, { text: string; rows: number }>, textOf: (cell: HtmlElement) => string): string[] {
+function rowCells(
+  row: HtmlElement,
+  spanning: Map<number, { text: string; rows: number }>,
+  textOf: (cell: HtmlElement) => string,
+): string[] {
   const cells: string[] = [];
   const fillSpanned = (): void => {
     for (let from = spanning.get(cells.length); from; from = spanning.get(cells.length)) {
@@ -52,7 +56,9 @@ function rowCells(row: HtmlElement, spanning: Map<number, { text: string; rows: 
   for (const cell of cellsOf(row)) {
     fillSpanned();
     if (cells.length >= MAX_COLUMNS) break;
-    const text = textOf(cell).replace(/\s*\n\s*/g, " ").replaceAll("|", "\\|");
+    const text = textOf(cell)
+      .replace(/\s*\n\s*/g, " ")
+      .replaceAll("|", "\\|");
     const columns = span(cell, "colspan", MAX_COLUMNS - cells.length);
     const rows = span(cell, "rowspan", MAX_ROW_SPAN);
     for (let column = 0; column < columns; column++) {

@@ -13,6 +13,7 @@ const BLOCKS = new Set(
   ).split(" "),
 );
 const HEADING = /^h[1-6]$/;
+const NOT_IN_HEADINGS = /^(?:ul|ol|dl|table|pre|section|article|h[1-6])$/;
 /** As `blocks` reads them: a longer heading is a paragraph. */
 const MAX_HEADING_CHARS = 200;
 const MAX_HEADING_LEVEL = 6;
@@ -23,10 +24,16 @@ const MAX_DEFINITION_CHARS = 200;
 /** A form with this much text beside its controls is a page that was wrapped in one. */
 const MIN_FORM_TEXT_CHARS = 400;
 
+/** Enough for the classes of a few elements around. */
+const MAX_CLASSES_CHARS = 400;
+/** Short blocks that many generators set beside the text, with no name to tell them by. */
+const BOILERPLATE =
+  /^(?:(?:last (?:updated|modified|edited)|page last (?:updated|modified)|updated)(?: on| at|:)? .{0,40}|edit (?:this page|on github).{0,20}|was this (?:page|article|section|answer)? ?helpful\?.{0,20}|(?:back|return) to top|skip to (?:main )?content|on this page|in this article|copy(?: code| link| page)?|copied!?|(?:note|tip|info|warning|danger|caution|important|hint|success|abstract):?)$/i;
+
 interface Place {
   withinMain: boolean;
   listDepth: number;
-  /** Classes of the elements around, where code blocks keep their language. */
+  /** Classes of the elements around, the nearest first, where code blocks keep their language. */
   classes: string;
 }
 
@@ -51,7 +58,7 @@ class Flow {
       .map((line) => line.replace(/\s+/g, " ").trim());
     this.inline = [];
     const text = lines.filter((line) => line !== "").join("\n");
-    if (text !== "") this.blocks.push(text);
+    if (text !== "" && !BOILERPLATE.test(text)) this.blocks.push(text);
   }
 
   /** All of it; what is inline is broken off. */
@@ -134,8 +141,13 @@ export class TextMaker {
   }
 
   private heading(element: HtmlElement, level: number, flow: Flow, place: Place): void {
+    // One that was never closed holds what follows it.
+    if (element.children.some((child) => typeof child !== "string" && NOT_IN_HEADINGS.test(child.tag))) {
+      flow.break();
+      return this.all(element.children, flow, place);
+    }
     const children = element.children.filter((child) => typeof child === "string" || !isAnchorMark(child));
-    const text = cleanLine(this.blocksOf({ ...element, children }, place).join(" "));
+    const text = this.lineOf(unheaded({ ...element, children }), place);
     this.headingLine(text.replace(/\s*[#¶]$/, ""), level, flow);
   }
 
@@ -177,10 +189,11 @@ export class TextMaker {
     const indent = place.listDepth < MAX_LIST_DEPTH ? "  " : "";
     for (const child of element.children) {
       if (typeof child === "string" || this.isLeftOut(child, place)) continue;
-      const blocks = child.tag === "li" ? this.blocksOf(child, deeper) : this.blocksOf({ ...element, tag: "div", children: [child] }, deeper);
+      const blocks =
+        child.tag === "li" ? this.blocksOf(child, deeper) : this.blocksOf({ ...element, tag: "div", children: [child] }, deeper);
       if (blocks.length === 0) continue;
       const mark = element.tag === "ol" ? `${number++}. ` : "- ";
-      lines.push(`${mark}${blocks.join("\n").replaceAll("\n", `\n${indent}`)}`);
+      lines.push(`${mark}${blocks.join("\n").replace(/\n(?!\n)/g, `\n${indent}`)}`);
     }
     return lines.join("\n");
   }
@@ -191,7 +204,7 @@ export class TextMaker {
       if (this.isLeftOut(child, place)) continue;
       if (child.tag === "dt") {
         if (term !== "") flow.block(term);
-        term = this.lineOf(unheaded(child), place);
+        term = this.lineOf(unheaded(child), place).replace(/\s*:$/, "");
         continue;
       }
       const blocks = this.blocksOf(child, place);
@@ -220,7 +233,7 @@ export function isMain(element: HtmlElement): boolean {
 }
 
 function within(element: HtmlElement, place: Place): Place {
-  const classes = element.attributes.get("class") ?? place.classes;
+  const classes = `${element.attributes.get("class") ?? ""} ${place.classes}`.slice(0, MAX_CLASSES_CHARS);
   return { ...place, withinMain: place.withinMain || isMain(element), classes };
 }
 

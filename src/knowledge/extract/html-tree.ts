@@ -18,8 +18,8 @@ export interface HtmlTree {
 
 /** A page of this many characters is a book; more is data or an attack. */
 const MAX_HTML_CHARS = 5 * 1024 * 1024;
-/** An event costs about 20 µs, mostly the way from the parser to here: a page gets at most four seconds. */
-const MAX_EVENTS = 200_000;
+/** An event costs about 20 µs, mostly the way from the parser to here: a page gets some two seconds, enough for 2 MB. */
+const MAX_EVENTS = 100_000;
 /** Deeper elements become siblings: no layout needs more, and what walks the tree may recurse. */
 const MAX_DEPTH = 200;
 const MAX_ATTRIBUTES = 64;
@@ -30,13 +30,16 @@ const PIECE_CHARS = 16_384;
 /** Inline elements that neither break a line nor say what the text is: not hearing of them saves a third of the time. */
 const BARE_INLINE = ["span", "b", "strong", "i", "em", "u", "s", "small", "font", "mark", "abbr", "bdi", "bdo", "time", "wbr", "ins"];
 /** Those that do matter: hidden ones, lines and line numbers of code, icons whose text is a name, marks of structure. */
-const TOLD_PARTS = ["line", "ln", "hidden", "sr-only", "reader", "gutter", "copy", "permalink", "tooltip", "icon", "symbols"];
+const TOLD_PARTS = ["line", "ln", "hidden", "sr-only", "reader", "gutter", "copy", "permalink", "tooltip", "icon", "symbols", "lang"];
 const TOLD_INLINE = [
   ...["[hidden]", "[aria-hidden]", "[role]", "[style*=none]"].map((condition) => `span${condition}`),
   ...TOLD_PARTS.map((part) => `span[class*=${part}]`),
   "i[class*=icon]",
 ];
-const SELECTOR = [`*${BARE_INLINE.map((tag) => `:not(${tag})`).join("")}`, ...TOLD_INLINE].join(", ");
+/** Parts of drawings and links to files: the drawing itself is left out whole, and of links in a head the canonical one alone counts. */
+const UNREAD = ["path", "g", "use", "circle", "rect", "line", "polyline", "polygon", "ellipse", "link"];
+const NOT_READ = [...BARE_INLINE, ...UNREAD].map((tag) => `:not(${tag})`).join("");
+const SELECTOR = [`*${NOT_READ}`, ...TOLD_INLINE, 'link[rel~="canonical" i]'].join(", ");
 
 const VOID = new Set(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track"]);
 /** An opening tag that ends what is open, up to the first element of `within`. */
@@ -53,7 +56,9 @@ const IMPLIED_ENDS: Record<string, { closes: string[]; within: string[] }> = {
   option: { closes: ["option"], within: ["select", "datalist"] },
 };
 const ENDS_PARAGRAPH = new Set(
-  "address article aside blockquote details div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table ul".split(" "),
+  "address article aside blockquote details div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table ul".split(
+    " ",
+  ),
 );
 /** How far up an implied end looks: further is no markup that anyone wrote. */
 const IMPLIED_END_REACH = 12;

@@ -16,7 +16,14 @@ const BY_TYPE: Record<string, MediaKind> = {
   "text/x-markdown": "markdown",
 };
 /** Types that servers send for files they do not know: the bytes decide. */
-const UNTOLD = new Set(["", "application/octet-stream", "binary/octet-stream", "application/unknown", "unknown/unknown", "application/force-download"]);
+const UNTOLD = new Set([
+  "",
+  "application/octet-stream",
+  "binary/octet-stream",
+  "application/unknown",
+  "unknown/unknown",
+  "application/force-download",
+]);
 const MARKDOWN_PATH = /\.(?:md|markdown|mdown|mkd)$/i;
 /** Readers of PDF accept its mark anywhere in the first KiB. */
 const SNIFFED_BYTES = 1024;
@@ -28,7 +35,9 @@ const BINARY = /[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]/;
 /** The parts of a Content-Type header. */
 export function parseContentType(header: string | null): ContentType {
   const [type = "", ...parameters] = (header ?? "").split(";");
-  const charset = parameters.map((parameter) => /^\s*charset\s*=\s*["']?([^"'\s]+)/i.exec(parameter)?.[1]).find((value) => value !== undefined);
+  const charset = parameters
+    .map((parameter) => /^\s*charset\s*=\s*["']?([^"'\s]+)/i.exec(parameter)?.[1])
+    .find((value) => value !== undefined);
   return { type: type.trim().toLowerCase(), charset: charset?.toLowerCase() ?? null };
 }
 

@@ -75,7 +75,9 @@ export function paragraphsOf(pages: PdfLine[][]): string {
     last = line;
     wasHeading = isHeading;
   }
-  return blocks.reduce((text, block) => text + (LIST_MARK.test(block) && LIST_MARK.test(lastLine(text)) ? "\n" : "\n\n") + block, "").trim();
+  return blocks
+    .reduce((text, block) => text + (LIST_MARK.test(block) && LIST_MARK.test(lastLine(text)) ? "\n" : "\n\n") + block, "")
+    .trim();
 }
 
 function continues(last: PdfLine, line: PdfLine, block: string): boolean {

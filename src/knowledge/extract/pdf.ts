@@ -18,7 +18,8 @@ const MAX_PAGE_ITEMS = 50_000;
 /** Fewer letters than this a file: pictures of pages, with at most a stamp. */
 const MIN_LETTERS = 20;
 /** What word processors write for a title. */
-const NO_TITLE = /^(?:untitled|document\d*|microsoft (?:word|powerpoint|excel)\b.*|.*\.(?:docx?|pptx?|xlsx?|indd|tex|dvi|odt|pdf)|slide \d+)$/i;
+const NO_TITLE =
+  /^(?:untitled|document\d*|microsoft (?:word|powerpoint|excel)\b.*|.*\.(?:docx?|pptx?|xlsx?|indd|tex|dvi|odt|pdf)|slide \d+)$/i;
 
 /** Reads a PDF's text, page by page. Skipped: encrypted, damaged, scanned and huge ones. */
 export async function extractPdf(response: FetchedResponse): Promise<Extraction> {
@@ -26,7 +27,7 @@ export async function extractPdf(response: FetchedResponse): Promise<Extraction>
   let document: PdfDocument;
   try {
     // The reader takes the bytes over, so it gets its own.
-    document = await getDocumentProxy(response.bytes.slice(), { isEvalSupported: false, disableFontFace: true, verbosity: 0, maxImageSize: 1 });
+    document = await getDocumentProxy(response.bytes.slice(), { disableFontFace: true, verbosity: 0, maxImageSize: 1 });
   } catch (error) {
     const isEncrypted = error instanceof Error && error.name === "PasswordException";
     return { kind: "skipped", reason: isEncrypted ? "pdf_encrypted" : "pdf_damaged" };

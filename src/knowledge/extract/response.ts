@@ -32,9 +32,9 @@ export interface ExtractedPage {
 }
 
 /** Why a response holds no page. Each is a stable word for counters and messages. */
-export type SkipReason = "unsupported_type" | "empty" | "pdf_encrypted" | "pdf_damaged" | "pdf_without_text" | "pdf_too_large";
+type SkipReason = "unsupported_type" | "empty" | "pdf_encrypted" | "pdf_damaged" | "pdf_without_text" | "pdf_too_large";
 
-export interface SkippedResponse {
+interface SkippedResponse {
   kind: "skipped";
   reason: SkipReason;
 }

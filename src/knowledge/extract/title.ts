@@ -11,7 +11,8 @@ const MAX_TITLE_CHARS = 300;
 /** Between a page's name and its site's. A hyphen may be part of a name, so it counts with spaces alone. */
 const SEPARATOR = /\s+[-–—|·•»«:/]+\s+|\s*[|»·—]\s*/;
 /** Words that sites add to their own name. */
-const SITE_WORDS = /\b(?:docs?|documentation|help|support|cent(?:er|re)|hc|blog|knowledge|base|guides?|handbook|manual|wiki|com|org|net|io|dev|inc|ltd|gmbh|the|official|site|website|home)\b/g;
+const SITE_WORDS =
+  /\b(?:docs?|documentation|help|support|cent(?:er|re)|hc|blog|knowledge|base|guides?|handbook|manual|wiki|com|org|net|io|dev|inc|ltd|gmbh|the|official|site|website|home)\b/g;
 
 /**
  * A page's title without its site's name: what `og:title` or `title` says, or the first heading where those name the site alone.
@@ -30,20 +31,28 @@ export function pageTitle(candidates: TitleCandidates, siteName: string, url: st
 export function titleOfUrl(url: string): string {
   const { pathname, hostname } = new URL(url);
   const last = pathname.split("/").findLast((part) => part !== "") ?? "";
-  const name = cleanLine(decoded(last).replace(/\.[a-z0-9]{1,8}$/i, "").replace(/[-_+]+/g, " "));
+  const name = cleanLine(
+    decoded(last)
+      .replace(/\.[a-z0-9]{1,8}$/i, "")
+      .replace(/[-_+]+/g, " "),
+  );
   return name === "" || /^index$/i.test(name) ? hostname : name[0]!.toUpperCase() + name.slice(1);
 }
 
 /** "" where the candidate names the site alone. */
 function withoutSite(candidate: string, h1: string, site: Set<string>): string {
-  const parts = candidate.split(SEPARATOR).map((part) => part.trim()).filter((part) => part !== "");
+  const parts = candidate
+    .split(SEPARATOR)
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
   if (parts.length === 0) return "";
   if (h1 !== "" && parts.some((part) => same(part, h1))) return h1;
   if (h1 !== "" && same(candidate, h1)) return h1;
   const isSite = (part: string): boolean => site.has(key(part));
   if (parts.every(isSite)) return h1 === "" ? candidate : "";
   let title = candidate;
-  while (parts.length > 1 && isSite(parts.at(-1)!)) title = title.slice(0, title.lastIndexOf(parts.pop()!)).replace(/\s*[-–—|·•»«:/]+\s*$/, "");
+  while (parts.length > 1 && isSite(parts.at(-1)!))
+    title = title.slice(0, title.lastIndexOf(parts.pop()!)).replace(/\s*[-–—|·•»«:/]+\s*$/, "");
   while (parts.length > 1 && isSite(parts[0]!)) {
     const first = parts.shift()!;
     title = title.slice(title.indexOf(first) + first.length).replace(/^\s*[-–—|·•»«:/]+\s*/, "");
@@ -59,7 +68,10 @@ function cutAtBar(title: string): string {
 
 function siteKeys(siteName: string, url: string): Set<string> {
   const { hostname } = new URL(url);
-  const labels = hostname.split(".").slice(0, -1).filter((label) => label !== "www");
+  const labels = hostname
+    .split(".")
+    .slice(0, -1)
+    .filter((label) => label !== "www");
   const keys = [siteName, ...labels, labels.join(" ")].map(key).filter((value) => value !== "");
   return new Set([...keys, ""]);
 }
