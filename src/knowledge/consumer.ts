@@ -133,7 +133,13 @@ async function end(run: Run, ended: Ended): Promise<void> {
   }
   const event = { id: newId(shardOf(source.id), nowMs), workspaceId: source.workspaceId, nowMs };
   const type = ended.outcome === "ready" ? "source.synced" : "source.failed";
-  const changes = { ...columnsOf(ended, nowMs), leaseId: null, leaseUntil: null, nextSyncAt: nextSyncAtMs(source, nowMs), updatedAt: nowMs };
+  const changes = {
+    ...columnsOf(ended, nowMs),
+    leaseId: null,
+    leaseUntil: null,
+    nextSyncAt: nextSyncAtMs(source, nowMs),
+    updatedAt: nowMs,
+  };
   const { before, written, after } = await transact(db, {
     before: [updateClaimed(db, source.id, leaseId, changes)],
     writes: addSourceEvent(db, event, type, source.id, IF_CHANGED),
@@ -157,7 +163,8 @@ async function forget(env: Env, meter: Meter, { workspaceId, agentId, sourceId }
 function columnsOf(finished: Finished, nowMs: number) {
   const { counts, chunksCount } = finished;
   const columns = { ...(counts && columnsOfCounts(counts)), ...(chunksCount !== undefined && { chunksCount }) };
-  if (finished.outcome === "ready") return { status: "ready" as const, errorCode: null, errorMessage: null, lastSyncedAt: nowMs, ...columns };
+  if (finished.outcome === "ready")
+    return { status: "ready" as const, errorCode: null, errorMessage: null, lastSyncedAt: nowMs, ...columns };
   return { status: "failed" as const, errorCode: finished.code, errorMessage: finished.message, ...columns };
 }
 

@@ -130,7 +130,10 @@ const listPagesRoute = createRoute({
   description: "As the last sync left them, or as the running one has found them so far. A text source has none.",
   middleware: [requireScope("knowledge:read")] as const,
   request: { params: sourceParams, query: sourcePagesQuery },
-  responses: { 200: jsonResponse(crawledPagesSchema, "The pages, in the order in which they were found."), ...errorResponses(403, 404, 422) },
+  responses: {
+    200: jsonResponse(crawledPagesSchema, "The pages, in the order in which they were found."),
+    ...errorResponses(403, 404, 422),
+  },
 });
 
 knowledgeRoutes.openapi(listPagesRoute, async (c) => {

@@ -15,11 +15,11 @@ export type ShiftEnd = CrawlEnd | { done: false; counts: PageCounts; resumeInMs:
 export interface Shift {
   env: Env;
   /** Asks the agent's index for a step. */
-  step(step: CrawlStep): Promise<CrawlProgress | undefined>;
+  step: (step: CrawlStep) => Promise<CrawlProgress | undefined>;
   /** Tells how far the crawl is; false when somebody else goes on with it, or nobody. */
-  report(counts: PageCounts): Promise<boolean>;
+  report: (counts: PageCounts) => Promise<boolean>;
   /** Unix milliseconds. */
-  clock(): number;
+  clock: () => number;
 }
 
 /** Crawls for a while, one page after another. Undefined when the source was removed or taken over. */

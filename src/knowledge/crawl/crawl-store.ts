@@ -33,7 +33,7 @@ export class CrawlStore {
       syncNumber,
       origin,
     );
-    return this.find(sourceId)!;
+    return { sourceId, syncNumber, phase: "crawling", origin, robots: null, failuresInARow: 0 };
   }
 
   /** Keeps a crawl's row as it now is. */
@@ -49,7 +49,7 @@ export class CrawlStore {
 
   /** How a crawl that is done ended. */
   readEnd(sourceId: string): CrawlEnd {
-    const { result } = this.tables.one<{ result: string }>("SELECT result FROM crawls WHERE source_id = ?", sourceId);
+    const { result } = this.tables.all<{ result: string }>("SELECT result FROM crawls WHERE source_id = ?", sourceId)[0]!;
     return JSON.parse(result) as CrawlEnd;
   }
 

@@ -60,8 +60,4 @@ export class CrawlTables {
   all<Row>(query: string, ...bindings: Binding[]): Row[] {
     return this.index.sql.exec(query, ...bindings).toArray() as Row[];
   }
-
-  one<Row>(query: string, ...bindings: Binding[]): Row {
-    return this.index.sql.exec(query, ...bindings).one() as Row;
-  }
 }

@@ -15,10 +15,11 @@ const MAX_SITEMAPS = 100;
 /** More redirects in a row than this lead nowhere. */
 export const MAX_HOPS = 10;
 
-/** robots.txt is asked for before anything else. */
+/** What is asked for in which order: robots.txt, the start, the maps of the site, and then what these lead to. */
 const ROBOTS_DEPTH = -1;
 export const START_DEPTH = 0;
 const SITEMAP_DEPTH = 1;
+const FIRST_LINK_DEPTH = 2;
 
 /** Where a page leads that redirects. */
 export type Followed = { id: number } | { reason: string };
@@ -53,7 +54,8 @@ export class Frontier {
     this.crawl.robots = text;
     this.rules = rulesOf(this.crawl.origin, text);
     const first = this.stores.pages.findFirstWaiting(this.source.id);
-    if (first?.kind === "page" && !this.rules.isAllowed(first.url)) this.stores.pages.update(first.id, { state: "skipped", reason: "robots" });
+    if (first?.kind === "page" && !this.rules.isAllowed(first.url))
+      this.stores.pages.update(first.id, { state: "skipped", reason: "robots" });
     const named = this.rules.sitemaps;
     for (const sitemap of named.length > 0 ? named : [new URL("/sitemap.xml", this.crawl.origin).href]) this.addSitemap(sitemap);
   }
@@ -81,6 +83,11 @@ export class Frontier {
     }
     const known = this.stores.pages.findFound(this.source.id, this.source.syncNumber, [...urls.keys()]);
     return [...urls].flatMap(([key, url]) => known.get(key) ?? this.admit({ key, url, kind: "page", depth, hops }) ?? []);
+  }
+
+  /** What a page or a map leads to. */
+  addLinks(from: { depth: number }, urls: readonly string[]): number[] {
+    return this.addPages(urls, Math.max(FIRST_LINK_DEPTH, from.depth + 1));
   }
 
   /** Where a page redirects to: a page of the site; from the start also one elsewhere, where the site then is. */

@@ -29,7 +29,7 @@ export class PageIndexing {
    */
   step(source: CrawlSource): boolean {
     const { indexed: readPages } = this.stores.pages.countPages(source.id, source.syncNumber);
-    for (let left = CHUNKS_PER_STEP; left > 0; ) {
+    for (let left = CHUNKS_PER_STEP; left > 0;) {
       const page = this.stores.texts.findUnindexed(source.id);
       if (!page) return false;
       // A page without chunks is work, too.
@@ -58,7 +58,8 @@ export class PageIndexing {
     const { index, pages, texts } = this.stores;
     const generation = this.generationOf(source.id, source.syncNumber);
     const { url, title, hash } = page;
-    const documentId = page.builtId ?? index.createDocument({ sourceId: source.id, generationId: generation.id, type: "page", url, title, hash });
+    const documentId =
+      page.builtId ?? index.createDocument({ sourceId: source.id, generationId: generation.id, type: "page", url, title, hash });
     const build = this.resume(source.id, page, documentId, readPages);
     const titleTerms = titleTermsOf(title);
     const next = take(build.chunks, most);

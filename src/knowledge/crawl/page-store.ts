@@ -104,9 +104,17 @@ export class PageStore {
         ON CONFLICT (source_id, page_key) DO UPDATE SET run = excluded.run, url = iif(document_id IS NULL, excluded.url, url),
           depth = excluded.depth, hops = excluded.hops, last_state = state, last_reason = reason, state = excluded.state,
           reason = excluded.reason, attempts = 0, handed_out = 0, not_before = 0 WHERE run < excluded.run`,
-      ...[sourceId, key, url, kind, run, depth, hops, state, reason],
+      sourceId,
+      key,
+      url,
+      kind,
+      run,
+      depth,
+      hops,
+      state,
+      reason,
     );
-    return this.tables.one<{ id: number }>("SELECT id FROM pages WHERE source_id = ? AND page_key = ?", sourceId, key).id;
+    return this.tables.all<{ id: number }>("SELECT id FROM pages WHERE source_id = ? AND page_key = ?", sourceId, key)[0]!.id;
   }
 
   find(sourceId: string, id: number): PageRow | undefined {
@@ -148,7 +156,7 @@ export class PageStore {
 
   /** When the first of the waiting pages may be fetched. */
   nextDueAtMs(sourceId: string): number {
-    return this.tables.one<{ atMs: number }>(`SELECT min(not_before) AS atMs FROM pages WHERE ${WAITING}`, sourceId).atMs;
+    return this.tables.all<{ atMs: number }>(`SELECT min(not_before) AS atMs FROM pages WHERE ${WAITING}`, sourceId)[0]!.atMs;
   }
 
   noteHandedOut(ids: readonly number[]): void {
@@ -176,24 +184,24 @@ export class PageStore {
 
   /** How many this run has found: those that are or were to be fetched, those that robots.txt forbids, and maps. */
   countFound(sourceId: string, run: number): { open: number; forbidden: number; sitemaps: number } {
-    return this.tables.one(
+    return this.tables.all<{ open: number; forbidden: number; sitemaps: number }>(
       `SELECT count(*) FILTER (WHERE kind = 'page' AND reason IS NOT 'robots') AS open, count(*) FILTER (WHERE reason = 'robots') AS forbidden,
           count(*) FILTER (WHERE kind = 'sitemap') AS sitemaps
         FROM pages INDEXED BY pages_run WHERE source_id = ? AND run = ?`,
       sourceId,
       run,
-    );
+    )[0]!;
   }
 
   countPages(sourceId: string, run: number): PageCounts {
-    return this.tables.one(
+    return this.tables.all<PageCounts>(
       `SELECT count(*) FILTER (WHERE state <> 'alias') AS found,
           count(*) FILTER (WHERE state IN ('fetched', 'indexed', 'unchanged')) AS indexed,
           count(*) FILTER (WHERE state IN ('failed', 'kept')) AS failed, count(*) FILTER (WHERE state = 'skipped') AS skipped
         FROM pages INDEXED BY pages_run WHERE source_id = ? AND run = ? AND kind = 'page'`,
       sourceId,
       run,
-    );
+    )[0]!;
   }
 
   /** Why the page of a kind that is nearest to the start was not read. */

@@ -71,7 +71,7 @@ export class ResultTaker {
 
   private takeSitemap({ frontier }: CrawlView, page: PageRow, { urls, sitemaps, isLast }: SitemapPart): void {
     for (const url of sitemaps) frontier.addSitemap(url);
-    frontier.addPages(urls, 1);
+    frontier.addLinks(page, urls);
     if (isLast) this.stores.pages.update(page.id, { state: "alias" });
   }
 
@@ -79,7 +79,7 @@ export class ResultTaker {
     const { source, frontier } = view;
     const isSite = source.type === "website";
     const { hash, etag, lastModified } = read;
-    const links = frontier.addPages(read.links, page.depth + 1);
+    const links = frontier.addLinks(page, read.links);
     const canonical = isSite && !read.noindex ? this.canonicalOf(view, page, read) : undefined;
     if (canonical !== undefined) links.push(canonical);
     this.stores.pages.update(page.id, { hash, etag, lastModified, links: JSON.stringify(links) });
@@ -104,7 +104,7 @@ export class ResultTaker {
   }
 
   private takeUnmodified({ source, frontier }: CrawlView, page: PageRow): void {
-    frontier.addPages(this.stores.pages.listLinked(page.links), page.depth + 1);
+    frontier.addLinks(page, this.stores.pages.listLinked(page.links));
     if (page.documentId === null) return this.settle(page, page.lastState ?? "skipped", page.lastReason);
     const isDuplicate = this.stores.pages.isDuplicate(source.id, source.syncNumber, page.id, page.hash!);
     this.settle(page, isDuplicate ? "skipped" : "unchanged", isDuplicate ? "duplicate" : null);
@@ -141,7 +141,7 @@ export class ResultTaker {
     }
     if (!isTransient) return this.settle(page, "failed", reason);
     // What it led to before is still there, though it cannot say so now.
-    view.frontier.addPages(this.stores.pages.listLinked(page.links), page.depth + 1);
+    view.frontier.addLinks(page, this.stores.pages.listLinked(page.links));
     const isKept = page.documentId !== null || page.kind === "sitemap";
     this.settle(page, isKept ? "kept" : "failed", reason);
   }

@@ -29,10 +29,11 @@ export class SettleStore {
 
   /** Whether what is in use is just what this run found. */
   isSame(sourceId: string, run: number): boolean {
-    const indexed = "EXISTS (SELECT 1 FROM pages INDEXED BY pages_run WHERE source_id = ? AND run = ? AND kind = 'page' AND state = 'indexed')";
+    const indexed =
+      "EXISTS (SELECT 1 FROM pages INDEXED BY pages_run WHERE source_id = ? AND run = ? AND kind = 'page' AND state = 'indexed')";
     const stale = `EXISTS (SELECT 1 FROM documents d WHERE d.source_id = ? AND NOT EXISTS (
       SELECT 1 FROM pages p WHERE p.document_id = d.id AND p.run = ? AND p.state IN ('unchanged', 'kept')))`;
-    return this.tables.one<{ same: number }>(`SELECT NOT ${indexed} AND NOT ${stale} AS same`, sourceId, run, sourceId, run).same === 1;
+    return this.tables.all<{ same: number }>(`SELECT NOT ${indexed} AND NOT ${stale} AS same`, sourceId, run, sourceId, run)[0]!.same === 1;
   }
 
   /** Brings what this run read into a generation; documents that stay as they were are seen in it too. */
@@ -76,11 +77,20 @@ export class SettleStore {
     if (!this.tables.exist) return { pages: [], total: 0 };
     const where = "source_id = ? AND kind = 'page' AND state <> 'alias' AND (? IS NULL OR state IN (SELECT value FROM json_each(?)))";
     const wanted = states === null ? null : JSON.stringify(states);
-    const { total } = this.tables.one<{ total: number }>(`SELECT count(*) AS total FROM pages WHERE ${where}`, sourceId, wanted, wanted);
+    const { total } = this.tables.all<{ total: number }>(
+      `SELECT count(*) AS total FROM pages WHERE ${where}`,
+      sourceId,
+      wanted,
+      wanted,
+    )[0]!;
     const rows = this.tables.all<Omit<ListedPage, "inUse"> & { inUse: number }>(
       `SELECT p.url, d.title, p.state, p.reason, d.id IS NOT NULL AS inUse
         FROM (SELECT * FROM pages WHERE ${where} ORDER BY id LIMIT ? OFFSET ?) p LEFT JOIN documents d ON d.id = p.document_id ORDER BY p.id`,
-      ...[sourceId, wanted, wanted, limit, offset],
+      sourceId,
+      wanted,
+      wanted,
+      limit,
+      offset,
     );
     return { pages: rows.map((row) => ({ ...row, inUse: row.inUse === 1 })), total };
   }

@@ -93,7 +93,12 @@ export class SiteCrawl {
     if (this.indexing.step(source)) return { done: false, fetch: [], waitMs: 0, pauseMs: 0, counts: this.countsOf(source) };
     this.indexing.switchLive(source);
     this.stores.crawls.dropHosts(nowMs);
-    return this.end(source, { done: true, outcome: "ready", counts: this.countsOf(source), chunksCount: this.stores.index.countLive(source.id).chunks });
+    return this.end(source, {
+      done: true,
+      outcome: "ready",
+      counts: this.countsOf(source),
+      chunksCount: this.stores.index.countLive(source.id).chunks,
+    });
   }
 
   private leaveHost({ source, host, nowMs }: CrawlView, pauseMs: number): void {
