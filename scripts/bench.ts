@@ -5,6 +5,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { benchCrawl } from "./bench/crawl.ts";
 import { load, type Prepared, type Round, send } from "./bench/load.ts";
 import { type Bundle, describeBundle, type LoggedCost, measureBundle, type Measured, median, type Result, table } from "./bench/report.ts";
 import { type Operation, operations, seed } from "./bench/seed.ts";
@@ -26,6 +27,7 @@ const WARM_UP_SECONDS = 1;
 const LOG_DEADLINE_MS = 2000;
 
 interface Options {
+  crawl: boolean;
   seconds: number;
   only: string[] | undefined;
   json: string | undefined;
@@ -37,15 +39,17 @@ function readOptions(): Options {
       seconds: { type: "string", default: String(DEFAULT_SECONDS) },
       only: { type: "string", multiple: true },
       json: { type: "string" },
+      crawl: { type: "boolean", default: false },
     },
   });
   const seconds = Number(values.seconds);
   if (!(seconds > 0)) throw new Error("--seconds wants a number above zero: the length of one round.");
-  return { seconds, only: values.only?.flatMap((names) => names.split(",")), json: values.json };
+  return { crawl: values.crawl, seconds, only: values.only?.flatMap((names) => names.split(",")), json: values.json };
 }
 
 async function main(): Promise<void> {
   const options = readOptions();
+  if (options.crawl) return benchCrawl();
   const directory = await mkdtemp(join(tmpdir(), "bench-"));
   process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
   process.once("SIGINT", () => process.exit(130));

@@ -20,20 +20,26 @@ export interface Service {
   createAgent(name: string): Promise<string>;
 }
 
-/** Builds the worker, serves it with the embedded engine and no network, and makes a workspace. All of it goes when the work is done. */
-export async function withService<T>(work: (service: Service) => Promise<T>): Promise<T> {
+/**
+ * Builds the worker, serves it with the embedded engine and no network, and makes a workspace. All of it goes when the work is done.
+ * @param bindings variables of the service that are to be others than in wrangler.toml.
+ */
+export async function withService<T>(work: (service: Service) => Promise<T>, bindings: Record<string, string> = {}): Promise<T> {
   const directory = await mkdtemp(join(tmpdir(), "answers-"));
+  const temporary = process.env["TMPDIR"];
   process.env["TMPDIR"] = directory;
   const secret = (): string => randomBytes(32).toString("base64");
   const secrets = { OPERATOR_TOKEN: secret(), KEY_SECRET: secret(), ENCRYPTION_KEY: secret() };
   // Where wrangler looks for required secrets: else it warns.
   Object.assign(process.env, secrets, { WRANGLER_LOG: "error" });
-  const served = await serve(await build("wrangler.toml", "index.js", directory), secrets);
+  const served = await serve(await build("wrangler.toml", "index.js", directory), { ...secrets, ...bindings });
   try {
     return await work(await openWorkspace(served.port, secrets.OPERATOR_TOKEN));
   } finally {
     await served.close();
     await rm(directory, { recursive: true, force: true });
+    if (temporary === undefined) delete process.env["TMPDIR"];
+    else process.env["TMPDIR"] = temporary;
   }
 }
 
@@ -88,7 +94,8 @@ export async function teach(
     const { data } = await call<{ data: SourceState[] }>("GET", path, undefined, 200);
     const failed = data.find(({ status }) => status === "failed");
     if (failed) throw new Error(`A source failed: ${JSON.stringify(failed)}`);
-    if (data.every(({ status }) => status === "ready")) return { names, chunks: data.reduce((sum, source) => sum + source.chunks_count, 0) };
+    if (data.every(({ status }) => status === "ready"))
+      return { names, chunks: data.reduce((sum, source) => sum + source.chunks_count, 0) };
     if (Date.now() > deadlineMs) throw new Error("The sources are not ready in time.");
   }
 }

@@ -108,6 +108,8 @@ function redirectResult(env: Env, location: string, base: string): FetchResult {
 async function readResult(page: PageToFetch, read: ExtractedPage, headers: Headers): Promise<FetchResult> {
   const title = read.title.slice(0, MAX_TITLE_CHARS);
   const text = withinBytes(cleanText(read.text), MAX_TEXT_BYTES);
+  // Its text stands below a limit that no honest page meets.
+  if (read.truncated && text.trim() === "") return failed("too_complex");
   return {
     outcome: "page",
     title,

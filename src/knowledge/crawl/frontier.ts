@@ -24,6 +24,14 @@ const FIRST_LINK_DEPTH = 2;
 /** Where a page leads that redirects. */
 export type Followed = { id: number } | { reason: string };
 
+/** How pages were found. */
+interface Found {
+  depth: number;
+  hops?: number;
+  /** Whether a map of the site names them. */
+  isListed?: boolean;
+}
+
 /** What a crawl knows to be there: it decides which addresses belong to it. */
 export class Frontier {
   private readonly found: { open: number; forbidden: number; sitemaps: number };
@@ -72,7 +80,7 @@ export class Frontier {
    * Pages that are named somewhere. What is not the site's, is no page or may have no end is not followed.
    * @returns the identifiers of those that are pages of the crawl.
    */
-  addPages(written: readonly string[], depth: number, hops = 0): number[] {
+  addPages(written: readonly string[], { depth, hops = 0, isListed = false }: Found): number[] {
     if (this.source.type !== "website") return [];
     const urls = new Map<string, string>();
     for (const each of written) {
@@ -82,12 +90,12 @@ export class Frontier {
       if (!urls.has(key)) urls.set(key, onSite(url, this.crawl));
     }
     const known = this.stores.pages.findFound(this.source.id, this.source.syncNumber, [...urls.keys()]);
-    return [...urls].flatMap(([key, url]) => known.get(key) ?? this.admit({ key, url, kind: "page", depth, hops }) ?? []);
+    return [...urls].flatMap(([key, url]) => known.get(key) ?? this.admit({ key, url, kind: "page", depth, hops }, isListed) ?? []);
   }
 
   /** What a page or a map leads to. */
-  addLinks(from: { depth: number }, urls: readonly string[]): number[] {
-    return this.addPages(urls, Math.max(FIRST_LINK_DEPTH, from.depth + 1));
+  addLinks({ kind, depth }: Pick<PageRow, "kind" | "depth">, urls: readonly string[]): number[] {
+    return this.addPages(urls, { depth: Math.max(FIRST_LINK_DEPTH, depth + 1), isListed: kind === "sitemap" });
   }
 
   /** Where a page redirects to: a page of the site; from the start also one elsewhere, where the site then is. */
@@ -99,7 +107,7 @@ export class Frontier {
     if (pageKey(url) === page.key) return this.respell(page, url, hops);
     if (page.depth === START_DEPTH && !isOfSite(url, this.crawl)) return this.moveTo(url, hops);
     if (page.depth === START_DEPTH) this.settleAt(url);
-    const [id] = this.addPages([url], page.depth, hops);
+    const [id] = this.addPages([url], { depth: page.depth, hops });
     if (id !== undefined) return { id };
     return { reason: isOfSite(url, this.crawl) ? "not_a_page" : "other_host" };
   }
@@ -136,7 +144,7 @@ export class Frontier {
     this.add({ key: `robots:${url}`, url, kind: "robots", depth: ROBOTS_DEPTH, hops: 0 });
   }
 
-  private admit(page: Parameters<typeof this.add>[0]): number | undefined {
+  private admit(page: Parameters<typeof this.add>[0], isListed: boolean): number | undefined {
     if (reasonToSkip(page.url, page.depth) !== null) return undefined;
     const { id, syncNumber, maxPages } = this.source;
     if (this.rules?.isAllowed(page.url) === false) {
@@ -145,7 +153,8 @@ export class Frontier {
       return this.stores.pages.addSkipped(id, syncNumber, page, "robots");
     }
     if (this.found.open >= Math.max(MIN_FOUND, FOUND_PER_PAGE * maxPages)) return undefined;
-    const group = variantGroup(page.url);
+    // What a map names is listed, and so not without end.
+    const group = isListed ? null : variantGroup(page.url);
     if (group && !this.stores.crawls.takeOfGroup(id, syncNumber, group)) return undefined;
     return this.add(page);
   }

@@ -98,7 +98,7 @@ export class ResultTaker {
   private canonicalOf({ source, frontier }: CrawlView, page: PageRow, { canonicalUrl }: ReadPage): number | undefined {
     const url = canonicalUrl === null ? null : normalisedUrl(canonicalUrl);
     if (url === null || pageKey(url) === page.key) return undefined;
-    const [id] = frontier.addPages([url], page.depth);
+    const [id] = frontier.addPages([url], page);
     const other = id === undefined ? undefined : this.stores.pages.find(source.id, id);
     return other && READABLE.has(other.state) ? other.id : undefined;
   }
