@@ -27,7 +27,7 @@ export interface OutgoingRequest {
 /** What came of a request: an answer of whatever status, or why there is none. `reason` is a clause for a message about the URL. */
 export type Exchange = Answered | Unanswered;
 
-export interface Answered {
+interface Answered {
   outcome: "answered";
   status: number;
   headers: Headers;
@@ -42,7 +42,7 @@ export interface Answered {
   durationMs: number;
 }
 
-export interface Unanswered {
+interface Unanswered {
   /**
    * `blocked_url`: a rule forbids the URL, or one it redirected to. `connection_failed`: also when its name has no
    * address or cannot be asked for; worth another try later. `timeout`, `too_many_redirects`: what they say.

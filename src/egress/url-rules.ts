@@ -55,7 +55,7 @@ export function urlProblem(raw: string, policy: UrlPolicy, allowsPrivate: boolea
   if (!protocols.includes(url.protocol)) return `its scheme is not ${protocols.map((name) => name.slice(0, -1)).join(" or ")}`;
   if (allowsPrivate) return undefined;
   const port = WRITTEN_PORT.exec(authority)?.[1];
-  if (port !== undefined && !policy.ports.includes(port)) return `its port is not ${policy.ports.join(" or ")}`;
+  if (port !== undefined && !policy.ports.includes(port)) return `its port is not one of ${policy.ports.join(", ")}`;
   return hostProblem(url.hostname);
 }
 

@@ -9,8 +9,8 @@ const WAITS_MS = [5 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 30 * 
 const JITTER = 0.1;
 
 /** Answers whose `Retry-After` is heeded: the receiver is there, and says when it can take more. */
-const ASKS_FOR_TIME: readonly (number | null)[] = [429, 503];
-/** A receiver may lengthen a wait up to so many times; more, and the schedule would not end within a day. */
+const ASKS_FOR_TIME: ReadonlySet<number | null> = new Set([429, 503]);
+/** A receiver may lengthen a wait up to so many times; more, and a delivery could wait for days. */
 const MAX_LENGTHENING = 2;
 
 /** A failed attempt, as far as the next one depends on it. */
@@ -32,7 +32,7 @@ export function nextAttemptAt(failure: Failure, random: number): number | undefi
   const regularMs = WAITS_MS[failure.number - 1];
   if (regularMs === undefined) return undefined;
   const jitteredMs = regularMs * (1 - JITTER + 2 * JITTER * random);
-  const askedMs = ASKS_FOR_TIME.includes(failure.status) ? waitAskedMs(failure.retryAfter, failure.endedAtMs) : 0;
+  const askedMs = ASKS_FOR_TIME.has(failure.status) ? waitAskedMs(failure.retryAfter, failure.endedAtMs) : 0;
   const waitMs = Math.min(Math.max(jitteredMs, askedMs), Math.max(jitteredMs, regularMs * MAX_LENGTHENING));
   return failure.endedAtMs + Math.round(waitMs);
 }

@@ -172,7 +172,7 @@ test.each([
   ["https://localhost/", "its host is a single name"],
   ["https://a.internal/", "its host ends in .internal, which is not public"],
   ["https://user:secret@example.com/", "it carries a user name or password"],
-  ["https://example.com:6379/", "its port is not 80 or 443 or 8443"],
+  ["https://example.com:6379/", "its port is not one of 80, 443, 8443"],
   ["ftp://example.com/", "its scheme is not https or http"],
   ["file:///etc/passwd", "it is not a complete URL such as https://www.example.com/"],
   ["javascript:alert(1)", "it is not a complete URL such as https://www.example.com/"],

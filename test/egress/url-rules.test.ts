@@ -8,7 +8,7 @@ const UNUSUAL = "its host or port is written in an unusual way";
 const ADDRESS = "its host is an IP address";
 const SINGLE = "its host is a single name";
 const NAME = "its host is not a valid name";
-const PORT = { webhook: "its port is not 443 or 8443", crawler: "its port is not 80 or 443 or 8443" };
+const PORT = { webhook: "its port is not one of 443, 8443", crawler: "its port is not one of 80, 443, 8443" };
 const SCHEME = { webhook: "its scheme is not https", crawler: "its scheme is not https or http" };
 const reserved = (suffix: string) => `its host ends in .${suffix}, which is not public`;
 

@@ -357,7 +357,8 @@ describe("addresses that no source may have", () => {
   const IP = "its host is an IP address";
   const SINGLE = "its host is a single name";
   const USER = "it carries a user name or password";
-  const PORT = "its port is not one of the usual ones";
+  const PORT = "its port is not one of 80, 443, 8443";
+  const UNUSUAL = "its host or port is written in an unusual way";
   const RAW = "it holds white space, a control character or a backslash";
   const SCHEME = "its scheme is not https or http";
   const INCOMPLETE = "it is not a complete URL such as https://www.example.com/";
@@ -373,7 +374,7 @@ describe("addresses that no source may have", () => {
     ["http://127.1/", IP],
     ["http://127.0.0.1./", IP],
     ["http://１２７.０.０.１/", IP],
-    ["http://%31%32%37.0.0.1/", IP],
+    ["http://%31%32%37.0.0.1/", UNUSUAL],
     ["http://[::1]/", IP],
     ["http://[::ffff:127.0.0.1]/", IP],
     ["http://169.254.169.254/latest/meta-data/", IP],

@@ -159,13 +159,13 @@ describe("POST /webhooks", () => {
     const workspace = await createWorkspace();
     const { id } = await listen(workspace);
     const asking = envWith({ DNS_OVER_HTTPS_URL: RESOLVER });
-    const ask = (method: string, path: string, body: object) =>
-      withEnv(asking, async () => {
+    const ask = async (method: string, path: string, body: object) =>
+      (await withEnv(asking, async () => {
         const headers = { Authorization: `Bearer ${workspace.key}`, "Content-Type": "application/json" };
         const request = new Request(`http://service.test/api/v1${path}`, { method, headers, body: JSON.stringify(body) });
         const response = await app.fetch(request, asking, createExecutionContext());
-        return { status: response.status, body: (await response.json()) as any };
-      });
+        return { status: response.status, body: await response.json() };
+      })) as { status: number; body: unknown };
     const [inside, outside, unknown] = [newHost(), newHost(), newHost()];
     await resolveTo(inside, { A: ["10.0.0.1"] });
     await resolveTo(outside, { A: ["93.184.215.14"] });
@@ -175,7 +175,7 @@ describe("POST /webhooks", () => {
       ["PATCH", `/webhooks/${id}`],
     ] as const) {
       const refused = await ask(method, path, { url: `https://${inside}/`, events: ["*"] });
-      const error = expect.stringMatching(/not public\. Use an https URL/);
+      const error: unknown = expect.stringMatching(/not public\. Use an https URL/);
       expect(refused).toMatchObject({ status: 422, body: { detail: [{ loc: ["body", "url"], type: "value_error", ctx: { error } }] } });
       expect(await ask(method, path, { url: `https://${unknown}/`, events: ["*"] })).toMatchObject({ status: 503 });
       expect((await ask(method, path, { url: `https://${outside}/`, events: ["*"] })).status).toBeLessThan(300);

@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
-import { newId, shardOf } from "../../src/db/ids.ts";
+import { vi } from "vitest";
+import { newId, seededId, shardOf } from "../../src/db/ids.ts";
 import { Meter } from "../../src/meter.ts";
 import { sweep } from "../../src/schedule.ts";
 import { attemptDelivery, type Sendable } from "../../src/webhooks/attempt.ts";
@@ -61,10 +62,10 @@ export async function createReceiver(changes: Record<string, unknown> = {}): Pro
 /** Adds an event and its delivery to each of the receivers, due at a time; gives the deliveries' ids. */
 export async function addEvent(receivers: Receiver[], atMs: number, changes: Record<string, unknown> = {}): Promise<string[]> {
   const { workspace } = receivers[0]!;
-  const eventId = newId(shardOf(workspace.id), atMs);
+  const eventId = idAt(workspace, atMs);
   const payload = JSON.stringify({ id: eventId, type: "lead.created", data: { name: "Zoë 😀" } });
   await insert("events", { id: eventId, workspace_id: workspace.id, type: "lead.created", payload, created_at: atMs });
-  const ids = receivers.map(() => newId(shardOf(workspace.id), atMs));
+  const ids = receivers.map(() => idAt(workspace, atMs));
   for (const [at, id] of ids.entries()) {
     await insert("deliveries", {
       id,
@@ -80,6 +81,11 @@ export async function addEvent(receivers: Receiver[], atMs: number, changes: Rec
     });
   }
   return ids;
+}
+
+/** An identifier of that time, also of a past one. */
+function idAt(workspace: { id: string }, atMs: number): string {
+  return seededId(shardOf(workspace.id), atMs, crypto.getRandomValues(new Uint8Array(16)));
 }
 
 async function insert(table: string, row: Record<string, unknown>): Promise<void> {
@@ -110,18 +116,20 @@ export async function changeEndpoint({ id }: Receiver, changes: Record<string, u
   await query(id, `UPDATE webhook_endpoints SET ${assignments} WHERE id = ?`, ...Object.values(changes), id);
 }
 
-/** Reads a request as a receiver with the official libraries does; both throw when it is not genuine. */
-export function verify(secret: string, { headers, body }: Pick<ReceivedRequest, "headers" | "body">): any {
-  const text = new TextDecoder().decode(body);
+/**
+ * Reads a request as a receiver with the official libraries does, at a time; both throw when it is not genuine or not
+ * from within the last minutes.
+ */
+export function verify(secret: string, { headers, body }: Pick<ReceivedRequest, "headers" | "body">, atMs = Date.now()): any {
+  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
   const named = Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("webhook-")));
-  new SvixWebhook(secret).verify(text, named);
-  return new StandardWebhook(secret).verify(text, named);
-}
-
-/** What a receiver got, each verified when it came in. */
-export async function genuineRequests({ host, secret }: Receiver): Promise<{ id: string; body: any }[]> {
-  const requests = await receivedBy(host);
-  return requests.map((request) => ({ id: request.headers["webhook-id"]!, body: verify(secret, request) }));
+  vi.useFakeTimers({ toFake: ["Date"], now: atMs });
+  try {
+    new SvixWebhook(secret).verify(text, named);
+    return new StandardWebhook(secret).verify(text, named);
+  } finally {
+    vi.useRealTimers();
+  }
 }
 
 interface Message {
