@@ -12,7 +12,7 @@ const INGESTION_DEADLINE_MS = 10 * 60_000;
 /** Nothing that is measured comes near these. */
 const LIMITS = { requests_per_minute: 1_000_000_000, messages: 1_000_000_000, sources: 1_000_000 };
 
-export type Call = <Answer>(method: string, path: string, body: unknown, status: number) => Promise<Answer>;
+type Call = <Answer>(method: string, path: string, body: unknown, status: number) => Promise<Answer>;
 
 /** The built service with a workspace of its own. `call` takes paths below /api/v1. */
 export interface Service {
