@@ -1,3 +1,5 @@
+import { ChunkTerms } from "./chunk-terms.ts";
+
 /** A text source as it was handed in. */
 export interface StagedText {
   name: string;
@@ -87,9 +89,12 @@ export class IndexStore {
   private exists: boolean;
   /** Counted when asked for and forgotten with every write. */
   private sizes: IndexSizes | undefined;
+  /** The words of the chunks. */
+  readonly chunkTerms: ChunkTerms;
 
   constructor(private readonly storage: DurableObjectStorage) {
     this.exists = this.readExists();
+    this.chunkTerms = new ChunkTerms(storage.sql);
   }
 
   get sql(): SqlStorage {
@@ -118,6 +123,7 @@ export class IndexStore {
       return result;
     } finally {
       this.sizes = undefined;
+      this.chunkTerms.forget(false);
     }
   }
 
@@ -126,6 +132,7 @@ export class IndexStore {
     await this.storage.deleteAll();
     this.exists = false;
     this.sizes = undefined;
+    this.chunkTerms.forget(true);
   }
 
   // --- Texts ---
@@ -254,6 +261,7 @@ export class IndexStore {
 
   private deleteDocuments(where: string, ...bindings: (string | number)[]): void {
     const before = this.size.chunks;
+    this.chunkTerms.forget(true);
     const chunkIds = `SELECT id FROM chunks WHERE document_id IN (SELECT id FROM documents WHERE ${where})`;
     const { rowsWritten } = this.sql.exec(`DELETE FROM chunk_index WHERE rowid IN (${chunkIds})`, ...bindings);
     this.sql.exec(`DELETE FROM chunks WHERE id IN (${chunkIds})`, ...bindings);

@@ -14,9 +14,13 @@ export interface Signals extends Record<FittedSignal, number> {
   tellingFound: number;
 }
 
-/** The probability that the question is answered by what was found: never surer than the share of its words that was. */
+/** Below it more of what is asked is missing than is there. */
+const MOST = 0.5;
+
+/** The probability that the question is answered by what was found; where most of it was not, at most the share that was. */
 export function confidenceOf(signals: Signals): number {
-  return Math.min(fitted(signals), signals.tellingFound);
+  const probability = fitted(signals);
+  return signals.tellingFound < MOST ? Math.min(probability, signals.tellingFound) : probability;
 }
 
 function fitted(signals: Signals): number {

@@ -1,13 +1,10 @@
 import { type Chunk, chunks, cleanText } from "../chunk.ts";
 import { dropFurniture, isRepeated } from "../extract/furniture.ts";
 import type { Generation } from "../index-store.ts";
-import { newChunk, take, titleTermsOf } from "../ingest.ts";
+import { CHUNKS_PER_STEP, newChunk, take, titleTermsOf } from "../ingest.ts";
 import type { UnindexedPage } from "./page-texts.ts";
 import type { CrawlSource } from "./protocol.ts";
 import type { CrawlStores } from "./stores.ts";
-
-/** About 50 ms of work, as for texts: a search that arrives meanwhile waits no longer. */
-const CHUNKS_PER_STEP = 128;
 
 interface Build {
   documentId: number;
