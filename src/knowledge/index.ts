@@ -44,7 +44,10 @@ export class KnowledgeIndex extends DurableObject<Env> {
 
   /** One bounded step of a crawl: takes what was fetched, says what is next. Undefined when the source was removed meanwhile. */
   async crawl(source: CrawlSource, step: CrawlStep): Promise<CrawlProgress | undefined> {
-    return this.crawls.step(source, step);
+    const progress = this.crawls.step(source, step);
+    // As above, while pages are indexed and nothing is fetched between two steps.
+    if (progress?.done === false && progress.fetch.length === 0) await scheduler.wait(BREATH_MS);
+    return progress;
   }
 
   /** What the last crawl of a source, or the running one, made of its pages in these states; null means all. */

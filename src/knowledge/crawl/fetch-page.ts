@@ -1,5 +1,5 @@
 import { allowsPrivateTargets } from "../../config.ts";
-import { type Answered, guardedFetch } from "../../egress/guarded-fetch.ts";
+import { type Exchange, guardedFetch } from "../../egress/guarded-fetch.ts";
 import { CRAWLER_POLICY, urlProblem } from "../../egress/url-rules.ts";
 import { sha256Hex } from "../../sha256.ts";
 import { cleanText } from "../chunk.ts";
@@ -28,6 +28,8 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const DEFAULT_RETRY_AFTER_SECONDS = 10;
 /** What is sent back as it came: an honest one is short and plain. */
 const VALIDATOR = /^[\x20-\x7e]{1,300}$/;
+
+type Answered = Extract<Exchange, { outcome: "answered" }>;
 
 /** Fetches one page through the guard and reads it. Whatever the site does is a result; a sitemap may give several. */
 export async function* fetchPage(env: Env, page: PageToFetch): AsyncGenerator<PageResult> {
