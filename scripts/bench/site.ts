@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { pdfFile } from "../../test/knowledge/extract/pdf-file.ts";
 
 /** A request that the site answered. */
-export interface Asked {
+interface Asked {
   path: string;
   status: number;
   isConditional: boolean;

@@ -13,7 +13,7 @@ const MIN_FOUND = 1_000;
 const MAX_FORBIDDEN = 1_000;
 const MAX_SITEMAPS = 100;
 /** More redirects in a row than this lead nowhere. */
-export const MAX_HOPS = 10;
+const MAX_HOPS = 10;
 
 /** What is asked for in which order: robots.txt, the start, the maps of the site, and then what these lead to. */
 const ROBOTS_DEPTH = -1;

@@ -60,7 +60,7 @@ test("a sync asks for changes alone; what has not changed keeps its documents, a
   const after = await documentsOf(reader);
   const kept = (documents: typeof after) => documents.filter(({ url }) => !/\/[bc]$/.test(url));
   expect(kept(after)).toEqual(kept(before));
-  expect(after.map(({ url }) => url)).toEqual(["/", "/a", "/b", "/behind", "/deep"].map(site.at));
+  expect(after.map(({ url }) => url)).toEqual(["/", "/a", "/b", "/behind", "/deep"].map((path) => site.at(path)));
   expect((await reader.search("When are refunds paid?"))[0].content).toContain("seven days");
   expect(await reader.search("zebras")).toEqual([]);
   expect(await reader.pages(id, "skipped")).toEqual({ "/hidden": "skipped: noindex" });

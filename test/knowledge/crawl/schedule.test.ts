@@ -62,7 +62,10 @@ test("manual sources and texts are never due, and those of a workspace that goes
   const site = await createSite();
   await site.has("/", {});
   expect(await reader.read({ url: site.at("/"), schedule: "manual" })).toMatchObject({ status: "ready", next_sync_at: null });
-  expect(await reader.read({ type: "text", text: "Words.", url: null, schedule: "daily" })).toMatchObject({ status: "ready", next_sync_at: null });
+  expect(await reader.read({ type: "text", text: "Words.", url: null, schedule: "daily" })).toMatchObject({
+    status: "ready",
+    next_sync_at: null,
+  });
   await operate("DELETE", `/workspaces/${reader.workspaceId}`);
   expect(await sweepAt(dueMs + 30 * DAY, reader.workspaceId)).toEqual([]);
 });

@@ -82,7 +82,7 @@ export async function createReader(): Promise<Reader> {
     agentId: agent.id,
     workspaceId: workspace.id,
     path,
-    call: workspace.call,
+    call: (...request) => workspace.call(...request),
     message,
     find,
     add,
