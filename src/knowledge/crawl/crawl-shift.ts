@@ -52,13 +52,18 @@ async function fetchSome(
       if (!isPart) results.push(result);
       else if (!(await ask(shift, [result], { isLast: true }))) return undefined;
     }
-    if (shift.clock() >= endsAtMs || charsOf(results) > CHARS_PER_STEP) break;
+    if (shift.clock() >= endsAtMs || charsOf(results) > CHARS_PER_STEP || wantsRest(results.at(-1))) break;
   }
   return ask(shift, results, { isLast: shift.clock() >= endsAtMs });
 }
 
 function ask({ env, step, clock }: Shift, results: PageResult[], { isFirst = false, isLast = false }) {
   return step({ results, isFirst, isLast, pauseMs: crawlPauseMs(env), nowMs: clock() });
+}
+
+/** Whether the site asked to be left alone. */
+function wantsRest(result: PageResult | undefined): boolean {
+  return result?.outcome === "failed" && result.retryAfterSeconds !== null;
 }
 
 function charsOf(results: PageResult[]): number {

@@ -271,6 +271,7 @@ test("429 with Retry-After: the whole site is left alone for so long", async () 
   const { id } = await reader.add({ url: site.at("/") });
   const { waits } = await work(reader.message(id));
   expect(waits).toEqual([90]);
+  expect(await site.asked()).toEqual(["/", "/a", "/a", "/b"]);
   expect(await reader.find(id)).toMatchObject({ status: "ready", pages_indexed: 3, pages_failed: 0 });
 });
 

@@ -136,17 +136,47 @@ test("a site that breaks down in the middle of a sync keeps what was not looked 
   const site = await createSite();
   const links = Array.from({ length: 40 }, (_, at) => `/p${at}`);
   await site.has("/", { links });
-  for (const link of links) await site.has(link, {});
+  await site.has("/behind-all", {});
+  for (const link of links) await site.has(link, link === "/p39" ? { links: ["/behind-all"] } : {});
   const reader = await createReader();
   const { id } = await reader.read({ url: site.at("/") });
   const before = await documentsOf(reader);
-  expect(before).toHaveLength(41);
+  expect(before).toHaveLength(42);
   for (const link of links.slice(5)) await site.answers(link, { status: 503 });
   const asked = (await site.asked()).length;
-  expect(await reader.sync(id)).toMatchObject({ status: "ready", pages_indexed: 6, pages_failed: 35 });
+  expect(await reader.sync(id)).toMatchObject({ status: "ready", pages_indexed: 6, pages_failed: 36 });
   expect(await documentsOf(reader)).toEqual(before);
   // It was not asked for everything that it could not give.
   expect((await site.asked()).length - asked).toBeLessThan(30);
+});
+
+test("pages that only a map names stay in use while the map cannot be read, and go when they are off it", async () => {
+  const site = await createTree();
+  const map = (...paths: string[]) => ({
+    body: `<urlset>${paths.map((path) => `<url><loc>${site.at(path)}</loc></url>`).join("")}</urlset>`,
+  });
+  await site.answers("/sitemap.xml", map("/listed"));
+  await site.has("/listed", { text: "Walruses lie on the ice." });
+  const reader = await createReader();
+  const { id } = await reader.read({ url: site.at("/") });
+  await site.answers("/sitemap.xml", { status: 503 });
+  expect(await reader.sync(id)).toMatchObject({ status: "ready", pages_indexed: 6, pages_failed: 1 });
+  expect(await reader.pages(id, "failed")).toEqual({ "/listed": "failed: sitemap_unreachable" });
+  expect(await reader.search("walruses")).not.toEqual([]);
+  await site.answers("/sitemap.xml", map());
+  expect(await reader.sync(id)).toMatchObject({ status: "ready", pages_indexed: 6, pages_failed: 0 });
+  expect(await reader.search("walruses")).toEqual([]);
+});
+
+test("a page is asked for again as its site spells it", async () => {
+  const site = await createSite();
+  await site.has("/", { links: ["/a"] });
+  await site.answers("/a", { status: 301, headers: { Location: "/a/" } });
+  await site.has("/a/", {});
+  const reader = await createReader();
+  const { id } = await reader.read({ url: site.at("/") });
+  await reader.sync(id);
+  expect(await site.asked()).toEqual(["/", "/a", "/a/", "/", "/a/"]);
 });
 
 test("a raised version of the pipeline reads everything whole", async () => {
