@@ -6,6 +6,8 @@ import { answerOutbound } from "./test/outbound-server.ts";
 const QUEUES = [
   "support-agent-ingestion",
   "support-agent-ingestion-dlq",
+  "support-agent-crawls",
+  "support-agent-crawls-dlq",
   "support-agent-erasure",
   "support-agent-erasure-dlq",
   "support-agent-deliveries",
@@ -40,6 +42,8 @@ export default defineConfig(async () => ({
           OPERATOR_TOKEN: "test-operator-token",
           KEY_SECRET: "test-key-secret",
           ENCRYPTION_KEY: "test-encryption-key",
+          // Sites of tests need no rest.
+          CRAWL_PAUSE_MS: "0",
         },
       },
     }),

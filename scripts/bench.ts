@@ -4,6 +4,7 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { benchCrawl } from "./bench/crawl.ts";
 import { load, type Prepared, type Round, send } from "./bench/load.ts";
 import { probe } from "./bench/probe.ts";
 import { type Bundle, describeBundle, measureBundle, type Measured, median, type Result, table } from "./bench/report.ts";
@@ -30,6 +31,7 @@ const SCALE = { small: "1000", large: "1000000", seconds: 0.3 };
 const MIN_SCALE = 200;
 
 interface Options {
+  crawl: boolean;
   seconds: number;
   only: string[] | undefined;
   json: string | undefined;
@@ -48,6 +50,7 @@ function readOptions(): Options {
       scale: { type: "boolean", default: false },
       small: { type: "string", default: SCALE.small },
       large: { type: "string", default: SCALE.large },
+      crawl: { type: "boolean", default: false },
     },
   });
   const { scale: isScale, json } = values;
@@ -58,11 +61,12 @@ function readOptions(): Options {
     throw new Error(`--small and --large want a number of conversations, ${MIN_SCALE} at least.`);
   }
   const scale = isScale ? { small, large, seconds, json } : undefined;
-  return { seconds, only: values.only?.flatMap((names) => names.split(",")), json, webhooks: values.webhooks, scale };
+  return { seconds, only: values.only?.flatMap((names) => names.split(",")), json, webhooks: values.webhooks, crawl: values.crawl, scale };
 }
 
 async function main(): Promise<void> {
   const options = readOptions();
+  if (options.crawl) return benchCrawl();
   const directory = await mkdtemp(join(tmpdir(), "bench-"));
   process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
   process.once("SIGINT", () => process.exit(130));

@@ -1,3 +1,7 @@
+/** As politely as a person who reads quickly. */
+const DEFAULT_CRAWL_PAUSE_MS = 250;
+const MAX_CRAWL_PAUSE_MS = 60_000;
+
 /**
  * What of the configuration keeps the service from working safely, as a sentence for the log that names the variable;
  * undefined when all is well.
@@ -20,6 +24,12 @@ export function allowsPrivateTargets(env: Env): boolean {
 /** Where host names are asked for over HTTPS; undefined where they cannot be asked for. */
 export function dnsResolver(env: Env): string | undefined {
   return env.DNS_OVER_HTTPS_URL || undefined;
+}
+
+/** The least pause between two requests to one site, in milliseconds; nothing sensible in the variable is the default. */
+export function crawlPauseMs(env: Env): number {
+  const value = Number((env.CRAWL_PAUSE_MS as string | undefined) || Number.NaN);
+  return value >= 0 ? Math.min(value, MAX_CRAWL_PAUSE_MS) : DEFAULT_CRAWL_PAUSE_MS;
 }
 
 function isProduction(env: Env): boolean {

@@ -1,4 +1,5 @@
-import { giveUp, ingest, type IngestionMessage } from "./knowledge/consumer.ts";
+import { giveUp, ingest } from "./knowledge/consumer.ts";
+import type { IngestionMessage } from "./knowledge/wake-source.ts";
 import { eraseDeleted, type ErasureMessage } from "./operator/erasure.ts";
 import { deliver, noteDead } from "./webhooks/consumer.ts";
 import type { DeliveryMessage } from "./webhooks/delivery-message.ts";
@@ -13,6 +14,8 @@ type Work = (env: Env, body: never) => Promise<void>;
 const WORK: Record<string, Work> = {
   "support-agent-ingestion": (env, body: IngestionMessage) => ingest(env, body),
   "support-agent-ingestion-dlq": (env, body: IngestionMessage) => giveUp(env, body),
+  "support-agent-crawls": (env, body: IngestionMessage) => ingest(env, body),
+  "support-agent-crawls-dlq": (env, body: IngestionMessage) => giveUp(env, body),
   "support-agent-erasure": (env, body: ErasureMessage) => eraseDeleted(env, body),
   // The sweep finds the workspace again: an erasure is never given up.
   "support-agent-erasure-dlq": async () => undefined,

@@ -4,8 +4,8 @@ import { listIdle } from "./conversations/store.ts";
 import { allDbs, type Database } from "./db/client.ts";
 import { KEY_LIFETIME_MS, pruneKeys } from "./http/idempotency-store.ts";
 import { indexAnswer } from "./knowledge/answers.ts";
-import type { IngestionMessage } from "./knowledge/consumer.ts";
-import { listStrandedSources, listUnindexedAnswers } from "./knowledge/store.ts";
+import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "./knowledge/store.ts";
+import { wakeSources } from "./knowledge/wake-source.ts";
 import { indexLeads, type LeadRow } from "./leads/leads.ts";
 import { listUnindexedLeads } from "./leads/store.ts";
 import { Meter } from "./meter.ts";
@@ -50,8 +50,9 @@ interface Run {
 async function sweepShard(run: Run, db: Database) {
   const { env, nowMs } = run;
   const beforeMs = nowMs - WAKE_UP_MS;
-  const [sources, answers, workspaces, conversations, leads, erasures, webhooks, deliveries] = await db.batch([
+  const [sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, deliveries] = await db.batch([
     listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN),
+    requestDueSyncs(db, nowMs, MAX_A_RUN),
     listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
     listDeleted(db, beforeMs, MAX_A_RUN),
     listIdle(db, nowMs, MAX_A_RUN),
@@ -62,7 +63,7 @@ async function sweepShard(run: Run, db: Database) {
     pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_A_RUN),
   ]);
   const work = [
-    wakeUp(env.INGESTION_QUEUE, sources satisfies IngestionMessage[]),
+    wakeSources(env, [...sources, ...syncs]),
     wakeUp(env.ERASURE_QUEUE, workspaces satisfies ErasureMessage[]),
     wakeStranded(env, deliveries),
     resolveIdle(env, db, conversations, nowMs),
@@ -74,7 +75,7 @@ async function sweepShard(run: Run, db: Database) {
   for (const result of await Promise.allSettled(work)) {
     if (result.status === "rejected") console.error(JSON.stringify({ event: "sweep_failed", detail: String(result.reason) }));
   }
-  const found = { sources, answers, workspaces, conversations, leads, erasures, webhooks, deliveries };
+  const found = { sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, deliveries };
   return Object.fromEntries(Object.entries(found).map(([kind, rows]) => [kind, rows.length])) as Record<keyof typeof found, number>;
 }
 

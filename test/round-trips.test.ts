@@ -245,6 +245,16 @@ const OPERATIONS: [
     },
   ],
   [
+    "GET pages of a source",
+    200,
+    2,
+    1,
+    async ({ workspace, agent, path }) => {
+      const { id } = await learn(workspace, agent.id, "Shipping takes nine days.");
+      return () => workspace.call("GET", `${path}/sources/${id}/pages`);
+    },
+  ],
+  [
     "DELETE source",
     204,
     2,

@@ -51,6 +51,7 @@ const ENTRIES: Record<string, Entry> = {
   listSources: { scope: "knowledge:read", status: 200 },
   createSource: { scope: "knowledge:write", status: 202, body: () => SOURCE },
   syncSource: { scope: "knowledge:write", status: 202 },
+  listSourcePages: { scope: "knowledge:read", status: 200 },
   deleteSource: { scope: "knowledge:write", status: 204 },
   listAnswers: { scope: "knowledge:read", status: 200 },
   createAnswer: { scope: "knowledge:write", status: 201, body: () => ({ question: "Who?", answer: "Us." }) },

@@ -204,8 +204,11 @@ export const sources = sqliteTable(
     errorCode: text("error_code"),
     errorMessage: text("error_message"),
     lastSyncedAt: integer("last_synced_at"),
+    /** When cron asks for the next sync; null while one waits or runs. */
     nextSyncAt: integer("next_sync_at"),
-    /** A consumer that holds the source works on it until then; afterwards the sweep may hand it to another. */
+    /** How many syncs were asked for after the first reading: tells one sync's work from another's. */
+    syncNumber: count("sync_number"),
+    /** A consumer that holds the source works on it until then; afterwards, or if none holds it, it is to be taken up. */
     leaseUntil: integer("lease_until"),
     /** Which consumer run holds it: only that run may finish it. */
     leaseId: text("lease_id"),

@@ -5,50 +5,69 @@ import { newId, shardOf } from "../db/ids.ts";
 import { Meter } from "../meter.ts";
 import { addSourceEvent, IF_CHANGED } from "../webhooks/events-store.ts";
 import { wakeDeliveries } from "../webhooks/wake.ts";
-import { claimSource, failSource, sourceExists, updateClaimed } from "./store.ts";
+import { workShift } from "./crawl/crawl-shift.ts";
+import type { CrawlSource, PageCounts } from "./crawl/protocol.ts";
+import { nextSyncAtMs } from "./sync-schedule.ts";
+import { claimSource, failSource, findSource, sourceExists, updateClaimed } from "./store.ts";
 import { indexOf } from "./stub.ts";
+import { type IngestionMessage, wakeSource } from "./wake-source.ts";
 
-/** A wake-up: which source to look at. What there is to do stands in its row. */
-export interface IngestionMessage {
-  workspaceId: string;
-  agentId: string;
-  sourceId: string;
-}
-
-/** Longer than any one step takes; renewed while work goes on. */
+/** Longer than a crawl's shift and any one step take; renewed while work goes on. */
 const LEASE_MS = 2 * 60_000;
+/** How often whoever polls sees a crawl's progress; the lease is renewed with it. */
+const REPORT_AFTER_MS = 5_000;
 const RENEW_AFTER_MS = 30_000;
 
 type SourceRow = typeof sources.$inferSelect;
-type Finished = { outcome: "ready"; pagesIndexed: number; chunksCount: number } | { outcome: "failed"; code: string; message: string };
+type Finished =
+  | { outcome: "ready"; counts: PageCounts; chunksCount: number }
+  | { outcome: "failed"; code: string; message: string; counts?: PageCounts; chunksCount?: number };
+type Ended = Finished | { outcome: "paused"; counts: PageCounts; resumeAtMs: number };
+
+/** One run of the consumer that holds a source. */
+interface Run {
+  env: Env;
+  meter: Meter;
+  db: Database;
+  source: SourceRow;
+  leaseId: string;
+  clock: () => number;
+}
 
 /**
- * Works on one source until it is ready or failed. Twice the same wake-up does the work once: a source is taken by one
- * run at a time, and one that is neither waiting nor abandoned is left alone.
+ * Works on one source: on a text until it is ready or failed, on a site for a while, before it wakes itself up again.
+ * Twice the same wake-up does the work once: a source is taken by one run at a time, and one that is neither waiting nor
+ * abandoned is left alone.
+ * @param clock Unix milliseconds.
  */
-export async function ingest(env: Env, message: IngestionMessage): Promise<void> {
+export async function ingest(env: Env, message: IngestionMessage, clock: () => number = Date.now): Promise<void> {
   const { sourceId } = message;
   if (!isBoundShard(env, sourceId)) return;
   const meter = new Meter();
   const db = dbFor(env, sourceId, meter);
-  const lease = { id: crypto.randomUUID(), untilMs: Date.now() + LEASE_MS };
-  const [[source], [existing]] = await db.batch([claimSource(db, sourceId, lease, Date.now()), sourceExists(db, sourceId)]);
+  const leaseId = crypto.randomUUID();
+  const lease = { id: leaseId, untilMs: clock() + LEASE_MS };
+  const [[source], [existing]] = await db.batch([claimSource(db, sourceId, lease, clock()), sourceExists(db, sourceId)]);
   if (!existing) await forget(env, meter, message);
   if (!source) return;
+  const run = { env, meter, db, source, leaseId, clock };
   try {
-    const finished = source.type === "text" ? await ingestText(env, meter, db, source, lease.id) : noCrawler(source);
-    if (finished) await finish(env, meter, db, source, lease.id, finished);
+    const ended = source.type === "text" ? await ingestText(run) : await crawl(run, source.type);
+    if (ended) await end(run, ended);
+    else await forgetIfDeleted(run);
   } catch (error) {
-    const changes = { status: "pending" as const, leaseId: null, leaseUntil: null, updatedAt: Date.now() };
-    await db.batch([updateClaimed(db, sourceId, lease.id, changes)]);
+    const changes = { status: "pending" as const, leaseId: null, leaseUntil: null, updatedAt: clock() };
+    await db.batch([updateClaimed(db, sourceId, leaseId, changes)]);
     throw error;
   }
 }
 
 /** Gives up on a source whose wake-up failed as often as it may. */
-export async function giveUp(env: Env, { workspaceId, sourceId }: IngestionMessage): Promise<void> {
+export async function giveUp(env: Env, { workspaceId, agentId, sourceId }: IngestionMessage): Promise<void> {
   if (!isBoundShard(env, sourceId)) return;
   const db = dbFor(env, sourceId, new Meter());
+  const [[source]] = await db.batch([findSource(db, workspaceId, agentId, sourceId)]);
+  if (!source) return;
   const error = {
     code: "ingestion_failed",
     message: "Reading this source failed several times. Sync it again; what was read before stays in use.",
@@ -56,47 +75,83 @@ export async function giveUp(env: Env, { workspaceId, sourceId }: IngestionMessa
   const nowMs = Date.now();
   const event = { id: newId(shardOf(sourceId), nowMs), workspaceId, nowMs };
   const [, ...written] = await db.batch([
-    failSource(db, sourceId, error, nowMs),
+    failSource(db, sourceId, error, nextSyncAtMs(source, nowMs), nowMs),
     ...addSourceEvent(db, event, "source.failed", sourceId, IF_CHANGED),
   ]);
   await wakeDeliveries(env, written);
 }
 
 /** Builds the source's next generation step by step; undefined when another run has taken over. */
-async function ingestText(env: Env, meter: Meter, db: Database, source: SourceRow, leaseId: string): Promise<Finished | undefined> {
-  let renewedAtMs = Date.now();
+async function ingestText({ env, meter, db, source, leaseId, clock }: Run): Promise<Finished | undefined> {
+  let renewedAtMs = clock();
   for (;;) {
     const progress = await indexOf(env, meter, source.workspaceId, source.agentId).ingestText(source.id, leaseId);
-    if (progress.done) return progress;
-    if (Date.now() - renewedAtMs < RENEW_AFTER_MS) continue;
-    renewedAtMs = Date.now();
+    if (progress.done) return progress.outcome === "failed" ? progress : { ...progress, counts: countsOfText(progress.pagesIndexed) };
+    if (clock() - renewedAtMs < RENEW_AFTER_MS) continue;
+    renewedAtMs = clock();
     const [[held]] = await db.batch([updateClaimed(db, source.id, leaseId, { leaseUntil: renewedAtMs + LEASE_MS })]);
     if (!held) return undefined;
   }
 }
 
-function noCrawler(source: SourceRow): Finished {
-  const what = source.type === "website" ? "websites" : "web pages";
-  return {
-    outcome: "failed",
-    code: "crawler_unavailable",
-    message: `This version does not read ${what} yet. Add their text as a source of type text.`,
-  };
+function countsOfText(pages: number): PageCounts {
+  return { found: pages, indexed: pages, failed: 0, skipped: 0 };
 }
 
-async function finish(env: Env, meter: Meter, db: Database, source: SourceRow, leaseId: string, finished: Finished): Promise<void> {
-  const nowMs = Date.now();
-  const released = { leaseId: null, leaseUntil: null, updatedAt: nowMs };
+/** Crawls for a while; undefined when another run has taken over, or the source was deleted. */
+async function crawl(run: Run, type: CrawlSource["type"]): Promise<Ended | undefined> {
+  const { env, meter, db, source, leaseId, clock } = run;
+  const { id, maxPages, syncNumber } = source;
+  const crawled: CrawlSource = { id, type, url: source.url!, maxPages: type === "url" ? 1 : maxPages, syncNumber };
+  let reportedAtMs = clock();
+  const shift = await workShift({
+    env,
+    clock,
+    step: (step) => indexOf(env, meter, source.workspaceId, source.agentId).crawl(crawled, step),
+    async report(counts) {
+      if (clock() - reportedAtMs < REPORT_AFTER_MS) return true;
+      reportedAtMs = clock();
+      const changes = { ...columnsOfCounts(counts), leaseUntil: reportedAtMs + LEASE_MS };
+      const [[held]] = await db.batch([updateClaimed(db, id, leaseId, changes)]);
+      return held !== undefined;
+    },
+  });
+  if (!shift || shift.done) return shift;
+  return { outcome: "paused", counts: shift.counts, resumeAtMs: clock() + shift.resumeInMs };
+}
+
+/** Notes what came of it, if this run still holds the source: the end of a sync with its event, or when to go on. */
+async function end(run: Run, ended: Ended): Promise<void> {
+  const { env, db, source, leaseId, clock } = run;
+  const nowMs = clock();
+  if (ended.outcome === "paused") {
+    // Nobody holds it, and yet it is nobody's to take up before its time.
+    const released = { leaseId: null, leaseUntil: ended.resumeAtMs, updatedAt: nowMs };
+    const [[held]] = await db.batch([updateClaimed(db, source.id, leaseId, { ...released, ...columnsOfCounts(ended.counts) })]);
+    if (!held) return forgetIfDeleted(run);
+    return wakeSource(env, source, Math.ceil((ended.resumeAtMs - nowMs) / 1000));
+  }
   const event = { id: newId(shardOf(source.id), nowMs), workspaceId: source.workspaceId, nowMs };
-  const type = finished.outcome === "ready" ? "source.synced" : "source.failed";
+  const type = ended.outcome === "ready" ? "source.synced" : "source.failed";
+  const changes = {
+    ...columnsOf(ended, nowMs),
+    leaseId: null,
+    leaseUntil: null,
+    nextSyncAt: nextSyncAtMs(source, nowMs),
+    updatedAt: nowMs,
+  };
   const { before, written, after } = await transact(db, {
-    before: [updateClaimed(db, source.id, leaseId, { ...released, ...columnsOf(finished, nowMs) })],
+    before: [updateClaimed(db, source.id, leaseId, changes)],
     writes: addSourceEvent(db, event, type, source.id, IF_CHANGED),
     after: [sourceExists(db, source.id)],
   });
   await wakeDeliveries(env, written);
-  const [[held], [existing]] = [before[0], after[0]];
-  if (!held && !existing) await forget(env, meter, { ...source, sourceId: source.id });
+  if (before[0].length === 0 && after[0].length === 0) await forget(env, run.meter, { ...source, sourceId: source.id });
+}
+
+async function forgetIfDeleted({ env, meter, db, source }: Run): Promise<void> {
+  const [[existing]] = await db.batch([sourceExists(db, source.id)]);
+  if (!existing) await forget(env, meter, { ...source, sourceId: source.id });
 }
 
 /** The source was deleted while its text was kept or read: what was written into the index since goes too. */
@@ -104,9 +159,15 @@ async function forget(env: Env, meter: Meter, { workspaceId, agentId, sourceId }
   await indexOf(env, meter, workspaceId, agentId).removeSource(sourceId);
 }
 
+/** A failed sync says what it met with, and leaves in use what was. */
 function columnsOf(finished: Finished, nowMs: number) {
-  if (finished.outcome === "failed") return { status: "failed" as const, errorCode: finished.code, errorMessage: finished.message };
-  const { pagesIndexed, chunksCount } = finished;
-  const counts = { pagesFound: pagesIndexed, pagesIndexed, pagesFailed: 0, pagesSkipped: 0, chunksCount };
-  return { status: "ready" as const, errorCode: null, errorMessage: null, lastSyncedAt: nowMs, ...counts };
+  const { counts, chunksCount } = finished;
+  const columns = { ...(counts && columnsOfCounts(counts)), ...(chunksCount !== undefined && { chunksCount }) };
+  if (finished.outcome === "ready")
+    return { status: "ready" as const, errorCode: null, errorMessage: null, lastSyncedAt: nowMs, ...columns };
+  return { status: "failed" as const, errorCode: finished.code, errorMessage: finished.message, ...columns };
+}
+
+function columnsOfCounts({ found, indexed, failed, skipped }: PageCounts) {
+  return { pagesFound: found, pagesIndexed: indexed, pagesFailed: failed, pagesSkipped: skipped };
 }

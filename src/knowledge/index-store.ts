@@ -1,3 +1,5 @@
+import { ChunkTerms } from "./chunk-terms.ts";
+
 /** A text source as it was handed in. */
 export interface StagedText {
   name: string;
@@ -17,6 +19,14 @@ export interface Generation {
 /** A question with the answer that the team wrote for it. */
 export interface CuratedAnswer {
   id: string;
+  question: string;
+  answer: string;
+}
+
+/** The same as a row; its number is another one each time that it is replaced. */
+export interface StoredAnswer extends Record<string, SqlStorageValue> {
+  id: number;
+  answerId: string;
   question: string;
   answer: string;
 }
@@ -63,9 +73,6 @@ CREATE VIRTUAL TABLE chunk_index USING fts5 (generation, title, heading, body, c
   tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '._'");
 CREATE VIRTUAL TABLE chunk_terms USING fts5vocab (chunk_index, row);
 CREATE TABLE answers (id INTEGER PRIMARY KEY AUTOINCREMENT, answer_id TEXT NOT NULL UNIQUE, question TEXT NOT NULL, answer TEXT NOT NULL);
-CREATE VIRTUAL TABLE answer_index USING fts5 (question, content='', contentless_delete=1,
-  tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '._'");
-CREATE VIRTUAL TABLE answer_terms USING fts5vocab (answer_index, row);
 `;
 
 /** A row ends at 2 MB. */
@@ -82,9 +89,12 @@ export class IndexStore {
   private exists: boolean;
   /** Counted when asked for and forgotten with every write. */
   private sizes: IndexSizes | undefined;
+  /** The words of the chunks. */
+  readonly chunkTerms: ChunkTerms;
 
   constructor(private readonly storage: DurableObjectStorage) {
     this.exists = this.readExists();
+    this.chunkTerms = new ChunkTerms(storage.sql);
   }
 
   get sql(): SqlStorage {
@@ -113,6 +123,7 @@ export class IndexStore {
       return result;
     } finally {
       this.sizes = undefined;
+      this.chunkTerms.forget(false);
     }
   }
 
@@ -121,6 +132,7 @@ export class IndexStore {
     await this.storage.deleteAll();
     this.exists = false;
     this.sizes = undefined;
+    this.chunkTerms.forget(true);
   }
 
   // --- Texts ---
@@ -196,6 +208,10 @@ export class IndexStore {
     return this.sql.exec<{ id: number; chunksCount: number }>(query, sourceId, generationId).toArray()[0];
   }
 
+  countChunks(documentId: number): number {
+    return this.sql.exec<{ count: number }>("SELECT chunks_count AS count FROM documents WHERE id = ?", documentId).one().count;
+  }
+
   createDocument(document: NewDocument): number {
     const { sourceId, generationId, type, url, title, hash } = document;
     const query = `INSERT INTO documents (source_id, generation_id, seen_in, type, url, title, hash)
@@ -215,33 +231,48 @@ export class IndexStore {
 
   // --- Curated answers ---
 
-  putAnswer({ id, question, answer }: CuratedAnswer, questionTerms: string): void {
+  /** @returns the number of its row. */
+  putAnswer({ id, question, answer }: CuratedAnswer): number {
     this.deleteAnswer(id);
     const insert = "INSERT INTO answers (answer_id, question, answer) VALUES (?, ?, ?) RETURNING id";
-    const row = this.sql.exec<{ id: number }>(insert, id, question, answer).one();
-    this.sql.exec("INSERT INTO answer_index (rowid, question) VALUES (?, ?)", row.id, questionTerms);
+    return this.sql.exec<{ id: number }>(insert, id, question, answer).one().id;
   }
 
   deleteAnswer(id: string): void {
-    const deleted = this.sql.exec<{ id: number }>("DELETE FROM answers WHERE answer_id = ? RETURNING id", id).toArray()[0];
-    if (!deleted) return;
-    this.sql.exec("DELETE FROM answer_index WHERE rowid = ?", deleted.id);
-    this.purge("answer_index", this.size.answers);
+    this.sql.exec("DELETE FROM answers WHERE answer_id = ?", id);
+  }
+
+  findAnswer(id: string): StoredAnswer | undefined {
+    return this.answersWhere("answer_id = ?", id).toArray()[0];
+  }
+
+  readAnswers(rows: readonly number[]): StoredAnswer[] {
+    return this.answersWhere("id IN (SELECT value FROM json_each(?))", JSON.stringify(rows)).toArray();
+  }
+
+  /** All of them, one by one. */
+  listAnswers(): Iterable<StoredAnswer> {
+    return this.answersWhere("true ORDER BY id");
+  }
+
+  private answersWhere(where: string, ...bindings: string[]): SqlStorageCursor<StoredAnswer> {
+    return this.sql.exec(`SELECT id, answer_id AS answerId, question, answer FROM answers WHERE ${where}`, ...bindings);
   }
 
   private deleteDocuments(where: string, ...bindings: (string | number)[]): void {
     const before = this.size.chunks;
+    this.chunkTerms.forget(true);
     const chunkIds = `SELECT id FROM chunks WHERE document_id IN (SELECT id FROM documents WHERE ${where})`;
     const { rowsWritten } = this.sql.exec(`DELETE FROM chunk_index WHERE rowid IN (${chunkIds})`, ...bindings);
     this.sql.exec(`DELETE FROM chunks WHERE id IN (${chunkIds})`, ...bindings);
     this.sql.exec(`DELETE FROM documents WHERE ${where}`, ...bindings);
-    if (rowsWritten > 0) this.purge("chunk_index", before);
+    if (rowsWritten > 0) this.purge(before);
   }
 
   /** Removes deleted words from the index's segments. */
-  private purge(index: "chunk_index" | "answer_index", entries: number): void {
-    if (entries <= MERGED_AT_ONCE_CHUNKS) this.sql.exec(`INSERT INTO ${index} (${index}) VALUES ('optimize')`);
-    else this.sql.exec(`INSERT INTO ${index} (${index}, rank) VALUES ('merge', ${-MERGED_PAGES})`);
+  private purge(entries: number): void {
+    if (entries <= MERGED_AT_ONCE_CHUNKS) this.sql.exec("INSERT INTO chunk_index (chunk_index) VALUES ('optimize')");
+    else this.sql.exec("INSERT INTO chunk_index (chunk_index, rank) VALUES ('merge', ?)", -MERGED_PAGES);
   }
 
   private readExists(): boolean {

@@ -1,5 +1,9 @@
 import { DurableObject } from "cloudflare:workers";
-import { putAnswer, searchAnswers } from "./curated.ts";
+import type { CrawlProgress, CrawlSource, CrawlStep } from "./crawl/protocol.ts";
+import type { PageState } from "./crawl/page-store.ts";
+import type { ListedPage } from "./crawl/settle-store.ts";
+import { SiteCrawl } from "./crawl/site-crawl.ts";
+import { CuratedAnswers } from "./curated.ts";
 import { type CuratedAnswer, IndexStore } from "./index-store.ts";
 import { type IngestProgress, TextIngestion } from "./ingest.ts";
 import type { Retrieval, SearchQuery } from "./passage.ts";
@@ -7,16 +11,22 @@ import { searchChunks } from "./retrieve.ts";
 
 /** What is asked stands in the first page of a message; a longer one is a paste. */
 const MAX_QUESTION_LENGTH = 4_000;
+/** Between two steps of a build. */
+const BREATH_MS = 1;
 
 /** One object an agent: all that it knows, and the search of it. Each method may be repeated without harm. */
 export class KnowledgeIndex extends DurableObject<Env> {
   private readonly store: IndexStore;
   private readonly ingestion: TextIngestion;
+  private readonly crawls: SiteCrawl;
+  private readonly answers: CuratedAnswers;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.store = new IndexStore(ctx.storage);
     this.ingestion = new TextIngestion(this.store);
+    this.crawls = new SiteCrawl(this.store);
+    this.answers = new CuratedAnswers(this.store);
   }
 
   /** Keeps the text of a text source; `name` becomes the title of its passages. */
@@ -26,32 +36,55 @@ export class KnowledgeIndex extends DurableObject<Env> {
 
   /** One bounded step of indexing a staged text: call it until it is done. Another `runId` starts anew. */
   async ingestText(sourceId: string, runId: string): Promise<IngestProgress> {
-    return this.ingestion.step(sourceId, runId);
+    const progress = this.ingestion.step(sourceId, runId);
+    // A local thread that always has a next step to run takes no new request: a search would wait for the whole build.
+    await scheduler.wait(BREATH_MS);
+    return progress;
   }
 
-  /** Removes all of a source: its text, what is indexed and what is half-built. */
+  /** One bounded step of a crawl: takes what was fetched, says what is next. Undefined when the source was removed meanwhile. */
+  async crawl(source: CrawlSource, step: CrawlStep): Promise<CrawlProgress | undefined> {
+    const progress = this.crawls.step(source, step);
+    // As above, while pages are indexed and nothing is fetched between two steps.
+    if (progress?.done === false && progress.fetch.length === 0) await scheduler.wait(BREATH_MS);
+    return progress;
+  }
+
+  /** What the last crawl of a source, or the running one, made of its pages in these states; null means all. */
+  async listPages(
+    sourceId: string,
+    states: readonly PageState[] | null,
+    page: { limit: number; offset: number },
+  ): Promise<{ pages: ListedPage[]; total: number }> {
+    return this.crawls.list(sourceId, states, page);
+  }
+
+  /** Removes all of a source: its text, its pages, what is indexed and what is half-built. */
   async removeSource(sourceId: string): Promise<void> {
+    this.crawls.remove(sourceId);
     this.ingestion.remove(sourceId);
   }
 
   async putAnswer(answer: CuratedAnswer): Promise<void> {
-    putAnswer(this.store, answer);
+    this.answers.put(answer);
   }
 
   async removeAnswer(id: string): Promise<void> {
-    if (!this.store.isEmpty) this.store.write(() => this.store.deleteAnswer(id));
+    this.answers.remove(id);
   }
 
   /** What the agent knows on a question. */
   async search(query: SearchQuery): Promise<Retrieval> {
     if (this.store.isEmpty) return { passages: [], curated: [], questionTerms: [], previousTerms: [] };
     const shortened = { ...query, question: query.question.slice(0, MAX_QUESTION_LENGTH) };
-    return { ...searchChunks(this.store, shortened), curated: searchAnswers(this.store, shortened.question, query.limit) };
+    return { ...searchChunks(this.store, shortened), curated: this.answers.search(shortened.question, query.limit) };
   }
 
   /** Forgets everything: the agent is erased. */
   async erase(): Promise<void> {
     this.ingestion.forgetAll();
+    this.crawls.forgetAll();
+    this.answers.forget();
     await this.store.erase();
   }
 }

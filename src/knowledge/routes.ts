@@ -11,18 +11,22 @@ import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.t
 import { createRouter } from "../http/router.ts";
 import { addAnswer, noteIndexed, removeAnswer } from "./answers.ts";
 import { search } from "./search.ts";
-import { addSource, type KnowledgeOperation, removeSource, syncSource } from "./sources.ts";
+import { addSource, type KnowledgeOperation, listSourcePages, removeSource, syncSource } from "./sources.ts";
 import { listAnswers, listSources } from "./store.ts";
 import {
   answerCreateSchema,
   answerPageSchema,
   answerSchema,
+  crawledPagesSchema,
   searchResultSchema,
   searchSchema,
   sourceCreateSchema,
   sourcePageSchema,
+  sourcePagesQuery,
   sourceSchema,
+  STATES_OF_STATUS,
   toAnswer,
+  toCrawledPage,
   toSource,
 } from "./wire.ts";
 
@@ -115,6 +119,30 @@ knowledgeRoutes.openapi(deleteSourceRoute, async (c) => {
   const { agent_id: agentId, source_id: sourceId } = c.req.valid("param");
   if (!(await removeSource(operation(c, agentId), sourceId))) throw notFound("source");
   return c.body(null, 204);
+});
+
+const listPagesRoute = createRoute({
+  operationId: "listSourcePages",
+  method: "get",
+  path: "/agents/{agent_id}/sources/{source_id}/pages",
+  tags: ["Knowledge"],
+  summary: "List what became of a source's pages",
+  description: "As the last sync left them, or as the running one has found them so far. A text source has none.",
+  middleware: [requireScope("knowledge:read")] as const,
+  request: { params: sourceParams, query: sourcePagesQuery },
+  responses: {
+    200: jsonResponse(crawledPagesSchema, "The pages, in the order in which they were found."),
+    ...errorResponses(403, 404, 422),
+  },
+});
+
+knowledgeRoutes.openapi(listPagesRoute, async (c) => {
+  const { agent_id: agentId, source_id: sourceId } = c.req.valid("param");
+  const { status, ...page } = c.req.valid("query");
+  const states = status === undefined ? null : STATES_OF_STATUS[status];
+  const listed = await listSourcePages(operation(c, agentId), sourceId, { states, ...page });
+  if (!listed) throw notFound("source");
+  return c.json(toPage(listed.pages.map(toCrawledPage), listed.total, page), 200);
 });
 
 const listAnswersRoute = createRoute({

@@ -5,10 +5,11 @@ import { type Database, dbFor } from "../db/client.ts";
 import { shardOf } from "../db/ids.ts";
 import type { sources } from "../db/schema.ts";
 import type { Meter } from "../meter.ts";
-import { wakeUp } from "../wake-up.ts";
-import type { IngestionMessage } from "./consumer.ts";
+import type { PageState } from "./crawl/page-store.ts";
+import type { ListedPage } from "./crawl/settle-store.ts";
 import { createSource, eraseSource, findSource, requestSync } from "./store.ts";
 import { indexOf } from "./stub.ts";
+import { wakeSource } from "./wake-source.ts";
 import type { sourceCreateSchema } from "./wire.ts";
 
 type SourceRow = typeof sources.$inferSelect;
@@ -54,7 +55,7 @@ export async function addSource(op: KnowledgeOperation, body: z.output<typeof so
   if (!agent) return { outcome: "agent_not_found" };
   if (!source) return { outcome: "too_many" };
   if (body.type === "text") await keepText(op, db, source, body.text!);
-  await wakeUp(env.INGESTION_QUEUE, [{ workspaceId: workspace.id, agentId, sourceId: source.id }] satisfies IngestionMessage[]);
+  await wakeSource(env, source);
   return { outcome: "done", source };
 }
 
@@ -78,7 +79,7 @@ export async function syncSource(op: KnowledgeOperation, sourceId: string): Prom
     requestSync(db, workspace.id, agentId, sourceId, nowMs),
     findSource(db, workspace.id, agentId, sourceId),
   ]);
-  if (requested) await wakeUp(env.INGESTION_QUEUE, [{ workspaceId: workspace.id, agentId, sourceId }] satisfies IngestionMessage[]);
+  if (requested) await wakeSource(env, requested);
   return source;
 }
 
@@ -95,6 +96,24 @@ export async function removeSource(op: KnowledgeOperation, sourceId: string): Pr
   await indexOf(env, meter, workspace.id, agentId).removeSource(sourceId);
   await db.batch([eraseSource(db, workspace.id, agentId, sourceId)]);
   return true;
+}
+
+/**
+ * What became of a source's pages.
+ * @returns undefined when the agent has no such source.
+ */
+export async function listSourcePages(
+  op: KnowledgeOperation,
+  sourceId: string,
+  { states, ...page }: { states: readonly PageState[] | null; limit: number; offset: number },
+): Promise<{ pages: ListedPage[]; total: number } | undefined> {
+  const { env, meter, workspace, agentId } = op;
+  const db = databaseOf(op);
+  const [[[source]], listed] = await Promise.all([
+    db.batch([findSource(db, workspace.id, agentId, sourceId)]),
+    indexOf(env, meter, workspace.id, agentId).listPages(sourceId, states, page),
+  ]);
+  return source && listed;
 }
 
 function databaseOf({ env, workspace, meter }: KnowledgeOperation): Database {

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, inArray, isNull, lt, or, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, isNull, lt, lte, or, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../db/client.ts";
 import { compiled } from "../db/compiled.ts";
@@ -50,14 +50,36 @@ export function eraseSource(db: Database, workspaceId: string, agentId: string, 
 export function requestSync(db: Database, workspaceId: string, agentId: string, sourceId: string, nowMs: number) {
   return db
     .update(sources)
-    .set({ status: "pending", errorCode: null, errorMessage: null, updatedAt: nowMs })
+    .set(toSync(nowMs))
     .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId), inArray(sources.status, ["ready", "failed"])))
     .returning();
 }
 
-/** Takes a source to work on, if it waits or whoever had it let its lease run out; returns it then. */
+/** What changes when a sync is asked for. When the next one is due is known once this one has ended. */
+function toSync(nowMs: number) {
+  const syncNumber = sql`${sources.syncNumber} + 1`;
+  return { status: "pending" as const, syncNumber, errorCode: null, errorMessage: null, nextSyncAt: null, updatedAt: nowMs };
+}
+
+/** Asks for the syncs that are due, longest due first, but for those of workspaces that are being erased. */
+export function requestDueSyncs(db: Database, nowMs: number, limit: number) {
+  const due = sql`SELECT ${sources.id} FROM ${sources} INDEXED BY sources_due JOIN ${workspaces} ON ${workspaces.id} = ${sources.workspaceId}
+    WHERE ${sources.nextSyncAt} IS NOT NULL AND ${sources.nextSyncAt} <= ${nowMs} AND ${workspaces.deletedAt} IS NULL
+    ORDER BY ${sources.nextSyncAt} LIMIT ${limit}`;
+  return db
+    .update(sources)
+    .set(toSync(nowMs))
+    .where(sql`${sources.id} IN (${due})`)
+    .returning(WAKING);
+}
+
+/** What a wake-up needs to know of a source. */
+const WAKING = { id: sources.id, workspaceId: sources.workspaceId, agentId: sources.agentId, type: sources.type };
+
+/** Takes a source to work on, if it waits, or whoever had it let its lease run out or wanted to go on by now; returns it then. */
 export function claimSource(db: Database, sourceId: string, lease: { id: string; untilMs: number }, nowMs: number) {
-  const isFree = or(eq(sources.status, "pending"), and(eq(sources.status, "processing"), lt(sources.leaseUntil, nowMs)));
+  const isOver = or(lt(sources.leaseUntil, nowMs), and(isNull(sources.leaseId), lte(sources.leaseUntil, nowMs)));
+  const isFree = or(eq(sources.status, "pending"), and(eq(sources.status, "processing"), isOver));
   return db
     .update(sources)
     .set({ status: "processing", leaseId: lease.id, leaseUntil: lease.untilMs, updatedAt: nowMs })
@@ -75,10 +97,17 @@ export function updateClaimed(db: Database, sourceId: string, leaseId: string, c
 }
 
 /** Gives up on a source, whoever holds it. */
-export function failSource(db: Database, sourceId: string, error: { code: string; message: string }, nowMs: number) {
+export function failSource(
+  db: Database,
+  sourceId: string,
+  error: { code: string; message: string },
+  nextSyncAt: number | null,
+  nowMs: number,
+) {
+  const released = { leaseId: null, leaseUntil: null, nextSyncAt, updatedAt: nowMs };
   return db
     .update(sources)
-    .set({ status: "failed", errorCode: error.code, errorMessage: error.message, leaseId: null, leaseUntil: null, updatedAt: nowMs })
+    .set({ status: "failed", errorCode: error.code, errorMessage: error.message, ...released })
     .where(and(eq(sources.id, sourceId), inArray(sources.status, ["pending", "processing"])));
 }
 
@@ -90,7 +119,7 @@ export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs:
   );
   return (
     db
-      .select({ workspaceId: sources.workspaceId, agentId: sources.agentId, sourceId: sources.id })
+      .select(WAKING)
       .from(sources)
       // Written out, since a bound value cannot match the condition of the partial index.
       .where(and(sql`${sources.status} IN ('pending', 'processing')`, stranded))

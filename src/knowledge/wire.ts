@@ -4,7 +4,9 @@ import { allowsPrivateTargets } from "../config.ts";
 import type { answers, sources } from "../db/schema.ts";
 import { CRAWLER_POLICY, urlProblem } from "../egress/url-rules.ts";
 import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../http/fields.ts";
-import { pageOf } from "../http/page.ts";
+import { pageOf, pageQuery } from "../http/page.ts";
+import type { PageState } from "./crawl/page-store.ts";
+import type { ListedPage } from "./crawl/settle-store.ts";
 import type { Passage } from "./passage.ts";
 
 const MAX_PAGES = 10_000;
@@ -81,6 +83,31 @@ export const sourceSchema = z
 
 export const sourcePageSchema = pageOf(sourceSchema, "SourcePage");
 
+const PAGE_STATUSES = ["indexed", "failed", "skipped", "waiting"] as const;
+type PageStatus = (typeof PAGE_STATUSES)[number];
+
+/** The states of pages in a crawl that read the same to a caller. */
+export const STATES_OF_STATUS: Record<PageStatus, readonly PageState[]> = {
+  indexed: ["indexed", "unchanged"],
+  failed: ["failed", "kept"],
+  skipped: ["skipped"],
+  waiting: ["waiting", "fetched"],
+};
+
+export const sourcePagesQuery = pageQuery.extend({ status: z.enum(PAGE_STATUSES).optional() });
+
+export const crawledPageSchema = z
+  .object({
+    url: z.string(),
+    title: z.string().nullable(),
+    status: z.enum(PAGE_STATUSES),
+    reason: z.string().nullable().openapi({ description: "Why it failed or was skipped, such as http_404, timeout, robots or noindex." }),
+    in_use: z.boolean().openapi({ description: "Whether the agent answers from it: also when it failed now, but was read before." }),
+  })
+  .openapi("CrawledPage");
+
+export const crawledPagesSchema = pageOf(crawledPageSchema, "CrawledPagePage");
+
 export const answerCreateSchema = z
   .object({ question: z.string().min(1).max(2000), answer: z.string().min(1).max(8000) })
   .openapi("AnswerCreate");
@@ -131,6 +158,12 @@ export function toSource(row: SourceRow): z.infer<typeof sourceSchema> {
     created_at: toTimestamp(row.createdAt),
     updated_at: toTimestamp(row.updatedAt),
   };
+}
+
+/** The wire record of a page that a crawl found. */
+export function toCrawledPage({ url, title, state, reason, inUse }: ListedPage): z.infer<typeof crawledPageSchema> {
+  const status = PAGE_STATUSES.find((each) => STATES_OF_STATUS[each].includes(state)) ?? "skipped";
+  return { url, title, status, reason, in_use: inUse };
 }
 
 /** The wire record of a curated answer. */

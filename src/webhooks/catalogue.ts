@@ -170,6 +170,7 @@ const synced: typeof sources.$inferSelect = {
   errorCode: null,
   errorMessage: null,
   lastSyncedAt: LATER_MS,
+  syncNumber: 0,
   nextSyncAt: LATER_MS + 7 * 24 * 60 * 60 * 1000,
   leaseUntil: null,
   leaseId: null,

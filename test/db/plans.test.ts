@@ -77,7 +77,14 @@ const STORES: Record<string, Record<string, unknown>> = {
 };
 
 /** They keep an object's own storage. */
-const OBJECT_STORES = ["admission/window-store", "knowledge/index-store", "leads/index-store"];
+const OBJECT_STORES = [
+  "admission/window-store",
+  "knowledge/crawl/crawl-store",
+  "knowledge/crawl/page-store",
+  "knowledge/crawl/settle-store",
+  "knowledge/index-store",
+  "leads/index-store",
+];
 
 const db = directoryDb(env, new Meter());
 const NOW = 1_790_000_000_000;
@@ -295,9 +302,10 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "knowledge/store.createSource": () => [knowledge.createSource(db, SOURCE, 5)],
   "knowledge/store.eraseSource": () => [knowledge.eraseSource(db, WORKSPACE, AGENT, ID)],
   "knowledge/store.requestSync": () => [knowledge.requestSync(db, WORKSPACE, AGENT, ID, NOW)],
+  "knowledge/store.requestDueSyncs": () => [knowledge.requestDueSyncs(db, NOW, 100)],
   "knowledge/store.claimSource": () => [knowledge.claimSource(db, ID, { id: OTHER, untilMs: NOW }, NOW)],
   "knowledge/store.updateClaimed": () => [knowledge.updateClaimed(db, ID, OTHER, { status: "ready" })],
-  "knowledge/store.failSource": () => [knowledge.failSource(db, ID, { code: "c", message: "m" }, NOW)],
+  "knowledge/store.failSource": () => [knowledge.failSource(db, ID, { code: "c", message: "m" }, NOW, NOW)],
   "knowledge/store.listStrandedSources": () => [knowledge.listStrandedSources(db, NOW, NOW, 100)],
   "knowledge/store.sourceExists": () => [knowledge.sourceExists(db, ID)],
   "knowledge/store.listAnswers": () => [knowledge.listAnswers(db, WORKSPACE, AGENT, PAGE)],

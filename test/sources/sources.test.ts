@@ -163,20 +163,19 @@ test("an agent's source is not another agent's of the same workspace", async () 
 
 // --- Websites and pages ----------------------------------------------------------------------------------------------
 
-for (const type of ["website", "url"]) {
-  test(`a ${type} is kept, and its ingestion says what is missing`, async () => {
-    const { create, find, message } = await createDesk();
-    const created = await create({ type, text: undefined, url: "https://example.com/help", schedule: "daily" });
-    expect(created.status).toBe(202);
-    expect(created.body).toMatchObject({ type, url: "https://example.com/help", schedule: "daily", status: "pending" });
-    await deliver(QUEUE, message(created.body.id));
-    expect(await find(created.body.id)).toMatchObject({
-      status: "failed",
-      error: { code: "crawler_unavailable", message: expect.stringContaining("type text") },
-      last_synced_at: null,
-    });
+test.for(["website", "url"])("a %s is kept, pending, and its effective limit of pages is told", async (type) => {
+  const { create } = await createDesk({ plan: "free" });
+  const created = await create({ type, text: undefined, url: "https://example.com/help", schedule: "daily", max_pages: 500 });
+  expect(created.status).toBe(202);
+  expect(created.body).toMatchObject({
+    type,
+    url: "https://example.com/help",
+    schedule: "daily",
+    status: "pending",
+    max_pages: 100,
+    next_sync_at: null,
   });
-}
+});
 
 test("an address that the crawler may not read is refused, and nothing is kept", async () => {
   const { create } = await createDesk();

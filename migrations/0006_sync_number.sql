@@ -1,0 +1,1 @@
+ALTER TABLE `sources` ADD `sync_number` integer DEFAULT 0 NOT NULL;

@@ -1,0 +1,156 @@
+import { allowsPrivateTargets } from "../../config.ts";
+import { type Exchange, guardedFetch } from "../../egress/guarded-fetch.ts";
+import { CRAWLER_POLICY, urlProblem } from "../../egress/url-rules.ts";
+import { sha256Hex } from "../../sha256.ts";
+import { cleanText } from "../chunk.ts";
+import { extract } from "../extract/extract.ts";
+import { blockFingerprints } from "../extract/furniture.ts";
+import type { ExtractedPage } from "../extract/response.ts";
+import { PIPELINE_VERSION } from "../ingest.ts";
+import { isOfSite, normalisedUrl, siteOf } from "./page-url.ts";
+import { type FetchFailure, type FetchResult, PAGE_TIMEOUT_MS, type PageResult, type PageToFetch } from "./protocol.ts";
+import { BOT_TOKEN, MAX_ROBOTS_BYTES, readRobots } from "./robots.ts";
+import { sitemapEntries } from "./sitemap.ts";
+
+/** What sites' logs and rules know us by. */
+const USER_AGENT = `Mozilla/5.0 (compatible; ${BOT_TOKEN}/1.0)`;
+const ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/markdown;q=0.9,text/plain;q=0.8,*/*;q=0.1";
+const MIB = 1024 * 1024;
+/** No page of text is longer, and an isolate holds a few of them at once. */
+const MAX_BYTES = { robots: MAX_ROBOTS_BYTES, sitemap: 10 * MIB, page: 10 * MIB };
+/** In UTF-8: a row of storage ends at 2 MB. */
+const MAX_TEXT_BYTES = 1_500_000;
+const MAX_TITLE_CHARS = 300;
+/** Noting so many addresses takes the agent's index about 50 ms. */
+const URLS_PER_PART = 2_000;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** A site that has enough of us, but does not say for how long. */
+const DEFAULT_RETRY_AFTER_SECONDS = 10;
+/** What is sent back as it came: an honest one is short and plain. */
+const VALIDATOR = /^[\x20-\x7e]{1,300}$/;
+
+type Answered = Extract<Exchange, { outcome: "answered" }>;
+
+/** Fetches one page through the guard and reads it. Whatever the site does is a result; a sitemap may give several. */
+export async function* fetchPage(env: Env, page: PageToFetch): AsyncGenerator<PageResult> {
+  for await (const result of results(env, page)) yield { id: page.id, ...result };
+}
+
+async function* results(env: Env, page: PageToFetch): AsyncGenerator<FetchResult> {
+  const exchange = await guardedFetch(env, {
+    url: page.url,
+    policy: CRAWLER_POLICY,
+    method: "GET",
+    userAgent: USER_AGENT,
+    headers: {
+      accept: ACCEPT,
+      ...(page.etag !== null && { "if-none-match": page.etag }),
+      ...(page.lastModified !== null && { "if-modified-since": page.lastModified }),
+    },
+    timeoutMs: PAGE_TIMEOUT_MS,
+    maxResponseBytes: MAX_BYTES[page.kind],
+    maxRedirects: page.maxRedirects,
+  });
+  if (exchange.outcome !== "answered") {
+    if (page.kind === "robots" && exchange.outcome === "too_many_redirects") yield { outcome: "robots", text: "" };
+    else yield failed(exchange.outcome, exchange.outcome === "timeout" || exchange.outcome === "connection_failed");
+  } else if (page.kind === "robots") yield robotsResult(page, exchange);
+  else if (page.kind === "sitemap" && isSuccess(exchange)) yield* sitemapParts(page, exchange);
+  else yield await pageResult(env, page, exchange);
+}
+
+function failed(reason: string, isTransient = false, retryAfterSeconds: number | null = null): FetchFailure {
+  return { outcome: "failed", reason, isTransient, retryAfterSeconds };
+}
+
+function isSuccess({ status }: Answered): boolean {
+  return status >= 200 && status <= 299;
+}
+
+/** Rules that are not there forbid nothing (RFC 9309, 2.3.1.3). */
+function robotsResult(page: PageToFetch, exchange: Answered): FetchResult {
+  const { status, headers, body } = exchange;
+  if (readRobots(page.url, status, body).kind === "unreachable") return failed(`http_${status}`, true, retryAfterOf(status, headers));
+  return { outcome: "robots", text: isSuccess(exchange) ? new TextDecoder().decode(body) : "" };
+}
+
+async function* sitemapParts(page: PageToFetch, { body }: Answered): AsyncGenerator<FetchResult> {
+  const site = siteOf(page.url);
+  let urls: string[] = [];
+  let sitemaps: string[] = [];
+  for await (const entry of sitemapEntries(new Response(body).body!, page.url)) {
+    const url = normalisedUrl(entry.url);
+    if (url === null || !isOfSite(url, site)) continue;
+    (entry.kind === "page" ? urls : sitemaps).push(url);
+    if (urls.length + sitemaps.length < URLS_PER_PART) continue;
+    yield { outcome: "sitemap", urls, sitemaps, isLast: false };
+    [urls, sitemaps] = [[], []];
+  }
+  yield { outcome: "sitemap", urls, sitemaps, isLast: true };
+}
+
+async function pageResult(env: Env, page: PageToFetch, exchange: Answered): Promise<FetchResult> {
+  const { status, headers, body, isTruncated, url } = exchange;
+  const location = headers.get("location");
+  if (REDIRECTS.has(status) && location !== null) return redirectResult(env, location, url);
+  if (status === 304) return { outcome: "not_modified" };
+  if (status === 429 || status >= 500) return failed(`http_${status}`, true, retryAfterOf(status, headers));
+  if (!isSuccess(exchange)) return failed(`http_${status}`);
+  if (isTruncated) return failed("too_large");
+  const read = await extract({ url, headers, bytes: body });
+  return read.kind === "skipped" ? { outcome: "skipped", reason: read.reason } : readResult(page, read, headers);
+}
+
+function redirectResult(env: Env, location: string, base: string): FetchResult {
+  if (!URL.canParse(location, base)) return failed("bad_redirect");
+  const to = new URL(location, base).href;
+  return urlProblem(to, CRAWLER_POLICY, allowsPrivateTargets(env)) === undefined ? { outcome: "redirect", to } : failed("blocked_url");
+}
+
+async function readResult(page: PageToFetch, read: ExtractedPage, headers: Headers): Promise<FetchResult> {
+  const title = read.title.slice(0, MAX_TITLE_CHARS);
+  const text = withinBytes(cleanText(read.text), MAX_TEXT_BYTES);
+  // Its text stands below a limit that no honest page meets.
+  if (read.truncated && text.trim() === "") return failed("too_complex");
+  return {
+    outcome: "page",
+    title,
+    text,
+    hash: `${PIPELINE_VERSION}:${await sha256Hex(`${title}\n${text}`)}`,
+    blocks: blockFingerprints(text),
+    links: linksOf(page, read),
+    canonicalUrl: read.canonicalUrl,
+    noindex: read.noindex,
+    etag: validator(headers.get("etag")),
+    lastModified: validator(headers.get("last-modified")),
+  };
+}
+
+/** The page's links within the site, as they are asked for. */
+function linksOf(page: PageToFetch, { nofollow, links }: ExtractedPage): string[] {
+  if (nofollow) return [];
+  const site = siteOf(page.url);
+  const followed = links.flatMap((link) => (link.nofollow ? [] : (normalisedUrl(link.url) ?? [])));
+  return [...new Set(followed)].filter((url) => isOfSite(url, site));
+}
+
+function validator(value: string | null): string | null {
+  return value !== null && VALIDATOR.test(value) ? value : null;
+}
+
+/** A text's beginning that is at most so long in UTF-8. */
+function withinBytes(text: string, maxBytes: number): string {
+  // No character of JavaScript's takes more than three bytes.
+  if (text.length * 3 <= maxBytes) return text;
+  const bytes = new TextEncoder().encode(text);
+  // What is left of a character that was cut is held back for bytes that do not come.
+  return bytes.length <= maxBytes ? text : new TextDecoder().decode(bytes.subarray(0, maxBytes), { stream: true });
+}
+
+/** How many seconds a site wants to be left alone: as a number, or as a date from now. */
+function retryAfterOf(status: number, headers: Headers): number | null {
+  const value = headers.get("retry-after")?.trim() ?? "";
+  const seconds = /^\d{1,9}$/.test(value) ? Number(value) : Math.ceil((Date.parse(value) - Date.now()) / 1000);
+  if (seconds > 0) return seconds;
+  return status === 429 ? DEFAULT_RETRY_AFTER_SECONDS : null;
+}

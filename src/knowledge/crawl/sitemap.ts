@@ -1,0 +1,165 @@
+import { Parser } from "htmlparser2";
+import { unpacked } from "./unpack.ts";
+
+/** What a sitemap names: a page, or another sitemap. */
+export interface SitemapEntry {
+  kind: "page" | "sitemap";
+  /** Absolute, http or https, not yet normalised. */
+  url: string;
+  /** When it was changed, as the site says; null where it does not. */
+  lastModifiedMs: number | null;
+}
+
+/** The protocol's own limits. */
+const MAX_SITEMAP_BYTES = 50 * 1024 * 1024;
+const MAX_ENTRIES = 50_000;
+const MAX_URL_CHARS = 2_000;
+/** No sitemap nests deeper than a few elements. */
+const MAX_DEPTH = 50;
+/** So much without an element is no sitemap: the parser would keep it all. */
+const MAX_SILENT_CHARS = 1024 * 1024;
+
+/**
+ * The entries of a sitemap, a sitemap index, an RSS or Atom feed or a list of URLs as text, gzipped or not, as they arrive. Ends early
+ * at a limit, where the bytes break off and at what is none of these; never throws for what it reads.
+ */
+export async function* sitemapEntries(body: ReadableStream<Uint8Array>, sitemapUrl: string): AsyncGenerator<SitemapEntry> {
+  const decoder = new TextDecoder();
+  let reader: SitemapReader | undefined;
+  let count = 0;
+  for await (const piece of unpacked(body, MAX_SITEMAP_BYTES)) {
+    const text = decoder.decode(piece, { stream: true });
+    reader ??= readerFor(text, sitemapUrl);
+    if (!reader) continue;
+    for (const entry of reader.read(text)) {
+      yield entry;
+      if (++count >= MAX_ENTRIES) return;
+    }
+    if (reader.isOver) return;
+  }
+  if (reader) yield* reader.end().slice(0, MAX_ENTRIES - count);
+}
+
+interface SitemapReader {
+  /** Whether nothing more is to be had of it. */
+  readonly isOver: boolean;
+  read(text: string): SitemapEntry[];
+  end(): SitemapEntry[];
+}
+
+/** What the first characters show; undefined while they are blank. */
+function readerFor(text: string, base: string): SitemapReader | undefined {
+  const start = text.trimStart();
+  if (start === "") return undefined;
+  return start.startsWith("<") ? new XmlReader(base) : new LineReader(base);
+}
+
+class LineReader implements SitemapReader {
+  isOver = false;
+  private rest = "";
+
+  constructor(private readonly base: string) {}
+
+  read(text: string): SitemapEntry[] {
+    const lines = (this.rest + text).split(/\r\n|\r|\n/);
+    this.rest = lines.pop()!;
+    if (this.rest.length > MAX_URL_CHARS) this.isOver = true;
+    return lines.flatMap((line) => this.entryOf(line));
+  }
+
+  end(): SitemapEntry[] {
+    return this.entryOf(this.rest);
+  }
+
+  private entryOf(line: string): SitemapEntry[] {
+    // A line is a URL of its own; what is relative is prose.
+    return /^\s*https?:\/\//i.test(line) ? entry("page", line, "", this.base) : [];
+  }
+}
+
+/** What an element's text is, by its own name and that of the element around it. */
+const TEXT_OF: Record<string, "location" | "changed"> = {
+  "url/loc": "location",
+  "sitemap/loc": "location",
+  "item/link": "location",
+  "url/lastmod": "changed",
+  "sitemap/lastmod": "changed",
+  "item/pubdate": "changed",
+  "entry/updated": "changed",
+};
+const EXTENSION = /^(?:image|video|news|media|xhtml|mobile|pagemap):/;
+const ENTRIES = new Set(["url", "sitemap", "item", "entry"]);
+
+class XmlReader implements SitemapReader {
+  isOver = false;
+  private readonly path: string[] = [];
+  private found: SitemapEntry[] = [];
+  private texts = { location: "", changed: "" };
+  private silentChars = 0;
+  private readonly parser: Parser;
+
+  constructor(private readonly base: string) {
+    this.parser = new Parser(
+      {
+        onopentag: (name, attributes) => this.open(localName(name), attributes),
+        ontext: (text) => this.text(text),
+        onclosetag: (name) => this.close(localName(name)),
+      },
+      { xmlMode: true, decodeEntities: true },
+    );
+  }
+
+  read(text: string): SitemapEntry[] {
+    this.silentChars += text.length;
+    this.parser.write(text);
+    if (this.silentChars > MAX_SILENT_CHARS || this.path.length > MAX_DEPTH) this.isOver = true;
+    return this.taken();
+  }
+
+  end(): SitemapEntry[] {
+    this.parser.end();
+    return this.taken();
+  }
+
+  private taken(): SitemapEntry[] {
+    const taken = this.found;
+    this.found = [];
+    return taken;
+  }
+
+  private open(name: string, attributes: Record<string, string>): void {
+    this.silentChars = 0;
+    this.path.push(name);
+    if (ENTRIES.has(name)) this.texts = { location: "", changed: "" };
+    const isAtomLink = name === "link" && this.path.at(-2) === "entry" && ["alternate", undefined].includes(attributes["rel"]);
+    if (isAtomLink) this.texts.location ||= attributes["href"] ?? "";
+  }
+
+  private text(text: string): void {
+    const kind = TEXT_OF[`${this.path.at(-2)}/${this.path.at(-1)}`];
+    if (kind && this.texts[kind].length <= MAX_URL_CHARS) this.texts[kind] += text.slice(0, MAX_URL_CHARS + 1);
+  }
+
+  private close(name: string): void {
+    this.silentChars = 0;
+    this.path.pop();
+    if (!ENTRIES.has(name)) return;
+    this.found.push(...entry(name === "sitemap" ? "sitemap" : "page", this.texts.location, this.texts.changed, this.base));
+    this.texts = { location: "", changed: "" };
+  }
+}
+
+function entry(kind: SitemapEntry["kind"], location: string, changed: string, base: string): SitemapEntry[] {
+  const address = location.trim();
+  if (address === "" || address.length > MAX_URL_CHARS || !URL.canParse(address, base)) return [];
+  const url = new URL(address, base);
+  if (url.protocol !== "https:" && url.protocol !== "http:") return [];
+  const changedMs = Date.parse(changed.trim());
+  return [{ kind, url: url.href, lastModifiedMs: Number.isNaN(changedMs) ? null : changedMs }];
+}
+
+/** A name without its prefix, in lower case: sites bind the sitemap's names to prefixes of their own. Those of extensions stay apart. */
+function localName(name: string): string {
+  const lower = name.toLowerCase();
+  return EXTENSION.test(lower) ? lower : lower.slice(lower.indexOf(":") + 1);
+}

@@ -1,0 +1,85 @@
+/** Files that are never a page of text. PDFs, texts and Markdown are. */
+const NO_PAGE_FILE = new RegExp(
+  "\\.(?:" +
+    "png|jpe?g|gif|svg|webp|avif|bmp|ico|tiff?|heic|psd|ai|eps|" +
+    "mp[34]|m4[av]|ogg|oga|ogv|webm|wav|flac|aac|avi|mov|wmv|mkv|flv|" +
+    "zip|gz|tgz|bz2|xz|7z|rar|tar|zst|jar|war|whl|deb|rpm|apk|ipa|dmg|pkg|msi|exe|bin|iso|img|cab|" +
+    "css|js|mjs|cjs|map|json|jsonld|xml|rss|atom|wasm|woff2?|ttf|otf|eot|" +
+    "docx?|xlsx?|pptx?|odt|ods|odp|key|numbers|pages|rtf|epub|mobi|csv|tsv|parquet|sqlite|db|sql|ics|vcf|torrent|sig|asc|sha256|md5" +
+    ")$",
+  "i",
+);
+/** Parts of a site that are for its owners, for programs, or for doing instead of reading. */
+const NO_PAGE_PATH =
+  /^\/(?:wp-admin|wp-json|wp-includes|wp-login\.php|xmlrpc\.php|cdn-cgi|_next|_nuxt|\.well-known|cgi-bin)(?:\/|$)|\/(?:log-?in|log-?out|sign-?in|sign-?up|sign-?out|register|cart|basket|checkout|my-account|feed|rss|amp|trackback|print)\/?$/i;
+const NO_PAGE_PARAMETERS =
+  /^(?:add-to-cart|add_to_wishlist|action|oldid|diff|printable|redirect_to|return_?to|feed|format|export|download|amp)$/i;
+
+const MAX_SEGMENTS = 16;
+const MAX_PATH_CHARS = 800;
+const MAX_PARAMETERS = 6;
+/** A relative link that a page gets wrong makes paths that repeat: a/b/a/b/a/b. */
+const MAX_SAME_SEGMENT = 3;
+/** A link further from the start than this is one of a chain, not of a site. */
+const MAX_DEPTH = 25;
+/** A calendar has a page for every day there was and will be; a few of them hold what it says. */
+const MAX_DATE_VARIANTS = 20;
+/** Filters, orders and pages of a list multiply; a catalogue that has its items behind one parameter is read so far. */
+const MAX_QUERY_VARIANTS = 300;
+
+const DATE_PARAMETER = /^(?:.*[-_])?(?:date|day|month|year|week|cal|calendar|start|end|from|to|since|until|yr|mon|time)$/i;
+const DATE_VALUE = /^(?:19|20)\d{2}(?:[-./]?(?:0?[1-9]|1[0-2]))?(?:[-./]?(?:0?[1-9]|[12]\d|3[01]))?(?:[T ].*)?$/;
+const YEAR_SEGMENT = /^(?:19|20)\d{2}(?:[-_]?(?:w?\d{1,2}))?(?:[-_]?\d{1,2})?$/i;
+const DAY_OR_MONTH = /^(?:w?\d{1,2}|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)$/i;
+
+/** Why a URL is not read; null where it is. Takes a normalised URL of the site and how many links it is away from the start. */
+export function reasonToSkip(normalised: string, depth: number): "too_deep" | "not_a_page" | "looks_endless" | null {
+  const url = new URL(normalised);
+  if (depth > MAX_DEPTH) return "too_deep";
+  const names = [...url.searchParams.keys()];
+  if (NO_PAGE_FILE.test(url.pathname) || NO_PAGE_PATH.test(url.pathname) || names.some((name) => NO_PAGE_PARAMETERS.test(name)))
+    return "not_a_page";
+  const segments = url.pathname.split("/").filter((segment) => segment !== "");
+  const isTooLong = segments.length > MAX_SEGMENTS || url.pathname.length > MAX_PATH_CHARS || names.length > MAX_PARAMETERS;
+  return isTooLong || repeats(segments) ? "looks_endless" : null;
+}
+
+/** A group of URLs that may have no end, and how many of it to read. */
+export interface VariantGroup {
+  key: string;
+  most: number;
+}
+
+/**
+ * The group that a URL is one of many in: the days of a calendar, the filters of a list. The crawler counts what it took of each
+ * and takes no more than `most`. Null for a URL that stands for itself. Takes a normalised URL.
+ */
+export function variantGroup(normalised: string): VariantGroup | null {
+  const url = new URL(normalised);
+  const path = url.pathname.replace(/\/+$/, "");
+  const datedPath = withoutDateAtEnd(path);
+  const parameters = [...url.searchParams];
+  const isDated = datedPath !== path || parameters.some(([name, value]) => DATE_PARAMETER.test(name) && DATE_VALUE.test(value));
+  if (!isDated && parameters.length === 0) return null;
+  return { key: `${datedPath}?${isDated ? "date" : ""}`, most: isDated ? MAX_DATE_VARIANTS : MAX_QUERY_VARIANTS };
+}
+
+/** A path that ends in a date, a star in its place. An article below a date is no variant. */
+function withoutDateAtEnd(path: string): string {
+  const segments = path.split("/");
+  let from = segments.length;
+  while (from > 1 && DAY_OR_MONTH.test(segments[from - 1]!) && segments.length - from < 2) from--;
+  if (!YEAR_SEGMENT.test(segments[from - 1] ?? "")) return path;
+  return [...segments.slice(0, from - 1), "*"].join("/");
+}
+
+function repeats(segments: string[]): boolean {
+  const counts = new Map<string, number>();
+  for (const segment of segments) {
+    const count = (counts.get(segment) ?? 0) + 1;
+    // A number may stand at several places of an honest path.
+    if (count > MAX_SAME_SEGMENT && !/^\d+$/.test(segment)) return true;
+    counts.set(segment, count);
+  }
+  return /(?:^|\/)([^/]+(?:\/[^/]+){0,3})\/\1\/\1(?:\/|$)/.test(segments.join("/"));
+}

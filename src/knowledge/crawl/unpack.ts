@@ -1,0 +1,63 @@
+/** Small enough that what one piece unpacks to (at most 1,032 times as much) is no danger. */
+const PIECE_BYTES = 4_096;
+
+/**
+ * The bytes of a body, gunzipped where they begin as gzip does, whatever its headers say. Ends after `maxBytes` of what comes out, and
+ * where the body or its compression breaks off.
+ */
+export async function* unpacked(body: ReadableStream<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+  const source = pieces(body);
+  const first = await source.next();
+  if (first.done) return;
+  const whole = prepended(first.value, source);
+  const isGzip = first.value[0] === 0x1f && first.value[1] === 0x8b;
+  let left = maxBytes;
+  try {
+    for await (const piece of isGzip ? decompressed(whole, "gzip") : whole) {
+      yield piece.subarray(0, left);
+      left -= piece.length;
+      if (left <= 0) return;
+    }
+  } catch {
+    // What came until then is what there is.
+  }
+}
+
+/**
+ * What packed bytes unpack to, piece by piece. Throws where they are damaged; what the last two pieces held is lost then, since a
+ * stream that fails forgets what it holds.
+ */
+export async function* decompressed(packed: AsyncIterator<Uint8Array>, format: "gzip" | "deflate"): AsyncGenerator<Uint8Array> {
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const next = await packed.next();
+      if (next.done) controller.close();
+      else controller.enqueue(next.value);
+    },
+    cancel: async () => void (await packed.return?.(undefined)),
+  });
+  yield* stream.pipeThrough(new DecompressionStream(format));
+}
+
+/** The first piece has two bytes at least, where the body has. */
+async function* pieces(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array | undefined;
+  for await (const chunk of body) {
+    const bytes: Uint8Array = held ? joined(held, chunk) : chunk;
+    held = bytes.length < 2 ? bytes : undefined;
+    for (let at = 0; !held && at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+  }
+  if (held && held.length > 0) yield held;
+}
+
+async function* prepended(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield first;
+  yield* rest;
+}
+
+function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
+  const all = new Uint8Array(one.length + other.length);
+  all.set(one);
+  all.set(other, one.length);
+  return all;
+}

@@ -1,0 +1,89 @@
+import type { HtmlElement } from "./html-tree.ts";
+
+/** A wider table is a layout or an attack. */
+const MAX_COLUMNS = 40;
+const MAX_ROW_SPAN = 200;
+/** What spans rows is a name or a group; a longer text stands in its first row alone. */
+const MAX_REPEATED_CHARS = 120;
+/** What makes a table's cells blocks of their own: then it is there for the layout. */
+const BLOCKS_IN_CELLS = /^(?:table|pre|h[1-6])$/;
+
+/** Whether a table lays out blocks and holds no data. */
+export function isLayoutTable(table: HtmlElement, rows: HtmlElement[]): boolean {
+  if (["presentation", "none"].includes(table.attributes.get("role") ?? "")) return true;
+  const widest = rows.reduce((most, row) => Math.max(most, cellsOf(row).length), 0);
+  return widest <= 1 || holdsBlocks(table);
+}
+
+/** A table's own rows, in order, not those of tables within it. */
+export function rowsOf(table: HtmlElement): HtmlElement[] {
+  return childElements(table).flatMap((child) => {
+    if (child.tag === "tr") return [child];
+    return ["thead", "tbody", "tfoot"].includes(child.tag) ? childElements(child).filter((row) => row.tag === "tr") : [];
+  });
+}
+
+/**
+ * The Markdown of a table of data: a cell that spans rows or columns stands in each row and once in each column group. The ruler
+ * follows the first row where that is a row of headings, so that a table which is cut keeps them.
+ */
+export function tableText(rows: HtmlElement[], textOf: (cell: HtmlElement) => string): string {
+  const spanning = new Map<number, { text: string; rows: number }>();
+  const lines: string[] = [];
+  for (const row of rows) {
+    const cells = rowCells(row, spanning, textOf);
+    if (cells.every((cell) => cell === "")) continue;
+    lines.push(`| ${cells.join(" | ")} |`);
+    const isHeader = lines.length === 1 && cellsOf(row).length > 1 && cellsOf(row).every((cell) => cell.tag === "th");
+    if (isHeader) lines.push(`| ${cells.map(() => "---").join(" | ")} |`);
+  }
+  return lines.join("\n");
+}
+
+function rowCells(
+  row: HtmlElement,
+  spanning: Map<number, { text: string; rows: number }>,
+  textOf: (cell: HtmlElement) => string,
+): string[] {
+  const cells: string[] = [];
+  const fillSpanned = (): void => {
+    for (let from = spanning.get(cells.length); from; from = spanning.get(cells.length)) {
+      from.rows--;
+      if (from.rows === 0) spanning.delete(cells.length);
+      cells.push(from.text);
+    }
+  };
+  for (const cell of cellsOf(row)) {
+    fillSpanned();
+    if (cells.length >= MAX_COLUMNS) break;
+    const text = textOf(cell)
+      .replace(/\s*\n\s*/g, " ")
+      .replaceAll("|", "\\|");
+    const columns = span(cell, "colspan", MAX_COLUMNS - cells.length);
+    const rows = span(cell, "rowspan", MAX_ROW_SPAN);
+    for (let column = 0; column < columns; column++) {
+      const repeated = column === 0 ? text : "";
+      if (rows > 1) spanning.set(cells.length, { text: repeated.length > MAX_REPEATED_CHARS ? "" : repeated, rows: rows - 1 });
+      cells.push(repeated);
+    }
+  }
+  fillSpanned();
+  return cells;
+}
+
+function span(cell: HtmlElement, name: string, most: number): number {
+  const value = Number.parseInt(cell.attributes.get(name) ?? "1", 10);
+  return Math.max(1, Math.min(most, Number.isNaN(value) ? 1 : value));
+}
+
+function cellsOf(row: HtmlElement): HtmlElement[] {
+  return childElements(row).filter((cell) => cell.tag === "td" || cell.tag === "th");
+}
+
+function childElements(element: HtmlElement): HtmlElement[] {
+  return element.children.filter((child): child is HtmlElement => typeof child !== "string");
+}
+
+function holdsBlocks(element: HtmlElement): boolean {
+  return childElements(element).some((child) => BLOCKS_IN_CELLS.test(child.tag) || holdsBlocks(child));
+}

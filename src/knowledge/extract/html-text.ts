@@ -1,0 +1,268 @@
+import { cleanCharacters, cleanLine } from "./clean.ts";
+import { codeBlock } from "./html-code.ts";
+import { imageText } from "./html-image.ts";
+import { hasQuestion, holdsSections, isAccordionButton, isAnchorMark, isFootnoteMark, isLinkListWithin } from "./html-marks.ts";
+import { isFurniture, isLineNumbers, isNoText, type PageFacts } from "./html-rules.ts";
+import { isLayoutTable, rowsOf, tableText } from "./html-table.ts";
+import type { HtmlElement, HtmlNode } from "./html-tree.ts";
+
+const BLOCKS = new Set(
+  (
+    "address article aside blockquote body caption center dd details div dl dt fieldset figcaption figure footer form header hgroup hr " +
+    "html legend li main nav ol p pre section summary table tbody td tfoot th thead tr ul #root"
+  ).split(" "),
+);
+const HEADING = /^h[1-6]$/;
+const NOT_IN_HEADINGS = /^(?:ul|ol|dl|table|pre|section|article|h[1-6])$/;
+/** As `blocks` reads them: a longer heading is a paragraph. */
+const MAX_HEADING_CHARS = 200;
+const MAX_HEADING_LEVEL = 6;
+/** Deeper lists stay at this depth: what is further in is not read as nested any more. */
+const MAX_LIST_DEPTH = 6;
+/** A definition this short stands in one line with its term. */
+const MAX_DEFINITION_CHARS = 200;
+/** A form with this much text beside its controls is a page that was wrapped in one. */
+const MIN_FORM_TEXT_CHARS = 400;
+
+/** Enough for the classes of a few elements around. */
+const MAX_CLASSES_CHARS = 400;
+/** Short blocks that many generators set beside the text, with no name to tell them by. */
+const BOILERPLATE =
+  /^(?:(?:last (?:updated|modified|edited)|page last (?:updated|modified)|updated)(?: on| at|:)? .{0,40}|edit (?:this page|on github).{0,20}|was this (?:page|article|section|answer)? ?helpful\?.{0,20}|(?:back|return) to top|skip to (?:main )?content|on this page|in this article|copy(?: code| link| page)?|copied!?|(?:note|tip|info|warning|danger|caution|important|hint|success|abstract):?)$/i;
+
+interface Place {
+  withinMain: boolean;
+  listDepth: number;
+  /** Classes of the elements around, the nearest first, where code blocks keep their language. */
+  classes: string;
+}
+
+/** A run of blocks: inline text gathers until a block breaks it. */
+class Flow {
+  readonly blocks: string[] = [];
+  private inline: string[] = [];
+
+  text(text: string): void {
+    this.inline.push(text);
+  }
+
+  block(text: string): void {
+    this.break();
+    if (text !== "") this.blocks.push(text);
+  }
+
+  break(): void {
+    if (this.inline.length === 0) return;
+    const lines = cleanCharacters(this.inline.join(""))
+      .split("\n")
+      .map((line) => line.replace(/\s+/g, " ").trim());
+    this.inline = [];
+    const text = lines.filter((line) => line !== "").join("\n");
+    if (text !== "" && !BOILERPLATE.test(text)) this.blocks.push(text);
+  }
+
+  /** All of it; what is inline is broken off. */
+  end(): string[] {
+    this.break();
+    return this.blocks;
+  }
+}
+
+/** Makes the Markdown-like text of parts of one page. */
+export class TextMaker {
+  private level = 1;
+
+  constructor(
+    private readonly facts: PageFacts,
+    /** Whether what a name calls furniture is left out; not where nothing else is left. */
+    private readonly withoutFurniture: boolean,
+  ) {}
+
+  /** The text of an element with all that it holds. */
+  textOf(element: HtmlElement): string {
+    this.level = 1;
+    return this.blocksOf(element, { withinMain: isMain(element), listDepth: 0, classes: "" }).join("\n\n");
+  }
+
+  private blocksOf(element: HtmlElement, place: Place): string[] {
+    const flow = new Flow();
+    this.all(element.children, flow, place);
+    return flow.end();
+  }
+
+  private lineOf(element: HtmlElement, place: Place): string {
+    return cleanLine(this.blocksOf(element, place).join(" "));
+  }
+
+  private all(nodes: HtmlNode[], flow: Flow, place: Place): void {
+    for (const node of nodes) {
+      if (typeof node === "string") flow.text(node.replace(/[ \t\n\r\f]+/g, " "));
+      else this.element(node, flow, place);
+    }
+  }
+
+  private element(element: HtmlElement, flow: Flow, place: Place): void {
+    if (element.tag === "br") return flow.text("\n");
+    if (this.isLeftOut(element, place)) return BLOCKS.has(element.tag) ? flow.break() : undefined;
+    if (element.tag === "img") return flow.text(imageText(element));
+    if (element.tag === "button") return this.button(element, flow, place);
+    if (HEADING.test(element.tag)) return this.heading(element, Number(element.tag[1]), flow, place);
+    if (element.attributes.get("role") === "heading") return this.heading(element, ariaLevel(element), flow, place);
+    if (!BLOCKS.has(element.tag)) return this.all(element.children, flow, place);
+    flow.break();
+    this.block(element, flow, within(element, place));
+    flow.break();
+  }
+
+  private block(element: HtmlElement, flow: Flow, place: Place): void {
+    switch (element.tag) {
+      case "pre":
+        return flow.block(codeBlock(element, place.classes));
+      case "ul":
+      case "ol":
+        return holdsSections(element) ? this.all(element.children, flow, place) : flow.block(this.list(element, place));
+      case "dl":
+        return this.definitions(element, flow, place);
+      case "table":
+        return this.table(element, flow, place);
+      case "details":
+        return this.details(element, flow, place);
+      default:
+        return this.all(element.children, flow, place);
+    }
+  }
+
+  private isLeftOut(element: HtmlElement, place: Place): boolean {
+    if (isNoText(element, this.facts) || isLineNumbers(element) || isFootnoteMark(element)) return true;
+    if (element.tag === "label") return element.attributes.has("for") || element.children.some((child) => typeof child !== "string");
+    if (!this.withoutFurniture) return false;
+    if (element.tag === "form") return textLength(element) < MIN_FORM_TEXT_CHARS;
+    return isFurniture(element, this.facts, place.withinMain);
+  }
+
+  private heading(element: HtmlElement, level: number, flow: Flow, place: Place): void {
+    // One that was never closed holds what follows it.
+    if (element.children.some((child) => typeof child !== "string" && NOT_IN_HEADINGS.test(child.tag))) {
+      flow.break();
+      return this.all(element.children, flow, place);
+    }
+    const children = element.children.filter((child) => typeof child === "string" || !isAnchorMark(child));
+    const text = this.lineOf(unheaded({ ...element, children }), place);
+    this.headingLine(text.replace(/\s*[#¶]$/, ""), level, flow);
+  }
+
+  private headingLine(text: string, level: number, flow: Flow): void {
+    // What has no letter and no digit is an ornament.
+    if (!/[\p{L}\p{N}]/u.test(text)) return;
+    if (text.length > MAX_HEADING_CHARS) return flow.block(text);
+    this.level = Math.min(level, MAX_HEADING_LEVEL);
+    flow.block(`${"#".repeat(this.level)} ${text}`);
+  }
+
+  /** A question that opens its answer: a heading beside the last one that was none, not below the question before. */
+  private opener(text: string, flow: Flow): void {
+    const level = this.level;
+    this.headingLine(text, level + 1, flow);
+    this.level = level;
+  }
+
+  private button(element: HtmlElement, flow: Flow, place: Place): void {
+    if (isAccordionButton(element)) this.opener(this.lineOf({ ...element, tag: "div" }, place), flow);
+  }
+
+  private details(element: HtmlElement, flow: Flow, place: Place): void {
+    const summary = element.children.find((child): child is HtmlElement => typeof child !== "string" && child.tag === "summary");
+    const rest = element.children.filter((child) => child !== summary);
+    if (summary) {
+      const title = this.lineOf(unheaded(summary), place);
+      if (hasQuestion(title)) this.opener(title, flow);
+      else flow.block(title);
+    }
+    this.all(rest, flow, place);
+  }
+
+  private list(element: HtmlElement, place: Place): string {
+    if (isLinkListWithin(element)) return "";
+    const lines: string[] = [];
+    let number = Number.parseInt(element.attributes.get("start") ?? "1", 10) || 1;
+    const deeper = { ...place, listDepth: place.listDepth + 1 };
+    const indent = place.listDepth < MAX_LIST_DEPTH ? "  " : "";
+    for (const child of element.children) {
+      if (typeof child === "string" || this.isLeftOut(child, place)) continue;
+      const blocks =
+        child.tag === "li" ? this.blocksOf(child, deeper) : this.blocksOf({ ...element, tag: "div", children: [child] }, deeper);
+      if (blocks.length === 0) continue;
+      const mark = element.tag === "ol" ? `${number++}. ` : "- ";
+      lines.push(`${mark}${blocks.join("\n").replace(/\n(?!\n)/g, `\n${indent}`)}`);
+    }
+    return lines.join("\n");
+  }
+
+  private definitions(element: HtmlElement, flow: Flow, place: Place): void {
+    let term = "";
+    for (const child of groupsOf(element)) {
+      if (this.isLeftOut(child, place)) continue;
+      if (child.tag === "dt") {
+        if (term !== "") flow.block(term);
+        term = this.lineOf(unheaded(child), place).replace(/\s*:$/, "");
+        continue;
+      }
+      const blocks = this.blocksOf(child, place);
+      const isShort = blocks.length === 1 && blocks[0]!.length <= MAX_DEFINITION_CHARS && !/^(?:#|\||- |```)/.test(blocks[0]!);
+      if (term !== "" && hasQuestion(term)) this.opener(term, flow);
+      else if (term !== "" && !isShort) flow.block(term);
+      flow.block(isShort && term !== "" && !hasQuestion(term) ? `${term}: ${blocks[0]!}` : blocks.join("\n\n"));
+      term = "";
+    }
+    if (term !== "") flow.block(term);
+  }
+
+  private table(element: HtmlElement, flow: Flow, place: Place): void {
+    const rows = rowsOf(element).filter((row) => !this.isLeftOut(row, place));
+    if (isLayoutTable(element, rows)) return this.all(element.children, flow, place);
+    for (const child of element.children) {
+      if (typeof child !== "string" && child.tag === "caption") flow.block(this.lineOf(child, place));
+    }
+    flow.block(tableText(rows, (cell) => this.lineOf(cell, place)));
+  }
+}
+
+/** Whether an element is a page's main part by its tag or role. */
+export function isMain(element: HtmlElement): boolean {
+  return element.tag === "main" || element.tag === "article" || element.attributes.get("role") === "main";
+}
+
+function within(element: HtmlElement, place: Place): Place {
+  const classes = `${element.attributes.get("class") ?? ""} ${place.classes}`.slice(0, MAX_CLASSES_CHARS);
+  return { ...place, withinMain: place.withinMain || isMain(element), classes };
+}
+
+function ariaLevel(element: HtmlElement): number {
+  const level = Number.parseInt(element.attributes.get("aria-level") ?? "2", 10);
+  return level >= 1 && level <= MAX_HEADING_LEVEL ? level : 2;
+}
+
+/** An element whose own headings are plain text. */
+function unheaded(element: HtmlElement): HtmlElement {
+  const plain = (child: HtmlNode): HtmlNode =>
+    typeof child === "string" ? child : { ...child, tag: /^(?:h[1-6]|button)$/.test(child.tag) ? "div" : child.tag };
+  return { ...element, tag: "div", children: element.children.map(plain) };
+}
+
+/** The terms and definitions of a list, also those that it groups in `div`s. */
+function groupsOf(list: HtmlElement): HtmlElement[] {
+  return list.children.flatMap((child) => {
+    if (typeof child === "string") return [];
+    return child.tag === "div" ? child.children.filter((inner): inner is HtmlElement => typeof inner !== "string") : [child];
+  });
+}
+
+/** How much text an element holds, in characters, as far as it matters. */
+export function textLength(element: HtmlElement): number {
+  let length = 0;
+  for (const child of element.children) {
+    if (typeof child === "string") length += child.trim().length;
+    else if (!/^(?:script|style|select|noscript|template)$/.test(child.tag)) length += textLength(child);
+  }
+  return length;
+}

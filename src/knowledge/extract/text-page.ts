@@ -1,0 +1,44 @@
+import { directivesOfHeader } from "../crawl/directives.ts";
+import { decodeText } from "./charset.ts";
+import { cleanLine } from "./clean.ts";
+import type { ExtractedPage, FetchedResponse } from "./response.ts";
+import { titleOfUrl } from "./title.ts";
+
+/** As much text as one page gives: a book. What is longer is cut there. */
+const MAX_TEXT_CHARS = 1024 * 1024;
+const FRONT_MATTER = /^---[ \t]*\n([\s\S]{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)/;
+const HEADING = /^#{1,6}[ \t]+(\S.*)$/m;
+/** Where a Markdown file has its first heading, if it is the title. */
+const TITLE_WITHIN_CHARS = 2_000;
+
+/** A text with its end cut off at a line where it is too long. */
+export function bounded(text: string): { text: string; truncated: boolean } {
+  if (text.length <= MAX_TEXT_CHARS) return { text, truncated: false };
+  const end = text.lastIndexOf("\n", MAX_TEXT_CHARS);
+  return { text: text.slice(0, end > 0 ? end : MAX_TEXT_CHARS).trimEnd(), truncated: true };
+}
+
+/** A response of plain text, as it is. Its links are not read: nothing tells which are meant as such. */
+export function extractText(response: FetchedResponse): ExtractedPage {
+  return pageOf(response, normalised(response), titleOfUrl(response.url));
+}
+
+/** A response of Markdown, without its front matter; titled by that or by its first heading. */
+export function extractMarkdown(response: FetchedResponse): ExtractedPage {
+  const whole = normalised(response);
+  const frontMatter = FRONT_MATTER.exec(whole);
+  const text = frontMatter ? whole.slice(frontMatter[0].length) : whole;
+  const named = /^title[ \t]*:[ \t]*(["']?)(.+?)\1[ \t]*$/im.exec(frontMatter?.[1] ?? "")?.[2];
+  const heading = HEADING.exec(text.slice(0, TITLE_WITHIN_CHARS))?.[1]?.replace(/[ \t]+#+[ \t]*$/, "");
+  return pageOf(response, text, cleanLine(named ?? heading ?? "") || titleOfUrl(response.url));
+}
+
+function normalised({ bytes, headers }: FetchedResponse): string {
+  return decodeText(bytes, headers.get("content-type")).replace(/\r\n?/g, "\n");
+}
+
+function pageOf({ headers }: FetchedResponse, whole: string, title: string): ExtractedPage {
+  const { text, truncated } = bounded(whole.trim());
+  const robots = directivesOfHeader(headers.get("x-robots-tag"));
+  return { kind: "page", title, canonicalUrl: null, ...robots, language: null, text, links: [], truncated };
+}

@@ -1,0 +1,120 @@
+import { expect, test } from "vitest";
+import type { Behaviour } from "../../outbound-protocol.ts";
+import { pdfFile } from "../extract/pdf-file.ts";
+import { createReader, createSite, indexStub } from "./site.ts";
+
+/** Much to send and to unpack, on a machine that may be busy. */
+const SLOW = { timeout: 120_000 };
+
+const html = { "Content-Type": "text/html" };
+const MIB = "x".repeat(1024 * 1024);
+
+test.for<[string, Behaviour, string]>([
+  ["a page of 100 MB", { headers: html, body: MIB, times: 100 }, "too_large"],
+  ["a page without end", { headers: html, body: "<p>and so on</p>".repeat(1000), times: 1e9 }, "too_large"],
+  ["a page that unpacks to 300 MB", { headers: html, body: MIB, times: 300, gzip: true }, "too_large"],
+  ["a page that breaks off", { headers: html, body: "<p>Half of", fails: "reset_in_body" }, "connection_failed"],
+  ["a redirect to inside", { status: 302, headers: { Location: "http://169.254.169.254/latest/meta-data" } }, "blocked_url"],
+  ["a redirect to another scheme", { status: 302, headers: { Location: "file:///etc/passwd" } }, "blocked_url"],
+  ["a redirect to nowhere", { status: 302, headers: { Location: "http://[" } }, "bad_redirect"],
+])("%s is a failure that is counted, and the rest of the site is read", SLOW, async ([, behaviour, reason]) => {
+  const site = await createSite();
+  await site.has("/", { links: ["/bad", "/good"] });
+  await site.answers("/bad", behaviour);
+  await site.has("/good", { text: "Zebras are striped." });
+  const reader = await createReader();
+  const source = await reader.read({ url: site.at("/") });
+  expect(source).toMatchObject({ status: "ready", pages_found: 3, pages_indexed: 2, pages_failed: 1, pages_skipped: 0 });
+  expect(await reader.pages(source.id, "failed")).toEqual({ "/bad": `failed: ${reason}` });
+});
+
+test("deep nesting, links without end and headers that lie do not stop a crawl", SLOW, async () => {
+  const site = await createSite();
+  await site.has("/", { links: ["/deep", "/links", "/validators", "/table"] });
+  await site.answers("/deep", { headers: html, body: `${"<div>".repeat(200_000)}At the bottom.` });
+  const links = Array.from({ length: 20_000 }, (_, at) => `<a href="/list?page=${at}&q=${"y".repeat(100)}">${at}</a>`).join("");
+  await site.answers("/links", { headers: html, body: `<p>Links and links.</p>${links}` });
+  await site.has("/validators", { headers: { ETag: '"ü"', "Last-Modified": "z".repeat(5_000) } });
+  await site.answers("/table", { headers: html, body: `<table>${"<tr><td>".repeat(100_000)}` });
+  const reader = await createReader();
+  const source = await reader.read({ url: site.at("/"), max_pages: 5 });
+  expect(source).toMatchObject({ status: "ready" });
+  expect(source.pages_found).toBeLessThan(1_001);
+  expect(await reader.pages(source.id)).toMatchObject({
+    "/links": "indexed",
+    "/validators": "indexed",
+    "/deep": "failed: too_complex",
+    "/table": "failed: too_complex",
+  });
+  expect(await reader.sync(source.id)).toMatchObject({ status: "ready" });
+});
+
+test("a long text of three bytes a character is kept as far as a row reaches", SLOW, async () => {
+  const site = await createSite();
+  const text = "鏡花水月。".repeat(200_000);
+  await site.answers("/", { headers: { "Content-Type": "text/plain; charset=utf-8" }, body: text });
+  const reader = await createReader();
+  expect(await reader.read({ url: site.at("/") })).toMatchObject({ status: "ready", pages_indexed: 1 });
+});
+
+test("PDFs, texts and Markdown are read; what is none of these is skipped with a reason", async () => {
+  const site = await createSite();
+  await site.has("/", { links: ["/manual.pdf", "/notes.txt", "/guide.md", "/photo", "/broken.pdf", "/data"] });
+  const pdf = pdfFile({ pages: [[{ text: "The manual speaks of walruses on the ice of the north.", size: 12, y: 700 }]] });
+  await site.answers("/manual.pdf", { headers: { "Content-Type": "application/pdf" }, bytes: pdf.toBase64() });
+  await site.answers("/notes.txt", { headers: { "Content-Type": "text/plain" }, body: "Otters hold hands while they sleep." });
+  await site.answers("/guide.md", { headers: { "Content-Type": "text/markdown" }, body: "# Beavers\n\nThey build dams." });
+  await site.answers("/photo", { headers: { "Content-Type": "image/png" }, body: "PNG" });
+  await site.answers("/broken.pdf", { headers: { "Content-Type": "application/pdf" }, body: "%PDF-1.7 and nothing more" });
+  await site.answers("/data", { headers: { "Content-Type": "application/json" }, body: "{}" });
+  const reader = await createReader();
+  const { id } = await reader.read({ url: site.at("/") });
+  expect(await reader.pages(id)).toEqual({
+    "/": "indexed",
+    "/manual.pdf": "indexed",
+    "/notes.txt": "indexed",
+    "/guide.md": "indexed",
+    "/photo": "skipped: unsupported_type",
+    "/broken.pdf": "skipped: pdf_damaged",
+    "/data": "skipped: unsupported_type",
+  });
+  for (const [asked, path] of [
+    ["walruses", "/manual.pdf"],
+    ["otters", "/notes.txt"],
+    ["beavers", "/guide.md"],
+  ] as const)
+    expect((await reader.search(asked))[0]).toMatchObject({ url: site.at(path) });
+});
+
+test("what stands on every page is the site's, and is not found as a page's", async () => {
+  const site = await createSite();
+  const banner = "Subscribe to our wonderful newsletter today.";
+  const links = Array.from({ length: 8 }, (_, at) => `/p${at}`);
+  for (const path of ["/", ...links]) {
+    const body = `<title>${path}</title><main><div>${banner}</div><h1>Page ${path}</h1><p>Words of ${path} alone, number ${path.length}.</p>
+      ${path === "/" ? links.map((link) => `<a href="${link}">${link}</a>`).join(" ") : ""}</main>`;
+    await site.answers(path, { headers: html, body });
+  }
+  const reader = await createReader();
+  const source = await reader.read({ url: site.at("/") });
+  expect(source).toMatchObject({ status: "ready", pages_indexed: 9 });
+  const found = await reader.search("Words of p3");
+  expect(found.length).toBeGreaterThan(0);
+  for (const { content } of found) expect(content).not.toContain("newsletter");
+});
+
+test("a page at which its reader dies again and again fails, and the crawl goes on", async () => {
+  const site = await createSite();
+  const reader = await createReader();
+  const { id } = await reader.add({ url: site.at("/") });
+  const source = { id, type: "website" as const, url: site.at("/"), maxPages: 10, syncNumber: 0 };
+  const index = indexStub(reader);
+  const step = { results: [], isFirst: true, isLast: false, pauseMs: 0, nowMs: Date.now() };
+  const first = await index.crawl(source, step);
+  if (first?.done !== false) throw new Error("robots.txt is asked for");
+  let next = await index.crawl(source, { ...step, results: [{ id: first.fetch[0]!.id, outcome: "robots", text: "" }] });
+  // Nobody ever comes back from the start.
+  for (let died = 0; died < 10 && next && !next.done; died++)
+    next = await index.crawl(source, { ...step, nowMs: Date.now() + died * 600_000 });
+  expect(await reader.pages(id)).toEqual({ "/": "failed: not_readable" });
+});

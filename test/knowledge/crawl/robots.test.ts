@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { BOT_TOKEN, MAX_ROBOTS_BYTES, parseRobots, readRobots } from "../../../src/knowledge/crawl/robots.ts";
+
+const ROBOTS = "https://a.example/robots.txt";
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const allowed = (text: string, path: string): boolean => parseRobots(ROBOTS, text).isAllowed(`https://a.example${path}`);
+
+describe("robots.txt", () => {
+  it("takes the longest rule, and of equals the one that allows", () => {
+    const text = "User-agent: *\nDisallow: /docs\nAllow: /docs/open\nDisallow: /x\nAllow: /x\nDisallow: /*.pdf$\nDisallow: /caf%C3%A9";
+    expect(["/docs", "/docs/a", "/docs/open/b", "/x", "/a.pdf", "/a.pdf?b", "/caf%c3%a9", "/"].map((path) => allowed(text, path))).toEqual([
+      false,
+      false,
+      true,
+      true,
+      false,
+      true,
+      false,
+      true,
+    ]);
+  });
+
+  it("obeys the group of our name instead of everyone's", () => {
+    const text = `User-agent: *\nDisallow: /\n\nUser-Agent: other\nUser-agent: ${BOT_TOKEN.toUpperCase()}/2.0\nDisallow: /private\nCrawl-delay: 2`;
+    expect(allowed(text, "/a")).toBe(true);
+    expect(allowed(text, "/private/a")).toBe(false);
+    expect(parseRobots(ROBOTS, text).delayInSeconds).toBe(2);
+  });
+
+  it("bounds the pause, and takes none that is no number", () => {
+    const delay = (value: string) => parseRobots(ROBOTS, `User-agent: *\nCrawl-delay: ${value}`).delayInSeconds;
+    expect([delay("0.5"), delay("86400"), delay("soon"), delay("-1"), delay("")]).toEqual([0.5, 30, null, null, 0]);
+  });
+
+  it("gives sitemaps as absolute URLs", () => {
+    expect(parseRobots(ROBOTS, "\ufeffSitemap: /map.xml\nsitemap: https://cdn.example/b.xml # all\nSitemap: http://[").sitemaps).toEqual([
+      "https://a.example/map.xml",
+      "https://cdn.example/b.xml",
+    ]);
+  });
+
+  it("does not speak for another host", () => {
+    expect(parseRobots(ROBOTS, "").isAllowed("https://b.example/")).toBe(false);
+  });
+
+  it("allows all where there is none, and nothing where the site cannot say", () => {
+    const rules = bytes("User-agent: *\nDisallow: /");
+    const answer = (status: number | null) => {
+      const read = readRobots(ROBOTS, status, rules);
+      return read.kind === "rules" ? read.rules.isAllowed("https://a.example/x") : read.kind;
+    };
+    expect([200, 404, 401, 403, 410, 429, 500, 503, null].map(answer)).toEqual([
+      false,
+      true,
+      true,
+      true,
+      true,
+      "unreachable",
+      "unreachable",
+      "unreachable",
+      "unreachable",
+    ]);
+  });
+
+  it("reads the first 500 KiB", () => {
+    const padding = `# ${"x".repeat(998)}\n`.repeat(MAX_ROBOTS_BYTES / 1000);
+    const read = readRobots(ROBOTS, 200, bytes(`User-agent: *\nDisallow: /early\n${padding}${padding}Disallow: /late`));
+    if (read.kind !== "rules") throw new Error("unreachable");
+    expect([read.rules.isAllowed("https://a.example/early"), read.rules.isAllowed("https://a.example/late")]).toEqual([false, true]);
+  });
+
+  it("is quick with rules that were made to be slow", () => {
+    const rules = `User-agent: *\n${`Disallow: /${"*a".repeat(240)}b\n`.repeat(5_000)}`;
+    const parsed = parseRobots(ROBOTS, rules);
+    const from = Date.now();
+    expect(parsed.isAllowed(`https://a.example/${"a".repeat(1_900)}`)).toBe(true);
+    expect(Date.now() - from).toBeLessThan(5_000);
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { reasonToSkip, variantGroup } from "../../../src/knowledge/crawl/traps.ts";
+
+const at = (path: string): string => `https://a.example${path}`;
+
+describe("what is not read", () => {
+  it.each([
+    "/logo.PNG",
+    "/a.zip?v=1",
+    "/app.js",
+    "/feed.xml",
+    "/sheet.xlsx",
+    "/wp-admin/edit.php",
+    "/account/login",
+    "/blog/feed/",
+    "/shop?add-to-cart=7",
+    "/w/index.php?title=X&action=edit",
+  ])("skips %s", (path) => expect(reasonToSkip(at(path), 1)).toBe("not_a_page"));
+
+  it.each([
+    "/",
+    "/guide.pdf",
+    "/notes.txt",
+    "/readme.md",
+    "/page.html",
+    "/v1.2",
+    "/print-a-label",
+    "/help/login-problems",
+    "/a.b/c",
+    "/?page_id=7",
+    "/cart-rules",
+  ])("reads %s", (path) => expect(reasonToSkip(at(path), 1)).toBeNull());
+
+  it("ends what seems endless", () => {
+    expect(reasonToSkip(at("/a/b/a/b/a/b/"), 1)).toBe("looks_endless");
+    expect(reasonToSkip(at("/docs/docs/docs/docs"), 1)).toBe("looks_endless");
+    expect(reasonToSkip(at(`/${"x/".repeat(40)}`), 1)).toBe("looks_endless");
+    expect(reasonToSkip(at("/p?a=1&b=2&c=3&d=4&e=5&f=6&g=7"), 1)).toBe("looks_endless");
+    expect(reasonToSkip(at("/en/docs/en/api"), 1)).toBeNull();
+    expect(reasonToSkip(at("/deep"), 26)).toBe("too_deep");
+  });
+
+  it("is quick with paths that nearly repeat", () => {
+    const from = Date.now();
+    for (let round = 0; round < 200; round++) reasonToSkip(at(`/${"a/a1/".repeat(7)}${"a".repeat(700)}`), 1);
+    expect(Date.now() - from).toBeLessThan(2_000);
+  });
+});
+
+describe("variants", () => {
+  const keys = (paths: string[]) => new Set(paths.map((path) => variantGroup(at(path))?.key));
+
+  it("puts the days of a calendar into one group with a small end", () => {
+    for (const days of [
+      ["/calendar/2026/11/21", "/calendar/2031/1/2/", "/calendar/1999/12"],
+      ["/events/2026-11-21", "/events/2026-11-22"],
+      ["/calendar?date=2026-11-21", "/calendar?date=2026-11-22&view=week"],
+      ["/calendar?month=2026-11", "/calendar?year=2027"],
+    ]) {
+      expect(keys(days).size).toBe(1);
+      expect(variantGroup(at(days[0]!))!.most).toBeLessThan(50);
+    }
+  });
+
+  it("counts the filters of a list together, with a larger end", () => {
+    expect(keys(["/shop?colour=red", "/shop?size=2&page=3", "/shop/?page=9"]).size).toBe(1);
+    expect(variantGroup(at("/shop?page=2"))!.most).toBeGreaterThan(100);
+  });
+
+  it("leaves pages alone that stand for themselves", () => {
+    for (const path of ["/articles/360012345-refunds", "/2026/11/21/how-we-ship", "/releases/v2", "/guide/12"])
+      expect(variantGroup(at(path))).toBeNull();
+  });
+});

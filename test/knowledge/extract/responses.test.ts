@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { read } from "./page.ts";
+
+const bytes = (...parts: (string | number[])[]): Uint8Array =>
+  Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? part.split("").map((character) => character.charCodeAt(0)) : part)));
+const utf16 = (text: string, littleEndian: boolean): Uint8Array => {
+  const view = new DataView(new ArrayBuffer(2 * text.length + 2));
+  [0xfeff, ...text.split("").map((character) => character.charCodeAt(0))].forEach((code, at) => view.setUint16(2 * at, code, littleEndian));
+  return new Uint8Array(view.buffer);
+};
+const text = async (body: string | Uint8Array, type: string | null, url?: string): Promise<string> => {
+  const found = await read(body, type, url);
+  return found.kind === "page" ? found.text : found.reason;
+};
+
+describe("encodings", () => {
+  it.each([
+    ["the header", "text/html; charset=windows-1252", bytes("<p>caf", [0xe9], " ", [0x80], "5"), "café €5"],
+    ["the header in quotes", 'text/html;Charset="Shift_JIS"', bytes("<p>", [0x83, 0x65, 0x83, 0x58]), "テス"],
+    ["meta charset", "text/html", bytes('<meta charset="iso-8859-15"><p>', [0xa4]), "€"],
+    [
+      "http-equiv",
+      "text/html",
+      bytes('<meta http-equiv=Content-Type content="text/html; charset=gb18030"><p>', [0xc4, 0xe3, 0xba, 0xc3]),
+      "你好",
+    ],
+    ["the XML declaration", "application/xhtml+xml", bytes('<?xml version="1.0" encoding="koi8-r"?><html><p>', [0xf0, 0xd2]), "Пр"],
+    ["a mark before the header", "text/html; charset=windows-1252", bytes([0xef, 0xbb, 0xbf], "<p>", [0xc3, 0xa9]), "é"],
+    ["UTF-16", "text/html", utf16("<p>naïve €", true), "naïve €"],
+    ["UTF-16, big end first", "text/html; charset=utf-8", utf16("<p>naïve €", false), "naïve €"],
+    ["nothing, which is UTF-8", "text/html", bytes("<p>", [0xc3, 0xa9]), "é"],
+    ["a label that is none", "text/html; charset=klingon", bytes("<p>", [0xc3, 0xa9]), "é"],
+    ["a declaration that cannot be", "text/html", bytes('<meta charset="utf-16"><p>', [0xc3, 0xa9]), "é"],
+  ])("takes the encoding of %s", async (_, type, body, expected) => {
+    expect(await text(body, type)).toBe(expected);
+  });
+
+  it("looks for a declaration in the first 1,024 bytes alone", async () => {
+    expect(await text(bytes(`<!-- ${"x".repeat(1024)} --><meta charset="windows-1252"><p>`, [0xc3, 0xa9]), "text/html")).toBe("é");
+  });
+});
+
+describe("kinds of responses", () => {
+  it("leaves HTML that is served as text as it is", async () => {
+    expect(await text("<p>Hello</p>", "text/plain")).toBe("<p>Hello</p>");
+  });
+
+  it("reads HTML that nothing names", async () => {
+    expect(await text("<!-- x -->\n<!DOCTYPE html><p>Hello</p>", null)).toBe("Hello");
+    expect(await text("Just words.", "application/octet-stream")).toBe("Just words.");
+  });
+
+  it("skips what is no text, with its reason", async () => {
+    expect(await text("x", "image/png")).toBe("unsupported_type");
+    expect(await text('{"a":1}', "application/json")).toBe("unsupported_type");
+    expect(await text(bytes("PK", [3, 4, 0, 0]), "application/octet-stream")).toBe("unsupported_type");
+    expect(await text(bytes("abc", [0, 1, 2]), "text/plain")).toBe("unsupported_type");
+    expect(await text("", "text/html")).toBe("empty");
+  });
+
+  it("reads plain text as it is, titled by its file", async () => {
+    expect(await read("a\r\n  b\r\n", "text/plain", "https://a.example/notes/release_notes-2.txt")).toMatchObject({
+      title: "Release notes 2",
+      text: "a\n  b",
+      links: [],
+    });
+  });
+
+  it("reads Markdown without its front matter", async () => {
+    const body = '---\ntitle: "Set up"\ndraft: false\n---\n# Heading\n\nText <b>as is</b>.';
+    expect(await read(body, "text/markdown")).toMatchObject({ title: "Set up", text: "# Heading\n\nText <b>as is</b>." });
+    expect(await read("Intro\n\n## Use it ##\n\nText.", "text/plain", "https://a.example/readme.md")).toMatchObject({ title: "Use it" });
+  });
+
+  it("cuts a text that is too long at a line, and says so", async () => {
+    const found = await read("A line of a log.\n".repeat(100_000), "text/plain");
+    expect(found).toMatchObject({ kind: "page", truncated: true });
+    expect(found.kind === "page" && found.text.endsWith("A line of a log.")).toBe(true);
+  });
+});
