@@ -7,9 +7,10 @@ import type { agents, messages } from "../db/schema.ts";
 import type { Retrieval } from "../knowledge/passage.ts";
 import { indexOf } from "../knowledge/stub.ts";
 import type { Meter } from "../meter.ts";
-import type { Model } from "../models/model.ts";
-import { failedReply, type Reply, replyTo } from "./reply.ts";
+import type { Model, Said } from "../models/model.ts";
+import { type DeltaListener, failedReply, type Reply, replyTo } from "./reply.ts";
 import { beginTurn, finishTurn, PREVIOUS_QUESTIONS, returnQuota } from "./store.ts";
+import { builtInTools } from "./tools.ts";
 import type { ChatAnswer } from "./wire.ts";
 
 /** How many passages an answer is made of. */
@@ -83,15 +84,20 @@ export class TurnRunner {
     private readonly model: Model,
   ) {}
 
-  /** @param isLast whether this is the turn's last run: then a human takes over, rather than that nobody answers. */
-  async run(turn: Turn, meter: Meter, isLast = false): Promise<TurnResult> {
+  /**
+   * @param isLast whether this is the turn's last run: then a human takes over, rather than that nobody answers.
+   * @param onDelta hears of the answer as a model writes it: together a beginning of the answer, and often all of it.
+   */
+  async run(turn: Turn, meter: Meter, isLast = false, onDelta: DeltaListener = () => undefined): Promise<TurnResult> {
     const db = dbFor(this.env, turn.workspaceId, meter);
     const expected = this.previousQuestions;
     const [begun, found] = await Promise.all([beginTurn(db, turn), isLast ? NOTHING_FOUND : this.search(turn, expected, meter)]);
     const { agent, state, earlier, stored } = begun;
     const refusal = refusalOf(turn, agent, state, stored.length > 0);
     if (refusal) return refusal;
-    const previous = state?.status === "resolved" ? [] : earlier.map((message) => message.content).reverse();
+    const history = state?.status === "resolved" ? [] : earlier.map(toSaid).reverse();
+    const questions = history.filter(({ by }) => by === "visitor").map(({ text }) => text);
+    const previous = questions.slice(-PREVIOUS_QUESTIONS);
     this.previousQuestions = [...previous, turn.message].slice(-PREVIOUS_QUESTIONS);
     const visitorId = stored.find((message) => message.id === turn.questionId)?.authorId ?? null;
     const done = (answer: ChatAnswer): TurnResult => ({ outcome: "answered", answer, visitorId });
@@ -103,8 +109,9 @@ export class TurnRunner {
       return done(silent(turn, agent!.handoffMessage, state.status));
     }
     const retrieval = isLast || isSame(previous, expected) ? found : await this.search(turn, previous, meter);
-    const asked = { turn, agent: agent!, previousQuestions: previous, retrieval };
-    const reply = isLast ? failedReply(asked) : await replyTo(this.model, asked);
+    const tools = builtInTools({ env: this.env, meter, turn, visitorId, written: [...questions, turn.message] });
+    const asked = { turn, agent: agent!, previousQuestions: previous, history, retrieval, tools };
+    const reply = isLast ? failedReply(asked) : await replyTo(this.model, asked, onDelta);
     return done(await finish(db, turn, agent!.name, reply));
   }
 
@@ -155,6 +162,11 @@ function refusalOf(
 function silent(turn: Turn, handoffMessage: string, status: ConversationStatus): ChatAnswer {
   const fields = { answer: handoffMessage, citations: [], confidence: 0, needs_human: true, message_id: null };
   return { ...fields, conversation_id: turn.conversationId, status };
+}
+
+/** What a colleague of the team wrote was said by the agent's side too. */
+function toSaid({ role, content }: Pick<typeof messages.$inferSelect, "role" | "content">): Said {
+  return { by: role === "user" ? "visitor" : "agent", text: content };
 }
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {
