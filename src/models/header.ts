@@ -68,7 +68,7 @@ export class HeaderReader {
     const line = this.withoutThoughts(whole);
     const found = parseHeader(line);
     if (found) return found;
-    if (line.trim() !== "") this.isFenced = FENCE.test(line) && !this.isFenced;
+    if (FENCE.test(line)) this.isFenced = !this.isFenced;
     this.before += `${line}\n`;
     return undefined;
   }

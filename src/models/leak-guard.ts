@@ -67,8 +67,9 @@ class Watch {
   /** @returns how much of the text's end may be the beginning of a leak. */
   read(text: string): number {
     this.text += text;
-    for (const { 0: word, index } of this.text.slice(this.readTo).matchAll(WORD)) {
-      const at = this.readTo + index;
+    const from = this.readTo;
+    for (const { 0: word, index } of this.text.slice(from).matchAll(WORD)) {
+      const at = from + index;
       if (at + word.length === this.text.length) break;
       this.follow({ word: word.toLowerCase(), at });
     }

@@ -1,6 +1,6 @@
 import { firstOf } from "../cut.ts";
 import type { Passage } from "../knowledge/passage.ts";
-import { AnswerText } from "./answer-text.ts";
+import { AnswerText, NO_LINK } from "./answer-text.ts";
 import type { Evidence } from "./evidence.ts";
 import { type Begun, type Header, HeaderReader } from "./header.ts";
 import { LeakGuard, type Secret } from "./leak-guard.ts";
@@ -14,7 +14,6 @@ import type { ReplyEvent } from "./reply-events.ts";
 const SMALLTALK_CONFIDENCE = 0.9;
 /** Small talk is short, and holds neither links nor numbers: whatever does is an answer that rests on nothing. */
 const MAX_SMALLTALK_LENGTH = 200;
-const STATES_FACTS = /\d|:\/\/|www\./;
 const CUT = "…";
 
 const UNSUPPORTED: Opening = { outcome: "handed_off", reason: "low_confidence", confidence: 0 };
@@ -100,7 +99,7 @@ export class Reply {
     let text = "";
     for await (const piece of this.text(begun, [])) text += piece;
     if (text === "") return failEmpty();
-    if (text.length > MAX_SMALLTALK_LENGTH || STATES_FACTS.test(text)) return UNSUPPORTED;
+    if (text.length > MAX_SMALLTALK_LENGTH || /\d/.test(text) || text.includes(NO_LINK)) return UNSUPPORTED;
     return { outcome: "answered", confidence: SMALLTALK_CONFIDENCE, cited: [], text: only(text) };
   }
 
