@@ -21,6 +21,7 @@ class EmptyReplyError extends Error {
 type Limits = Pick<ModelLimits, "firstTokenMs" | "retryPauseMs" | "maxRetryAfterMs">;
 
 const SIGNS: ReadonlySet<LanguageModelV4StreamPart["type"]> = new Set(["text-delta", "reasoning-delta", "tool-input-start", "tool-call"]);
+const FIRST_REFUSAL = 300;
 const TOO_MANY_REQUESTS = 429;
 
 /** The same model, each of whose calls is tried once more where it fails before its first token; it has only so long for that one. */
@@ -91,7 +92,8 @@ function resumed(first: LanguageModelV4StreamPart[], reader: ReadableStreamDefau
 /** How long to wait before the other try; undefined where there is to be none. */
 function pauseBefore(error: unknown, { retryPauseMs, maxRetryAfterMs }: Limits): number | undefined {
   if (!APICallError.isInstance(error)) return retryPauseMs;
-  if (!error.isRetryable) return undefined;
+  // A response that began well and broke off is not the server's last word.
+  if (!error.isRetryable && (error.statusCode ?? 0) >= FIRST_REFUSAL) return undefined;
   const askedMs = retryAfterMs(error.responseHeaders?.["retry-after"]);
   if (askedMs === undefined) return error.statusCode === TOO_MANY_REQUESTS ? maxRetryAfterMs : retryPauseMs;
   return askedMs <= maxRetryAfterMs ? askedMs : undefined;
