@@ -33,7 +33,8 @@ function languageServerProblem(env: Env): string | undefined {
   const server = languageServer(env);
   if (!server) return undefined;
   const protocol = URL.canParse(server.baseUrl) ? new URL(server.baseUrl).protocol : "";
-  if (protocol !== "https:" && protocol !== "http:") return "OPENAI_BASE_URL is not an http or https URL. Set it to one that ends in /v1, or leave it empty.";
+  if (protocol !== "https:" && protocol !== "http:")
+    return "OPENAI_BASE_URL is not an http or https URL. Set it to one that ends in /v1, or leave it empty.";
   if (server.model === "") return "OPENAI_MODEL is not set: name a model of the server at OPENAI_BASE_URL.";
   return undefined;
 }

@@ -6,7 +6,7 @@ import { STRONG_MATCH } from "../knowledge/curated.ts";
 import type { CuratedMatch, Passage, Retrieval } from "../knowledge/passage.ts";
 import { titleOf } from "../knowledge/wire.ts";
 import { HandedOff, type Model, type Opening, type Said } from "../models/model.ts";
-import { describeFailure } from "../models/steady.ts";
+import { describeFailure } from "../models/language/steady.ts";
 import type { Tool } from "../models/tool.ts";
 import { wantsHuman } from "../models/wish.ts";
 import type { Turn } from "./turn.ts";

@@ -31,7 +31,9 @@ function searchKnowledge({ env, meter, turn }: ToolContext): Tool {
     description: "Searches the company's knowledge for more passages. Use it when the passages at hand do not hold the answer.",
     parameters: {
       type: "object",
-      properties: { query: { type: "string", minLength: 1, maxLength: MAX_QUERY_LENGTH, description: "What to look for, in a few words." } },
+      properties: {
+        query: { type: "string", minLength: 1, maxLength: MAX_QUERY_LENGTH, description: "What to look for, in a few words." },
+      },
       required: ["query"],
     },
     run: async (input) => {
@@ -52,7 +54,8 @@ const requestHuman: Tool = {
 function collectLead(context: ToolContext): Tool {
   return {
     name: "collect_lead",
-    description: "Keeps the contact details that the visitor has just given, so that the team can get in touch. An email address or a phone number is needed.",
+    description:
+      "Keeps the contact details that the visitor has just given, so that the team can get in touch. An email address or a phone number is needed.",
     parameters: {
       type: "object",
       properties: {
@@ -71,7 +74,8 @@ async function keepLead({ env, meter, turn, visitorId, written }: ToolContext, i
   const [email, phone] = [textOf(input["email"]), textOf(input["phone"])];
   const said = written.join("\n").toLowerCase();
   const isGiven = (email === null || said.includes(email.toLowerCase())) && (phone === null || hasPhone(said, phone));
-  if (!isGiven || (email === null && phone === null)) return { kind: "note", text: "Nothing was kept: ask the visitor for an email address or a phone number." };
+  if (!isGiven || (email === null && phone === null))
+    return { kind: "note", text: "Nothing was kept: ask the visitor for an email address or a phone number." };
   const { workspaceId, agentId, conversationId, answerId, nowMs } = turn;
   const [name, message] = [textOf(input["name"]), textOf(input["message"])];
   const fields = { agentId, conversationId, visitorId, name, email, phone, message, customFields: {}, sourceUrl: null };

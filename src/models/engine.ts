@@ -2,10 +2,10 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { createWorkersAI } from "workers-ai-provider";
 import { languageServer } from "../config.ts";
-import { boundedFetch } from "./bounded-fetch.ts";
-import { ConversationalModel } from "./conversational.ts";
+import { boundedFetch } from "./language/bounded-fetch.ts";
+import { ConversationalModel } from "./language/conversational.ts";
 import { ExtractiveEngine } from "./extractive-engine.ts";
-import type { ModelLimits } from "./limits.ts";
+import type { ModelLimits } from "./language/limits.ts";
 import type { Model } from "./model.ts";
 
 /** Workers AI's model where neither the deployment nor the agent names one: it calls tools, streams, and knows many languages. */

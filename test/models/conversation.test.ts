@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MAX_ANSWER_LENGTH, MAX_OUTPUT_TOKENS } from "../../src/models/limits.ts";
+import { MAX_ANSWER_LENGTH, MAX_OUTPUT_TOKENS } from "../../src/models/language/limits.ts";
 import { quotationsOf } from "../stand-ins/openai.ts";
 import { converse } from "./converse.ts";
 
@@ -16,7 +16,7 @@ describe("an answer", () => {
   });
 
   it("does so however its text is cut", async () => {
-    expect(await converse({ text: [...good.join("")] })).toMatchObject({ text: ANSWER, cited: ["billing"] });
+    expect(await converse({ text: Array.from(good.join("")) })).toMatchObject({ text: ANSWER, cited: ["billing"] });
     expect(await converse({ text: [good.join("")] })).toMatchObject({ text: ANSWER, cited: ["billing"] });
   });
 
@@ -44,7 +44,10 @@ describe("an answer", () => {
   });
 
   it("may rest on markers alone, and is then given whole", async () => {
-    expect(await converse({ text: ["Refunds are paid within ", "five working days [p1]."] })).toMatchObject({ pieces: [ANSWER], cited: ["billing"] });
+    expect(await converse({ text: ["Refunds are paid within ", "five working days [p1]."] })).toMatchObject({
+      pieces: [ANSWER],
+      cited: ["billing"],
+    });
   });
 
   it("ends with an ellipsis where the model was stopped by its length", async () => {
@@ -101,7 +104,10 @@ describe("no answer", () => {
     expect(said).toMatchObject({ broke: "unsupported_request" });
     expect(said.text.split(" ").length).toBeLessThan(10);
     const instructions = `Be kind. ${Array.from({ length: 60 }, (_, at) => `rule${at}`).join(" ")}`;
-    expect(await converse({ text: [`@sources p1\n${instructions}`] }, { instructions })).toMatchObject({ outcome: "handed_off", reason: "unsupported_request" });
+    expect(await converse({ text: [`@sources p1\n${instructions}`] }, { instructions })).toMatchObject({
+      outcome: "handed_off",
+      reason: "unsupported_request",
+    });
   });
 });
 
@@ -112,7 +118,11 @@ describe("small talk", () => {
   });
 
   it.each(["Refunds take 5 days.", "See www.evil.test.", "Sure. ".repeat(40)])("does not state facts: %j", async (text) => {
-    expect(await converse({ text: [`@smalltalk\n${text}`] })).toMatchObject({ outcome: "handed_off", reason: "low_confidence", pieces: [] });
+    expect(await converse({ text: [`@smalltalk\n${text}`] })).toMatchObject({
+      outcome: "handed_off",
+      reason: "low_confidence",
+      pieces: [],
+    });
   });
 });
 
@@ -148,8 +158,13 @@ describe("what the model reads", () => {
   });
 
   it("leaves out the oldest turns, and passages that do not fit", async () => {
-    const history = Array.from({ length: 12 }, (_, at) => ({ by: at % 2 ? ("agent" as const) : ("visitor" as const), text: `${at} ${"word ".repeat(200)}` }));
-    const texts = Object.fromEntries(Array.from({ length: 5 }, (_, at) => [`text${at}`, `# Refunds ${at}\n\n${`Refunds are paid on day ${at}. `.repeat(60)}`]));
+    const history = Array.from({ length: 12 }, (_, at) => ({
+      by: at % 2 ? ("agent" as const) : ("visitor" as const),
+      text: `${at} ${"word ".repeat(200)}`,
+    }));
+    const texts = Object.fromEntries(
+      Array.from({ length: 5 }, (_, at) => [`text${at}`, `# Refunds ${at}\n\n${`Refunds are paid on day ${at}. `.repeat(60)}`]),
+    );
     const { requests } = await converse({ text: ["@unknown"] }, { history, texts });
     const said = requests[0]!.messages.map(({ content }) => content).join("\n");
     expect(said).toContain("10 word");

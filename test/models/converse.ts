@@ -1,12 +1,19 @@
 import { env } from "cloudflare:workers";
 import { engineFor } from "../../src/models/engine.ts";
-import type { ModelLimits } from "../../src/models/limits.ts";
+import type { ModelLimits } from "../../src/models/language/limits.ts";
 import { HandedOff, type ModelRequest } from "../../src/models/model.ts";
 import { load, newIndex } from "../knowledge/agent-index.ts";
 import { type ChatRequest, OpenAiStandIn, type Script } from "../stand-ins/openai.ts";
 
 /** Time enough for a busy machine, where a test does not wait for its end. */
-export const LIMITS: ModelLimits = { firstTokenMs: 5_000, idleMs: 5_000, answerMs: 20_000, toolMs: 5_000, retryPauseMs: 1, maxRetryAfterMs: 1_500 };
+export const LIMITS: ModelLimits = {
+  firstTokenMs: 5_000,
+  idleMs: 5_000,
+  answerMs: 20_000,
+  toolMs: 5_000,
+  retryPauseMs: 1,
+  maxRetryAfterMs: 1_500,
+};
 
 const SERVER = { OPENAI_BASE_URL: "http://stand-in.test/v1", OPENAI_MODEL: "answer", OPENAI_API_KEY: "sk-stand-in" };
 
@@ -33,10 +40,17 @@ export interface Talk {
 /** Asks a model that does what the script says. What it throws before its first word comes through. */
 export async function converse(
   script: Script | ((request: ChatRequest, count: number) => Script),
-  { limits = {}, texts = TEXTS, ...changes }: Partial<ModelRequest> & { limits?: Partial<ModelLimits>; texts?: Record<string, string> } = {},
+  {
+    limits = {},
+    texts = TEXTS,
+    ...changes
+  }: Partial<ModelRequest> & { limits?: Partial<ModelLimits>; texts?: Record<string, string> } = {},
 ): Promise<Talk> {
   const standIn = new OpenAiStandIn(typeof script === "function" ? script : () => script);
-  const model = engineFor({ ...env, ...SERVER } as unknown as Env, { fetch: standIn.fetch as typeof fetch, limits: { ...LIMITS, ...limits } });
+  const model = engineFor({ ...env, ...SERVER } as unknown as Env, {
+    fetch: standIn.fetch,
+    limits: { ...LIMITS, ...limits },
+  });
   const opening = await model.answer(await requestOf(texts, changes));
   const talk: Talk = {
     outcome: opening.outcome,

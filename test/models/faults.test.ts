@@ -1,7 +1,7 @@
 import { APICallError } from "@ai-sdk/provider";
 import { describe, expect, it } from "vitest";
-import { MAX_RESPONSE_BYTES } from "../../src/models/limits.ts";
-import { describeFailure } from "../../src/models/steady.ts";
+import { MAX_RESPONSE_BYTES } from "../../src/models/language/limits.ts";
+import { describeFailure } from "../../src/models/language/steady.ts";
 import type { ChatRequest, Script } from "../stand-ins/openai.ts";
 import { converse } from "./converse.ts";
 
@@ -54,8 +54,14 @@ describe("a fault before the first token", () => {
 
   it("is silence, too", async () => {
     const silent = { text, hangAt: 0 };
-    expect(await tries((_request, count) => (count === 1 ? silent : good), { firstTokenMs: 30 })).toMatchObject({ asked: 2, answered: true });
-    expect(await tries(() => ({ ...good, delayMs: Number.POSITIVE_INFINITY }), { firstTokenMs: 30 })).toMatchObject({ asked: 2, answered: false });
+    expect(await tries((_request, count) => (count === 1 ? silent : good), { firstTokenMs: 30 })).toMatchObject({
+      asked: 2,
+      answered: true,
+    });
+    expect(await tries(() => ({ ...good, delayMs: Number.POSITIVE_INFINITY }), { firstTokenMs: 30 })).toMatchObject({
+      asked: 2,
+      answered: false,
+    });
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HeaderReader, parseHeader } from "../../src/models/header.ts";
+import { HeaderReader, parseHeader } from "../../src/models/language/header.ts";
 
 /** What is read of a reply that comes in these pieces. */
 function read(...pieces: string[]) {
@@ -31,12 +31,17 @@ describe("parseHeader", () => {
     expect(parseHeader(line)).toEqual({ header, rest: "" });
   });
 
-  it.each(["", "Refunds take five days.", "Sources: the handbook says p1", "Human resources are on floor 2.", "@sourcesp1", "@everyone p1", "p1"])(
-    "takes %j for none",
-    (line) => {
-      expect(parseHeader(line)).toBeUndefined();
-    },
-  );
+  it.each([
+    "",
+    "Refunds take five days.",
+    "Sources: the handbook says p1",
+    "Human resources are on floor 2.",
+    "@sourcesp1",
+    "@everyone p1",
+    "p1",
+  ])("takes %j for none", (line) => {
+    expect(parseHeader(line)).toBeUndefined();
+  });
 
   it("keeps the text that stands on the header's own line", () => {
     expect(parseHeader("@sources p1, p2 Refunds take p days.")).toEqual({ header: sources("p1", "p2"), rest: "Refunds take p days." });
@@ -49,7 +54,7 @@ describe("HeaderReader", () => {
     for (let at = 1; at < whole.length; at++) {
       expect(read(whole.slice(0, at), whole.slice(at))).toMatchObject({ header: sources("p1", "p3"), rest: "Refunds take five days." });
     }
-    expect(read(...whole)).toMatchObject({ header: sources("p1", "p3"), rest: "Refunds take five days." });
+    expect(read(...Array.from(whole))).toMatchObject({ header: sources("p1", "p3"), rest: "Refunds take five days." });
   });
 
   it("takes nothing for the header that is not yet a whole line", () => {
@@ -60,9 +65,12 @@ describe("HeaderReader", () => {
     expect(read("@unknown")).toEqual({ header: { kind: "unknown" }, rest: "", isFenced: false });
   });
 
-  it.each(["\n\n", "Sure, let me see.\n", "<think>\n@unknown\nHm.\n</think>\n", "<think>@unknown</think>"])("finds it behind %j", (before) => {
-    expect(read(`${before}@sources p1\nYes.`)).toMatchObject({ header: sources("p1"), rest: "Yes." });
-  });
+  it.each(["\n\n", "Sure, let me see.\n", "<think>\n@unknown\nHm.\n</think>\n", "<think>@unknown</think>"])(
+    "finds it behind %j",
+    (before) => {
+      expect(read(`${before}@sources p1\nYes.`)).toMatchObject({ header: sources("p1"), rest: "Yes." });
+    },
+  );
 
   it("notes the fence that it stands in", () => {
     expect(read("```text\n@sources p1\nYes.\n```")).toMatchObject({ header: sources("p1"), isFenced: true });

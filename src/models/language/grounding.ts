@@ -1,5 +1,5 @@
-import type { Passage, Retrieval } from "../knowledge/passage.ts";
-import { ExtractiveModel } from "./extractive.ts";
+import type { Passage, Retrieval } from "../../knowledge/passage.ts";
+import { ExtractiveModel } from "../extractive.ts";
 
 /**
  * What a language model's own "this passage answers it" adds to what the words say, in log-odds: a passage with even odds

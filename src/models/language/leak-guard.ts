@@ -1,4 +1,4 @@
-import { HandedOff } from "./model.ts";
+import { HandedOff } from "../model.ts";
 
 /** What must not be repeated, and how many of its words in a row are too many. */
 export interface Secret {

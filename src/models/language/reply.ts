@@ -1,13 +1,13 @@
-import { firstOf } from "../cut.ts";
-import type { Passage } from "../knowledge/passage.ts";
+import { firstOf } from "../../cut.ts";
+import type { Passage } from "../../knowledge/passage.ts";
 import { AnswerText, NO_LINK } from "./answer-text.ts";
 import type { Evidence } from "./evidence.ts";
 import { type Begun, type Header, HeaderReader } from "./header.ts";
 import { LeakGuard, type Secret } from "./leak-guard.ts";
 import { MAX_ANSWER_LENGTH } from "./limits.ts";
 import { KnownLinks } from "./links.ts";
-import { HandedOff, type Opening } from "./model.ts";
-import { only, opened } from "./pieces.ts";
+import { HandedOff, type Opening } from "../model.ts";
+import { only, opened } from "../pieces.ts";
 import type { ReplyEvent } from "./reply-events.ts";
 
 /** A greeting is answered in kind, and rightly so nearly always. */

@@ -2,7 +2,7 @@ import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { isStepCount, streamText } from "ai";
 import { Evidence } from "./evidence.ts";
 import { MAX_OUTPUT_TOKENS, MAX_TOOL_ROUNDS, MODEL_LIMITS, type ModelLimits } from "./limits.ts";
-import type { Model, ModelRequest, Opening } from "./model.ts";
+import type { Model, ModelRequest, Opening } from "../model.ts";
 import { type Prompt, promptOf } from "./prompt.ts";
 import { Quotation } from "./quote.ts";
 import { type ReplyEvent, replyEvents } from "./reply-events.ts";

@@ -1,4 +1,4 @@
-import type { Said } from "./model.ts";
+import type { Said } from "../model.ts";
 
 /** English has about four bytes a token, most other writing systems three or less: rather too many than too few. */
 const BYTES_PER_TOKEN = 3;
@@ -20,7 +20,7 @@ export function cutToTokens(text: string, tokens: number): string {
 }
 
 /** The newest of the things that fit together, in their order. */
-export function takeNewest<Thing>(things: readonly Thing[], tokens: number, costOf: (thing: Thing) => number): Thing[] {
+function takeNewest<Thing>(things: readonly Thing[], tokens: number, costOf: (thing: Thing) => number): Thing[] {
   let left = tokens;
   let from = things.length;
   while (from > 0 && costOf(things[from - 1]!) <= left) left -= costOf(things[--from]!);

@@ -1,7 +1,7 @@
 import type { TextStreamPart, ToolSet } from "ai";
 import { APICallError } from "@ai-sdk/provider";
 import type { ToolRunner } from "./tool-runner.ts";
-import { HandedOff } from "./model.ts";
+import { HandedOff } from "../model.ts";
 
 /** What a model does, as far as its reply is concerned. */
 export type ReplyEvent =
@@ -24,7 +24,8 @@ export async function* replyEvents(parts: AsyncIterable<TextStreamPart<ToolSet>>
         break;
       case "finish-step":
         if (part.finishReason === "content-filter") throw new HandedOff("unsupported_request");
-        if (part.finishReason === "error" || part.finishReason === "interrupted") throw new Error(`The model ended with ${part.finishReason}`);
+        if (part.finishReason === "error" || part.finishReason === "interrupted")
+          throw new Error(`The model ended with ${part.finishReason}`);
         if (part.finishReason === "tool-calls") yield { type: "round" };
         if (part.finishReason === "length") yield { type: "cut" };
         break;

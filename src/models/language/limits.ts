@@ -15,8 +15,8 @@ export interface ModelLimits {
 }
 
 export const MODEL_LIMITS: ModelLimits = {
-  // A model that is loaded first, or that thinks first, takes seconds; a visitor leaves after some more.
-  firstTokenMs: 20_000,
+  // A model that is loaded first takes seconds. Tried twice, this is about as long as a visitor waits.
+  firstTokenMs: 12_000,
   idleMs: 15_000,
   answerMs: 90_000,
   toolMs: 15_000,

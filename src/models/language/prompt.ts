@@ -3,7 +3,7 @@ import { trimHistory } from "./context.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Secret } from "./leak-guard.ts";
 import { HISTORY_TOKENS } from "./limits.ts";
-import type { ModelRequest, Said } from "./model.ts";
+import type { ModelRequest, Said } from "../model.ts";
 import type { Quotation } from "./quote.ts";
 
 /** More words of ours in a row than an answer has by chance. */
@@ -67,7 +67,9 @@ export function promptOf(request: ModelRequest, quotation: Quotation, evidence: 
 
 function operatorsPart({ agentName, language, instructions }: ModelRequest): string {
   const basics = `Your name is ${agentName}. Reply in the visitor's language; where it is unclear, in the language "${language}".`;
-  return instructions === null ? basics : `${basics}\n\nThe company's own instructions, which do not change the rules above:\n${instructions}`;
+  return instructions === null
+    ? basics
+    : `${basics}\n\nThe company's own instructions, which do not change the rules above:\n${instructions}`;
 }
 
 function messageOf({ by, text }: Said, quotation: Quotation): ModelMessage {

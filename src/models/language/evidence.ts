@@ -1,4 +1,4 @@
-import type { Passage, Retrieval } from "../knowledge/passage.ts";
+import type { Passage, Retrieval } from "../../knowledge/passage.ts";
 import { cutToTokens, estimateTokens } from "./context.ts";
 import { groundingOf } from "./grounding.ts";
 import { PASSAGE_TOKENS, TOOL_RESULT_TOKENS } from "./limits.ts";

@@ -154,7 +154,8 @@ export class AnswerText {
   private bareLink(isEnd: boolean): Step | "wait" | undefined {
     const { held } = this;
     const isWordStart = this.space !== "" || !WORD_END.test(this.last);
-    if (!isEnd && (BEGUN_HOST.test(held) || (isWordStart && LINK_BEGINNINGS.some((one) => one.startsWith(held.toLowerCase()))))) return "wait";
+    if (!isEnd && (BEGUN_HOST.test(held) || (isWordStart && LINK_BEGINNINGS.some((one) => one.startsWith(held.toLowerCase())))))
+      return "wait";
     const found = isWordStart || held.startsWith("//") ? LINK.exec(held)?.[0].slice(0, MAX_TARGET_LENGTH) : undefined;
     if (found === undefined) return undefined;
     if (found.length === held.length && !isEnd && held.length < MAX_TARGET_LENGTH) return "wait";
