@@ -87,19 +87,10 @@ export const conversationQuery = cursorQuery.extend({
   updated_since: timeQuery().optional().openapi({ description: "Only conversations with activity at or after it." }),
 });
 
-const MAX_TAGS = 20;
-/** A tag is a word or a few. All of them go out with each event of the conversation, which has to stay under 64 KB. */
-const MAX_TAG_LENGTH = 200;
-
 export const conversationUpdateSchema = z
   .object({
     status: z.enum(SETTABLE_STATUSES).nullable().optional().openapi({ description: "open gives the conversation back to the agent." }),
-    tags: z
-      .array(z.string().max(MAX_TAG_LENGTH))
-      .max(MAX_TAGS)
-      .nullable()
-      .optional()
-      .openapi({ description: "Replaces the tags; null leaves them." }),
+    tags: z.array(z.string()).max(20).nullable().optional().openapi({ description: "Replaces the tags; null leaves them." }),
   })
   .openapi("ConversationUpdate");
 

@@ -65,13 +65,6 @@ describe("PATCH", () => {
     ]);
   });
 
-  test("a tag has 200 characters at the most", async () => {
-    const { workspace, path } = await converse();
-    expect((await workspace.call("PATCH", path, { tags: ["😀".repeat(200)] })).body.tags).toEqual(["😀".repeat(200)]);
-    const refused = await workspace.call("PATCH", path, { tags: ["fits", "x".repeat(201)] });
-    expect(refused.body.detail).toMatchObject([{ loc: ["body", "tags", 1], type: "string_too_long", ctx: { max_length: 200 } }]);
-  });
-
   test("another workspace's conversation is not found, and stays as it is", async () => {
     const { path, workspace } = await converse();
     const other = await createWorkspace();
