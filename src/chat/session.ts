@@ -12,7 +12,7 @@ export class ChatSession extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.turns = new TurnQueue(ctx.storage, (request) => startTurn(request, Date.now()));
-    this.runner = new TurnRunner(env, engineFor(env));
+    this.runner = new TurnRunner(env, engineFor(env), ctx.storage.kv);
   }
 
   /** Answers a visitor's message, after those that came before it. */

@@ -11,6 +11,8 @@ import type { Meter } from "../meter.ts";
 import type { Model, Said } from "../models/model.ts";
 import { type DeltaListener, failedReply, type Reply, replyTo } from "./reply.ts";
 import { beginTurn, finishTurn, PREVIOUS_QUESTIONS, returnQuota } from "./store.ts";
+import { agentTools } from "../tools/agent-tools.ts";
+import { CallJournal, type JournalStorage } from "../tools/journal.ts";
 import { builtInTools } from "./tools.ts";
 import { wakeDeliveries } from "../webhooks/wake.ts";
 import type { ChatAnswer } from "./wire.ts";
@@ -81,10 +83,16 @@ export class TurnRunner {
   /** What the search beside the first batch is told of earlier turns: the batch says whether it was right. */
   private previousQuestions: string[] = [];
 
+  private readonly journal: CallJournal;
+
+  /** @param storage keeps what tools were called for: without it, only for as long as the runner lives. */
   constructor(
     private readonly env: Env,
     private readonly model: Model,
-  ) {}
+    storage?: JournalStorage,
+  ) {
+    this.journal = new CallJournal(storage);
+  }
 
   /**
    * @param isLast whether this is the turn's last run: then a human takes over, rather than that nobody answers.
@@ -104,7 +112,10 @@ export class TurnRunner {
     const previous = questions.slice(-PREVIOUS_QUESTIONS);
     this.previousQuestions = [...previous, turn.message].slice(-PREVIOUS_QUESTIONS);
     const visitorId = stored.find((message) => message.id === turn.questionId)?.authorId ?? null;
-    const done = (answer: ChatAnswer): TurnResult => ({ outcome: "answered", answer, visitorId });
+    const done = (answer: ChatAnswer): TurnResult => {
+      this.journal.close();
+      return { outcome: "answered", answer, visitorId };
+    };
     const answered = stored.find((message) => message.id === turn.answerId);
     if (answered) return done(repeat(turn, state!.status, answered));
     if (state && isWithHuman(state.status)) {
@@ -113,7 +124,10 @@ export class TurnRunner {
       return done(silent(turn, agent!.handoffMessage, state.status));
     }
     const retrieval = isLast || isSame(previous, expected) ? found : await this.search(turn, previous, meter);
-    const tools = builtInTools({ env: this.env, meter, turn, visitorId, written: [...questions, turn.message] });
+    const tools = [
+      ...builtInTools({ env: this.env, meter, turn, visitorId, written: [...questions, turn.message] }),
+      ...this.agentTools(turn, agent),
+    ];
     const asked = { turn, agent: agent!, previousQuestions: previous, history, retrieval, tools };
     const reply = isLast ? failedReply(asked) : await replyTo(this.model, asked, onDelta);
     return done(await this.finish(db, turn, agent!.name, reply));
@@ -123,6 +137,12 @@ export class TurnRunner {
   private async search(turn: Turn, previousQuestions: string[], meter: Meter): Promise<Retrieval> {
     const index = indexOf(this.env, meter, turn.workspaceId, turn.agentId);
     return index.search({ question: turn.message, previousQuestions, limit: PASSAGES });
+  }
+
+  private agentTools(turn: Turn, agent: typeof agents.$inferSelect) {
+    const { workspaceId, conversationId, answerId } = turn;
+    this.journal.open(answerId);
+    return agentTools({ env: this.env, workspaceId, conversationId, turnId: answerId, journal: this.journal }, agent);
   }
 
   private async finish(db: Database, turn: Turn, agentName: string, reply: Reply): Promise<ChatAnswer> {

@@ -6,6 +6,9 @@ const MAX_ECHOED_INPUT_LENGTH = 16_384;
 /** More than anybody mends at once: a list of a hundred thousand wrong entries must not be answered entry by entry. */
 const MAX_ITEMS = 100;
 
+/** Fields that hold secrets of the caller's: what they stand in is not repeated. */
+const SECRET_FIELDS = new Set(["headers"]);
+
 type Issue = z.core.$ZodIssue;
 type Target = "body" | "query" | "path";
 
@@ -27,7 +30,11 @@ export function toItems(target: Target, issues: readonly Issue[], raw: unknown):
     const missing = !input.present && issue.code !== "custom";
     const rule = missing ? { type: "missing", msg: "Field required" } : ruleOf(issue, input.value, target);
     const item: ValidationItem = { loc: [target, ...(issue.path as (string | number)[])], msg: rule.msg, type: rule.type };
-    return { ...item, ...echo(rule.type === "missing" ? parentOf(raw, issue.path) : input.value), ...(rule.ctx && { ctx: rule.ctx }) };
+    return {
+      ...item,
+      ...echo(rule.type === "missing" ? parentOf(raw, issue.path) : input.value, issue.path),
+      ...(rule.ctx && { ctx: rule.ctx }),
+    };
   });
 }
 
@@ -59,9 +66,13 @@ function valueErrorRule(message: string) {
 }
 
 /** `{input}` when there is one to show, else nothing. */
-function echo(input: unknown): { input?: unknown } {
-  const json = JSON.stringify(input);
-  return json === undefined || json.length > MAX_ECHOED_INPUT_LENGTH ? {} : { input };
+function echo(input: unknown, path: readonly PropertyKey[]): { input?: unknown } {
+  let isSecret = path.some((key) => SECRET_FIELDS.has(String(key)));
+  const json = JSON.stringify(input, (key, value: unknown) => {
+    isSecret ||= SECRET_FIELDS.has(key);
+    return value;
+  });
+  return isSecret || json === undefined || json.length > MAX_ECHOED_INPUT_LENGTH ? {} : { input };
 }
 
 interface Rule {

@@ -10,6 +10,8 @@ export type ToolOutcome =
   | { kind: "data"; text: string }
   /** That something was done, or why not: words of ours, which the model reads unquoted. */
   | { kind: "note"; text: string }
+  /** It did not work: `note` is ours, `text` what the other side said of it, which no answer may rest on. */
+  | { kind: "failed"; note: string; text: string }
   /** The end of the turn. */
   | { kind: "handed_off"; reason: HandoffReason };
 
@@ -19,6 +21,8 @@ export interface Tool {
   description: string;
   /** JSON Schema of an object; what does not fit it never reaches `run`. */
   parameters: JSONSchema7;
+  /** For one run, where the runner's own limit does not hold. */
+  timeoutMs?: number;
   /** @throws Error when it fails: a human takes over, by `tool_failure`. */
   run(input: Record<string, unknown>, signal: AbortSignal): Promise<ToolOutcome>;
 }

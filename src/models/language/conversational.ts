@@ -25,7 +25,8 @@ export class ConversationalModel implements Model {
     const prompt = promptOf(request, quotation, evidence);
     const own = [request.instructions ?? "", request.question, ...request.history.map(({ text }) => text)];
     const events = this.start(request, prompt, runner);
-    return new Reply(events, evidence, { secrets: prompt.secrets, links: () => [...own, ...evidence.texts()] }).open();
+    const links = () => [...own, ...evidence.texts()];
+    return new Reply(events, evidence, { secrets: prompt.secrets, links, blame: (reason) => runner.blame(reason) }).open();
   }
 
   /** The model's run; leaving it ends it. */

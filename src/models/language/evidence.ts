@@ -56,6 +56,11 @@ export class Evidence {
     return this.quotation.quote(`result ${id}`, cutToTokens(text, TOOL_RESULT_TOKENS));
   }
 
+  /** Quotes what a tool said that did not work. It has no id: nothing can rest on it. */
+  quoteFailure(text: string): string {
+    return this.quotation.quote("failure", cutToTokens(text, TOOL_RESULT_TOKENS));
+  }
+
   has(id: string): boolean {
     return this.passages.has(id) || this.results.has(id);
   }

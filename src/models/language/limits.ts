@@ -6,7 +6,7 @@ export interface ModelLimits {
   idleMs: number;
   /** For a whole answer, its tools included. */
   answerMs: number;
-  /** For one run of a tool, where the tool itself sets no shorter one. */
+  /** For one run of a tool, where the tool itself sets none. */
   toolMs: number;
   /** Before a failed call is tried again, where the server names no time itself. */
   retryPauseMs: number;

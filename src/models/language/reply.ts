@@ -6,6 +6,7 @@ import { type Begun, type Header, HeaderReader } from "./header.ts";
 import { LeakGuard, type Secret } from "./leak-guard.ts";
 import { MAX_ANSWER_LENGTH } from "./limits.ts";
 import { KnownLinks } from "./links.ts";
+import type { HandoffReason } from "../../conversations/status.ts";
 import { HandedOff, type Opening } from "../model.ts";
 import { only, opened } from "../pieces.ts";
 import type { ReplyEvent } from "./reply-events.ts";
@@ -23,27 +24,31 @@ interface Checks {
   secrets: readonly Secret[];
   /** The texts whose links it may repeat. */
   links: () => string[];
+  /** Why the turn is a human's where the model gives it up for this reason. */
+  blame: (reason: HandoffReason) => HandoffReason;
 }
 
 /** One reply of a model, from its header on. */
 export class Reply {
   private readonly links: KnownLinks;
   private readonly guard: LeakGuard;
+  private readonly blame: Checks["blame"];
 
   constructor(
     private readonly events: AsyncGenerator<ReplyEvent, void>,
     private readonly evidence: Evidence,
-    { secrets, links }: Checks,
+    { secrets, links, blame }: Checks,
   ) {
     this.links = new KnownLinks(links);
     this.guard = new LeakGuard(secrets);
+    this.blame = blame;
   }
 
   /** @throws Error when the model fails before its first word. */
   async open(): Promise<Opening> {
     let opening: Opening | undefined;
     try {
-      opening = await this.openWith(await this.readHeader());
+      opening = this.blamed(await this.openWith(await this.readHeader()));
       return opening;
     } catch (error) {
       if (error instanceof HandedOff) return { outcome: "handed_off", reason: error.reason, confidence: 0 };
@@ -51,6 +56,13 @@ export class Reply {
     } finally {
       if (opening?.outcome !== "answered") await this.events.return();
     }
+  }
+
+  /** The same opening, but that a model which gives up after a tool did not work gives up for that tool. */
+  private blamed(opening: Opening): Opening {
+    if (opening.outcome === "answered") return opening;
+    const reason = this.blame(opening.outcome === "handed_off" ? opening.reason : "missing_knowledge");
+    return reason === "tool_failure" ? { outcome: "handed_off", reason, confidence: 0 } : opening;
   }
 
   private async readHeader(): Promise<Begun | { header: null; rest: string }> {
@@ -108,7 +120,7 @@ export class Reply {
     const answer = this.answerText(isFenced);
     let left = MAX_ANSWER_LENGTH;
     const shown = (text: string): string => {
-      heed(answer.headers);
+      this.heed(answer.headers);
       const checked = firstOf(this.guard.push(text), left);
       left -= checked.length;
       return checked;
@@ -125,6 +137,14 @@ export class Reply {
     cited.push(...(later?.cited ?? []).filter((passage) => !cited.includes(passage)));
   }
 
+  /** A model that changes its mind in the middle of an answer is right the second time. */
+  private heed(headers: readonly Header[]): void {
+    for (const { kind } of headers) {
+      if (kind !== "sources" && kind !== "smalltalk")
+        throw new HandedOff(this.blame(kind === "unknown" ? "missing_knowledge" : reasonOf(kind)));
+    }
+  }
+
   private answerText(isFenced: boolean): AnswerText {
     return new AnswerText(this.links, (id) => this.evidence.has(id), isFenced);
   }
@@ -133,13 +153,6 @@ export class Reply {
 function writtenBy(event: ReplyEvent): string {
   if (event.type === "text") return event.text;
   return event.type === "round" ? "\n\n" : CUT;
-}
-
-/** A model that changes its mind in the middle of an answer is right the second time. */
-function heed(headers: readonly Header[]): void {
-  for (const { kind } of headers) {
-    if (kind !== "sources" && kind !== "smalltalk") throw new HandedOff(kind === "unknown" ? "missing_knowledge" : reasonOf(kind));
-  }
 }
 
 function reasonOf(kind: "human" | "unsupported"): "customer_request" | "unsupported_request" {

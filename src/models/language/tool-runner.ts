@@ -9,6 +9,9 @@ import { describeFailure } from "./steady.ts";
 import type { Tool, ToolOutcome } from "../tool.ts";
 
 const NO_MORE = "No more tools can be used. Reply now.";
+/** One try more than the first: a tool that fails twice is down, and the visitor waits. */
+const MAX_FAILURES = 2;
+const AFTER_FAILURE = "Try it once more if that can help. If you cannot answer without it, reply @unknown.";
 /** How much is said of what does not fit. */
 const MAX_COMPLAINTS = 5;
 
@@ -16,6 +19,8 @@ const MAX_COMPLAINTS = 5;
 export class ToolRunner {
   /** Set where a tool ended the turn. */
   handedOff: HandedOff | undefined;
+  /** How often each tool did not work. */
+  private readonly failures = new Map<string, number>();
   private calls = 0;
   private round = 0;
 
@@ -44,22 +49,27 @@ export class ToolRunner {
     return this.round++ < MAX_TOOL_ROUNDS;
   }
 
+  /** Why the turn is a human's where the model gives it up for this reason: for the tool that did not work, if there was one. */
+  blame(reason: HandoffReason): HandoffReason {
+    return this.failures.size > 0 && reason !== "customer_request" ? "tool_failure" : reason;
+  }
+
   /** What the model reads of a tool's run. */
   private async run(one: Tool, input: Record<string, unknown>, stopped: AbortSignal | undefined): Promise<string> {
     if (this.handedOff || this.round > MAX_TOOL_ROUNDS || ++this.calls > MAX_TOOL_CALLS) return NO_MORE;
     const complaint = complaintAbout(one, input);
     if (complaint !== undefined) return complaint;
-    const timer = AbortSignal.timeout(this.limits.toolMs);
+    const timer = AbortSignal.timeout(one.timeoutMs ?? this.limits.toolMs);
     const signal = stopped ? AbortSignal.any([timer, stopped]) : timer;
     try {
-      return this.read(await Promise.race([one.run(input, signal), aborted(signal)]));
+      return this.read(one, await Promise.race([one.run(input, signal), aborted(signal)]));
     } catch (error) {
       console.error(JSON.stringify({ event: "tool_failure", tool: one.name, detail: describeFailure(error) }));
       return this.end("tool_failure");
     }
   }
 
-  private read(outcome: ToolOutcome): string {
+  private read(one: Tool, outcome: ToolOutcome): string {
     switch (outcome.kind) {
       case "found":
         return this.evidence.givePassages({ question: outcome.query, retrieval: outcome.retrieval }) || "No passage was found.";
@@ -67,9 +77,18 @@ export class ToolRunner {
         return this.evidence.giveResult(outcome.text);
       case "note":
         return outcome.text;
+      case "failed":
+        return this.fail(one, outcome);
       case "handed_off":
         return this.end(outcome.reason);
     }
+  }
+
+  private fail({ name }: Tool, { note, text }: Extract<ToolOutcome, { kind: "failed" }>): string {
+    const times = (this.failures.get(name) ?? 0) + 1;
+    this.failures.set(name, times);
+    if (times >= MAX_FAILURES) return this.end("tool_failure");
+    return [`${note} ${AFTER_FAILURE}`, ...(text === "" ? [] : [this.evidence.quoteFailure(text)])].join("\n");
   }
 
   private end(reason: HandoffReason): string {
@@ -80,7 +99,7 @@ export class ToolRunner {
 
 /** Why an input does not fit the tool, for the model to mend; undefined where it does. */
 function complaintAbout({ parameters }: Tool, input: unknown): string | undefined {
-  const { valid, errors } = new Validator(parameters as object, "7", false).validate(input);
+  const { valid, errors } = new Validator(parameters as object, "2020-12", false).validate(input);
   if (valid) return undefined;
   const complaints = errors.slice(0, MAX_COMPLAINTS).map(({ keywordLocation }) => keywordLocation);
   return `The input breaks the tool's schema at ${complaints.join(", ")}. Nothing was done.`;
