@@ -29,7 +29,7 @@ export function templateProblem(template: string, { properties, required = [] }:
   const names = placeholdersOf(template);
   if (/[{}]/.test(template.replaceAll(EXPRESSION, "")) || !names.every((name) => VARIABLE.test(name)))
     return "write each placeholder as one name in braces, such as {order_id}";
-  if (/[{}]/.test(ORIGIN.exec(template)?.[0] ?? "")) return "placeholders stand in its path and query alone";
+  if (/[{}]/.test(ORIGIN.exec(template)?.[0] ?? "{")) return "placeholders stand in its path and query alone";
   if (template.includes("#")) return "leave out the part after #, which no server is sent";
   const unknown = names.find((name) => !required.includes(name) || !SCALAR_TYPES.has(properties[name]?.type));
   if (unknown !== undefined)
