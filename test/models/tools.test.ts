@@ -89,6 +89,18 @@ describe("a tool", () => {
     expect(isStopped).toBe(true);
   });
 
+  it("may take longer than a model may be silent, and than other tools, where it says so", async () => {
+    const slow = toolOf(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return { kind: "data", text: "It is in Rotterdam." };
+    });
+    const talk = await converse((_, count) => (count === 1 ? call({ order: "A1" }) : { text: ["@sources t1\nIn Rotterdam."] }), {
+      tools: [{ ...slow.tool, timeoutMs: 5_000 }],
+      limits: { toolMs: 20, idleMs: 100 },
+    });
+    expect(talk).toMatchObject({ outcome: "answered", text: "In Rotterdam." });
+  });
+
   it("may end the turn", async () => {
     const { tool } = toolOf(() => ({ kind: "handed_off", reason: "customer_request" }));
     expect(await converse(() => call({ order: "A1" }), { tools: [tool] })).toMatchObject({

@@ -22,6 +22,12 @@ const SCENARIOS: Record<string, (request: ChatRequest, count: number) => Script>
     request.messages.at(-1)?.role === "tool"
       ? answerFrom(request)
       : { toolCalls: [{ name: "search_knowledge", arguments: { query: questionOf(request) } }] },
+  /** Asks for the tool that the message names, as `order_status {"order": "A1"}`, and says what it answered. */
+  "use-tool": (request) => {
+    if (request.messages.at(-1)?.role === "tool") return answerFromResult(request);
+    const [, name = "", input = "{}"] = /(\w+) (\{.*\})/.exec(questionOf(request)) ?? [];
+    return { toolCalls: [{ name, arguments: input }] };
+  },
   "tool-human": () => ({ toolCalls: [{ name: "request_human", arguments: {} }] }),
   "tool-loop": (request, count) =>
     request.tool_choice === "none"
@@ -61,6 +67,11 @@ export function scenarioOf(request: ChatRequest, count: number): Script {
 function answerFrom(request: ChatRequest): Script {
   const sentence = firstSentence(request);
   return sentence === "" ? { text: ["@unknown\n"] } : { text: ["@sources", " p1", "\n", ...sentence.split(/(?<= )/)] };
+}
+
+function answerFromResult(request: ChatRequest): Script {
+  const result = quotationsOf(request).findLast(({ label }) => label === "result t1");
+  return { text: [result ? `@sources t1\nThe tool says: ${result.text}` : "@unknown\n"] };
 }
 
 function firstSentence(request: ChatRequest): string {
