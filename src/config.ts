@@ -13,6 +13,33 @@ export function configProblem(env: Env): string | undefined {
   if (isProduction(env) && (env.ALLOW_PRIVATE_TARGETS as string) === "true") {
     return "ALLOW_PRIVATE_TARGETS is true in production: outgoing requests could reach the inside of a network. Set it to false.";
   }
+  return languageServerProblem(env);
+}
+
+/** A server that speaks the OpenAI protocol of chat completions. */
+export interface LanguageServer {
+  /** Up to and with the version, such as https://api.example.com/v1. */
+  baseUrl: string;
+  apiKey: string | undefined;
+  /** Where an agent names none of its own. */
+  model: string;
+}
+
+/** The server that the deployment has its answers written by; undefined where it names none. */
+export function languageServer(env: Env): LanguageServer | undefined {
+  // The key is a secret that not every deployment has: the generated types do not know it.
+  const { OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, OPENAI_API_KEY: apiKey } = env as unknown as Partial<Record<string, string>>;
+  if (!baseUrl) return undefined;
+  return { baseUrl, model: model ?? "", apiKey: apiKey || undefined };
+}
+
+function languageServerProblem(env: Env): string | undefined {
+  const server = languageServer(env);
+  if (!server) return undefined;
+  const protocol = URL.canParse(server.baseUrl) ? new URL(server.baseUrl).protocol : "";
+  if (protocol !== "https:" && protocol !== "http:")
+    return "OPENAI_BASE_URL is not an http or https URL. Set it to one that ends in /v1, or leave it empty.";
+  if (server.model === "") return "OPENAI_MODEL is not set: name a model of the server at OPENAI_BASE_URL.";
   return undefined;
 }
 

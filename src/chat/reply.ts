@@ -1,10 +1,13 @@
 import { HANDOFF_SUMMARY_LENGTH, type HandoffReason } from "../conversations/status.ts";
 import type { Citation } from "../conversations/wire.ts";
+import { firstOf } from "../cut.ts";
 import type { agents } from "../db/schema.ts";
 import { STRONG_MATCH } from "../knowledge/curated.ts";
 import type { CuratedMatch, Passage, Retrieval } from "../knowledge/passage.ts";
 import { titleOf } from "../knowledge/wire.ts";
-import type { Model, ModelReply } from "../models/model.ts";
+import { HandedOff, type Model, type Opening, type Said } from "../models/model.ts";
+import { describeFailure } from "../models/language/steady.ts";
+import type { Tool } from "../models/tool.ts";
 import { wantsHuman } from "../models/wish.ts";
 import type { Turn } from "./turn.ts";
 
@@ -19,43 +22,76 @@ export interface Reply {
   handoff: { reason: HandoffReason; summary: string } | null;
 }
 
-interface Question {
+/** A question, with all that answering it needs. */
+export interface Question {
   turn: Turn;
   agent: typeof agents.$inferSelect;
   previousQuestions: string[];
+  /** What was said before, oldest first. */
+  history: Said[];
   retrieval: Retrieval;
+  tools: Tool[];
 }
+
+/** Hears of an answer's pieces as a model writes them; what they join to is the beginning of the answer. It must not throw. */
+export type DeltaListener = (text: string) => void;
 
 /**
  * The agent's reply: a curated answer that matches word for word, else the model's; the hand-off message where the
- * visitor asks for a human, nothing answers the question, or the answer is too unsure.
+ * visitor asks for a human, nothing answers the question, or the answer is too unsure. Nothing of an answer is heard of
+ * before it is certain to be one.
  */
-export async function replyTo(model: Model, question: Question): Promise<Reply> {
+export async function replyTo(model: Model, question: Question, onDelta: DeltaListener): Promise<Reply> {
   const { turn, agent, retrieval } = question;
   if (wantsHuman(turn.message)) return handOff(question, "customer_request", 0);
   const [curated] = retrieval.curated;
   if (curated && curated.score >= STRONG_MATCH) return curatedReply(curated);
-  const reply = await ask(model, question);
-  if (reply === undefined) return failedReply(question);
-  if (reply.outcome === "no_answer") return handOff(question, "missing_knowledge", reply.confidence);
-  if (reply.confidence < agent.confidenceThreshold) return handOff(question, "low_confidence", reply.confidence);
-  return { text: reply.text, citations: reply.cited.map(toCitation), confidence: reply.confidence, handoff: null };
+  const opening = await ask(model, question);
+  if (opening === undefined) return failedReply(question);
+  if (opening.outcome === "no_answer") return handOff(question, "missing_knowledge", opening.confidence);
+  if (opening.outcome === "handed_off") return handOff(question, opening.reason, opening.confidence);
+  if (opening.confidence >= agent.confidenceThreshold) return speak(question, opening, onDelta);
+  await opening.text.return?.();
+  return handOff(question, "low_confidence", opening.confidence);
 }
 
 /** What is answered when we could not answer: a human takes over. */
-export function failedReply(question: Question): Reply {
+export function failedReply(question: Pick<Question, "turn" | "agent">): Reply {
   return handOff(question, "model_failure", 0);
 }
 
 /** A model that fails is a reason for a human, not for an error. */
-async function ask(model: Model, { turn, agent, previousQuestions, retrieval }: Question): Promise<ModelReply | undefined> {
-  const { instructions, language } = agent;
+async function ask(model: Model, question: Question): Promise<Opening | undefined> {
+  const { turn, agent, previousQuestions, history, retrieval, tools } = question;
+  const { name: agentName, model: modelName, instructions, language } = agent;
+  const asked = { question: turn.message, previousQuestions, history, retrieval, tools, agentName, modelName, instructions, language };
   try {
-    return await model.answer({ question: turn.message, previousQuestions, retrieval, instructions, language });
+    return await model.answer(asked);
   } catch (error) {
-    console.error(JSON.stringify({ event: "model_failure", conversation_id: turn.conversationId, detail: String(error) }));
+    logFailure(turn, error);
     return undefined;
   }
+}
+
+/** Reads an answer to its end. One that breaks off ends with the hand-off message: what was said cannot be taken back. */
+async function speak(question: Question, opening: Extract<Opening, { outcome: "answered" }>, onDelta: DeltaListener): Promise<Reply> {
+  let text = "";
+  try {
+    for await (const piece of opening.text) {
+      text += piece;
+      onDelta(piece);
+    }
+  } catch (error) {
+    if (!(error instanceof HandedOff)) logFailure(question.turn, error);
+    const reply = handOff(question, error instanceof HandedOff ? error.reason : "model_failure", 0);
+    return text === "" ? reply : { ...reply, text: `${text}\n\n${reply.text}` };
+  }
+  return { text, citations: opening.cited.map(toCitation), confidence: opening.confidence, handoff: null };
+}
+
+function logFailure({ workspaceId, conversationId }: Turn, error: unknown): void {
+  const fields = { workspace_id: workspaceId, conversation_id: conversationId, detail: describeFailure(error) };
+  console.error(JSON.stringify({ event: "model_failure", ...fields }));
 }
 
 function curatedReply({ answerId, question, answer, score }: CuratedMatch): Reply {
@@ -63,7 +99,7 @@ function curatedReply({ answerId, question, answer, score }: CuratedMatch): Repl
   return { text: answer, citations: [citation], confidence: score, handoff: null };
 }
 
-function handOff({ turn, agent }: Question, reason: HandoffReason, confidence: number): Reply {
+function handOff({ turn, agent }: Pick<Question, "turn" | "agent">, reason: HandoffReason, confidence: number): Reply {
   const summary = firstOf(turn.message, HANDOFF_SUMMARY_LENGTH);
   return { text: agent.handoffMessage, citations: [], confidence, handoff: { reason, summary } };
 }
@@ -75,9 +111,4 @@ function toCitation(passage: Passage): Citation {
 
 function snippetOf(content: string): string {
   return content.length <= SNIPPET_LENGTH ? content : `${firstOf(content, SNIPPET_LENGTH).trimEnd()}…`;
-}
-
-/** The first `length` UTF-16 units of a text, without half a character at its end. */
-function firstOf(text: string, length: number): string {
-  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
 }

@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { type Cost, Meter } from "../meter.ts";
-import { ExtractiveModel } from "../models/extractive.ts";
+import { engineFor } from "../models/engine.ts";
 import { startTurn, type Turn, type TurnRequest, type TurnResult, TurnRunner } from "./turn.ts";
 import { TurnQueue } from "./turn-queue.ts";
 
@@ -12,7 +12,7 @@ export class ChatSession extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.turns = new TurnQueue(ctx.storage, (request) => startTurn(request, Date.now()));
-    this.runner = new TurnRunner(env, new ExtractiveModel());
+    this.runner = new TurnRunner(env, engineFor(env), ctx.storage.kv);
   }
 
   /** Answers a visitor's message, after those that came before it. */

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
 import { findAgent } from "../agents/store.ts";
 import { questionKeyOf } from "../analytics/questions.ts";
 import { addHandoff } from "../conversations/handoff-store.ts";
@@ -15,6 +15,8 @@ import { isTheirs, keepVisitor, mergedIdOf, personOf } from "./visitor-store.ts"
 
 /** How many of the visitor's earlier messages a follow-up is understood by. */
 export const PREVIOUS_QUESTIONS = 3;
+/** How many earlier messages of both sides a model may read; how many it does read its context decides. */
+const EARLIER_MESSAGES = 16;
 
 /**
  * The first batch of a turn: it reads what the answer needs and stores the question, if it may be asked. Each write
@@ -23,7 +25,7 @@ export const PREVIOUS_QUESTIONS = 3;
 export async function beginTurn(db: Database, turn: Turn) {
   const { workspaceId, agentId } = turn;
   const { before, written, after } = await transact(db, {
-    before: [findAgent(db, workspaceId, agentId), findState(db, turn), listPreviousQuestions(db, turn)],
+    before: [findAgent(db, workspaceId, agentId), findState(db, turn), listEarlier(db, turn)],
     writes: [
       ...(turn.visitor ? keepVisitor(db, turn, turn.visitor, isAdmitted(turn)) : []),
       ...(turn.isNew ? [createConversation(db, turn)] : continueConversation(db, turn)),
@@ -49,11 +51,11 @@ function findState(db: Database, turn: Turn) {
     .where(isConversation(turn));
 }
 
-/** The visitor's last messages of this context, newest first. */
-function listPreviousQuestions(db: Database, { workspaceId, conversationId, questionId }: Turn) {
+/** The last messages of this context, newest first. */
+function listEarlier(db: Database, { workspaceId, conversationId, questionId }: Turn) {
   const contextAfter = sql`coalesce((SELECT context_after FROM ${conversations} WHERE id = ${conversationId}), '')`;
   return db
-    .select({ content: messages.content })
+    .select({ role: messages.role, content: messages.content })
     .from(messages)
     .where(
       and(
@@ -61,11 +63,11 @@ function listPreviousQuestions(db: Database, { workspaceId, conversationId, ques
         eq(messages.conversationId, conversationId),
         sql`${messages.id} > ${contextAfter}`,
         sql`${messages.id} < ${questionId}`,
-        eq(messages.role, "user"),
+        ne(messages.role, "system"),
       ),
     )
     .orderBy(desc(messages.id))
-    .limit(PREVIOUS_QUESTIONS);
+    .limit(EARLIER_MESSAGES);
 }
 
 function createConversation(db: Database, turn: Turn) {

@@ -8,9 +8,12 @@ import type { agents, messages } from "../db/schema.ts";
 import type { Retrieval } from "../knowledge/passage.ts";
 import { indexOf } from "../knowledge/stub.ts";
 import type { Meter } from "../meter.ts";
-import type { Model } from "../models/model.ts";
-import { failedReply, type Reply, replyTo } from "./reply.ts";
+import type { Model, Said } from "../models/model.ts";
+import { type DeltaListener, failedReply, type Reply, replyTo } from "./reply.ts";
 import { beginTurn, finishTurn, PREVIOUS_QUESTIONS, returnQuota } from "./store.ts";
+import { agentTools } from "../tools/agent-tools.ts";
+import { CallJournal, type JournalStorage } from "../tools/journal.ts";
+import { builtInTools } from "./tools.ts";
 import { wakeDeliveries } from "../webhooks/wake.ts";
 import type { ChatAnswer } from "./wire.ts";
 
@@ -80,13 +83,22 @@ export class TurnRunner {
   /** What the search beside the first batch is told of earlier turns: the batch says whether it was right. */
   private previousQuestions: string[] = [];
 
+  private readonly journal: CallJournal;
+
+  /** @param storage keeps what tools were called for: without it, only for as long as the runner lives. */
   constructor(
     private readonly env: Env,
     private readonly model: Model,
-  ) {}
+    storage?: JournalStorage,
+  ) {
+    this.journal = new CallJournal(storage);
+  }
 
-  /** @param isLast whether this is the turn's last run: then a human takes over, rather than that nobody answers. */
-  async run(turn: Turn, meter: Meter, isLast = false): Promise<TurnResult> {
+  /**
+   * @param isLast whether this is the turn's last run: then a human takes over, rather than that nobody answers.
+   * @param onDelta hears of the answer as a model writes it: together a beginning of the answer, and often all of it.
+   */
+  async run(turn: Turn, meter: Meter, isLast = false, onDelta: DeltaListener = () => undefined): Promise<TurnResult> {
     const db = dbFor(this.env, turn.workspaceId, meter);
     const expected = this.previousQuestions;
     const [begun, found] = await Promise.all([beginTurn(db, turn), isLast ? NOTHING_FOUND : this.search(turn, expected, meter)]);
@@ -95,10 +107,15 @@ export class TurnRunner {
     waitUntil(wakeDeliveries(this.env, begun.written));
     const refusal = refusalOf(turn, agent, state, stored.length > 0);
     if (refusal) return refusal;
-    const previous = state?.status === "resolved" ? [] : earlier.map((message) => message.content).reverse();
+    const history = state?.status === "resolved" ? [] : earlier.map(toSaid).reverse();
+    const questions = history.filter(({ by }) => by === "visitor").map(({ text }) => text);
+    const previous = questions.slice(-PREVIOUS_QUESTIONS);
     this.previousQuestions = [...previous, turn.message].slice(-PREVIOUS_QUESTIONS);
     const visitorId = stored.find((message) => message.id === turn.questionId)?.authorId ?? null;
-    const done = (answer: ChatAnswer): TurnResult => ({ outcome: "answered", answer, visitorId });
+    const done = (answer: ChatAnswer): TurnResult => {
+      this.journal.close();
+      return { outcome: "answered", answer, visitorId };
+    };
     const answered = stored.find((message) => message.id === turn.answerId);
     if (answered) return done(repeat(turn, state!.status, answered));
     if (state && isWithHuman(state.status)) {
@@ -107,8 +124,12 @@ export class TurnRunner {
       return done(silent(turn, agent!.handoffMessage, state.status));
     }
     const retrieval = isLast || isSame(previous, expected) ? found : await this.search(turn, previous, meter);
-    const asked = { turn, agent: agent!, previousQuestions: previous, retrieval };
-    const reply = isLast ? failedReply(asked) : await replyTo(this.model, asked);
+    const tools = [
+      ...builtInTools({ env: this.env, meter, turn, visitorId, written: [...questions, turn.message] }),
+      ...this.agentTools(turn, agent),
+    ];
+    const asked = { turn, agent: agent!, previousQuestions: previous, history, retrieval, tools };
+    const reply = isLast ? failedReply(asked) : await replyTo(this.model, asked, onDelta);
     return done(await this.finish(db, turn, agent!.name, reply));
   }
 
@@ -116,6 +137,12 @@ export class TurnRunner {
   private async search(turn: Turn, previousQuestions: string[], meter: Meter): Promise<Retrieval> {
     const index = indexOf(this.env, meter, turn.workspaceId, turn.agentId);
     return index.search({ question: turn.message, previousQuestions, limit: PASSAGES });
+  }
+
+  private agentTools(turn: Turn, agent: typeof agents.$inferSelect) {
+    const { workspaceId, conversationId, answerId } = turn;
+    this.journal.open(answerId);
+    return agentTools({ env: this.env, workspaceId, conversationId, turnId: answerId, journal: this.journal }, agent);
   }
 
   private async finish(db: Database, turn: Turn, agentName: string, reply: Reply): Promise<ChatAnswer> {
@@ -160,6 +187,11 @@ function refusalOf(
 function silent(turn: Turn, handoffMessage: string, status: ConversationStatus): ChatAnswer {
   const fields = { answer: handoffMessage, citations: [], confidence: 0, needs_human: true, message_id: null };
   return { ...fields, conversation_id: turn.conversationId, status };
+}
+
+/** What a colleague of the team wrote was said by the agent's side too. */
+function toSaid({ role, content }: Pick<typeof messages.$inferSelect, "role" | "content">): Said {
+  return { by: role === "user" ? "visitor" : "agent", text: content };
 }
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { StoredTool } from "../tools/definition.ts";
 
 /*
  * All tables. The rules they share:
@@ -166,8 +167,9 @@ export const agents = sqliteTable(
     confidenceThreshold: real("confidence_threshold").notNull(),
     inactivityMinutes: integer("inactivity_minutes").notNull(),
     model: text("model"),
+    /** Headers' values are encrypted: the only secrets beside the identity secrets, and all that a rotation has to find here. */
     tools: text("tools", { mode: "json" })
-      .$type<Record<string, unknown>[]>()
+      .$type<StoredTool[]>()
       .notNull()
       .default(sql`'[]'`),
     allowedOrigins: list("allowed_origins"),

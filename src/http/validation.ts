@@ -6,6 +6,9 @@ const MAX_ECHOED_INPUT_LENGTH = 16_384;
 /** More than anybody mends at once: a list of a hundred thousand wrong entries must not be answered entry by entry. */
 const MAX_ITEMS = 100;
 
+/** Fields that hold secrets of the caller's: what they stand in is not repeated. */
+const SECRET_FIELDS = ["headers"];
+
 type Issue = z.core.$ZodIssue;
 type Target = "body" | "query" | "path";
 
@@ -27,7 +30,11 @@ export function toItems(target: Target, issues: readonly Issue[], raw: unknown):
     const missing = !input.present && issue.code !== "custom";
     const rule = missing ? { type: "missing", msg: "Field required" } : ruleOf(issue, input.value, target);
     const item: ValidationItem = { loc: [target, ...(issue.path as (string | number)[])], msg: rule.msg, type: rule.type };
-    return { ...item, ...echo(rule.type === "missing" ? parentOf(raw, issue.path) : input.value), ...(rule.ctx && { ctx: rule.ctx }) };
+    return {
+      ...item,
+      ...echo(rule.type === "missing" ? parentOf(raw, issue.path) : input.value, issue.path),
+      ...(rule.ctx && { ctx: rule.ctx }),
+    };
   });
 }
 
@@ -59,9 +66,10 @@ function valueErrorRule(message: string) {
 }
 
 /** `{input}` when there is one to show, else nothing. */
-function echo(input: unknown): { input?: unknown } {
+function echo(input: unknown, path: readonly PropertyKey[]): { input?: unknown } {
   const json = JSON.stringify(input);
-  return json === undefined || json.length > MAX_ECHOED_INPUT_LENGTH ? {} : { input };
+  if (json === undefined || json.length > MAX_ECHOED_INPUT_LENGTH) return {};
+  return SECRET_FIELDS.some((field) => path.includes(field) || json.includes(`"${field}":`)) ? {} : { input };
 }
 
 interface Rule {

@@ -55,12 +55,16 @@ export async function findLeads(op: LeadOperation, query: Omit<LeadQuery, "q"> &
 /**
  * Adds a lead with its event, and hands it to the index, so that the next search finds it. Should the index be out of
  * reach, the lead is there all the same and the sweep hands it over.
+ * @param id given where the same lead may come again: it is added once.
  * @returns undefined when the workspace has no such agent.
  */
-export async function addLead(op: LeadOperation, fields: NewLead): Promise<LeadRow | undefined> {
+export async function addLead(
+  op: LeadOperation,
+  fields: NewLead,
+  id = newId(shardOf(op.workspaceId), op.nowMs),
+): Promise<LeadRow | undefined> {
   const { workspaceId, nowMs } = op;
   const db = databaseOf(op);
-  const id = newId(shardOf(workspaceId), nowMs);
   const row = { id, workspaceId, ...fields, emailKey: fields.email && emailKeyOf(fields.email), createdAt: nowMs };
   // Its event has the lead's own identifier, so that whoever erases the lead finds it.
   const event = { id, workspaceId, conversationId: fields.conversationId, nowMs };

@@ -47,7 +47,7 @@ export function findLead(db: Database, workspaceId: string, leadId: string) {
 
 /** Adds a lead, if the agent is there. */
 export function createLead(db: Database, lead: typeof leads.$inferInsert) {
-  return insertWhere(db, leads, lead, agentExists(lead.workspaceId, lead.agentId));
+  return insertWhere(db, leads, lead, agentExists(lead.workspaceId, lead.agentId)).onConflictDoNothing();
 }
 
 /** Notes that the workspace's index has these leads; returns those that are still there. */

@@ -2,7 +2,7 @@ import type { Passage, QueryTerm, Retrieval } from "../knowledge/passage.ts";
 import { terms } from "../knowledge/terms.ts";
 import { composeAnswer, type ScoredPassage } from "./compose.ts";
 import { confidenceOf, type Signals } from "./confidence.ts";
-import type { Model, ModelReply, ModelRequest } from "./model.ts";
+import type { KnowledgeQuestion } from "./model.ts";
 import { hasShape, type Shape, shapeOf } from "./shape.ts";
 import { type Unit, unitsOf } from "./units.ts";
 
@@ -26,9 +26,14 @@ const FULL_EVIDENCE = 2;
 /** Below it an answer would more likely be wrong than right by far. */
 const MIN_CONFIDENCE = 0.35;
 
+/** What it says. `confidence` is the probability, 0..1, that an answer from this knowledge is right. */
+export type ExtractiveReply =
+  | { outcome: "answered"; text: string; cited: Passage[]; confidence: number }
+  | { outcome: "no_answer"; confidence: number };
+
 /** Answers with the very sentences of the knowledge. It needs no network, and cannot say what no source says. */
-export class ExtractiveModel implements Model {
-  async answer({ question, retrieval }: ModelRequest): Promise<ModelReply> {
+export class ExtractiveModel {
+  async answer({ question, retrieval }: KnowledgeQuestion): Promise<ExtractiveReply> {
     const { text, cited, signals } = draft(question, retrieval);
     const confidence = confidenceOf(signals);
     if (text === "" || confidence < MIN_CONFIDENCE) return { outcome: "no_answer", confidence };

@@ -1,7 +1,9 @@
+import type { HandoffReason } from "../conversations/status.ts";
 import type { Passage, Retrieval } from "../knowledge/passage.ts";
+import type { Tool } from "./tool.ts";
 
-/** What a model is asked. */
-export interface ModelRequest {
+/** A question, and what was found of the agent's knowledge to answer it by. */
+export interface KnowledgeQuestion {
   question: string;
   /** The visitor's earlier turns, oldest first. */
   previousQuestions: string[];
@@ -12,12 +14,48 @@ export interface ModelRequest {
   language: string;
 }
 
-/** What it says. `confidence` is the probability, 0..1, that an answer from this knowledge is right. */
-export type ModelReply =
-  | { outcome: "answered"; text: string; cited: Passage[]; confidence: number }
-  | { outcome: "no_answer"; confidence: number };
+/** One earlier message of the conversation; what a colleague of the team wrote was said by the agent's side too. */
+export interface Said {
+  by: "visitor" | "agent";
+  text: string;
+}
+
+/** What a model is asked. */
+export interface ModelRequest extends KnowledgeQuestion {
+  agentName: string;
+  /** The operator's choice of a model for this agent; null: the deployment's. */
+  modelName: string | null;
+  /** What was said before in this context, oldest first. */
+  history: Said[];
+  /** What the model may do beside answering, made for this turn alone. */
+  tools: Tool[];
+}
+
+/**
+ * How a reply begins. Whether there is an answer is known before its first word, so that whoever asked can still refuse
+ * it: what was said cannot be taken back. `confidence` is the probability, 0..1, that the answer is right.
+ */
+export type Opening =
+  | {
+      outcome: "answered";
+      confidence: number;
+      /** The answer in the pieces that it comes in. It throws HandedOff, or any fault, where it breaks off; `return` stops the model. */
+      text: AsyncIterableIterator<string, void>;
+      /** What it rests on: complete when the text has ended. */
+      cited: Passage[];
+    }
+  | { outcome: "no_answer"; confidence: number }
+  | { outcome: "handed_off"; reason: HandoffReason; confidence: number };
 
 /** Answers a question from what was found of the agent's knowledge, or says that it cannot. */
 export interface Model {
-  answer(request: ModelRequest): Promise<ModelReply>;
+  /** @throws Error when the model fails before its first word. */
+  answer(request: ModelRequest): Promise<Opening>;
+}
+
+/** The model gives the conversation to a human, in the middle of an answer too. */
+export class HandedOff extends Error {
+  constructor(readonly reason: HandoffReason) {
+    super(`handed off: ${reason}`);
+  }
 }

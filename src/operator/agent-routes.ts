@@ -9,6 +9,7 @@ import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.t
 import { createRouter } from "../http/router.ts";
 import { addAgent, type AgentChange, changeAgent, type Operation, removeAgent, rotateIdentitySecret } from "./agents.ts";
 import { openWorkspace } from "./auth.ts";
+import { missingHeader, requireToolTargets } from "./tool-checks.ts";
 import {
   agentCreateSchema,
   agentUpdateSchema,
@@ -33,6 +34,7 @@ const create = createRoute({
 
 agentRoutes.openapi(create, async (c) => {
   const { workspace } = await openWorkspace(c, c.req.valid("param").workspace_id);
+  await requireToolTargets(c.env, c.req.valid("json").tools);
   const op = operation(c, workspace.id);
   const change = await addAgent(op, limitsOf(workspace.plan, workspace.limits), c.req.valid("json"));
   return c.json(toOperatorAgent(changed(change)), 201);
@@ -81,6 +83,7 @@ const update = createRoute({
 agentRoutes.openapi(update, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
   const { workspace } = await openWorkspace(c, workspaceId);
+  await requireToolTargets(c.env, c.req.valid("json").tools);
   const change = await changeAgent(operation(c, workspace.id), agentId, c.req.valid("json"));
   return c.json(toOperatorAgent(changed(change)), 200);
 });
@@ -132,6 +135,8 @@ function changed(change: AgentChange) {
       throw new ApiError("conflict", "Another agent of the workspace has this slug. Choose another one.");
     case "address_taken":
       throw new ApiError("conflict", "Another agent has this email_address. Choose another one.");
+    case "header_missing":
+      throw missingHeader(change.missing);
     case "too_many":
       throw new ApiError("plan_required", "The workspace has as many agents as its plan includes. Raise the plan or its limits.agents.");
   }

@@ -10,6 +10,7 @@ import { eraseAgentKnowledge } from "../knowledge/store.ts";
 import { indexOf } from "../knowledge/stub.ts";
 import type { Meter } from "../meter.ts";
 import { encryptSecret } from "../secrets.ts";
+import { type GivenTool, type MissingHeader, sealTools } from "../tools/header-secrets.ts";
 import { claimAddress, findAddress, releaseAddresses } from "./store.ts";
 import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";
 
@@ -37,7 +38,8 @@ export type AgentChange =
   | { outcome: "not_found" }
   | { outcome: "slug_taken" }
   | { outcome: "address_taken" }
-  | { outcome: "too_many" };
+  | { outcome: "too_many" }
+  | { outcome: "header_missing"; missing: MissingHeader };
 
 /** Who makes the change, and where. */
 export interface Operation {
@@ -50,9 +52,11 @@ export interface Operation {
 /** Adds an agent to a workspace. A slug that is not given is made of the name. */
 export async function addAgent(op: Operation, limits: Limits, body: AgentCreate): Promise<AgentChange> {
   const id = newId(shardOf(op.workspaceId), op.nowMs);
+  const sealed = await sealTools(op.env, id, body.tools ?? [], []);
+  if ("missing" in sealed) return { outcome: "header_missing", missing: sealed.missing };
   if (body.email_address && !(await takeAddress(op, id, body.email_address))) return { outcome: "address_taken" };
   const { workspaceId, nowMs } = op;
-  const row = { ...DEFAULTS, ...toColumns(body), id, workspaceId, name: body.name, createdAt: nowMs, updatedAt: nowMs };
+  const row = { ...DEFAULTS, ...toColumns(body), ...sealed, id, workspaceId, name: body.name, createdAt: nowMs, updatedAt: nowMs };
   let change = await insertAgent(op, { ...row, slug: body.slug ?? slugOf(body.name) }, limits);
   if (change.outcome === "slug_taken" && body.slug === undefined) {
     change = await insertAgent(op, { ...row, slug: `${slugOf(body.name)}-${id.slice(-8, -2)}` }, limits);
@@ -72,13 +76,24 @@ async function insertAgent({ env, meter, workspaceId }: Operation, row: NewAgent
 export async function changeAgent(op: Operation, agentId: string, body: AgentUpdate): Promise<AgentChange> {
   const { env, meter, workspaceId, nowMs } = op;
   const db = dbFor(env, workspaceId, meter);
+  const sealed = body.tools && (await sealChanged(op, agentId, body.tools));
+  if (sealed && "outcome" in sealed) return sealed;
   const address = body.email_address;
   if (address && !(await takeAddress(op, agentId, address))) return { outcome: "address_taken" };
-  const changes = { ...toColumns(body), updatedAt: nowMs };
+  const changes = { ...toColumns(body), ...sealed, updatedAt: nowMs };
   const [[found], [agent]] = await db.batch([findAgent(db, workspaceId, agentId), updateAgent(db, workspaceId, agentId, changes)]);
   if (address !== undefined) await keepAddress(op, agentId, (agent ?? found)?.emailAddress ?? null);
   if (agent) return { outcome: "done", agent };
   return { outcome: found ? "slug_taken" : "not_found" };
+}
+
+/** Tools that replace an agent's: what they keep of its headers is read first. */
+async function sealChanged({ env, meter, workspaceId }: Operation, agentId: string, tools: GivenTool[]) {
+  const db = dbFor(env, workspaceId, meter);
+  const [[agent]] = await db.batch([findAgent(db, workspaceId, agentId)]);
+  if (!agent) return { outcome: "not_found" as const };
+  const sealed = await sealTools(env, agentId, tools, agent.tools);
+  return "missing" in sealed ? { outcome: "header_missing" as const, missing: sealed.missing } : sealed;
 }
 
 /**

@@ -7,6 +7,7 @@ import type { apiKeys, workspaces } from "../db/schema.ts";
 import { slug, timestamp, toTimestamp, toTimestampOrNull, uuid } from "../http/fields.ts";
 import { pageOf } from "../http/page.ts";
 import { valueErrorParams } from "../http/validation.ts";
+import { toolSchema, toolsInputSchema, toTool } from "../tools/wire.ts";
 
 /** The operator may raise any limit this far. */
 const MAX_LIMIT = 1_000_000_000;
@@ -115,7 +116,7 @@ const agentFields = z.object({
   inactivity_minutes: z.int().gte(1).lte(MAX_INACTIVITY_MINUTES),
   status: z.enum(AGENT_STATUSES),
   model: z.string().min(1).max(200).nullable(),
-  tools: z.array(z.unknown()).refine((tools) => tools.length === 0, valueErrorParams("this version runs no tools: leave them out")),
+  tools: toolsInputSchema,
   allowed_origins: z.array(z.string().refine(isOrigin, valueErrorParams("use an origin such as https://www.example.com, or *"))).max(50),
   email_address: z.email().max(320).toLowerCase().nullable(),
 });
@@ -128,7 +129,7 @@ export const operatorAgentSchema = agentSchema.extend({
   instructions: z.string().nullable(),
   inactivity_minutes: z.int(),
   model: z.string().nullable(),
-  tools: z.array(z.unknown()),
+  tools: z.array(toolSchema),
   allowed_origins: z.array(z.string()),
   email_address: z.string().nullable(),
   has_identity_secret: z.boolean(),
@@ -145,7 +146,7 @@ export function toOperatorAgent(row: AgentRow): z.infer<typeof operatorAgentSche
     instructions: row.instructions,
     inactivity_minutes: row.inactivityMinutes,
     model: row.model,
-    tools: row.tools,
+    tools: row.tools.map(toTool),
     allowed_origins: row.allowedOrigins,
     email_address: row.emailAddress,
     has_identity_secret: row.identitySecret !== null,

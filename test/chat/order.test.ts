@@ -5,7 +5,7 @@ import { beginTurn } from "../../src/chat/store.ts";
 import { startTurn, type Turn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
 import { dbFor } from "../../src/db/client.ts";
 import { Meter } from "../../src/meter.ts";
-import { ExtractiveModel } from "../../src/models/extractive.ts";
+import { ExtractiveEngine } from "../../src/models/extractive-engine.ts";
 import type { Model } from "../../src/models/model.ts";
 import { createAgent, createWorkspace, envWith, query, sessionStorage } from "../harness.ts";
 
@@ -246,7 +246,7 @@ test("a turn that died after its second batch is not doubled", async () => {
   const { session, workspace, id, requestOf, leave, transcript, used, storage } = await createConversation();
   const request = requestOf("I want to talk to a human");
   const turn = startTurn(request, Date.now());
-  const answered = await new TurnRunner(env, new ExtractiveModel()).run(turn, new Meter());
+  const answered = await new TurnRunner(env, new ExtractiveEngine()).run(turn, new Meter());
   const before = (await workspace.call("GET", `/conversations/${id}`)).body;
   await leave({ request, turn });
   await runDurableObjectAlarm(session);
@@ -258,7 +258,7 @@ test("a turn that died after its second batch is not doubled", async () => {
   expect(await used()).toBe(1);
   expect(await storage()).toEqual(NOTHING);
   // And whoever runs it again is answered the same.
-  expect(await new TurnRunner(env, new ExtractiveModel()).run(turn, new Meter())).toEqual(answered);
+  expect(await new TurnRunner(env, new ExtractiveEngine()).run(turn, new Meter())).toEqual(answered);
 });
 
 test("a new conversation whose object died before its first batch is begun by the alarm", async () => {
@@ -298,7 +298,7 @@ test("an object killed while its model thinks finishes the turn by its alarm", a
 
 test("a turn whose database fails answers an error, and is kept for the alarm", async () => {
   const { session, ask, runWith, transcript, used, storage } = await createConversation();
-  await runWith(new TurnRunner(envWith({ DB: FAILING_D1, DB_1: FAILING_D1 }), new ExtractiveModel()));
+  await runWith(new TurnRunner(envWith({ DB: FAILING_D1, DB_1: FAILING_D1 }), new ExtractiveEngine()));
   const failed = await ask(question(1));
   expect(failed.status).toBe(500);
   expect(failed.body.error).toMatchObject({ code: "internal_error", message: expect.not.stringContaining("D1") });
@@ -321,7 +321,7 @@ test("a turn that fails does not hold up the ones behind it, and is run before t
     prepare: (text: string) => database.prepare(text),
     batch: (statements: D1PreparedStatement[]) => (calls++ === 0 ? FAILING_D1.batch() : database.batch(statements)),
   });
-  await runWith(new TurnRunner(envWith({ DB: failsOnce(env.DB), DB_1: failsOnce(env.DB_1) }), new ExtractiveModel()));
+  await runWith(new TurnRunner(envWith({ DB: failsOnce(env.DB), DB_1: failsOnce(env.DB_1) }), new ExtractiveEngine()));
   const asked = await Promise.all([1, 2, 3].map((at) => ask(question(at))));
   expect(asked.filter(({ status }) => status === 200)).toHaveLength(2);
   expect(asked.filter(({ status }) => status === 500)).toHaveLength(1);
@@ -337,7 +337,7 @@ test("a turn that fails each time is dropped after its last run", SLOW, async ()
   const { session, ask, runWith, transcript, used, storage } = await createConversation();
   let batches = 0;
   const failing = { ...FAILING_D1, batch: () => (batches++, FAILING_D1.batch()) };
-  await runWith(new TurnRunner(envWith({ DB: failing, DB_1: failing }), new ExtractiveModel()));
+  await runWith(new TurnRunner(envWith({ DB: failing, DB_1: failing }), new ExtractiveEngine()));
   expect((await ask(question(1))).status).toBe(500);
   for (let run = 1; run <= MAX_RUNS; run++) {
     expect(batches).toBe(run);
@@ -382,7 +382,7 @@ test("a turn's last run hands over to a human, and counts nothing", async () => 
 test("also where it is the agent's index that fails", async () => {
   const { session, id, ask, runWith, transcript, used, storage } = await createConversation();
   const failing = { getByName: () => ({ search: () => Promise.reject(new Error("the object is overloaded")) }) };
-  await runWith(new TurnRunner(envWith({ INDEX: failing }), new ExtractiveModel()));
+  await runWith(new TurnRunner(envWith({ INDEX: failing }), new ExtractiveEngine()));
   expect((await ask(question(1))).status).toBeGreaterThanOrEqual(500);
   for (let run = 2; run <= MAX_RUNS; run++) await runDurableObjectAlarm(session);
   expect((await transcript()).map(([role]) => role)).toEqual(["user", "assistant"]);

@@ -285,6 +285,9 @@ describe("a configuration that is not safe to work with", () => {
     ["ENCRYPTION_KEY", { ENCRYPTION_KEY: undefined }],
     ["ENCRYPTION_KEY", { ENCRYPTION_KEY: "," }],
     ["ALLOW_PRIVATE_TARGETS", { ENVIRONMENT: "production", ALLOW_PRIVATE_TARGETS: "true" }],
+    ["OPENAI_BASE_URL", { OPENAI_BASE_URL: "api.example.com/v1", OPENAI_MODEL: "small" }],
+    ["OPENAI_BASE_URL", { OPENAI_BASE_URL: "file:///etc/passwd", OPENAI_MODEL: "small" }],
+    ["OPENAI_MODEL", { OPENAI_BASE_URL: "https://api.example.com/v1", OPENAI_MODEL: "" }],
   ])("%s: 503, and the log names it (%j)", async (name, bindings) => {
     const workspace = await createWorkspace();
     const log = vi.spyOn(console, "error");
@@ -296,6 +299,12 @@ describe("a configuration that is not safe to work with", () => {
     const operator = await sendWith(bindings, "/operator/v1/workspaces", { token: env.OPERATOR_TOKEN });
     expect(operator.status).toBe(503);
     expect(operator.body.error.code).toBe("unavailable");
+  });
+
+  test("a server that writes the answers, with its model, is a configuration that works", async () => {
+    const workspace = await createWorkspace();
+    const bindings = { OPENAI_BASE_URL: "http://127.0.0.1:11434/v1", OPENAI_MODEL: "small" };
+    expect((await sendWith(bindings, "/api/v1/me", { token: workspace.key })).status).toBe(200);
   });
 
   test("production without private targets works", async () => {

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import handbook from "../../scripts/demo/handbook.md?raw";
-import { ExtractiveModel } from "../../src/models/extractive.ts";
-import type { ModelReply } from "../../src/models/model.ts";
+import { ExtractiveModel, type ExtractiveReply } from "../../src/models/extractive.ts";
 import { type Index, load, newIndex } from "../knowledge/agent-index.ts";
 
 /** An agent's, where the operator sets none. */
@@ -63,7 +62,7 @@ describe("the extractive model", () => {
     await load(index, TEXTS);
   });
 
-  async function ask(question: string, ...previousQuestions: string[]): Promise<ModelReply> {
+  async function ask(question: string, ...previousQuestions: string[]): Promise<ExtractiveReply> {
     const retrieval = await index.search({ question, previousQuestions, limit: 8 });
     return new ExtractiveModel().answer({ question, previousQuestions, retrieval, instructions: null, language: "en" });
   }

@@ -1,0 +1,92 @@
+import { firstOf } from "../cut.ts";
+import { guardedFetch, type Exchange } from "../egress/guarded-fetch.ts";
+import { WEBHOOK_POLICY } from "../egress/url-rules.ts";
+import { textOfBody } from "./body-text.ts";
+import { hasBody, isChanging, type StoredTool } from "./definition.ts";
+import { openHeaders } from "./header-secrets.ts";
+import { expandUrl, placeholdersOf, withQuery } from "./url-template.ts";
+
+const USER_AGENT = "Support-Agent-Tools/1.0";
+const ACCEPT = "application/json, text/*;q=0.9, application/xml;q=0.8";
+/** An answer that is longer than this is meant for a program. */
+const MAX_RESPONSE_BYTES = 65_536;
+/** What is kept of it; a model reads its beginning. */
+const MAX_TEXT_LENGTH = 8_000;
+const MAX_FAILURE_LENGTH = 1_000;
+
+/** Statuses that say something about what was asked for, such as that there is no such order: an answer like any other. */
+const SPEAKING_REFUSALS = new Set([400, 404, 409, 410, 422]);
+
+/** What came of a call. */
+export type CallResult =
+  | { kind: "answered"; text: string }
+  /** The arguments cannot be sent: nothing was done. */
+  | { kind: "refused"; problem: string }
+  /** It did not work; `problem` is a sentence of ours, `text` the beginning of what the other side said. */
+  | { kind: "failed"; problem: string; text: string }
+  /** No answer came: whether anything was done nobody knows. */
+  | { kind: "unknown"; problem: string };
+
+/** Whose tool is called, for what. */
+export interface Call {
+  tool: StoredTool;
+  agentId: string;
+  /** Only what the tool declares of it is sent. */
+  input: Record<string, unknown>;
+  /** The same for a call that is made again, so that the other side can tell. */
+  idempotencyKey: string;
+  /** Who is named in the log. */
+  logFields: Record<string, string>;
+}
+
+/**
+ * Calls an agent's tool through the guard, once.
+ * @throws Error when a header's value cannot be decrypted.
+ */
+export async function callTool(env: Env, { tool, agentId, input, idempotencyKey, logFields }: Call): Promise<CallResult> {
+  const { method } = tool;
+  const expanded = expandUrl(tool.url, input);
+  if ("problem" in expanded) return { kind: "refused", problem: `${expanded.problem} Nothing was done.` };
+  const rest = beside(tool, input);
+  const exchange = await guardedFetch(env, {
+    url: hasBody(method) ? expanded.url : withQuery(expanded.url, rest),
+    policy: WEBHOOK_POLICY,
+    method,
+    userAgent: USER_AGENT,
+    headers: {
+      Accept: ACCEPT,
+      ...(await openHeaders(env, agentId, tool)),
+      ...(hasBody(method) && { "Content-Type": "application/json" }),
+      ...(isChanging(method) && { "Idempotency-Key": idempotencyKey }),
+    },
+    ...(hasBody(method) && { body: JSON.stringify(rest) }),
+    timeoutMs: tool.timeoutSeconds * 1_000,
+    maxResponseBytes: MAX_RESPONSE_BYTES,
+  });
+  const { outcome, durationMs } = exchange;
+  const status = exchange.outcome === "answered" ? { status: exchange.status } : {};
+  console.log(JSON.stringify({ event: "tool_call", ...logFields, tool: tool.name, outcome, ...status, duration_ms: durationMs }));
+  return resultOf(exchange);
+}
+
+/** What the tool declares and the URL has no place for. */
+function beside({ url, parameters }: StoredTool, input: Record<string, unknown>): Record<string, unknown> {
+  const inUrl = new Set(placeholdersOf(url));
+  const names = Object.keys(parameters.properties).filter((name) => !inUrl.has(name) && Object.hasOwn(input, name));
+  return Object.fromEntries(names.map((name) => [name, input[name]]));
+}
+
+function resultOf(exchange: Exchange): CallResult {
+  if (exchange.outcome === "blocked_url") return { kind: "failed", problem: "It may not be called.", text: "" };
+  if (exchange.outcome === "timeout") return { kind: "unknown", problem: "It did not answer in time." };
+  if (exchange.outcome !== "answered") return { kind: "unknown", problem: "It could not be reached." };
+  const { status, headers, body } = exchange;
+  const text = textOfBody(headers.get("Content-Type"), body);
+  const isRefusal = SPEAKING_REFUSALS.has(status);
+  if (status >= 300 && !isRefusal)
+    return { kind: "failed", problem: `It answered with status ${status}.`, text: firstOf(text ?? "", MAX_FAILURE_LENGTH) };
+  if (text === undefined && !isRefusal)
+    return { kind: "failed", problem: `It answered with status ${status}, and with something that is no text.`, text: "" };
+  const said = firstOf(text ?? "", MAX_TEXT_LENGTH);
+  return { kind: "answered", text: isRefusal || said === "" ? `Status ${status}. ${said}`.trimEnd() : said };
+}

@@ -1,0 +1,197 @@
+import { expect, test } from "vitest";
+import { startTurn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
+import { newId, shardOf } from "../../src/db/ids.ts";
+import { Meter } from "../../src/meter.ts";
+import { engineFor } from "../../src/models/engine.ts";
+import { createAgent, createWorkspace, envWith, learn, listen, query } from "../harness.ts";
+import { LIMITS } from "../models/converse.ts";
+import { type ChatRequest, OpenAiStandIn, quotationsOf, type Script } from "../stand-ins/openai.ts";
+import { HANDBOOK, KNOWN } from "./handbook.ts";
+
+const PERIOD = new Date().toISOString().slice(0, 7);
+const ANSWER = "Refunds are paid within five working days.";
+const good: Script = { text: ["@sources p1\n", "Refunds are paid ", "within five ", "working days."] };
+
+/** An agent whose model does what the script says. */
+async function createDesk(script: Script | ((request: ChatRequest, count: number) => Script), settings: Record<string, unknown> = {}) {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace, { handoff_message: "A colleague takes over.", ...settings });
+  await learn(workspace, agent.id, HANDBOOK);
+  const standIn = new OpenAiStandIn(typeof script === "function" ? script : () => script);
+  const env = envWith({ OPENAI_BASE_URL: "http://stand-in.test/v1", OPENAI_MODEL: "answer" });
+  const model = engineFor(env, { fetch: standIn.fetch, limits: { ...LIMITS, firstTokenMs: 1_000 } });
+  const runner = new TurnRunner(env, model);
+  const conversationId = newId(shardOf(workspace.id), Date.now());
+  const turnOf = (message: string, isNew = true) => {
+    const quota = { period: PERIOD, limit: 100 };
+    const ids = { workspaceId: workspace.id, agentId: agent.id, conversationId };
+    return startTurn({ ...ids, isNew, channel: "api", message, visitor: null, ids: null, quota } satisfies TurnRequest, Date.now());
+  };
+  const run = async (turn: ReturnType<typeof turnOf>) => {
+    const deltas: string[] = [];
+    const result = await runner.run(turn, new Meter(), false, (text) => deltas.push(text));
+    if (result.outcome !== "answered") throw new Error(result.outcome);
+    return { ...result.answer, deltas };
+  };
+  return {
+    workspace,
+    agent,
+    conversationId,
+    requests: standIn.requests,
+    turnOf,
+    run,
+    ask: (message = KNOWN.message, isNew = true) => run(turnOf(message, isNew)),
+    used: async () => (await workspace.call("GET", "/usage")).body.usage.messages as number,
+    reasons: () => query(conversationId, "SELECT reason FROM handoffs WHERE conversation_id = ?", conversationId),
+  };
+}
+
+test("an answer streams, and its deltas joined are the answer that is stored", async () => {
+  const { ask, workspace, conversationId, used } = await createDesk(good);
+  const { deltas, ...answer } = await ask();
+  expect(deltas.length).toBeGreaterThan(1);
+  expect(deltas.join("")).toBe(ANSWER);
+  expect(answer).toMatchObject({
+    answer: ANSWER,
+    needs_human: false,
+    status: "ai_handled",
+    citations: [{ title: expect.any(String), type: "text" }],
+  });
+  const { messages } = (await workspace.call("GET", `/conversations/${conversationId}`)).body;
+  expect(messages[1]).toMatchObject({ role: "assistant", content: ANSWER, confidence: answer.confidence });
+  expect(await used()).toBe(1);
+});
+
+test("an answer below the threshold is not heard of", async () => {
+  const { ask, reasons } = await createDesk(good, { confidence_threshold: 1 });
+  const answer = await ask();
+  expect(answer).toMatchObject({ answer: "A colleague takes over.", citations: [], needs_human: true, deltas: [] });
+  expect(answer.confidence).toBeGreaterThan(0.5);
+  expect(await reasons()).toEqual([{ reason: "low_confidence" }]);
+});
+
+test.each<[Script, string, number]>([
+  [{ text: ["@unknown"] }, "missing_knowledge", 1],
+  [{ text: ["@human"] }, "customer_request", 1],
+  [{ text: ["@unsupported"] }, "unsupported_request", 1],
+  [{ text: ["@sources p9\nCheese."] }, "low_confidence", 1],
+  [{ status: 401 }, "model_failure", 0],
+  [{ status: 500 }, "model_failure", 0],
+  [{ text: [] }, "model_failure", 0],
+])("%j hands off by %s, and uses %d of the quota", async (script, reason, cost) => {
+  const { ask, reasons, used } = await createDesk(script);
+  expect(await ask()).toMatchObject({
+    answer: "A colleague takes over.",
+    citations: [],
+    confidence: 0,
+    needs_human: true,
+    status: "needs_human",
+    deltas: [],
+  });
+  expect(await reasons()).toEqual([{ reason }]);
+  expect(await used()).toBe(cost);
+});
+
+test("a fault in the middle ends the answer with the hand-off message, and uses no quota", async () => {
+  const { ask, reasons, used, workspace, conversationId } = await createDesk({ ...good, breakAt: 3 });
+  const { deltas, ...answer } = await ask();
+  expect(deltas.join("")).toMatch(/^Refunds are paid/);
+  expect(answer.answer).toBe(`${deltas.join("")}\n\nA colleague takes over.`);
+  expect(answer).toMatchObject({ citations: [], confidence: 0, needs_human: true, status: "needs_human" });
+  expect(await reasons()).toEqual([{ reason: "model_failure" }]);
+  expect(await used()).toBe(0);
+  const { messages } = (await workspace.call("GET", `/conversations/${conversationId}`)).body;
+  expect(messages[1].content).toBe(answer.answer);
+});
+
+test("the model reads the conversation, a colleague's words too, and after a resolution nothing of before", async () => {
+  const { ask, requests, workspace, conversationId } = await createDesk(good);
+  const reply = (body: object) => workspace.call("POST", `/conversations/${conversationId}/messages`, body);
+  await ask();
+  await reply({ content: "A colleague: by card." });
+  await workspace.call("PATCH", `/conversations/${conversationId}`, { status: "open" });
+  await ask("And to Norway?", false);
+  const said = requests[1]!.messages;
+  expect(said.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
+  expect(said[2]?.content).toBe(`${ANSWER}\n\nA colleague: by card.`);
+  expect(
+    quotationsOf(requests[1]!)
+      .filter(({ label }) => label === "visitor")
+      .map(({ text }) => text),
+  ).toEqual([KNOWN.message, "And to Norway?"]);
+  await reply({ content: "Done.", resolve: true });
+  await ask("How long is the warranty of a kettle?", false);
+  await ask("And the lid?", false);
+  expect(requests[2]!.messages.map(({ role }) => role)).toEqual(["system", "user"]);
+  expect(JSON.stringify(requests[3]!.messages)).not.toContain("Norway");
+  expect(requests[3]!.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
+});
+
+test("the agent's own model, name, language and instructions are its own", async () => {
+  const { ask, requests } = await createDesk(good, { model: "own-model", name: "Grace", language: "de", instructions: "Say “Servus”." });
+  await ask();
+  expect(requests[0]?.model).toBe("own-model");
+  expect(requests[0]?.messages[0]?.content).toMatch(/Grace[\s\S]*"de"[\s\S]*Say “Servus”\./);
+});
+
+test("a thank-you is answered in kind", async () => {
+  const { ask } = await createDesk({ text: ["@smalltalk\n", "You are welcome!"] });
+  expect(await ask("Thank you!")).toMatchObject({ answer: "You are welcome!", citations: [], needs_human: false, status: "ai_handled" });
+});
+
+test("a model searches the agent's knowledge by itself", async () => {
+  const { ask } = await createDesk((request, count) =>
+    count === 1
+      ? { toolCalls: [{ name: "search_knowledge", arguments: { query: "warranty of a kettle" } }] }
+      : { text: [`@sources ${/passage (p\d)/.exec(String(request.messages.at(-1)?.content))?.[1]}\n`, "Three years."] },
+  );
+  const answer = await ask("Wie lange habe ich Garantie?");
+  expect(answer).toMatchObject({ answer: "Three years.", needs_human: false });
+  expect(answer.citations[0]?.snippet).toContain("warranty of three years");
+});
+
+test("a model hands off by itself", async () => {
+  const { ask, reasons } = await createDesk({ toolCalls: [{ name: "request_human", arguments: {} }] });
+  expect(await ask("Ich möchte mit jemandem sprechen.")).toMatchObject({ needs_human: true });
+  expect(await reasons()).toEqual([{ reason: "customer_request" }]);
+});
+
+test("contact details that the visitor wrote are kept once, however often the turn is run", async () => {
+  const details = { email: "ann@example.com", phone: "+43 (316) 555-11", name: "Ann", message: "Wants an offer." };
+  const { turnOf, run, workspace, conversationId, agent } = await createDesk((_, count) =>
+    count % 2 === 1
+      ? { toolCalls: [{ name: "collect_lead", arguments: details }] }
+      : count === 2
+        ? { text: ["@sources t1\nThanks!"], breakAt: 0 }
+        : { text: ["@sources t1\nThanks, noted."] },
+  );
+  await listen(workspace);
+  const turn = turnOf("Send me an offer: Ann@Example.com or 0043 316 55511, that is +4331655511.");
+  await run(turn);
+  const again = await run(turn);
+  const leads = (await workspace.call("GET", "/leads")).body;
+  expect(leads.total).toBe(1);
+  expect(leads.data[0]).toMatchObject({ ...details, agent_id: agent.id, conversation_id: conversationId });
+  expect(again.answer).toBeTruthy();
+  const events = await query(
+    conversationId,
+    "SELECT count(*) AS size FROM events WHERE type = 'lead.created' AND workspace_id = ?",
+    workspace.id,
+  );
+  expect(events).toEqual([{ size: 1 }]);
+});
+
+test.each([
+  { email: "else@example.com" },
+  { phone: "+43 1 9999999" },
+  { phone: "1" },
+  { name: "Ann" },
+  { email: "ann@example.com", phone: "+49 30 77777" },
+])("contact details that the visitor did not write are not kept: %j", async (details) => {
+  const { ask, requests, workspace } = await createDesk((_, count) =>
+    count === 1 ? { toolCalls: [{ name: "collect_lead", arguments: details }] } : { text: ["@unknown"] },
+  );
+  await ask("Write to ann@example.com about kettle 1.");
+  expect((await workspace.call("GET", "/leads")).body.total).toBe(0);
+  expect(requests[1]?.messages.at(-1)?.content).toContain("Nothing was kept");
+});

@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+import { AnswerText } from "../../src/models/language/answer-text.ts";
+import { KnownLinks } from "../../src/models/language/links.ts";
+
+const KNOWN = ["See https://acme.test/help/ and (https://acme.test/a_(b)), or ask at www.acme.test.", "https://cdn.acme.test/logo.png?v=2"];
+
+function newText(isFenced = false): AnswerText {
+  return new AnswerText(new KnownLinks(() => KNOWN), (id) => ["p1", "p2", "t1"].includes(id), isFenced);
+}
+
+/** What is shown of a text in one piece, having made sure that other pieces show the same. */
+function shown(text: string, isFenced = false): string {
+  const whole = newText(isFenced);
+  const given = whole.push(text) + whole.end();
+  for (const size of [1, 2, 3, 7]) {
+    const cut = newText(isFenced);
+    let joined = "";
+    for (let at = 0; at < text.length; at += size) joined += cut.push(text.slice(at, at + size));
+    expect(joined + cut.end(), `in pieces of ${size}`).toBe(given);
+  }
+  return given;
+}
+
+describe("what a visitor reads", () => {
+  it.each([
+    "Refunds take five days.",
+    "# Steps\n\n1. Open **Billing**.\n2. Press `Cancel [x]`!\n\n| a | b |\n| --- | --- |\n| 1 | 2 |",
+    "```sh\ncurl -X POST /api/v1\n```\nDone.",
+    "a[0] = b[p3]; // a comment",
+    "Write to help@acme.test, or and/or either w/o h.",
+    "Is it? [not a link] (really)",
+    "См. раздел «Оплата» 🙂 [да]",
+    "@everyone is welcome.",
+  ])("leaves %j alone", (text) => {
+    expect(shown(text)).toBe(text);
+  });
+
+  it("drops space at both ends", () => {
+    expect(shown("\n\n  Yes.  \n\n")).toBe("Yes.");
+  });
+
+  it.each([
+    ["Five days [p1].", "Five days."],
+    ["Five days [p1, t1] and 【p2】 more [ p1 ; p2 ].", "Five days and more."],
+    ["The pin [p9] is unknown.", "The pin [p9] is unknown."],
+  ])("takes markers out of %j", (text, clean) => {
+    expect(shown(text)).toBe(clean);
+  });
+
+  it("notes whose markers it took out", () => {
+    const text = newText();
+    text.push("One [p1], two [p2].");
+    expect(text.markedIds).toEqual(["p1", "p2"]);
+  });
+
+  it.each([
+    ["One.\n@sources p1 p2\nTwo.", "One.\nTwo."],
+    ["One.\n**@sources p2**\nTwo.", "One.\nTwo."],
+    ["@sources p1\nOne.", "One."],
+    ["One.\n@sources p1", "One."],
+  ])("takes later headers out of %j", (text, clean) => {
+    expect(shown(text)).toBe(clean);
+  });
+
+  it("closes the fence that the header stood in", () => {
+    expect(shown("```\nYes.", true)).toBe("Yes.");
+    expect(shown("Yes.\n```", true)).toBe("Yes.");
+    expect(shown("Run:\n```sh\nls\n```\nDone.\n```\n", true)).toBe("Run:\n```sh\nls\n```\nDone.");
+    expect(shown("Run:\n```sh\nls\n```", false)).toBe("Run:\n```sh\nls\n```");
+  });
+});
+
+describe("links", () => {
+  it.each([
+    "[Help](https://acme.test/help)",
+    '[Help](https://acme.test/help/ "Our help")',
+    "![Logo](https://cdn.acme.test/logo.png?v=2)",
+    "See https://acme.test/help.",
+    "(https://acme.test/a_(b))",
+    "<https://acme.test/help/>",
+    "**https://acme.test/help#top**, www.acme.test!",
+  ])("of the sources stay in %j", (text) => {
+    expect(shown(text)).toBe(text);
+  });
+
+  it.each([
+    ["![x](https://evil.test/?q=secret)", "x"],
+    ["![](https://evil.test/?q=secret)", ""],
+    ['A [click](https://evil.test/a(b)c?q=secret "t") B', "A click B"],
+    ["[a](//evil.test/x)", "a"],
+    ["[a](javascript:alert(1))", "a"],
+    ["[a](<https://evil.test/x>)", "a"],
+    ["[a](/pricing)", "a"],
+    ["[![alt](https://evil.test/1.png)](https://evil.test/2)", "alt"],
+    ["[![alt](https://evil.test/1.png)](https://acme.test/help)", "alt"],
+    ["Go to https://evil.test/?q=secret.", "Go to (link removed)."],
+    ["Go to HTTPS://EVIL.test/x", "Go to (link removed)"],
+    ["//evil.test/x and www.evil.test/?a", "(link removed) and (link removed)"],
+    ["ftp://evil.test/x", "ftp:(link removed)"],
+    ["xhttps://evil.test/x", "xhttps:(link removed)"],
+    ["https://acme.test/help?leak=secret", "(link removed)"],
+    ["https://acme.test.evil.test/help/", "(link removed)"],
+    ["https://acme.test@evil.test/", "(link removed)"],
+    ['<img src="https://evil.test/?q=secret">', '<img src="(link removed)">'],
+    ["<img src=//evil.test/?q=secret>", "<img src=(link removed)>"],
+    ["[a][1]\n\n[1]: https://evil.test/?q=secret", "[a][1]\n\n1: (link removed)"],
+    ["[1]: //evil.test/x", "1: (link removed)"],
+  ])("of no source become plain text in %j", (text, clean) => {
+    expect(shown(text)).toBe(clean);
+  });
+
+  it("does not let a long label or target hide one", () => {
+    const label = `[${"a ".repeat(400)}](https://evil.test/?q=secret)`;
+    expect(shown(label)).not.toContain("evil.test");
+    expect(shown(`[a](https://evil.test/${"q".repeat(3_000)})`)).not.toContain("https://evil");
+    expect(shown(`[a\n](https://evil.test/x) ![b\n](//evil.test/x)`)).not.toContain("evil.test");
+  });
+
+  it("keeps back no more than what may yet become a link", () => {
+    const text = newText();
+    expect(text.push("Refunds")).toBe("Refunds");
+    expect(text.push(" take five ")).toBe(" take five");
+    expect(text.push("ht")).toBe("");
+    expect(text.push("ml days")).toBe(" html days");
+    expect(text.push(" [see")).toBe("");
+    expect(text.push(" it] now")).toBe(" [see it] now");
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, it } from "vitest";
+import { MAX_ANSWER_LENGTH, MAX_OUTPUT_TOKENS } from "../../src/models/language/limits.ts";
+import { quotationsOf } from "../stand-ins/openai.ts";
+import { converse } from "./converse.ts";
+
+const ANSWER = "Refunds are paid within five working days.";
+const good = ["@sources p1\n", "Refunds are paid ", "within five ", "working days."];
+
+describe("an answer", () => {
+  it("streams what comes after the header, and cites what the header names", async () => {
+    const talk = await converse({ text: good });
+    expect(talk).toMatchObject({ outcome: "answered", text: ANSWER, cited: ["billing"], broke: undefined });
+    expect(talk.pieces.length).toBeGreaterThan(2);
+    expect(talk.confidence).toBeGreaterThan(0.8);
+    expect(talk.keys).toEqual(["Bearer sk-stand-in"]);
+  });
+
+  it("does so however its text is cut", async () => {
+    expect(await converse({ text: Array.from(good.join("")) })).toMatchObject({ text: ANSWER, cited: ["billing"] });
+    expect(await converse({ text: [good.join("")] })).toMatchObject({ text: ANSWER, cited: ["billing"] });
+  });
+
+  it("asks the server's model, or the agent's own, to stream so many tokens", async () => {
+    const { requests } = await converse({ text: good });
+    expect(requests[0]).toMatchObject({ model: "answer", stream: true, max_tokens: MAX_OUTPUT_TOKENS });
+    expect((await converse({ text: good }, { modelName: "own" })).requests[0]?.model).toBe("own");
+  });
+
+  it("drops ids that were not given", async () => {
+    expect(await converse({ text: ["@sources p9 p1 t4\n", ANSWER] })).toMatchObject({ outcome: "answered", cited: ["billing"] });
+  });
+
+  it("is surer of passages that hold the question's words", async () => {
+    const sure = await converse({ text: good });
+    const unsure = await converse({ text: good }, { question: "Do parcels to Norway get refunds of customs?" });
+    expect(unsure.confidence).toBeLessThan(sure.confidence - 0.05);
+  });
+
+  it("cites what markers and later headers name beside it", async () => {
+    const question = "When are refunds paid, and when do parcels leave the warehouse?";
+    const both = ["billing", "shipping"];
+    expect((await converse({ text: ["@sources p1\nOne. Two [p2]."] }, { question })).cited.sort()).toEqual(both);
+    expect((await converse({ text: ["@sources p1\nOne.\n@sources p2\nTwo."] }, { question })).cited.sort()).toEqual(both);
+  });
+
+  it("may rest on markers alone, and is then given whole", async () => {
+    expect(await converse({ text: ["Refunds are paid within ", "five working days [p1]."] })).toMatchObject({
+      pieces: [ANSWER],
+      cited: ["billing"],
+    });
+  });
+
+  it("ends with an ellipsis where the model was stopped by its length", async () => {
+    expect((await converse({ text: [...good, " And"], finishReason: "length" })).text).toBe(`${ANSWER} And…`);
+  });
+
+  it("is cut where it has no end", async () => {
+    const { text, outcome, broke } = await converse({ text: ["@sources p1\n"], isEndless: true });
+    expect({ outcome, broke }).toEqual({ outcome: "answered", broke: undefined });
+    expect(text).toHaveLength(MAX_ANSWER_LENGTH + 1);
+    expect(text.endsWith("…")).toBe(true);
+  });
+
+  it("may be thought about first", async () => {
+    expect(await converse({ reasoning: ["Hm. ", "@unknown\n"], text: good })).toMatchObject({ text: ANSWER });
+    expect(await converse({ text: ["<think>Hm.\n@unknown\n</think>\n", ...good] })).toMatchObject({ text: ANSWER });
+  });
+
+  it("goes without links that no source has", async () => {
+    const text = ["@sources p1\nSee [the form](https://acme.test/refunds) and ", "![x](https://evil.test/?q=a) https://", "evil.test/b"];
+    expect((await converse({ text })).text).toBe("See [the form](https://acme.test/refunds) and x (link removed)");
+  });
+});
+
+describe("no answer", () => {
+  it.each([
+    ["@unknown", { outcome: "no_answer" }],
+    ["@unknown\nBut I guess it takes a week.", { outcome: "no_answer" }],
+    ["@human\n", { outcome: "handed_off", reason: "customer_request" }],
+    ["@unsupported\n", { outcome: "handed_off", reason: "unsupported_request" }],
+    ["@sources p9\nThe moon is made of cheese.", { outcome: "handed_off", reason: "low_confidence" }],
+    ["@sources none\nThe moon is made of cheese.", { outcome: "handed_off", reason: "low_confidence" }],
+    ["The moon is made of cheese.", { outcome: "handed_off", reason: "low_confidence" }],
+    ["The moon is made of cheese [p9].", { outcome: "handed_off", reason: "low_confidence" }],
+  ])("comes of %j, and not a word of it", async (text, expected) => {
+    expect(await converse({ text: [text] })).toMatchObject({ ...expected, confidence: 0, pieces: [] });
+  });
+
+  it("comes of what a server's filter stops", async () => {
+    expect(await converse({ finishReason: "content_filter" })).toMatchObject({ outcome: "handed_off", reason: "unsupported_request" });
+    expect(await converse({ text: good, finishReason: "content_filter" })).toMatchObject({ text: ANSWER, broke: "unsupported_request" });
+  });
+
+  it.each([
+    ["human", "customer_request"],
+    ["unsupported", "unsupported_request"],
+    ["unknown", "missing_knowledge"],
+  ])("may come in the middle, by @%s", async (word, reason) => {
+    expect(await converse({ text: ["@sources p1\nWell.\n", `@${word}\n`, "More."] })).toMatchObject({ text: "Well.", broke: reason });
+  });
+
+  it("comes of a reply that repeats the prompt", async () => {
+    const said = await converse(({ messages }) => ({ text: ["@sources p1\n", ...(messages[0]?.content ?? "").split(/(?<= )/)] }));
+    expect(said).toMatchObject({ broke: "unsupported_request" });
+    expect(said.text.split(" ").length).toBeLessThan(10);
+    const instructions = `Be kind. ${Array.from({ length: 60 }, (_, at) => `rule${at}`).join(" ")}`;
+    expect(await converse({ text: [`@sources p1\n${instructions}`] }, { instructions })).toMatchObject({
+      outcome: "handed_off",
+      reason: "unsupported_request",
+    });
+  });
+});
+
+describe("small talk", () => {
+  it("is answered in kind", async () => {
+    const said = await converse({ text: ["@smalltalk\n", "You are ", "welcome!"] }, { question: "Thanks!" });
+    expect(said).toMatchObject({ outcome: "answered", text: "You are welcome!", cited: [], confidence: 0.9 });
+  });
+
+  it.each(["Refunds take 5 days.", "See www.evil.test.", "Sure. ".repeat(40)])("does not state facts: %j", async (text) => {
+    expect(await converse({ text: [`@smalltalk\n${text}`] })).toMatchObject({
+      outcome: "handed_off",
+      reason: "low_confidence",
+      pieces: [],
+    });
+  });
+});
+
+describe("what the model reads", () => {
+  it("is the visitor's words and the passages, quoted, and the conversation in turns", async () => {
+    const { requests } = await converse(
+      { text: good },
+      {
+        instructions: "Say “we”.",
+        history: [
+          { by: "agent", text: "An answer whose question is not there." },
+          { by: "visitor", text: "Hello" },
+          { by: "agent", text: "Hello!" },
+          { by: "agent", text: "A colleague here." },
+          { by: "visitor", text: "Nobody answered this." },
+        ],
+      },
+    );
+    const { messages } = requests[0]!;
+    expect(messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
+    expect(messages[2]?.content).toBe("Hello!\n\nA colleague here.");
+    expect(messages[0]?.content).toContain("Say “we”.");
+    const quotations = quotationsOf(requests[0]!);
+    expect(quotations.map(({ label }) => label)).toEqual(["visitor", "visitor", "passage p1", "visitor"]);
+    expect(quotations[2]?.text).toContain("Refunds are paid within five working days.");
+    expect(quotations.at(-1)?.text).toBe("When are refunds paid?");
+  });
+
+  it("says so where no passage was found", async () => {
+    const { requests } = await converse({ text: ["@unknown"] }, { question: "Quokka?" });
+    expect(quotationsOf(requests[0]!).map(({ label }) => label)).toEqual(["visitor"]);
+    expect(requests[0]!.messages.at(-1)?.content).toContain("No passage was found.");
+  });
+
+  it("leaves out the oldest turns, and passages that do not fit", async () => {
+    const history = Array.from({ length: 12 }, (_, at) => ({
+      by: at % 2 ? ("agent" as const) : ("visitor" as const),
+      text: `${at} ${"word ".repeat(200)}`,
+    }));
+    const texts = Object.fromEntries(
+      Array.from({ length: 5 }, (_, at) => [`text${at}`, `# Refunds ${at}\n\n${`Refunds are paid on day ${at}. `.repeat(60)}`]),
+    );
+    const { requests } = await converse({ text: ["@unknown"] }, { history, texts });
+    const said = requests[0]!.messages.map(({ content }) => content).join("\n");
+    expect(said).toContain("10 word");
+    expect(said).not.toContain("0 word word\n");
+    expect(requests[0]!.messages[1]?.role).toBe("user");
+    expect(new TextEncoder().encode(said).length).toBeLessThan(3 * 8_000);
+  });
+});

@@ -1,0 +1,188 @@
+import { describe, expect, it, vi } from "vitest";
+import { MAX_TOOL_ROUNDS, TOOL_RESULT_TOKENS } from "../../src/models/language/limits.ts";
+import type { Tool, ToolOutcome } from "../../src/models/tool.ts";
+import { load, newIndex } from "../knowledge/agent-index.ts";
+import { type ChatRequest, quotationsOf, type Script } from "../stand-ins/openai.ts";
+import { converse, TEXTS } from "./converse.ts";
+
+/** A tool that does this, and what it was asked. */
+function toolOf(run: (input: Record<string, unknown>, signal: AbortSignal) => Promise<ToolOutcome> | ToolOutcome, name = "order_status") {
+  const inputs: Record<string, unknown>[] = [];
+  const parameters = { type: "object" as const, properties: { order: { type: "string" as const, maxLength: 10 } }, required: ["order"] };
+  const tool: Tool = {
+    name,
+    description: "Says where an order is.",
+    parameters,
+    run: async (input, signal) => {
+      inputs.push(input);
+      return run(input, signal);
+    },
+  };
+  return { tool, inputs };
+}
+
+const call = (input: unknown, name = "order_status"): Script => ({ toolCalls: [{ name, arguments: input }] });
+const lastOf = ({ messages }: ChatRequest) => messages.at(-1)!;
+
+describe("a tool", () => {
+  it("is run with what fits its schema, and its result is a ground for the answer", async () => {
+    const { tool, inputs } = toolOf(() => ({ kind: "data", text: "It is in Rotterdam." }));
+    const talk = await converse(
+      (_, count) => (count === 1 ? call({ order: "A1" }) : { text: ["@sources t1\n", "It is in Rotterdam [t1]."] }),
+      { tools: [tool] },
+    );
+    expect(inputs).toEqual([{ order: "A1" }]);
+    expect(talk).toMatchObject({ outcome: "answered", text: "It is in Rotterdam.", cited: [] });
+    expect(talk.confidence).toBeGreaterThan(0.7);
+    expect(talk.requests[0]!.tools?.[0]?.function).toMatchObject({
+      name: tool.name,
+      description: tool.description,
+      parameters: tool.parameters,
+    });
+    expect(lastOf(talk.requests[1]!).role).toBe("tool");
+    expect(quotationsOf(talk.requests[1]!).at(-1)).toEqual({ label: "result t1", text: "It is in Rotterdam." });
+  });
+
+  it.each([{}, { order: 7 }, { order: "much too long for it" }, [], "text", null])(
+    "is not run with %j, and the model is told",
+    async (input) => {
+      const { tool, inputs } = toolOf(() => ({ kind: "data", text: "" }));
+      const talk = await converse((_, count) => (count === 1 ? call(input) : { text: ["@unknown"] }), { tools: [tool] });
+      expect(inputs).toEqual([]);
+      expect(talk.outcome).toBe("no_answer");
+      expect(lastOf(talk.requests[1]!)).toMatchObject({ role: "tool" });
+    },
+  );
+
+  it.each(['{"order": "A1"', "nonsense"])("is not run with arguments that are no JSON: %s", async (input) => {
+    const { tool, inputs } = toolOf(() => ({ kind: "data", text: "" }));
+    expect((await converse((_, count) => (count === 1 ? call(input) : { text: ["@unknown"] }), { tools: [tool] })).outcome).toBe(
+      "no_answer",
+    );
+    expect(inputs).toEqual([]);
+  });
+
+  it("that does not exist is not run", async () => {
+    const { tool, inputs } = toolOf(() => ({ kind: "data", text: "" }));
+    const talk = await converse((_, count) => (count === 1 ? call({}, "delete_everything") : { text: ["@unknown"] }), { tools: [tool] });
+    expect({ outcome: talk.outcome, inputs }).toEqual({ outcome: "no_answer", inputs: [] });
+  });
+
+  it("that fails hands off, and the model says nothing more", async () => {
+    const log = vi.spyOn(console, "error").mockReturnValue();
+    const { tool } = toolOf(() => Promise.reject(new Error("secret of the server")));
+    const talk = await converse((_, count) => (count === 1 ? call({ order: "A1" }) : { text: ["@sources p1\nYes."] }), { tools: [tool] });
+    expect(talk).toMatchObject({ outcome: "handed_off", reason: "tool_failure" });
+    expect(JSON.stringify(log.mock.calls)).toContain("tool_failure");
+    expect(JSON.stringify(log.mock.calls)).not.toContain("secret");
+    log.mockRestore();
+  });
+
+  it("that takes too long hands off, and is told to stop", async () => {
+    let isStopped = false;
+    const { tool } = toolOf((_, signal) => new Promise<never>(() => signal.addEventListener("abort", () => (isStopped = true))));
+    const talk = await converse((_, count) => (count === 1 ? call({ order: "A1" }) : { text: ["@unknown"] }), {
+      tools: [tool],
+      limits: { toolMs: 20 },
+    });
+    expect(talk).toMatchObject({ outcome: "handed_off", reason: "tool_failure" });
+    expect(isStopped).toBe(true);
+  });
+
+  it("may take longer than a model may be silent, and than other tools, where it says so", async () => {
+    const slow = toolOf(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return { kind: "data", text: "It is in Rotterdam." };
+    });
+    const talk = await converse((_, count) => (count === 1 ? call({ order: "A1" }) : { text: ["@sources t1\nIn Rotterdam."] }), {
+      tools: [{ ...slow.tool, timeoutMs: 5_000 }],
+      limits: { toolMs: 20, idleMs: 100 },
+    });
+    expect(talk).toMatchObject({ outcome: "answered", text: "In Rotterdam." });
+  });
+
+  it("may end the turn", async () => {
+    const { tool } = toolOf(() => ({ kind: "handed_off", reason: "customer_request" }));
+    expect(await converse(() => call({ order: "A1" }), { tools: [tool] })).toMatchObject({
+      outcome: "handed_off",
+      reason: "customer_request",
+    });
+  });
+
+  it("that ends the turn in the middle of an answer ends the answer", async () => {
+    const { tool } = toolOf(() => ({ kind: "handed_off", reason: "customer_request" }));
+    const talk = await converse(() => ({ text: ["@sources p1\nOne moment."], ...call({ order: "A1" }) }), { tools: [tool] });
+    expect(talk).toMatchObject({ text: "One moment.", broke: "customer_request" });
+  });
+
+  it("has its result cut", async () => {
+    const { tool } = toolOf(() => ({ kind: "data", text: "x".repeat(100_000) }));
+    const talk = await converse((_, count) => (count === 1 ? call({ order: "A1" }) : { text: ["@unknown"] }), { tools: [tool] });
+    expect(lastOf(talk.requests[1]!).content!.length).toBeLessThan(TOOL_RESULT_TOKENS * 3 + 200);
+  });
+});
+
+describe("rounds", () => {
+  it("are five at most: then the model has to answer", async () => {
+    const { tool, inputs } = toolOf(() => ({ kind: "data", text: "Nothing yet." }));
+    const talk = await converse((request) => (request.tool_choice === "none" ? { text: ["@unknown"] } : call({ order: "A1" })), {
+      tools: [tool],
+    });
+    expect(inputs).toHaveLength(MAX_TOOL_ROUNDS);
+    expect(talk.requests).toHaveLength(MAX_TOOL_ROUNDS + 1);
+    expect(talk.outcome).toBe("no_answer");
+  });
+
+  it("end also where the model will not", async () => {
+    const { tool, inputs } = toolOf(() => ({ kind: "data", text: "Nothing yet." }));
+    await expect(converse(() => call({ order: "A1" }), { tools: [tool] })).rejects.toThrow();
+    expect(inputs).toHaveLength(MAX_TOOL_ROUNDS);
+  });
+
+  it("of many calls side by side run ten of them", async () => {
+    const { tool, inputs } = toolOf(() => ({ kind: "data", text: "Nothing yet." }));
+    const many = { toolCalls: Array.from({ length: 40 }, () => ({ name: tool.name, arguments: { order: "A1" } })) };
+    await converse((_, count) => (count === 1 ? many : { text: ["@unknown"] }), { tools: [tool] });
+    expect(inputs).toHaveLength(10);
+  });
+
+  it("leave out what the model says before its header, and join what it says after it", async () => {
+    const { tool } = toolOf(() => ({ kind: "data", text: "In Rotterdam." }));
+    const before = await converse(
+      (_, count) => (count === 1 ? { text: ["Let me look."], ...call({ order: "A1" }) } : { text: ["@sources t1\nThere."] }),
+      { tools: [tool] },
+    );
+    expect(before.text).toBe("There.");
+    const after = await converse(
+      (_, count) => (count === 1 ? { text: ["@sources p1\nLet me look."], ...call({ order: "A1" }) } : { text: ["@sources t1\nThere."] }),
+      { tools: [tool] },
+    );
+    expect(after.text).toBe("Let me look.\n\nThere.");
+  });
+
+  it("are tried again one by one, so that no tool runs twice for a fault of the server", async () => {
+    const { tool, inputs } = toolOf(() => ({ kind: "data", text: "In Rotterdam." }));
+    const talk = await converse(
+      (_, count) => (count === 1 ? call({ order: "A1" }) : count === 2 ? { status: 503 } : { text: ["@sources t1\nThere."] }),
+      { tools: [tool] },
+    );
+    expect(talk.text).toBe("There.");
+    expect(inputs).toHaveLength(1);
+  });
+});
+
+it("gives what a search finds new ids, and cites it", async () => {
+  const index = newIndex();
+  await load(index, TEXTS);
+  const search = toolOf(async ({ order }) => {
+    const query = String(order);
+    return { kind: "found", query, retrieval: await index.search({ question: query, previousQuestions: [], limit: 5 }) };
+  });
+  const talk = await converse(
+    (request, count) =>
+      count === 1 ? call({ order: "parcels" }) : { text: [`@sources ${/passage (p\d)/.exec(lastOf(request).content!)?.[1]}\nAt six.`] },
+    { tools: [search.tool] },
+  );
+  expect(quotationsOf(talk.requests[1]!).at(-1)).toMatchObject({ label: "passage p2" });
+  expect(talk).toMatchObject({ outcome: "answered", text: "At six.", cited: [expect.any(String)] });
+});

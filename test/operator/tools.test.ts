@@ -1,0 +1,294 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, test } from "vitest";
+import { decryptSecret } from "../../src/secrets.ts";
+import { builtInTools, type ToolContext } from "../../src/chat/tools.ts";
+import { BUILT_IN_NAMES } from "../../src/tools/wire.ts";
+import { type Answer, createAgent, createWorkspace, operate, query, send, type Workspace } from "../harness.ts";
+
+const SECRET = "Bearer s3cr3t-of-the-operator";
+
+const TOOL = {
+  name: "order_status",
+  description: "Says where an order is.",
+  parameters: {
+    type: "object",
+    properties: { order: { type: "string", maxLength: 20 }, detail: { type: "string", enum: ["short", "long"] } },
+    required: ["order"],
+  },
+  method: "GET",
+  url: "https://api.example.com/orders/{order}",
+  headers: { Authorization: SECRET, "X-Tenant": "acme" },
+  timeout_seconds: 5,
+};
+const SHOWN = { ...TOOL, headers: { Authorization: null, "X-Tenant": null } };
+
+const agentsOf = (workspace: { id: string }) => `/workspaces/${workspace.id}/agents`;
+const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
+  send(method, `/operator/v1${path}`, { token: env.OPERATOR_TOKEN, body });
+const create = async (tools: unknown, workspace?: Workspace) => call("POST", agentsOf(workspace ?? (await shared)), { name: "Ada", tools });
+/** Enough for tests that create nothing in it. */
+const shared = createWorkspace();
+
+interface Row {
+  tools: string;
+}
+const storedOf = async (id: string): Promise<Record<string, any>[]> =>
+  JSON.parse((await query<Row>(id, "SELECT tools FROM agents WHERE id = ?", id))[0]!.tools);
+
+async function createWithTool(tool: object = TOOL) {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace, { tools: [tool] });
+  const path = `${agentsOf(workspace)}/${agent.id}`;
+  const valueOf = async (header: string, name = TOOL.name) => {
+    const stored = (await storedOf(agent.id)).find((one) => one["name"] === name);
+    const [, sealed] = Object.entries<string>(stored!["headers"]).find(([one]) => one.toLowerCase() === header.toLowerCase())!;
+    return decryptSecret(env, sealed, `tool/${agent.id}/${name}/${header.toLowerCase()}`);
+  };
+  return { workspace, agent, path, valueOf, patch: (...tools: object[]) => call("PATCH", path, { tools }) };
+}
+
+describe("an agent's tools", () => {
+  test("are taken and shown, without what their headers hold", async () => {
+    const { agent, path, workspace } = await createWithTool();
+    expect(agent["tools"]).toEqual([SHOWN]);
+    expect((await operate("GET", path)).tools).toEqual([SHOWN]);
+    expect((await operate("GET", agentsOf(workspace))).data[0].tools).toEqual([SHOWN]);
+  });
+
+  test("have defaults: no parameters, no headers, ten seconds", async () => {
+    const tool = { name: "ping", description: "Pings.", method: "POST", url: "https://api.example.com/ping" };
+    const { agent } = await createWithTool(tool);
+    expect(agent["tools"]).toEqual([{ ...tool, parameters: { type: "object", properties: {} }, headers: {}, timeout_seconds: 10 }]);
+  });
+
+  test("are no concern of integrators", async () => {
+    const { workspace, agent } = await createWithTool();
+    const shown = await workspace.call("GET", `/agents/${agent.id}`);
+    expect(JSON.stringify(shown.body)).not.toMatch(/tools|order_status|api\.example\.com/);
+  });
+
+  test.each([
+    {
+      type: "object",
+      properties: { a: { type: ["string", "null"], pattern: "^[A-Z]\\d+$", description: "x", default: "A1", examples: ["A1"] } },
+    },
+    { type: "object", properties: { a: { anyOf: [{ type: "string", format: "email" }, { const: 7 }] } }, additionalProperties: false },
+    {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      type: "object",
+      properties: {
+        list: {
+          type: "array",
+          items: { type: "object", properties: { n: { type: "number", minimum: 0.5 } }, required: ["n"] },
+          maxItems: 3,
+        },
+      },
+    },
+    { type: "object" },
+  ])("take parameters such as %j", async (parameters) => {
+    const { agent } = await createWithTool({ ...TOOL, url: "https://api.example.com/", parameters });
+    expect(agent["tools"][0].parameters).toEqual({ properties: {}, ...parameters });
+  });
+});
+
+const deep = (levels: number): object => (levels === 0 ? { type: "string" } : { type: "array", items: deep(levels - 1) });
+const many = (count: number, of: (at: number) => [string, unknown]) => Object.fromEntries(Array.from({ length: count }, (_, at) => of(at)));
+const withParameters = (parameters: unknown) => ({ parameters, url: "https://api.example.com/" });
+const withProperty = (property: unknown) => withParameters({ type: "object", properties: { a: property } });
+
+describe("a tool is refused", () => {
+  test.each<[string, object, (string | number)[], string]>([
+    ["a name in capitals", { name: "OrderStatus" }, ["name"], "small letters"],
+    ["a name that begins with a digit", { name: "1st" }, ["name"], "small letters"],
+    ["an empty name", { name: "" }, ["name"], "small letters"],
+    ["a long name", { name: "a".repeat(65) }, ["name"], "small letters"],
+    ["a name with an end of line", { name: "a\n" }, ["name"], "small letters"],
+    ["a built-in name", { name: "search_knowledge" }, ["name"], "built in"],
+    ["no description", { description: "" }, ["description"], "at least 1"],
+    ["a long description", { description: "x".repeat(1_001) }, ["description"], "at most 1000"],
+    ["another method", { method: "HEAD" }, ["method"], "'GET'"],
+    ["no time", { timeout_seconds: 0 }, ["timeout_seconds"], "greater than or equal to 1"],
+    ["too much time", { timeout_seconds: 31 }, ["timeout_seconds"], "less than or equal to 30"],
+    ["half a second", { timeout_seconds: 1.5 }, ["timeout_seconds"], "integer"],
+    ["an http URL", { url: "http://api.example.com/{order}" }, ["url"], "https"],
+    ["a private host", { url: "https://localhost/{order}" }, ["url"], "single name"],
+    ["an inner name", { url: "https://api.internal/{order}" }, ["url"], ".internal"],
+    ["an IP address", { url: "https://10.0.0.1/{order}" }, ["url"], "IP address"],
+    ["another port", { url: "https://api.example.com:22/{order}" }, ["url"], "port"],
+    ["a user name", { url: "https://u:p@api.example.com/{order}" }, ["url"], "user name"],
+    ["a URL with a blank", { url: "https://api.example.com/a b/{order}" }, ["url"], "white space"],
+    ["a host by placeholder", { url: "https://{order}.example.com/" }, ["url"], "path and query"],
+    ["an unknown placeholder", { url: "https://api.example.com/{customer}" }, ["url"], "{customer}"],
+    ["a placeholder that need not be given", { url: "https://api.example.com/{detail}" }, ["url"], "{detail}"],
+    ["a long URL", { url: `https://api.example.com/${"x".repeat(1_000)}` }, ["url"], "at most 1000"],
+    ["parameters that are no object", withParameters({ type: "string" }), ["parameters", "type"], "'object'"],
+    ["parameters that are text", withParameters("none"), ["parameters"], "dictionary"],
+    ["a required one that is not declared", withParameters({ type: "object", required: ["b"] }), ["parameters", "required"], "b is not"],
+    ["others let in", withParameters({ type: "object", additionalProperties: true }), ["parameters", "additionalProperties"], "'false'"],
+    [
+      "another draft",
+      withParameters({ $schema: "http://json-schema.org/draft-04/schema#", type: "object" }),
+      ["parameters", "$schema"],
+      "2020-12",
+    ],
+    ["a reference", withProperty({ $ref: "https://evil.test/schema" }), ["parameters", "properties", "a"], "$ref"],
+    ["a condition", withProperty({ if: {} }), ["parameters", "properties", "a"], "if"],
+    ["an unknown type", withProperty({ type: "text" }), ["parameters", "properties", "a", "type"], "use one of"],
+    ["an unknown format", withProperty({ type: "string", format: "phone" }), ["parameters", "properties", "a", "format"], "'email'"],
+    [
+      "a broken pattern",
+      withProperty({ type: "string", pattern: "(" }),
+      ["parameters", "properties", "a", "pattern"],
+      "regular expression",
+    ],
+    ["a long pattern", withProperty({ type: "string", pattern: "a".repeat(201) }), ["parameters", "properties", "a", "pattern"], "200"],
+    ["a negative length", withProperty({ type: "string", minLength: -1 }), ["parameters", "properties", "a", "minLength"], "0"],
+    ["an odd name", withParameters({ type: "object", properties: { "a b": {} } }), ["parameters", "properties", "a b"], "name it"],
+    [
+      "a name of JavaScript's",
+      withParameters({ type: "object", properties: { __defineGetter__: {} } }),
+      ["parameters", "properties", "__defineGetter__"],
+      "name it",
+    ],
+    [
+      "too many",
+      withParameters({ type: "object", properties: many(51, (at) => [`p${at}`, {}]) }),
+      ["parameters", "properties"],
+      "at most 50",
+    ],
+    ["deep nesting", withProperty(deep(20)), ["parameters"], "16 deep"],
+    ["long parameters", withProperty({ description: "x".repeat(4_096) }), ["parameters"], "4096"],
+    ["a Host header", { headers: { Host: "evil.test" } }, ["headers", "Host"], "sets this header itself"],
+    ["a Content-Length", { headers: { "content-length": "1" } }, ["headers", "content-length"], "sets this header itself"],
+    ["a Transfer-Encoding", { headers: { "Transfer-Encoding": "chunked" } }, ["headers", "Transfer-Encoding"], "itself"],
+    ["a Connection", { headers: { Connection: "close" } }, ["headers", "Connection"], "itself"],
+    ["a key of idempotency", { headers: { "Idempotency-Key": "x" } }, ["headers", "Idempotency-Key"], "itself"],
+    ["the platform's header", { headers: { "CF-Connecting-IP": "1.1.1.1" } }, ["headers", "CF-Connecting-IP"], "itself"],
+    ["a proxy's header", { headers: { "Proxy-Authorization": "x" } }, ["headers", "Proxy-Authorization"], "itself"],
+    ["a header's name with a blank", { headers: { "X Y": "x" } }, ["headers", "X Y"], "letters, digits"],
+    ["a header's name with a line", { headers: { "X\r\nY": "x" } }, ["headers", "X\r\nY"], "letters, digits"],
+    ["a header's name of 65", { headers: { ["x".repeat(65)]: "x" } }, ["headers", "x".repeat(65)], "letters, digits"],
+    ["a header twice", { headers: { "X-A": "1", "x-a": "2" } }, ["headers"], "once"],
+    ["many headers", { headers: many(11, (at) => [`X-${at}`, "x"]) }, ["headers"], "at most 10"],
+    ["a value with a line", { headers: { "X-A": "a\r\nHost: evil.test" } }, ["headers", "X-A"], "visible ASCII"],
+    ["a value with NUL", { headers: { "X-A": "a\0" } }, ["headers", "X-A"], "visible ASCII"],
+    ["a value that is cut on the way", { headers: { "X-A": " a" } }, ["headers", "X-A"], "visible ASCII"],
+    ["a value that is not ASCII", { headers: { "X-A": "ü" } }, ["headers", "X-A"], "visible ASCII"],
+    ["an empty value", { headers: { "X-A": "" } }, ["headers", "X-A"], "at least 1"],
+    ["a long value", { headers: { "X-A": "x".repeat(4_097) } }, ["headers", "X-A"], "at most 4096"],
+    ["a value that is a number", { headers: { "X-A": 1 } }, ["headers", "X-A"], "string"],
+    ["a value to keep where there is none", { headers: { "X-A": null } }, ["headers", "X-A"], "no value is stored"],
+  ])("for %s", async (_, change, path, message) => {
+    const answer = await create([{ ...TOOL, ...change }]);
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail[0]).toMatchObject({ loc: ["body", "tools", 0, ...path], msg: expect.stringContaining(message) });
+  });
+
+  test("for what it lacks", async () => {
+    const answer = await create([{}]);
+    expect(answer.body.detail.map(({ loc, type }: any) => [loc.at(-1), type])).toEqual(
+      ["name", "description", "method", "url"].map((field) => [field, "missing"]),
+    );
+  });
+
+  test("among others: a name twice, more than twenty, more than a model reads", async () => {
+    const tool = { ...TOOL, headers: {} };
+    expect((await create([tool, tool])).body.detail[0]).toMatchObject({ loc: ["body", "tools", 1, "name"] });
+    const twenty = Array.from({ length: 20 }, (_, at) => ({ ...tool, name: `tool_${at}` }));
+    expect((await create(twenty, await createWorkspace())).status).toBe(201);
+    expect((await create([...twenty, tool])).body.detail[0]).toMatchObject({ loc: ["body", "tools"], type: "too_long" });
+    const wordy = twenty.map((one) => ({
+      ...one,
+      description: "x".repeat(1_000),
+      parameters: { ...one.parameters, description: "y".repeat(200) },
+    }));
+    expect((await create(wordy)).body.detail[0]).toMatchObject({ loc: ["body", "tools"], msg: expect.stringContaining("24000") });
+    expect((await create("none")).body.detail[0]).toMatchObject({ loc: ["body", "tools"], type: "list_type" });
+  });
+
+  test("however deep its parameters are nested", async () => {
+    const nested = `{"type":"object","properties":{"a":${'{"items":'.repeat(20_000)}{}${"}".repeat(20_000)}}}`;
+    const text = JSON.stringify({ name: "Ada", tools: [{ ...TOOL, parameters: "HERE" }] }).replace('"HERE"', nested);
+    expect((await call("POST", agentsOf(await shared), text)).status).toBe(422);
+  });
+});
+
+test("the reserved names are those of the built-in tools", () => {
+  expect(builtInTools({} as ToolContext).map(({ name }) => name)).toEqual([...BUILT_IN_NAMES]);
+});
+
+describe("a header's value", () => {
+  test("is stored encrypted, for its agent, tool and header alone", async () => {
+    const { agent, valueOf } = await createWithTool();
+    expect(JSON.stringify(await query(agent.id, "SELECT * FROM agents WHERE id = ?", agent.id))).not.toContain("s3cr3t");
+    expect(await valueOf("Authorization")).toBe(SECRET);
+    const [stored] = await storedOf(agent.id);
+    const { Authorization: sealed } = stored!["headers"];
+    for (const place of [`tool/${agent.id}/order_status/x-tenant`, `tool/${agent.id}/other/authorization`, `agent/${agent.id}/identity`])
+      await expect(decryptSecret(env, sealed, place)).rejects.toThrow();
+  });
+
+  test("stays where the operator sends back what was shown, null, or no headers", async () => {
+    const { valueOf, patch } = await createWithTool();
+    const { headers: _, ...without } = SHOWN;
+    for (const tool of [SHOWN, without, { ...SHOWN, headers: { authorization: null, "x-tenant": null } }]) {
+      expect((await patch(tool)).status).toBe(200);
+      expect(await valueOf("Authorization")).toBe(SECRET);
+    }
+  });
+
+  test("is replaced by another, and goes with its header, its tool, or all tools", async () => {
+    const { agent, valueOf, patch } = await createWithTool();
+    await patch({ ...SHOWN, headers: { Authorization: "Bearer new", "X-Tenant": null } });
+    expect([await valueOf("Authorization"), await valueOf("X-Tenant")]).toEqual(["Bearer new", "acme"]);
+    const dropped = await patch({ ...SHOWN, headers: { "X-Tenant": null } });
+    expect(dropped.body.tools[0].headers).toEqual({ "X-Tenant": null });
+    expect((await patch(SHOWN)).body.detail[0].loc).toEqual(["body", "tools", 0, "headers", "Authorization"]);
+    const renamed = await patch({ ...SHOWN, name: "renamed", headers: { "X-Tenant": null } });
+    expect(renamed.body.detail[0]).toMatchObject({ loc: ["body", "tools", 0, "headers", "X-Tenant"] });
+    expect((await patch()).body.tools).toEqual([]);
+    expect(await storedOf(agent.id)).toEqual([]);
+  });
+
+  test("is not kept for another host: it was not given to be shown there", async () => {
+    const { patch, valueOf } = await createWithTool();
+    expect((await patch({ ...SHOWN, url: "https://api.example.com/v2/{order}" })).status).toBe(200);
+    expect(await valueOf("Authorization")).toBe(SECRET);
+    expect((await patch({ ...SHOWN, url: "https://evil.example.org/{order}" })).status).toBe(422);
+    const moved = await patch({ ...SHOWN, url: "https://other.example.org/{order}", headers: undefined });
+    expect(moved.body.tools[0].headers).toEqual({});
+  });
+
+  test("stays when something else of the agent changes, and is nobody else's", async () => {
+    const { path, agent, valueOf, workspace } = await createWithTool();
+    await operate("PATCH", path, { name: "Grace" });
+    expect(await valueOf("Authorization")).toBe(SECRET);
+    const other = await createAgent(workspace, { name: "Other" });
+    const answer = await call("PATCH", `${agentsOf(workspace)}/${other.id}`, { tools: [SHOWN] });
+    expect(answer.status).toBe(422);
+    expect((await call("PATCH", `${agentsOf(workspace)}/${crypto.randomUUID()}`, { tools: [SHOWN] })).status).toBe(404);
+    expect((await storedOf(agent.id)).length).toBe(1);
+  });
+
+  test("is in no error, wherever it stands in what is refused", async () => {
+    const refused = [
+      [{ ...TOOL, name: undefined }],
+      [{ ...TOOL, url: 7 }],
+      [{ ...TOOL, headers: { Authorization: `${SECRET}\r\n` } }],
+      [{ ...TOOL, headers: { Authorization: { value: SECRET } } }],
+      [{ ...TOOL, headers: [SECRET] }],
+      [{ ...TOOL, headers: { Host: SECRET } }],
+      [{ ...TOOL, headers: { "X-A": "1", "x-a": SECRET } }],
+      [TOOL, TOOL],
+      { "0": TOOL },
+      Array.from({ length: 21 }, () => TOOL),
+    ];
+    for (const tools of refused) {
+      const answer = await create(tools);
+      expect(answer.status).toBe(422);
+      expect(JSON.stringify(answer.body)).not.toContain("s3cr3t");
+    }
+    const nameless = await call("POST", agentsOf(await shared), { tools: [TOOL] });
+    expect([nameless.status, JSON.stringify(nameless.body).includes("s3cr3t")]).toEqual([422, false]);
+  });
+});

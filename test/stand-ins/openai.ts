@@ -1,0 +1,141 @@
+/** What a stand-in model is to do with a request: everything that a server may do, well or badly. */
+export interface Script {
+  /** The pieces of text that it streams, in order. */
+  text?: string[];
+  reasoning?: string[];
+  toolCalls?: { name: string; arguments: unknown }[];
+  finishReason?: string | null;
+  /** Refuses with this status. */
+  status?: number;
+  headers?: Record<string, string>;
+  body?: string;
+  contentType?: string;
+  /** Before the response begins, before each piece, and before the piece at which it stops for ever. */
+  delayMs?: number;
+  pieceMs?: number;
+  hangAt?: number;
+  /** After so many pieces the connection ends: by an error, or as if all were said. */
+  breakAt?: number;
+  endAt?: number;
+  /** Sent as they are, in the place of the piece with this number. */
+  rawAt?: Record<number, string>;
+  /** Repeats its last piece without end. */
+  isEndless?: boolean;
+}
+
+export interface ChatMessage {
+  role: "system" | "developer" | "user" | "assistant" | "tool";
+  content: string | null;
+  tool_calls?: { function: { name: string; arguments: string } }[];
+}
+
+/** A request of chat completions, as far as it is looked at. */
+export interface ChatRequest {
+  model: string;
+  messages: ChatMessage[];
+  stream: boolean;
+  tools?: { function: { name: string; description: string; parameters: unknown } }[];
+  tool_choice?: string;
+  max_tokens?: number;
+}
+
+const encoder = new TextEncoder();
+/** How much an endless reply writes at once. */
+const ENDLESS_PIECE = "la ".repeat(500);
+
+/** A server of the OpenAI protocol whose model does what a script says. It keeps what it was asked. */
+export class OpenAiStandIn {
+  readonly requests: ChatRequest[] = [];
+  readonly keys: (string | null)[] = [];
+
+  private readonly scriptOf: (request: ChatRequest, count: number) => Script;
+
+  constructor(scriptOf: (request: ChatRequest, count: number) => Script) {
+    this.scriptOf = scriptOf;
+  }
+
+  readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const request = new Request(input, init);
+    const asked: ChatRequest = JSON.parse(await request.text());
+    this.keys.push(request.headers.get("Authorization"));
+    this.requests.push(asked);
+    const script = this.scriptOf(asked, this.requests.length);
+    await wait(script.delayMs, request.signal);
+    if (script.status !== undefined && script.status !== 200) return refusal(script);
+    const headers = { "Content-Type": script.contentType ?? "text/event-stream", ...script.headers };
+    return new Response(script.body ?? streamOf(asked.model, script, request.signal), { headers });
+  };
+}
+
+function refusal({ status = 500, headers = {}, body }: Script): Response {
+  const error = JSON.stringify({ error: { message: "The stand-in refuses", type: "stand_in", code: status } });
+  return new Response(body ?? error, { status, headers: { "Content-Type": "application/json", ...headers } });
+}
+
+function streamOf(model: string, script: Script, signal: AbortSignal): ReadableStream<Uint8Array> {
+  const pieces = eventsOf(model, script);
+  let at = 0;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        if (script.hangAt === at) await wait(Number.POSITIVE_INFINITY, signal);
+        await wait(script.pieceMs, signal);
+        if (script.breakAt === at) return controller.error(new Error("The stand-in broke off"));
+        const { done, value } = script.endAt === at ? { done: true, value: undefined } : pieces.next();
+        at++;
+        if (done || value === undefined) controller.close();
+        else controller.enqueue(encoder.encode(value));
+      } catch (error) {
+        controller.error(error);
+      }
+    },
+  });
+}
+
+/** The lines of a stream of chat completions. */
+export function* eventsOf(model: string, script: Script): Generator<string, void> {
+  const { text = [], reasoning = [], toolCalls = [], rawAt = {}, isEndless, finishReason } = script;
+  const chunk = (delta: object, reason: string | null = null) =>
+    `data: ${JSON.stringify({ id: "stand-in", object: "chat.completion.chunk", created: 1, model, choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`;
+  let at = 0;
+  const next = (written: string) => rawAt[at++] ?? written;
+  for (const piece of reasoning) yield next(chunk({ reasoning_content: piece }));
+  for (const piece of text) yield next(chunk({ role: "assistant", content: piece }));
+  while (isEndless) yield next(chunk({ content: ENDLESS_PIECE }));
+  for (const [index, call] of toolCalls.entries()) {
+    const written = typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments);
+    yield next(
+      chunk({ tool_calls: [{ index, id: `call_${index}`, type: "function", function: { name: call.name, arguments: written } }] }),
+    );
+  }
+  if (finishReason !== null) yield next(chunk({}, finishReason ?? (toolCalls.length > 0 ? "tool_calls" : "stop")));
+  yield next("data: [DONE]\n\n");
+}
+
+async function wait(ms: number | undefined, signal: AbortSignal): Promise<void> {
+  if (ms === undefined) return;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = Number.isFinite(ms) ? setTimeout(resolve, ms) : null;
+  const stop = () => reject(signal.reason as Error);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  await promise.finally(() => timer !== null && clearTimeout(timer));
+}
+
+/** What stands in a prompt's quotations, by their labels, in order. */
+export function quotationsOf(request: ChatRequest): { label: string; text: string }[] {
+  const mark = markOf(request);
+  const all = request.messages.map(({ content }) => content ?? "").join("\n");
+  return [...all.matchAll(new RegExp(`<<([a-z]+(?: [a-z]\\d+)?) ${mark}>>\\n([\\s\\S]*?)\\n<<end ${mark}>>`, "g"))].map(
+    ([, label, text]) => ({
+      label: label!,
+      text: text!,
+    }),
+  );
+}
+
+/** The mark of the quotations, as the prompt tells it. */
+export function markOf({ messages }: ChatRequest): string {
+  const system = messages.filter(({ role }) => role === "system" || role === "developer");
+  return /mark of this turn's quotations is ([\w-]+)/.exec(system.map(({ content }) => content).join("\n"))?.[1] ?? "none";
+}

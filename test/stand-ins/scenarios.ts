@@ -1,0 +1,84 @@
+import { type ChatRequest, quotationsOf, type Script } from "./openai.ts";
+
+/**
+ * What the stand-in does for each name of a model, so that every branch can be driven from outside: by OPENAI_MODEL, by an
+ * agent's own `model`, or by a message that holds `use-model:<name>`.
+ */
+const SCENARIOS: Record<string, (request: ChatRequest, count: number) => Script> = {
+  /** Answers from the first passage, a word at a time; says so where there is none. */
+  answer: (request) => answerFrom(request),
+  /** The same at 50 tokens a second. */
+  steady: (request) => ({ ...answerFrom(request), pieceMs: 20 }),
+  /** Fifty words at once. */
+  instant: () => ({ text: ["@sources p1\n", "It is so. ".repeat(25)] }),
+  unknown: () => ({ text: ["@unknown\n"] }),
+  human: () => ({ text: ["@human\n"] }),
+  unsupported: () => ({ text: ["@unsupported\n"] }),
+  smalltalk: () => ({ text: ["@smalltalk\n", "You are welcome!"] }),
+  "wrong-ids": () => ({ text: ["@sources p77 p99\n", "The moon is made of cheese."] }),
+  "no-header": () => ({ text: ["The moon is made of cheese."] }),
+  markers: (request) => ({ text: [`${firstSentence(request)} [p1]`] }),
+  "search-first": (request) =>
+    request.messages.at(-1)?.role === "tool"
+      ? answerFrom(request)
+      : { toolCalls: [{ name: "search_knowledge", arguments: { query: questionOf(request) } }] },
+  /** Asks for the tool that the message names, as `order_status {"order": "A1"}`, and says what it answered. */
+  "use-tool": (request) => {
+    if (request.messages.at(-1)?.role === "tool") return answerFromResult(request);
+    const [, name = "", input = "{}"] = /(\w+) (\{.*\})/.exec(questionOf(request)) ?? [];
+    return { toolCalls: [{ name, arguments: input }] };
+  },
+  "tool-human": () => ({ toolCalls: [{ name: "request_human", arguments: {} }] }),
+  "tool-loop": (request, count) =>
+    request.tool_choice === "none"
+      ? { text: ["@unknown\n"] }
+      : { toolCalls: [{ name: "search_knowledge", arguments: { query: `refunds ${count}` } }] },
+  "status-401": () => ({ status: 401 }),
+  "status-429": () => ({ status: 429, headers: { "Retry-After": "1" } }),
+  "status-429-long": () => ({ status: 429, headers: { "Retry-After": "600" } }),
+  "status-500": () => ({ status: 500 }),
+  "status-503": () => ({ status: 503 }),
+  "fails-once": (request, count) => (count % 2 === 1 ? { status: 503 } : answerFrom(request)),
+  "slow-start": (request) => ({ ...answerFrom(request), delayMs: 3_000 }),
+  silent: () => ({ text: ["never"], hangAt: 0 }),
+  drip: (request) => ({ ...answerFrom(request), pieceMs: 500 }),
+  stuck: (request) => ({ ...answerFrom(request), hangAt: 4 }),
+  "cut-off": (request) => ({ ...answerFrom(request), breakAt: 5 }),
+  "ends-early": (request) => ({ ...answerFrom(request), endAt: 5 }),
+  malformed: (request) => ({ ...answerFrom(request), rawAt: { 4: "data: {not json\n\n" } }),
+  empty: () => ({ text: [] }),
+  html: () => ({ contentType: "text/html", body: "<html><body>Bad gateway</body></html>" }),
+  whole: () => ({
+    contentType: "application/json",
+    body: JSON.stringify({ choices: [{ message: { content: "@unknown" }, finish_reason: "stop" }] }),
+  }),
+  endless: () => ({ text: ["@sources p1\n"], isEndless: true }),
+  leak: (request) => ({ text: ["@sources p1\n", String(request.messages[0]?.content)] }),
+  link: () => ({ text: ["@sources p1\n", "See ![chart](https://evil.test/?q=secret) there."] }),
+};
+
+/** What the stand-in does with a request. */
+export function scenarioOf(request: ChatRequest, count: number): Script {
+  const wanted = /use-model:([\w-]+)/.exec(questionOf(request))?.[1] ?? request.model;
+  const scenario = SCENARIOS[wanted];
+  return scenario ? scenario(request, count) : { status: 404, body: JSON.stringify({ error: { message: `No model ${wanted}` } }) };
+}
+
+function answerFrom(request: ChatRequest): Script {
+  const sentence = firstSentence(request);
+  return sentence === "" ? { text: ["@unknown\n"] } : { text: ["@sources", " p1", "\n", ...sentence.split(/(?<= )/)] };
+}
+
+function answerFromResult(request: ChatRequest): Script {
+  const result = quotationsOf(request).findLast(({ label }) => label === "result t1");
+  return { text: [result ? `@sources t1\nThe tool says: ${result.text}` : "@unknown\n"] };
+}
+
+function firstSentence(request: ChatRequest): string {
+  const passage = quotationsOf(request).find(({ label }) => label === "passage p1")?.text ?? "";
+  return passage.split("\n\n").slice(1).join(" ").replaceAll(/\s+/g, " ").trim().slice(0, 400);
+}
+
+function questionOf(request: ChatRequest): string {
+  return quotationsOf(request).findLast(({ label }) => label === "visitor")?.text ?? "";
+}

@@ -1,0 +1,59 @@
+import { type ChatRequest, eventsOf, type Script } from "./openai.ts";
+
+/** The forms that Workers AI's models answer in, by model: the newer one is OpenAI's. Some do not stream though they are asked to. */
+export type Shape = "choices" | "legacy" | "choices-whole" | "legacy-whole";
+
+/** What the binding was asked. */
+export interface Run {
+  model: string;
+  inputs: Omit<ChatRequest, "model"> & { reasoning_effort?: string };
+  options: { gateway?: { id: string } } | undefined;
+}
+
+/** The binding of Workers AI, whose model does what a script says. */
+export class WorkersAiStandIn {
+  readonly runs: Run[] = [];
+
+  constructor(
+    private readonly shape: Shape,
+    private readonly scriptOf: (request: ChatRequest, count: number) => Script,
+  ) {}
+
+  async run(model: string, inputs: Run["inputs"], options?: Run["options"]): Promise<unknown> {
+    this.runs.push({ model, inputs, options });
+    const script = this.scriptOf({ model, ...inputs }, this.runs.length);
+    if (script.status !== undefined) throw new Error(`${script.status}: the stand-in refuses`);
+    if (this.shape.endsWith("-whole")) return whole(script, this.shape === "legacy-whole");
+    const events = this.shape === "legacy" ? legacyEvents(script) : eventsOf(model, script);
+    let at = 0;
+    return new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const { done, value } = events.next();
+        if (done || at++ === script.endAt) controller.close();
+        else controller.enqueue(new TextEncoder().encode(value));
+      },
+    });
+  }
+}
+
+function* legacyEvents({ text = [], toolCalls = [] }: Script): Generator<string, void> {
+  for (const response of text) yield `data: ${JSON.stringify({ response, p: "abcd" })}\n\n`;
+  const calls = toolCalls.map(({ name, arguments: input }) => ({ name, arguments: input }));
+  if (calls.length > 0) yield `data: ${JSON.stringify({ response: "", tool_calls: calls })}\n\n`;
+  yield `data: ${JSON.stringify({ response: "", usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } })}\n\n`;
+  yield "data: [DONE]\n\n";
+}
+
+function whole({ text = [], toolCalls = [] }: Script, isLegacy: boolean): unknown {
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  const content = text.join("");
+  if (isLegacy)
+    return { response: content, tool_calls: toolCalls.map(({ name, arguments: input }) => ({ name, arguments: input })), usage };
+  const calls = toolCalls.map((call, at) => ({
+    id: `call_${at}`,
+    type: "function",
+    function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+  }));
+  const message = { role: "assistant", content, ...(calls.length > 0 && { tool_calls: calls }) };
+  return { choices: [{ index: 0, message, finish_reason: calls.length > 0 ? "tool_calls" : "stop" }], usage };
+}
