@@ -1,8 +1,17 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
 import type { Reporter } from "vitest/node";
+import { answerOutbound } from "./test/outbound-server.ts";
 
-const QUEUES = ["support-agent-ingestion", "support-agent-ingestion-dlq", "support-agent-erasure", "support-agent-erasure-dlq"];
+const QUEUES = [
+  "support-agent-ingestion",
+  "support-agent-ingestion-dlq",
+  "support-agent-erasure",
+  "support-agent-erasure-dlq",
+  "support-agent-deliveries",
+  "support-agent-slow-deliveries",
+  "support-agent-deliveries-dlq",
+];
 
 /** Ends the output with one plain line, for whoever reads it by machine. */
 const closingLine: Reporter = {
@@ -22,6 +31,8 @@ export default defineConfig(async () => ({
         compatibilityFlags: ["service_binding_extra_handlers"],
         // A second shard, so that everything is tried with more than one database.
         d1Databases: { DB: "shard-0", DB_1: "shard-1" },
+        // What the service requests of other hosts, a stand-in answers: see test/outbound.ts.
+        outboundService: { node: answerOutbound },
         // Tests deliver messages themselves, when they want them delivered.
         queueConsumers: Object.fromEntries(QUEUES.map((queue) => [queue, { maxBatchTimeout: 60, maxBatchSize: 100 }])),
         bindings: {

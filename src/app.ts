@@ -15,11 +15,24 @@ import { knowledgeRoutes } from "./knowledge/routes.ts";
 import { leadRoutes } from "./leads/routes.ts";
 import { privacyRoutes } from "./privacy/routes.ts";
 import { operatorRoutes } from "./operator/routes.ts";
+import { deliveryRoutes } from "./webhooks/delivery-routes.ts";
+import { webhookRoutes } from "./webhooks/routes.ts";
 import { widgetRoutes } from "./widget/routes.ts";
 
 /** The integrators' surface, as its document describes it. */
 const api = createRouter();
-const features = [accountRoutes, agentRoutes, chatRoutes, conversationRoutes, leadRoutes, knowledgeRoutes, analyticsRoutes, privacyRoutes];
+const features = [
+  accountRoutes,
+  agentRoutes,
+  chatRoutes,
+  conversationRoutes,
+  leadRoutes,
+  knowledgeRoutes,
+  analyticsRoutes,
+  privacyRoutes,
+  webhookRoutes,
+  deliveryRoutes,
+];
 for (const routes of features) api.route("/", routes);
 
 /** Built when it is first asked for: no request but its own needs it. */

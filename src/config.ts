@@ -6,7 +6,7 @@ export function configProblem(env: Env): string | undefined {
   if (isEmpty(env.KEY_SECRET)) return "KEY_SECRET is not set: API keys cannot be checked. Set it with `wrangler secret put KEY_SECRET`.";
   if (isEmpty(env.ENCRYPTION_KEY))
     return "ENCRYPTION_KEY is not set: secrets cannot be stored. Set it with `wrangler secret put ENCRYPTION_KEY`.";
-  if ((env.ENVIRONMENT as string) === "production" && allowsPrivateTargets(env)) {
+  if (isProduction(env) && (env.ALLOW_PRIVATE_TARGETS as string) === "true") {
     return "ALLOW_PRIVATE_TARGETS is true in production: outgoing requests could reach the inside of a network. Set it to false.";
   }
   return languageServerProblem(env);
@@ -39,9 +39,18 @@ function languageServerProblem(env: Env): string | undefined {
   return undefined;
 }
 
-/** Whether outgoing requests may reach http and private hosts: for receivers on a laptop. */
+/** Whether outgoing requests may reach http and private hosts: for receivers on a laptop, never in production. */
 export function allowsPrivateTargets(env: Env): boolean {
-  return (env.ALLOW_PRIVATE_TARGETS as string) === "true";
+  return (env.ALLOW_PRIVATE_TARGETS as string) === "true" && !isProduction(env);
+}
+
+/** Where host names are asked for over HTTPS; undefined where they cannot be asked for. */
+export function dnsResolver(env: Env): string | undefined {
+  return env.DNS_OVER_HTTPS_URL || undefined;
+}
+
+function isProduction(env: Env): boolean {
+  return (env.ENVIRONMENT as string) === "production";
 }
 
 /**

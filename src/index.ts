@@ -6,6 +6,7 @@ export { WorkspaceGate } from "./admission/gate.ts";
 export { ChatSession } from "./chat/session.ts";
 export { KnowledgeIndex } from "./knowledge/index.ts";
 export { LeadIndex } from "./leads/index.ts";
+export { DeliveryCourier } from "./webhooks/courier.ts";
 
 export default {
   fetch: app.fetch,

@@ -1,5 +1,7 @@
 import { giveUp, ingest, type IngestionMessage } from "./knowledge/consumer.ts";
 import { eraseDeleted, type ErasureMessage } from "./operator/erasure.ts";
+import { deliver, noteDead } from "./webhooks/consumer.ts";
+import type { DeliveryMessage } from "./webhooks/delivery-message.ts";
 
 /** First wait before a message is tried again; each further one doubles it. */
 const RETRY_SECONDS = 5;
@@ -14,10 +16,21 @@ const WORK: Record<string, Work> = {
   "support-agent-erasure": (env, body: ErasureMessage) => eraseDeleted(env, body),
   // The sweep finds the workspace again: an erasure is never given up.
   "support-agent-erasure-dlq": async () => undefined,
+  "support-agent-deliveries-dlq": (_, body: DeliveryMessage) => noteDead(body),
 };
 
-/** Works through a batch: each message on its own, so that one that fails is tried again alone. */
+type BatchWork = (env: Env, batch: MessageBatch<never>) => Promise<void>;
+
+/** What is done with a whole batch of a queue, and with each of its messages. */
+const BATCH_WORK: Record<string, BatchWork> = {
+  "support-agent-deliveries": (env, batch) => deliver(env, "fast", batch),
+  "support-agent-slow-deliveries": (env, batch) => deliver(env, "slow", batch),
+};
+
+/** Works through a batch: each message on its own, so that one that fails is tried again alone, or all together. */
 export async function consume(batch: MessageBatch, env: Env): Promise<void> {
+  const batchWork = BATCH_WORK[batch.queue];
+  if (batchWork) return batchWork(env, batch as MessageBatch<never>);
   const work = WORK[batch.queue];
   if (!work) throw new Error(`No work is known for the queue ${batch.queue}`);
   await Promise.all(batch.messages.map((message) => handle(batch.queue, message, () => work(env, message.body as never))));

@@ -14,6 +14,10 @@ import { listDeleted } from "./operator/store.ts";
 import { resumeErasure } from "./privacy/erase.ts";
 import { listUnfinishedErasures } from "./privacy/erasure-store.ts";
 import { wakeUp } from "./wake-up.ts";
+import { eraseMoreLog } from "./webhooks/endpoints.ts";
+import { listWebhookErasures } from "./webhooks/erasure-store.ts";
+import { deliverySweep, wakeStranded } from "./webhooks/sweep.ts";
+import { wakeDeliveries } from "./webhooks/wake.ts";
 
 /** A wake-up that takes longer than this is taken for lost. */
 const WAKE_UP_MS = 60_000;
@@ -46,33 +50,37 @@ interface Run {
 async function sweepShard(run: Run, db: Database) {
   const { env, nowMs } = run;
   const beforeMs = nowMs - WAKE_UP_MS;
-  const [sources, answers, workspaces, conversations, leads, erasures] = await db.batch([
+  const [sources, answers, workspaces, conversations, leads, erasures, webhooks, deliveries] = await db.batch([
     listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN),
     listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
     listDeleted(db, beforeMs, MAX_A_RUN),
     listIdle(db, nowMs, MAX_A_RUN),
     listUnindexedLeads(db, beforeMs, MAX_LEADS_A_RUN),
     listUnfinishedErasures(db, nowMs - ERASURE_MS, MAX_ERASURES_A_RUN),
+    listWebhookErasures(db, MAX_ERASURES_A_RUN),
+    ...deliverySweep(db, nowMs),
     pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_A_RUN),
   ]);
   const work = [
     wakeUp(env.INGESTION_QUEUE, sources satisfies IngestionMessage[]),
     wakeUp(env.ERASURE_QUEUE, workspaces satisfies ErasureMessage[]),
-    resolveIdle(db, conversations, nowMs),
+    wakeStranded(env, deliveries),
+    resolveIdle(env, db, conversations, nowMs),
     ...answers.map((answer) => indexAnswer(run, answer)),
     ...handOver(run, leads),
     ...erasures.map((erasure) => resumeErasure({ ...run, workspaceId: erasure.workspaceId }, erasure)),
+    ...webhooks.map((erasure) => eraseMoreLog(db, erasure)),
   ];
   for (const result of await Promise.allSettled(work)) {
     if (result.status === "rejected") console.error(JSON.stringify({ event: "sweep_failed", detail: String(result.reason) }));
   }
-  const found = { sources, answers, workspaces, conversations, leads, erasures };
+  const found = { sources, answers, workspaces, conversations, leads, erasures, webhooks, deliveries };
   return Object.fromEntries(Object.entries(found).map(([kind, rows]) => [kind, rows.length])) as Record<keyof typeof found, number>;
 }
 
-async function resolveIdle(db: Database, idle: ConversationKey[], nowMs: number): Promise<void> {
+async function resolveIdle(env: Env, db: Database, idle: ConversationKey[], nowMs: number): Promise<void> {
   const [first, ...rest] = idle.flatMap((key) => idleWrites(db, key, nowMs));
-  if (first) await db.batch([first, ...rest]);
+  if (first) await wakeDeliveries(env, await db.batch([first, ...rest]));
 }
 
 /** Hands leads to their workspaces' indexes. */

@@ -1,11 +1,24 @@
+/** The most messages that the platform takes at once. */
+const MAX_MESSAGES_A_SEND = 100;
+
 /**
  * Sends wake-ups. What there is to do is in D1 already, and the sweep finds it within minutes: a queue that is down is a
  * reason for a line in the log, not for an error.
+ * @param delaySeconds how long the queue keeps them first.
  */
-export async function wakeUp(queue: Queue, messages: readonly object[]): Promise<void> {
-  if (messages.length === 0) return;
+export async function wakeUp(queue: Queue, messages: readonly object[], delaySeconds = 0): Promise<void> {
+  const sends: Promise<void>[] = [];
+  for (let at = 0; at < messages.length; at += MAX_MESSAGES_A_SEND)
+    sends.push(sendSome(queue, messages.slice(at, at + MAX_MESSAGES_A_SEND), delaySeconds));
+  await Promise.all(sends);
+}
+
+async function sendSome(queue: Queue, messages: readonly object[], delaySeconds: number): Promise<void> {
   try {
-    await queue.sendBatch(messages.map((body) => ({ body })));
+    await queue.sendBatch(
+      messages.map((body) => ({ body })),
+      { delaySeconds },
+    );
   } catch (error) {
     console.error(JSON.stringify({ event: "wake_up_failed", messages, detail: String(error) }));
   }

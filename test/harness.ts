@@ -96,6 +96,16 @@ export function createAgent(workspace: Workspace, settings: Record<string, unkno
   return operate("POST", `/workspaces/${workspace.id}/agents`, { name: "Agent", ...settings });
 }
 
+/** Adds an endpoint to a workspace: events are kept for those who listen. */
+export async function listen(
+  workspace: Workspace,
+  events: string[] = ["*"],
+): Promise<{ id: string; secret: string } & Record<string, any>> {
+  const created = await workspace.call("POST", "/webhooks", { url: "https://hooks.example.com/support", events });
+  if (created.status !== 201) throw new Error(`The endpoint was refused: ${JSON.stringify(created.body)}`);
+  return created.body;
+}
+
 /** Delivers a message to the queue's consumer now, as the platform would some time. */
 export async function deliver(queue: string, body: unknown, attempts = 1) {
   const batch = createMessageBatch(queue, [{ id: crypto.randomUUID(), timestamp: new Date(), attempts, body }]);

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { evictDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { newId, shardOf } from "../src/db/ids.ts";
-import { costOf, createAgent, createWorkspace, learn, newAddress, operate, query, send } from "./harness.ts";
+import { costOf, createAgent, createWorkspace, learn, listen, newAddress, operate, query, send } from "./harness.ts";
 
 /** Many requests, on a machine that may be busy. */
 const SLOW = { timeout: 30_000 };
@@ -38,6 +38,11 @@ const setStatus = (id: string, status: string) => query(id, "UPDATE conversation
 const leave = (agentId: string) =>
   send("POST", `/widget/v1/agents/${agentId}/leads`, { body: { name: "Ann", email: "ann@example.com" }, headers: newAddress() });
 const unknownId = ({ workspace }: Desk) => newId(shardOf(workspace.id), Date.now());
+
+const onEndpoint = async (workspace: Desk["workspace"], method: string, action = "", body?: object) => {
+  const { id } = await listen(workspace);
+  return () => workspace.call(method, `/webhooks/${id}${action}`, body);
+};
 
 /** Every operation: what is done before, and the request. */
 const OPERATIONS: [
@@ -389,6 +394,42 @@ const OPERATIONS: [
     },
   ],
   [
+    "GET /webhooks",
+    200,
+    1,
+    1,
+    async ({ workspace }) =>
+      () =>
+        workspace.call("GET", "/webhooks"),
+  ],
+  [
+    "POST /webhooks",
+    201,
+    1,
+    1,
+    async ({ workspace }) =>
+      () =>
+        workspace.call("POST", "/webhooks", { url: "https://hooks.example.com/", events: ["*"] }),
+  ],
+  ["GET /webhooks/{id}", 200, 1, 1, async ({ workspace }) => onEndpoint(workspace, "GET")],
+  ["PATCH /webhooks/{id}", 200, 1, 1, async ({ workspace }) => onEndpoint(workspace, "PATCH", "", { enabled: false })],
+  ["DELETE /webhooks/{id}", 204, 1, 1, async ({ workspace }) => onEndpoint(workspace, "DELETE")],
+  ["POST rotate-secret", 200, 1, 1, async ({ workspace }) => onEndpoint(workspace, "POST", "/rotate-secret")],
+  ["GET deliveries", 200, 1, 1, async ({ workspace }) => onEndpoint(workspace, "GET", "/deliveries")],
+  [
+    "POST redeliver",
+    202,
+    1,
+    1,
+    async ({ workspace, ask }) => {
+      await listen(workspace, ["conversation.created"]);
+      await ask();
+      const done = "UPDATE deliveries SET status = 'succeeded' WHERE workspace_id = ? RETURNING id";
+      const [delivery] = await query<{ id: string }>(workspace.id, done, workspace.id);
+      return () => workspace.call("POST", `/webhooks/deliveries/${delivery!.id}/redeliver`);
+    },
+  ],
+  [
     "what fails validation asks nobody but the gate",
     422,
     1,
@@ -422,6 +463,30 @@ test.for(OPERATIONS)("%s: %i with %i hops and %i trips", async ([, status, hops,
   const desk = await createDesk();
   const request = await prepare(desk);
   expect(await cost(request)).toEqual([status, hops, trips]);
+});
+
+/** Those that cause events. */
+const CAUSES = OPERATIONS.filter(([name]) => /question|follow-up|PATCH .conversations|reply/.test(name));
+
+test.for(CAUSES)("with webhooks listening: %s: %i with %i hops and %i trips, as without", async ([, status, hops, trips, prepare]) => {
+  const desk = await createDesk();
+  for (let at = 0; at < 3; at++) await listen(desk.workspace);
+  const request = await prepare(desk);
+  expect(await cost(request)).toEqual([status, hops, trips]);
+});
+
+test("with webhooks listening, a contact form and a wish for a human cost no trip more", async () => {
+  const spend = async (listens: boolean) => {
+    const { workspace, agent } = await createDesk();
+    if (listens) await listen(workspace);
+    const { body } = await send("POST", `/widget/v1/agents/${agent.id}/messages`, { body: { message: "Hello" }, headers: newAddress() });
+    const headers = { ...newAddress(), Authorization: `Bearer ${body.visitor_token}` };
+    const handOff = () => send("POST", `/widget/v1/conversations/${body.conversation_id}/handoff`, { headers });
+    return [await cost(() => leave(agent.id)), await cost(handOff)];
+  };
+  const without = await spend(false);
+  expect(without.map(([status]) => status)).toEqual([201, 200]);
+  expect(await spend(true)).toEqual(without);
 });
 
 test("a gate that was evicted reads its workspace once", async () => {

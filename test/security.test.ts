@@ -11,6 +11,7 @@ import {
   learn,
   newAddress,
   operate,
+  query,
   send,
   type Workspace,
 } from "./harness.ts";
@@ -22,6 +23,8 @@ interface Records {
   source_id: string;
   answer_id: string;
   conversation_id: string;
+  webhook_id: string;
+  delivery_id: string;
 }
 
 interface Entry {
@@ -34,6 +37,7 @@ interface Entry {
 }
 
 const SOURCE = { type: "text", name: "Notes", text: "Parcels leave in the evening." };
+const WEBHOOK = { url: "https://hooks.example.com/new", events: ["*"] };
 const QUESTION = { message: "When are refunds paid?" };
 
 /** Every operation there is. A new one is not done until it stands here. */
@@ -57,6 +61,15 @@ const ENTRIES: Record<string, Entry> = {
   replyToConversation: { scope: "conversations:write", status: 201, body: () => ({ content: "Hello" }) },
   listLeads: { scope: "leads:read", status: 200 },
   getAnalyticsOverview: { scope: "analytics:read", status: 200, query: "?days=7" },
+  listWebhooks: { scope: "webhooks:read", status: 200 },
+  createWebhook: { scope: "webhooks:write", status: 201, body: () => WEBHOOK },
+  getWebhook: { scope: "webhooks:read", status: 200 },
+  updateWebhook: { scope: "webhooks:write", status: 200, body: () => ({ description: "taken", enabled: false }) },
+  deleteWebhook: { scope: "webhooks:write", status: 204 },
+  testWebhook: { scope: "webhooks:write", status: 200 },
+  rotateWebhookSecret: { scope: "webhooks:write", status: 200 },
+  listDeliveries: { scope: "webhooks:read", status: 200 },
+  redeliverEvent: { scope: "webhooks:write", status: 202 },
   findPerson: { scope: "privacy:read", status: 200, query: "?external_id=MARK-user" },
   erasePerson: { scope: "privacy:write", status: 200, query: "?external_id=MARK-user" },
   exportPerson: { scope: "privacy:read", status: 200, query: "?external_id=MARK-user" },
@@ -69,9 +82,23 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
   const workspace = await made;
   const agent = await createAgent(workspace, { name: "MARK-agent" });
   const source = await learn(workspace, agent.id, "# Refunds\n\nMARK-text: refunds are paid within five working days.");
+  const webhook = await workspace.call("POST", "/webhooks", {
+    url: "https://hooks.example.com/MARK-hook",
+    events: ["conversation.created"],
+  });
   const answer = await workspace.call("POST", `/agents/${agent.id}/answers`, { question: "MARK-question", answer: "MARK-answer" });
   const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { ...QUESTION, user: { id: "MARK-user" } });
-  const records = { agent_id: agent.id, source_id: source.id, answer_id: answer.body.id, conversation_id: asked.body.conversation_id };
+  const settled =
+    "UPDATE deliveries SET status = 'failed', next_attempt_at = NULL, completed_at = created_at WHERE workspace_id = ? RETURNING id";
+  const [delivery] = await query<{ id: string }>(workspace.id, settled, workspace.id);
+  const records = {
+    agent_id: agent.id,
+    source_id: source.id,
+    answer_id: answer.body.id,
+    conversation_id: asked.body.conversation_id,
+    webhook_id: webhook.body.id,
+    delivery_id: delivery!.id,
+  };
   return { workspace, records };
 }
 
@@ -99,7 +126,19 @@ function call(operation: Operation, records: Records, token: string | undefined)
 /** All that D1 holds of a workspace, and what its agent finds: the same text as long as nothing changes. */
 async function stateOf(workspace: Workspace, records: Records): Promise<string> {
   const db = workspace.id.endsWith("00") ? env.DB : env.DB_1;
-  const tables = ["agents", "sources", "answers", "conversations", "messages", "handoffs", "visitors", "usage_periods", "api_keys"];
+  const tables = [
+    "agents",
+    "sources",
+    "answers",
+    "conversations",
+    "messages",
+    "handoffs",
+    "visitors",
+    "usage_periods",
+    "api_keys",
+    "webhook_endpoints",
+    "deliveries",
+  ];
   const rows = await db.batch(tables.map((table) => db.prepare(`SELECT * FROM ${table} WHERE workspace_id = ?`).bind(workspace.id)));
   const index = env.INDEX.getByName(`${workspace.id}/${records.agent_id}`);
   const found = await index.search({ question: "When are refunds paid? MARK-question", previousQuestions: [], limit: 8 });

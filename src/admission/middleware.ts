@@ -3,7 +3,7 @@ import { configProblem, rotating } from "../config.ts";
 import { bearerToken } from "../http/bearer.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ApiError, type ErrorCode, unavailable } from "../http/errors.ts";
-import { admitAddress } from "./address-limit.ts";
+import { admitAddress, networkOf } from "./address-limit.ts";
 import { type KeyClaim, readKey } from "./api-key.ts";
 import type { Admission } from "./gate.ts";
 import type { Scope } from "./scopes.ts";
@@ -93,9 +93,9 @@ export function refuseCaller(c: AppContext, code: keyof typeof REFUSALS, message
   return overAddressLimit(c) ?? new ApiError(code, message, { headers: { "WWW-Authenticate": "Bearer" } });
 }
 
-/** The client's address, as the platform gives it. */
+/** Whom a client's address, as the platform gives it, is counted as. */
 export function addressOf(c: AppContext): string {
-  return c.req.header("CF-Connecting-IP") ?? "unknown";
+  return networkOf(c.req.header("CF-Connecting-IP") ?? "unknown");
 }
 
 function overAddressLimit(c: AppContext): ApiError | undefined {

@@ -79,6 +79,25 @@ export function updateAgent(db: Database, workspaceId: string, agentId: string, 
     .returning();
 }
 
+/** Gives an agent a new identity secret and keeps the one before, if there is one; returns until when that one is valid. */
+export function replaceIdentitySecret(
+  db: Database,
+  workspaceId: string,
+  agentId: string,
+  { identitySecret, previousUntilMs, nowMs }: { identitySecret: string; previousUntilMs: number; nowMs: number },
+) {
+  return db
+    .update(agents)
+    .set({
+      identitySecret,
+      previousIdentitySecret: sql`${agents.identitySecret}`,
+      previousIdentitySecretUntil: sql`CASE WHEN ${agents.identitySecret} IS NOT NULL THEN ${previousUntilMs} END`,
+      updatedAt: nowMs,
+    })
+    .where(isAgent(workspaceId, agentId))
+    .returning({ previousValidUntilMs: agents.previousIdentitySecretUntil });
+}
+
 /** Removes the agent's row; its knowledge is erased apart. */
 export function eraseAgent(db: Database, workspaceId: string, agentId: string) {
   return db.delete(agents).where(isAgent(workspaceId, agentId)).returning({ id: agents.id });

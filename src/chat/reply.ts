@@ -1,4 +1,4 @@
-import type { HandoffReason } from "../conversations/status.ts";
+import { HANDOFF_SUMMARY_LENGTH, type HandoffReason } from "../conversations/status.ts";
 import type { Citation } from "../conversations/wire.ts";
 import { firstOf } from "../cut.ts";
 import type { agents } from "../db/schema.ts";
@@ -13,8 +13,6 @@ import type { Turn } from "./turn.ts";
 
 /** How much of a passage a citation shows. */
 const SNIPPET_LENGTH = 300;
-/** How much of a question a hand-off's summary repeats. */
-const SUMMARY_LENGTH = 500;
 
 /** What is answered to a visitor. */
 export interface Reply {
@@ -102,7 +100,7 @@ function curatedReply({ answerId, question, answer, score }: CuratedMatch): Repl
 }
 
 function handOff({ turn, agent }: Pick<Question, "turn" | "agent">, reason: HandoffReason, confidence: number): Reply {
-  const summary = firstOf(turn.message, SUMMARY_LENGTH);
+  const summary = firstOf(turn.message, HANDOFF_SUMMARY_LENGTH);
   return { text: agent.handoffMessage, citations: [], confidence, handoff: { reason, summary } };
 }
 

@@ -3,7 +3,7 @@ import { findAgent } from "../agents/store.ts";
 import { questionKeyOf } from "../analytics/questions.ts";
 import { addHandoff } from "../conversations/handoff-store.ts";
 import { conversationExists, isConversation, moveConversation } from "../conversations/moves-store.ts";
-import { type ConversationStatus, HUMAN_STATUSES, type HandoffReason, moveBy } from "../conversations/status.ts";
+import { HUMAN_STATUSES, type HandoffReason, moveBy } from "../conversations/status.ts";
 import type { Database } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import { insertWhere } from "../db/insert-where.ts";
@@ -24,18 +24,18 @@ const EARLIER_MESSAGES = 16;
  */
 export async function beginTurn(db: Database, turn: Turn) {
   const { workspaceId, agentId } = turn;
-  const { before, after } = await transact(db, {
+  const { before, written, after } = await transact(db, {
     before: [findAgent(db, workspaceId, agentId), findState(db, turn), listEarlier(db, turn)],
     writes: [
       ...(turn.visitor ? keepVisitor(db, turn, turn.visitor, isAdmitted(turn)) : []),
       ...(turn.isNew ? [createConversation(db, turn)] : continueConversation(db, turn)),
       addQuestion(db, turn),
-      ...(turn.isNew ? [addConversationEvent(db, eventOf(turn, turn.nowMs), "conversation.created", IF_CHANGED)] : []),
+      ...(turn.isNew ? addConversationEvent(db, eventOf(turn, turn.nowMs), "conversation.created", IF_CHANGED) : []),
     ],
     after: [findStored(db, turn)],
   });
   const [[agent], [state], earlier] = before;
-  return { agent, state, earlier, stored: after[0] };
+  return { agent, state, earlier, stored: after[0], written };
 }
 
 /** What a turn must know of the conversation as it found it. */
@@ -137,22 +137,23 @@ export interface TurnOutcome {
 
 /**
  * The second batch of a turn: the answer, the conversation's new status and, where a human is needed, the hand-off.
- * @returns the conversation's status then.
+ * @returns the conversation's status then, if it is still there, and what was written.
  */
-export async function finishTurn(db: Database, turn: Turn, outcome: TurnOutcome): Promise<ConversationStatus | undefined> {
+export async function finishTurn(db: Database, turn: Turn, outcome: TurnOutcome) {
   const { handoff, nowMs } = outcome;
-  const [[state]] = await writeThenRead(
+  const { written, read } = await writeThenRead(
     db,
     [
       addAnswer(db, turn, outcome),
-      addMessageEvent(db, eventOf(turn, nowMs), "message.ai_replied", turn.answerId, IF_CHANGED),
+      ...addMessageEvent(db, eventOf(turn, nowMs), "message.ai_replied", turn.answerId, IF_CHANGED),
       moveConversation(db, turn, moveBy(handoff ? "agent_handed_off" : "agent_answered"), { nowMs }),
       ...(handoff ? handOff(db, turn, handoff, nowMs) : []),
       ...(handoff?.reason === "model_failure" ? [returnQuota(db, turn)] : []),
     ],
     [findState(db, turn)],
   );
-  return state?.status;
+  const [[state]] = read;
+  return { status: state?.status, written };
 }
 
 function addAnswer(db: Database, turn: Turn, outcome: TurnOutcome) {

@@ -1,3 +1,4 @@
+import { waitUntil } from "cloudflare:workers";
 import type { CHANNELS } from "../agents/wire.ts";
 import { type ConversationStatus, isWithHuman } from "../conversations/status.ts";
 import type { Citation } from "../conversations/wire.ts";
@@ -11,6 +12,7 @@ import type { Model, Said } from "../models/model.ts";
 import { type DeltaListener, failedReply, type Reply, replyTo } from "./reply.ts";
 import { beginTurn, finishTurn, PREVIOUS_QUESTIONS, returnQuota } from "./store.ts";
 import { builtInTools } from "./tools.ts";
+import { wakeDeliveries } from "../webhooks/wake.ts";
 import type { ChatAnswer } from "./wire.ts";
 
 /** How many passages an answer is made of. */
@@ -93,6 +95,8 @@ export class TurnRunner {
     const expected = this.previousQuestions;
     const [begun, found] = await Promise.all([beginTurn(db, turn), isLast ? NOTHING_FOUND : this.search(turn, expected, meter)]);
     const { agent, state, earlier, stored } = begun;
+    // The answer waits for no queue.
+    waitUntil(wakeDeliveries(this.env, begun.written));
     const refusal = refusalOf(turn, agent, state, stored.length > 0);
     if (refusal) return refusal;
     const history = state?.status === "resolved" ? [] : earlier.map(toSaid).reverse();
@@ -112,7 +116,7 @@ export class TurnRunner {
     const tools = builtInTools({ env: this.env, meter, turn, visitorId, written: [...questions, turn.message] });
     const asked = { turn, agent: agent!, previousQuestions: previous, history, retrieval, tools };
     const reply = isLast ? failedReply(asked) : await replyTo(this.model, asked, onDelta);
-    return done(await finish(db, turn, agent!.name, reply));
+    return done(await this.finish(db, turn, agent!.name, reply));
   }
 
   /** Reads nothing of the conversation, so that it need not wait for it. */
@@ -120,15 +124,16 @@ export class TurnRunner {
     const index = indexOf(this.env, meter, turn.workspaceId, turn.agentId);
     return index.search({ question: turn.message, previousQuestions, limit: PASSAGES });
   }
-}
 
-async function finish(db: Database, turn: Turn, agentName: string, reply: Reply): Promise<ChatAnswer> {
-  const nowMs = Math.max(Date.now(), turn.nowMs + 1);
-  const status = await finishTurn(db, turn, { ...reply, agentName, nowMs });
-  const { text, citations, confidence, handoff } = reply;
-  const fields = { answer: text, citations, confidence, needs_human: handoff !== null, message_id: turn.answerId };
-  // Erased meanwhile: the answer is given, and nothing of it is kept.
-  return { ...fields, conversation_id: turn.conversationId, status: status ?? "resolved" };
+  private async finish(db: Database, turn: Turn, agentName: string, reply: Reply): Promise<ChatAnswer> {
+    const nowMs = Math.max(Date.now(), turn.nowMs + 1);
+    const { status, written } = await finishTurn(db, turn, { ...reply, agentName, nowMs });
+    waitUntil(wakeDeliveries(this.env, written));
+    const { text, citations, confidence, handoff } = reply;
+    const fields = { answer: text, citations, confidence, needs_human: handoff !== null, message_id: turn.answerId };
+    // Erased meanwhile: the answer is given, and nothing of it is kept.
+    return { ...fields, conversation_id: turn.conversationId, status: status ?? "resolved" };
+  }
 }
 
 /** A turn that died after its answer was stored answers the same. */

@@ -3,6 +3,7 @@ import { type Database, dbFor } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import type { Meter } from "../meter.ts";
 import { addConversationEvent, addMessageEvent, IF_CHANGED, type NewEvent } from "../webhooks/events-store.ts";
+import { wakeDeliveries } from "../webhooks/wake.ts";
 import { type ConversationKey, followHandoff, moveConversation } from "./moves-store.ts";
 import { type Move, moveBy, moveTo, type SettableStatus } from "./status.ts";
 import {
@@ -38,14 +39,17 @@ export async function changeConversation(op: ConversationOperation, { status, ta
   const { workspaceId, conversationId } = op;
   const db = databaseOf(op);
   const writes = [
-    ...(status ? moves(db, op, moveTo(status), { by: "api", answered: false }) : []),
+    // Before the move, whose event shows the conversation as it then is.
     ...(tags ? [setTags(db, op, [...new Set(tags)], op.nowMs)] : []),
+    ...(status ? moves(db, op, moveTo(status), { by: "api", answered: false }) : []),
   ];
-  const [[conversation], [visitor], [handoff]] = await writeThenRead(db, writes, [
+  const { written, read } = await writeThenRead(db, writes, [
     findConversation(db, workspaceId, conversationId),
     findConversationVisitor(db, workspaceId, conversationId),
     findLatestHandoff(db, workspaceId, conversationId),
   ]);
+  await wakeDeliveries(op.env, written);
+  const [[conversation], [visitor], [handoff]] = read;
   return conversation && { conversation, visitor, handoff };
 }
 
@@ -59,14 +63,16 @@ export async function replyAsHuman(op: ConversationOperation, { content, resolve
   const messageId = op.newId(shardOf(workspaceId));
   const writes = [
     addReply(db, op, { id: messageId, content, nowMs }),
-    addMessageEvent(db, eventOf(op), "message.human_replied", messageId, IF_CHANGED),
+    ...addMessageEvent(db, eventOf(op), "message.human_replied", messageId, IF_CHANGED),
     noteHumanReply(db, op, nowMs),
     ...moves(db, op, moveBy(resolve ? "team_resolved" : "team_replied"), { by: "human", answered: true }),
   ];
-  const [[message], [conversation]] = await writeThenRead(db, writes, [
+  const { written, read } = await writeThenRead(db, writes, [
     findMessage(db, workspaceId, messageId),
     findConversation(db, workspaceId, conversationId),
   ]);
+  await wakeDeliveries(op.env, written);
+  const [[message], [conversation]] = read;
   return message && conversation && { message, status: conversation.status };
 }
 
@@ -74,7 +80,7 @@ export async function replyAsHuman(op: ConversationOperation, { content, resolve
 export function idleWrites(db: Database, key: ConversationKey, nowMs: number) {
   return [
     moveConversation(db, key, moveBy("idled"), { nowMs, by: "auto", where: isIdle(nowMs) }),
-    addConversationEvent(db, eventOf({ ...key, nowMs }), "conversation.resolved", IF_CHANGED),
+    ...addConversationEvent(db, eventOf({ ...key, nowMs }), "conversation.resolved", IF_CHANGED),
   ];
 }
 
@@ -84,7 +90,7 @@ function moves(db: Database, op: ConversationOperation, move: Move, { by, answer
   return [
     followHandoff(db, op, move, { nowMs, answered }),
     moveConversation(db, op, move, { nowMs, by }),
-    ...(move("open") === "resolved" ? [addConversationEvent(db, eventOf(op), "conversation.resolved", IF_CHANGED)] : []),
+    ...(move("open") === "resolved" ? addConversationEvent(db, eventOf(op), "conversation.resolved", IF_CHANGED) : []),
   ];
 }
 

@@ -26,5 +26,5 @@ export function addHandoff(db: Database, { workspaceId, conversationId, agentId,
   const row = { id, workspaceId, agentId, conversationId, ...cause, status: "pending" as const, requestedAt: nowMs };
   const isWaiting = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId} AND status = 'needs_human')`;
   const event = { id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs };
-  return [insertWhere(db, handoffs, row, isWaiting).onConflictDoNothing(), addHandoffEvent(db, event, id, IF_CHANGED)];
+  return [insertWhere(db, handoffs, row, isWaiting).onConflictDoNothing(), ...addHandoffEvent(db, event, id, IF_CHANGED)] as const;
 }

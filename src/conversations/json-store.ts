@@ -1,4 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
+import { booleanJson, timestampJson } from "../db/json.ts";
 import { conversations, handoffs, leads, messages, visitors } from "../db/schema.ts";
 
 /*
@@ -6,45 +7,36 @@ import { conversations, handoffs, leads, messages, visitors } from "../db/schema
  * it. A test holds them against the records of wire.ts, field by field.
  */
 
-/** Milliseconds as RFC 3339, UTC; null stays null. */
-function timestamp(ms: SQL): SQL {
-  return sql`(strftime('%Y-%m-%dT%H:%M:%S', ${ms} / 1000, 'unixepoch') || printf('.%03dZ', ${ms} % 1000))`;
-}
-
-function boolean(flag: SQL): SQL {
-  return sql`json(CASE WHEN ${flag} THEN 'true' ELSE 'false' END)`;
-}
-
 /** A conversation's wire record, for a statement that reads `conversations` as c. */
 export const CONVERSATION_JSON = sql`json_object(
   'id', c.id, 'agent_id', c.agent_id, 'channel', c.channel, 'status', c.status, 'subject', c.subject, 'tags', json(c.tags),
   'visitor', json((SELECT json_object('id', v.id, 'anon_id', v.anon_id, 'external_id', v.external_id, 'name', v.name, 'email', v.email,
-    'verified', ${boolean(sql`v.verified`)}) FROM ${visitors} v WHERE v.id = c.visitor_id)),
-  'message_count', c.message_count, 'last_message_preview', c.last_message_preview, 'last_message_at', ${timestamp(sql`c.last_message_at`)},
+    'verified', ${booleanJson(sql`v.verified`)}) FROM ${visitors} v WHERE v.id = c.visitor_id)),
+  'message_count', c.message_count, 'last_message_preview', c.last_message_preview, 'last_message_at', ${timestampJson(sql`c.last_message_at`)},
   'handoff', json((SELECT ${handoffJson()} FROM ${handoffs} h WHERE h.workspace_id = c.workspace_id AND h.conversation_id = c.id
     ORDER BY h.id DESC LIMIT 1)),
   'csat', json(CASE WHEN c.csat_score IS NULL THEN NULL ELSE json_object('score', c.csat_score, 'comment', c.csat_comment) END),
-  'resolved_at', ${timestamp(sql`c.resolved_at`)}, 'resolved_by', c.resolved_by,
-  'first_human_reply_at', ${timestamp(sql`c.first_human_reply_at`)}, 'reopened_count', c.reopened_count,
-  'created_at', ${timestamp(sql`c.created_at`)}, 'updated_at', ${timestamp(sql`c.updated_at`)})`;
+  'resolved_at', ${timestampJson(sql`c.resolved_at`)}, 'resolved_by', c.resolved_by,
+  'first_human_reply_at', ${timestampJson(sql`c.first_human_reply_at`)}, 'reopened_count', c.reopened_count,
+  'created_at', ${timestampJson(sql`c.created_at`)}, 'updated_at', ${timestampJson(sql`c.updated_at`)})`;
 
 /** A hand-off's wire record, for a statement that reads `handoffs` as h. */
 export function handoffJson(): SQL {
   return sql`json_object('id', h.id, 'conversation_id', h.conversation_id, 'reason', h.reason, 'summary', h.summary,
-    'trigger_message_id', h.trigger_message_id, 'status', h.status, 'requested_at', ${timestamp(sql`h.requested_at`)},
-    'accepted_at', ${timestamp(sql`h.accepted_at`)}, 'resolved_at', ${timestamp(sql`h.resolved_at`)})`;
+    'trigger_message_id', h.trigger_message_id, 'status', h.status, 'requested_at', ${timestampJson(sql`h.requested_at`)},
+    'accepted_at', ${timestampJson(sql`h.accepted_at`)}, 'resolved_at', ${timestampJson(sql`h.resolved_at`)})`;
 }
 
 /** A message's wire record, for a statement that reads `messages` as m. */
 export const MESSAGE_JSON = sql`json_object('id', m.id, 'conversation_id', m.conversation_id, 'role', m.role,
   'author', json_object('type', m.author_type, 'id', m.author_id, 'name', m.author_name), 'content', m.content,
-  'citations', json(m.citations), 'confidence', m.confidence, 'needs_human', ${boolean(sql`m.needs_human`)},
-  'created_at', ${timestamp(sql`m.created_at`)})`;
+  'citations', json(m.citations), 'confidence', m.confidence, 'needs_human', ${booleanJson(sql`m.needs_human`)},
+  'created_at', ${timestampJson(sql`m.created_at`)})`;
 
 /** A lead's wire record, for a statement that reads `leads` as l. */
 export const LEAD_JSON = sql`json_object('id', l.id, 'agent_id', l.agent_id, 'conversation_id', l.conversation_id,
   'visitor_id', l.visitor_id, 'name', l.name, 'email', l.email, 'phone', l.phone, 'message', l.message,
-  'custom_fields', json(l.custom_fields), 'source_url', l.source_url, 'created_at', ${timestamp(sql`l.created_at`)})`;
+  'custom_fields', json(l.custom_fields), 'source_url', l.source_url, 'created_at', ${timestampJson(sql`l.created_at`)})`;
 
 /** The rows that those records are made of. */
 export const CONVERSATION_ROWS = sql`${conversations} c`;

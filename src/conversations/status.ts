@@ -19,6 +19,9 @@ export const HANDOFF_REASONS = [
 
 export type HandoffReason = (typeof HANDOFF_REASONS)[number];
 
+/** How many characters of a question a hand-off's summary repeats. */
+export const HANDOFF_SUMMARY_LENGTH = 500;
+
 /** The statuses in which a human has the conversation, so that the agent stays silent. */
 export const HUMAN_STATUSES = ["needs_human", "human_active"] as const satisfies ConversationStatus[];
 

@@ -61,7 +61,8 @@ const transcript = compiled<typeof messageColumns, Key>(messageColumns, (db, fie
     .select(fields)
     .from(messages)
     .where(and(eq(messages.workspaceId, param("workspaceId")), eq(messages.conversationId, param("conversationId"))))
-    .orderBy(messages.id),
+    // By time first: an identifier may be older than the turn or the answer that bears it.
+    .orderBy(messages.createdAt, messages.id),
 );
 
 /** One message. */

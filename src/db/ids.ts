@@ -1,3 +1,5 @@
+/** The characters of the time that an identifier begins with. */
+const TIME_LENGTH = "00000000-0000".length;
 const COUNTER_BITS = 12;
 /** The counter starts in the lower half of its range, so that a millisecond has room for 2,048 identifiers at least. */
 const COUNTER_START_MASK = 0x7ff;
@@ -39,6 +41,14 @@ function compose(bytes: Uint8Array<ArrayBuffer>, atMs: number, randomA: number, 
   view.setUint8(8, 0x80 | (bytes[8]! & 0x3f));
   view.setUint8(15, shard);
   return formatUuid(bytes);
+}
+
+/**
+ * What every identifier made at that time or later comes after, and every one from before it comes before, as text.
+ * @param atMs Unix time in milliseconds.
+ */
+export function firstIdAt(atMs: number): string {
+  return compose(new Uint8Array(16), atMs, 0, 0).slice(0, TIME_LENGTH);
 }
 
 /** The shard that an identifier names: its last byte. */

@@ -7,8 +7,8 @@ import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from
  * - a table that belongs to a workspace has its id, and an index that begins with it for each of its lists;
  * - there are no foreign keys: a workspace is erased table by table, in bounded steps, and ids are checked in the
  *   statement that writes;
- * - `*_count` columns and `usage_periods` are kept by the triggers of migrations/0001_counters.sql, so a row written
- *   twice (a resumed turn, a repeated wake-up) is counted once.
+ * - `*_count` columns and `usage_periods` are kept by the triggers of migrations/0001_counters.sql and 0003_webhooks.sql, so
+ *   a row written twice (a resumed turn, a repeated wake-up) is counted once.
  */
 
 const id = () => text("id").primaryKey();
@@ -119,6 +119,7 @@ export const idempotencyRecords = sqliteTable(
     /** SHA-256 over operation, path and body: the same key with another request is a conflict. */
     requestHash: text("request_hash").notNull(),
     responseStatus: integer("response_status"),
+    /** Encrypted: some responses hold a secret that is shown once. */
     responseBody: text("response_body"),
     /** The conversation that the response tells of, so that it is erased with it. */
     conversationId: text("conversation_id"),
@@ -537,14 +538,34 @@ export const webhookEndpoints = sqliteTable(
     failureStreak: count("failure_streak"),
     failingSince: integer("failing_since"),
     lastSuccessAt: integer("last_success_at"),
-    /** Encrypted. */
+    /** How long its last exchange took, or has taken so far. */
+    lastDurationMs: integer("last_duration_ms"),
+    /** Encrypted, like the previous one, which signs beside it until its time. */
     secret: text("secret").notNull(),
+    /** Which rotation made the secret, so that one that is asked for again is done once. */
+    rotationId: text("rotation_id"),
     previousSecret: text("previous_secret"),
     previousSecretUntil: integer("previous_secret_until"),
+    // Its deliveries of each status.
+    pendingCount: count("pending_count"),
+    succeededCount: count("succeeded_count"),
+    failedCount: count("failed_count"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
   (t) => [index("webhook_endpoints_workspace").on(t.workspaceId, t.id)],
+);
+
+/** Endpoints that were deleted and whose log is not erased yet. The row goes when nothing of it is left. */
+export const webhookErasures = sqliteTable(
+  "webhook_erasures",
+  {
+    /** The endpoint's. */
+    id: id(),
+    workspaceId: workspaceId(),
+    createdAt: createdAt(),
+  },
+  (t) => [index("webhook_erasures_created").on(t.createdAt), index("webhook_erasures_workspace").on(t.workspaceId)],
 );
 
 export const events = sqliteTable(

@@ -34,6 +34,7 @@ export function openApiDocument(api: OpenAPIHono<AppEnv>) {
       { name: "Conversations", description: "What was said." },
       { name: "Leads", description: "Who left a way to be reached." },
       { name: "Knowledge", description: "What agents answer from." },
+      { name: "Webhooks", description: "Signed events, sent to your endpoints, retried and logged." },
       { name: "Privacy", description: "Find, export and erase what is held about one person." },
     ],
   });

@@ -1,10 +1,14 @@
 /** What an outgoing request may address. */
 export interface UrlPolicy {
   protocols: readonly string[];
+  /** Ports that may be written out. The scheme's own needs no writing. */
   ports: readonly string[];
 }
 
-export const CRAWLER_POLICY: UrlPolicy = { protocols: ["https:", "http:"], ports: ["", "80", "443", "8443"] };
+/** For webhooks and agents' tools: what is sent is not for others to read. */
+export const WEBHOOK_POLICY: UrlPolicy = { protocols: ["https:"], ports: ["443", "8443"] };
+/** For public pages. */
+export const CRAWLER_POLICY: UrlPolicy = { protocols: ["https:", "http:"], ports: ["80", "443", "8443"] };
 
 /** Names that never lead to a public host (RFC 6761, RFC 6762, RFC 8375 and what networks use inside). */
 const RESERVED_SUFFIXES = [
@@ -23,32 +27,45 @@ const RESERVED_SUFFIXES = [
   "onion",
 ];
 
+/** A name and its labels as the DNS bounds them (RFC 1035), without the dot at the end. Underscores occur in practice. */
+const MAX_NAME_LENGTH = 253;
+const LABEL = /^[a-z0-9_-]{1,63}$/;
+
 const IPV4 = /^\d+\.\d+\.\d+\.\d+$/;
 /** The parser drops or mends these without a word, so what is checked would not be what was written. */
-// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
-const MENDED_SILENTLY = /[\u0000-\u0020\u007f\\]/;
+const MENDED_SILENTLY = /[\p{Cc}\p{Cs}\s\\]/u;
+/** The same within host and port: invisible characters and escapes vanish, as do an empty port and a port's leading zeros. */
+const MENDED_IN_AUTHORITY = /[\p{Cf}%]|:(0\d*)?$/u;
+const COMPLETE_URL = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)/i;
+const WRITTEN_PORT = /:(\d+)$/;
 
 /**
  * Why a URL may not be requested, as a clause for a message; undefined when its text allows it. What its name resolves
  * to is another question.
+ * @param allowsPrivate lets http, every port and every host through, for receivers on a laptop.
  */
 export function urlProblem(raw: string, policy: UrlPolicy, allowsPrivate: boolean): string | undefined {
   if (MENDED_SILENTLY.test(raw)) return "it holds white space, a control character or a backslash";
-  const scheme = /^([a-z][a-z0-9+.-]*):\/\/[^/]/i.exec(raw)?.[1];
-  if (scheme === undefined || !URL.canParse(raw)) return "it is not a complete URL such as https://www.example.com/";
+  const authority = COMPLETE_URL.exec(raw)?.[1];
+  if (authority === undefined || !URL.canParse(raw)) return "it is not a complete URL such as https://www.example.com/";
+  if (authority.includes("@")) return "it carries a user name or password";
+  if (MENDED_IN_AUTHORITY.test(authority)) return "its host or port is written in an unusual way";
   const url = new URL(raw);
   const protocols = allowsPrivate ? ["https:", "http:"] : policy.protocols;
   if (!protocols.includes(url.protocol)) return `its scheme is not ${protocols.map((name) => name.slice(0, -1)).join(" or ")}`;
-  if (url.username !== "" || url.password !== "") return "it carries a user name or password";
   if (allowsPrivate) return undefined;
-  if (!policy.ports.includes(url.port)) return "its port is not one of the usual ones";
+  const port = WRITTEN_PORT.exec(authority)?.[1];
+  if (port !== undefined && !policy.ports.includes(port)) return `its port is not one of ${policy.ports.join(", ")}`;
   return hostProblem(url.hostname);
 }
 
+/** @param hostname as a parsed URL has it: in lower case and in ASCII, every spelling of an IPv4 address in its plain form. */
 function hostProblem(hostname: string): string | undefined {
-  const host = hostname.replace(/\.$/, "").toLowerCase();
+  const host = hostname.replace(/\.$/, "");
   if (host.startsWith("[") || IPV4.test(host)) return "its host is an IP address";
-  if (!host.includes(".")) return "its host is a single name";
+  const labels = host.split(".");
+  if (host.length > MAX_NAME_LENGTH || !labels.every((label) => LABEL.test(label))) return "its host is not a valid name";
+  if (labels.length === 1) return "its host is a single name";
   const reserved = RESERVED_SUFFIXES.find((suffix) => host.endsWith(`.${suffix}`));
   return reserved === undefined ? undefined : `its host ends in .${reserved}, which is not public`;
 }

@@ -23,10 +23,21 @@ export async function readJson(request: Request, maxBytes: number): Promise<Body
     return fail(jsonInvalid(0, "the body is not valid UTF-8"));
   }
   try {
-    return { ok: true, value: JSON.parse(text) as unknown, text };
+    return { ok: true, value: JSON.parse(wellFormed(text)) as unknown, text };
   } catch (error) {
     return fail(jsonInvalid(positionOf(error, text), "the body is not valid JSON"));
   }
+}
+
+const ESCAPES = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|[^])/g;
+const HALF = /^\\u[dD][89a-fA-F][\da-fA-F]{2}$/;
+
+/**
+ * JSON with U+FFFD in place of each half of a surrogate pair (a character that a client cut in two): no database keeps
+ * one, so whoever is named by it could not be found again.
+ */
+function wellFormed(json: string): string {
+  return json.replaceAll(ESCAPES, (escape) => (HALF.test(escape) ? "\\ufffd" : escape));
 }
 
 /** Where parsing failed, as far as the engine tells: it names no position in a short text. */

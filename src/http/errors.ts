@@ -11,6 +11,7 @@ export const STATUS_OF = {
   not_found: 404,
   method_not_allowed: 405,
   conflict: 409,
+  endpoint_disabled: 409,
   idempotency_conflict: 409,
   payload_too_large: 413,
   validation_error: 422,

@@ -27,7 +27,7 @@ function isPassing(error: unknown): boolean {
 /** Answers a path with no route: 405 with what is allowed where another method would do, else 404. */
 export function answerNoRoute(c: AppContext, routes: readonly { method: string; path: string }[]): Response {
   const matching = routes.filter((route) => route.method !== "ALL" && matches(route.path, c.req.path));
-  const methods = [...new Set(matching.map((route) => route.method))].sort();
+  const methods = [...new Set(matching.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : method)))].sort();
   if (methods.length === 0) {
     return answerError(new ApiError("not_found", "There is nothing at this path. See /docs for the operations."), c);
   }

@@ -1,6 +1,6 @@
 import { and, eq, lt, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { idempotencyRecords } from "../db/schema.ts";
+import { conversations, idempotencyRecords } from "../db/schema.ts";
 
 type Key = Pick<typeof idempotencyRecords.$inferInsert, "workspaceId" | "key">;
 
@@ -25,10 +25,17 @@ export function takeOver(db: Database, key: Key, leaseUntil: number, nowMs: numb
     .returning({ key: idempotencyRecords.key });
 }
 
-/** Keeps the response; the same request is answered with it from now on. */
+/**
+ * Keeps the response; the same request is answered with it from now on. Of a conversation that was erased while it was
+ * answered nothing is kept.
+ */
 export function keepResponse(db: Database, key: Key, response: { status: number; body: string; conversationId: string | null }) {
   const { status, body, conversationId } = response;
-  return db.update(idempotencyRecords).set({ responseStatus: status, responseBody: body, conversationId }).where(isKey(key));
+  const isThere = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${key.workspaceId})`;
+  return db
+    .update(idempotencyRecords)
+    .set({ responseStatus: status, responseBody: body, conversationId })
+    .where(and(isKey(key), conversationId === null ? undefined : isThere));
 }
 
 /** Lets go of a request that failed on our side: it may be sent again at once. */

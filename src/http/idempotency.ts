@@ -2,6 +2,7 @@ import type { MiddlewareHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type Database, dbFor } from "../db/client.ts";
 import { seededId } from "../db/ids.ts";
+import { decryptSecret, encryptSecret } from "../secrets.ts";
 import { sha256Hex } from "../sha256.ts";
 import type { AppContext, AppEnv } from "./context.ts";
 import { ApiError, invalid } from "./errors.ts";
@@ -42,7 +43,7 @@ export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
     if (stored.requestHash !== requestHash) {
       throw new ApiError("idempotency_conflict", "This Idempotency-Key was used for another request. Use a new key for a new request.");
     }
-    if (stored.responseStatus !== null) return replay(c, stored.responseStatus, stored.responseBody ?? "");
+    if (stored.responseStatus !== null) return replay(c, stored.responseStatus, await openBody(c.env, record, stored.responseBody ?? ""));
     const [[taken]] = await db.batch([takeOver(db, record, record.leaseUntil, nowMs)]);
     if (!taken) throw stillRunning();
   }
@@ -51,12 +52,28 @@ export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
   await keep(c, db, record);
 };
 
+interface StoredKey {
+  workspaceId: string;
+  key: string;
+}
+
 /** Keeps what was answered; what failed on our side may be tried again. */
-async function keep(c: AppContext, db: Database, record: { workspaceId: string; key: string }): Promise<void> {
+async function keep(c: AppContext, db: Database, record: StoredKey): Promise<void> {
   const { status } = c.res;
   if (status >= 500) return void (await db.batch([releaseKey(db, record)]));
-  const body = await c.res.clone().text();
-  await db.batch([keepResponse(db, record, { status, body, conversationId: conversationOf(body) })]);
+  const text = await c.res.clone().text();
+  const body = text === "" ? "" : await encryptSecret(c.env, text, placeOf(record));
+  await db.batch([keepResponse(db, record, { status, body, conversationId: conversationOf(text) })]);
+}
+
+/** A response as it was; it is kept encrypted, since some hold a secret that is shown once. */
+async function openBody(env: Env, record: StoredKey, body: string): Promise<string> {
+  return body === "" ? "" : decryptSecret(env, body, placeOf(record));
+}
+
+/** Where a response is kept: it decrypts nowhere else. */
+function placeOf({ workspaceId, key }: StoredKey): string {
+  return `idempotency/${workspaceId}/${key}`;
 }
 
 /** The conversation that a response tells of: what it says of a person is erased with it. */
@@ -65,13 +82,16 @@ function conversationOf(body: string): string | null {
   return typeof id === "string" ? id : null;
 }
 
-function replay(c: AppContext, status: number, body: string): Response {
+/** The answer as it was kept; an error names the request that it answers now, as its header does. */
+function replay(c: AppContext, status: number, kept: string): Response {
   c.header("Idempotent-Replayed", "true");
+  const { error, ...rest } = kept === "" ? {} : (JSON.parse(kept) as { error?: Record<string, unknown> });
+  const body = error ? JSON.stringify({ ...rest, error: { ...error, request_id: c.get("requestId") } }) : kept;
   return c.body(body, status as ContentfulStatusCode, { "Content-Type": "application/json" });
 }
 
 /** Identifiers that follow from the key and the time of its first use. */
-async function idsOf({ workspaceId, key }: { workspaceId: string; key: string }, atMs: number): Promise<(shard: number) => string> {
+async function idsOf({ workspaceId, key }: StoredKey, atMs: number): Promise<(shard: number) => string> {
   const seed = new TextEncoder().encode(`${workspaceId}/${atMs}/${key}`);
   const random = new Uint8Array(await crypto.subtle.digest("SHA-512", seed));
   let used = 0;

@@ -5,7 +5,7 @@ import type { AppEnv } from "./context.ts";
 import { invalid, type ValidationItem } from "./errors.ts";
 import { IDEMPOTENCY_PARAMETER, idempotent } from "./idempotency.ts";
 import { errorResponses } from "./responses.ts";
-import { toItems } from "./validation.ts";
+import { repeatedItems, toItems } from "./validation.ts";
 
 /** A route whose bodies may be larger than most says so under this name, which the OpenAPI document shows. */
 const MAX_BODY_FIELD = "x-max-body-bytes";
@@ -58,7 +58,10 @@ function validator(route: RegisteredRoute): MiddlewareHandler<AppEnv> {
       else failed.push(...toItems(TARGET_NAMES[target], result.error.issues, raw));
     };
     if (params) check(params as z.ZodType, "param", c.req.param());
-    if (query) check(query as z.ZodType, "query", c.req.query());
+    if (query) {
+      failed.push(...repeatedItems(query as z.ZodType, c.req.queries()));
+      check(query as z.ZodType, "query", c.req.query());
+    }
     if (bodySchema) {
       const read = await readJson(c.req.raw, maxBodyBytes);
       if (read.ok) {

@@ -3,6 +3,8 @@ import type { ValidationItem } from "./errors.ts";
 
 /** A larger input is left out of the error: an answer must not be as large as the request it refuses. */
 const MAX_ECHOED_INPUT_LENGTH = 16_384;
+/** More than anybody mends at once: a list of a hundred thousand wrong entries must not be answered entry by entry. */
+const MAX_ITEMS = 100;
 
 type Issue = z.core.$ZodIssue;
 type Target = "body" | "query" | "path";
@@ -19,13 +21,21 @@ interface CustomParams {
  * @param raw what was validated: zod's issues do not carry the input.
  */
 export function toItems(target: Target, issues: readonly Issue[], raw: unknown): ValidationItem[] {
-  return onePerPlace(issues).map((issue) => {
+  const shown = onePerPlace(issues).slice(0, MAX_ITEMS);
+  return shown.map((issue) => {
     const input = valueAt(raw, issue.path);
     const missing = !input.present && issue.code !== "custom";
     const rule = missing ? { type: "missing", msg: "Field required" } : ruleOf(issue, input.value, target);
     const item: ValidationItem = { loc: [target, ...(issue.path as (string | number)[])], msg: rule.msg, type: rule.type };
     return { ...item, ...echo(rule.type === "missing" ? parentOf(raw, issue.path) : input.value), ...(rule.ctx && { ctx: rule.ctx }) };
   });
+}
+
+/** A parameter that is given twice: to take one of its values would leave the caller thinking of the other. */
+export function repeatedItems(query: z.ZodType, given: Record<string, string[]>): ValidationItem[] {
+  const known = "shape" in query ? Object.keys(query.shape as object) : [];
+  const repeated = known.filter((name) => (given[name]?.length ?? 0) > 1);
+  return repeated.map((name) => ({ loc: ["query", name], ...valueErrorRule("give this parameter once"), input: given[name] }));
 }
 
 /** The first failed check of each place; where a number is too large, the field's own bound rather than the safe range's. */
@@ -41,7 +51,11 @@ function isSafeRange(issue: Issue): boolean {
 
 /** The zod parameters of a rule that fails as Pydantic's `value_error`. */
 export function valueErrorParams(message: string): { params: CustomParams } {
-  return { params: { type: "value_error", msg: `Value error, ${message}`, ctx: { error: message } } };
+  return { params: valueErrorRule(message) };
+}
+
+function valueErrorRule(message: string) {
+  return { type: "value_error", msg: `Value error, ${message}`, ctx: { error: message } };
 }
 
 /** `{input}` when there is one to show, else nothing. */
@@ -71,7 +85,7 @@ function ruleOf(issue: Issue, input: unknown, target: Target): Rule {
     case "custom":
       return customRule(issue.params as CustomParams | undefined, issue.message);
     default:
-      return { type: "value_error", msg: `Value error, ${issue.message}`, ctx: { error: issue.message } };
+      return valueErrorRule(issue.message);
   }
 }
 
@@ -130,13 +144,13 @@ function formatRule(format: string, input: unknown): Rule {
     const error = `value is not a valid email address: ${String(input).includes("@") ? "check the part before and after the @-sign" : "an email address must have an @-sign"}`;
     return { type: "value_error", msg: error, ctx: { error } };
   }
-  return { type: "value_error", msg: `Value error, expected ${format}`, ctx: { error: `expected ${format}` } };
+  return valueErrorRule(`expected ${format}`);
 }
 
 function customRule(params: CustomParams | undefined, message: string): Rule {
   if (params?.type === "int_parsing") return intParsing();
   if (params?.type === "missing") return { type: "missing", msg: "Field required" };
-  if (params === undefined) return { type: "value_error", msg: `Value error, ${message}`, ctx: { error: message } };
+  if (params === undefined) return valueErrorRule(message);
   const rule = { type: params.type, msg: params.msg ?? message };
   return params.ctx ? { ...rule, ctx: params.ctx } : rule;
 }

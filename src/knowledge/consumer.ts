@@ -1,6 +1,10 @@
 import { type Database, dbFor, isBoundShard } from "../db/client.ts";
 import type { sources } from "../db/schema.ts";
+import { transact } from "../db/transact.ts";
+import { newId, shardOf } from "../db/ids.ts";
 import { Meter } from "../meter.ts";
+import { addSourceEvent, IF_CHANGED } from "../webhooks/events-store.ts";
+import { wakeDeliveries } from "../webhooks/wake.ts";
 import { claimSource, failSource, sourceExists, updateClaimed } from "./store.ts";
 import { indexOf } from "./stub.ts";
 
@@ -42,14 +46,20 @@ export async function ingest(env: Env, message: IngestionMessage): Promise<void>
 }
 
 /** Gives up on a source whose wake-up failed as often as it may. */
-export async function giveUp(env: Env, { sourceId }: IngestionMessage): Promise<void> {
+export async function giveUp(env: Env, { workspaceId, sourceId }: IngestionMessage): Promise<void> {
   if (!isBoundShard(env, sourceId)) return;
   const db = dbFor(env, sourceId, new Meter());
   const error = {
     code: "ingestion_failed",
     message: "Reading this source failed several times. Sync it again; what was read before stays in use.",
   };
-  await db.batch([failSource(db, sourceId, error, Date.now())]);
+  const nowMs = Date.now();
+  const event = { id: newId(shardOf(sourceId), nowMs), workspaceId, nowMs };
+  const [, ...written] = await db.batch([
+    failSource(db, sourceId, error, nowMs),
+    ...addSourceEvent(db, event, "source.failed", sourceId, IF_CHANGED),
+  ]);
+  await wakeDeliveries(env, written);
 }
 
 /** Builds the source's next generation step by step; undefined when another run has taken over. */
@@ -77,10 +87,15 @@ function noCrawler(source: SourceRow): Finished {
 async function finish(env: Env, meter: Meter, db: Database, source: SourceRow, leaseId: string, finished: Finished): Promise<void> {
   const nowMs = Date.now();
   const released = { leaseId: null, leaseUntil: null, updatedAt: nowMs };
-  const [[held], [existing]] = await db.batch([
-    updateClaimed(db, source.id, leaseId, { ...released, ...columnsOf(finished, nowMs) }),
-    sourceExists(db, source.id),
-  ]);
+  const event = { id: newId(shardOf(source.id), nowMs), workspaceId: source.workspaceId, nowMs };
+  const type = finished.outcome === "ready" ? "source.synced" : "source.failed";
+  const { before, written, after } = await transact(db, {
+    before: [updateClaimed(db, source.id, leaseId, { ...released, ...columnsOf(finished, nowMs) })],
+    writes: addSourceEvent(db, event, type, source.id, IF_CHANGED),
+    after: [sourceExists(db, source.id)],
+  });
+  await wakeDeliveries(env, written);
+  const [[held], [existing]] = [before[0], after[0]];
   if (!held && !existing) await forget(env, meter, { ...source, sourceId: source.id });
 }
 

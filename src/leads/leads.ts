@@ -6,6 +6,7 @@ import { writeThenRead } from "../db/transact.ts";
 import { emailKeyOf } from "../email-key.ts";
 import type { Meter } from "../meter.ts";
 import { addLeadEvent, IF_CHANGED } from "../webhooks/events-store.ts";
+import { wakeDeliveries } from "../webhooks/wake.ts";
 import type { IndexedLead } from "./index-store.ts";
 import type { LeadQuery } from "./search.ts";
 import { toSearchText } from "./search-text.ts";
@@ -67,8 +68,10 @@ export async function addLead(
   const row = { id, workspaceId, ...fields, emailKey: fields.email && emailKeyOf(fields.email), createdAt: nowMs };
   // Its event has the lead's own identifier, so that whoever erases the lead finds it.
   const event = { id, workspaceId, conversationId: fields.conversationId, nowMs };
-  const writes = [createLead(db, row), addLeadEvent(db, event, id, IF_CHANGED)];
-  const [[lead]] = await writeThenRead(db, writes, [findLead(db, workspaceId, id)]);
+  const writes = [createLead(db, row), ...addLeadEvent(db, event, id, IF_CHANGED)];
+  const { written, read } = await writeThenRead(db, writes, [findLead(db, workspaceId, id)]);
+  await wakeDeliveries(op.env, written);
+  const [[lead]] = read;
   if (!lead) return undefined;
   try {
     await putLeads(op, [lead]);

@@ -52,8 +52,10 @@ export function contains({ text, digits }: SearchText, needle: Needle): boolean 
 
 /** Texts that differ in case or in how their accents are composed become the same. */
 function fold(text: string): string {
+  // By way of capitals, where ß and ss, ı and i become one; the dot is what then tells İ from I.
+  const lower = text.toWellFormed().toUpperCase().toLowerCase().normalize("NFC").replaceAll("i\u0307", "i");
   // A final sigma is one by its place in the word, so a part of a word would not match it.
-  return text.toWellFormed().toLowerCase().replaceAll("ς", "σ").normalize("NFC").replace(RESERVED, "\ufffd");
+  return lower.replaceAll("ς", "σ").replace(RESERVED, "\ufffd");
 }
 
 /** The names and values of nested fields. A loop, since a caller decides how deep they are nested. */

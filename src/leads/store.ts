@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, gte, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../db/client.ts";
 import { insertWhere } from "../db/insert-where.ts";
@@ -14,13 +14,6 @@ interface Page {
   limit: number;
   offset: number;
   cursor?: { atMs: number; id: string } | undefined;
-}
-
-/** A person's leads: those of their visitors, and those that were left with their address. */
-export interface Person {
-  visitorIds: readonly string[];
-  /** The email in lower case. */
-  emailKey: string | null;
 }
 
 /** One page of leads, newest first, and one more when there are more; then how many there are. */
@@ -71,24 +64,6 @@ export function listUnindexedLeads(db: Database, beforeMs: number, limit: number
     .limit(limit);
 }
 
-/** Some of a person's leads, by identifier, from the one after `afterId` on. */
-export function listPersonLeads(db: Database, workspaceId: string, person: Person, page: { limit: number; afterId: string }) {
-  return db
-    .select()
-    .from(leads)
-    .where(and(isPerson(workspaceId, person), sql`+${leads.id} > ${page.afterId}`))
-    .orderBy(leads.id)
-    .limit(page.limit);
-}
-
-/** How many leads a person left. */
-export function countPersonLeads(db: Database, workspaceId: string, person: Person) {
-  return db
-    .select({ total: sql<number>`count(*)`.as("total") })
-    .from(leads)
-    .where(isPerson(workspaceId, person));
-}
-
 /** Removes rows; each that was there is returned. */
 export function eraseLeadRows(db: Database, workspaceId: string, leadIds: readonly string[]) {
   return db.delete(leads).where(isOneOf(workspaceId, leadIds)).returning({ id: leads.id });
@@ -117,13 +92,6 @@ function conditions(workspaceId: string, { agentId, sinceMs }: LeadFilter): (SQL
     agentId === undefined ? undefined : eq(leads.agentId, agentId),
     sinceMs === undefined ? undefined : gte(leads.createdAt, sinceMs),
   ];
-}
-
-/** Each way to find a person has its own index, so they are asked one after the other. */
-function isPerson(workspaceId: string, { visitorIds, emailKey }: Person): SQL {
-  const byVisitor = sql`SELECT id FROM ${leads} WHERE workspace_id = ${workspaceId} AND visitor_id IN (SELECT value FROM json_each(${JSON.stringify(visitorIds)}))`;
-  const byEmail = sql`SELECT id FROM ${leads} WHERE workspace_id = ${workspaceId} AND email_key = ${emailKey}`;
-  return inArray(leads.id, sql`(${byVisitor} UNION ${byEmail})`);
 }
 
 /** The plus keeps the planner from reading the whole workspace: it cannot know that there are fewer identifiers. */

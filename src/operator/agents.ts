@@ -1,7 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 import type { Limits } from "../account/plans.ts";
 import { identityPlace } from "../agents/identity-secrets.ts";
-import { createAgent, eraseAgent, findAgent, findAgentBySlug, updateAgent } from "../agents/store.ts";
+import { createAgent, eraseAgent, findAgent, findAgentBySlug, replaceIdentitySecret, updateAgent } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { dbFor, directoryDb } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
@@ -106,12 +106,9 @@ export async function rotateIdentitySecret(op: Operation, agentId: string) {
   const db = dbFor(env, workspaceId, meter);
   const secret = crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
   const identitySecret = await encryptSecret(env, secret, identityPlace(agentId));
-  const [[found]] = await db.batch([findAgent(db, workspaceId, agentId)]);
-  if (!found) return undefined;
-  const until = found.identitySecret === null ? null : nowMs + PREVIOUS_SECRET_MS;
-  const previous = { previousIdentitySecret: found.identitySecret, previousIdentitySecretUntil: until };
-  await db.batch([updateAgent(db, workspaceId, agentId, { identitySecret, ...previous, updatedAt: nowMs })]);
-  return { secret, previousValidUntilMs: until };
+  const previousUntilMs = nowMs + PREVIOUS_SECRET_MS;
+  const [[rotated]] = await db.batch([replaceIdentitySecret(db, workspaceId, agentId, { identitySecret, previousUntilMs, nowMs })]);
+  return rotated && { secret, previousValidUntilMs: rotated.previousValidUntilMs };
 }
 
 /** The columns that a body names. */

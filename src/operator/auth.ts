@@ -5,7 +5,7 @@ import { findWorkspace } from "../admission/store.ts";
 import { dbFor, isBoundShard } from "../db/client.ts";
 import { bearerToken } from "../http/bearer.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
-import { ApiError, notFound } from "../http/errors.ts";
+import { ApiError } from "../http/errors.ts";
 
 /** Lets the operator in. Without an operator's token in the configuration there is no such surface. */
 export const requireOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
@@ -30,9 +30,14 @@ async function isSame(given: string, expected: string): Promise<boolean> {
  * @throws ApiError not_found when there is none, or it is deleted.
  */
 export async function openWorkspace(c: AppContext, workspaceId: string) {
-  if (!isBoundShard(c.env, workspaceId)) throw notFound("workspace");
+  if (!isBoundShard(c.env, workspaceId)) throw noWorkspace();
   const db = dbFor(c.env, workspaceId, c.get("meter"));
   const [[workspace]] = await db.batch([findWorkspace(db, workspaceId)]);
-  if (!workspace) throw notFound("workspace");
+  if (!workspace) throw noWorkspace();
   return { workspace, db };
+}
+
+/** 404: also for a workspace that is deleted. */
+export function noWorkspace(): ApiError<"not_found"> {
+  return new ApiError("not_found", "No workspace with this id, or it was deleted. Check the id in the list of workspaces.");
 }

@@ -23,6 +23,7 @@ import {
   usagePeriods,
   visitors,
   webhookEndpoints,
+  webhookErasures,
   workspaces,
 } from "../db/schema.ts";
 
@@ -33,6 +34,7 @@ const WORKSPACE_TABLES = [
   deliveries,
   events,
   webhookEndpoints,
+  webhookErasures,
   messages,
   unansweredQuestions,
   handoffs,

@@ -8,7 +8,7 @@ import { uuid } from "../http/fields.ts";
 import { wholePage } from "../http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
-import { openWorkspace } from "./auth.ts";
+import { noWorkspace, openWorkspace } from "./auth.ts";
 import { keyCreateSchema, keyPageSchema, newKeySchema, toKey } from "./wire.ts";
 import { reloadGate } from "./workspaces.ts";
 
@@ -32,7 +32,7 @@ keyRoutes.openapi(create, async (c) => {
   const nowMs = Date.now();
   const row = { id: newId(shardOf(workspaceId), nowMs), workspaceId, name, prefix, hash, scopes, createdAt: nowMs };
   const [[created]] = await db.batch([createKey(db, row)]);
-  if (!created) throw notFound("workspace");
+  if (!created) throw noWorkspace();
   await reloadGate(c.env, c.get("meter"), workspaceId);
   return c.json({ ...toKey(created), key }, 201);
 });

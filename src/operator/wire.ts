@@ -100,7 +100,8 @@ export function toKey(row: KeyRow): z.infer<typeof keySchema> {
 // --- Agents ----------------------------------------------------------------------------------------------------------
 
 const isFraction = (value: unknown) => typeof value === "number" && value >= 0 && value <= 1;
-const isOrigin = (value: string) => value === "*" || (URL.canParse(value) && new URL(value).origin === value);
+/** A browser's Origin holds no star, so that one with a pattern in it would let nobody in. */
+const isOrigin = (value: string) => value === "*" || (!value.includes("*") && URL.canParse(value) && new URL(value).origin === value);
 
 const agentFields = z.object({
   name: name(),

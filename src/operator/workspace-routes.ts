@@ -1,10 +1,10 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { ApiError, notFound } from "../http/errors.ts";
+import { ApiError } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
 import { pageQuery, toPage } from "../http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
-import { openWorkspace } from "./auth.ts";
+import { noWorkspace, openWorkspace } from "./auth.ts";
 import { updateWorkspace } from "./store.ts";
 import { toWorkspace, workspaceCreateSchema, workspacePageSchema, workspaceSchema, workspaceUpdateSchema } from "./wire.ts";
 import { addWorkspace, deleteWorkspace, pageWorkspaces, reloadGate } from "./workspaces.ts";
@@ -69,7 +69,7 @@ workspaceRoutes.openapi(update, async (c) => {
   const changes = { updatedAt: Date.now(), ...(name !== undefined && { name }), ...(plan && { plan }), ...(limits && { limits }) };
   const { db } = await openWorkspace(c, id);
   const [[workspace]] = await db.batch([updateWorkspace(db, id, changes)]);
-  if (!workspace) throw notFound("workspace");
+  if (!workspace) throw noWorkspace();
   await reloadGate(c.env, c.get("meter"), id);
   return c.json(toWorkspace(workspace), 200);
 });
@@ -85,6 +85,6 @@ const remove = createRoute({
 workspaceRoutes.openapi(remove, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
   await openWorkspace(c, id);
-  if (!(await deleteWorkspace(c.env, c.get("meter"), id, Date.now()))) throw notFound("workspace");
+  if (!(await deleteWorkspace(c.env, c.get("meter"), id, Date.now()))) throw noWorkspace();
   return c.body(null, 204);
 });

@@ -101,9 +101,9 @@ function eraseEventRows(db: Database, workspaceId: string, ofEvents: SQL, limit:
 }
 
 function isEmpty(workspaceId: string): SQL {
-  const none = (table: typeof messages | typeof events | typeof handoffs) =>
+  const none = (table: typeof messages | typeof events | typeof handoffs | typeof idempotencyRecords) =>
     sql`NOT EXISTS (SELECT 1 FROM ${table} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversations}.id)`;
-  return sql`${none(messages)} AND ${none(events)} AND ${none(handoffs)}`;
+  return sql`${none(messages)} AND ${none(events)} AND ${none(handoffs)} AND ${none(idempotencyRecords)}`;
 }
 
 type ErasedTable =

@@ -1,4 +1,4 @@
-import { and, eq, gt, inArray, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, gt, inArray, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { conversations, handoffs, leads, messages, visitors } from "../db/schema.ts";
 
@@ -59,12 +59,31 @@ export function listMessagesAfter(db: Database, workspaceId: string, conversatio
     .limit(limit);
 }
 
-/** The hand-offs of a conversation, oldest first. */
-export function listHandoffs(db: Database, workspaceId: string, conversationId: string) {
+/** The first so many messages of each conversation, by conversation, oldest first. */
+export function listFirstMessages(db: Database, workspaceId: string, conversationIds: readonly string[], limit: number) {
+  const last = sql`(SELECT id FROM ${messages} WHERE workspace_id = ${workspaceId} AND conversation_id = json_each.value ORDER BY id LIMIT 1 OFFSET ${limit - 1})`;
+  return db
+    .select(getTableColumns(messages))
+    .from(sql`json_each(${JSON.stringify(conversationIds)})`)
+    .crossJoin(messages)
+    .where(
+      and(
+        eq(messages.workspaceId, workspaceId),
+        sql`${messages.conversationId} = json_each.value`,
+        // After every identifier, where there are fewer.
+        sql`${messages.id} <= coalesce(${last}, '~')`,
+      ),
+    )
+    .orderBy(messages.conversationId, messages.id);
+}
+
+/** The hand-offs of these conversations, oldest first. */
+export function listHandoffs(db: Database, workspaceId: string, conversationIds: readonly string[]) {
+  const wanted = sql`${handoffs.conversationId} IN (SELECT value FROM json_each(${JSON.stringify(conversationIds)}))`;
   return db
     .select()
     .from(handoffs)
-    .where(and(eq(handoffs.workspaceId, workspaceId), eq(handoffs.conversationId, conversationId)))
+    .where(and(eq(handoffs.workspaceId, workspaceId), wanted))
     .orderBy(handoffs.id);
 }
 

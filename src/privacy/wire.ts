@@ -10,7 +10,14 @@ const TYPES = ["email", "anon_id", "external_id"] as const;
 /** Exactly one of the identifiers. */
 export const personQuery = z
   .object({
-    email: z.string().min(1).max(320).optional().openapi({ description: "A visitor's or contact form's email, in any case." }),
+    email: z
+      .string()
+      .min(1)
+      .max(320)
+      // Nothing would be found, and the caller would take it for erased.
+      .refine((email) => !/\s/.test(email), valueErrorParams("an address has no spaces: write a plus sign as %2B"))
+      .optional()
+      .openapi({ description: "A visitor's or contact form's email, in any case." }),
     anon_id: z.string().min(1).max(128).optional().openapi({ description: "The widget's visitor id; API users are api:<user.id>." }),
     external_id: z.string().min(1).max(128).optional().openapi({ description: "A verified id, or the user.id sent to the ask operation." }),
   })

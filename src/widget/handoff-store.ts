@@ -1,12 +1,10 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { ConversationKey } from "../conversations/moves-store.ts";
+import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
 import type { Database } from "../db/client.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { messages } from "../db/schema.ts";
 import { IF_CHANGED } from "../webhooks/events-store.ts";
-
-/** How much of a question a hand-off's summary repeats. */
-const SUMMARY_LENGTH = 500;
 
 /** Tells the visitor in the transcript, if the statement before handed the conversation over. Nobody's words, so nobody's reply. */
 export function addNotice(
@@ -31,5 +29,5 @@ export function addNotice(
 export function lastQuestion({ workspaceId, conversationId }: ConversationKey): { summary: SQL; triggerMessageId: SQL } {
   const last = sql`FROM ${messages} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversationId} AND role = 'user'
     ORDER BY id DESC LIMIT 1`;
-  return { summary: sql`(SELECT substr(content, 1, ${SUMMARY_LENGTH}) ${last})`, triggerMessageId: sql`(SELECT id ${last})` };
+  return { summary: sql`(SELECT substr(content, 1, ${HANDOFF_SUMMARY_LENGTH}) ${last})`, triggerMessageId: sql`(SELECT id ${last})` };
 }

@@ -5,10 +5,12 @@ import { findConversation, findLatestHandoff } from "../conversations/store.ts";
 import type { Database } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import { writeThenRead } from "../db/transact.ts";
+import { wakeDeliveries } from "../webhooks/wake.ts";
 import { addNotice, lastQuestion } from "./handoff-store.ts";
 
 /** Which conversation is handed over, and when. */
 export interface HandoffOperation extends ConversationKey {
+  env: Env;
   db: Database;
   agentId: string;
   nowMs: number;
@@ -29,9 +31,11 @@ export async function requestHandoff(op: HandoffOperation, message: string) {
     addNotice(db, op, notice),
     ...addHandoff(db, op, { reason: "customer_request", questionKey: null, ...question }),
   ];
-  const [[conversation], [handoff]] = await writeThenRead(db, writes, [
+  const { written, read } = await writeThenRead(db, writes, [
     findConversation(db, workspaceId, conversationId),
     findLatestHandoff(db, workspaceId, conversationId),
   ]);
+  await wakeDeliveries(op.env, written);
+  const [[conversation], [handoff]] = read;
   return { status: conversation?.status ?? "resolved", handoff };
 }

@@ -106,7 +106,7 @@ const handOff = createRoute({
 widgetRoutes.openapi(handOff, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
   const { agent, workspaceId, db } = await openConversation(c, conversationId);
-  const op = { db, workspaceId, agentId: agent.id, conversationId, nowMs: Date.now() };
+  const op = { env: c.env, db, workspaceId, agentId: agent.id, conversationId, nowMs: Date.now() };
   const { handoff, status } = await requestHandoff(op, agent.handoffMessage);
   return c.json({ handoff: handoff ? toHandoff(handoff) : null, status, handoff_message: agent.handoffMessage }, 200);
 });

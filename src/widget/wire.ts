@@ -94,7 +94,7 @@ const customFieldsSchema = z
   )
   .refine((fields) => Object.keys(fields).length <= MAX_CUSTOM_FIELDS, valueErrorParams(`send at most ${MAX_CUSTOM_FIELDS} fields`))
   .refine(
-    (fields) => Object.keys(fields).every((name) => name.length > 0 && name.length <= MAX_FIELD_NAME_LENGTH),
+    (fields) => Object.keys(fields).every((name) => name !== "" && Array.from(name).length <= MAX_FIELD_NAME_LENGTH),
     valueErrorParams(`use names of 1 to ${MAX_FIELD_NAME_LENGTH} characters`),
   )
   .refine(
@@ -111,7 +111,10 @@ export const leadInSchema = z
     phone: z
       .string()
       .max(40)
-      .refine((phone) => (phone.match(/\p{Nd}/gu) ?? []).length >= MIN_PHONE_DIGITS, valueErrorParams("a phone number has digits"))
+      .refine(
+        (phone) => (phone.match(/\p{Nd}/gu) ?? []).length >= MIN_PHONE_DIGITS,
+        valueErrorParams(`use a phone number, of ${MIN_PHONE_DIGITS} digits at least`),
+      )
       .nullable()
       .optional(),
     message: z.string().max(4000).nullable().optional(),

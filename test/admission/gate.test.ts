@@ -271,6 +271,17 @@ describe("the address's limit", () => {
     expect((await send("GET", "/operator/v1/workspaces", { token: env.OPERATOR_TOKEN, headers })).status).toBe(200);
   });
 
+  test("an IPv6 address counts as its network, an IPv4 one as itself", async () => {
+    const admit = (address: string) => send("GET", "/api/v1/me", { headers: { "CF-Connecting-IP": address } });
+    const remaining = async (address: string) => Number((await admit(address)).headers.get("X-RateLimit-Remaining"));
+    expect(await remaining("2001:db8:1:2::1")).toBe(59);
+    expect(await remaining("2001:DB8:1:2:ffff:ffff:ffff:ffff")).toBe(58);
+    expect(await remaining("2001:db8:1:3::1")).toBe(59);
+    expect(await remaining("192.0.2.1")).toBe(59);
+    expect(await remaining("::ffff:192.0.2.1")).toBe(58);
+    expect(await remaining("192.0.2.2")).toBe(59);
+  });
+
   test("after 60 s the address may try again", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
     const headers = newAddress();

@@ -108,6 +108,21 @@ test("the transcript is in the order of arrival, also across an eviction", SLOW,
   expect(await storage()).toEqual(NOTHING);
 });
 
+test("questions with an Idempotency-Key, whose identifiers are older than their turns, stand in the order of their turns", async () => {
+  const { workspace, id, transcript } = await createConversation();
+  const { agent_id: agentId } = (await workspace.call("GET", `/conversations/${id}`)).body;
+  const ask = (key: number) =>
+    workspace.call(
+      "POST",
+      `/agents/${agentId}/messages`,
+      { message: `Are you open on Sundays? ${key}`, conversation_id: id },
+      { "Idempotency-Key": `key-${key}` },
+    );
+  await Promise.all(Array.from({ length: 20 }, (_, key) => ask(key)));
+  const roles = (await transcript()).map(([role]) => role);
+  expect(roles).toEqual(Array.from({ length: 20 }, () => ["user", "assistant"]).flat());
+});
+
 test("the transcript's times rise", async () => {
   const { workspace, id, session, requestOf } = await createConversation();
   await Promise.all(Array.from({ length: 10 }, (_, at) => session.ask(requestOf(question(at)))));

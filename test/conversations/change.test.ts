@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { databases } from "../../src/db/client.ts";
 import { shardOf } from "../../src/db/ids.ts";
 import { sweep } from "../../src/schedule.ts";
-import { createAgent, createWorkspace, learn, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, learn, listen, type Workspace } from "../harness.ts";
 
 const TEXT = "# Refunds\n\nRefunds are paid within five working days.";
 const UNKNOWN = "What is the capital of France?";
@@ -14,6 +14,7 @@ async function converse(question = KNOWN) {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   await learn(workspace, agent.id, TEXT);
+  await listen(workspace);
   const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: question, user: { id: "u-1", name: "Ada" } });
   const id: string = asked.body.conversation_id;
   const ask = (message: string) => workspace.call("POST", `/agents/${agent.id}/messages`, { message, conversation_id: id });

@@ -16,6 +16,7 @@ import * as conversations from "../../src/conversations/store.ts";
 import { type Database, directoryDb } from "../../src/db/client.ts";
 import { newId } from "../../src/db/ids.ts";
 import * as idempotency from "../../src/http/idempotency-store.ts";
+import * as sourceJson from "../../src/knowledge/json-store.ts";
 import * as knowledge from "../../src/knowledge/store.ts";
 import * as leads from "../../src/leads/store.ts";
 import { Meter } from "../../src/meter.ts";
@@ -23,7 +24,10 @@ import * as erasure from "../../src/operator/erasure-store.ts";
 import * as operator from "../../src/operator/store.ts";
 import * as privacyErasure from "../../src/privacy/erasure-store.ts";
 import * as person from "../../src/privacy/person-store.ts";
+import * as webhookErasure from "../../src/webhooks/erasure-store.ts";
 import * as events from "../../src/webhooks/events-store.ts";
+import * as log from "../../src/webhooks/log-store.ts";
+import * as webhooks from "../../src/webhooks/store.ts";
 import * as notices from "../../src/widget/handoff-store.ts";
 import * as widget from "../../src/widget/store.ts";
 
@@ -51,13 +55,17 @@ const STORES: Record<string, Record<string, unknown>> = {
   "conversations/moves-store": moves,
   "conversations/store": conversations,
   "http/idempotency-store": idempotency,
+  "knowledge/json-store": sourceJson,
   "knowledge/store": knowledge,
   "leads/store": leads,
   "operator/erasure-store": erasure,
   "operator/store": operator,
   "privacy/erasure-store": privacyErasure,
   "privacy/person-store": person,
+  "webhooks/erasure-store": webhookErasure,
   "webhooks/events-store": events,
+  "webhooks/log-store": log,
+  "webhooks/store": webhooks,
   "widget/handoff-store": notices,
   "widget/store": widget,
 };
@@ -138,7 +146,16 @@ const CLAIM = { agentId: AGENT, visitorId: OTHER };
 const LEAD = { id: ID, workspaceId: WORKSPACE, agentId: AGENT, email: "ann@example.com", emailKey: "ann@example.com", createdAt: NOW };
 const RECORD = { workspaceId: WORKSPACE, key: "k", requestHash: "h", leaseUntil: NOW, createdAt: NOW };
 const EVENT = { id: ID, workspaceId: WORKSPACE, conversationId: OTHER, nowMs: NOW };
-const PERSON = { visitorIds: [OTHER], emailKey: "ann@example.com" };
+const ENDPOINT = {
+  id: ID,
+  workspaceId: WORKSPACE,
+  url: "https://hooks.example.com",
+  events: ["*"],
+  enabled: true,
+  secret: "s",
+  createdAt: NOW,
+  updatedAt: NOW,
+};
 const AUDIT = { id: ID, workspaceId: WORKSPACE, actor: "key/1", action: "privacy.erase", createdAt: NOW };
 const IDENTIFIERS: person.Identifier[] = [
   { type: "email", value: "ann@example.com" },
@@ -182,6 +199,9 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "agents/store.updateAgent": () => [
     agents.updateAgent(db, WORKSPACE, AGENT, { name: "New" }),
     agents.updateAgent(db, WORKSPACE, AGENT, { slug: "new" }),
+  ],
+  "agents/store.replaceIdentitySecret": () => [
+    agents.replaceIdentitySecret(db, WORKSPACE, AGENT, { identitySecret: "secret", previousUntilMs: 2, nowMs: 1 }),
   ],
   "agents/store.eraseAgent": () => [agents.eraseAgent(db, WORKSPACE, AGENT)],
   // No statement of its own: a condition, which createAnswer holds.
@@ -277,11 +297,6 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "leads/store.createLead": () => [leads.createLead(db, LEAD)],
   "leads/store.markIndexed": () => [leads.markIndexed(db, WORKSPACE, [ID], NOW)],
   "leads/store.listUnindexedLeads": () => [leads.listUnindexedLeads(db, NOW, 1000)],
-  "leads/store.listPersonLeads": () => [
-    leads.listPersonLeads(db, WORKSPACE, PERSON, SLICE),
-    leads.listPersonLeads(db, WORKSPACE, { ...PERSON, emailKey: null }, SLICE),
-  ],
-  "leads/store.countPersonLeads": () => [leads.countPersonLeads(db, WORKSPACE, PERSON)],
   "leads/store.eraseLeadRows": () => [leads.eraseLeadRows(db, WORKSPACE, [ID])],
   "operator/erasure-store.findDeleted": () => [erasure.findDeleted(db, WORKSPACE)],
   "operator/erasure-store.listSomeConversations": () => [erasure.listSomeConversations(db, WORKSPACE, 100)],
@@ -316,14 +331,36 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "privacy/person-store.countRecords": () => IDENTIFIERS.flatMap((who) => person.countRecords(db, WORKSPACE, who) as readonly Statement[]),
   "privacy/person-store.listConversations": () => IDENTIFIERS.map((who) => person.listConversations(db, WORKSPACE, who, SLICE)),
   "privacy/person-store.listMessagesAfter": () => [person.listMessagesAfter(db, WORKSPACE, ID, SLICE)],
-  "privacy/person-store.listHandoffs": () => [person.listHandoffs(db, WORKSPACE, ID)],
+  "privacy/person-store.listFirstMessages": () => [person.listFirstMessages(db, WORKSPACE, [ID, OTHER], 40)],
+  "privacy/person-store.listHandoffs": () => [person.listHandoffs(db, WORKSPACE, [ID, OTHER])],
   "privacy/person-store.listLeads": () => IDENTIFIERS.map((who) => person.listLeads(db, WORKSPACE, who, SLICE)),
   "privacy/person-store.listLeadsByVisitor": () => IDENTIFIERS.map((who) => person.listLeadsByVisitor(db, WORKSPACE, who, 50)),
   "privacy/person-store.eraseVisitors": () => IDENTIFIERS.map((who) => person.eraseVisitors(db, WORKSPACE, who)),
-  "webhooks/events-store.addConversationEvent": () => [events.addConversationEvent(db, EVENT, "conversation.created", events.IF_CHANGED)],
-  "webhooks/events-store.addMessageEvent": () => [events.addMessageEvent(db, EVENT, "message.ai_replied", OTHER, events.IF_CHANGED)],
-  "webhooks/events-store.addHandoffEvent": () => [events.addHandoffEvent(db, EVENT, OTHER, events.IF_CHANGED)],
-  "webhooks/events-store.addLeadEvent": () => [events.addLeadEvent(db, EVENT, OTHER, events.IF_CHANGED)],
+  "webhooks/events-store.addConversationEvent": () => events.addConversationEvent(db, EVENT, "conversation.created", events.IF_CHANGED),
+  "webhooks/events-store.addMessageEvent": () => events.addMessageEvent(db, EVENT, "message.ai_replied", OTHER, events.IF_CHANGED),
+  "webhooks/events-store.addHandoffEvent": () => events.addHandoffEvent(db, EVENT, OTHER, events.IF_CHANGED),
+  "webhooks/events-store.addLeadEvent": () => events.addLeadEvent(db, EVENT, OTHER, events.IF_CHANGED),
+  "webhooks/events-store.addSourceEvent": () => events.addSourceEvent(db, EVENT, "source.synced", OTHER, events.IF_CHANGED),
+  "webhooks/erasure-store.eraseEndpoint": () => [webhookErasure.eraseEndpoint(db, WORKSPACE, ID)],
+  "webhooks/erasure-store.eraseLog": () => webhookErasure.eraseLog(db, WORKSPACE, ID, 500),
+  "webhooks/erasure-store.noteErasure": () => [webhookErasure.noteErasure(db, WORKSPACE, ID, NOW)],
+  "webhooks/erasure-store.listWebhookErasures": () => [webhookErasure.listWebhookErasures(db, 5)],
+  "webhooks/erasure-store.endWebhookErasure": () => [webhookErasure.endWebhookErasure(db, WORKSPACE, ID)],
+  "webhooks/log-store.pageDeliveries": () =>
+    [undefined, "failed" as const].flatMap((status) =>
+      [PAGE, CURSOR_PAGE].flatMap((page) => log.pageDeliveries(db, WORKSPACE, ID, status, page) as readonly Statement[]),
+    ),
+  "webhooks/log-store.findDelivery": () => [log.findDelivery(db, WORKSPACE, ID)],
+  "webhooks/log-store.createRedelivery": () => [log.createRedelivery(db, WORKSPACE, ID, { id: OTHER, nowMs: NOW })],
+  "webhooks/store.listEndpoints": () => [webhooks.listEndpoints(db, WORKSPACE)],
+  "webhooks/store.findEndpoint": () => [webhooks.findEndpoint(db, WORKSPACE, ID)],
+  "webhooks/store.createEndpoint": () => [webhooks.createEndpoint(db, ENDPOINT, 100)],
+  "webhooks/store.updateEndpoint": () =>
+    [undefined, true, false].map((enabled) => webhooks.updateEndpoint(db, WORKSPACE, ID, { description: null, enabled }, NOW)),
+  "webhooks/store.giveUpWaiting": () => webhooks.giveUpWaiting(db, WORKSPACE, ID, NOW),
+  "webhooks/store.rotateSecret": () => [
+    webhooks.rotateSecret(db, WORKSPACE, ID, { id: OTHER, secret: "s", previousUntilMs: NOW, nowMs: NOW }),
+  ],
   "widget/handoff-store.addNotice": () => [notices.addNotice(db, KEY_OF_CONVERSATION, { id: OTHER, content: "Wait.", nowMs: NOW })],
   // No statements of its own: a hand-off's fields, which addHandoff holds.
   "widget/handoff-store.lastQuestion": () => [],
@@ -348,7 +385,11 @@ async function planOf(statement: Statement): Promise<string[]> {
 }
 
 /** Steps of a plan that read no more than they return, or next to nothing; what a subquery itself reads are steps of their own. */
-const HARMLESS_SCANS = [/^SCAN CONSTANT ROW$/, /^SCAN json_each VIRTUAL TABLE/, /^SCAN (?:\(subquery-\d+\)|persons|p)$/];
+const HARMLESS_SCANS = [
+  /^SCAN CONSTANT ROW$/,
+  /^SCAN json_(?:each|tree)(?: EXISTS)? VIRTUAL TABLE/,
+  /^SCAN (?:\(subquery-\d+\)|persons|p|cut)$/,
+];
 
 function scansOf(plan: string[]): string[] {
   return plan.filter((step) => step.startsWith("SCAN") && !HARMLESS_SCANS.some((pattern) => pattern.test(step)));
@@ -362,6 +403,8 @@ const MEANT_SCANS: Record<string, string[]> = {
   "operator/store.listDirectory": ["SCAN workspace_directory USING INDEX sqlite_autoindex_workspace_directory_1"],
   // A partial index: it holds what is unfinished alone.
   "knowledge/store.listStrandedSources": ["SCAN sources USING INDEX sources_unfinished"],
+  // It holds what is unfinished alone.
+  "webhooks/erasure-store.listWebhookErasures": ["SCAN webhook_erasures USING INDEX webhook_erasures_created"],
   // It never holds a row.
   "operator/erasure-store.eraseSomeRows": ["SCAN analytics_changes"],
 };
@@ -374,12 +417,14 @@ const MEANT_SORTS: Record<string, string[]> = {
   "analytics/store.listStatusCounts": ["USE TEMP B-TREE FOR GROUP BY"],
   // A union of at most a hundred and a hundred.
   "analytics/store.listUnansweredQuestions": [SORT],
+  // One transcript, in the order of its times.
+  "conversations/store.listMessages": [SORT],
   // Unions of one person's records.
-  "leads/store.listPersonLeads": [SORT],
-  "leads/store.countPersonLeads": [SORT],
   "privacy/person-store.listVisitors": [SORT],
   "privacy/person-store.countRecords": [SORT],
   "privacy/person-store.listConversations": [SORT],
+  "privacy/person-store.listFirstMessages": [SORT],
+  "privacy/person-store.listHandoffs": [SORT],
   "privacy/person-store.listLeads": [SORT],
   "privacy/person-store.listLeadsByVisitor": [SORT],
   "privacy/person-store.eraseVisitors": [SORT],
@@ -408,8 +453,8 @@ const MEANT_WIDE: Record<string, string[]> = {
 /** What may read all that a workspace has of a kind: lists of it, and its erasure. */
 const READS_A_WORKSPACE = /^(?:admission\/store\.listKeys|agents\/store\.listAgents|operator\/erasure-store\.\w+)$/;
 
-/** One row a workspace, or a row for each kind that an agent has: what is kept so that nothing need be counted. */
-const FEW_OF_A_WORKSPACE = /\b(?:workspace_directory|conversation_counts|lead_counts)\b/;
+/** One row a workspace, a row for each kind that an agent has (what is kept so that nothing need be counted), or at most a hundred endpoints. */
+const FEW_OF_A_WORKSPACE = /\b(?:workspace_directory|conversation_counts|lead_counts|webhook_endpoints_workspace)\b/;
 
 test("every module that asks D1 is known here", () => {
   const found = Object.keys(import.meta.glob(["../../src/**/store.ts", "../../src/**/*-store.ts"]));

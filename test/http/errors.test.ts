@@ -207,7 +207,7 @@ describe("paths and methods", () => {
     const byPath = Map.groupBy(operations, ({ path }) => path);
     expect(byPath.size).toBeGreaterThan(8);
     for (const [path, known] of byPath) {
-      const allowed = known.map(({ method }) => method).sort();
+      const allowed = known.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method])).sort();
       for (const method of METHODS.filter((name) => !allowed.includes(name))) {
         const answer = await workspace.call(method, path.replaceAll(/\{\w+\}/g, NO_AGENT));
         expectError(answer, 405, "method_not_allowed", 1200);
@@ -222,9 +222,9 @@ describe("paths and methods", () => {
   });
 
   test.each([
-    ["/healthz", "GET"],
-    ["/api/v1/openapi.json", "GET"],
-    ["/docs", "GET"],
+    ["/healthz", "GET, HEAD"],
+    ["/api/v1/openapi.json", "GET, HEAD"],
+    ["/docs", "GET, HEAD"],
   ])("%s takes %s only", async (path, allow) => {
     const workspace = await createWorkspace();
     const answer = await send("POST", path, { token: workspace.key });

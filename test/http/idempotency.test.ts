@@ -1,9 +1,11 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { databases } from "../../src/db/client.ts";
+import { databases, dbFor } from "../../src/db/client.ts";
 import { shardOf } from "../../src/db/ids.ts";
+import { keepResponse, reserveKey } from "../../src/http/idempotency-store.ts";
+import { Meter } from "../../src/meter.ts";
 import { sweep } from "../../src/schedule.ts";
-import { createAgent, createWorkspace, learn, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, learn, query, type Workspace } from "../harness.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -95,11 +97,30 @@ test("a refusal is kept as well; keys are the workspace's own, and are told when
   const unknown = { message: "Hi", conversation_id: crypto.randomUUID() };
   const first = await post(messages, unknown, "k-1");
   expect(first.status).toBe(404);
-  expect((await post(messages, unknown, "k-1")).body).toEqual(first.body);
+  const second = await post(messages, unknown, "k-1");
+  expect([second.status, second.headers.get("Idempotent-Replayed")]).toEqual([404, "true"]);
+  const { request_id: requestId, ...error } = second.body.error;
+  expect(first.body.error).toMatchObject(error);
+  // Each answer is named by its own request, a replayed one too.
+  expect(requestId).toBe(second.headers.get("X-Request-Id"));
+  expect(requestId).not.toBe(first.body.error.request_id);
   const other = await prepare();
   expect((await other.post(other.messages, { message: "When are refunds paid?" }, "k-1")).status).toBe(200);
   const long = await post(messages, { message: "Hi" }, "k".repeat(256));
   expect(long.body.detail).toMatchObject([{ loc: ["header", "Idempotency-Key"], type: "string_too_long" }]);
+});
+
+test("nothing is kept of a conversation that is erased while it is answered", async () => {
+  const { post, messages, workspace } = await prepare();
+  const { body } = await post(messages, { message: "When are refunds paid?", user: { id: "u-1" } }, "k-1");
+  const db = dbFor(env, workspace.id, new Meter());
+  const nowMs = Date.now();
+  const record = { workspaceId: workspace.id, key: "k-2", requestHash: "", leaseUntil: nowMs, createdAt: nowMs };
+  await db.batch(reserveKey(db, record, 0));
+  await workspace.call("DELETE", "/privacy/visitors?external_id=u-1");
+  await db.batch([keepResponse(db, record, { status: 200, body: "{}", conversationId: body.conversation_id })]);
+  const kept = "SELECT key, response_body FROM idempotency_records WHERE workspace_id = ?";
+  expect(await query(workspace.id, kept, workspace.id)).toEqual([{ key: "k-2", response_body: null }]);
 });
 
 test("a key is free again after a day, and the sweep forgets it", async () => {

@@ -2,7 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env, withEnv } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../src/app.ts";
-import { createAgent, createWorkspace, envWith, send, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, envWith, newAddress, send, type Workspace } from "../harness.ts";
 import {
   above,
   below,
@@ -69,6 +69,18 @@ const QUERIES: BadInput[] = [
   { operation: `${LIST}?limit=%D9%A3`, detail: [unparsedInteger("query.limit", "٣")] },
   { operation: `${LIST}?limit=%205`, detail: [unparsedInteger("query.limit", " 5")] },
   { operation: `${LIST}?limit=5%0A`, detail: [unparsedInteger("query.limit", "5\n")] },
+  {
+    operation: `${LIST}?limit=5&offset=0&limit=6`,
+    detail: [wrong("query.limit", ["5", "6"], "give this parameter once")],
+  },
+  {
+    operation: "DELETE /api/v1/privacy/visitors?email=a@b.example&email=c@d.example",
+    detail: [wrong("query.email", ["a@b.example", "c@d.example"], "give this parameter once")],
+  },
+  {
+    operation: "DELETE /api/v1/privacy/visitors?email=ada+shop@b.example",
+    detail: [wrong("query.email", "ada shop@b.example", "an address has no spaces: write a plus sign as %2B")],
+  },
   { operation: `${LIST}?limit=NaN`, detail: [unparsedInteger("query.limit", "NaN")] },
   { operation: `${LIST}?limit=Infinity`, detail: [unparsedInteger("query.limit", "Infinity")] },
   { operation: `${LIST}?limit=--1`, detail: [unparsedInteger("query.limit", "--1")] },
@@ -306,8 +318,11 @@ const OPERATOR: BadInput[] = [
   },
   {
     operation: ADD_AGENT,
-    body: { name: "x", allowed_origins: ["https://a.example", "https://a.example/path", "*"] },
-    detail: [wrong("body.allowed_origins.1", "https://a.example/path", "use an origin such as https://www.example.com, or *")],
+    body: { name: "x", allowed_origins: ["https://a.example", "https://a.example/path", "*", "https://*.a.example"] },
+    detail: [
+      wrong("body.allowed_origins.1", "https://a.example/path", "use an origin such as https://www.example.com, or *"),
+      wrong("body.allowed_origins.3", "https://*.a.example", "use an origin such as https://www.example.com, or *"),
+    ],
   },
   { operation: ADD_AGENT, body: { name: "x", email_address: "x" }, detail: [notEmail("body.email_address", "x", NO_AT)] },
   {
@@ -357,7 +372,8 @@ describe("addresses that no source may have", () => {
   const IP = "its host is an IP address";
   const SINGLE = "its host is a single name";
   const USER = "it carries a user name or password";
-  const PORT = "its port is not one of the usual ones";
+  const PORT = "its port is not one of 80, 443, 8443";
+  const UNUSUAL = "its host or port is written in an unusual way";
   const RAW = "it holds white space, a control character or a backslash";
   const SCHEME = "its scheme is not https or http";
   const INCOMPLETE = "it is not a complete URL such as https://www.example.com/";
@@ -373,7 +389,7 @@ describe("addresses that no source may have", () => {
     ["http://127.1/", IP],
     ["http://127.0.0.1./", IP],
     ["http://１２７.０.０.１/", IP],
-    ["http://%31%32%37.0.0.1/", IP],
+    ["http://%31%32%37.0.0.1/", UNUSUAL],
     ["http://[::1]/", IP],
     ["http://[::ffff:127.0.0.1]/", IP],
     ["http://169.254.169.254/latest/meta-data/", IP],
@@ -492,6 +508,19 @@ describe("inputs that are good", () => {
     expect(answer.body).not.toHaveProperty("extra");
     expect(({} as Record<string, unknown>)["question"]).toBeUndefined();
     expect((await workspace.call("GET", "/agents?limit=5&color=red&__proto__=1")).body.limit).toBe(5);
+  });
+
+  test("half a character is read as U+FFFD, so that whoever it names is found again", async () => {
+    const workspace = await createWorkspace();
+    const agent = await createAgent(workspace);
+    const ask = (message: string, id: string) =>
+      workspace.call("POST", `/agents/${agent.id}/messages`, `{"message":"${message}","user":{"id":"${id}"}}`);
+    const asked = await ask(String.raw`\ud83d\ude00 \uD83D! \\ud83d \n\ude00`, String.raw`cut \ud83d`);
+    const { body } = await workspace.call("GET", `/conversations/${asked.body.conversation_id}`);
+    expect(body.messages[0].content).toBe("😀 \ufffd! \\ud83d \n\ufffd");
+    expect(body.visitor.external_id).toBe("cut \ufffd");
+    const found = await workspace.call("GET", `/privacy/visitors?external_id=${encodeURIComponent("cut \ufffd")}`);
+    expect(found.body.counts.conversations).toBe(1);
   });
 
   test("identifiers are read in either case", async () => {
@@ -617,5 +646,14 @@ describe("bodies that are too large", () => {
     expect(nested.status).toBe(422);
     expect(nested.body.detail).toEqual([{ loc: ["body", "message"], msg: "Input should be a valid string", type: "string_type" }]);
     expect((await workspace.call("POST", path, `{"message":"Hi","extra":${deep}}`)).status).toBe(200);
+  });
+
+  test("an answer names a hundred failed checks at the most", async () => {
+    const agent = await createAgent(await createWorkspace());
+    const fields = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`field-${at}`, []]));
+    const body = { email: "ada@example.com", custom_fields: fields };
+    const answer = await send("POST", `/widget/v1/agents/${agent.id}/leads`, { body, headers: newAddress() });
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail).toHaveLength(100);
   });
 });

@@ -1,21 +1,12 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { dbFor } from "../../src/db/client.ts";
-import { isReachable } from "../../src/leads/contact.ts";
 import { addLead, eraseLeads, indexLeads } from "../../src/leads/leads.ts";
 import { toSearchText } from "../../src/leads/search-text.ts";
-import {
-  countPersonLeads,
-  eraseLeadRows,
-  listLeads,
-  markIndexed,
-  listPersonLeads,
-  listUnindexedLeads,
-  pageLeads,
-} from "../../src/leads/store.ts";
+import { eraseLeadRows, listLeads, markIndexed, listUnindexedLeads, pageLeads } from "../../src/leads/store.ts";
 import { Meter } from "../../src/meter.ts";
 import { sweep } from "../../src/schedule.ts";
-import { costOf, createKey, createWorkspace, deliver, envWith, operate, query, send, type Workspace } from "../harness.ts";
+import { costOf, createKey, createWorkspace, deliver, envWith, listen, operate, query, send, type Workspace } from "../harness.ts";
 import { createOffice, indexStorage, type MadeUp, madeUp, newLead, START_MS, sweepAll, writeRows } from "./people.ts";
 
 const MINUTE_MS = 60_000;
@@ -27,6 +18,7 @@ const withoutIndex = () => envWith({ LEADS: { getByName: () => ({ put: () => Pro
 
 test("a lead is listed, found and told of in the same form", async () => {
   const { workspace, agents, op } = await createOffice();
+  await listen(workspace);
   const customFields = { company: "Ünïcode & Söhne", seats: 12 };
   const given = { name: "Ada", email: "Ada@Example.com", message: "Call me", customFields, sourceUrl: "https://acme.example/contact" };
   const lead = await addLead(op, newLead(agents[0], given));
@@ -58,6 +50,7 @@ test("a lead is listed, found and told of in the same form", async () => {
 
 test("no lead, event or entry is left of an agent that is not the workspace's", async () => {
   const [{ workspace, op }, other] = [await createOffice(), await createOffice()];
+  await listen(workspace);
   expect(await addLead(op, newLead(other.agents[0], { name: "Eve" }))).toBeUndefined();
   expect((await workspace.call("GET", "/leads")).body.total).toBe(0);
   expect(await query(workspace.id, "SELECT 1 FROM events WHERE workspace_id = ?", workspace.id)).toEqual([]);
@@ -138,26 +131,6 @@ test("a lead that is erased while it is handed over leaves the index again", asy
   expect((await indexStorage(workspace)).rows).toEqual([]);
 });
 
-test("a person's leads are found by visitor and by address, whatever its case", async () => {
-  const { workspace, agents, op } = await createOffice();
-  const visitorId = crypto.randomUUID();
-  const byVisitor = await addLead(op, newLead(agents[0], { name: "One", visitorId }));
-  const byBoth = await addLead(op, newLead(agents[0], { visitorId, email: "ÉVE@example.com" }));
-  const byEmail = await addLead(op, newLead(agents[1], { email: "éve@EXAMPLE.com" }));
-  await addLead(op, newLead(agents[1], { email: "bob@example.com" }));
-  const db = dbFor(env, workspace.id, new Meter());
-  const person = { visitorIds: [visitorId, crypto.randomUUID()], emailKey: "éve@example.com" };
-  const [[counted], first] = await db.batch([
-    countPersonLeads(db, workspace.id, person),
-    listPersonLeads(db, workspace.id, person, { limit: 2, afterId: "" }),
-  ]);
-  expect(counted!.total).toBe(3);
-  const [rest] = await db.batch([listPersonLeads(db, workspace.id, person, { limit: 2, afterId: first.at(-1)!.id })]);
-  expect([...first, ...rest].map(({ id }) => id)).toEqual([byVisitor!.id, byBoth!.id, byEmail!.id]);
-  const [nobody] = await db.batch([listPersonLeads(db, workspace.id, { visitorIds: [], emailKey: null }, { limit: 2, afterId: "" })]);
-  expect(nobody).toEqual([]);
-});
-
 test("late leads find their place, however many come between two others", async () => {
   const { workspace, agents } = await createOffice();
   const index = env.LEADS.getByName(workspace.id);
@@ -208,7 +181,6 @@ test("no statement reads a whole table", async () => {
   const { workspace } = await createOffice();
   const db = dbFor(env, workspace.id, new Meter());
   const page = { limit: 20, offset: 0, cursor: { atMs: START_MS, id: workspace.id } };
-  const person = { visitorIds: [workspace.id], emailKey: "a@b.c" };
   const statements = [
     ...pageLeads(db, workspace.id, {}, page),
     ...pageLeads(db, workspace.id, { agentId: workspace.id, sinceMs: START_MS }, page),
@@ -217,8 +189,6 @@ test("no statement reads a whole table", async () => {
     markIndexed(db, workspace.id, [workspace.id], START_MS),
     eraseLeadRows(db, workspace.id, [workspace.id]),
     listUnindexedLeads(db, START_MS, 100),
-    listPersonLeads(db, workspace.id, person, { limit: 20, afterId: "" }),
-    countPersonLeads(db, workspace.id, person),
   ];
   for (const statement of statements) {
     const { sql, params } = statement.toSQL();
@@ -253,9 +223,4 @@ test("a search in a workspace that never had a lead leaves its object empty", as
   const workspace = await createWorkspace();
   expect((await search(workspace, "ada")).total).toBe(0);
   expect((await indexStorage(workspace)).tables).toEqual([]);
-});
-
-test("whoever left an address or a number can be reached", () => {
-  expect([{ email: "a@b.c" }, { phone: "1" }, { email: "", phone: "1" }].map(isReachable)).toEqual([true, true, true]);
-  expect([{}, { email: " ", phone: null }].map(isReachable)).toEqual([false, false]);
 });

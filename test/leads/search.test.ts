@@ -43,7 +43,8 @@ const pick = <Item>(items: readonly Item[]): Item => items[below(items.length)]!
 
 /** The plain filter that the service is held against. */
 function finds(lead: MadeUp, q: string): boolean {
-  const folded = (text: string) => text.normalize("NFC").toLowerCase().replaceAll("ς", "σ");
+  const lower = (text: string) => text.toLowerCase().normalize("NFC").replaceAll("ς", "σ").replaceAll("i\u0307", "i");
+  const folded = (text: string) => lower(text.toUpperCase());
   const leaves = (value: unknown): string[] => {
     if (value === null) return [];
     if (typeof value !== "object") return [typeof value === "string" ? value : JSON.stringify(value)];
@@ -144,6 +145,9 @@ test.each([
   ["ΣΊΣΥΦΟΣ", "a final sigma"],
   ["ΑΣ", "a final sigma at a word's end"],
   ["σΊσ", "a sigma in the middle"],
+  ["STRASSE", "a sharp s in capitals"],
+  ["ipek", "a capital I with its dot"],
+  ["YILMAZ", "a small i without one"],
   ["иван", "Cyrillic"],
   ["田", "one character"],
   ["太郎", "two characters"],

@@ -297,6 +297,17 @@ describe("rotate-identity-secret", () => {
     expect(JSON.stringify(shown)).not.toContain(secret);
   });
 
+  test("two rotations at once are one after the other: both secrets that were shown are valid", async () => {
+    const workspace = await createWorkspace();
+    const agent = await createAgent(workspace);
+    const rotate = () => operate("POST", `${agentsOf(workspace)}/${agent.id}/rotate-identity-secret`);
+    await rotate();
+    const shown = await Promise.all([rotate(), rotate()]);
+    const { identity_secret: current, previous_identity_secret: previous } = await stored(agent.id);
+    const valid = await Promise.all([current, previous!].map((secret) => decryptSecret(env, secret, `agent/${agent.id}/identity`)));
+    expect(valid.sort()).toEqual(shown.map(({ secret }) => secret).sort());
+  });
+
   test("the one before stays valid for a day, and only that one", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2027, 0, 1) });
     const workspace = await createWorkspace();

@@ -251,7 +251,7 @@ test("errors have the envelope and the same validation as the API", async () => 
     error: { code: "validation_error", request_id: invalid.headers.get("X-Request-Id") },
   });
   const wrong = await call("PUT", "/workspaces");
-  expect([wrong.status, wrong.headers.get("Allow"), wrong.body.error.code]).toEqual([405, "GET, POST", "method_not_allowed"]);
+  expect([wrong.status, wrong.headers.get("Allow"), wrong.body.error.code]).toEqual([405, "GET, HEAD, POST", "method_not_allowed"]);
   expect((await call("GET", "/nothing")).body.error.code).toBe("not_found");
   expect((await call("GET", "/workspaces?limit=101")).status).toBe(422);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createAgent, createWorkspace, newAddress, query, send } from "../harness.ts";
+import { createAgent, createWorkspace, listen, newAddress, query, send } from "../harness.ts";
 
 const EMAIL = "ann@example.com";
 
@@ -7,6 +7,7 @@ const EMAIL = "ann@example.com";
 async function leave() {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
+  await listen(workspace);
   const widget = `/widget/v1/agents/${agent.id}`;
   const headers = newAddress();
   const written = await send("POST", `${widget}/messages`, { body: { message: "When are refunds paid?" }, headers });
@@ -22,11 +23,14 @@ async function leave() {
 test.for(["anon_id", "external_id", "email"])("an erasure by %s takes all leads of the person's visitors", async (type) => {
   const { workspace, anonId } = await leave();
   await query(workspace.id, "UPDATE visitors SET external_id = 'u-1' WHERE workspace_id = ?", workspace.id);
-  const value = { anon_id: anonId, external_id: "u-1", email: EMAIL }[type]!;
+  const value = { anon_id: anonId, external_id: "u-1", email: EMAIL.toUpperCase() }[type]!;
   const path = `/privacy/visitors?${new URLSearchParams({ [type]: value }).toString()}`;
   expect((await workspace.call("GET", path)).body.counts).toMatchObject({ leads: 3 });
   expect((await workspace.call("DELETE", path)).body.deleted).toMatchObject({ visitors: 1, conversations: 1, leads: 3 });
   expect(await query(workspace.id, "SELECT name FROM leads WHERE workspace_id = ?", workspace.id)).toEqual([{ name: "Ada" }]);
   expect(await query(workspace.id, "SELECT type FROM events WHERE workspace_id = ?", workspace.id)).toEqual([{ type: "lead.created" }]);
+  expect(await query(workspace.id, "SELECT event_type FROM deliveries WHERE workspace_id = ?", workspace.id)).toEqual([
+    { event_type: "lead.created" },
+  ]);
   for (const words of ["Ann", "12345678"]) expect((await workspace.call("GET", `/leads?q=${words}`)).body.total).toBe(0);
 });

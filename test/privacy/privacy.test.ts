@@ -7,7 +7,7 @@ import { Meter } from "../../src/meter.ts";
 import { beginErasure } from "../../src/privacy/erasure-store.ts";
 import { sweep } from "../../src/schedule.ts";
 import { encryptSecret } from "../../src/secrets.ts";
-import { createAgent, createWorkspace, learn, query, send, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, learn, listen, query, send, type Workspace } from "../harness.ts";
 
 const KNOWN = "When are refunds paid?";
 
@@ -18,6 +18,7 @@ async function live() {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace, { allowed_origins: ["*"] });
   await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
+  await listen(workspace);
   const ask = (message: string, user: object, key?: string) =>
     workspace.call("POST", `/agents/${agent.id}/messages`, { message, user }, key === undefined ? undefined : { "Idempotency-Key": key });
   const person = { id: mark, name: mark, email: email.toUpperCase() };
@@ -30,18 +31,16 @@ async function live() {
   const visitor = await send("POST", `${widget}/messages`, { body: { message: `Hello, ${mark} here` } });
   const contact = { name: mark, email, message: mark, custom_fields: { company: mark }, visitor_token: visitor.body.visitor_token };
   await send("POST", `${widget}/leads`, { body: contact });
-  await deliverAll(workspace, mark);
+  await attemptAll(workspace, mark);
   const other = await ask(KNOWN, { id: "u-2", name: "Ada", email: "ada@example.com" });
+  await attemptAll(workspace, "thank you");
   return { workspace, mark, email, other: other.body.conversation_id as string };
 }
 
-/** A delivery of each event, with an answer that repeats the mark, as the log of webhooks would hold it. */
-async function deliverAll({ id }: Workspace, mark: string) {
-  const deliveries = `INSERT INTO deliveries (id, workspace_id, webhook_id, event_id, event_type, status, "trigger", created_at)
-    SELECT 'delivery-' || id, workspace_id, 'webhook', id, type, 'succeeded', 'event', created_at FROM events WHERE workspace_id = ?`;
+/** An attempt of each delivery, with an answer that repeats the mark. */
+async function attemptAll({ id }: Workspace, mark: string) {
   const attempts = `INSERT INTO delivery_attempts (delivery_id, workspace_id, number, started_at, duration_ms, response_body, response_truncated, url)
-    SELECT id, workspace_id, 1, 0, 1, ?, 0, 'https://example.com' FROM deliveries WHERE workspace_id = ?`;
-  await query(id, deliveries, id);
+    SELECT id, workspace_id, 1, 0, 1, ?, 0, 'https://example.com' FROM deliveries WHERE workspace_id = ? ON CONFLICT DO NOTHING`;
   await query(id, attempts, mark, id);
 }
 
@@ -80,14 +79,26 @@ const by = (given: Record<string, string>) => `?${new URLSearchParams(given).toS
 test("an erased person is nowhere any more, and the others stay", async () => {
   const { workspace, mark, email, other } = await live();
   const before = await placesOf(mark);
-  const rows = ["visitors", "conversations", "messages", "handoffs", "leads", "events", "delivery_attempts", "idempotency_records"];
+  const rows = ["visitors", "conversations", "messages", "handoffs", "leads", "events", "delivery_attempts"];
   expect(before).toEqual(expect.arrayContaining([...rows, "unanswered_questions"]));
   expect(before.some((place) => place.startsWith("LEADS."))).toBe(true);
   const path = `/privacy/visitors${by({ email })}`;
   const erased = await workspace.call("DELETE", path);
   expect(erased).toMatchObject({ status: 200, body: { audit_id: expect.any(String), erased_at: expect.any(String) } });
-  expect(erased.body.deleted).toMatchObject({ visitors: 2, conversations: 3, leads: 1, idempotency_records: 2 });
+  expect(erased.body.deleted).toMatchObject({
+    visitors: 2,
+    conversations: 3,
+    leads: 1,
+    events: 11,
+    deliveries: 11,
+    delivery_attempts: 11,
+    idempotency_records: 2,
+  });
   expect(await placesOf(mark)).toEqual([]);
+  for (const table of ["events", "deliveries", "delivery_attempts"]) {
+    const left = await query(workspace.id, `SELECT count(*) AS count FROM ${table} WHERE workspace_id = ?`, workspace.id);
+    expect([table, left]).toEqual([table, [{ count: 2 }]]);
+  }
   expect((await workspace.call("GET", `/conversations/${other}`)).body).toMatchObject({ message_count: 2, visitor: { name: "Ada" } });
   const again = await workspace.call("DELETE", path);
   expect(Object.values(again.body.deleted).filter((count) => count !== 0)).toEqual([]);
@@ -150,6 +161,10 @@ test("a long history that a dead erasure left is finished by the sweep, in bound
     INSERT INTO messages (id, workspace_id, conversation_id, role, author_type, content, needs_human, created_at)
     SELECT ? || i, ?, ?, 'user', 'visitor', ?, 0, 1 FROM n`;
   await query(workspace.id, history, mark, workspace.id, theirs, mark);
+  const records = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8500)
+    INSERT INTO idempotency_records (workspace_id, key, request_hash, response_status, response_body, conversation_id, lease_until, created_at)
+    SELECT ?, 'old-' || i, '', 200, ?, ?, 0, ? FROM n`;
+  await query(workspace.id, records, workspace.id, mark, theirs, Date.now());
   const nowMs = Date.now();
   const id = newId(shardOf(workspace.id), nowMs);
   const identifier = await encryptSecret(env, JSON.stringify({ type: "external_id", value: mark }), `privacy/${id}`);
@@ -160,5 +175,5 @@ test("a long history that a dead erasure left is finished by the sweep, in bound
   expect((await workspace.call("GET", `/privacy/visitors${by({ external_id: mark })}`)).body.counts.messages).toBe(0);
   expect(await query(workspace.id, "SELECT id FROM privacy_erasures WHERE workspace_id = ?", workspace.id)).toEqual([]);
   const [audited] = await query<{ detail: string }>(workspace.id, "SELECT detail FROM audit_log WHERE id = ?", id);
-  expect(JSON.parse(audited!.detail).deleted).toMatchObject({ conversations: 2, messages: 5005 });
+  expect(JSON.parse(audited!.detail).deleted).toMatchObject({ conversations: 2, messages: 5005, idempotency_records: 8502 });
 });

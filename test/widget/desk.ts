@@ -1,5 +1,5 @@
 import { HANDBOOK } from "../chat/handbook.ts";
-import { type Answer, createAgent, createWorkspace, learn, newAddress, operate, query, send, type Workspace } from "../harness.ts";
+import { type Answer, createAgent, createWorkspace, learn, listen, newAddress, operate, query, send, type Workspace } from "../harness.ts";
 
 /** A visitor's calls, from an address that no other has. */
 export interface Visitor {
@@ -16,6 +16,7 @@ export async function createDesk(settings: { agent?: Record<string, unknown>; pl
   const workspace = await createWorkspace(workspaceSettings);
   const agent = await createAgent(workspace, agentSettings);
   await learn(workspace, agent.id, HANDBOOK);
+  if (workspaceSettings.plan === undefined) await listen(workspace);
   return { workspace, agent, visitor: () => visitorOf(agent.id) };
 }
 

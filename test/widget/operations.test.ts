@@ -352,7 +352,7 @@ describe("contact forms", () => {
     expect(await leave({ name: 1, email: "a", phone: "call me", custom_fields: [], source_url: "javascript:alert(1)" })).toEqual([
       notString("body.name", 1),
       notEmail("body.email", "a", "an email address must have an @-sign"),
-      wrong("body.phone", "call me", "a phone number has digits"),
+      wrong("body.phone", "call me", "use a phone number, of 3 digits at least"),
       notObject("body.custom_fields", []),
       wrong("body.source_url", "javascript:alert(1)", "use an http or https URL"),
     ]);
@@ -364,6 +364,8 @@ describe("contact forms", () => {
     const many = Object.fromEntries(Array.from({ length: 51 }, (_, at) => [`f${at}`, at]));
     expect(await custom(many)).toEqual([wrong("body.custom_fields", many, "send at most 50 fields")]);
     expect(await custom({ "": 1 })).toMatchObject([{ msg: "Value error, use names of 1 to 64 characters" }]);
+    expect(await custom({ ["😀".repeat(65)]: 1 })).toMatchObject([{ msg: "Value error, use names of 1 to 64 characters" }]);
+    expect(await custom({ ["😀".repeat(64)]: 1 })).toBeUndefined();
     expect(await custom({ a: "x".repeat(9000) })).toMatchObject([{ msg: "Value error, send at most 8,192 bytes of JSON" }]);
   });
 });
@@ -382,7 +384,7 @@ test("other paths and methods are 404 and 405, in the envelope", async () => {
   expect((await visitor.send("GET", "/nothing")).body.error).toMatchObject({ code: "not_found", request_id: expect.any(String) });
   const wrongMethod = await visitor.send("DELETE", `/agents/${agent.id}`);
   expect(wrongMethod.body.error.code).toBe("method_not_allowed");
-  expect(wrongMethod.headers.get("Allow")).toBe("GET");
+  expect(wrongMethod.headers.get("Allow")).toBe("GET, HEAD");
 });
 
 test("the integrators' document does not name the surface", async () => {

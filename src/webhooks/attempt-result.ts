@@ -1,0 +1,40 @@
+import type { Exchange } from "../egress/guarded-fetch.ts";
+
+/** What came of one attempt, as its record has it. */
+export interface AttemptResult {
+  startedAtMs: number;
+  durationMs: number;
+  status: number | null;
+  /** The beginning of the answer's body. */
+  body: string | null;
+  isTruncated: boolean;
+  error: "timeout" | "connection_failed" | "blocked_url" | "http_error" | null;
+  /** The header of that name. */
+  retryAfter: string | null;
+  /** Where it was sent. */
+  url: string;
+}
+
+/** Reads an exchange: any 2xx is a success, and a redirect, which is not followed, is a failure like any other answer. */
+export function resultOf(exchange: Exchange, url: string, startedAtMs: number): AttemptResult {
+  const sent = { startedAtMs, durationMs: exchange.durationMs, url };
+  if (exchange.outcome !== "answered") {
+    const error = exchange.outcome === "too_many_redirects" ? "http_error" : exchange.outcome;
+    return { ...sent, status: null, body: null, isTruncated: false, error, retryAfter: null };
+  }
+  const { status, headers, body, isTruncated } = exchange;
+  const isSuccess = status >= 200 && status < 300;
+  return {
+    ...sent,
+    status,
+    body: textOf(body, isTruncated),
+    isTruncated,
+    error: isSuccess ? null : "http_error",
+    retryAfter: headers.get("Retry-After"),
+  };
+}
+
+/** Whatever the bytes are, text comes of them. A character that the cut has torn is left out. */
+function textOf(body: Uint8Array, isTruncated: boolean): string {
+  return new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(body, { stream: isTruncated });
+}

@@ -1,0 +1,117 @@
+import { type Database, dbFor } from "../db/client.ts";
+import { guardedFetch } from "../egress/guarded-fetch.ts";
+import { WEBHOOK_POLICY } from "../egress/url-rules.ts";
+import type { Meter } from "../meter.ts";
+import { wakeUp } from "../wake-up.ts";
+import { type AttemptResult, resultOf } from "./attempt-result.ts";
+import type { DeliveryMessage } from "./delivery-message.ts";
+import { attemptRow, type HeldDelivery, recordFailure, recordSuccess } from "./delivery-store.ts";
+import { GONE_STATUS } from "./endpoint-health.ts";
+import { nextAttemptAt } from "./retry-schedule.ts";
+import { openSecret } from "./secret.ts";
+import { signatureHeaders } from "./signature.ts";
+import type { AttemptRow, DeliveryRow } from "./wire.ts";
+
+/** For the whole exchange. A receiver that works longer should answer first and work then. */
+const TIMEOUT_MS = 15_000;
+/** Enough to see what went wrong; the log keeps it for each attempt. */
+const MAX_RESPONSE_BYTES = 8 * 1024;
+const USER_AGENT = "Support-Agent-Webhooks/1.0";
+
+/** What an attempt needs of its surroundings. */
+export interface AttemptRun {
+  env: Env;
+  meter: Meter;
+  now: () => number;
+  random: () => number;
+}
+
+/** A delivery that is held, with all that sending it needs. */
+export interface Sendable extends HeldDelivery {
+  eventId: string;
+  payload: string;
+  endpoint: SendingEndpoint;
+}
+
+interface SendingEndpoint {
+  url: string;
+  secret: string;
+  previousSecret: string | null;
+  previousSecretUntil: number | null;
+}
+
+/**
+ * Sends a delivery once: a signed POST through the guard, its record in one batch, and the wake-up of the next attempt.
+ * @returns the delivery and its attempt as recorded; undefined when another had taken it over, which then records.
+ */
+export async function attemptDelivery(
+  run: AttemptRun,
+  held: Sendable,
+): Promise<{ delivery: DeliveryRow; attempt: AttemptRow } | undefined> {
+  const result = await send(run, held);
+  const delivery = await record(run, dbFor(run.env, held.id, run.meter), held, result);
+  log(held, result, delivery);
+  if (delivery?.status === "pending") await wakeAgain(run, delivery);
+  return delivery && { delivery, attempt: attemptRow(held, result) };
+}
+
+async function send({ env, now }: AttemptRun, { id, eventId, webhookId, payload, endpoint }: Sendable): Promise<AttemptResult> {
+  const startedAtMs = now();
+  const body = new TextEncoder().encode(payload);
+  const secrets = await Promise.all(secretsOf(endpoint, startedAtMs).map((secret) => openSecret(env, secret, webhookId)));
+  const signature = await signatureHeaders({ id: eventId, timestampMs: startedAtMs, body }, secrets);
+  const exchange = await guardedFetch(env, {
+    url: endpoint.url,
+    policy: WEBHOOK_POLICY,
+    method: "POST",
+    userAgent: USER_AGENT,
+    headers: { "Content-Type": "application/json", "X-Delivery-Id": id, ...signature },
+    body,
+    timeoutMs: TIMEOUT_MS,
+    maxResponseBytes: MAX_RESPONSE_BYTES,
+  });
+  return resultOf(exchange, endpoint.url, startedAtMs);
+}
+
+/** The secrets that sign now: the current one first and, for a while, the one before. */
+function secretsOf({ secret, previousSecret, previousSecretUntil }: SendingEndpoint, nowMs: number): string[] {
+  const isValid = previousSecret !== null && previousSecretUntil !== null && nowMs < previousSecretUntil;
+  return isValid ? [secret, previousSecret] : [secret];
+}
+
+async function record(run: AttemptRun, db: Database, held: Sendable, result: AttemptResult): Promise<DeliveryRow | undefined> {
+  if (result.error === null) {
+    const [, , [delivery]] = await db.batch(recordSuccess(db, held, result));
+    return delivery;
+  }
+  const failure = { ...result, number: held.attemptCount + 1, endedAtMs: result.startedAtMs + result.durationMs };
+  const next = held.trigger === "test" ? undefined : nextAttemptAt(failure, run.random());
+  const consequence = { nextAttemptAt: next, isGone: result.status === GONE_STATUS };
+  const [, , [delivery]] = await db.batch(recordFailure(db, held, result, consequence));
+  return delivery;
+}
+
+/** An endpoint that has just failed is served on the slow lane. */
+async function wakeAgain({ env, now }: AttemptRun, { id, nextAttemptAt }: DeliveryRow): Promise<void> {
+  const delaySeconds = Math.max(0, Math.ceil(((nextAttemptAt ?? 0) - now()) / 1000));
+  await wakeUp(env.SLOW_DELIVERY_QUEUE, [{ deliveryId: id }] satisfies DeliveryMessage[], delaySeconds);
+}
+
+/** Without payload, secret, or URL, whose path and query may hold secrets too. */
+function log(held: Sendable, result: AttemptResult, delivery: DeliveryRow | undefined): void {
+  const line = {
+    event: "webhook_attempt",
+    workspace_id: held.workspaceId,
+    webhook_id: held.webhookId,
+    delivery_id: held.id,
+    event_id: held.eventId,
+    attempt: held.attemptCount + 1,
+    response_status: result.status,
+    error: result.error,
+    duration_ms: result.durationMs,
+    // "superseded": it took longer than the delivery was held, so another attempt stands in the log.
+    outcome: delivery?.status ?? "superseded",
+    next_attempt_at: delivery?.nextAttemptAt ? new Date(delivery.nextAttemptAt).toISOString() : null,
+  };
+  console.log(JSON.stringify(line));
+}

@@ -1,0 +1,34 @@
+import { WorkerEntrypoint } from "cloudflare:workers";
+import { Meter } from "../meter.ts";
+import { attemptDelivery, type Sendable } from "./attempt.ts";
+
+/** How a delivery stands when its courier comes back: over, or still under way. */
+export type Progress = "over" | "under_way";
+
+/**
+ * Sends deliveries, each call in an invocation of its own, which outlives the call: a batch of the queue need not stay
+ * open until its slowest receiver has answered. The platform gives it 30 s more, and an exchange ends after 15 s.
+ */
+export class DeliveryCourier extends WorkerEntrypoint<Env> {
+  /** Makes one attempt and records it, and says after `patienceMs` at the latest how it stands. */
+  async send(held: Sendable, patienceMs: number): Promise<Progress> {
+    const run = { env: this.env, meter: new Meter(), now: Date.now, random: Math.random };
+    const sending = attempt(run, held);
+    this.ctx.waitUntil(sending);
+    return Promise.race([sending, patience(patienceMs)]);
+  }
+}
+
+/** A delivery whose record fails stays held until its lease ends; then the sweep finds it. */
+async function attempt(run: Parameters<typeof attemptDelivery>[0], held: Sendable): Promise<Progress> {
+  try {
+    await attemptDelivery(run, held);
+  } catch (error) {
+    console.error(JSON.stringify({ event: "webhook_attempt_failed", delivery_id: held.id, detail: String(error) }));
+  }
+  return "over";
+}
+
+function patience(waitMs: number): Promise<Progress> {
+  return new Promise((resolve) => setTimeout(() => resolve("under_way"), waitMs));
+}

@@ -1,0 +1,100 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { callerDb } from "../admission/caller.ts";
+import { requireScope } from "../admission/middleware.ts";
+import { toCursorPage } from "../http/cursor.ts";
+import { ApiError, notFound } from "../http/errors.ts";
+import { uuid } from "../http/fields.ts";
+import { errorResponses, jsonResponse } from "../http/responses.ts";
+import { createRouter } from "../http/router.ts";
+import { planRequired, requireWebhooks, webhookOperation } from "./caller.ts";
+import { findDelivery, pageDeliveries } from "./log-store.ts";
+import { redeliver, type Redelivery } from "./redeliver.ts";
+import { findEndpoint } from "./store.ts";
+import { sendTest } from "./test-event.ts";
+import { type DeliveryRow, deliveryPageSchema, deliveryQuery, deliverySchema, toDelivery, totalOf } from "./wire.ts";
+
+export const deliveryRoutes = createRouter();
+
+const params = z.object({ webhook_id: uuid() });
+
+const testWebhook = createRoute({
+  operationId: "testWebhook",
+  method: "post",
+  path: "/webhooks/{webhook_id}/test",
+  tags: ["Webhooks"],
+  summary: "Send a test event now",
+  description:
+    "Signed and sent like any other, once, while you wait; a disabled endpoint gets it too. Whether it arrived is in the answer. Needs webhooks in the plan.",
+  middleware: [requireScope("webhooks:write")] as const,
+  request: { params },
+  responses: { 200: jsonResponse(deliverySchema, "The delivery with its attempt."), ...errorResponses(403, 404, 422) },
+});
+
+deliveryRoutes.openapi(testWebhook, async (c) => {
+  const { webhook_id: webhookId } = c.req.valid("param");
+  await requireWebhooks(c, webhookId);
+  const sent = await sendTest(webhookOperation(c), webhookId);
+  if (!sent) throw notFound("webhook endpoint");
+  return c.json(toDelivery(sent.delivery, sent.attempts), 200);
+});
+
+const listDeliveries = createRoute({
+  operationId: "listDeliveries",
+  method: "get",
+  path: "/webhooks/{webhook_id}/deliveries",
+  tags: ["Webhooks"],
+  summary: "What was sent to a webhook endpoint, newest first",
+  middleware: [requireScope("webhooks:read")] as const,
+  request: { params, query: deliveryQuery },
+  responses: { 200: jsonResponse(deliveryPageSchema, "A page of deliveries with their attempts."), ...errorResponses(403, 404, 422) },
+});
+
+deliveryRoutes.openapi(listDeliveries, async (c) => {
+  const { id } = c.get("caller").workspace;
+  const { webhook_id: webhookId } = c.req.valid("param");
+  const { status, ...page } = c.req.valid("query");
+  const db = callerDb(c);
+  const [[endpoint], rows, attempts] = await db.batch([
+    findEndpoint(db, id, webhookId),
+    ...pageDeliveries(db, id, webhookId, status, page),
+  ]);
+  if (!endpoint) throw notFound("webhook endpoint");
+  const byDelivery = Map.groupBy(attempts, ({ deliveryId }) => deliveryId);
+  const positionOf = (row: DeliveryRow) => ({ atMs: row.createdAt, id: row.id });
+  const toItem = (row: DeliveryRow) => toDelivery(row, byDelivery.get(row.id) ?? []);
+  return c.json(toCursorPage(rows, totalOf(endpoint, status), page, positionOf, toItem), 200);
+});
+
+const redeliverEvent = createRoute({
+  operationId: "redeliverEvent",
+  method: "post",
+  path: "/webhooks/deliveries/{delivery_id}/redeliver",
+  tags: ["Webhooks"],
+  summary: "Deliver an event once more",
+  description:
+    "A new delivery of the same event, with the same event id, to the same endpoint, on the whole schedule. Needs webhooks in the plan.",
+  middleware: [requireScope("webhooks:write")] as const,
+  request: { params: z.object({ delivery_id: uuid() }) },
+  responses: { 202: jsonResponse(deliverySchema, "The new delivery, pending."), ...errorResponses(403, 404, 409, 422) },
+});
+
+const REFUSALS: Record<Exclude<Redelivery["outcome"], "queued">, () => ApiError> = {
+  not_found: () => notFound("delivery"),
+  endpoint_disabled: () => new ApiError("endpoint_disabled", "The endpoint is disabled. Enable it with PATCH, then redeliver."),
+  pending: () => new ApiError("conflict", "This delivery is still pending: it is tried until it succeeds or fails. Redeliver it then."),
+  test: () => new ApiError("conflict", "A test event is sent once and not redelivered. Send a new test."),
+  payload_gone: () => new ApiError("conflict", "The event is too old: its payload is no longer kept. Read the record over the API."),
+};
+
+deliveryRoutes.openapi(redeliverEvent, async (c) => {
+  const { id, limits } = c.get("caller").workspace;
+  const { delivery_id: deliveryId } = c.req.valid("param");
+  if (!limits.webhooks) {
+    const db = callerDb(c);
+    const [[delivery]] = await db.batch([findDelivery(db, id, deliveryId)]);
+    throw delivery ? planRequired() : notFound("delivery");
+  }
+  const redelivery = await redeliver(webhookOperation(c), deliveryId);
+  if (redelivery.outcome !== "queued") throw REFUSALS[redelivery.outcome]();
+  return c.json(toDelivery(redelivery.delivery, []), 202);
+});

@@ -1,0 +1,249 @@
+import { and, eq, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
+import type { Database } from "../db/client.ts";
+import { insertWhere } from "../db/insert-where.ts";
+import { deliveries, deliveryAttempts, events, webhookEndpoints, workspaces } from "../db/schema.ts";
+import type { AttemptResult } from "./attempt-result.ts";
+import { MAX_FAILURE_STREAK, MIN_FAILING_MS, type SelfDisabledReason, SLOW_MS } from "./endpoint-health.ts";
+import { hasWebhooks } from "./plan.ts";
+import { giveUpWaiting } from "./store.ts";
+
+/** A right to deliver until a time. As none is given while another holds, its end says whose it is. */
+export interface Lease {
+  nowMs: number;
+  untilMs: number;
+}
+
+/** A delivery that is held, as far as recording an attempt needs it. */
+export interface HeldDelivery {
+  id: string;
+  workspaceId: string;
+  webhookId: string;
+  trigger: "event" | "test" | "redelivery";
+  /** Attempts before this one. */
+  attemptCount: number;
+  leaseUntil: number | null;
+}
+
+/** A wake-up may come so much before its time: clocks of two machines differ. */
+const MAX_EARLY_MS = 1_000;
+
+/**
+ * Takes the deliveries that are due and that nobody holds; returns which.
+ * @param lane "fast" takes none of a slow endpoint.
+ */
+export function claimDeliveries(db: Database, ids: readonly string[], lane: "fast" | "slow", { nowMs, untilMs }: Lease) {
+  const isFast = sql`NOT EXISTS (SELECT 1 FROM ${webhookEndpoints} e WHERE e.id = ${deliveries.webhookId} AND ${IS_SLOW})`;
+  return db
+    .update(deliveries)
+    .set({ leaseUntil: untilMs })
+    .where(and(isOneOf(ids), isDue(nowMs + MAX_EARLY_MS), isFree(nowMs), lane === "fast" ? isFast : undefined))
+    .returning({ id: deliveries.id });
+}
+
+/** `isSlow` as SQL, of an endpoint read as `e`. */
+const IS_SLOW = sql`(e.failure_streak > 0 OR coalesce(e.last_duration_ms, 0) > ${SLOW_MS})`;
+
+const endpointColumns = {
+  url: webhookEndpoints.url,
+  isEnabled: webhookEndpoints.enabled,
+  secret: webhookEndpoints.secret,
+  previousSecret: webhookEndpoints.previousSecret,
+  previousSecretUntil: webhookEndpoints.previousSecretUntil,
+  failureStreak: webhookEndpoints.failureStreak,
+  lastDurationMs: webhookEndpoints.lastDurationMs,
+};
+
+/** Those of the deliveries that are not over, with all that delivering them needs but the payloads. */
+export function listDeliverable(db: Database, ids: readonly string[]) {
+  return db
+    .select({
+      id: deliveries.id,
+      workspaceId: deliveries.workspaceId,
+      webhookId: deliveries.webhookId,
+      eventId: deliveries.eventId,
+      eventType: deliveries.eventType,
+      trigger: deliveries.trigger,
+      attemptCount: deliveries.attemptCount,
+      nextAttemptAt: deliveries.nextAttemptAt,
+      leaseUntil: deliveries.leaseUntil,
+      endpoint: endpointColumns,
+      hasPlan: sql<number>`${hasWebhooks("workspaces")} AND ${workspaces.deletedAt} IS NULL`,
+    })
+    .from(deliveries)
+    .leftJoin(webhookEndpoints, eq(webhookEndpoints.id, deliveries.webhookId))
+    .leftJoin(workspaces, eq(workspaces.id, deliveries.workspaceId))
+    .where(and(isOneOf(ids), IS_PENDING));
+}
+
+/** The payloads of the deliveries' events, each once however many deliveries it has. */
+export function listPayloads(db: Database, ids: readonly string[]) {
+  const theirs = sql`(SELECT DISTINCT ${deliveries.eventId} FROM ${deliveries} WHERE ${isOneOf(ids)})`;
+  return db
+    .select({ eventId: events.id, payload: events.payload })
+    .from(events)
+    .where(sql`${events.id} IN ${theirs}`);
+}
+
+/** Lets go of deliveries that were not tried; returns which were still held. */
+export function releaseDeliveries(db: Database, ids: readonly string[], leaseUntil: number) {
+  return db
+    .update(deliveries)
+    .set({ leaseUntil: null })
+    .where(and(isOneOf(ids), IS_PENDING, eq(deliveries.leaseUntil, leaseUntil)))
+    .returning({ id: deliveries.id, webhookId: deliveries.webhookId });
+}
+
+/** Notes that an endpoint is slow before its exchange is over, so that no other batch waits for it too. */
+export function noteSlow(db: Database, webhookId: string) {
+  return db
+    .update(webhookEndpoints)
+    .set({ lastDurationMs: SLOW_MS + 1 })
+    .where(eq(webhookEndpoints.id, webhookId));
+}
+
+/** Gives up held deliveries that may not be sent, each with the attempt that says so. */
+export function giveUpHeld(db: Database, ids: readonly string[], leaseUntil: number, nowMs: number) {
+  const isHeld = and(isOneOf(ids), IS_PENDING, eq(deliveries.leaseUntil, leaseUntil))!;
+  const number = sql<number>`${deliveries.attemptCount} + 1`;
+  const attempt = {
+    deliveryId: sql`${deliveries.id}`,
+    workspaceId: sql`${deliveries.workspaceId}`,
+    number,
+    startedAt: nowMs,
+    durationMs: 0,
+    error: "endpoint_disabled",
+    url: sql`e.url`,
+  };
+  const from = sql`${deliveries} JOIN ${webhookEndpoints} e ON e.id = ${deliveries.webhookId}`;
+  return [
+    insertWhere(db, deliveryAttempts, attempt, isHeld, from),
+    db
+      .update(deliveries)
+      .set({ status: "failed", attemptCount: number, nextAttemptAt: null, leaseUntil: null, completedAt: nowMs })
+      .where(isHeld),
+  ] as const;
+}
+
+/**
+ * Records an attempt that succeeded: the attempt, the endpoint's health, the delivery, which is returned. All of it only
+ * while the delivery is held, so that one that was taken over is recorded once.
+ */
+export function recordSuccess(db: Database, held: HeldDelivery, result: AttemptResult) {
+  const endedAt = result.startedAtMs + result.durationMs;
+  return [
+    addAttempt(db, held, result),
+    db
+      .update(webhookEndpoints)
+      .set({ failureStreak: 0, failingSince: null, lastSuccessAt: endedAt, lastDurationMs: result.durationMs })
+      .where(and(isItsEndpoint(held), counts(held), isStillHeld(held))),
+    db
+      .update(deliveries)
+      .set({ status: "succeeded", ...attempted(held), nextAttemptAt: null, completedAt: endedAt })
+      .where(isHeldRow(held))
+      .returning(),
+  ] as const;
+}
+
+/** What follows from a failed attempt. */
+export interface Consequence {
+  /** When the next attempt is due; undefined when this was the last. */
+  nextAttemptAt: number | undefined;
+  /** The endpoint says that it is gone. */
+  isGone: boolean;
+}
+
+/**
+ * Records an attempt that failed, like `recordSuccess`; it may disable the endpoint, and then all that waits for it fails.
+ * Failures at a URL that the endpoint no longer has do not count against it.
+ */
+export function recordFailure(db: Database, held: HeldDelivery, result: AttemptResult, { nextAttemptAt, isGone }: Consequence) {
+  const endedAt = result.startedAtMs + result.durationMs;
+  const { enabled, failureStreak, failingSince, disabledReason, disabledAt } = webhookEndpoints;
+  const since = sql`coalesce(${failingSince}, ${result.startedAtMs})`;
+  const isFailing = sql`${failureStreak} + 1 >= ${MAX_FAILURE_STREAK} AND ${endedAt} - ${since} >= ${MIN_FAILING_MS}`;
+  const isDisabling = isGone ? sql`${enabled}` : sql`(${enabled} AND ${isFailing})`;
+  const reason: SelfDisabledReason = isGone ? "gone" : "failing";
+  const isEnabled = sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${held.webhookId} AND enabled)`;
+  const mayRetry = nextAttemptAt === undefined ? sql`FALSE` : isEnabled;
+  return [
+    addAttempt(db, held, result),
+    db
+      .update(webhookEndpoints)
+      .set({
+        failureStreak: sql`${failureStreak} + 1`,
+        failingSince: since,
+        lastDurationMs: result.durationMs,
+        enabled: sql`iif(${isDisabling}, FALSE, ${enabled})`,
+        disabledReason: sql`iif(${isDisabling}, ${reason}, ${disabledReason})`,
+        disabledAt: sql`iif(${isDisabling}, ${endedAt}, ${disabledAt})`,
+      })
+      .where(and(isItsEndpoint(held), eq(webhookEndpoints.url, result.url), counts(held), isStillHeld(held))),
+    db
+      .update(deliveries)
+      .set({
+        ...attempted(held),
+        status: sql`iif(${mayRetry}, 'pending', 'failed')`,
+        nextAttemptAt: sql`iif(${mayRetry}, ${nextAttemptAt ?? null}, NULL)`,
+        completedAt: sql`iif(${mayRetry}, NULL, ${endedAt})`,
+      })
+      .where(isHeldRow(held))
+      .returning(),
+    ...(held.trigger === "test" ? [] : giveUpWaiting(db, held.workspaceId, held.webhookId, endedAt)),
+  ] as const;
+}
+
+/** The attempt's row: what the log shows of it. */
+export function attemptRow(held: HeldDelivery, result: AttemptResult): typeof deliveryAttempts.$inferSelect {
+  return {
+    deliveryId: held.id,
+    workspaceId: held.workspaceId,
+    number: held.attemptCount + 1,
+    startedAt: result.startedAtMs,
+    durationMs: result.durationMs,
+    responseStatus: result.status,
+    responseBody: result.body,
+    conversationId: null,
+    responseTruncated: result.isTruncated,
+    error: result.error,
+    url: result.url,
+  };
+}
+
+function addAttempt(db: Database, held: HeldDelivery, result: AttemptResult) {
+  return insertWhere(db, deliveryAttempts, attemptRow(held, result), isStillHeld(held));
+}
+
+function attempted({ attemptCount }: HeldDelivery) {
+  return { attemptCount: attemptCount + 1, leaseUntil: null };
+}
+
+function isStillHeld(held: HeldDelivery): SQL {
+  return sql`EXISTS (SELECT 1 FROM ${deliveries} WHERE ${isHeldRow(held)})`;
+}
+
+function isHeldRow({ id, leaseUntil }: HeldDelivery): SQL {
+  return and(eq(deliveries.id, id), IS_PENDING, sql`${deliveries.leaseUntil} = ${leaseUntil}`)!;
+}
+
+function isItsEndpoint({ webhookId }: HeldDelivery): SQL {
+  return eq(webhookEndpoints.id, webhookId);
+}
+
+/** A test says nothing of how an endpoint does. */
+function counts({ trigger }: HeldDelivery): SQL | undefined {
+  return trigger === "test" ? sql`FALSE` : undefined;
+}
+
+const IS_PENDING = eq(deliveries.status, "pending");
+
+function isDue(byMs: number): SQL {
+  return and(IS_PENDING, lte(deliveries.nextAttemptAt, byMs))!;
+}
+
+function isFree(nowMs: number): SQL {
+  return or(isNull(deliveries.leaseUntil), lt(deliveries.leaseUntil, nowMs))!;
+}
+
+function isOneOf(ids: readonly string[]): SQL {
+  return sql`${deliveries.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+}

@@ -1,0 +1,49 @@
+import { and, eq, inArray, sql } from "drizzle-orm";
+import type { Database } from "../db/client.ts";
+import { insertWhere } from "../db/insert-where.ts";
+import { deliveries, deliveryAttempts, webhookEndpoints, webhookErasures } from "../db/schema.ts";
+
+/** Removes an endpoint: from then on nothing is sent to it. Returns it if it was there. */
+export function eraseEndpoint(db: Database, workspaceId: string, webhookId: string) {
+  return db
+    .delete(webhookEndpoints)
+    .where(and(eq(webhookEndpoints.id, webhookId), eq(webhookEndpoints.workspaceId, workspaceId)))
+    .returning({ id: webhookEndpoints.id });
+}
+
+/** Removes the first `limit` deliveries of an endpoint that is gone, with their attempts. */
+export function eraseLog(db: Database, workspaceId: string, webhookId: string, limit: number) {
+  const isTheirs = and(eq(deliveries.workspaceId, workspaceId), eq(deliveries.webhookId, webhookId), isGone(webhookId));
+  const first = db.select({ id: deliveries.id }).from(deliveries).where(isTheirs).orderBy(deliveries.id).limit(limit);
+  return [
+    db.delete(deliveryAttempts).where(inArray(deliveryAttempts.deliveryId, first)),
+    db.delete(deliveries).where(inArray(deliveries.id, first)),
+  ] as const;
+}
+
+/** Notes that an endpoint is gone and its log is not, so that the sweep goes on with it. */
+export function noteErasure(db: Database, workspaceId: string, webhookId: string, nowMs: number) {
+  const row = { id: webhookId, workspaceId, createdAt: nowMs };
+  return insertWhere(db, webhookErasures, row, sql`${isGone(webhookId)} AND ${hasLog(workspaceId, webhookId)}`).onConflictDoNothing();
+}
+
+/** Endpoints whose log is not erased yet. */
+export function listWebhookErasures(db: Database, limit: number) {
+  return db.select().from(webhookErasures).orderBy(webhookErasures.createdAt).limit(limit);
+}
+
+/** Forgets an endpoint when nothing of its log is left; returns it then. */
+export function endWebhookErasure(db: Database, workspaceId: string, webhookId: string) {
+  return db
+    .delete(webhookErasures)
+    .where(and(eq(webhookErasures.id, webhookId), sql`NOT ${hasLog(workspaceId, webhookId)}`))
+    .returning({ id: webhookErasures.id });
+}
+
+function hasLog(workspaceId: string, webhookId: string) {
+  return sql`EXISTS (SELECT 1 FROM ${deliveries} WHERE workspace_id = ${workspaceId} AND webhook_id = ${webhookId})`;
+}
+
+function isGone(webhookId: string) {
+  return sql`NOT EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${webhookId})`;
+}

@@ -1,0 +1,45 @@
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** The wait after each failed attempt: quick for a restart, long for an outage, nine attempts in about 5 h 51 m. */
+const WAITS_MS = [5 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 30 * MINUTE_MS, HOUR_MS, 2 * HOUR_MS, 2 * HOUR_MS] as const;
+
+/** Up to so much of a wait is added or taken off, so that what failed together does not come back together. */
+const JITTER = 0.1;
+
+/** Answers whose `Retry-After` is heeded: the receiver is there, and says when it can take more. */
+const ASKS_FOR_TIME: ReadonlySet<number | null> = new Set([429, 503]);
+/** A receiver may lengthen a wait up to so many times; more, and a delivery could wait for days. */
+const MAX_LENGTHENING = 2;
+
+/** A failed attempt, as far as the next one depends on it. */
+export interface Failure {
+  /** Which attempt it was, from 1. */
+  number: number;
+  endedAtMs: number;
+  /** Null when there was no answer. */
+  status: number | null;
+  /** The header of that name. */
+  retryAfter: string | null;
+}
+
+/**
+ * When a delivery is tried again, Unix milliseconds; undefined after the last attempt.
+ * @param random from 0 up to 1, without it.
+ */
+export function nextAttemptAt(failure: Failure, random: number): number | undefined {
+  const regularMs = WAITS_MS[failure.number - 1];
+  if (regularMs === undefined) return undefined;
+  const jitteredMs = regularMs * (1 - JITTER + 2 * JITTER * random);
+  const askedMs = ASKS_FOR_TIME.has(failure.status) ? waitAskedMs(failure.retryAfter, failure.endedAtMs) : 0;
+  const waitMs = Math.min(Math.max(jitteredMs, askedMs), Math.max(jitteredMs, regularMs * MAX_LENGTHENING));
+  return failure.endedAtMs + Math.round(waitMs);
+}
+
+/** What `Retry-After` asks for (RFC 9110): seconds, or a date. 0 for what is neither. */
+function waitAskedMs(retryAfter: string | null, nowMs: number): number {
+  const text = retryAfter?.trim() ?? "";
+  const waitMs = /^\d+$/.test(text) ? Number(text) * SECOND_MS : Date.parse(text) - nowMs;
+  return Number.isNaN(waitMs) ? 0 : waitMs;
+}

@@ -1,0 +1,135 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { callerDb } from "../admission/caller.ts";
+import { requireScope } from "../admission/middleware.ts";
+import { ApiError, notFound } from "../http/errors.ts";
+import { uuid } from "../http/fields.ts";
+import { wholePage } from "../http/page.ts";
+import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
+import { createRouter } from "../http/router.ts";
+import { requireTarget, requireWebhooks, webhookOperation } from "./caller.ts";
+import { eventCatalogue } from "./catalogue.ts";
+import { addEndpoint, changeEndpoint, MAX_ENDPOINTS, removeEndpoint, renewSecret } from "./endpoints.ts";
+import { findEndpoint, listEndpoints } from "./store.ts";
+import { toWebhook, webhookInSchema, webhookListSchema, webhookPatchSchema, webhookSchema, webhookWithSecretSchema } from "./wire.ts";
+
+export const webhookRoutes = createRouter();
+
+const params = z.object({ webhook_id: uuid() });
+const body = <Schema extends z.ZodType>(schema: Schema) => ({ required: true, content: { "application/json": { schema } } });
+
+const listWebhooks = createRoute({
+  operationId: "listWebhooks",
+  method: "get",
+  path: "/webhooks",
+  tags: ["Webhooks"],
+  summary: "List webhook endpoints, and the event catalogue",
+  middleware: [requireScope("webhooks:read")] as const,
+  responses: { 200: jsonResponse(webhookListSchema, "All endpoints, oldest first, and every type of event."), ...errorResponses(403) },
+});
+
+webhookRoutes.openapi(listWebhooks, async (c) => {
+  const [rows] = await callerDb(c).batch([listEndpoints(callerDb(c), c.get("caller").workspace.id)]);
+  return c.json({ ...wholePage(rows.map(toWebhook)), event_types: eventCatalogue() }, 200);
+});
+
+const createWebhook = createRoute({
+  operationId: "createWebhook",
+  method: "post",
+  path: "/webhooks",
+  tags: ["Webhooks"],
+  summary: "Register a webhook endpoint",
+  description: "The signing secret is in this answer and in no other. Needs webhooks in the plan.",
+  middleware: [requireScope("webhooks:write")] as const,
+  request: { body: body(webhookInSchema) },
+  responses: { 201: jsonResponse(webhookWithSecretSchema, "The endpoint with its secret."), ...errorResponses(403, 409, 422) },
+});
+
+webhookRoutes.openapi(createWebhook, async (c) => {
+  const { description = null, ...fields } = c.req.valid("json");
+  await requireTarget(c, fields.url);
+  await requireWebhooks(c);
+  const added = await addEndpoint(webhookOperation(c), { ...fields, description });
+  if (!added) {
+    throw new ApiError("conflict", `The workspace has ${MAX_ENDPOINTS} webhook endpoints, as many as it may have. Delete one first.`);
+  }
+  return c.json({ ...toWebhook(added.endpoint), secret: added.secret }, 201);
+});
+
+const getWebhook = createRoute({
+  operationId: "getWebhook",
+  method: "get",
+  path: "/webhooks/{webhook_id}",
+  tags: ["Webhooks"],
+  summary: "One webhook endpoint",
+  middleware: [requireScope("webhooks:read")] as const,
+  request: { params },
+  responses: { 200: jsonResponse(webhookSchema, "The endpoint."), ...errorResponses(403, 404, 422) },
+});
+
+webhookRoutes.openapi(getWebhook, async (c) => {
+  const db = callerDb(c);
+  const [[endpoint]] = await db.batch([findEndpoint(db, c.get("caller").workspace.id, c.req.valid("param").webhook_id)]);
+  if (!endpoint) throw notFound("webhook endpoint");
+  return c.json(toWebhook(endpoint), 200);
+});
+
+const updateWebhook = createRoute({
+  operationId: "updateWebhook",
+  method: "patch",
+  path: "/webhooks/{webhook_id}",
+  tags: ["Webhooks"],
+  summary: "Change a webhook endpoint",
+  description: "Needs webhooks in the plan.",
+  middleware: [requireScope("webhooks:write")] as const,
+  request: { params, body: body(webhookPatchSchema) },
+  responses: { 200: jsonResponse(webhookSchema, "The endpoint as it now is."), ...errorResponses(403, 404, 422) },
+});
+
+webhookRoutes.openapi(updateWebhook, async (c) => {
+  const { webhook_id: webhookId } = c.req.valid("param");
+  const { url, events, description, enabled } = c.req.valid("json");
+  if (url) await requireTarget(c, url);
+  await requireWebhooks(c, webhookId);
+  const changes = { url: url ?? undefined, events: events ?? undefined, description, enabled: enabled ?? undefined };
+  const endpoint = await changeEndpoint(webhookOperation(c), webhookId, changes);
+  if (!endpoint) throw notFound("webhook endpoint");
+  return c.json(toWebhook(endpoint), 200);
+});
+
+const deleteWebhook = createRoute({
+  operationId: "deleteWebhook",
+  method: "delete",
+  path: "/webhooks/{webhook_id}",
+  tags: ["Webhooks"],
+  summary: "Delete a webhook endpoint and its log",
+  description: "Nothing is sent to it afterwards.",
+  middleware: [requireScope("webhooks:write")] as const,
+  request: { params },
+  responses: { 204: emptyResponse("It is deleted."), ...errorResponses(403, 404, 422) },
+});
+
+webhookRoutes.openapi(deleteWebhook, async (c) => {
+  if (!(await removeEndpoint(webhookOperation(c), c.req.valid("param").webhook_id))) throw notFound("webhook endpoint");
+  return c.body(null, 204);
+});
+
+const rotateWebhookSecret = createRoute({
+  operationId: "rotateWebhookSecret",
+  method: "post",
+  path: "/webhooks/{webhook_id}/rotate-secret",
+  tags: ["Webhooks"],
+  summary: "Give a webhook endpoint a new secret",
+  description: "For 24 hours both secrets sign each request, so that receivers can change over one by one.",
+  middleware: [requireScope("webhooks:write")] as const,
+  request: { params },
+  responses: {
+    200: jsonResponse(webhookWithSecretSchema, "The endpoint with its new secret, shown here alone."),
+    ...errorResponses(403, 404, 422),
+  },
+});
+
+webhookRoutes.openapi(rotateWebhookSecret, async (c) => {
+  const renewed = await renewSecret(webhookOperation(c), c.req.valid("param").webhook_id);
+  if (!renewed) throw notFound("webhook endpoint");
+  return c.json({ ...toWebhook(renewed.endpoint), secret: renewed.secret }, 200);
+});

@@ -1,0 +1,30 @@
+/** One request to be signed: https://www.standardwebhooks.com, symmetric scheme v1. */
+export interface SignedMessage {
+  /** The event's: the same on every attempt. */
+  id: string;
+  timestampMs: number;
+  /** The bytes that are sent. */
+  body: Uint8Array;
+}
+
+const SECRET_PREFIX = "whsec_";
+
+/**
+ * The three headers of Standard Webhooks.
+ * @param secrets `whsec_` and base64. Each signs: while a secret is rotated the receiver may hold either.
+ */
+export async function signatureHeaders(message: SignedMessage, secrets: readonly string[]): Promise<Record<string, string>> {
+  const timestamp = String(Math.floor(message.timestampMs / 1000));
+  const head = new TextEncoder().encode(`${message.id}.${timestamp}.`);
+  const signed = new Uint8Array(head.length + message.body.length);
+  signed.set(head);
+  signed.set(message.body, head.length);
+  const signatures = await Promise.all(secrets.map((secret) => sign(secret, signed)));
+  return { "webhook-id": message.id, "webhook-timestamp": timestamp, "webhook-signature": signatures.join(" ") };
+}
+
+async function sign(secret: string, signed: Uint8Array<ArrayBuffer>): Promise<string> {
+  const raw = Uint8Array.fromBase64(secret.slice(SECRET_PREFIX.length));
+  const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  return `v1,${new Uint8Array(await crypto.subtle.sign("HMAC", key, signed)).toBase64()}`;
+}

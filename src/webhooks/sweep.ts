@@ -1,0 +1,48 @@
+import type { Database } from "../db/client.ts";
+import { wakeUp } from "../wake-up.ts";
+import type { DeliveryMessage } from "./delivery-message.ts";
+import { isSlow } from "./endpoint-health.ts";
+import { pruneDeliveries, pruneEvents, takeStranded } from "./sweep-store.ts";
+
+/** A wake-up that takes longer than this is taken for lost. */
+const WAKE_UP_MS = 60_000;
+/** How many stranded deliveries one run looks at; it wakes fewer where they are of few endpoints. */
+const MAX_SEEN_A_RUN = 1_000;
+/** More of one endpoint would come before everybody else's. */
+const MAX_OF_ENDPOINT = 250;
+/** A slow endpoint's wake-ups wait in the queue, and are found stranded meanwhile: no more are added than it takes. */
+const MAX_OF_SLOW_ENDPOINT = 10;
+
+/** How long the log shows a delivery, and an event can be sent again. */
+const RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
+/** More than a minute brings; their attempts, up to nine each, go with them. */
+const MAX_PRUNED_A_RUN = 1_000;
+
+/** The statements of a run of the sweep: the first finds what no wake-up reached, the others remove what is old. */
+export function deliverySweep(db: Database, nowMs: number) {
+  return [
+    takeStranded(db, nowMs - WAKE_UP_MS, nowMs, MAX_SEEN_A_RUN),
+    ...pruneDeliveries(db, nowMs - RETENTION_MS, MAX_PRUNED_A_RUN),
+    pruneEvents(db, nowMs - RETENTION_MS, MAX_PRUNED_A_RUN),
+  ] as const;
+}
+
+export type Stranded = Awaited<ReturnType<typeof takeStranded>>[number];
+
+/** Wakes stranded deliveries on the lanes of their endpoints. Of those beyond an endpoint's share the next runs take care. */
+export async function wakeStranded(env: Env, stranded: readonly Stranded[]): Promise<void> {
+  const shares = [...Map.groupBy(stranded, ({ webhookId }) => webhookId).values()].map(shareOf);
+  const messages = (isForSlow: boolean) =>
+    shares
+      .filter((share) => share.isSlow === isForSlow)
+      .flatMap(({ ids }) => ids.map((deliveryId) => ({ deliveryId }))) satisfies DeliveryMessage[];
+  await Promise.all([wakeUp(env.DELIVERY_QUEUE, messages(false)), wakeUp(env.SLOW_DELIVERY_QUEUE, messages(true))]);
+}
+
+/** What is woken of one endpoint's deliveries: the oldest. */
+function shareOf(deliveries: readonly Stranded[]): { isSlow: boolean; ids: string[] } {
+  const { failureStreak, lastDurationMs } = deliveries[0]!;
+  const slow = isSlow({ failureStreak: failureStreak ?? 0, lastDurationMs });
+  const ids = deliveries.map(({ id }) => id).sort();
+  return { isSlow: slow, ids: ids.slice(0, slow ? MAX_OF_SLOW_ENDPOINT : MAX_OF_ENDPOINT) };
+}

@@ -1,0 +1,198 @@
+import { env } from "cloudflare:workers";
+import { z } from "@hono/zod-openapi";
+import { allowsPrivateTargets } from "../config.ts";
+import { conversationSchema, handoffSchema, messageSchema } from "../conversations/wire.ts";
+import type { deliveries, deliveryAttempts } from "../db/schema.ts";
+import { urlProblem, WEBHOOK_POLICY } from "../egress/url-rules.ts";
+import { cursorPageOf, cursorQuery } from "../http/cursor.ts";
+import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../http/fields.ts";
+import { pageOf } from "../http/page.ts";
+import { valueErrorParams } from "../http/validation.ts";
+import { sourceSchema } from "../knowledge/wire.ts";
+import { leadSchema } from "../leads/wire.ts";
+import type { EndpointRow } from "./endpoints.ts";
+import { ALL_EVENTS, API_VERSION, EVENT_TYPES } from "./events.ts";
+
+const problemOf = (url: string) => urlProblem(url, WEBHOOK_POLICY, allowsPrivateTargets(env));
+
+/** What is said of a URL that may not be called. */
+export function refusalOf(reason: string): string {
+  return `this url cannot be called: ${reason}. Use an https URL on a public host, such as https://hooks.example.com/support`;
+}
+
+const url = () =>
+  z
+    .string()
+    .min(8)
+    .max(500)
+    .refine((value) => problemOf(value) === undefined, {
+      error: (issue) => refusalOf(problemOf(String(issue.input))!),
+    })
+    .openapi({ format: "uri", description: "HTTPS on a public host.", example: "https://hooks.example.com/support" });
+
+const subscribedEvents = () =>
+  z
+    .array(z.enum([...EVENT_TYPES, ALL_EVENTS]))
+    .min(1)
+    .max(EVENT_TYPES.length)
+    .refine(
+      (types) => !types.includes(ALL_EVENTS) || types.every((type) => type === ALL_EVENTS),
+      valueErrorParams("send * alone: it stands for every type"),
+    )
+    .transform((types) => [...new Set(types)])
+    .openapi({ description: "The types to receive, or the single value * for all, those of later versions included." });
+
+const description = () => z.string().max(300).nullable();
+
+export const webhookInSchema = z
+  .object({ url: url(), events: subscribedEvents(), description: description().optional(), enabled: z.boolean().default(true) })
+  .openapi("WebhookIn");
+
+export const webhookPatchSchema = z
+  .object({
+    url: url().nullable(),
+    events: subscribedEvents().nullable(),
+    description: description().openapi({ description: "Null clears it." }),
+    enabled: z
+      .boolean()
+      .nullable()
+      .openapi({ description: "true also forgives past failures; with false, what waits to be delivered fails." }),
+  })
+  .partial()
+  .openapi("WebhookPatch", { description: "A field that is left out or null stays as it is, but for description." });
+
+export const webhookSchema = z
+  .object({
+    id: uuid(),
+    url: z.string(),
+    events: z.array(z.string()),
+    description: z.string().nullable(),
+    enabled: z.boolean(),
+    disabled_reason: z.string().nullable().openapi({ description: "manual, failing or gone; null while it is enabled." }),
+    disabled_at: timestamp().nullable(),
+    failure_streak: z.int().openapi({ description: "Failed attempts since the last success." }),
+    last_success_at: timestamp().nullable(),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  })
+  .openapi("Webhook");
+
+export const webhookWithSecretSchema = webhookSchema
+  .extend({
+    secret: z
+      .string()
+      .openapi({ description: "Signs each request (Standard Webhooks). Shown here and never again.", example: "whsec_MfKQ…" }),
+  })
+  .openapi("WebhookWithSecret");
+
+const truncated = z.literal(true).optional().openapi({ description: "Present when texts were cut to keep the event under 64 KB." });
+const dataSchema = z.union([conversationSchema, messageSchema, handoffSchema, leadSchema, sourceSchema]);
+
+/** An event's body, as receivers get it. */
+export const eventSchema = z
+  .object({
+    id: uuid().openapi({ description: "Equal to the header webhook-id; the same on every attempt and redelivery." }),
+    type: z.enum(EVENT_TYPES),
+    created_at: timestamp(),
+    api_version: z.literal(API_VERSION),
+    workspace_id: uuid(),
+    data: z.intersection(dataSchema, z.object({ truncated })).openapi({ description: "The record as it was when the event happened." }),
+  })
+  .openapi("WebhookEvent");
+
+const eventTypeSchema = z.object({ type: z.enum(EVENT_TYPES), description: z.string(), example: eventSchema }).openapi("WebhookEventType");
+
+export const webhookListSchema = pageOf(webhookSchema, "WebhookPage")
+  .extend({ event_types: z.array(eventTypeSchema).openapi({ description: "The event catalogue." }) })
+  .openapi("WebhookList");
+
+const STATUSES = ["pending", "succeeded", "failed"] as const;
+
+const attemptSchema = z
+  .object({
+    number: z.int(),
+    started_at: timestamp(),
+    duration_ms: z.int(),
+    response_status: z.int().nullable(),
+    response_body: z.string().nullable().openapi({ description: "Its first 8 KiB." }),
+    response_truncated: z.boolean(),
+    error: z.enum(["timeout", "connection_failed", "blocked_url", "endpoint_disabled", "http_error"]).nullable(),
+    url: z.string(),
+  })
+  .openapi("DeliveryAttempt");
+
+export const deliverySchema = z
+  .object({
+    id: uuid(),
+    webhook_id: uuid(),
+    event_id: uuid(),
+    event_type: z.string(),
+    status: z.enum(STATUSES),
+    trigger: z.enum(["event", "test", "redelivery"]),
+    attempt_count: z.int(),
+    next_attempt_at: timestamp().nullable(),
+    created_at: timestamp(),
+    completed_at: timestamp().nullable(),
+    attempts: z.array(attemptSchema).openapi({ description: "Oldest first." }),
+  })
+  .openapi("Delivery");
+
+export const deliveryPageSchema = cursorPageOf(deliverySchema, "DeliveryPage");
+
+export const deliveryQuery = cursorQuery.extend({ status: z.enum(STATUSES).optional() });
+
+/** The wire record of an endpoint. Its secret is none of it. */
+export function toWebhook(row: EndpointRow): z.infer<typeof webhookSchema> {
+  return {
+    id: row.id,
+    url: row.url,
+    events: row.events,
+    description: row.description,
+    enabled: row.enabled,
+    disabled_reason: row.disabledReason,
+    disabled_at: toTimestampOrNull(row.disabledAt),
+    failure_streak: row.failureStreak,
+    last_success_at: toTimestampOrNull(row.lastSuccessAt),
+    created_at: toTimestamp(row.createdAt),
+    updated_at: toTimestamp(row.updatedAt),
+  };
+}
+
+export type DeliveryRow = typeof deliveries.$inferSelect;
+export type AttemptRow = typeof deliveryAttempts.$inferSelect;
+
+/** How many deliveries an endpoint has, of one status or in all. */
+export function totalOf({ pendingCount, succeededCount, failedCount }: EndpointRow, status: DeliveryRow["status"] | undefined): number {
+  const counts = { pending: pendingCount, succeeded: succeededCount, failed: failedCount };
+  return status === undefined ? pendingCount + succeededCount + failedCount : counts[status];
+}
+
+/** The wire record of a delivery with its attempts, which may come in any order. */
+export function toDelivery(row: DeliveryRow, attempts: readonly AttemptRow[]): z.infer<typeof deliverySchema> {
+  return {
+    id: row.id,
+    webhook_id: row.webhookId,
+    event_id: row.eventId,
+    event_type: row.eventType,
+    status: row.status,
+    trigger: row.trigger,
+    attempt_count: row.attemptCount,
+    next_attempt_at: toTimestampOrNull(row.nextAttemptAt),
+    created_at: toTimestamp(row.createdAt),
+    completed_at: toTimestampOrNull(row.completedAt),
+    attempts: attempts.toSorted((a, b) => a.number - b.number).map(toAttempt),
+  };
+}
+
+function toAttempt(row: AttemptRow): z.infer<typeof attemptSchema> {
+  return {
+    number: row.number,
+    started_at: toTimestamp(row.startedAt),
+    duration_ms: row.durationMs,
+    response_status: row.responseStatus,
+    response_body: row.responseBody,
+    response_truncated: row.responseTruncated,
+    error: row.error as z.infer<typeof attemptSchema>["error"],
+    url: row.url,
+  };
+}

@@ -1,0 +1,69 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { createGzip } from "node:zlib";
+import { CONTROL_HOST, type Behaviour, type Received } from "./outbound-protocol.ts";
+
+const behavioursByPlace = new Map<string, Behaviour[]>();
+const receivedByHost = new Map<string, Received[]>();
+
+/**
+ * Stands in for the Internet: answers what the service requests of other hosts, over a real connection. A place is a host,
+ * a host with path, or a host with path and query; the nearest one counts, and one that no test knows breaks off.
+ */
+export async function answerOutbound(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { host = "" } = request.headers;
+  const url = new URL(request.url ?? "/", `http://${host}`);
+  const body = await buffer(request);
+  if (host === CONTROL_HOST) return control(url, body, response);
+  const path = host + url.pathname;
+  receivedOf(host).push({
+    method: request.method ?? "",
+    place: path + url.search,
+    headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])),
+    body: body.toString("base64"),
+  });
+  await behave(nextBehaviour([path + url.search, path, host]), response);
+}
+
+function control({ pathname, searchParams }: URL, body: Buffer, response: ServerResponse): void {
+  const at = searchParams.get("at") ?? "";
+  if (pathname === "/behaviours") behavioursByPlace.set(at, JSON.parse(body.toString()) as Behaviour[]);
+  response.end(JSON.stringify(receivedOf(at)));
+}
+
+function receivedOf(host: string): Received[] {
+  const received = receivedByHost.get(host) ?? [];
+  receivedByHost.set(host, received);
+  return received;
+}
+
+/** Each request takes the next behaviour; the last one stays. */
+function nextBehaviour(places: string[]): Behaviour {
+  const behaviours = places.map((place) => behavioursByPlace.get(place)).find((found) => found !== undefined) ?? [];
+  return (behaviours.length > 1 ? behaviours.shift() : behaviours[0]) ?? { fails: "reset" };
+}
+
+async function behave(behaviour: Behaviour, response: ServerResponse): Promise<void> {
+  if (behaviour.fails === "silent") return;
+  if (behaviour.fails === "reset") {
+    response.destroy();
+    return;
+  }
+  response.writeHead(behaviour.status ?? 200, { ...behaviour.headers, ...(behaviour.gzip && { "Content-Encoding": "gzip" }) });
+  response.flushHeaders();
+  const parts = Readable.from(partsOf(behaviour));
+  // A reader who has seen enough closes the connection, and then no more is made.
+  await (behaviour.gzip ? pipeline(parts, createGzip(), response) : pipeline(parts, response)).catch(() => response.destroy());
+}
+
+async function* partsOf({ body = "", bytes, times = 1, everyMs = 0, fails }: Behaviour): AsyncGenerator<Buffer> {
+  const part = bytes === undefined ? Buffer.from(body) : Buffer.from(bytes, "base64");
+  for (let sent = 0; sent < times; sent++) {
+    yield part;
+    if (everyMs > 0) await delay(everyMs);
+  }
+  if (fails === "reset_in_body") throw new Error("The connection breaks off");
+}

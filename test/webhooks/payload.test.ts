@@ -1,0 +1,129 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, test } from "vitest";
+import { addLead } from "../../src/leads/leads.ts";
+import { Meter } from "../../src/meter.ts";
+import { createAgent, createWorkspace, learn, listen, query, send } from "../harness.ts";
+
+const MAX_BYTES = 65_535;
+const bytesOf = (text: string) => new TextEncoder().encode(text).length;
+
+async function createDesk() {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace, { allowed_origins: ["*"] });
+  await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
+  const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?" });
+  await listen(workspace);
+  return { workspace, agent, id: asked.body.conversation_id as string };
+}
+
+/** The one payload of that type. It is text as long as it may be, and valid. */
+async function payloadOf(workspaceId: string, type: string): Promise<{ text: string; data: any }> {
+  const rows = await query<{ payload: string }>(
+    workspaceId,
+    "SELECT payload FROM events WHERE workspace_id = ? AND type = ?",
+    workspaceId,
+    type,
+  );
+  expect(rows).toHaveLength(1);
+  const text = rows[0]!.payload;
+  expect(bytesOf(text)).toBeLessThanOrEqual(MAX_BYTES);
+  expect(text.isWellFormed()).toBe(true);
+  expect(text).not.toContain("\uFFFD");
+  return { text, data: JSON.parse(text).data };
+}
+
+/** What a character costs in the payload: a quote two bytes, an emoji four, a control character six. */
+const KINDS: [name: string, character: string][] = [
+  ["letters", "a"],
+  ["umlauts", "ü"],
+  ["quotes", '"'],
+  ["backslashes", "\\"],
+  ["emoji", "😀"],
+  ["control characters", "\u0001"],
+  ["zeros", "\u0000"],
+];
+
+describe.each(KINDS)("%s", (_, character) => {
+  test("a reply as long as it may be", async () => {
+    const { workspace, id } = await createDesk();
+    const content = character.repeat(8000);
+    await workspace.call("POST", `/conversations/${id}/messages`, { content });
+    const { data } = await payloadOf(workspace.id, "message.human_replied");
+    expect(data.content).toBe(content);
+    expect(data).not.toHaveProperty("truncated");
+  });
+
+  test("tags that nobody bounds", async () => {
+    const { workspace, id } = await createDesk();
+    const long = Array.from({ length: 19 }, (_, at) => `${at}${character.repeat(4000)}`);
+    const changed = await workspace.call("PATCH", `/conversations/${id}`, { tags: [...long, "short"], status: "resolved" });
+    expect(changed.status).toBe(200);
+    const { text, data } = await payloadOf(workspace.id, "conversation.resolved");
+    const isTooLong = bytesOf(JSON.stringify(changed.body)) > MAX_BYTES;
+    expect(data.truncated).toBe(isTooLong ? true : undefined);
+    for (const [at, tag] of long.entries()) expect(tag.startsWith(data.tags[at])).toBe(true);
+    // Only the longest are cut, and no further than by half too much.
+    const { tags: _, truncated: __, ...rest } = data;
+    const { tags: ___, ...untouched } = changed.body;
+    expect(rest).toEqual(untouched);
+    expect(data.tags[19]).toBe("short");
+    if (isTooLong) expect(bytesOf(text)).toBeGreaterThan(MAX_BYTES / 3);
+  });
+});
+
+test("one enormous tag is cut and the rest is whole", async () => {
+  const { workspace, id } = await createDesk();
+  const enormous = '😀\u0002"x'.repeat(20_000);
+  await workspace.call("PATCH", `/conversations/${id}`, { tags: [enormous, "kept"], status: "resolved" });
+  const { data } = await payloadOf(workspace.id, "conversation.resolved");
+  expect(data).toMatchObject({ truncated: true, id, status: "resolved" });
+  expect(data.tags[1]).toBe("kept");
+  expect(enormous.startsWith(data.tags[0])).toBe(true);
+  expect(data.tags[0].length).toBeGreaterThan(1000);
+});
+
+test("exactly as long as it may be is whole, and a byte more is cut", async () => {
+  const { workspace, id } = await createDesk();
+  const resolve = async (length: number) => {
+    await query(workspace.id, "DELETE FROM events WHERE workspace_id = ? AND type = 'conversation.resolved'", workspace.id);
+    await workspace.call("PATCH", `/conversations/${id}`, { status: "open" });
+    await workspace.call("PATCH", `/conversations/${id}`, { tags: ["x".repeat(length)], status: "resolved" });
+    return payloadOf(workspace.id, "conversation.resolved");
+  };
+  const { text } = await resolve(1);
+  const { text: second } = await resolve(1);
+  expect(bytesOf(second)).toBe(bytesOf(text));
+  const whole = await resolve(MAX_BYTES - bytesOf(text) + 1);
+  expect([bytesOf(whole.text), whole.data.truncated]).toEqual([MAX_BYTES, undefined]);
+  expect((await resolve(MAX_BYTES - bytesOf(text) + 2)).data.truncated).toBe(true);
+});
+
+test("the largest lead of a contact form is whole", async () => {
+  const { workspace, agent } = await createDesk();
+  const fields = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${at}`.padEnd(64, "n"), "\u0001".repeat(15)]));
+  const body = { name: "\u0001".repeat(120), email: "ada@example.com", message: "\u0001".repeat(4000), custom_fields: fields };
+  const left = await send("POST", `/widget/v1/agents/${agent.id}/leads`, { body });
+  expect(left.status).toBe(201);
+  const { data } = await payloadOf(workspace.id, "lead.created");
+  expect(data).toEqual(left.body);
+});
+
+test("fields of any name are cut where they stand", async () => {
+  const { workspace, agent } = await createDesk();
+  const names = ["a.b", 'a"b', "a\\b", "a[0]", "", "ü", "\u0001", "$", '".x', 'a\\"', "line\nbreak"];
+  const customFields = Object.fromEntries(names.map((name) => [name, `${name}😀`.repeat(5000)]));
+  const lead = { agentId: agent.id, conversationId: null, visitorId: null, name: "Ada", email: null, phone: "1234", message: null };
+  await addLead({ env, meter: new Meter(), workspaceId: workspace.id, nowMs: Date.now() }, { ...lead, customFields, sourceUrl: null });
+  const { data } = await payloadOf(workspace.id, "lead.created");
+  expect(data).toMatchObject({ truncated: true, name: "Ada", phone: "1234" });
+  expect(Object.keys(data.custom_fields)).toEqual(names);
+  for (const name of names) expect(customFields[name]!.startsWith(data.custom_fields[name])).toBe(true);
+});
+
+test("what is too long and no text leaves the identifier", async () => {
+  const { workspace } = await createDesk();
+  const data = { id: "record", numbers: Array.from({ length: 40_000 }, (_, at) => at) };
+  const insert = "INSERT INTO events (id, workspace_id, type, payload, created_at) VALUES (?, ?, 'lead.created', ?, 1)";
+  await query(workspace.id, insert, crypto.randomUUID(), workspace.id, JSON.stringify({ id: "event", data }));
+  expect((await payloadOf(workspace.id, "lead.created")).text).toBe('{"id":"event","data":{"id":"record","truncated":true}}');
+});

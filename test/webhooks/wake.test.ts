@@ -1,0 +1,113 @@
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { changeConversation } from "../../src/conversations/changes.ts";
+import { newId } from "../../src/db/ids.ts";
+import { giveUp, ingest } from "../../src/knowledge/consumer.ts";
+import { addLead } from "../../src/leads/leads.ts";
+import { Meter } from "../../src/meter.ts";
+import { sweep } from "../../src/schedule.ts";
+import { redeliver } from "../../src/webhooks/redeliver.ts";
+import { wakeUp } from "../../src/wake-up.ts";
+import { requestHandoff } from "../../src/widget/handoff.ts";
+import { dbFor } from "../../src/db/client.ts";
+import { createAgent, createWorkspace, envWith, learn, listen, query } from "../harness.ts";
+
+/** A queue that notes what it is sent. */
+function noteQueue() {
+  const sent: { deliveryId: string }[] = [];
+  const sendBatch = async (messages: { body: { deliveryId: string } }[]) => void sent.push(...messages.map(({ body }) => body));
+  return { sent, bindings: envWith({ DELIVERY_QUEUE: { sendBatch } }) };
+}
+
+async function createDesk() {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const source = await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
+  const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?" });
+  await listen(workspace);
+  await listen(workspace);
+  return { workspace, agent, source, conversationId: asked.body.conversation_id as string };
+}
+
+type Desk = Awaited<ReturnType<typeof createDesk>>;
+
+function operationOf({ workspace, conversationId }: Desk, bindings: Env) {
+  const op = { env: bindings, meter: new Meter(), workspaceId: workspace.id, nowMs: Date.now() };
+  return { ...op, conversationId, newId: (shard: number) => newId(shard, op.nowMs) };
+}
+
+const CAUSES: [name: string, run: (desk: Desk, bindings: Env) => Promise<unknown>][] = [
+  ["a change of status", (desk, bindings) => changeConversation(operationOf(desk, bindings), { status: "resolved" })],
+  [
+    "a visitor's wish for a human",
+    (desk, bindings) => {
+      const op = operationOf(desk, bindings);
+      return requestHandoff({ ...op, db: dbFor(env, op.workspaceId, op.meter), agentId: desk.agent.id }, "Wait.");
+    },
+  ],
+  ["silence", (_, bindings) => sweep(bindings, Date.now() + 1441 * 60_000)],
+  [
+    "a lead",
+    (desk, bindings) => {
+      const fields = { agentId: desk.agent.id, conversationId: null, visitorId: null, name: "Ada", email: "a@b.example", phone: null };
+      return addLead(operationOf(desk, bindings), { ...fields, message: null, customFields: {}, sourceUrl: null });
+    },
+  ],
+  [
+    "a sync",
+    async ({ workspace, agent, source }, bindings) => {
+      await workspace.call("POST", `/agents/${agent.id}/sources/${source.id}/sync`);
+      await ingest(bindings, { workspaceId: workspace.id, agentId: agent.id, sourceId: source.id });
+    },
+  ],
+  [
+    "a sync that is given up",
+    async ({ workspace, agent, source }, bindings) => {
+      await workspace.call("POST", `/agents/${agent.id}/sources/${source.id}/sync`);
+      await giveUp(bindings, { workspaceId: workspace.id, agentId: agent.id, sourceId: source.id });
+    },
+  ],
+];
+
+test.for(CAUSES)("%s wakes each of its deliveries once", async ([, run]) => {
+  const desk = await createDesk();
+  const { sent, bindings } = noteQueue();
+  await run(desk, bindings);
+  const rows = await query<{ id: string }>(desk.workspace.id, "SELECT id FROM deliveries WHERE workspace_id = ?", desk.workspace.id);
+  expect(rows).toHaveLength(2);
+  const ours = sent.map(({ deliveryId }) => deliveryId).filter((id) => rows.some((row) => row.id === id));
+  expect(ours.toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
+});
+
+test("a redelivery wakes its own", async () => {
+  const desk = await createDesk();
+  await changeConversation(operationOf(desk, env), { status: "resolved" });
+  const { id: workspaceId } = desk.workspace;
+  const [delivery] = await query<{ id: string }>(
+    workspaceId,
+    "UPDATE deliveries SET status = 'failed' WHERE workspace_id = ? RETURNING id",
+    workspaceId,
+  );
+  const { sent, bindings } = noteQueue();
+  const redelivery = await redeliver(operationOf(desk, bindings), delivery!.id);
+  expect(redelivery).toMatchObject({ outcome: "queued", delivery: { trigger: "redelivery" } });
+  expect(sent).toEqual([{ deliveryId: (redelivery as any).delivery.id }]);
+});
+
+test("a queue that is down stops no change: the deliveries wait for the sweep", async () => {
+  const desk = await createDesk();
+  const down = envWith({ DELIVERY_QUEUE: { sendBatch: () => Promise.reject(new Error("it is down")) } });
+  expect(await changeConversation(operationOf(desk, down), { status: "resolved" })).toMatchObject({ conversation: { status: "resolved" } });
+  const waiting = "SELECT id FROM deliveries WHERE workspace_id = ? AND status = 'pending' AND next_attempt_at <= ?";
+  expect(await query(desk.workspace.id, waiting, desk.workspace.id, Date.now())).toHaveLength(2);
+});
+
+test("wake-ups go out a hundred at a time, the most that the platform takes", async () => {
+  const sizes: number[] = [];
+  const queue = { sendBatch: async (messages: unknown[]) => void sizes.push(messages.length) } as unknown as Queue;
+  await wakeUp(
+    queue,
+    Array.from({ length: 250 }, (_, at) => ({ deliveryId: `${at}` })),
+  );
+  expect(sizes).toEqual([100, 100, 50]);
+});

@@ -1,0 +1,220 @@
+import { env } from "cloudflare:workers";
+import { Webhook as StandardWebhook } from "standardwebhooks";
+import { Webhook as SvixWebhook } from "svix";
+import { vi } from "vitest";
+import { newId, seededId, shardOf } from "../../src/db/ids.ts";
+import { Meter } from "../../src/meter.ts";
+import { sweep } from "../../src/schedule.ts";
+import { attemptDelivery, type Sendable } from "../../src/webhooks/attempt.ts";
+import type { Lane } from "../../src/webhooks/claim.ts";
+import { deliverBatch } from "../../src/webhooks/deliver.ts";
+import { newSecret, sealSecret } from "../../src/webhooks/secret.ts";
+import { createWorkspace, envWith, query, type Workspace } from "../harness.ts";
+import { newHost, type ReceivedRequest } from "../outbound.ts";
+
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+
+/** An endpoint whose receiver stands at a host of its own. */
+export interface Receiver {
+  workspace: Workspace;
+  id: string;
+  host: string;
+  url: string;
+  secret: string;
+}
+
+export interface DeliveryState {
+  id: string;
+  status: string;
+  attempt_count: number;
+  next_attempt_at: number | null;
+  lease_until: number | null;
+  completed_at: number | null;
+}
+
+/** Adds an endpoint with a host that nobody else has; `changes` are columns of its row. */
+export async function addReceiver(workspace: Workspace, changes: Record<string, unknown> = {}): Promise<Receiver> {
+  const id = newId(shardOf(workspace.id), Date.now());
+  const [host, secret] = [newHost(), newSecret()];
+  const url = `https://${host}/hooks?token=hidden`;
+  const row = {
+    id,
+    workspace_id: workspace.id,
+    url,
+    events: '["*"]',
+    enabled: 1,
+    secret: await sealSecret(env, secret, id),
+    created_at: 1,
+    updated_at: 1,
+    ...changes,
+  };
+  await insert("webhook_endpoints", row);
+  return { workspace, id, host, url, secret };
+}
+
+/** Makes a workspace with one endpoint. */
+export async function createReceiver(changes: Record<string, unknown> = {}): Promise<Receiver> {
+  return addReceiver(await createWorkspace(), changes);
+}
+
+/** Adds an event and its delivery to each of the receivers, due at a time; gives the deliveries' ids. */
+export async function addEvent(receivers: Receiver[], atMs: number, changes: Record<string, unknown> = {}): Promise<string[]> {
+  const { workspace } = receivers[0]!;
+  const eventId = idAt(workspace, atMs);
+  const payload = JSON.stringify({ id: eventId, type: "lead.created", data: { name: "Zoë 😀" } });
+  await insert("events", { id: eventId, workspace_id: workspace.id, type: "lead.created", payload, created_at: atMs });
+  const ids = receivers.map(() => idAt(workspace, atMs));
+  for (const [at, id] of ids.entries()) {
+    await insert("deliveries", {
+      id,
+      workspace_id: workspace.id,
+      webhook_id: receivers[at]!.id,
+      event_id: eventId,
+      event_type: "lead.created",
+      status: "pending",
+      trigger: "event",
+      next_attempt_at: atMs,
+      created_at: atMs,
+      ...changes,
+    });
+  }
+  return ids;
+}
+
+/** An identifier of that time, also of a past one. */
+function idAt(workspace: { id: string }, atMs: number): string {
+  return seededId(shardOf(workspace.id), atMs, crypto.getRandomValues(new Uint8Array(16)));
+}
+
+async function insert(table: string, row: Record<string, unknown>): Promise<void> {
+  const names = Object.keys(row);
+  const statement = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`;
+  await query(String(row["id"]), statement, ...Object.values(row));
+}
+
+export async function deliveryOf(id: string): Promise<DeliveryState> {
+  const columns = "id, status, attempt_count, next_attempt_at, lease_until, completed_at";
+  const [row] = await query<DeliveryState>(id, `SELECT ${columns} FROM deliveries WHERE id = ?`, id);
+  return row!;
+}
+
+export function attemptsOf(id: string): Promise<Record<string, any>[]> {
+  return query(id, "SELECT * FROM delivery_attempts WHERE delivery_id = ? ORDER BY number", id);
+}
+
+export async function endpointOf({ id }: Receiver): Promise<Record<string, any>> {
+  const [row] = await query(id, "SELECT * FROM webhook_endpoints WHERE id = ?", id);
+  return row!;
+}
+
+export async function changeEndpoint({ id }: Receiver, changes: Record<string, unknown>): Promise<void> {
+  const assignments = Object.keys(changes)
+    .map((name) => `${name} = ?`)
+    .join(", ");
+  await query(id, `UPDATE webhook_endpoints SET ${assignments} WHERE id = ?`, ...Object.values(changes), id);
+}
+
+/**
+ * Reads a request as a receiver with the official libraries does, at a time; both throw when it is not genuine or not
+ * from within the last minutes.
+ */
+export function verify(secret: string, { headers, body }: Pick<ReceivedRequest, "headers" | "body">, atMs = Date.now()): any {
+  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+  const named = Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("webhook-")));
+  vi.useFakeTimers({ toFake: ["Date"], now: atMs });
+  try {
+    new SvixWebhook(secret).verify(text, named);
+    return new StandardWebhook(secret).verify(text, named);
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
+interface Message {
+  atMs: number;
+  lane: Lane;
+  id: string;
+}
+
+/** A platform whose clock the test holds: its queues deliver when the clock gets there. */
+export class World {
+  readonly env: Env;
+  /** Everything that was ever queued. */
+  readonly queued: Message[] = [];
+  private waiting: Message[] = [];
+  /** While it is down, queues lose what they are given. */
+  isQueueDown = false;
+  random = 0.5;
+
+  constructor(
+    public nowMs: number,
+    /** The deliveries that it knows; it drops the wake-ups of others. */
+    private readonly known: Set<string> = new Set(),
+  ) {
+    this.env = envWith({ DELIVERY_QUEUE: this.queue("fast"), SLOW_DELIVERY_QUEUE: this.queue("slow") });
+  }
+
+  /** Adds an event and wakes its deliveries. */
+  async happen(receivers: Receiver[], changes: Record<string, unknown> = {}): Promise<string[]> {
+    const ids = await addEvent(receivers, this.nowMs, changes);
+    this.knows(...ids);
+    await this.env.DELIVERY_QUEUE.sendBatch(ids.map((deliveryId) => ({ body: { deliveryId } })));
+    return ids;
+  }
+
+  knows(...ids: string[]): void {
+    for (const id of ids) this.known.add(id);
+  }
+
+  /** Delivers a batch now. */
+  async batch(lane: Lane, ids: string[], send: typeof this.send = this.send): Promise<string[]> {
+    return deliverBatch({ env: this.env, meter: new Meter(), lane, now: () => this.nowMs, send }, ids);
+  }
+
+  /** Moves the clock on, and delivers what becomes due on the way. */
+  async runUntil(untilMs: number): Promise<void> {
+    for (;;) {
+      const nextMs = Math.min(...this.waiting.map(({ atMs }) => atMs));
+      if (nextMs > untilMs) break;
+      this.nowMs = Math.max(this.nowMs, nextMs);
+      const due = this.waiting.filter(({ atMs }) => atMs <= this.nowMs);
+      this.waiting = this.waiting.filter(({ atMs }) => atMs > this.nowMs);
+      for (const [lane, messages] of Map.groupBy(due, ({ lane }) => lane))
+        await this.batch(
+          lane,
+          messages.map(({ id }) => id),
+        );
+    }
+    this.nowMs = untilMs;
+  }
+
+  async sweep(): Promise<void> {
+    await sweep(this.env, this.nowMs);
+  }
+
+  /** Loses all wake-ups that are under way. */
+  crash(): void {
+    this.waiting = [];
+  }
+
+  readonly send = async (held: Sendable) => {
+    await attemptDelivery({ env: this.env, meter: new Meter(), now: () => this.nowMs, random: () => this.random }, held);
+    return "over" as const;
+  };
+
+  private queue(lane: Lane) {
+    return {
+      sendBatch: async (messages: Iterable<{ body: { deliveryId: string } }>, { delaySeconds = 0 } = {}) => {
+        if (this.isQueueDown) throw new Error("The queue is down");
+        for (const { body } of messages) {
+          if (!this.known.has(body.deliveryId)) continue;
+          const message = { atMs: this.nowMs + delaySeconds * SECOND, lane, id: body.deliveryId };
+          this.queued.push(message);
+          this.waiting.push(message);
+        }
+      },
+    };
+  }
+}
