@@ -71,6 +71,21 @@ export function jsonResponse<Schema extends z.ZodType>(schema: Schema, descripti
   return { description, headers: HEADERS, content: { "application/json": { schema } } };
 }
 
+/** An answer that can be asked for as a stream of events as well. */
+export function streamableResponse<Schema extends z.ZodType>(schema: Schema, description: string, events: string) {
+  const response = jsonResponse(schema, description);
+  return { ...response, content: { ...response.content, ...eventStream(events) } };
+}
+
+/** A stream of events. */
+export function eventStreamResponse(description: string, events: string) {
+  return { description, headers: HEADERS, content: eventStream(events) };
+}
+
+function eventStream(events: string) {
+  return { "text/event-stream": { schema: z.string().openapi({ description: events }) } };
+}
+
 /** An answer without a body. */
 export function emptyResponse(description: string) {
   return { description, headers: HEADERS };
