@@ -3,7 +3,7 @@ import { startTurn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts"
 import { newId, shardOf } from "../../src/db/ids.ts";
 import { Meter } from "../../src/meter.ts";
 import { engineFor } from "../../src/models/engine.ts";
-import { createAgent, createWorkspace, envWith, learn, query } from "../harness.ts";
+import { createAgent, createWorkspace, envWith, learn, listen, query } from "../harness.ts";
 import { LIMITS } from "../models/converse.ts";
 import { type ChatRequest, OpenAiStandIn, quotationsOf, type Script } from "../stand-ins/openai.ts";
 import { HANDBOOK, KNOWN } from "./handbook.ts";
@@ -165,6 +165,7 @@ test("contact details that the visitor wrote are kept once, however often the tu
         ? { text: ["@sources t1\nThanks!"], breakAt: 0 }
         : { text: ["@sources t1\nThanks, noted."] },
   );
+  await listen(workspace);
   const turn = turnOf("Send me an offer: Ann@Example.com or 0043 316 55511, that is +4331655511.");
   await run(turn);
   const again = await run(turn);
