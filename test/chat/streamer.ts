@@ -28,10 +28,10 @@ export class SteppedModel {
       if (next instanceof Error) throw next;
       if (next !== undefined) yield next;
       else {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        this.wake = resolve;
+        const woken = new AbortController();
+        this.wake = () => woken.abort();
         // A model that waits for nothing of the platform would be taken for hung.
-        await Promise.race([promise, scheduler.wait(60_000)]);
+        await scheduler.wait(60_000, { signal: woken.signal }).catch(() => undefined);
       }
     }
   }
