@@ -16,7 +16,7 @@ import { findAnswer } from "./stream-store.ts";
 import { answerStreamed } from "./streamed.ts";
 import { sessionOf } from "./stub.ts";
 import type { TurnRequest, TurnVisitor } from "./turn.ts";
-import { chatAnswerSchema, chatInSchema, type endUserSchema, EVENTS_DESCRIPTION, resumeHeaders } from "./wire.ts";
+import { chatAnswerSchema, chatInSchema, type endUserSchema, chatEventsSchema, resumeHeaders } from "./wire.ts";
 
 export const chatRoutes = createRouter();
 
@@ -33,7 +33,7 @@ const askAgent = createRoute({
     params: z.object({ agent_id: uuid() }),
     body: { required: true, content: { "application/json": { schema: chatInSchema } } },
   },
-  responses: { 200: streamableResponse(chatAnswerSchema, "The answer.", EVENTS_DESCRIPTION), ...errorResponses(402, 403, 404, 409, 422) },
+  responses: { 200: streamableResponse(chatAnswerSchema, "The answer.", chatEventsSchema), ...errorResponses(402, 403, 404, 409, 422) },
 });
 
 chatRoutes.openapi(askAgent, async (c) => {
@@ -57,7 +57,7 @@ const resumeAnswer = createRoute({
   middleware: [requireScope("conversations:read")] as const,
   request: { params: z.object({ conversation_id: uuid(), message_id: uuid() }), headers: resumeHeaders },
   responses: {
-    200: eventStreamResponse("The stream, from after the event that you have.", EVENTS_DESCRIPTION),
+    200: eventStreamResponse("The stream, from after the event that you have.", chatEventsSchema),
     204: emptyResponse("The event that you have was the last."),
     ...errorResponses(403, 404, 422),
   },

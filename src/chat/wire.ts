@@ -58,12 +58,14 @@ export const resumeHeaders = z.object({
     .openapi({ description: "The id of the last event that you have. Without it, or with one of another run, the stream begins anew." }),
 });
 
-/** What the OpenAPI document says of a stream's events. */
-export const EVENTS_DESCRIPTION = `Server-Sent Events, each with an \`id\` and one line of JSON:
+/** A stream of an answer, as the OpenAPI document describes it. */
+export const chatEventsSchema = z.string().openapi("ChatEvents", {
+  description: `Server-Sent Events, each with an \`id\` and one line of JSON:
 
 - \`start\` {conversation_id, message_id}: the question is stored and will be answered. Where it comes a second time (after a reconnection), the answer begins anew: forget what came before. \`message_id\` is null where a human has the conversation.
 - \`delta\` {text}: what comes next of the answer. All of them joined are the answer.
 - \`done\`: the whole answer, as without streaming. It is the last event.
 - \`error\` {error: {code, message, request_id}}: our side failed. It is the last event of this response.
 
-A comment every 15 seconds keeps the connection open. A client that hangs up does not stop the answer.`;
+A comment every 15 seconds keeps the connection open. A client that hangs up does not stop the answer.`,
+});

@@ -72,18 +72,14 @@ export function jsonResponse<Schema extends z.ZodType>(schema: Schema, descripti
 }
 
 /** An answer that can be asked for as a stream of events as well. */
-export function streamableResponse<Schema extends z.ZodType>(schema: Schema, description: string, events: string) {
+export function streamableResponse<Schema extends z.ZodType>(schema: Schema, description: string, events: z.ZodString) {
   const response = jsonResponse(schema, description);
-  return { ...response, content: { ...response.content, ...eventStream(events) } };
+  return { ...response, content: { ...response.content, "text/event-stream": { schema: events } } };
 }
 
 /** A stream of events. */
-export function eventStreamResponse(description: string, events: string) {
-  return { description, headers: HEADERS, content: eventStream(events) };
-}
-
-function eventStream(events: string) {
-  return { "text/event-stream": { schema: z.string().openapi({ description: events }) } };
+export function eventStreamResponse(description: string, events: z.ZodString) {
+  return { description, headers: HEADERS, content: { "text/event-stream": { schema: events } } };
 }
 
 /** An answer without a body. */

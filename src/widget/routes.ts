@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { requireConfig } from "../admission/middleware.ts";
-import { EVENTS_DESCRIPTION, resumeHeaders } from "../chat/wire.ts";
+import { chatEventsSchema, resumeHeaders } from "../chat/wire.ts";
 import { toHandoff, toMessage } from "../conversations/wire.ts";
 import { uuid } from "../http/fields.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../http/responses.ts";
@@ -55,7 +55,7 @@ const sendMessage = createRoute({
   path: "/agents/{agent_id}/messages",
   request: { params: agentParams, body: body(messageInSchema) },
   responses: {
-    200: streamableResponse(visitorAnswerSchema, "The answer.", EVENTS_DESCRIPTION),
+    200: streamableResponse(visitorAnswerSchema, "The answer.", chatEventsSchema),
     ...errorResponses(402, 403, 404, 409, 422),
   },
 });
@@ -72,7 +72,7 @@ const resumeAnswer = createRoute({
   middleware: [requireVisitor] as const,
   request: { params: conversationParams.extend({ message_id: uuid() }), headers: resumeHeaders },
   responses: {
-    200: eventStreamResponse("The stream, from after the event that you have.", EVENTS_DESCRIPTION),
+    200: eventStreamResponse("The stream, from after the event that you have.", chatEventsSchema),
     204: emptyResponse("The event that you have was the last."),
     ...errorResponses(403, 404, 422),
   },

@@ -130,7 +130,8 @@ test("where storing the answer fails the stream ends with an error, and the answ
   let batches = 0;
   const failsSecond = (database: D1Database) => ({
     prepare: (text: string) => database.prepare(text),
-    batch: (statements: D1PreparedStatement[]) => (++batches === 2 ? Promise.reject(new Error("D1_ERROR: it is down")) : database.batch(statements)),
+    batch: (statements: D1PreparedStatement[]) =>
+      ++batches === 2 ? Promise.reject(new Error("D1_ERROR: it is down")) : database.batch(statements),
   });
   const tell = await step(envWith({ DB: failsSecond(env.DB), DB_1: failsSecond(env.DB_1) }));
   await tell("Bring the receipt.", null);
@@ -197,9 +198,7 @@ test("ten at once with one key read one answer, a plain one too", async () => {
   expect(new Set(heard.map(({ messageId }) => messageId)).size).toBe(1);
   for (const { text, done } of heard) expect(text).toBe(done.answer);
   const plain = { message: "And when?", conversation_id: id };
-  const asked = await Promise.all(
-    Array.from({ length: 10 }, () => workspace.call("POST", path, plain, { "Idempotency-Key": "k-2" })),
-  );
+  const asked = await Promise.all(Array.from({ length: 10 }, () => workspace.call("POST", path, plain, { "Idempotency-Key": "k-2" })));
   expect(asked.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
   expect(new Set(asked.map(({ body }) => body.message_id)).size).toBe(1);
   expect(await transcript()).toHaveLength(4);
