@@ -8,7 +8,8 @@ import { parseArgs } from "node:util";
 import { load, type Prepared, type Round, send } from "./bench/load.ts";
 import { type Bundle, describeBundle, type LoggedCost, measureBundle, type Measured, median, type Result, table } from "./bench/report.ts";
 import { type Operation, operations, seed } from "./bench/seed.ts";
-import { build, serve, type Served } from "./bench/serve.ts";
+import { build, type Build, serve, type Served } from "./bench/serve.ts";
+import { describeStreams, measureStreams } from "./bench/stream/run.ts";
 
 /*
  * `npm run bench`: each operation of the built worker against its floor, a bare worker that makes the same hops. They
@@ -29,6 +30,8 @@ interface Options {
   seconds: number;
   only: string[] | undefined;
   json: string | undefined;
+  /** Measures streams of a stand-in model, and nothing else. */
+  stream: boolean;
 }
 
 function readOptions(): Options {
@@ -37,11 +40,12 @@ function readOptions(): Options {
       seconds: { type: "string", default: String(DEFAULT_SECONDS) },
       only: { type: "string", multiple: true },
       json: { type: "string" },
+      stream: { type: "boolean", default: false },
     },
   });
   const seconds = Number(values.seconds);
   if (!(seconds > 0)) throw new Error("--seconds wants a number above zero: the length of one round.");
-  return { seconds, only: values.only?.flatMap((names) => names.split(",")), json: values.json };
+  return { seconds, only: values.only?.flatMap((names) => names.split(",")), json: values.json, stream: values.stream };
 }
 
 async function main(): Promise<void> {
@@ -55,13 +59,18 @@ async function main(): Promise<void> {
     build("wrangler.toml", "index.js", join(directory, "ours")),
     build("scripts/bench/floor.toml", "floor.js", join(directory, "floor")),
   ]);
+  if (options.stream) return benchStreams(ours, floor, options);
   const results = await measureAll(ours, floor, options);
   console.error("Starting up …");
   const bundle = await measureBundle(ours);
   await report(results, bundle, options);
 }
 
-type Build = Awaited<ReturnType<typeof build>>;
+async function benchStreams(ours: Build, floor: Build, { json }: Options): Promise<void> {
+  const results = await measureStreams(ours, floor);
+  console.log(`\n${describeStreams(results)}`);
+  if (json) await writeFile(json, JSON.stringify({ at: new Date().toISOString(), cores: availableParallelism(), ...results }, null, 2));
+}
 
 async function measureAll(ours: Build, floor: Build, { seconds, only }: Options): Promise<Result[]> {
   const secret = () => randomBytes(32).toString("base64");
