@@ -32,4 +32,5 @@ const server = createServer((request, response) => {
     throw new Error(`No model ${model}`);
   })().catch((error: unknown) => response.destroy(error as Error));
 });
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread's port has no origin
 server.listen(0, "127.0.0.1", () => parentPort!.postMessage((server.address() as AddressInfo).port));

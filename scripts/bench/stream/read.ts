@@ -10,13 +10,16 @@ export interface Read {
   totalMs: number;
 }
 
+/** What the first word and the end of a whole stream look like. */
+export interface Marks {
+  word: string;
+  end: string;
+}
+
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, noDelay: true });
 
-/**
- * Asks for a stream and reads it to its end.
- * @param marks what the first word and the end of a whole stream look like.
- */
-export function read(port: number, { method, path, headers, body }: Prepared, marks: { word: string; end: string }): Promise<Read> {
+/** Asks for a stream and reads it to its end. */
+export function read(port: number, { method, path, headers, body }: Prepared, marks: Marks): Promise<Read> {
   const { promise, resolve, reject } = Promise.withResolvers<Read>();
   const startMs = performance.now();
   const seen: Partial<Read> = {};

@@ -1,13 +1,14 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { load, type Prepared, send } from "../load.ts";
 import { median } from "../report.ts";
 import { operations, type Seed, seed } from "../seed.ts";
 import { type Build, serve, type Served } from "../serve.ts";
-import { read, type Read } from "./read.ts";
+import { type Marks, read, type Read } from "./read.ts";
 import { FIRST_WORD, INSTANT, PACED, TOKEN_MS, TOKENS } from "./terms.ts";
 
-/** How many streams run at once, and how often so many are started: few streams say little. */
+/** How many streams run at once, and how many follow one another in the place of each: few streams say little. */
 const LEVELS = [
   { streams: 1, rounds: 8 },
   { streams: 16, rounds: 3 },
@@ -17,8 +18,12 @@ const CONNECTIONS = 16;
 const TURN_ROUNDS = 7;
 const TURN_SECONDS = 1;
 
-const OURS = { word: FIRST_WORD, end: "event: done" };
-const DIRECT = { word: FIRST_WORD, end: "[DONE]" };
+/** Who is read. */
+interface Side {
+  port: number;
+  request: Prepared;
+  marks: Marks;
+}
 
 /** What streaming through the service costs over reading the model, at so many streams at once; the middle of all. */
 export interface Level {
@@ -51,9 +56,11 @@ export async function measureStreams(ours: Build, floor: Build): Promise<StreamR
     await send(bare.port, { method: "POST", path: "/seed", status: 200 });
     const turns = await measureTurns(askOf(filled), service, bare);
     await paceAgent(service, secrets.OPERATOR_TOKEN, filled);
-    const direct: Prepared = { method: "POST", path: "/v1/chat/completions", body: { model: PACED, stream: true }, status: 200 };
+    const request: Prepared = { method: "POST", path: "/v1/chat/completions", body: { model: PACED, stream: true }, status: 200 };
+    const direct: Side = { port: modelPort, request, marks: { word: FIRST_WORD, end: "[DONE]" } };
+    const through: Side = { port: service.port, request: askOf(filled), marks: { word: FIRST_WORD, end: "event: done" } };
     const levels: Level[] = [];
-    for (const level of LEVELS) levels.push(await measureLevel(level, { port: modelPort, request: direct }, service, askOf(filled)));
+    for (const level of LEVELS) levels.push(await measureLevel(level, direct, through));
     return { levels, turns };
   } finally {
     await Promise.all(served.map((worker) => worker.close()));
@@ -77,22 +84,21 @@ async function paceAgent({ port }: Served, operatorToken: string, { agentId, aut
   await send(port, { method: "PATCH", path, headers, body: { model: PACED }, status: 200 });
 }
 
-async function measureLevel(
-  { streams, rounds }: (typeof LEVELS)[number],
-  model: { port: number; request: Prepared },
-  service: Served,
-  ask: Prepared,
-): Promise<Level> {
-  console.error(`${streams} at once …`);
-  const direct: Read[] = [];
-  const ours: Read[] = [];
-  const readAll = (port: number, request: Prepared, marks: typeof OURS) =>
-    Promise.all(Array.from({ length: streams }, () => read(port, request, marks)));
-  for (let at = 0; at < rounds; at++) {
-    direct.push(...(await readAll(model.port, model.request, DIRECT)));
-    ours.push(...(await readAll(service.port, ask, OURS)));
-  }
-  return { streams, direct: middle(direct), ours: middle(ours) };
+async function measureLevel(level: (typeof LEVELS)[number], model: Side, service: Side): Promise<Level> {
+  console.error(`${level.streams} at once …`);
+  return { streams: level.streams, direct: middle(await readLanes(model, level)), ours: middle(await readLanes(service, level)) };
+}
+
+/** Keeps so many streams running. They begin one after another, as callers do: all at the same moment would measure a queue. */
+async function readLanes({ port, request, marks }: Side, { streams, rounds }: (typeof LEVELS)[number]): Promise<Read[]> {
+  const lanes = Array.from({ length: streams }, async (_, lane) => {
+    await sleep((lane / streams) * TOKENS * TOKEN_MS);
+    const reads: Read[] = [];
+    // The first one of a lane runs while not all are there yet.
+    for (let at = 0; at <= rounds; at++) reads.push(await read(port, request, marks));
+    return reads.slice(1);
+  });
+  return (await Promise.all(lanes)).flat();
 }
 
 function middle(reads: Read[]): Read {
