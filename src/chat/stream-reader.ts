@@ -3,7 +3,7 @@ import type { AnswerStream, Begun } from "./stream.ts";
 import { type StreamEvent, toComment, toEvent } from "./sse.ts";
 
 /** Proxies and load balancers close connections that are silent for a minute, some for half of one. */
-export const HEARTBEAT_MS = 15_000;
+const HEARTBEAT_MS = 15_000;
 
 const FAILED = "Something failed on our side. Pick the stream up by its last event id in some seconds: the question is kept.";
 

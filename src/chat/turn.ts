@@ -69,7 +69,7 @@ export type TurnResult =
 export type Refusal = Exclude<TurnResult, { outcome: "answered" }>;
 
 /** Hears of an answer while it is made. It must not throw. */
-export interface TurnListener {
+interface TurnListener {
   /** The question is stored and will be answered: before it, the turn may still be refused. */
   begin(begun: Begun): void;
   /** A piece, as a model writes it: together a beginning of the answer, and often all of it. */

@@ -26,7 +26,7 @@ interface Side {
 }
 
 /** What streaming through the service costs over reading the model, at so many streams at once; the middle of all. */
-export interface Level {
+interface Level {
   streams: number;
   direct: Read;
   ours: Read;
