@@ -12,6 +12,7 @@ import { benchScale, type ScaleOptions } from "./bench/scale/scale.ts";
 import { type Operation, operations, seed } from "./bench/seed.ts";
 import { build, type Build, serve, type Served } from "./bench/serve.ts";
 import { describeWebhooks, measureWebhooks } from "./bench/webhooks/run.ts";
+import { describeStreams, measureStreams } from "./bench/stream/run.ts";
 
 /*
  * `npm run bench`: each operation of the built worker against its floor, a bare worker that makes the same hops. They
@@ -38,6 +39,8 @@ interface Options {
   /** Measures events and their deliveries, and nothing else. */
   webhooks: boolean;
   scale: ScaleOptions | undefined;
+  /** Measures streams of a stand-in model, and nothing else. */
+  stream: boolean;
 }
 
 function readOptions(): Options {
@@ -51,6 +54,7 @@ function readOptions(): Options {
       small: { type: "string", default: SCALE.small },
       large: { type: "string", default: SCALE.large },
       crawl: { type: "boolean", default: false },
+      stream: { type: "boolean", default: false },
     },
   });
   const { scale: isScale, json } = values;
@@ -61,7 +65,15 @@ function readOptions(): Options {
     throw new Error(`--small and --large want a number of conversations, ${MIN_SCALE} at least.`);
   }
   const scale = isScale ? { small, large, seconds, json } : undefined;
-  return { seconds, only: values.only?.flatMap((names) => names.split(",")), json, webhooks: values.webhooks, crawl: values.crawl, scale };
+  return {
+    seconds,
+    only: values.only?.flatMap((names) => names.split(",")),
+    json,
+    webhooks: values.webhooks,
+    crawl: values.crawl,
+    stream: values.stream,
+    scale,
+  };
 }
 
 async function main(): Promise<void> {
@@ -81,6 +93,7 @@ async function main(): Promise<void> {
     build("wrangler.toml", "index.js", join(directory, "ours")),
     build("scripts/bench/floor.toml", "floor.js", join(directory, "floor")),
   ]);
+  if (options.stream) return benchStreams(ours, floor, options);
   const results = await measureAll(ours, floor, options);
   console.error("Starting up …");
   const bundle = await measureBundle(ours);
@@ -90,6 +103,12 @@ async function main(): Promise<void> {
 async function benchWebhooks(directory: string, { json }: Options): Promise<void> {
   const results = await measureWebhooks(await build("wrangler.toml", "index.js", join(directory, "ours")));
   console.log(`\n${describeWebhooks(results)}`);
+  if (json) await writeFile(json, JSON.stringify({ at: new Date().toISOString(), cores: availableParallelism(), ...results }, null, 2));
+}
+
+async function benchStreams(ours: Build, floor: Build, { json }: Options): Promise<void> {
+  const results = await measureStreams(ours, floor);
+  console.log(`\n${describeStreams(results)}`);
   if (json) await writeFile(json, JSON.stringify({ at: new Date().toISOString(), cores: availableParallelism(), ...results }, null, 2));
 }
 

@@ -79,7 +79,8 @@ describe.each(OPERATIONS.map((operation) => [operation.operationId, operation] a
 
   test("says how it succeeds and every way in which it fails", () => {
     const statuses = Object.keys(responses);
-    expect(statuses.filter((status) => status.startsWith("2"))).toHaveLength(1);
+    const successes = statuses.filter((status) => status.startsWith("2"));
+    expect(successes).toEqual(definition["operationId"] === "resumeAnswer" ? ["200", "204"] : [expect.any(String)]);
     for (const status of ["401", "429", "500", "503"]) expect(statuses).toContain(status);
     if (path.includes("{")) for (const status of ["404", "422"]) expect(statuses).toContain(status);
     if (definition["requestBody"]) for (const status of ["413", "422"]) expect(statuses).toContain(status);
@@ -97,7 +98,8 @@ describe.each(OPERATIONS.map((operation) => [operation.operationId, operation] a
         expect(response.content).toBeUndefined();
         continue;
       }
-      const { schema } = response.content["application/json"];
+      const isStream = status === "200" && definition["operationId"] === "resumeAnswer";
+      const { schema } = response.content[isStream ? "text/event-stream" : "application/json"];
       if (status.startsWith("2")) expect(schema.$ref).toMatch(/^#\/components\/schemas\/\w+$/);
       else expect(schema.$ref).toBe(`#/components/schemas/${status === "422" ? "ValidationError" : "Error"}`);
     }

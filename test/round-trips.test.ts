@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { evictDurableObject } from "cloudflare:test";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { newId, shardOf } from "../src/db/ids.ts";
 import { costOf, createAgent, createWorkspace, learn, listen, newAddress, operate, query, send } from "./harness.ts";
 
@@ -339,6 +339,35 @@ const OPERATIONS: [
         workspace.call("POST", `${path}/messages`, { message: "When are refunds paid?" }, { "Idempotency-Key": "one" }),
   ],
   [
+    "a streamed question with an Idempotency-Key: the key's trip before its first event",
+    200,
+    3,
+    2,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("POST", `${path}/messages`, { message: "When are refunds paid?", stream: true }, { "Idempotency-Key": "one" }),
+  ],
+  [
+    "GET /conversations/{id}/messages/{id}/stream of a finished answer",
+    200,
+    1,
+    1,
+    async ({ workspace, path }) => {
+      const { body } = await workspace.call("POST", `${path}/messages`, { message: "When are refunds paid?" });
+      return () => workspace.call("GET", `/conversations/${body.conversation_id}/messages/${body.message_id}/stream`);
+    },
+  ],
+  [
+    "GET /conversations/{id}/messages/{id}/stream, unknown: the session is asked, and D1 again",
+    404,
+    2,
+    2,
+    async (desk) => {
+      const id = await desk.ask();
+      return () => desk.workspace.call("GET", `/conversations/${id}/messages/${unknownId(desk)}/stream`);
+    },
+  ],
+  [
     "the same again: the answer that was kept",
     200,
     1,
@@ -483,6 +512,17 @@ test.for(CAUSES)("with webhooks listening: %s: %i with %i hops and %i trips, as 
   for (let at = 0; at < 3; at++) await listen(desk.workspace);
   const request = await prepare(desk);
   expect(await cost(request)).toEqual([status, hops, trips]);
+});
+
+test("a streamed question costs what a plain one does, of which one trip is made before its first event", async () => {
+  const { workspace, path } = await createDesk();
+  const log = vi.spyOn(console, "log");
+  await workspace.call("POST", `${path}/messages`, { message: "When are refunds paid?", stream: true });
+  const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
+  log.mockRestore();
+  expect(lines.findLast(({ event }) => event === "request")).toMatchObject({ status: 200, object_hops: 3, d1_trips: 1 });
+  // Without the gate and the session itself.
+  expect(lines.findLast(({ event }) => event === "stream_end")).toMatchObject({ outcome: "done", object_hops: 1, d1_trips: 2 });
 });
 
 test("with webhooks listening, a contact form and a wish for a human cost no trip more", async () => {

@@ -23,6 +23,7 @@ interface Records {
   source_id: string;
   answer_id: string;
   conversation_id: string;
+  message_id: string;
   webhook_id: string;
   delivery_id: string;
 }
@@ -47,6 +48,7 @@ const ENTRIES: Record<string, Entry> = {
   listAgents: { scope: "agents:read", status: 200 },
   getAgent: { scope: "agents:read", status: 200 },
   askAgent: { scope: "chat:write", status: 200, body: () => QUESTION },
+  resumeAnswer: { scope: "conversations:read", status: 200 },
   getConversation: { scope: "conversations:read", status: 200 },
   listSources: { scope: "knowledge:read", status: 200 },
   createSource: { scope: "knowledge:write", status: 202, body: () => SOURCE },
@@ -97,6 +99,7 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
     source_id: source.id,
     answer_id: answer.body.id,
     conversation_id: asked.body.conversation_id,
+    message_id: asked.body.message_id,
     webhook_id: webhook.body.id,
     delivery_id: delivery!.id,
   };

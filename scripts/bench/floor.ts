@@ -10,6 +10,9 @@ interface FloorEnv {
   GATE: DurableObjectNamespace<FloorGate>;
   INDEX: DurableObjectNamespace<FloorIndex>;
   SESSION: DurableObjectNamespace<FloorSession>;
+  /** Where a turn with a model asks it; given by the bench of streams. */
+  MODEL_URL?: string;
+  MODEL?: string;
 }
 
 interface Admitted {
@@ -18,6 +21,10 @@ interface Admitted {
   scopes: string[];
   remaining: number;
   resetAtMs: number;
+}
+
+interface ModelChunk {
+  choices: { delta: { content?: string } }[];
 }
 
 interface Passage {
@@ -99,7 +106,7 @@ export class FloorIndex extends DurableObject<FloorEnv> {
 
 /** Answers one question: its own storage, the index beside the first batch, then the second batch. */
 export class FloorSession extends DurableObject<FloorEnv> {
-  async ask(message: string): Promise<{ answer: string; conversation_id: string; message_id: string }> {
+  async ask(message: string, isModelAsked = false): Promise<{ answer: string; conversation_id: string; message_id: string }> {
     const [conversationId, questionId, answerId] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
     const { DB: db, INDEX: index } = this.env;
     const nowMs = Date.now();
@@ -114,13 +121,21 @@ export class FloorSession extends DurableObject<FloorEnv> {
         db.prepare(INSERT_MESSAGE).bind(questionId, WORKSPACE, conversationId, "user", "visitor", message, period, nowMs),
       ]),
     ]);
-    const answer = passages[0]?.content.slice(0, 200) ?? "";
+    const answer = isModelAsked ? await this.askModel(message) : (passages[0]?.content.slice(0, 200) ?? "");
     await db.batch([
       db.prepare(INSERT_MESSAGE).bind(answerId, WORKSPACE, conversationId, "assistant", "agent", answer, null, nowMs),
       db.prepare(MARK_HANDLED).bind(nowMs, conversationId),
       db.prepare(FIND_CONVERSATION).bind(WORKSPACE, conversationId),
     ]);
     return { answer, conversation_id: conversationId, message_id: answerId };
+  }
+
+  /** Reads the model's stream to its end, with as little done to it as makes a text of it. */
+  private async askModel(message: string): Promise<string> {
+    const body = JSON.stringify({ model: this.env.MODEL, stream: true, messages: [{ role: "user", content: message }] });
+    const response = await fetch(this.env.MODEL_URL!, { method: "POST", body });
+    const lines = (await response.text()).split("\n\n").filter((line) => line.startsWith("data: {"));
+    return lines.map((line) => (JSON.parse(line.slice(6)) as ModelChunk).choices[0]?.delta.content ?? "").join("");
   }
 }
 
@@ -162,6 +177,10 @@ const ROUTES: Record<string, Handler> = {
   "/ask": async (env, request) => {
     const [{ message }] = await Promise.all([request.json<{ message: string }>(), env.GATE.getByName(WORKSPACE).admit()]);
     return env.SESSION.getByName(crypto.randomUUID()).ask(message);
+  },
+  "/ask-model": async (env, request) => {
+    const [{ message }] = await Promise.all([request.json<{ message: string }>(), env.GATE.getByName(WORKSPACE).admit()]);
+    return env.SESSION.getByName(crypto.randomUUID()).ask(message, true);
   },
   "/seed": async ({ DB: db }) => {
     await db.batch([

@@ -1,15 +1,22 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { periodOf } from "../account/plans.ts";
+import { callerDb } from "../admission/caller.ts";
 import { requireScope } from "../admission/middleware.ts";
+import { findConversation } from "../conversations/store.ts";
 import { shardOf } from "../db/ids.ts";
 import type { AppContext } from "../http/context.ts";
+import { notFound } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
-import { errorResponses, jsonResponse } from "../http/responses.ts";
+import { repeatsJoin } from "../http/idempotency.ts";
+import { emptyResponse, errorResponses, eventStreamResponse, streamableResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
 import { answered } from "./outcome.ts";
+import { answerResumed } from "./resumed.ts";
+import { findAnswer } from "./stream-store.ts";
+import { answerStreamed } from "./streamed.ts";
 import { sessionOf } from "./stub.ts";
 import type { TurnRequest, TurnVisitor } from "./turn.ts";
-import { chatAnswerSchema, chatInSchema, type endUserSchema } from "./wire.ts";
+import { chatAnswerSchema, chatInSchema, type endUserSchema, chatEventsSchema, resumeHeaders } from "./wire.ts";
 
 export const chatRoutes = createRouter();
 
@@ -21,20 +28,51 @@ const askAgent = createRoute({
   summary: "Ask an agent",
   description:
     "The agent answers from its knowledge, or hands the conversation to a human. Each question that it is asked to answer counts toward the month's message quota.",
-  middleware: [requireScope("chat:write")] as const,
+  middleware: [requireScope("chat:write"), repeatsJoin] as const,
   request: {
     params: z.object({ agent_id: uuid() }),
     body: { required: true, content: { "application/json": { schema: chatInSchema } } },
   },
-  responses: { 200: jsonResponse(chatAnswerSchema, "The answer."), ...errorResponses(402, 403, 404, 409, 422) },
+  responses: { 200: streamableResponse(chatAnswerSchema, "The answer.", chatEventsSchema), ...errorResponses(402, 403, 404, 409, 422) },
 });
 
 chatRoutes.openapi(askAgent, async (c) => {
-  const request = toTurnRequest(c, c.req.valid("param").agent_id, c.req.valid("json"));
+  const body = c.req.valid("json");
+  const request = toTurnRequest(c, c.req.valid("param").agent_id, body);
+  if (body.stream) return answerStreamed(c, request);
   const session = sessionOf(c.env, c.get("meter"), request.workspaceId, request.conversationId);
   const { result, cost } = await session.ask(request);
   c.get("meter").add(cost);
   return c.json(answered(result).answer, 200);
+});
+
+const resumeAnswer = createRoute({
+  operationId: "resumeAnswer",
+  method: "get",
+  path: "/conversations/{conversation_id}/messages/{message_id}/stream",
+  tags: ["Chat"],
+  summary: "Go on with the stream of an answer",
+  description:
+    "Picks a stream up where it broke, or gives one that has ended again. It costs no message of the quota. 204: the event that you have was the last.",
+  middleware: [requireScope("conversations:read")] as const,
+  request: { params: z.object({ conversation_id: uuid(), message_id: uuid() }), headers: resumeHeaders },
+  responses: {
+    200: eventStreamResponse("The stream, from after the event that you have.", chatEventsSchema),
+    204: emptyResponse("The event that you have was the last."),
+    ...errorResponses(403, 404, 422),
+  },
+});
+
+chatRoutes.openapi(resumeAnswer, async (c) => {
+  const key = c.req.valid("param");
+  const { id: workspaceId } = c.get("caller").workspace;
+  const db = callerDb(c);
+  return answerResumed(c, key, async () => {
+    const answer = findAnswer(db, workspaceId, key.conversation_id, key.message_id);
+    const [[conversation], [stored]] = await db.batch([findConversation(db, workspaceId, key.conversation_id), answer]);
+    if (!conversation) throw notFound("conversation");
+    return { workspaceId, status: conversation.status, stored };
+  });
 });
 
 function toTurnRequest(c: AppContext, agentId: string, body: z.output<typeof chatInSchema>): TurnRequest {

@@ -24,22 +24,26 @@ export class TurnQueue<Request, Turn> {
   /** The turns of this object's life that have not ended, waiting ones included. */
   private readonly running = new Set<string>();
   private last = 0;
-  /** Whether turns may be in storage that nobody runs: a dead object's, or ones whose run failed. */
-  private mayHaveLeft: boolean;
+  /** Whether turns may be in storage that nobody runs: a dead object's, or ones whose run failed in this one's life. */
+  private left: "none" | "by_a_death" | "by_a_failure";
 
-  /** @param begin makes a turn of a request when its time has come. */
+  /**
+   * @param begin makes a turn of a request when its time has come.
+   * @param workLeft runs a turn that was left.
+   */
   constructor(
     private readonly storage: DurableObjectStorage,
     private readonly begin: (request: Request) => Turn,
+    private readonly workLeft: Work<Turn, unknown>,
   ) {
     const stored = this.stored();
-    this.mayHaveLeft = stored.length > 0;
+    this.left = stored.length > 0 ? "by_a_death" : "none";
     for (const [key] of stored) this.last = Number(key.slice(PREFIX.length));
   }
 
   /** Stores a request and runs it when those before it have ended, those that were left included. */
   async add<Result>(request: Request, work: Work<Turn, Result>): Promise<Result> {
-    void this.runLeft(work);
+    void this.runLeft();
     const key = PREFIX + String(++this.last).padStart(12, "0");
     const queued: Queued<Request, Turn> = { request, turn: null, runs: 0 };
     if (this.running.size > 0) {
@@ -53,21 +57,33 @@ export class TurnQueue<Request, Turn> {
   }
 
   /** Runs the turns that were left; one that fails again is left for the next time. */
-  async resume(work: Work<Turn, unknown>): Promise<void> {
+  async resume(): Promise<void> {
     if (this.stored().length > 0) await this.storage.setAlarm(Date.now() + RESUME_AFTER_MS);
-    await this.runLeft(work);
+    await this.runLeft();
   }
 
-  private async runLeft(work: Work<Turn, unknown>): Promise<void> {
-    if (!this.mayHaveLeft) return;
-    this.mayHaveLeft = false;
+  /**
+   * Whether a turn is yet to end. Asking begins the turns of a dead object at once, since somebody waits for them; one that
+   * failed keeps waiting for the alarm, or its runs would be used up in seconds.
+   */
+  awaits(isIt: (request: Request, turn: Turn | null) => boolean): boolean {
+    if (this.left === "by_a_death") void this.runLeft();
+    const isAlive = (key: string, { runs }: Queued<Request, Turn>) => this.running.has(key) || runs < MAX_RUNS;
+    return this.stored().some(([key, queued]) => isAlive(key, queued) && isIt(queued.request, queued.turn));
+  }
+
+  private async runLeft(): Promise<void> {
+    if (this.left === "none") return;
+    this.left = "none";
     const left = this.stored().filter(([key]) => !this.running.has(key));
     const [worn, fresh] = [left.filter(([, { runs }]) => runs >= MAX_RUNS), left.filter(([, { runs }]) => runs < MAX_RUNS)];
     for (const [key, { runs }] of worn) {
       this.storage.kv.delete(key);
       console.error(JSON.stringify({ event: "turn_dropped", turn: key, runs }));
     }
-    await Promise.all(fresh.map(([key, queued]) => this.run(key, queued, work).catch((error) => logFailure(key, queued.runs, error))));
+    await Promise.all(
+      fresh.map(([key, queued]) => this.run(key, queued, this.workLeft).catch((error) => logFailure(key, queued.runs, error))),
+    );
   }
 
   private stored(): [string, Queued<Request, Turn>][] {
@@ -92,7 +108,7 @@ export class TurnQueue<Request, Turn> {
         this.storage.kv.delete(key);
         return done;
       } catch (error) {
-        this.mayHaveLeft = true;
+        this.left = "by_a_failure";
         throw error;
       } finally {
         this.running.delete(key);

@@ -1,7 +1,6 @@
 import { waitUntil } from "cloudflare:workers";
 import type { CHANNELS } from "../agents/wire.ts";
 import { type ConversationStatus, isWithHuman } from "../conversations/status.ts";
-import type { Citation } from "../conversations/wire.ts";
 import { type Database, dbFor } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import type { agents, messages } from "../db/schema.ts";
@@ -9,13 +8,14 @@ import type { Retrieval } from "../knowledge/passage.ts";
 import { indexOf } from "../knowledge/stub.ts";
 import type { Meter } from "../meter.ts";
 import type { Model, Said } from "../models/model.ts";
-import { type DeltaListener, failedReply, type Reply, replyTo } from "./reply.ts";
-import { beginTurn, finishTurn, PREVIOUS_QUESTIONS, returnQuota } from "./store.ts";
 import { agentTools } from "../tools/agent-tools.ts";
 import { CallJournal, type JournalStorage } from "../tools/journal.ts";
-import { builtInTools } from "./tools.ts";
 import { wakeDeliveries } from "../webhooks/wake.ts";
-import type { ChatAnswer } from "./wire.ts";
+import { failedReply, type Reply, replyTo } from "./reply.ts";
+import { beginTurn, finishTurn, PREVIOUS_QUESTIONS, returnQuota } from "./store.ts";
+import type { Begun } from "./stream.ts";
+import { builtInTools } from "./tools.ts";
+import { type ChatAnswer, toChatAnswer } from "./wire.ts";
 
 /** How many passages an answer is made of. */
 const PASSAGES = 5;
@@ -67,6 +67,19 @@ export type TurnResult =
   | { outcome: "other_user" }
   | { outcome: "quota_exceeded" };
 
+/** Why a turn was not taken. */
+export type Refusal = Exclude<TurnResult, { outcome: "answered" }>;
+
+/** Hears of an answer while it is made. It must not throw. */
+interface TurnListener {
+  /** The question is stored and will be answered: before it, the turn may still be refused. */
+  begin(begun: Begun): void;
+  /** A piece, as a model writes it: together a beginning of the answer, and often all of it. */
+  say(text: string): void;
+}
+
+const NOBODY: TurnListener = { begin: () => undefined, say: () => undefined };
+
 /** Gives a turn its identifiers when it begins, so that the transcript's order is the order in which turns ran. */
 export function startTurn(request: TurnRequest, nowMs: number): Turn {
   const shard = shardOf(request.workspaceId);
@@ -96,41 +109,51 @@ export class TurnRunner {
 
   /**
    * @param isLast whether this is the turn's last run: then a human takes over, rather than that nobody answers.
-   * @param onDelta hears of the answer as a model writes it: together a beginning of the answer, and often all of it.
    */
-  async run(turn: Turn, meter: Meter, isLast = false, onDelta: DeltaListener = () => undefined): Promise<TurnResult> {
+  async run(turn: Turn, meter: Meter, isLast = false, listener = NOBODY): Promise<TurnResult> {
     const db = dbFor(this.env, turn.workspaceId, meter);
     const expected = this.previousQuestions;
-    const [begun, found] = await Promise.all([beginTurn(db, turn), isLast ? NOTHING_FOUND : this.search(turn, expected, meter)]);
-    const { agent, state, earlier, stored } = begun;
+    const searching = isLast ? Promise.resolve(NOTHING_FOUND) : this.search(turn, expected, meter);
+    // A turn that is refused needs no search; any other one awaits it, and fails there.
+    searching.catch(() => undefined);
+    const { agent, state, earlier, stored, written } = await beginTurn(db, turn);
     // The answer waits for no queue.
-    waitUntil(wakeDeliveries(this.env, begun.written));
+    waitUntil(wakeDeliveries(this.env, written));
     const refusal = refusalOf(turn, agent, state, stored.length > 0);
     if (refusal) return refusal;
-    const history = state?.status === "resolved" ? [] : earlier.map(toSaid).reverse();
-    const questions = history.filter(({ by }) => by === "visitor").map(({ text }) => text);
-    const previous = questions.slice(-PREVIOUS_QUESTIONS);
-    this.previousQuestions = [...previous, turn.message].slice(-PREVIOUS_QUESTIONS);
     const visitorId = stored.find((message) => message.id === turn.questionId)?.authorId ?? null;
+    const begin = (messageId: string | null) => listener.begin({ conversationId: turn.conversationId, messageId, visitorId });
     const done = (answer: ChatAnswer): TurnResult => {
       this.journal.close();
       return { outcome: "answered", answer, visitorId };
     };
     const answered = stored.find((message) => message.id === turn.answerId);
-    if (answered) return done(repeat(turn, state!.status, answered));
+    if (answered) {
+      begin(turn.answerId);
+      // Stored by a run that died, or asked for again: it is answered the same.
+      return done(toChatAnswer(answered, state!.status));
+    }
+    // Deleted since an earlier run stored the question.
+    if (!agent) return { outcome: "agent_not_found" };
     if (state && isWithHuman(state.status)) {
       // Counted by a run that died before a human took over.
       if (stored.some((message) => message.quotaPeriod !== null)) await db.batch([returnQuota(db, turn)]);
-      return done(silent(turn, agent!.handoffMessage, state.status));
+      begin(null);
+      return done(silent(turn, agent.handoffMessage, state.status));
     }
-    const retrieval = isLast || isSame(previous, expected) ? found : await this.search(turn, previous, meter);
+    begin(turn.answerId);
+    const history = state?.status === "resolved" ? [] : earlier.map(toSaid).reverse();
+    const questions = history.filter(({ by }) => by === "visitor").map(({ text }) => text);
+    const previous = questions.slice(-PREVIOUS_QUESTIONS);
+    this.previousQuestions = [...previous, turn.message].slice(-PREVIOUS_QUESTIONS);
+    const retrieval = await (isLast || isSame(previous, expected) ? searching : this.search(turn, previous, meter));
     const tools = [
       ...builtInTools({ env: this.env, meter, turn, visitorId, written: [...questions, turn.message] }),
       ...this.agentTools(turn, agent),
     ];
-    const asked = { turn, agent: agent!, previousQuestions: previous, history, retrieval, tools };
-    const reply = isLast ? failedReply(asked) : await replyTo(this.model, asked, onDelta);
-    return done(await this.finish(db, turn, agent!.name, reply));
+    const asked = { turn, agent, previousQuestions: previous, history, retrieval, tools };
+    const reply = isLast ? failedReply(asked) : await replyTo(this.model, asked, (text) => listener.say(text));
+    return done(await this.finish(db, turn, agent.name, reply));
   }
 
   /** Reads nothing of the conversation, so that it need not wait for it. */
@@ -156,21 +179,13 @@ export class TurnRunner {
   }
 }
 
-/** A turn that died after its answer was stored answers the same. */
-function repeat(turn: Turn, status: ConversationStatus, stored: typeof messages.$inferSelect): ChatAnswer {
-  const { id, content, confidence, needsHuman } = stored;
-  const citations = stored.citations as Citation[];
-  const fields = { answer: content, citations, confidence: confidence ?? 0, needs_human: needsHuman, message_id: id };
-  return { ...fields, conversation_id: turn.conversationId, status };
-}
-
 /** Why a turn was not taken, in the order of the checks: existence, state, quota. Undefined when it was. */
 function refusalOf(
   turn: Turn,
   agent: typeof agents.$inferSelect | undefined,
   state: { agentId: string; channel: string; isOthers: number; status: ConversationStatus } | undefined,
   isStored: boolean,
-): TurnResult | undefined {
+): Refusal | undefined {
   if (isStored) return undefined;
   if (!agent) return { outcome: "agent_not_found" };
   if (!turn.isNew) {

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
-import { CONVERSATION_STATUSES } from "../conversations/status.ts";
-import { citationSchema } from "../conversations/wire.ts";
+import { type ConversationStatus, CONVERSATION_STATUSES } from "../conversations/status.ts";
+import { type Citation, citationSchema } from "../conversations/wire.ts";
+import type { messages } from "../db/schema.ts";
 import { uuid } from "../http/fields.ts";
-import { valueErrorParams } from "../http/validation.ts";
 
 /** A person as an integrator names them. */
 export const endUserSchema = z
@@ -14,11 +14,7 @@ export const endUserSchema = z
   .openapi("EndUser");
 
 /** Whether the answer is to be streamed. */
-export const streamField = () =>
-  z
-    .boolean()
-    .default(false)
-    .refine((stream) => !stream, valueErrorParams("this version does not stream yet: leave stream out, or send false"));
+export const streamField = () => z.boolean().default(false).openapi({ description: "True streams the answer as Server-Sent Events." });
 
 export const chatInSchema = z
   .object({
@@ -44,3 +40,32 @@ export const chatAnswerSchema = z
   .openapi("ChatAnswer");
 
 export type ChatAnswer = z.infer<typeof chatAnswerSchema>;
+
+/** An answer that is stored, as it was given; the status is the conversation's now. */
+export function toChatAnswer(stored: typeof messages.$inferSelect, status: ConversationStatus): ChatAnswer {
+  const { id, conversationId, content, confidence, needsHuman } = stored;
+  const fields = { answer: content, citations: stored.citations as Citation[], confidence: confidence ?? 0, needs_human: needsHuman };
+  return { ...fields, conversation_id: conversationId, message_id: id, status };
+}
+
+/** The header by which a client says how far it has read a stream. */
+export const LAST_EVENT_ID = "Last-Event-ID";
+
+export const resumeHeaders = z.object({
+  [LAST_EVENT_ID]: z
+    .string()
+    .optional()
+    .openapi({ description: "The id of the last event that you have. Without it, or with one of another run, the stream begins anew." }),
+});
+
+/** A stream of an answer, as the OpenAPI document describes it. */
+export const chatEventsSchema = z.string().openapi("ChatEvents", {
+  description: `Server-Sent Events, each with an \`id\` and one line of JSON:
+
+- \`start\` {conversation_id, message_id}: the question is stored and will be answered. Where it comes a second time (after a reconnection), the answer begins anew: forget what came before. \`message_id\` is null where a human has the conversation.
+- \`delta\` {text}: what comes next of the answer. All of them joined are the answer.
+- \`done\`: the whole answer, as without streaming. It is the last event.
+- \`error\` {error: {code, message, request_id}}: our side failed. It is the last event of this response.
+
+A comment every 15 seconds keeps the connection open. A client that hangs up does not stop the answer.`,
+});

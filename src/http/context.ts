@@ -19,6 +19,10 @@ export interface AppEnv {
     newId: (shard: number) => string;
     /** The body as it came, for operations that tell requests apart by it. */
     bodyText: string | undefined;
+    /** The conversation that a streamed answer tells of. Nobody waits for the end of such an answer. */
+    streamedConversation: string | undefined;
+    /** Whether the operation may be asked again while it is being done, and answers both times alike. */
+    repeatsJoin: boolean | undefined;
     /** What else the log says of the request. */
     logFields: Record<string, string> | undefined;
   };

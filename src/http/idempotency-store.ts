@@ -31,11 +31,18 @@ export function takeOver(db: Database, key: Key, leaseUntil: number, nowMs: numb
  */
 export function keepResponse(db: Database, key: Key, response: { status: number; body: string; conversationId: string | null }) {
   const { status, body, conversationId } = response;
-  const isThere = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${key.workspaceId})`;
   return db
     .update(idempotencyRecords)
     .set({ responseStatus: status, responseBody: body, conversationId })
-    .where(and(isKey(key), conversationId === null ? undefined : isThere));
+    .where(and(isKey(key), conversationId === null ? undefined : isThere(key, conversationId)));
+}
+
+/** Notes whose conversation a streamed response tells of: the response itself is not kept, since the conversation holds it. */
+export function noteConversation(db: Database, key: Key, conversationId: string) {
+  return db
+    .update(idempotencyRecords)
+    .set({ conversationId })
+    .where(and(isKey(key), isThere(key, conversationId)));
 }
 
 /** Lets go of a request that failed on our side: it may be sent again at once. */
@@ -47,6 +54,10 @@ export function releaseKey(db: Database, key: Key) {
 export function pruneKeys(db: Database, expiredMs: number, limit: number) {
   const expired = sql`(SELECT rowid FROM ${idempotencyRecords} WHERE created_at < ${expiredMs} LIMIT ${limit})`;
   return db.delete(idempotencyRecords).where(sql`rowid IN ${expired}`);
+}
+
+function isThere({ workspaceId }: Key, conversationId: string) {
+  return sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
 }
 
 function isKey({ workspaceId, key }: Key) {

@@ -1,3 +1,4 @@
+import { waitUntil } from "cloudflare:workers";
 import type { MiddlewareHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type Database, dbFor } from "../db/client.ts";
@@ -6,9 +7,10 @@ import { decryptSecret, encryptSecret } from "../secrets.ts";
 import { sha256Hex } from "../sha256.ts";
 import type { AppContext, AppEnv } from "./context.ts";
 import { ApiError, invalid } from "./errors.ts";
-import { KEY_LIFETIME_MS, keepResponse, releaseKey, reserveKey, takeOver } from "./idempotency-store.ts";
+import { KEY_LIFETIME_MS, keepResponse, noteConversation, releaseKey, reserveKey, takeOver } from "./idempotency-store.ts";
 
 const HEADER = "Idempotency-Key";
+const REPLAYED = "Idempotent-Replayed";
 const MAX_KEY_LENGTH = 255;
 /** Longer than any request takes: after it whoever held the key is dead. */
 const LEASE_MS = 90_000;
@@ -44,13 +46,27 @@ export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
       throw new ApiError("idempotency_conflict", "This Idempotency-Key was used for another request. Use a new key for a new request.");
     }
     if (stored.responseStatus !== null) return replay(c, stored.responseStatus, await openBody(c.env, record, stored.responseBody ?? ""));
-    const [[taken]] = await db.batch([takeOver(db, record, record.leaseUntil, nowMs)]);
-    if (!taken) throw stillRunning();
+    if (c.get("repeatsJoin")) markJoined(c, stored.leaseUntil);
+    else if (!(await db.batch([takeOver(db, record, record.leaseUntil, nowMs)]))[0].length) throw stillRunning();
   }
   c.set("newId", await idsOf(record, stored?.createdAt ?? nowMs));
   await next();
   await keep(c, db, record);
 };
+
+/**
+ * For operations that can be asked again while they are being done: a repeated request is not turned away, but done with
+ * the same identifiers, by which the operation knows it and answers both alike. So a streamed answer needs no copy here.
+ */
+export const repeatsJoin: MiddlewareHandler<AppEnv> = async (c, next) => {
+  c.set("repeatsJoin", true);
+  await next();
+};
+
+/** A request whose first try failed on our side, and let go of its key, is not repeated but done. */
+function markJoined(c: AppContext, leaseUntil: number): void {
+  if (leaseUntil > 0) c.header(REPLAYED, "true");
+}
 
 interface StoredKey {
   workspaceId: string;
@@ -61,6 +77,9 @@ interface StoredKey {
 async function keep(c: AppContext, db: Database, record: StoredKey): Promise<void> {
   const { status } = c.res;
   if (status >= 500) return void (await db.batch([releaseKey(db, record)]));
+  const streamed = c.get("streamedConversation");
+  // The client need not wait for it.
+  if (streamed !== undefined) return waitUntil(db.batch([noteConversation(db, record, streamed)]));
   const text = await c.res.clone().text();
   const body = text === "" ? "" : await encryptSecret(c.env, text, placeOf(record));
   await db.batch([keepResponse(db, record, { status, body, conversationId: conversationOf(text) })]);
@@ -84,7 +103,7 @@ function conversationOf(body: string): string | null {
 
 /** The answer as it was kept; an error names the request that it answers now, as its header does. */
 function replay(c: AppContext, status: number, kept: string): Response {
-  c.header("Idempotent-Replayed", "true");
+  c.header(REPLAYED, "true");
   const { error, ...rest } = kept === "" ? {} : (JSON.parse(kept) as { error?: Record<string, unknown> });
   const body = error ? JSON.stringify({ ...rest, error: { ...error, request_id: c.get("requestId") } }) : kept;
   return c.body(body, status as ContentfulStatusCode, { "Content-Type": "application/json" });

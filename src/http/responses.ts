@@ -71,6 +71,17 @@ export function jsonResponse<Schema extends z.ZodType>(schema: Schema, descripti
   return { description, headers: HEADERS, content: { "application/json": { schema } } };
 }
 
+/** An answer that can be asked for as a stream of events as well. */
+export function streamableResponse<Schema extends z.ZodType>(schema: Schema, description: string, events: z.ZodString) {
+  const response = jsonResponse(schema, description);
+  return { ...response, content: { ...response.content, "text/event-stream": { schema: events } } };
+}
+
+/** A stream of events. */
+export function eventStreamResponse(description: string, events: z.ZodString) {
+  return { description, headers: HEADERS, content: { "text/event-stream": { schema: events } } };
+}
+
 /** An answer without a body. */
 export function emptyResponse(description: string) {
   return { description, headers: HEADERS };

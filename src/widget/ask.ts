@@ -1,18 +1,20 @@
 import { periodOf } from "../account/plans.ts";
 import { identitySecretsOf } from "../agents/identity-secrets.ts";
 import type { AgentRow } from "../agents/wire.ts";
-import { answered } from "../chat/outcome.ts";
+import { refusalError } from "../chat/outcome.ts";
+import { answerStreamed } from "../chat/streamed.ts";
 import { sessionOf } from "../chat/stub.ts";
-import type { TurnResult, TurnVisitor } from "../chat/turn.ts";
+import type { Refusal, TurnRequest, TurnVisitor } from "../chat/turn.ts";
 import { rotating } from "../config.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import type { AppContext } from "../http/context.ts";
+import type { ApiError } from "../http/errors.ts";
 import { type Identity, readIdentityToken, readUserHash } from "./identity.ts";
 import { agentDb, noConversation, openedAgent, readVisitor, refuse, refuseToken } from "./opening.ts";
 import { findOpenAgent, findTokenVisitor, findVisitorConversation } from "./store.ts";
 import { mintToken, type TokenClaim } from "./token.ts";
-import type { MessageIn } from "./wire.ts";
+import type { MessageIn, VisitorAnswer } from "./wire.ts";
 
 /** As long as a UUID: nobody guesses one. */
 const ANON_ID_BYTES = 16;
@@ -21,18 +23,34 @@ const ANON_ID_BYTES = 16;
  * Asks the agent for a visitor: one D1 trip says who asks and whether they may, the rest is the turn's, as for an API key.
  * @throws ApiError for everything that keeps it from being answered.
  */
-export async function askForVisitor(c: AppContext, agentId: string, body: MessageIn) {
+export async function askForVisitor(c: AppContext, agentId: string, body: MessageIn): Promise<VisitorAnswer> {
+  const { request, visitor } = await prepare(c, agentId, body);
+  const { result, cost } = await sessionOf(c.env, c.get("meter"), request.workspaceId, request.conversationId).ask(request);
+  c.get("meter").add(cost);
+  if (result.outcome !== "answered") throw refusalHere(result);
+  const named = { agentId, visitorId: visitor.visitorId ?? result.visitorId! };
+  const token = await mintToken(named, rotating(c.env.KEY_SECRET)[0], Date.now());
+  return { ...result.answer, visitor_token: token, anon_id: visitor.anonId };
+}
+
+/** The same, as a stream of events. */
+export async function streamForVisitor(c: AppContext, agentId: string, body: MessageIn): Promise<Response> {
+  const { request, visitor } = await prepare(c, agentId, body);
+  return answerStreamed(c, request, visitor, refusalHere);
+}
+
+/** What is asked of the conversation, and whose token the answer brings. */
+async function prepare(c: AppContext, agentId: string, body: MessageIn) {
   const nowMs = Date.now();
   const claim = body.visitor_token ? await readVisitor(c, body.visitor_token, agentId) : undefined;
   const { agent, workspaceId, limits, known, conversation } = await find(c, agentId, claim, body.conversation_id ?? undefined);
   const identity = await readIdentity(c.env, agent, body, nowMs);
   const visitor = whoAsks(identity, known);
   if (body.conversation_id && !(conversation && isTheirs(conversation, visitor, identity ? undefined : known))) throw noConversation();
-  const conversationId = conversation?.id ?? newId(shardOf(workspaceId), nowMs);
-  const { result, cost } = await sessionOf(c.env, c.get("meter"), workspaceId, conversationId).ask({
+  const request: TurnRequest = {
     workspaceId,
     agentId,
-    conversationId,
+    conversationId: conversation?.id ?? newId(shardOf(workspaceId), nowMs),
     isNew: conversation === undefined,
     // A conversation stays on the channel that it began on.
     channel: conversation?.channel ?? body.channel,
@@ -40,12 +58,10 @@ export async function askForVisitor(c: AppContext, agentId: string, body: Messag
     visitor,
     ids: null,
     quota: { period: periodOf(nowMs), limit: limits.messages },
-  });
-  c.get("meter").add(cost);
-  const { answer, visitorId } = answeredHere(result);
+  };
   // Only a signature gives a token of the person; an anonymous one stays what it is, whoever its visitor turned out to be.
-  const named = { agentId, visitorId: identity || !known ? visitorId! : known.id };
-  return { ...answer, visitor_token: await mintToken(named, rotating(c.env.KEY_SECRET)[0], nowMs), anon_id: visitor.anonId };
+  const visitorId = identity || !known ? null : known.id;
+  return { request, visitor: { agentId, visitorId, anonId: visitor.anonId } };
 }
 
 async function find(c: AppContext, agentId: string, claim: TokenClaim | undefined, conversationId: string | undefined) {
@@ -100,14 +116,14 @@ function isTheirs(conversation: FoundConversation, visitor: TurnVisitor, bearer:
 }
 
 /** What is another's reads the same as what is not there. */
-function answeredHere(result: TurnResult) {
-  switch (result.outcome) {
+function refusalHere(refusal: Refusal): ApiError {
+  switch (refusal.outcome) {
     case "conversation_not_found":
     case "other_agent":
     case "other_channel":
     case "other_user":
-      throw noConversation();
+      return noConversation();
     default:
-      return answered(result);
+      return refusalError(refusal);
   }
 }

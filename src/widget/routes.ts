@@ -1,13 +1,15 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { requireConfig } from "../admission/middleware.ts";
+import { chatEventsSchema, resumeHeaders } from "../chat/wire.ts";
 import { toHandoff, toMessage } from "../conversations/wire.ts";
 import { uuid } from "../http/fields.ts";
-import { errorResponses, jsonResponse } from "../http/responses.ts";
+import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
 import { leadSchema, toLead } from "../leads/wire.ts";
-import { askForVisitor } from "./ask.ts";
+import { askForVisitor, streamForVisitor } from "./ask.ts";
 import { leaveContact } from "./contact.ts";
 import { cors } from "./cors.ts";
+import { resumeForVisitor } from "./resume.ts";
 import { requestHandoff } from "./handoff.ts";
 import { agentDb, noConversation, openConversation, openedAgent, requireVisitor } from "./opening.ts";
 import { findOpenAgent, findOwnConversation, listNewMessages, setCsat } from "./store.ts";
@@ -52,12 +54,31 @@ const sendMessage = createRoute({
   method: "post",
   path: "/agents/{agent_id}/messages",
   request: { params: agentParams, body: body(messageInSchema) },
-  responses: { 200: jsonResponse(visitorAnswerSchema, "The answer."), ...errorResponses(402, 403, 404, 409, 422) },
+  responses: {
+    200: streamableResponse(visitorAnswerSchema, "The answer.", chatEventsSchema),
+    ...errorResponses(402, 403, 404, 409, 422),
+  },
 });
 
 widgetRoutes.openapi(sendMessage, async (c) => {
-  return c.json(await askForVisitor(c, c.req.valid("param").agent_id, c.req.valid("json")), 200);
+  const [{ agent_id: agentId }, body] = [c.req.valid("param"), c.req.valid("json")];
+  return body.stream ? streamForVisitor(c, agentId, body) : c.json(await askForVisitor(c, agentId, body), 200);
 });
+
+const resumeAnswer = createRoute({
+  operationId: "resumeVisitorAnswer",
+  method: "get",
+  path: "/conversations/{conversation_id}/messages/{message_id}/stream",
+  middleware: [requireVisitor] as const,
+  request: { params: conversationParams.extend({ message_id: uuid() }), headers: resumeHeaders },
+  responses: {
+    200: eventStreamResponse("The stream, from after the event that you have.", chatEventsSchema),
+    204: emptyResponse("The event that you have was the last."),
+    ...errorResponses(403, 404, 422),
+  },
+});
+
+widgetRoutes.openapi(resumeAnswer, (c) => resumeForVisitor(c, c.req.valid("param")));
 
 const sendLead = createRoute({
   operationId: "sendVisitorLead",

@@ -79,6 +79,13 @@ export function listNewMessages(db: Database, claim: TokenClaim, conversationId:
     .limit(POLL_LIMIT);
 }
 
+/** An agent's answer in a conversation that is found to be the visitor's in the same batch. */
+export function findVisitorAnswer(db: Database, { agentId }: TokenClaim, key: { conversation_id: string; message_id: string }) {
+  const workspace = eq(messages.workspaceId, workspaceOf(agentId));
+  const isAnswer = and(eq(messages.id, key.message_id), eq(messages.conversationId, key.conversation_id), eq(messages.role, "assistant"));
+  return db.select().from(messages).where(and(workspace, isAnswer));
+}
+
 /** By time first, since identifiers are given before answers are; the identifiers bound what is read. */
 function isAfter(messageId: string): SQL {
   const takenAtMs = Number.parseInt(messageId.replace("-", "").slice(0, 12), 16);

@@ -63,6 +63,8 @@ export type MessageIn = z.output<typeof messageInSchema>;
 
 export const visitorAnswerSchema = chatAnswerSchema.extend({ visitor_token: z.string(), anon_id: z.string() });
 
+export type VisitorAnswer = z.infer<typeof visitorAnswerSchema>;
+
 export const pollSchema = z.object({ data: z.array(messageSchema), status: z.enum(CONVERSATION_STATUSES) });
 
 // --- What else a visitor does ----------------------------------------------------------------------------------------

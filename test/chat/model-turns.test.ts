@@ -29,7 +29,7 @@ async function createDesk(script: Script | ((request: ChatRequest, count: number
   };
   const run = async (turn: ReturnType<typeof turnOf>) => {
     const deltas: string[] = [];
-    const result = await runner.run(turn, new Meter(), false, (text) => deltas.push(text));
+    const result = await runner.run(turn, new Meter(), false, { begin: () => undefined, say: (text) => void deltas.push(text) });
     if (result.outcome !== "answered") throw new Error(result.outcome);
     return { ...result.answer, deltas };
   };

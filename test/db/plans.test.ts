@@ -6,6 +6,7 @@ import * as admission from "../../src/admission/store.ts";
 import * as agents from "../../src/agents/store.ts";
 import * as analytics from "../../src/analytics/store.ts";
 import * as chat from "../../src/chat/store.ts";
+import * as streams from "../../src/chat/stream-store.ts";
 import * as visitors from "../../src/chat/visitor-store.ts";
 import * as handoffs from "../../src/conversations/handoff-store.ts";
 import * as json from "../../src/conversations/json-store.ts";
@@ -51,6 +52,7 @@ const STORES: Record<string, Record<string, unknown>> = {
   "agents/store": agents,
   "analytics/store": analytics,
   "chat/store": chat,
+  "chat/stream-store": streams,
   "chat/visitor-store": visitors,
   "conversations/handoff-store": handoffs,
   "conversations/json-store": json,
@@ -252,6 +254,7 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
       await chat.finishTurn(database, TURN, { ...OUTCOME, handoff: null });
     }),
   "chat/store.returnQuota": () => [chat.returnQuota(db, TURN)],
+  "chat/stream-store.findAnswer": () => [streams.findAnswer(db, WORKSPACE, ID, OTHER)],
   "chat/visitor-store.keepVisitor": () => [
     ...visitors.keepVisitor(db, TURN, VISITOR, sql`TRUE`),
     ...visitors.keepVisitor(db, TURN, { ...VISITOR, isProfileVerified: false, joins: OTHER }, sql`TRUE`),
@@ -295,6 +298,7 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "http/idempotency-store.reserveKey": () => idempotency.reserveKey(db, RECORD, NOW),
   "http/idempotency-store.takeOver": () => [idempotency.takeOver(db, RECORD, NOW, NOW)],
   "http/idempotency-store.keepResponse": () => [idempotency.keepResponse(db, RECORD, { status: 200, body: "{}", conversationId: ID })],
+  "http/idempotency-store.noteConversation": () => [idempotency.noteConversation(db, RECORD, ID)],
   "http/idempotency-store.releaseKey": () => [idempotency.releaseKey(db, RECORD)],
   "http/idempotency-store.pruneKeys": () => [idempotency.pruneKeys(db, NOW, 5000)],
   "knowledge/store.listSources": () => [knowledge.listSources(db, WORKSPACE, AGENT)],
@@ -416,6 +420,7 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "widget/store.findTokenVisitor": () => [widget.findTokenVisitor(db, CLAIM)],
   "widget/store.findVisitorConversation": () => [widget.findVisitorConversation(db, AGENT, ID)],
   "widget/store.findOwnConversation": () => [widget.findOwnConversation(db, CLAIM, ID)],
+  "widget/store.findVisitorAnswer": () => [widget.findVisitorAnswer(db, CLAIM, { conversation_id: ID, message_id: OTHER })],
   "widget/store.listNewMessages": () => [undefined, OTHER].map((after) => widget.listNewMessages(db, CLAIM, ID, after)),
   "widget/store.setCsat": () => [widget.setCsat(db, CLAIM, ID, { score: 5, comment: null }, NOW)],
 };

@@ -6,6 +6,7 @@ import {
   above,
   below,
   missing,
+  notBoolean,
   notEmail,
   notInteger,
   notObject,
@@ -94,7 +95,7 @@ describe("messages", () => {
       identity_token: "t".repeat(4097),
       user: { id: "", email: "nobody" },
       channel: "api",
-      stream: true,
+      stream: "yes",
     };
     const { status, body: answer } = await visitor().send("POST", path, body);
     expect(status).toBe(422);
@@ -107,7 +108,7 @@ describe("messages", () => {
       tooShort("body.user.id", "", 1),
       notEmail("body.user.email", "nobody", "an email address must have an @-sign"),
       notOneOf("body.channel", "api", "'widget' or 'hosted'"),
-      wrong("body.stream", true, "this version does not stream yet: leave stream out, or send false"),
+      notBoolean("body.stream", "yes"),
     ]);
     expect((await visitor().send("POST", path, {})).body.detail).toEqual([missing("body.message", {})]);
     expect((await visitor().send("POST", "/agents/x/messages", {})).body.detail).toHaveLength(2);

@@ -1,0 +1,109 @@
+import { BEGINNING, eventIdOf, type Place, placeAfter, placeIn } from "./event-id.ts";
+import type { AnswerStream, Begun } from "./stream.ts";
+import { type StreamEvent, toComment, toEvent } from "./sse.ts";
+
+/** Proxies and load balancers close connections that are silent for a minute, some for half of one. */
+const HEARTBEAT_MS = 15_000;
+
+const FAILED = "Something failed on our side. Pick the stream up by its last event id in some seconds: the question is kept.";
+
+/** Who reads a stream, and from where. */
+export interface Reading {
+  /** Named by errors. */
+  requestId: string;
+  /** The id of the last event that the reader has of this answer, if it has any. */
+  lastEventId?: string | undefined;
+  /** What `start` and `done` tell this reader beside the rest. */
+  extra?: ((begun: Begun) => Promise<Record<string, string>>) | undefined;
+  heartbeatMs?: number;
+}
+
+/** Whether a reader with that last event has the whole answer. */
+export function hasAll(stream: AnswerStream, lastEventId: string | undefined): boolean {
+  return typeof stream.end === "object" && placeIn(stream.text, lastEventId)?.isDone === true;
+}
+
+/**
+ * An answer as Server-Sent Events, for one reader. It makes an event when the reader takes one, of all that was written since
+ * the last: a slow reader gets fewer and longer ones, and none are queued for it.
+ */
+export function readStream(stream: AnswerStream, reading: Reading): ReadableStream<Uint8Array> {
+  const reader = new StreamReader(stream, reading);
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    type: "bytes",
+    async pull(controller) {
+      const { text, isLast } = await reader.next();
+      if (reader.isGone) return;
+      controller.enqueue(encoder.encode(text));
+      if (isLast) controller.close();
+    },
+    cancel: () => reader.leave(),
+  });
+}
+
+class StreamReader {
+  /** Undefined until `start` is said: it begins the answer, also where another run's words were heard before. */
+  private place: Place | undefined;
+  private stopWaiting: (() => void) | undefined;
+  isGone = false;
+
+  constructor(
+    private readonly stream: AnswerStream,
+    private readonly reading: Reading,
+  ) {
+    const place = placeIn(stream.text, reading.lastEventId);
+    if (place && !place.isDone && stream.begun) this.place = place;
+  }
+
+  /** What comes next, as soon as there is anything: at least a comment, once in a while. */
+  async next(): Promise<{ text: string; isLast: boolean }> {
+    while (!this.isGone) {
+      // Taken before looking, so that no change is missed.
+      const { changed } = this.stream;
+      const isLast = this.stream.end !== undefined;
+      const events = await this.newEvents();
+      if (events.length > 0) return { text: events.map(toEvent).join(""), isLast };
+      if (!(await this.isChanged(changed))) return { text: toComment("still answering"), isLast: false };
+    }
+    return { text: "", isLast: true };
+  }
+
+  /** The client has hung up. */
+  leave(): void {
+    this.isGone = true;
+    this.stopWaiting?.();
+  }
+
+  private async isChanged(changed: Promise<void>): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(resolve, this.reading.heartbeatMs ?? HEARTBEAT_MS, false);
+    this.stopWaiting = () => resolve(true);
+    void changed.then(this.stopWaiting);
+    return promise.finally(() => clearTimeout(timer));
+  }
+
+  private async newEvents(): Promise<StreamEvent[]> {
+    const { begun, text, end } = this.stream;
+    const events: StreamEvent[] = [];
+    const extra = begun && (!this.place || typeof end === "object") ? await this.reading.extra?.(begun) : undefined;
+    if (begun && !this.place) {
+      const data = { conversation_id: begun.conversationId, message_id: begun.messageId, ...extra };
+      this.place = BEGINNING;
+      events.push({ id: eventIdOf(this.place), event: "start", data });
+    }
+    if (this.place && text.length > this.place.length) {
+      const said = text.slice(this.place.length);
+      this.place = placeAfter(this.place, said);
+      events.push({ id: eventIdOf(this.place), event: "delta", data: { text: said } });
+    }
+    if (end === "failed") events.push(this.failure());
+    else if (end && this.place) events.push({ id: eventIdOf(this.place, true), event: "done", data: { ...end, ...extra } });
+    return events;
+  }
+
+  private failure(): StreamEvent {
+    const error = { code: "internal_error", message: FAILED, request_id: this.reading.requestId } as const;
+    return { id: eventIdOf(this.place ?? BEGINNING), event: "error", data: { error } };
+  }
+}

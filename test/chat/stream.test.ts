@@ -1,0 +1,177 @@
+import { runInDurableObject } from "cloudflare:test";
+import { expect, test } from "vitest";
+import { send } from "../harness.ts";
+import { Follower } from "../stream-client.ts";
+import { createStreamer } from "./streamer.ts";
+
+const HANDOFF = "A colleague takes over.";
+
+test("an answer streams: headers, a start before the model's first word, its words as it says them, the whole", async () => {
+  const { stream, step, id, transcript } = await createStreamer();
+  const tell = await step();
+  const answer = await stream();
+  expect(answer.status).toBe(200);
+  expect(Object.fromEntries(answer.headers)).toMatchObject({
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache, no-transform",
+    "x-accel-buffering": "no",
+    "x-request-id": expect.stringMatching(/^[0-9a-f-]{36}$/),
+    "x-ratelimit-limit": "1200",
+    "x-ratelimit-remaining": expect.any(String),
+    "x-ratelimit-reset": expect.any(String),
+  });
+  const start = await answer.next();
+  expect(start).toMatchObject({ event: "start", data: { conversation_id: id, message_id: expect.any(String) } });
+  const deltas = [];
+  for (const word of ["Bring ", "the ", "receipt.\n\nWe open\u2028at nine – 9 → 😀"]) {
+    await tell(word);
+    deltas.push(await answer.next());
+  }
+  expect(deltas.map((delta) => [delta?.event, delta?.data])).toEqual([
+    ["delta", { text: "Bring " }],
+    ["delta", { text: "the " }],
+    ["delta", { text: "receipt.\n\nWe open\u2028at nine – 9 → 😀" }],
+  ]);
+  await tell(null);
+  const [done, ...more] = await answer.rest();
+  const text = "Bring the receipt.\n\nWe open\u2028at nine – 9 → 😀";
+  expect(done).toMatchObject({
+    event: "done",
+    data: {
+      answer: text,
+      citations: [],
+      confidence: 0.9,
+      needs_human: false,
+      conversation_id: id,
+      message_id: start?.data.message_id,
+      status: "ai_handled",
+    },
+  });
+  expect(more).toEqual([]);
+  expect(await transcript()).toEqual([
+    ["user", "And now?"],
+    ["assistant", text],
+  ]);
+  const ids = [start, ...deltas, done].map((event) => event?.id);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.map((each) => Number(each?.split("-")[0]))).toEqual([0, 6, 10, text.length, text.length]);
+});
+
+test("the answer is the one that is given without streaming", async () => {
+  const { stream, workspace, path } = await createStreamer();
+  const { body: plain } = await workspace.call("POST", path, { message: "When are refunds paid?" });
+  const { done, text, starts } = await new Follower().follow(
+    await stream({ message: "When are refunds paid?", conversation_id: undefined }),
+  );
+  const ids = { conversation_id: expect.any(String), message_id: expect.any(String) };
+  expect(done).toEqual({ ...plain, ...ids });
+  expect(text).toBe(plain.answer);
+  expect(starts).toBe(1);
+});
+
+test("curated answers, hand-offs and the words of a silent agent stream too", async () => {
+  const { stream, workspace, agent, used } = await createStreamer();
+  await workspace.call("POST", `/agents/${agent.id}/answers`, { question: "Are you open on Sundays?", answer: "Yes, till noon." });
+  const curated = await new Follower().follow(await stream({ message: "Are you open on Sundays?" }));
+  expect(curated).toMatchObject({ text: "Yes, till noon.", done: { citations: [{ type: "answer" }] } });
+  const handedOff = await new Follower().follow(await stream({ message: "I want to talk to a human" }));
+  expect(handedOff).toMatchObject({ text: HANDOFF, done: { answer: HANDOFF, needs_human: true, status: "needs_human" } });
+  expect(await used()).toBe(2);
+  const silent = await new Follower().follow(await stream({ message: "Anybody?" }));
+  expect(silent).toMatchObject({ messageId: null, text: HANDOFF, done: { message_id: null, needs_human: true, confidence: 0 } });
+  expect(await used()).toBe(2);
+});
+
+test.for<[string, number, string, (streamer: Awaited<ReturnType<typeof createStreamer>>) => Promise<{ status: number; body: any }>]>([
+  ["a key that is none", 401, "invalid_api_key", ({ path }) => ask(path, "sk_live_x", {})],
+  ["an empty message", 422, "validation_error", ({ path, workspace }) => ask(path, workspace.key, { message: "" })],
+  ["an unknown agent", 404, "not_found", ({ workspace }) => ask(`/agents/${workspace.id}/messages`, workspace.key, {})],
+  [
+    "an unknown conversation",
+    404,
+    "not_found",
+    ({ path, workspace }) => ask(path, workspace.key, { conversation_id: crypto.randomUUID() }),
+  ],
+  [
+    "another user's conversation",
+    409,
+    "conflict",
+    async ({ path, workspace, id }) => {
+      await ask(path, workspace.key, { conversation_id: id, user: { id: "u-1" }, stream: false });
+      return ask(path, workspace.key, { conversation_id: id, user: { id: "u-2" } });
+    },
+  ],
+  ["a used up quota", 402, "quota_exceeded", ({ path, workspace }) => ask(path, workspace.key, {})],
+])("%s is an ordinary error, before any event", async ([name, status, code, request]) => {
+  const streamer = await createStreamer(name === "a used up quota" ? { limits: { messages: 1 } } : {});
+  const answer = await request(streamer);
+  expect(answer).toMatchObject({ status, body: { error: { code } } });
+});
+
+async function ask(path: string, token: string, body: Record<string, unknown>) {
+  const answer = await send("POST", `/api/v1${path}`, { token, body: { message: "And now?", stream: true, ...body } });
+  expect(answer.headers.get("Content-Type")).toMatch(/^application\/json/);
+  return answer;
+}
+
+test("a client that hangs up does not stop the answer", async () => {
+  const { stream, step, transcript, used, session } = await createStreamer();
+  const tell = await step();
+  const answer = await stream();
+  await tell("One, ");
+  await new Follower().follow(answer, 5);
+  await answer.drop();
+  await tell("two.", null);
+  // The turn that follows it waits for its end.
+  await runInDurableObject(session(), (live) => (live as unknown as { turns: { tail: Promise<unknown> } }).turns.tail);
+  expect(await transcript()).toEqual([
+    ["user", "And now?"],
+    ["assistant", "One, two."],
+  ]);
+  expect(await used()).toBe(1);
+});
+
+test("a fault in the middle ends the answer with the hand-off message, and the deltas are still the answer", async () => {
+  const { stream, step, used, transcript } = await createStreamer();
+  const tell = await step();
+  const answer = await stream();
+  await tell("Refunds are ", new Error("The model broke off"));
+  const { text, done } = await new Follower().follow(answer);
+  expect(text).toBe(`Refunds are \n\n${HANDOFF}`);
+  expect(done).toMatchObject({ answer: text, needs_human: true, status: "needs_human" });
+  expect((await transcript())[1]).toEqual(["assistant", text]);
+  expect(await used()).toBe(0);
+});
+
+test("streamed and plain questions of one conversation are answered in the order of their arrival", async () => {
+  const { stream, step, ask, transcript } = await createStreamer();
+  const tell = await step();
+  const first = await stream({ message: "first" });
+  const second = ask("second");
+  const third = stream({ message: "third" });
+  await tell("1", null, "2", null, "3", null);
+  expect((await new Follower().follow(first)).text).toBe("1");
+  const answers = [(await second).body.answer, (await new Follower().follow(await third)).text];
+  const spoken = await transcript();
+  expect(spoken.map(([role]) => role)).toEqual(["user", "assistant", "user", "assistant", "user", "assistant"]);
+  expect(spoken.slice(0, 2).map(([, text]) => text)).toEqual(["first", "1"]);
+  // Which of the two arrived first at the session is the network's to say.
+  expect(answers.toSorted()).toEqual(["2", "3"]);
+});
+
+test("a hundred streams at once, and as many readers of one, hear the same answer", async () => {
+  const { stream, step, resume } = await createStreamer();
+  const tell = await step();
+  const answer = await stream();
+  const start = await answer.next();
+  const readers = await Promise.all(Array.from({ length: 100 }, () => resume(start!.data.message_id)));
+  const heard = Promise.all(readers.map((reader) => new Follower().follow(reader)));
+  await tell("All ", "hear ", "this.", null);
+  for (const { text, done } of await heard) expect([text, done.answer]).toEqual(["All hear this.", "All hear this."]);
+  const many = await Promise.all(
+    Array.from({ length: 100 }, async () =>
+      new Follower().follow(await stream({ conversation_id: undefined, message: "When are refunds paid?" })),
+    ),
+  );
+  for (const { text, done } of many) expect(text).toBe(done.answer);
+});
