@@ -11,7 +11,7 @@ import { listUnindexedLeads } from "./leads/store.ts";
 import { Meter } from "./meter.ts";
 import type { ErasureMessage } from "./operator/erasure.ts";
 import { listDeleted } from "./operator/store.ts";
-import { resumeErasure } from "./privacy/erase.ts";
+import { readableErasures, resumeErasure } from "./privacy/erase.ts";
 import { listUnfinishedErasures } from "./privacy/erasure-store.ts";
 import { wakeUp } from "./wake-up.ts";
 import { eraseMoreLog } from "./webhooks/endpoints.ts";
@@ -50,18 +50,19 @@ interface Run {
 async function sweepShard(run: Run, db: Database) {
   const { env, nowMs } = run;
   const beforeMs = nowMs - WAKE_UP_MS;
-  const [sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, deliveries] = await db.batch([
+  const [sources, syncs, answers, workspaces, conversations, leads, unfinished, webhooks, deliveries] = await db.batch([
     listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN),
     requestDueSyncs(db, nowMs, MAX_A_RUN),
     listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
     listDeleted(db, beforeMs, MAX_A_RUN),
     listIdle(db, nowMs, MAX_A_RUN),
     listUnindexedLeads(db, beforeMs, MAX_LEADS_A_RUN),
-    listUnfinishedErasures(db, nowMs - ERASURE_MS, MAX_ERASURES_A_RUN),
+    listUnfinishedErasures(db, nowMs - ERASURE_MS, MAX_A_RUN),
     listWebhookErasures(db, MAX_ERASURES_A_RUN),
     ...deliverySweep(db, nowMs),
     pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_A_RUN),
   ]);
+  const erasures = (await readableErasures(env, unfinished)).slice(0, MAX_ERASURES_A_RUN);
   const work = [
     wakeSources(env, [...sources, ...syncs]),
     wakeUp(env.ERASURE_QUEUE, workspaces satisfies ErasureMessage[]),

@@ -6,9 +6,24 @@ const NONCE_BYTES = 12;
 const KEY_ID_BYTES = 4;
 const BASE64URL = { alphabet: "base64url", omitPadding: true } as const;
 
+/** How many characters a stored secret begins with that name its format and its key: enough for `stateOfSecret`. */
+export const SECRET_HEAD_LENGTH = `${FORMAT}.`.length + KEY_ID_BYTES * 2 + 1;
+
 interface StorageKey {
   id: string;
   key: CryptoKey;
+}
+
+/** By what key a stored secret was made: the first of ENCRYPTION_KEY, another that it holds, or one that it does not hold. */
+export type SecretState = "current" | "outdated" | "unreadable";
+
+/** A stored secret that cannot be read: its key is no longer there, or it was changed or moved. It says which, and no more. */
+export class UnreadableSecretError extends Error {
+  override readonly name = "UnreadableSecretError";
+
+  constructor(detail: string, place: string) {
+    super(`The secret stored at ${place} cannot be read: ${detail}`);
+  }
 }
 
 /**
@@ -25,32 +40,51 @@ export async function encryptSecret(env: Env, secret: string, place: string): Pr
 
 /**
  * Decrypts what `encryptSecret` made with any of the keys that are in use.
- * @throws Error when none of them is the one, or the text was changed or moved.
+ * @throws UnreadableSecretError when none of them is the one, or the text was changed or moved.
  */
 export async function decryptSecret(env: Env, stored: string, place: string): Promise<string> {
   const [format, keyId, nonce, encrypted] = stored.split(".");
-  if (format !== FORMAT || !nonce || !encrypted) throw new Error("A stored secret is not in a known format");
-  for (const secret of rotating(env.ENCRYPTION_KEY)) {
-    const { id, key } = await storageKey(secret);
-    if (id !== keyId) continue;
+  if (format !== FORMAT || !nonce || !encrypted) throw new UnreadableSecretError("its format is not known", place);
+  const keys = await storageKeys(env);
+  const found = keys.find(({ id }) => id === keyId);
+  if (!found) throw new UnreadableSecretError("ENCRYPTION_KEY no longer holds the key that it was made with", place);
+  try {
     const bytes = Uint8Array.fromBase64(encrypted, { alphabet: "base64url" });
-    const plain = await crypto.subtle.decrypt(gcm(Uint8Array.fromBase64(nonce, { alphabet: "base64url" }), place), key, bytes);
+    const plain = await crypto.subtle.decrypt(gcm(Uint8Array.fromBase64(nonce, { alphabet: "base64url" }), place), found.key, bytes);
     return new TextDecoder().decode(plain);
+  } catch {
+    throw new UnreadableSecretError("it was changed or moved", place);
   }
-  throw new Error("A stored secret was encrypted with a key that ENCRYPTION_KEY no longer holds");
+}
+
+/**
+ * By what key a stored secret was made, as it says itself: nothing is decrypted.
+ * @param stored the secret, or its first `SECRET_HEAD_LENGTH` characters.
+ */
+export async function stateOfSecret(env: Env, stored: string): Promise<SecretState> {
+  const [format, keyId] = stored.split(".");
+  const keys = await storageKeys(env);
+  const at = format === FORMAT ? keys.findIndex(({ id }) => id === keyId) : -1;
+  if (at < 0) return "unreadable";
+  return at === 0 ? "current" : "outdated";
 }
 
 function gcm(nonce: Uint8Array, place: string) {
   return { name: "AES-GCM", iv: nonce, additionalData: new TextEncoder().encode(place) };
 }
 
-const storageKeys = new Map<string, Promise<StorageKey>>();
+/** All keys that are in use, the one for what is new first. */
+function storageKeys(env: Env): Promise<StorageKey[]> {
+  return Promise.all(rotating(env.ENCRYPTION_KEY).map(storageKey));
+}
+
+const keysBySecret = new Map<string, Promise<StorageKey>>();
 
 function storageKey(secret: string): Promise<StorageKey> {
-  let key = storageKeys.get(secret);
+  let key = keysBySecret.get(secret);
   if (!key) {
     key = deriveStorageKey(secret);
-    storageKeys.set(secret, key);
+    keysBySecret.set(secret, key);
   }
   return key;
 }

@@ -10,6 +10,9 @@ const WORKSPACE_BYTES = 16;
 const MAC_BYTES = 32;
 /** 64 bytes in base64url; of its last letter only two bits are used, and the others must be zero. */
 const BODY = /^[A-Za-z0-9_-]{85}[AQgw]$/;
+const SECRET_ID_LENGTH = 8;
+/** Longer than what a key's MAC is made over, and another text than any token's: no MAC is made for the other's sake. */
+const SECRET_ID_TEXT = new TextEncoder().encode("the name of a secret of API keys");
 /** Keys whose MAC was checked, kept in the isolate: the check is a pure function of key and secret. */
 const MAX_REMEMBERED_KEYS = 2_000;
 
@@ -17,6 +20,7 @@ export interface NewKey {
   key: string;
   prefix: string;
   hash: string;
+  secretId: string;
 }
 
 /** What a genuine key says of itself. Whether it still is a key of the workspace, only the workspace's gate knows. */
@@ -24,6 +28,10 @@ export interface KeyClaim {
   workspaceId: string;
   /** SHA-256 of the key, hex. */
   hash: string;
+  /** Which secret made its MAC. */
+  secretId: string;
+  /** Whether that is another than the first: when it is taken out of the configuration, the key is refused. */
+  isOutdated: boolean;
 }
 
 /**
@@ -37,10 +45,16 @@ export async function mintKey(workspaceId: string, secret: string): Promise<NewK
   const mac = await crypto.subtle.sign("HMAC", await hmacKey(secret), named);
   const bytes = new Uint8Array([...named, ...new Uint8Array(mac)]);
   const key = KEY_START + bytes.toBase64({ alphabet: "base64url", omitPadding: true });
-  return { key, prefix: key.slice(0, SHOWN_LENGTH), hash: await sha256Hex(key) };
+  return { key, prefix: key.slice(0, SHOWN_LENGTH), hash: await sha256Hex(key), secretId: await secretIdOf(secret) };
 }
 
-/** Reads a key that one of the secrets made; undefined for anything else. */
+/** What a value of KEY_SECRET is called where a key's row names it: it tells values apart and gives nothing away. */
+export async function secretIdOf(secret: string): Promise<string> {
+  const mac = await crypto.subtle.sign("HMAC", await hmacKey(secret), SECRET_ID_TEXT);
+  return new Uint8Array(mac).toHex().slice(0, SECRET_ID_LENGTH);
+}
+
+/** Reads a key that one of the secrets made, the one for new keys first; undefined for anything else. */
 export async function readKey(key: string, secrets: readonly string[]): Promise<KeyClaim | undefined> {
   const cacheKey = `${secrets.join()} ${key}`;
   const remembered = rememberedClaims.get(cacheKey);
@@ -50,9 +64,10 @@ export async function readKey(key: string, secrets: readonly string[]): Promise<
   const bytes = Uint8Array.fromBase64(body, { alphabet: "base64url" });
   const named = bytes.subarray(0, RANDOM_BYTES + WORKSPACE_BYTES);
   const mac = bytes.subarray(-MAC_BYTES);
-  for (const secret of secrets) {
+  for (const [at, secret] of secrets.entries()) {
     if (await crypto.subtle.verify("HMAC", await hmacKey(secret), mac, named)) {
-      const claim = { workspaceId: formatUuid(named.subarray(RANDOM_BYTES)), hash: await sha256Hex(key) };
+      const workspaceId = formatUuid(named.subarray(RANDOM_BYTES));
+      const claim = { workspaceId, hash: await sha256Hex(key), secretId: await secretIdOf(secret), isOutdated: at > 0 };
       remember(cacheKey, claim);
       return claim;
     }

@@ -2,8 +2,9 @@ import { DurableObject } from "cloudflare:workers";
 import { limitsOf, type Limits, type Plan } from "../account/plans.ts";
 import { dbFor } from "../db/client.ts";
 import { type Cost, Meter } from "../meter.ts";
+import type { KeyClaim } from "./api-key.ts";
 import { expandScopes, type Scope } from "./scopes.ts";
-import { findWorkspace, listKeys } from "./store.ts";
+import { findWorkspace, listKeys, noteSecret } from "./store.ts";
 import { SlidingWindow, type WindowState } from "./window.ts";
 import { WindowStore } from "./window-store.ts";
 
@@ -28,9 +29,18 @@ export type Admission =
   | { outcome: "unknown_key"; cost: Cost }
   | { outcome: "revoked_key"; cost: Cost };
 
+interface KnownKey {
+  key: CallerKey;
+  isRevoked: boolean;
+  /** Which secret made it; null where that is not noted yet. */
+  secretId: string | null;
+  /** When it was last used under an outdated secret, Unix milliseconds, to the hour. */
+  outdatedUseAtMs: number | null;
+}
+
 interface Directory {
   workspace: CallerWorkspace;
-  keysByHash: Map<string, CallerKey & { revoked: boolean }>;
+  keysByHash: Map<string, KnownKey>;
 }
 
 /**
@@ -39,6 +49,8 @@ interface Directory {
  * throughput, since each write waits for the disk.
  */
 const WRITE_DELAY_MS = 50;
+/** To the hour is enough to know whether a key of an outdated secret is still in use, and costs one write an hour. */
+const USE_NOTE_MS = 60 * 60 * 1000;
 
 /** One object a workspace: it admits each request in one hop. */
 export class WorkspaceGate extends DurableObject<Env> {
@@ -57,15 +69,16 @@ export class WorkspaceGate extends DurableObject<Env> {
     });
   }
 
-  /** Who holds the key with this hash, and whether the workspace may make one more request now. */
-  async admit(keyHash: string): Promise<Admission> {
+  /** Who holds the key of this claim, and whether the workspace may make one more request now. */
+  async admit(claim: KeyClaim): Promise<Admission> {
     const meter = new Meter();
     if (this.directory === undefined) await this.load(meter, () => this.directory === undefined);
     const cost = meter.cost;
-    const found = this.directory?.keysByHash.get(keyHash);
+    const found = this.directory?.keysByHash.get(claim.hash);
     if (!this.directory || !found) return { outcome: "unknown_key", cost };
-    const { revoked, ...key } = found;
-    if (revoked) return { outcome: "revoked_key", cost };
+    if (found.isRevoked) return { outcome: "revoked_key", cost };
+    this.noteSecretSoon(found, claim, Date.now());
+    const { key } = found;
     const { workspace } = this.directory;
     const window = this.window.admit(Date.now(), workspace.limits.requests_per_minute);
     if (window.accepted) this.writeSoon();
@@ -100,11 +113,30 @@ export class WorkspaceGate extends DurableObject<Env> {
     const [[row], keys] = await db.batch([findWorkspace(db, workspaceId), listKeys(db, workspaceId)]);
     if (!row) return null;
     const { id, name, slug, plan } = row;
-    const keysByHash = keys.map((key): [string, CallerKey & { revoked: boolean }] => [
-      key.hash,
-      { id: key.id, name: key.name, prefix: key.prefix, scopes: expandScopes(key.scopes), revoked: key.revokedAt !== null },
-    ]);
+    const keysByHash = keys.map((row): [string, KnownKey] => {
+      const key = { id: row.id, name: row.name, prefix: row.prefix, scopes: expandScopes(row.scopes) };
+      return [row.hash, { key, isRevoked: row.revokedAt !== null, secretId: row.secretId, outdatedUseAtMs: row.outdatedUseAt }];
+    });
     return { workspace: { id, name, slug, plan, limits: limitsOf(plan, row.limits) }, keysByHash: new Map(keysByHash) };
+  }
+
+  /** Notes which secret made a key, once, and that an outdated one is in use, hourly. No answer waits for it. */
+  private noteSecretSoon(known: KnownKey, { secretId, isOutdated }: KeyClaim, nowMs: number): void {
+    const isDue = isOutdated && nowMs >= (known.outdatedUseAtMs ?? 0) + USE_NOTE_MS;
+    if (known.secretId === secretId && !isDue) return;
+    known.secretId = secretId;
+    if (isOutdated) known.outdatedUseAtMs = nowMs;
+    this.ctx.waitUntil(this.noteSecret(known));
+  }
+
+  /** One that fails is made up for: by the next hour's, or by the next object's first. */
+  private async noteSecret({ key, secretId, outdatedUseAtMs }: KnownKey): Promise<void> {
+    const db = dbFor(this.env, key.id, new Meter());
+    try {
+      await db.batch([noteSecret(db, this.ctx.id.name!, key.id, { secretId, outdatedUseAt: outdatedUseAtMs })]);
+    } catch (error) {
+      console.error(JSON.stringify({ event: "key_note_failed", key_id: key.id, detail: String(error) }));
+    }
   }
 
   private writeSoon(): void {

@@ -58,7 +58,7 @@ async function askGate(c: AppContext, claim: KeyClaim): Promise<Admission> {
   const meter = c.get("meter");
   meter.hop();
   try {
-    const admission = await c.env.GATE.getByName(claim.workspaceId).admit(claim.hash);
+    const admission = await c.env.GATE.getByName(claim.workspaceId).admit(claim);
     meter.add(admission.cost);
     return admission;
   } catch (error) {

@@ -30,3 +30,16 @@ export function revokeKey(db: Database, workspaceId: string, keyId: string, nowM
     .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, keyId)))
     .returning({ id: apiKeys.id });
 }
+
+/** Notes which secret made a key, and when it was last used under one that is outdated. */
+export function noteSecret(
+  db: Database,
+  workspaceId: string,
+  keyId: string,
+  noted: Pick<typeof apiKeys.$inferSelect, "secretId" | "outdatedUseAt">,
+) {
+  return db
+    .update(apiKeys)
+    .set(noted)
+    .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, keyId)));
+}

@@ -28,6 +28,15 @@ export function isBoundShard(env: Env, id: string): boolean {
   return shardOf(id) < databases(env).length;
 }
 
+/**
+ * The database of a shard.
+ * @returns undefined when none is bound for it.
+ */
+export function shardDb(env: Env, shard: number, meter: Meter): Database | undefined {
+  const database = databases(env)[shard];
+  return database && metered(database, meter);
+}
+
 /** The database that holds what crosses workspaces. */
 export function directoryDb(env: Env, meter: Meter): Database {
   return metered(env.DB, meter);

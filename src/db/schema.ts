@@ -83,6 +83,10 @@ export const apiKeys = sqliteTable(
     scopes: list("scopes"),
     createdAt: createdAt(),
     revokedAt: integer("revoked_at"),
+    /** Which value of KEY_SECRET made it; null for a key from before this was kept, until it is used. */
+    secretId: text("secret_id"),
+    /** When it was last used while that value was no longer the first, to the hour: who still needs it. */
+    outdatedUseAt: integer("outdated_use_at"),
   },
   (t) => [index("api_keys_workspace").on(t.workspaceId, t.id)],
 );

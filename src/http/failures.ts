@@ -1,9 +1,12 @@
+import { UnreadableSecretError } from "../secrets.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError, unavailable } from "./errors.ts";
 import { logFailure } from "./request-log.ts";
 
 /** How long a caller should wait when the platform was busy: its own retries start at seconds. */
 const RETRY_IN_SECONDS = 2;
+/** A key of the deployment that is missing is brought back by a person, not by waiting a moment. */
+const UNREADABLE_RETRY_SECONDS = 60;
 
 /** Answers any error with the envelope. What is not meant for the caller goes to the log alone. */
 export function answerError(error: unknown, c: AppContext): Response {
@@ -14,6 +17,10 @@ export function answerError(error: unknown, c: AppContext): Response {
 
 function classify(c: AppContext, error: unknown): ApiError {
   logFailure(c, error);
+  if (error instanceof UnreadableSecretError) {
+    const message = "A stored secret that this needs cannot be read just now. Try again later: nothing was lost and nothing was done.";
+    return unavailable(message, UNREADABLE_RETRY_SECONDS);
+  }
   if (isPassing(error)) return unavailable("The service is busy just now. Try again in a moment.", RETRY_IN_SECONDS);
   return new ApiError("internal_error", "Something failed on our side. Try again, and tell us the request_id if it goes on.");
 }

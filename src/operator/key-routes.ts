@@ -28,9 +28,9 @@ keyRoutes.openapi(create, async (c) => {
   const { workspace_id: workspaceId } = c.req.valid("param");
   const { name, scopes } = c.req.valid("json");
   const { db } = await openWorkspace(c, workspaceId);
-  const { key, prefix, hash } = await mintKey(workspaceId, rotating(c.env.KEY_SECRET)[0]);
+  const { key, ...made } = await mintKey(workspaceId, rotating(c.env.KEY_SECRET)[0]);
   const nowMs = Date.now();
-  const row = { id: newId(shardOf(workspaceId), nowMs), workspaceId, name, prefix, hash, scopes, createdAt: nowMs };
+  const row = { id: newId(shardOf(workspaceId), nowMs), workspaceId, name, ...made, scopes, createdAt: nowMs };
   const [[created]] = await db.batch([createKey(db, row)]);
   if (!created) throw noWorkspace();
   await reloadGate(c.env, c.get("meter"), workspaceId);

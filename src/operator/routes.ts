@@ -2,10 +2,11 @@ import { createRouter } from "../http/router.ts";
 import { agentRoutes } from "./agent-routes.ts";
 import { requireOperator } from "./auth.ts";
 import { keyRoutes } from "./key-routes.ts";
+import { secretRoutes } from "./secret-routes.ts";
 import { workspaceRoutes } from "./workspace-routes.ts";
 
 /** The surface of whoever runs the deployment. */
 export const operatorRoutes = createRouter();
 
 operatorRoutes.use(requireOperator);
-for (const routes of [workspaceRoutes, keyRoutes, agentRoutes]) operatorRoutes.route("/", routes);
+for (const routes of [workspaceRoutes, keyRoutes, agentRoutes, secretRoutes]) operatorRoutes.route("/", routes);

@@ -5,7 +5,7 @@ import { newId, shardOf } from "../db/ids.ts";
 import { hmacKey } from "../hmac.ts";
 import { eraseLeads } from "../leads/leads.ts";
 import type { Meter } from "../meter.ts";
-import { decryptSecret, encryptSecret } from "../secrets.ts";
+import { decryptSecret, encryptSecret, stateOfSecret } from "../secrets.ts";
 import { beginErasure, type Deleted, endErasure, eraseConversationRows, eraseLeadEvents, findAudit, noteDeleted } from "./erasure-store.ts";
 import { eraseVisitors, type Identifier, listConversations, listLeads, listLeadsByVisitor } from "./person-store.ts";
 
@@ -44,15 +44,27 @@ export async function erasePerson(op: PrivacyOperation, person: Identifier, acto
   const auditId = newId(shardOf(workspaceId), nowMs);
   const subjectHash = await hashOf(env, workspaceId, person);
   const audit = { id: auditId, workspaceId, actor, action: "privacy.erase", subjectHash, detail: { deleted: none() }, createdAt: nowMs };
-  const identifier = await encryptSecret(env, JSON.stringify(person), placeOf(auditId));
+  const identifier = await encryptSecret(env, JSON.stringify(person), erasurePlace(auditId));
   await db.batch(beginErasure(db, audit, identifier));
   return { auditId, deleted: await eraseSteps(op, auditId, person, none()) };
+}
+
+/** Those whose person can be read. The others wait until their key is back, and keep nobody's from going on. */
+export async function readableErasures<Erasure extends { id: string; identifier: string }>(
+  env: Env,
+  erasures: readonly Erasure[],
+): Promise<Erasure[]> {
+  const states = await Promise.all(erasures.map(({ identifier }) => stateOfSecret(env, identifier)));
+  const readable = erasures.filter((_, at) => states[at] !== "unreadable");
+  const unreadable = erasures.filter((_, at) => states[at] === "unreadable").map(({ id }) => id);
+  if (unreadable.length > 0) console.error(JSON.stringify({ event: "secret_unreadable", erasures: unreadable }));
+  return readable;
 }
 
 /** Goes on with an erasure that died. */
 export async function resumeErasure(op: PrivacyOperation, erasure: { id: string; identifier: string }): Promise<void> {
   const db = databaseOf(op);
-  const person = JSON.parse(await decryptSecret(op.env, erasure.identifier, placeOf(erasure.id))) as Identifier;
+  const person = JSON.parse(await decryptSecret(op.env, erasure.identifier, erasurePlace(erasure.id))) as Identifier;
   const [[audit]] = await db.batch([findAudit(db, op.workspaceId, erasure.id)]);
   const deleted = (audit?.detail as { deleted?: Deleted } | null)?.deleted ?? none();
   await eraseSteps(op, erasure.id, person, { ...none(), ...deleted });
@@ -119,7 +131,8 @@ function none(): Deleted {
   return Object.fromEntries(KINDS.map((kind) => [kind, 0]));
 }
 
-function placeOf(auditId: string): string {
+/** Where an erasure's person is stored: it decrypts nowhere else. */
+export function erasurePlace(auditId: string): string {
   return `privacy/${auditId}`;
 }
 

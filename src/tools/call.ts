@@ -41,7 +41,7 @@ export interface Call {
 
 /**
  * Calls an agent's tool through the guard, once.
- * @throws Error when a header's value cannot be decrypted.
+ * @throws UnreadableSecretError when a header's value cannot be read: nothing was sent, and a human takes over.
  */
 export async function callTool(env: Env, { tool, agentId, input, idempotencyKey, logFields }: Call): Promise<CallResult> {
   const { method } = tool;

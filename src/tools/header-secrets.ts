@@ -27,7 +27,7 @@ export async function sealTools(
     const headers: Record<string, string> = {};
     for (const [header, value] of Object.entries(tool.headers ?? Object.fromEntries(kept))) {
       const sealed =
-        tool.headers && value !== null ? await encryptSecret(env, value, placeOf(agentId, tool.name, header)) : find(kept, header);
+        tool.headers && value !== null ? await encryptSecret(env, value, headerPlace(agentId, tool.name, header)) : find(kept, header);
       if (sealed === undefined) return { missing: { toolIndex, header } };
       headers[header] = sealed;
     }
@@ -38,11 +38,11 @@ export async function sealTools(
 
 /**
  * A tool's headers with their values.
- * @throws Error when one was encrypted with a key that is no longer in use.
+ * @throws UnreadableSecretError when one cannot be read.
  */
 export async function openHeaders(env: Env, agentId: string, { name, headers }: StoredTool): Promise<Record<string, string>> {
   const opened = Object.entries(headers).map(async ([header, sealed]) => {
-    return [header, await decryptSecret(env, sealed, placeOf(agentId, name, header))] as const;
+    return [header, await decryptSecret(env, sealed, headerPlace(agentId, name, header))] as const;
   });
   return Object.fromEntries(await Promise.all(opened));
 }
@@ -61,6 +61,6 @@ function originOf(template: string): string {
 }
 
 /** Where a header's value is stored: it decrypts nowhere else. */
-function placeOf(agentId: string, tool: string, header: string): string {
+export function headerPlace(agentId: string, tool: string, header: string): string {
   return `tool/${agentId}/${tool}/${header.toLowerCase()}`;
 }

@@ -1,5 +1,8 @@
 import type { Exchange } from "../egress/guarded-fetch.ts";
 
+/** Why an attempt failed. `secret_unreadable`: it could not be signed, so that nothing was sent. */
+export const ATTEMPT_ERRORS = ["timeout", "connection_failed", "blocked_url", "http_error", "secret_unreadable"] as const;
+
 /** What came of one attempt, as its record has it. */
 export interface AttemptResult {
   startedAtMs: number;
@@ -8,11 +11,17 @@ export interface AttemptResult {
   /** The beginning of the answer's body. */
   body: string | null;
   isTruncated: boolean;
-  error: "timeout" | "connection_failed" | "blocked_url" | "http_error" | null;
+  error: (typeof ATTEMPT_ERRORS)[number] | null;
   /** The header of that name. */
   retryAfter: string | null;
   /** Where it was sent. */
   url: string;
+}
+
+/** The attempt that could not be made, since the endpoint's secret cannot be read. */
+export function unsignedResult(url: string, startedAtMs: number): AttemptResult {
+  const error = "secret_unreadable";
+  return { startedAtMs, durationMs: 0, url, status: null, body: null, isTruncated: false, error, retryAfter: null };
 }
 
 /** Reads an exchange: any 2xx is a success, and a redirect, which is not followed, is a failure like any other answer. */

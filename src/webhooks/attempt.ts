@@ -3,11 +3,12 @@ import { guardedFetch } from "../egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../egress/url-rules.ts";
 import type { Meter } from "../meter.ts";
 import { wakeUp } from "../wake-up.ts";
-import { type AttemptResult, resultOf } from "./attempt-result.ts";
+import { type AttemptResult, resultOf, unsignedResult } from "./attempt-result.ts";
 import type { DeliveryMessage } from "./delivery-message.ts";
 import { attemptRow, type HeldDelivery, recordFailure, recordSuccess } from "./delivery-store.ts";
 import { GONE_STATUS } from "./endpoint-health.ts";
 import { nextAttemptAt } from "./retry-schedule.ts";
+import { UnreadableSecretError } from "../secrets.ts";
 import { openSecret } from "./secret.ts";
 import { signatureHeaders } from "./signature.ts";
 import type { AttemptRow, DeliveryRow } from "./wire.ts";
@@ -58,7 +59,8 @@ export async function attemptDelivery(
 async function send({ env, now }: AttemptRun, { id, eventId, webhookId, payload, endpoint }: Sendable): Promise<AttemptResult> {
   const startedAtMs = now();
   const body = new TextEncoder().encode(payload);
-  const secrets = await Promise.all(secretsOf(endpoint, startedAtMs).map((secret) => openSecret(env, secret, webhookId)));
+  const secrets = await openSecrets(env, webhookId, secretsOf(endpoint, startedAtMs));
+  if (!secrets) return unsignedResult(endpoint.url, startedAtMs);
   const signature = await signatureHeaders({ id: eventId, timestampMs: startedAtMs, body }, secrets);
   const exchange = await guardedFetch(env, {
     url: endpoint.url,
@@ -71,6 +73,17 @@ async function send({ env, now }: AttemptRun, { id, eventId, webhookId, payload,
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
   return resultOf(exchange, endpoint.url, startedAtMs);
+}
+
+/** Undefined when one cannot be read: its receiver would refuse what it has not signed. */
+async function openSecrets(env: Env, webhookId: string, stored: readonly string[]): Promise<string[] | undefined> {
+  try {
+    return await Promise.all(stored.map((secret) => openSecret(env, secret, webhookId)));
+  } catch (error) {
+    if (!(error instanceof UnreadableSecretError)) throw error;
+    console.error(JSON.stringify({ event: "secret_unreadable", detail: error.message }));
+    return undefined;
+  }
 }
 
 /** The secrets that sign now: the current one first and, for a while, the one before. */

@@ -154,7 +154,7 @@ export interface Consequence {
 
 /**
  * Records an attempt that failed, like `recordSuccess`; it may disable the endpoint, and then all that waits for it fails.
- * Failures at a URL that the endpoint no longer has do not count against it.
+ * Failures at a URL that the endpoint no longer has do not count against it, nor those before anything was sent to it.
  */
 export function recordFailure(db: Database, held: HeldDelivery, result: AttemptResult, { nextAttemptAt, isGone }: Consequence) {
   const endedAt = result.startedAtMs + result.durationMs;
@@ -177,7 +177,7 @@ export function recordFailure(db: Database, held: HeldDelivery, result: AttemptR
         disabledReason: sql`iif(${isDisabling}, ${reason}, ${disabledReason})`,
         disabledAt: sql`iif(${isDisabling}, ${endedAt}, ${disabledAt})`,
       })
-      .where(and(isItsEndpoint(held), eq(webhookEndpoints.url, result.url), counts(held), isStillHeld(held))),
+      .where(and(isItsEndpoint(held), eq(webhookEndpoints.url, result.url), wasSent(result), counts(held), isStillHeld(held))),
     db
       .update(deliveries)
       .set({
@@ -232,6 +232,11 @@ function isItsEndpoint({ webhookId }: HeldDelivery): SQL {
 /** A test says nothing of how an endpoint does. */
 function counts({ trigger }: HeldDelivery): SQL | undefined {
   return trigger === "test" ? sql`FALSE` : undefined;
+}
+
+/** Where its secret could not be read the failure is ours. */
+function wasSent({ error }: AttemptResult): SQL | undefined {
+  return error === "secret_unreadable" ? sql`FALSE` : undefined;
 }
 
 const IS_PENDING = eq(deliveries.status, "pending");

@@ -11,18 +11,18 @@ export function newSecret(): string {
 
 /** A signing secret as the endpoint's row holds it. */
 export function sealSecret(env: Env, secret: string, webhookId: string): Promise<string> {
-  return encryptSecret(env, secret, placeOf(webhookId));
+  return encryptSecret(env, secret, webhookPlace(webhookId));
 }
 
 /**
  * Reads what `sealSecret` made for the endpoint.
- * @throws Error when it was made for another one, or with a key that is no longer in use.
+ * @throws UnreadableSecretError when it was made for another one, or with a key that is no longer in use.
  */
 export function openSecret(env: Env, stored: string, webhookId: string): Promise<string> {
-  return decryptSecret(env, stored, placeOf(webhookId));
+  return decryptSecret(env, stored, webhookPlace(webhookId));
 }
 
 /** Where an endpoint's secret is stored: it decrypts nowhere else. */
-function placeOf(webhookId: string): string {
+export function webhookPlace(webhookId: string): string {
   return `webhook/${webhookId}`;
 }

@@ -10,6 +10,7 @@ import { pageOf } from "../http/page.ts";
 import { valueErrorParams } from "../http/validation.ts";
 import { sourceSchema } from "../knowledge/wire.ts";
 import { leadSchema } from "../leads/wire.ts";
+import { ATTEMPT_ERRORS } from "./attempt-result.ts";
 import type { EndpointRow } from "./endpoints.ts";
 import { ALL_EVENTS, API_VERSION, EVENT_TYPES } from "./events.ts";
 
@@ -116,7 +117,7 @@ const attemptSchema = z
     response_status: z.int().nullable(),
     response_body: z.string().nullable().openapi({ description: "Its first 8 KiB." }),
     response_truncated: z.boolean(),
-    error: z.enum(["timeout", "connection_failed", "blocked_url", "endpoint_disabled", "http_error"]).nullable(),
+    error: z.enum([...ATTEMPT_ERRORS, "endpoint_disabled"]).nullable(),
     url: z.string(),
   })
   .openapi("DeliveryAttempt");

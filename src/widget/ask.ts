@@ -76,12 +76,16 @@ async function find(c: AppContext, agentId: string, claim: TokenClaim | undefine
   return { ...opened, known, conversation };
 }
 
-/** Who the request proves to come from; undefined when it does not try. */
+/**
+ * Who the request proves to come from; undefined when it does not try.
+ * @throws ApiError invalid_identity; UnreadableSecretError where the proof may be right but cannot be checked.
+ */
 async function readIdentity(env: Env, agent: AgentRow, body: MessageIn, nowMs: number): Promise<Identity | undefined> {
   const { identity_token: token, user_hash: hash, user } = body;
   if (!token && !(hash && user)) return undefined;
-  const secrets = await identitySecretsOf(env, agent, nowMs);
+  const { secrets, unreadable } = await identitySecretsOf(env, agent, nowMs);
   const read = token ? await readIdentityToken(token, secrets, nowMs) : await readUserHash(hash!, user!, secrets);
+  if ("problem" in read && unreadable) throw unreadable;
   if ("problem" in read) throw refuse("invalid_identity", read.problem);
   return read.identity;
 }

@@ -22,6 +22,7 @@ import * as knowledge from "../../src/knowledge/store.ts";
 import * as leads from "../../src/leads/store.ts";
 import { Meter } from "../../src/meter.ts";
 import * as erasure from "../../src/operator/erasure-store.ts";
+import * as secrets from "../../src/operator/secret-store.ts";
 import * as operator from "../../src/operator/store.ts";
 import * as privacyErasure from "../../src/privacy/erasure-store.ts";
 import * as person from "../../src/privacy/person-store.ts";
@@ -64,6 +65,7 @@ const STORES: Record<string, Record<string, unknown>> = {
   "knowledge/store": knowledge,
   "leads/store": leads,
   "operator/erasure-store": erasure,
+  "operator/secret-store": secrets,
   "operator/store": operator,
   "privacy/erasure-store": privacyErasure,
   "privacy/person-store": person,
@@ -219,6 +221,7 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "admission/store.listKeys": () => [admission.listKeys(db, WORKSPACE)],
   "admission/store.createKey": () => [admission.createKey(db, API_KEY)],
   "admission/store.revokeKey": () => [admission.revokeKey(db, WORKSPACE, ID, NOW)],
+  "admission/store.noteSecret": () => [admission.noteSecret(db, WORKSPACE, ID, { secretId: "s", outdatedUseAt: NOW })],
   "agents/store.listAgents": () => [agents.listAgents(db, WORKSPACE, PAGE)],
   "agents/store.findAgentsCount": () => [agents.findAgentsCount(db, WORKSPACE)],
   "agents/store.findAgent": () => [agents.findAgent(db, WORKSPACE, AGENT)],
@@ -336,6 +339,24 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "operator/erasure-store.eraseAgents": () => [erasure.eraseAgents(db, [AGENT])],
   "operator/erasure-store.eraseSomeRows": () => erasure.eraseSomeRows(db, WORKSPACE, 2000),
   "operator/erasure-store.eraseWorkspace": () => [erasure.eraseWorkspace(db, WORKSPACE)],
+  "operator/secret-store.listAgentSecrets": () => [secrets.listAgentSecrets(db, ID, 25)],
+  "operator/secret-store.replaceIdentitySecrets": () => [
+    secrets.replaceIdentitySecrets(
+      db,
+      AGENT,
+      { identitySecret: "a", previousIdentitySecret: null },
+      { identitySecret: "b", previousIdentitySecret: null },
+    ),
+  ],
+  "operator/secret-store.replaceTools": () => [secrets.replaceTools(db, AGENT, "[1]", "[2]")],
+  "operator/secret-store.listEndpointSecrets": () => [secrets.listEndpointSecrets(db, ID, 100)],
+  "operator/secret-store.replaceEndpointSecrets": () => [
+    secrets.replaceEndpointSecrets(db, ID, { secret: "a", previousSecret: null }, { secret: "b", previousSecret: null }),
+  ],
+  "operator/secret-store.listErasureSecrets": () => [secrets.listErasureSecrets(db, ID, 100)],
+  "operator/secret-store.replaceErasureSecret": () => [secrets.replaceErasureSecret(db, ID, "a", "b")],
+  "operator/secret-store.listKeptResponses": () => [secrets.listKeptResponses(db, 0, 11, 1000)],
+  "operator/secret-store.listKeySecrets": () => [secrets.listKeySecrets(db, ID, 1000)],
   "operator/store.listShards": () => [operator.listShards(db)],
   "operator/store.claimSlug": () => [operator.claimSlug(db, { workspaceId: WORKSPACE, slug: "w", shard: 0 })],
   "operator/store.findSlug": () => [operator.findSlug(db, "w")],
