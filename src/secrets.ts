@@ -17,12 +17,12 @@ interface StorageKey {
 /** By what key a stored secret was made: the first of ENCRYPTION_KEY, another that it holds, or one that it does not hold. */
 export type SecretState = "current" | "outdated" | "unreadable";
 
-/** A stored secret that cannot be read: its key is no longer there, or it was changed or moved. It says which, and no more. */
+/** A stored secret that cannot be read. It says why, and nothing of the secret or of where it is: that may name somebody. */
 export class UnreadableSecretError extends Error {
   override readonly name = "UnreadableSecretError";
 
-  constructor(detail: string, place: string) {
-    super(`The secret stored at ${place} cannot be read: ${detail}`);
+  constructor(reason: string) {
+    super(`A stored secret cannot be read: ${reason}`);
   }
 }
 
@@ -44,16 +44,16 @@ export async function encryptSecret(env: Env, secret: string, place: string): Pr
  */
 export async function decryptSecret(env: Env, stored: string, place: string): Promise<string> {
   const [format, keyId, nonce, encrypted] = stored.split(".");
-  if (format !== FORMAT || !nonce || !encrypted) throw new UnreadableSecretError("its format is not known", place);
+  if (format !== FORMAT || !nonce || !encrypted) throw new UnreadableSecretError("its format is not known");
   const keys = await storageKeys(env);
   const found = keys.find(({ id }) => id === keyId);
-  if (!found) throw new UnreadableSecretError("ENCRYPTION_KEY no longer holds the key that it was made with", place);
+  if (!found) throw new UnreadableSecretError("ENCRYPTION_KEY no longer holds the key that it was made with");
   try {
     const bytes = Uint8Array.fromBase64(encrypted, { alphabet: "base64url" });
     const plain = await crypto.subtle.decrypt(gcm(Uint8Array.fromBase64(nonce, { alphabet: "base64url" }), place), found.key, bytes);
     return new TextDecoder().decode(plain);
   } catch {
-    throw new UnreadableSecretError("it was changed or moved", place);
+    throw new UnreadableSecretError("it was changed or moved");
   }
 }
 

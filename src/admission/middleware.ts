@@ -24,7 +24,7 @@ const MISCONFIGURED_RETRY_SECONDS = 60;
 
 const REFUSALS = {
   missing_api_key: "Send your API key in the header: Authorization: Bearer sk_live_…",
-  invalid_api_key: "This is not a key of this service. Check that you copied it whole.",
+  invalid_api_key: "This is not a key of this service. Check that you copied it whole, or ask your operator for a new one.",
   revoked_api_key: "This key was revoked. Use another one, or ask your operator for a new one.",
 } as const satisfies Partial<Record<ErrorCode, string>>;
 

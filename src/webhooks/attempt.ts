@@ -81,7 +81,6 @@ async function openSecrets(env: Env, webhookId: string, stored: readonly string[
     return await Promise.all(stored.map((secret) => openSecret(env, secret, webhookId)));
   } catch (error) {
     if (!(error instanceof UnreadableSecretError)) throw error;
-    console.error(JSON.stringify({ event: "secret_unreadable", detail: error.message }));
     return undefined;
   }
 }

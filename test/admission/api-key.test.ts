@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { mintKey, readKey } from "../../src/admission/api-key.ts";
+import { mintKey, readKey, secretIdOf } from "../../src/admission/api-key.ts";
 
 const WORKSPACE = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b01";
 const START = "sk_live_";
@@ -20,7 +20,12 @@ test("a key begins with sk_live_ and names its workspace", async () => {
   expect(prefix).toBe(key.slice(0, 16));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key))).toHex();
   expect(hash).toBe(digest);
-  expect(await readKey(key, ["secret"])).toEqual({ workspaceId: WORKSPACE, hash: digest });
+  expect(await readKey(key, ["secret"])).toEqual({
+    workspaceId: WORKSPACE,
+    hash: digest,
+    secretId: await secretIdOf("secret"),
+    isOutdated: false,
+  });
 });
 
 test("no two keys are alike, in their first 16 characters either", async () => {
@@ -88,8 +93,18 @@ describe("a key that was not made here is refused", () => {
 describe("while the secret is rotated", () => {
   test("keys of the new and of the old one are accepted, and of no third", async () => {
     const [old, young, third] = await Promise.all(["old", "new", "third"].map((secret) => mintKey(WORKSPACE, secret)));
-    expect(await readKey(old!.key, ["new", "old"])).toEqual({ workspaceId: WORKSPACE, hash: old!.hash });
-    expect(await readKey(young!.key, ["new", "old"])).toEqual({ workspaceId: WORKSPACE, hash: young!.hash });
+    expect(await readKey(old!.key, ["new", "old"])).toEqual({
+      workspaceId: WORKSPACE,
+      hash: old!.hash,
+      secretId: old!.secretId,
+      isOutdated: true,
+    });
+    expect(await readKey(young!.key, ["new", "old"])).toEqual({
+      workspaceId: WORKSPACE,
+      hash: young!.hash,
+      secretId: young!.secretId,
+      isOutdated: false,
+    });
     expect(await readKey(third!.key, ["new", "old"])).toBeUndefined();
   });
 

@@ -1,0 +1,29 @@
+// `npm run reencrypt -- --url https://…`: encrypts stored secrets with the first value of ENCRYPTION_KEY, and says what still
+// needs an old value of a secret. The operator's token is read from OPERATOR_TOKEN. With --check nothing is changed.
+import { inspect } from "node:util";
+import { clientOf } from "./dev/service.ts";
+import { PlainError } from "./dev/flags.ts";
+import { readOptions, USAGE } from "./reencrypt/options.ts";
+import { reportOf } from "./reencrypt/report.ts";
+import { isDone, needsNothingOld, reencryptAll, walkAll } from "./reencrypt/walk.ts";
+
+async function main(): Promise<number> {
+  const options = readOptions(process.argv.slice(2), process.env);
+  if (options === undefined) {
+    console.log(USAGE);
+    return 0;
+  }
+  const client = clientOf(options.url, options.token);
+  const say = (line: string) => console.log(line);
+  const total = options.isCheck ? await walkAll(client, "check", say) : await reencryptAll(client, say);
+  for (const line of reportOf(total)) console.log(line);
+  return (options.isCheck ? needsNothingOld(total) : isDone(total)) ? 0 : 1;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  console.error(error instanceof PlainError ? error.message : inspect(error));
+  console.error("Nothing is lost by stopping: run the same command again to go on.");
+  process.exitCode = 1;
+}
