@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Client } from "../dev/service.ts";
+import { reportOf } from "./report.ts";
+import { isDone, needsNothingOld, type OutdatedKey, reencryptAll, type Step, type Total, walkAll } from "./walk.ts";
+
+interface Rows {
+  current: number;
+  outdated: number;
+  unreadable: number;
+}
+
+const KEY: OutdatedKey = {
+  id: "k-1",
+  workspace_id: "w-1",
+  name: "CRM",
+  prefix: "sk_live_12345678",
+  last_used_at: "2026-11-21T07:00:00.000Z",
+};
+const NOTHING = { secrets: {}, api_keys: { current: 0, outdated: [] }, keep_until: null };
+const silent = () => undefined;
+
+/** A service of two steps. `stubborn` secrets of the second come back after each round, as often as said. */
+function standIn(first: Rows, second: Rows, { stubborn = 0, more = {} as Partial<Step> } = {}) {
+  const asked: string[] = [];
+  const take = (rows: Rows, isWriting: boolean) => {
+    const reencrypted = isWriting ? rows.outdated : 0;
+    if (isWriting) Object.assign(rows, { current: rows.current + rows.outdated, outdated: 0 });
+    return { ...rows, reencrypted, current: rows.current - reencrypted };
+  };
+  const send: Client["send"] = async (method, path) => {
+    asked.push(`${method} ${path}`);
+    const isWriting = method === "POST";
+    if (!path.includes("cursor=")) {
+      return { status: 200, body: { ...NOTHING, secrets: { tool_headers: take(first, isWriting) }, next_cursor: "0.b." } };
+    }
+    const counts = take(second, isWriting);
+    if (isWriting && stubborn-- > 0) Object.assign(second, { outdated: 1, current: second.current - 1 });
+    return { status: 200, body: { ...NOTHING, secrets: { webhook_secrets: counts }, ...more, next_cursor: null } };
+  };
+  return { asked, client: { send } };
+}
+
+void test("every step is taken, and the whole is their sum", async () => {
+  const { asked, client } = standIn({ current: 1, outdated: 2, unreadable: 0 }, { current: 3, outdated: 0, unreadable: 4 });
+  const total = await walkAll(client, "check", silent);
+  assert.deepEqual(asked, ["GET /operator/v1/secrets", "GET /operator/v1/secrets?cursor=0.b."]);
+  assert.deepEqual(total.secrets["tool_headers"], { current: 1, outdated: 2, reencrypted: 0, unreadable: 0 });
+  assert.equal(isDone(total), false);
+});
+
+void test("what was encrypted anew is looked at again, and told", async () => {
+  const { asked, client } = standIn({ current: 1, outdated: 2, unreadable: 0 }, { current: 0, outdated: 3, unreadable: 0 });
+  const lines: string[] = [];
+  const total = await reencryptAll(client, (line) => lines.push(line));
+  assert.deepEqual(
+    asked.map((request) => request.split(" ")[0]),
+    ["POST", "POST", "GET", "GET"],
+  );
+  assert.deepEqual(total.secrets["webhook_secrets"], { current: 3, outdated: 0, reencrypted: 3, unreadable: 0 });
+  assert.deepEqual(lines, [
+    "reencrypt: 6 secrets read, 5 encrypted anew, 0 under an old key, 0 unreadable",
+    "check: 6 secrets read, 0 under an old key, 0 unreadable",
+  ]);
+  assert.equal(isDone(total) && needsNothingOld(total), true);
+});
+
+void test("what was written meanwhile takes another round; what comes back for ever is told", async () => {
+  const rows = () => ({ current: 0, outdated: 1, unreadable: 0 });
+  const meanwhile = standIn(rows(), rows(), { stubborn: 1 });
+  assert.equal(isDone(await reencryptAll(meanwhile.client, silent)), true);
+  assert.equal(meanwhile.asked.length, 8);
+  const forEver = standIn(rows(), rows(), { stubborn: 100 });
+  assert.equal(isDone(await reencryptAll(forEver.client, silent)), false);
+  assert.equal(forEver.asked.length, 12);
+});
+
+void test("unreadable secrets, kept responses and API keys each need an old value", () => {
+  const done: Total = { ...NOTHING, secrets: { tool_headers: { current: 1, outdated: 0, reencrypted: 0, unreadable: 0 } } };
+  const kept = { current: 0, outdated: 2, reencrypted: 0, unreadable: 0 };
+  const waits: Total = { ...done, secrets: { ...done.secrets, kept_responses: kept }, keep_until: "2026-11-22T07:00:00.000Z" };
+  const used: Total = { ...done, api_keys: { current: 0, outdated: [KEY, { ...KEY, id: "k-2", last_used_at: null }] } };
+  const lost: Total = { ...done, secrets: { tool_headers: { current: 0, outdated: 0, reencrypted: 0, unreadable: 1 } } };
+  assert.deepEqual([done, waits, used, lost].map(isDone), [true, true, true, false]);
+  assert.deepEqual([done, waits, used, lost].map(needsNothingOld), [true, false, false, false]);
+  assert.match(reportOf(done).join("\n"), /no old value is needed\.\nKEY_SECRET: all 0 active/);
+  assert.match(reportOf(waits).join("\n"), /until 2026-11-22T07:00:00\.000Z: 2 responses/);
+  assert.match(reportOf(used).join("\n"), /2 active API keys are of an old value[^]*k-1[^]*not used since {2}key k-2/);
+  assert.match(reportOf(lost).join("\n"), /1 secrets cannot be read/);
+});
+
+void test("an answer that is an error ends it, with what was answered", async () => {
+  const client: Client = { send: async () => ({ status: 401, body: { error: { code: "invalid_api_key" } } }) };
+  await assert.rejects(walkAll(client, "reencrypt", silent), /POST \/operator\/v1\/secrets\/reencrypt answered 401.*invalid_api_key/);
+});
