@@ -73,6 +73,16 @@ export function rotating(secret: string): [string, ...string[]] {
   return [current, ...previous];
 }
 
+/**
+ * The values whose API keys are let through to their workspace's gate, the one for new keys first: those of KEY_SECRET, and
+ * of RETIRED_KEY_SECRET, which vouch for nothing else. The gate knows each key, so that a value that leaked does no harm there.
+ */
+export function apiKeySecrets(env: Env): string[] {
+  // Not every deployment has retired one: the generated types do not know it.
+  const { RETIRED_KEY_SECRET: retired } = env as unknown as Partial<Record<string, string>>;
+  return [...rotating(env.KEY_SECRET), ...valuesOf(retired ?? "")];
+}
+
 /** Unset, whatever its type says, or without any value in it. */
 function isEmpty(secret: string | undefined): boolean {
   return valuesOf(secret ?? "").length === 0;

@@ -39,7 +39,7 @@ function keyVerdict({ api_keys: { current, outdated } }: Total): string[] {
   if (outdated.length === 0) return [`KEY_SECRET: all ${current} active API keys are of the first value.`];
   const more = outdated.length - MAX_KEYS_SHOWN;
   return [
-    `KEY_SECRET: ${outdated.length} active API keys are of an old value, ${current} of the first. Without the old value these are refused:`,
+    `KEY_SECRET: ${outdated.length} active API keys are of an old value, ${current} of the first. Where neither KEY_SECRET nor RETIRED_KEY_SECRET holds the old value, these are refused:`,
     ...mostUsedFirst(outdated).slice(0, MAX_KEYS_SHOWN).map(lineOf),
     ...(more > 0 ? [`  … and ${more} more`] : []),
   ];

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from "hono";
-import { configProblem, rotating } from "../config.ts";
+import { apiKeySecrets, configProblem } from "../config.ts";
 import { bearerToken } from "../http/bearer.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ApiError, type ErrorCode, unavailable } from "../http/errors.ts";
@@ -42,7 +42,7 @@ export const requireConfig: MiddlewareHandler<AppEnv> = async (c, next) => {
 export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
   const key = bearerToken(c);
   if (key === undefined) throw refuse(c, "missing_api_key");
-  const claim = await readKey(key, rotating(c.env.KEY_SECRET));
+  const claim = await readKey(key, apiKeySecrets(c.env));
   if (!claim) throw refuse(c, "invalid_api_key");
   const admission = await askGate(c, claim);
   if (admission.outcome === "unknown_key") throw refuse(c, "invalid_api_key");

@@ -27,7 +27,7 @@ const OLD = { ENCRYPTION_KEY: "old-encryption-key", KEY_SECRET: "old-key-secret"
 const BOTH = { ENCRYPTION_KEY: `${env.ENCRYPTION_KEY},${OLD.ENCRYPTION_KEY}`, KEY_SECRET: `${env.KEY_SECRET},${OLD.KEY_SECRET}` };
 const NEW = {};
 
-type Bindings = Partial<Record<keyof typeof OLD, string>>;
+type Bindings = Partial<Record<keyof typeof OLD | "RETIRED_KEY_SECRET", string>>;
 type Options = { token?: string | undefined; body?: unknown; headers?: Record<string, string> };
 
 /** A request to a service with these secrets. */
@@ -280,6 +280,20 @@ describe("API keys of an old secret", () => {
     await evictDurableObject(env.GATE.getByName(workspace.id));
     expect(await outdatedKeysOf(workspace)).toEqual([]);
   });
+});
+
+test("a secret that leaked is retired at once: API keys go on, visitors' tokens that it made are refused", async () => {
+  const { workspace, agent, call, ask } = await liveBefore();
+  const token = (await ask(OLD)).body.visitor_token;
+  const again = (bindings: Bindings) =>
+    sendTo(bindings, "POST", `/widget/v1/agents/${agent.id}/messages`, { body: { message: "Hello?", visitor_token: token } });
+  expect((await again(BOTH)).status).toBe(200);
+  const retired = { RETIRED_KEY_SECRET: `older, ${OLD.KEY_SECRET}` };
+  expect((await again(retired)).body.error.code).toBe("invalid_visitor_token");
+  expect((await call(retired, "GET", "/me")).status).toBe(200);
+  await evictDurableObject(env.GATE.getByName(workspace.id));
+  expect(await outdatedKeysOf(workspace)).toMatchObject([{ name: "Old", last_used_at: expect.any(String) }]);
+  expect((await call(NEW, "GET", "/me")).status).toBe(401);
 });
 
 describe("without the old key", () => {
