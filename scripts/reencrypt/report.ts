@@ -26,20 +26,20 @@ function tableOf({ secrets }: Total): string[] {
 function encryptionVerdict(total: Total): string {
   const unreadable = unreadableOf(total);
   if (unreadable > 0) {
-    return `ENCRYPTION_KEY: ${unreadable} secrets cannot be read: put the value that made them back, behind the others, and run this again.`;
+    return `ENCRYPTION_KEY: secrets that cannot be read: ${unreadable}. Put the value that made them back, behind the others, and run this again.`;
   }
   const outdated = sumOf(total, "outdated");
-  if (outdated > 0) return `ENCRYPTION_KEY: keep the old values: ${outdated} secrets need them.`;
+  if (outdated > 0) return `ENCRYPTION_KEY: keep the old values. Secrets that need them: ${outdated}.`;
   if (total.keep_until === null) return "ENCRYPTION_KEY: no old value is needed.";
   const kept = total.secrets[PASSING_KIND]?.outdated ?? 0;
-  return `ENCRYPTION_KEY: keep the old values until ${total.keep_until}: ${kept} responses are kept under them until then.`;
+  return `ENCRYPTION_KEY: keep the old values until ${total.keep_until}. Responses that are kept under them until then: ${kept}.`;
 }
 
 function keyVerdict({ api_keys: { current, outdated } }: Total): string[] {
-  if (outdated.length === 0) return [`KEY_SECRET: all ${current} active API keys are of the first value.`];
+  if (outdated.length === 0) return [`KEY_SECRET: no old value is needed. Active API keys, all of the first value: ${current}.`];
   const more = outdated.length - MAX_KEYS_SHOWN;
   return [
-    `KEY_SECRET: ${outdated.length} active API keys are of an old value, ${current} of the first. Where neither KEY_SECRET nor RETIRED_KEY_SECRET holds the old value, these are refused:`,
+    `KEY_SECRET: active API keys of an old value: ${outdated.length}; of the first: ${current}. Once neither KEY_SECRET nor RETIRED_KEY_SECRET holds the old value, these are refused:`,
     ...mostUsedFirst(outdated).slice(0, MAX_KEYS_SHOWN).map(lineOf),
     ...(more > 0 ? [`  … and ${more} more`] : []),
   ];

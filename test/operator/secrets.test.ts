@@ -468,10 +468,12 @@ describe("a step", () => {
     const unreadable = steps.reduce((sum, { secrets }) => sum + secrets.tool_headers.unreadable, 0);
     expect(unreadable).toBeGreaterThanOrEqual(2);
     expect(await storedOf(workspace)).toEqual(before);
-    // A text that says it is of a key that is there, and was changed.
+    // A text that says it is of a key that is there, and was moved.
+    const identities = async () => (await walk(BOTH, "POST")).reduce((sum, { secrets }) => sum + secrets.identity_secrets.unreadable, 0);
+    const others = await identities();
     const sealed = await encryptSecret(envWith(OLD), "x", "agent/elsewhere");
     await query(workspace.id, "UPDATE agents SET identity_secret = ? WHERE workspace_id = ?", sealed, workspace.id);
-    await walk(BOTH, "POST");
+    expect(await identities()).toBe(others + 1);
     expect((await storedOf(workspace))["identity"]).toBe(sealed);
   });
 });
