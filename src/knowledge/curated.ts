@@ -1,85 +1,96 @@
-import { fullTextQuery, vocabularyOf } from "./full-text.ts";
-import type { CuratedAnswer, IndexStore } from "./index-store.ts";
+import { AnswerModel, type RankedAnswer } from "./answer-model.ts";
+import { questionFeatures } from "./curated-features.ts";
+import type { CuratedAnswer, IndexStore, StoredAnswer } from "./index-store.ts";
 import type { CuratedMatch } from "./passage.ts";
 import { alikeTo, MAX_ALIKES, rarity, type Vocabulary } from "./query.ts";
 import { allTokens } from "./terms.ts";
 
-/** From this score on a match is strong: its answer is given word for word. About nine of ten such matches are right. */
+/** From this score on a match is strong: its answer is given word for word. */
 export const STRONG_MATCH = 0.7;
 
-/** Questions that the index proposes and that are compared closely. */
-const CANDIDATES = 50;
+/** Answers whose questions are compared closely, one by one. */
+const ANSWERS_COMPARED = 5;
+/** Questions of one answer that are compared, the newest first. */
+const QUESTIONS_COMPARED = 20;
 /** What a word weighs by its kind: "why" or "not" alone tells two questions on one matter apart. */
 const KIND_WEIGHTS = { content: 1, weak: 0.6, stop: 0.2 } as const;
-/** A compound's part beside the whole, and a word that is spelt otherwise. */
+/** A compound's part beside the whole. */
 const PART_WEIGHT = 0.5;
-const ALIKE_WEIGHT = 0.8;
 /** Short questions differ in one word: rare ones must not drown the others. */
 const RARITY_POWER = 0.7;
-/** Several phrasings of one answer support it; a high power keeps far ones from outvoting a near one. */
-const SUPPORT_POWER = 4;
-const SUPPORTERS = 20;
 /** The same question, but for a word of grammar: no other answer can outvote it. */
 const SAME_QUESTION = 0.95;
 
-interface Row extends Record<string, SqlStorageValue> {
-  answerId: string;
-  question: string;
-  answer: string;
+/** The curated answers of one agent, and the search of them. */
+export class CuratedAnswers {
+  /** Built when first asked for: most wakings of the object search, but writing many answers needs none. */
+  private built: AnswerModel | undefined;
+
+  constructor(private readonly store: IndexStore) {}
+
+  /** Keeps an answer; one with the same id is replaced. */
+  put(answer: CuratedAnswer): void {
+    const old = this.find(answer.id);
+    const row = this.store.write(() => this.store.putAnswer(answer));
+    if (old) this.built?.remove(old.id, old.answer, questionFeatures(old.question));
+    this.built?.add(row, answer.answer, questionFeatures(answer.question));
+  }
+
+  remove(id: string): void {
+    const old = this.find(id);
+    if (!old) return;
+    this.store.write(() => this.store.deleteAnswer(id));
+    this.built?.remove(old.id, old.answer, questionFeatures(old.question));
+  }
+
+  forget(): void {
+    this.built = undefined;
+  }
+
+  /** The answers whose questions resemble this one, best first: each once, under its nearest question. */
+  search(question: string, limit: number): CuratedMatch[] {
+    if (this.store.size.answers === 0) return [];
+    const model = this.model();
+    const spell = speller(model);
+    const ranked = model.rank(questionFeatures(question, spell), Math.min(limit, ANSWERS_COMPARED));
+    const nearest = this.nearestOf(ranked, wordWeights(question, spell), model);
+    return nearest.sort((a, b) => Number(b.score >= SAME_QUESTION) * b.score - Number(a.score >= SAME_QUESTION) * a.score);
+  }
+
+  private find(id: string): StoredAnswer | undefined {
+    return this.store.isEmpty ? undefined : this.store.findAnswer(id);
+  }
+
+  private model(): AnswerModel {
+    if (this.built) return this.built;
+    const model = new AnswerModel();
+    for (const { id, question, answer } of this.store.listAnswers()) model.add(id, answer, questionFeatures(question));
+    this.built = model;
+    return model;
+  }
+
+  private nearestOf(ranked: readonly RankedAnswer[], asked: Map<string, number>, model: AnswerModel): CuratedMatch[] {
+    const weigh = (term: string): number => rarity(model.documentsOf(term), model.size) ** RARITY_POWER;
+    const ids = ranked.map(({ questions }) => [...questions].slice(-QUESTIONS_COMPARED));
+    const rows = new Map(this.store.readAnswers(ids.flat()).map((row) => [row.id, row]));
+    return ids.map((own): CuratedMatch => {
+      const matches = own.map((id): CuratedMatch => {
+        const { answerId, question, answer } = rows.get(id)!;
+        return { answerId, question, answer, score: similarity(asked, wordWeights(question), weigh) };
+      });
+      return matches.reduce((best, match) => (match.score > best.score ? match : best));
+    });
+  }
 }
 
-/** Keeps a curated answer; one with the same id is replaced. */
-export function putAnswer(store: IndexStore, answer: CuratedAnswer): void {
-  store.write(() => store.putAnswer(answer, [...features(answer.question).keys()].join(" ")));
-}
-
-/** The curated answers whose questions resemble this one: each answer once, under its nearest question. */
-export function searchAnswers(store: IndexStore, question: string, limit: number): CuratedMatch[] {
-  const size = store.size.answers;
-  if (size === 0) return [];
-  const vocabulary = { size, ...vocabularyOf(store.sql, "answer_terms") };
-  const asked = withAlikes(features(question), vocabulary);
-  const rows = candidates(store.sql, asked);
-  const known = rows.map((row) => features(row.question));
-  const weigh = weigher([asked, ...known], vocabulary);
-  const matches = rows.map((row, at): CuratedMatch => ({ ...row, score: similarity(asked, known[at]!, weigh) }));
-  return byAnswer(matches).slice(0, limit);
-}
-
-function candidates(sql: SqlStorage, asked: ReadonlyMap<string, number>): Row[] {
-  const content = [...asked].filter(([, share]) => share > KIND_WEIGHTS.stop).map(([term]) => term);
-  const wanted = content.length > 0 ? content : [...asked.keys()];
-  if (wanted.length === 0) return [];
-  const query = `WITH found AS (SELECT rowid AS id FROM answer_index WHERE answer_index MATCH ? ORDER BY rank LIMIT ?)
-    SELECT a.answer_id AS answerId, a.question, a.answer FROM found JOIN answers a ON a.id = found.id`;
-  return sql.exec<Row>(query, fullTextQuery(wanted), CANDIDATES).toArray();
-}
-
-/** The terms of a question, each with the share of its rarity that it weighs. */
-function features(question: string): Map<string, number> {
+/** The words of a question, each with the share of its rarity that it weighs. */
+function wordWeights(question: string, spell: (term: string) => string = (term) => term): Map<string, number> {
   const found = new Map<string, number>();
   for (const { term, parts, kind } of allTokens(question)) {
-    found.set(term, KIND_WEIGHTS[kind]);
+    found.set(spell(term), KIND_WEIGHTS[kind]);
     for (const part of parts) found.set(part, found.get(part) ?? PART_WEIGHT);
   }
   return found;
-}
-
-/** Puts the known spelling in the place of words that no curated question has. */
-function withAlikes(asked: Map<string, number>, vocabulary: Vocabulary): Map<string, number> {
-  const known = vocabulary.frequencies([...asked.keys()]);
-  const found = new Map<string, number>();
-  let left = MAX_ALIKES;
-  for (const [term, share] of asked) {
-    const alike = known.has(term) || left-- <= 0 ? undefined : alikeTo(term, vocabulary);
-    found.set(alike?.term ?? term, alike ? share * ALIKE_WEIGHT : share);
-  }
-  return found;
-}
-
-function weigher(texts: readonly ReadonlyMap<string, number>[], vocabulary: Vocabulary): (term: string) => number {
-  const frequencies = vocabulary.frequencies([...new Set(texts.flatMap((text) => [...text.keys()]))]);
-  return (term) => rarity(frequencies.get(term) ?? 0, vocabulary.size) ** RARITY_POWER;
 }
 
 /** How much of both questions is the same (Dice, by weight): a short overlap of a long question is little. */
@@ -95,11 +106,20 @@ function similarity(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, numbe
   return total === 0 ? 0 : Math.min(1, common / total);
 }
 
-function byAnswer(matches: readonly CuratedMatch[]): CuratedMatch[] {
-  const nearest = matches.toSorted((a, b) => b.score - a.score);
-  const groups = Map.groupBy(nearest, (match) => match.answer);
-  const support = new Map<string, number>();
-  for (const { answer, score } of nearest.slice(0, SUPPORTERS)) support.set(answer, (support.get(answer) ?? 0) + score ** SUPPORT_POWER);
-  const rank = ({ answer, score }: CuratedMatch): number => (score >= SAME_QUESTION ? SUPPORTERS + score : (support.get(answer) ?? 0));
-  return [...groups.values()].map((group) => group[0]!).sort((a, b) => rank(b) - rank(a));
+/** Puts the known spelling in the place of words that no curated question has. */
+function speller(model: AnswerModel): (term: string) => string {
+  const vocabulary: Vocabulary = {
+    size: model.size,
+    frequencies: (terms) => new Map(terms.map((term) => [term, model.documentsOf(term)])),
+    beginningWith: (prefix) => model.beginningWith(prefix),
+  };
+  const spelt = new Map<string, string>();
+  return (term) => {
+    const known = spelt.get(term);
+    if (known !== undefined) return known;
+    const alike = model.documentsOf(term) > 0 || spelt.size >= MAX_ALIKES ? undefined : alikeTo(term, vocabulary);
+    const chosen = alike?.term ?? term;
+    if (model.documentsOf(term) === 0) spelt.set(term, chosen);
+    return chosen;
+  };
 }

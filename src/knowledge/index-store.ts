@@ -21,6 +21,14 @@ export interface CuratedAnswer {
   answer: string;
 }
 
+/** The same as a row; its number is another one each time that it is replaced. */
+export interface StoredAnswer extends Record<string, SqlStorageValue> {
+  id: number;
+  answerId: string;
+  question: string;
+  answer: string;
+}
+
 export interface NewDocument {
   sourceId: string;
   generationId: number;
@@ -63,9 +71,6 @@ CREATE VIRTUAL TABLE chunk_index USING fts5 (generation, title, heading, body, c
   tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '._'");
 CREATE VIRTUAL TABLE chunk_terms USING fts5vocab (chunk_index, row);
 CREATE TABLE answers (id INTEGER PRIMARY KEY AUTOINCREMENT, answer_id TEXT NOT NULL UNIQUE, question TEXT NOT NULL, answer TEXT NOT NULL);
-CREATE VIRTUAL TABLE answer_index USING fts5 (question, content='', contentless_delete=1,
-  tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '._'");
-CREATE VIRTUAL TABLE answer_terms USING fts5vocab (answer_index, row);
 `;
 
 /** A row ends at 2 MB. */
@@ -215,18 +220,32 @@ export class IndexStore {
 
   // --- Curated answers ---
 
-  putAnswer({ id, question, answer }: CuratedAnswer, questionTerms: string): void {
+  /** @returns the number of its row. */
+  putAnswer({ id, question, answer }: CuratedAnswer): number {
     this.deleteAnswer(id);
     const insert = "INSERT INTO answers (answer_id, question, answer) VALUES (?, ?, ?) RETURNING id";
-    const row = this.sql.exec<{ id: number }>(insert, id, question, answer).one();
-    this.sql.exec("INSERT INTO answer_index (rowid, question) VALUES (?, ?)", row.id, questionTerms);
+    return this.sql.exec<{ id: number }>(insert, id, question, answer).one().id;
   }
 
   deleteAnswer(id: string): void {
-    const deleted = this.sql.exec<{ id: number }>("DELETE FROM answers WHERE answer_id = ? RETURNING id", id).toArray()[0];
-    if (!deleted) return;
-    this.sql.exec("DELETE FROM answer_index WHERE rowid = ?", deleted.id);
-    this.purge("answer_index", this.size.answers);
+    this.sql.exec("DELETE FROM answers WHERE answer_id = ?", id);
+  }
+
+  findAnswer(id: string): StoredAnswer | undefined {
+    return this.answersWhere("answer_id = ?", id).toArray()[0];
+  }
+
+  readAnswers(rows: readonly number[]): StoredAnswer[] {
+    return this.answersWhere("id IN (SELECT value FROM json_each(?))", JSON.stringify(rows)).toArray();
+  }
+
+  /** All of them, one by one. */
+  listAnswers(): Iterable<StoredAnswer> {
+    return this.answersWhere("true ORDER BY id");
+  }
+
+  private answersWhere(where: string, ...bindings: string[]): SqlStorageCursor<StoredAnswer> {
+    return this.sql.exec(`SELECT id, answer_id AS answerId, question, answer FROM answers WHERE ${where}`, ...bindings);
   }
 
   private deleteDocuments(where: string, ...bindings: (string | number)[]): void {
@@ -235,13 +254,13 @@ export class IndexStore {
     const { rowsWritten } = this.sql.exec(`DELETE FROM chunk_index WHERE rowid IN (${chunkIds})`, ...bindings);
     this.sql.exec(`DELETE FROM chunks WHERE id IN (${chunkIds})`, ...bindings);
     this.sql.exec(`DELETE FROM documents WHERE ${where}`, ...bindings);
-    if (rowsWritten > 0) this.purge("chunk_index", before);
+    if (rowsWritten > 0) this.purge(before);
   }
 
   /** Removes deleted words from the index's segments. */
-  private purge(index: "chunk_index" | "answer_index", entries: number): void {
-    if (entries <= MERGED_AT_ONCE_CHUNKS) this.sql.exec(`INSERT INTO ${index} (${index}) VALUES ('optimize')`);
-    else this.sql.exec(`INSERT INTO ${index} (${index}, rank) VALUES ('merge', ${-MERGED_PAGES})`);
+  private purge(entries: number): void {
+    if (entries <= MERGED_AT_ONCE_CHUNKS) this.sql.exec("INSERT INTO chunk_index (chunk_index) VALUES ('optimize')");
+    else this.sql.exec("INSERT INTO chunk_index (chunk_index, rank) VALUES ('merge', ?)", -MERGED_PAGES);
   }
 
   private readExists(): boolean {

@@ -1,5 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
-import { putAnswer, searchAnswers } from "./curated.ts";
+import { CuratedAnswers } from "./curated.ts";
 import { type CuratedAnswer, IndexStore } from "./index-store.ts";
 import { type IngestProgress, TextIngestion } from "./ingest.ts";
 import type { Retrieval, SearchQuery } from "./passage.ts";
@@ -12,11 +12,13 @@ const MAX_QUESTION_LENGTH = 4_000;
 export class KnowledgeIndex extends DurableObject<Env> {
   private readonly store: IndexStore;
   private readonly ingestion: TextIngestion;
+  private readonly answers: CuratedAnswers;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.store = new IndexStore(ctx.storage);
     this.ingestion = new TextIngestion(this.store);
+    this.answers = new CuratedAnswers(this.store);
   }
 
   /** Keeps the text of a text source; `name` becomes the title of its passages. */
@@ -35,23 +37,24 @@ export class KnowledgeIndex extends DurableObject<Env> {
   }
 
   async putAnswer(answer: CuratedAnswer): Promise<void> {
-    putAnswer(this.store, answer);
+    this.answers.put(answer);
   }
 
   async removeAnswer(id: string): Promise<void> {
-    if (!this.store.isEmpty) this.store.write(() => this.store.deleteAnswer(id));
+    this.answers.remove(id);
   }
 
   /** What the agent knows on a question. */
   async search(query: SearchQuery): Promise<Retrieval> {
     if (this.store.isEmpty) return { passages: [], curated: [], questionTerms: [], previousTerms: [] };
     const shortened = { ...query, question: query.question.slice(0, MAX_QUESTION_LENGTH) };
-    return { ...searchChunks(this.store, shortened), curated: searchAnswers(this.store, shortened.question, query.limit) };
+    return { ...searchChunks(this.store, shortened), curated: this.answers.search(shortened.question, query.limit) };
   }
 
   /** Forgets everything: the agent is erased. */
   async erase(): Promise<void> {
     this.ingestion.forgetAll();
+    this.answers.forget();
     await this.store.erase();
   }
 }

@@ -14,8 +14,6 @@ export interface TermPlaces {
 export interface Match {
   /** BM25 with title and heading, as a share of the most that the query could have. */
   strength: number;
-  /** The share of the query's weight that is found at all. */
-  coverage: number;
   /** The share of neighbouring words of the query that are neighbours here too. */
   closeness: number;
 }
@@ -31,8 +29,7 @@ const ALIKE_SHARE = 0.8;
 /** Words further apart than this are no phrase. */
 const NEAR = 6;
 
-const STRENGTH_SHARE = 0.65;
-const COVERAGE_SHARE = 0.1;
+/** How much of the rank the words' neighbourhood makes; the rest is BM25. */
 const CLOSENESS_SHARE = 0.25;
 
 /** Finds the asked terms in a chunk's terms. */
@@ -55,7 +52,6 @@ export function termPlaces(
 /** How much of the words it holds. */
 export function match(words: readonly QueryTerm[], entry: TermPlaces, averageLength: number): Match {
   let strength = 0;
-  let coverage = 0;
   let total = 0;
   for (const word of words) {
     const { weight } = word;
@@ -64,15 +60,14 @@ export function match(words: readonly QueryTerm[], entry: TermPlaces, averageLen
     if (count === 0) continue;
     const length = 1 - LENGTH_SHARE + (LENGTH_SHARE * entry.bodyLength) / Math.max(averageLength, 1);
     strength += (weight * share * count) / (count + SATURATION * length);
-    coverage += weight * share;
   }
-  if (total === 0) return { strength: 0, coverage: 0, closeness: 0 };
-  return { strength: strength / total, coverage: coverage / total, closeness: closeness(words, entry) };
+  if (total === 0) return { strength: 0, closeness: 0 };
+  return { strength: strength / total, closeness: closeness(words, entry) };
 }
 
 /** One number to rank by, 0..1. */
-export function rankScore({ strength, coverage, closeness }: Match): number {
-  return STRENGTH_SHARE * strength + COVERAGE_SHARE * coverage + CLOSENESS_SHARE * closeness;
+export function rankScore({ strength, closeness }: Match): number {
+  return (1 - CLOSENESS_SHARE) * strength + CLOSENESS_SHARE * closeness;
 }
 
 function occurrences(word: QueryTerm, entry: TermPlaces): { count: number; share: number } {

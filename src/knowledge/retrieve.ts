@@ -1,7 +1,8 @@
+import { previousWords } from "./follow-up.ts";
 import { fullTextQuery, vocabularyOf } from "./full-text.ts";
 import { generationTerm, type IndexStore } from "./index-store.ts";
 import type { Passage, QueryTerm, Retrieval, SearchQuery } from "./passage.ts";
-import { indexTerms, queryTerms, type Vocabulary } from "./query.ts";
+import { indexTerms, queryTerms } from "./query.ts";
 import { match, rankScore, termPlaces } from "./rank.ts";
 import { terms } from "./terms.ts";
 
@@ -9,14 +10,6 @@ import { terms } from "./terms.ts";
 const CANDIDATES = 50;
 /** bm25's weights of generation, title, heading and body. */
 const BM25 = "bm25(0.0, 2.0, 3.0, 1.0)";
-/** Earlier turns that still say what is talked about, newest first, and what their words weigh beside the question's. */
-const PREVIOUS_SHARES = [0.5, 0.25];
-/** The most that they weigh together, as a share of the question. */
-const PREVIOUS_LIMIT = 0.6;
-/** A question whose words are rarer than this all together names a topic; one below it talks of what was said before. */
-const VAGUE_WEIGHT = 0.2;
-const PREVIOUS_LIMIT_OF_VAGUE = 1;
-
 interface Row extends Record<string, SqlStorageValue> {
   sourceId: string;
   type: string;
@@ -29,38 +22,13 @@ interface Row extends Record<string, SqlStorageValue> {
 
 /** Finds the passages on a question in the chunks that are live. */
 export function searchChunks(store: IndexStore, query: SearchQuery): Omit<Retrieval, "curated"> {
-  const vocabulary = { size: store.size.chunks, ...vocabularyOf(store.sql, "chunk_terms") };
+  const vocabulary = { size: store.size.chunks, ...vocabularyOf(store.sql) };
   const questionTerms = queryTerms(query.question, vocabulary);
-  const previousTerms = previousWords(query.previousQuestions, questionTerms, vocabulary);
+  const previousTerms = previousWords(query.question, query.previousQuestions, questionTerms, vocabulary);
   const words = [...questionTerms, ...previousTerms];
   const asked = indexTerms(words);
   const passages = asked.length === 0 ? [] : rank(candidates(store.sql, asked), words, new Set(asked));
   return { passages: passages.slice(0, query.limit), questionTerms, previousTerms };
-}
-
-/** The words of earlier turns that the question does not have itself. */
-function previousWords(questions: readonly string[], own: readonly QueryTerm[], vocabulary: Vocabulary): QueryTerm[] {
-  const known = new Set(own.map((word) => word.term));
-  const added: QueryTerm[] = [];
-  for (const [age, share] of PREVIOUS_SHARES.entries()) {
-    for (const word of queryTerms(questions.at(-1 - age) ?? "", vocabulary)) {
-      if (known.has(word.term)) continue;
-      known.add(word.term);
-      added.push({ ...word, weight: word.weight * share });
-    }
-  }
-  const scale = Math.min(1, previousLimit(own) / weightOf(added));
-  return added.map((word) => ({ ...word, weight: word.weight * scale }));
-}
-
-/** How much earlier turns may weigh: less than the question, but where it names nothing itself. */
-function previousLimit(own: readonly QueryTerm[]): number {
-  const named = weightOf(own.filter((word) => !word.weak));
-  return named < VAGUE_WEIGHT ? PREVIOUS_LIMIT_OF_VAGUE : weightOf(own) * PREVIOUS_LIMIT;
-}
-
-function weightOf(words: readonly QueryTerm[]): number {
-  return words.reduce((sum, { weight }) => sum + weight, 0);
 }
 
 function candidates(sql: SqlStorage, asked: readonly string[]): Row[] {

@@ -8,8 +8,12 @@ import { type searchResultSchema, toFound } from "./wire.ts";
 
 type Found = z.infer<typeof searchResultSchema>["data"];
 
+/** A few lines are turns of a conversation; a query of more lines is something pasted, and taken as one. */
+const MAX_TURNS = 4;
+
 /**
- * What retrieval finds for a question: curated answers that match it, then passages.
+ * What retrieval finds for a question: curated answers that match it strongly, then passages and other curated answers.
+ * The lines of a query are turns: the last one is asked, those before say what is talked about.
  * @returns undefined when there is no such agent.
  */
 export async function search(op: KnowledgeOperation, { query, limit }: { query: string; limit: number }): Promise<Found | undefined> {
@@ -17,18 +21,35 @@ export async function search(op: KnowledgeOperation, { query, limit }: { query: 
   const db = dbFor(env, workspace.id, meter);
   const [[[agent]], retrieval] = await Promise.all([
     db.batch([findAgent(db, workspace.id, agentId)]),
-    indexOf(env, meter, workspace.id, agentId).search({ question: query, previousQuestions: [], limit }),
+    indexOf(env, meter, workspace.id, agentId).search({ ...turnsOf(query), limit }),
   ]);
   if (!agent) return undefined;
-  const curated = retrieval.curated
-    .filter((match) => match.score >= STRONG_MATCH)
-    .map((match) => ({
-      title: match.question,
+  const curated = retrieval.curated.map(
+    ({ question, answerId, answer, score }): Found[number] => ({
+      title: question,
       url: null,
-      source_id: match.answerId,
-      type: "answer" as const,
-      content: match.answer,
-      score: match.score,
-    }));
-  return [...curated, ...retrieval.passages.map(toFound)].slice(0, limit);
+      source_id: answerId,
+      type: "answer",
+      content: answer,
+      score,
+    }),
+  );
+  return merge(curated, retrieval.passages.map(toFound)).slice(0, limit);
+}
+
+function turnsOf(query: string): { question: string; previousQuestions: string[] } {
+  const lines = query.split("\n").filter((line) => line.trim() !== "");
+  if (lines.length > MAX_TURNS) return { question: query, previousQuestions: [] };
+  return { question: lines.at(-1) ?? query, previousQuestions: lines.slice(0, -1) };
+}
+
+/** Both lists as one, each in its own order; a strong match of a curated question beats any passage. */
+function merge(curated: readonly Found[number][], passages: readonly Found[number][]): Found {
+  const merged: Found = [];
+  let next = 0;
+  for (const answer of curated) {
+    while (answer.score < STRONG_MATCH && next < passages.length && passages[next]!.score > answer.score) merged.push(passages[next++]!);
+    merged.push(answer);
+  }
+  return [...merged, ...passages.slice(next)];
 }

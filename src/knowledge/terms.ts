@@ -102,6 +102,11 @@ function fold(word: string): string {
 /** The first Porter stemmer takes their ending for one, so that they would not meet "exceeded"; the second one leaves them. */
 const INVARIANT = /^(exceed|proceed|succeed)s?$/;
 
+/** The stems of words that are set apart by white space, stop words among them. */
+export function stems(words: string): string[] {
+  return words.trim().split(/\s+/).map(stem);
+}
+
 function stem(word: string): string {
   const short = word.length > MAX_TERM_LENGTH ? word.slice(0, MAX_TERM_LENGTH) : word;
   const invariant = INVARIANT.exec(short)?.[1];

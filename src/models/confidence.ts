@@ -1,26 +1,30 @@
-/** What tells an answered question from an unanswered one. Each is 0..1. */
-export interface Signals {
-  /** The share of the question's weight that stands in the best passage, its title and heading. */
-  passageCoverage: number;
-  /** The same for the best single sentence. */
-  sentenceCoverage: number;
+import { COEFFICIENTS, type FittedSignal, INTERCEPT } from "./confidence-fit.ts";
+
+/** What tells an answered question from an unanswered one, however large the knowledge is. Each is 0..1. */
+export interface Signals extends Record<FittedSignal, number> {
   /** The best passage's score. */
   passageScore: number;
-  /** How much of the question's weight is found, in itself: one common word found is little, though it be all. */
+  /** How far it is ahead of the others that are read: what all passages share answers nothing. */
+  lead: number;
+  /** The share of the question's weight, with that of earlier turns, that stands in the best single sentence. */
+  sentenceCoverage: number;
+  /** How much of the question is found in itself: one common word found is little, though it be all. */
   evidence: number;
+  /** The share of the question's own telling words that one passage has. Earlier turns alone answer nothing. */
+  tellingFound: number;
 }
 
-const INTERCEPT = -4.6;
-const COEFFICIENTS: Readonly<Record<keyof Signals, number>> = {
-  passageCoverage: 0.9,
-  sentenceCoverage: 2.3,
-  passageScore: 3.8,
-  evidence: 2.2,
-};
+/** Below it more of what is asked is missing than is there. */
+const MOST = 0.5;
 
-/** The probability that the question is answered by what was found. */
+/** The probability that the question is answered by what was found; where most of it was not, at most the share that was. */
 export function confidenceOf(signals: Signals): number {
+  const probability = fitted(signals);
+  return signals.tellingFound < MOST ? Math.min(probability, signals.tellingFound) : probability;
+}
+
+function fitted(signals: Signals): number {
   let sum = INTERCEPT;
-  for (const name of Object.keys(COEFFICIENTS) as (keyof Signals)[]) sum += COEFFICIENTS[name] * signals[name];
+  for (const name of Object.keys(COEFFICIENTS) as FittedSignal[]) sum += COEFFICIENTS[name] * signals[name];
   return 1 / (1 + Math.exp(-sum));
 }

@@ -14,8 +14,6 @@ const CONTEXT_SHARE = 0.6;
 const ALIKE_SHARE = 0.6;
 /** A longer unit (a table, a block of code) holds words by chance; hardly a sentence has more terms. */
 const LONG_UNIT_TERMS = 40;
-/** The weight of two or three rare words: who shares as much with a question hardly does so by chance. */
-const FULL_EVIDENCE = 1.5;
 /** What a passage's score adds to a sentence's value, and what the form that was asked for adds. */
 const PASSAGE_VALUE = 0.5;
 const SHAPE_VALUE = 0.15;
@@ -23,22 +21,25 @@ const SHAPE_VALUE = 0.15;
 const ASKING_SHARE = 0.5;
 /** A sentence about something names it among its first words. */
 const TOPIC_TERMS = 4;
-/** Below it more of what was asked is missing than is there: whatever was found is about something else. */
-const MIN_COVERAGE = 0.5;
+/** The weight of two words that no passage has by chance: a question found by less may be about something else. */
+const FULL_EVIDENCE = 2;
 /** Below it an answer would more likely be wrong than right by far. */
 const MIN_CONFIDENCE = 0.35;
 
 /** Answers with the very sentences of the knowledge. It needs no network, and cannot say what no source says. */
 export class ExtractiveModel implements Model {
   async answer({ question, retrieval }: ModelRequest): Promise<ModelReply> {
-    const read = readPassages(retrieval, question);
-    const signals = signalsOf(retrieval, read);
+    const { text, cited, signals } = draft(question, retrieval);
     const confidence = confidenceOf(signals);
-    if (confidence < MIN_CONFIDENCE) return { outcome: "no_answer", confidence };
-    if (signals.passageCoverage < MIN_COVERAGE) return { outcome: "no_answer", confidence: MIN_CONFIDENCE };
-    const { text, cited } = composeAnswer(read);
-    return text === "" ? { outcome: "no_answer", confidence } : { outcome: "answered", text, cited, confidence };
+    if (text === "" || confidence < MIN_CONFIDENCE) return { outcome: "no_answer", confidence };
+    return { outcome: "answered", text, cited, confidence };
   }
+}
+
+/** The best answer that can be made of what was found, however little it may be worth, and what speaks for it. */
+export function draft(question: string, retrieval: Retrieval): { text: string; cited: Passage[]; signals: Signals } {
+  const read = readPassages(retrieval, question);
+  return { ...composeAnswer(read), signals: signalsOf(retrieval, read) };
 }
 
 /** The best passages with their sentences, each scored by how much of the question it holds. */
@@ -75,21 +76,26 @@ function scoredUnit(unit: Unit, passage: Passage, words: readonly QueryTerm[], s
   return { unit, score, value: (score + PASSAGE_VALUE * passage.score + form) * asks };
 }
 
-/** What a reply's confidence is made of. */
-function signalsOf({ passages, questionTerms, previousTerms }: Retrieval, read: readonly ScoredPassage[]): Signals {
-  const words = [...questionTerms, ...previousTerms];
-  const total = words.reduce((sum, { weight }) => sum + weight, 0);
-  const coverages = read.map(({ passage, units }) => {
-    const all = new Set([...terms(aboutOf(passage)), ...units.flatMap(({ unit }) => [...unit.terms])]);
-    return shareHeld(words, (word) => held(all, word));
-  });
-  const passageCoverage = Math.max(0, ...coverages);
+/** What a reply's confidence is made of. A passage that only quotes the question speaks for nothing. */
+function signalsOf({ questionTerms }: Retrieval, read: readonly ScoredPassage[]): Signals {
+  const scores = read.map(({ passage, units }) => (units.some(({ unit }) => unit.terms === NO_TERMS) ? 0 : passage.score));
+  const [best = 0, ...others] = scores.toSorted((a, b) => b - a);
+  const telling = questionTerms.filter((word) => !word.weak);
+  const asked = telling.reduce((sum, { weight }) => sum + weight, 0);
+  const found = Math.max(0, ...read.map((passage) => weightFound(passage, telling)));
   return {
-    passageCoverage,
+    passageScore: best,
+    lead: best - others.reduce((sum, score) => sum + score, 0) / (PASSAGES_READ - 1),
     sentenceCoverage: Math.max(0, ...read.flatMap(({ units }) => units.map(({ score }) => score))),
-    passageScore: passages[0]?.score ?? 0,
-    evidence: Math.min(1, (passageCoverage * total) / FULL_EVIDENCE),
+    evidence: Math.min(1, found / FULL_EVIDENCE),
+    tellingFound: asked === 0 ? 1 : found / asked,
   };
+}
+
+/** The weight of the words that a passage holds. */
+function weightFound({ passage, units }: ScoredPassage, words: readonly QueryTerm[]): number {
+  const all = new Set([...terms(aboutOf(passage)), ...units.flatMap(({ unit }) => [...unit.terms])]);
+  return words.filter((word) => held(all, word) > 0).reduce((sum, { weight }) => sum + weight, 0);
 }
 
 function aboutOf({ title, heading }: Passage): string {

@@ -1,0 +1,125 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { isAnswerable, readData, type SupportData, type SupportPassage, userTurns } from "./answers/data.ts";
+import { type Coefficients, fitLogistic, type Observation, probability } from "./answers/logistic.ts";
+import { auroc, calibrationError } from "./answers/measures.ts";
+import { forEach } from "./answers/service.ts";
+import { build, serve } from "./bench/serve.ts";
+
+/*
+ * `npm run fit:confidence -- --data FILE`: fits what the signals of src/models/confidence.ts weigh, and writes it to
+ * src/models/confidence-fit.ts with the figures reached. The questions of the file are put to all of its passages and to
+ * parts of them, of several sizes, so that the fit holds for small knowledge too; in a part that lacks the relevant
+ * passages a question cannot be answered. Right is an answer that cites a relevant passage. All figures are of tenfold
+ * cross-validation by conversation: no question is judged by a fit that has seen it.
+ */
+
+const TARGET = "src/models/confidence-fit.ts";
+const SIGNALS = ["passageScore", "lead", "sentenceCoverage", "evidence"] as const;
+/** Passages of a part, as a share of all, and how many parts of that size are taken. */
+const PARTS = [
+  { share: 1, count: 1 },
+  { share: 1 / 2, count: 2 },
+  { share: 1 / 6, count: 4 },
+  { share: 1 / 20, count: 10 },
+];
+const FOLDS = 10;
+
+interface Observed extends Observation {
+  taskId: string;
+  share: number;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { data: { type: "string" } } });
+  if (!values.data) throw new Error("--data wants a file of passages and tasks.");
+  const data = await readData(values.data);
+  if (data.kind !== "support") throw new Error("--data wants a file of passages and tasks.");
+  const observed = await observe(data);
+  const coefficients = fitLogistic(observed);
+  const lines = figures(observed);
+  await writeFile(TARGET, source(coefficients, data.name, lines));
+  console.log(lines.join("\n"));
+}
+
+async function observe(data: SupportData): Promise<Observed[]> {
+  const directory = await mkdtemp(join(tmpdir(), "fit-"));
+  process.env["TMPDIR"] = directory;
+  process.env["WRANGLER_LOG"] = "error";
+  const served = await serve(await build("scripts/answers/signals.toml", "signals-worker.js", directory), {});
+  try {
+    const observed: Observed[] = [];
+    for (const { share, count } of PARTS) {
+      for (let part = 0; part < count; part++) observed.push(...(await observePart(served.port, data, share, `${share}-${part}`)));
+    }
+    return observed;
+  } finally {
+    await served.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function observePart(port: number, data: SupportData, share: number, name: string): Promise<Observed[]> {
+  const url = `http://127.0.0.1:${port}/${name}`;
+  const passages: SupportPassage[] = pick(data.passages, share, name);
+  await fetch(url, { method: "PUT", body: JSON.stringify(passages) });
+  const held = new Set(passages.map(({ id }) => id));
+  const tasks = data.tasks.filter((task) => isAnswerable(task) !== undefined);
+  const can = tasks.filter(({ relevant }) => relevant.some((id) => held.has(id)));
+  const cannot = tasks.filter((task) => !can.includes(task));
+  // As many that cannot be answered as among all: in a small part nearly all others are such, and would drown the rest.
+  const ratio = tasks.filter((task) => !isAnswerable(task)).length / tasks.filter(isAnswerable).length;
+  const asked = [...can, ...pick(cannot, (can.length * ratio) / cannot.length, name)];
+  return forEach(asked, async (task) => {
+    const response = await fetch(url, { method: "POST", body: JSON.stringify(userTurns(task)) });
+    const { signals, cited } = (await response.json()) as { signals: Record<string, number>; cited: string[] };
+    const isRight = cited.some((id) => task.relevant.includes(id));
+    return { taskId: task.id, share, signals: SIGNALS.map((signal) => signals[signal]!), isRight };
+  });
+}
+
+/** A part of some things that is the same in each run: those whose names hash lowest. */
+function pick<Item extends { id: string }>(all: readonly Item[], share: number, salt: string): Item[] {
+  const sorted = all.toSorted((a, b) => hash(salt + a.id) - hash(salt + b.id));
+  return sorted.slice(0, Math.ceil(all.length * share));
+}
+
+function hash(text: string): number {
+  return createHash("sha256").update(text).digest().readUInt32BE();
+}
+
+function figures(observed: readonly Observed[]): string[] {
+  const foldOf = ({ taskId }: Observed): number => hash(taskId) % FOLDS;
+  const fits = Array.from({ length: FOLDS }, (_, fold) => fitLogistic(observed.filter((one) => foldOf(one) !== fold)));
+  const judged = observed.map((one) => ({ ...one, confidence: probability(fits[foldOf(one)]!, one.signals) }));
+  return PARTS.map(({ share }) => {
+    const own = judged.filter((one) => one.share === share);
+    const confidences = (isRight: boolean): number[] => own.filter((one) => one.isRight === isRight).map(({ confidence }) => confidence);
+    const name = share === 1 ? "all passages" : `parts of 1/${Math.round(1 / share)}`;
+    const separation = auroc(confidences(true), confidences(false)).toFixed(3);
+    return `${name}: AUROC of right against wrong ${separation}, calibration error ${calibrationError(own).toFixed(3)}, ${own.length} questions`;
+  });
+}
+
+function source([intercept, ...slopes]: Coefficients, name: string, lines: readonly string[]): string {
+  const entries = SIGNALS.map((signal, at) => `${signal}: ${slopes[at]!.toFixed(2)}`).join(", ");
+  return `/*
+ * Written by \`npm run fit:confidence\` on ${name}. Of tenfold cross-validation by conversation:
+${lines.map((line) => ` * ${line}`).join("\n")}
+ */
+
+/** The signals that are weighed. */
+export type FittedSignal = ${SIGNALS.map((signal) => `"${signal}"`).join(" | ")};
+
+export const INTERCEPT = ${intercept!.toFixed(2)};
+export const COEFFICIENTS: Readonly<Record<FittedSignal, number>> = { ${entries} };
+`;
+}
+
+main().catch((error: unknown) => {
+  console.error(error);
+  process.exit(1);
+});
