@@ -85,10 +85,15 @@ const MERGED_PAGES = 1_000;
 /** Every statement that keeps the index of one agent: texts, generations of documents and chunks. */
 export class IndexStore {
   private exists: boolean;
+  private isWriting = false;
   /** Counted when asked for and forgotten with every write. */
   private sizes: IndexSizes | undefined;
 
-  constructor(private readonly storage: DurableObjectStorage) {
+  /** @param onWrite what is called after each write that is no part of another, in the same turn. */
+  constructor(
+    private readonly storage: DurableObjectStorage,
+    private readonly onWrite: () => void = () => undefined,
+  ) {
     this.exists = this.readExists();
   }
 
@@ -109,16 +114,33 @@ export class IndexStore {
 
   /** Runs a write as one transaction, in tables that exist. */
   write<T>(work: () => T): T {
+    const isPart = this.isWriting;
+    this.isWriting = true;
     try {
       const result = this.storage.transactionSync(() => {
         if (!this.exists) this.sql.exec(SCHEMA);
         return work();
       });
       this.exists = true;
+      if (!isPart) this.onWrite();
       return result;
     } finally {
+      this.isWriting = isPart;
       this.sizes = undefined;
     }
+  }
+
+  /** Removes every table but these, within a transaction of the caller's. */
+  drop(except: readonly string[]): void {
+    const kept = `name NOT IN (SELECT value FROM json_each(?)) AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'sqlite%'`;
+    // Virtual tables take their own tables with them.
+    for (const kind of ["sql LIKE 'CREATE VIRTUAL%'", "true"]) {
+      const query = `SELECT name FROM sqlite_master WHERE type = 'table' AND ${kept} AND ${kind}`;
+      const tables = this.sql.exec<{ name: string }>(query, JSON.stringify(except)).toArray();
+      for (const { name } of tables) this.sql.exec(`DROP TABLE "${name}"`);
+    }
+    this.exists = false;
+    this.sizes = undefined;
   }
 
   async erase(): Promise<void> {
