@@ -21,7 +21,9 @@ export function fitLogistic(observations: readonly Observation[]): Coefficients 
   const width = observations[0]!.signals.length;
   const columns = Array.from({ length: width }, (_, at) => observations.map(({ signals }) => signals[at]!));
   const means = columns.map((column) => column.reduce((sum, value) => sum + value, 0) / column.length);
-  const deviations = columns.map((column, at) => Math.sqrt(column.reduce((sum, value) => sum + (value - means[at]!) ** 2, 0) / column.length));
+  const deviations = columns.map((column, at) =>
+    Math.sqrt(column.reduce((sum, value) => sum + (value - means[at]!) ** 2, 0) / column.length),
+  );
   const rows = observations.map(({ signals }) => [1, ...signals.map((value, at) => (value - means[at]!) / deviations[at]!)]);
   const weights = Array.from({ length: width + 1 }, () => 0);
   for (let step = 0; step < STEPS; step++) newtonStep(rows, observations, weights);

@@ -68,8 +68,10 @@ export class AnswerModel {
     if (own.questions.size === 0) this.classes.delete(own.key);
   }
 
-  /** The answers that share anything with a question, best first. */
+  /** The answers that share more than words of grammar with a question, unless it has no others, best first. */
   rank(asked: Features, limit: number): RankedAnswer[] {
+    const isOfGrammar = [...asked.keys()].every(isGrammar);
+    const related = new Set<AnswerClass>();
     const likeness = new Map<AnswerClass, number>();
     const bayes = new Map<AnswerClass, number>();
     let length = 0;
@@ -86,14 +88,15 @@ export class AnswerModel {
       length += weight ** 2;
       ofNone += share;
       for (const [holder, count] of holders) {
+        if (isOfGrammar || !isGrammar(feature)) related.add(holder);
         add(likeness, holder, weight * rarity * holder.weights.get(feature)!);
         // Beside what every answer gets that lacks the feature, so that only those that have it are visited.
         add(bayes, holder, share * Math.log(1 + count / (BACKGROUND_QUESTIONS * background)));
       }
     }
     this.lengths ??= this.measure();
-    const ranked = [...likeness].map(([own, product]) => {
-      const cosine = product / Math.sqrt(length) / this.lengths!.get(own)!;
+    const ranked = [...related].map((own) => {
+      const cosine = likeness.get(own)! / Math.sqrt(length) / this.lengths!.get(own)!;
       const lacking = ofNone * Math.log(BACKGROUND_QUESTIONS / (own.questions.size + BACKGROUND_QUESTIONS));
       const prior = Math.log(own.questions.size);
       return { questions: own.questions, evidence: cosine + (prior + bayes.get(own)! + lacking) / most };
@@ -136,6 +139,11 @@ export class AnswerModel {
     };
     return new Map([...this.classes.values()].map((own) => [own, lengthOf(own)]));
   }
+}
+
+/** Terms of stop words begin with this sign. */
+function isGrammar(feature: string): boolean {
+  return feature.startsWith("_");
 }
 
 function add<Key>(sums: Map<Key, number>, key: Key, amount: number): void {

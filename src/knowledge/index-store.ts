@@ -1,3 +1,5 @@
+import { ChunkTerms } from "./chunk-terms.ts";
+
 /** A text source as it was handed in. */
 export interface StagedText {
   name: string;
@@ -88,6 +90,8 @@ export class IndexStore {
   private isWriting = false;
   /** Counted when asked for and forgotten with every write. */
   private sizes: IndexSizes | undefined;
+  /** The words of the chunks. */
+  readonly chunkTerms: ChunkTerms;
 
   /** @param onWrite what is called after each write that is no part of another, in the same turn. */
   constructor(
@@ -95,6 +99,7 @@ export class IndexStore {
     private readonly onWrite: () => void = () => undefined,
   ) {
     this.exists = this.readExists();
+    this.chunkTerms = new ChunkTerms(storage.sql);
   }
 
   get sql(): SqlStorage {
@@ -127,27 +132,21 @@ export class IndexStore {
     } finally {
       this.isWriting = isPart;
       this.sizes = undefined;
+      this.chunkTerms.forget(false);
     }
-  }
-
-  /** Removes every table but these, within a transaction of the caller's. */
-  drop(except: readonly string[]): void {
-    const kept = `name NOT IN (SELECT value FROM json_each(?)) AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'sqlite%'`;
-    // Virtual tables take their own tables with them.
-    for (const kind of ["sql LIKE 'CREATE VIRTUAL%'", "true"]) {
-      const query = `SELECT name FROM sqlite_master WHERE type = 'table' AND ${kept} AND ${kind}`;
-      const tables = this.sql.exec<{ name: string }>(query, JSON.stringify(except)).toArray();
-      for (const { name } of tables) this.sql.exec(`DROP TABLE "${name}"`);
-    }
-    this.exists = false;
-    this.sizes = undefined;
   }
 
   async erase(): Promise<void> {
     await this.storage.deleteAlarm();
     await this.storage.deleteAll();
+    this.forget();
+  }
+
+  /** Begins anew: call it where the tables are gone. */
+  forget(): void {
     this.exists = false;
     this.sizes = undefined;
+    this.chunkTerms.forget(true);
   }
 
   // --- Texts ---
@@ -272,6 +271,7 @@ export class IndexStore {
 
   private deleteDocuments(where: string, ...bindings: (string | number)[]): void {
     const before = this.size.chunks;
+    this.chunkTerms.forget(true);
     const chunkIds = `SELECT id FROM chunks WHERE document_id IN (SELECT id FROM documents WHERE ${where})`;
     const { rowsWritten } = this.sql.exec(`DELETE FROM chunk_index WHERE rowid IN (${chunkIds})`, ...bindings);
     this.sql.exec(`DELETE FROM chunks WHERE id IN (${chunkIds})`, ...bindings);

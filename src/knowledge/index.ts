@@ -12,6 +12,8 @@ import { VectorSync } from "./vectors/vector-sync.ts";
 
 /** What is asked stands in the first page of a message; a longer one is a paste. */
 const MAX_QUESTION_LENGTH = 4_000;
+/** Between two steps of a build. */
+const BREATH_MS = 1;
 
 /** One object an agent: all that it knows, and the search of it. Each method may be repeated without harm. */
 export class KnowledgeIndex extends DurableObject<Env> {
@@ -42,7 +44,10 @@ export class KnowledgeIndex extends DurableObject<Env> {
 
   /** One bounded step of indexing a staged text: call it until it is done. Another `runId` starts anew. */
   async ingestText(sourceId: string, runId: string): Promise<IngestProgress> {
-    return this.ingestion.step(sourceId, runId);
+    const progress = this.ingestion.step(sourceId, runId);
+    // A local thread that always has a next step to run takes no new request: a search would wait for the whole build.
+    await scheduler.wait(BREATH_MS);
+    return progress;
   }
 
   /** Removes all of a source: its text, what is indexed and what is half-built. */

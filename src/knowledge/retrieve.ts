@@ -1,8 +1,8 @@
 import { previousWords } from "./follow-up.ts";
-import { fullTextQuery, vocabularyOf } from "./full-text.ts";
+import { boundedQuery, fullTextQuery } from "./full-text.ts";
 import { generationTerm, type IndexStore } from "./index-store.ts";
 import type { Passage, QueryTerm, Retrieval, SearchQuery } from "./passage.ts";
-import { indexTerms, queryTerms } from "./query.ts";
+import { indexTerms, queryTerms, type Vocabulary } from "./query.ts";
 import { match, rankScore, termPlaces } from "./rank.ts";
 import { terms } from "./terms.ts";
 
@@ -38,12 +38,17 @@ export function searchChunks(store: IndexStore, query: SearchQuery): Omit<Retrie
 
 /** The chunks that hold words of a question, best first, and those words. */
 export function rankChunks(store: IndexStore, query: SearchQuery): { ranked: RankedChunk[] } & Omit<Retrieval, "curated" | "passages"> {
-  const vocabulary = { size: store.size.chunks, ...vocabularyOf(store.sql) };
+  const { chunkTerms } = store;
+  const vocabulary: Vocabulary = {
+    size: store.size.chunks,
+    frequencies: (wanted) => chunkTerms.frequencies(wanted),
+    beginningWith: (prefix) => chunkTerms.beginningWith(prefix),
+  };
   const questionTerms = queryTerms(query.question, vocabulary);
   const previousTerms = previousWords(query.question, query.previousQuestions, questionTerms, vocabulary);
   const words = [...questionTerms, ...previousTerms];
   const asked = indexTerms(words);
-  const ranked = asked.length === 0 ? [] : rank(candidates(store.sql, asked), words, new Set(asked));
+  const ranked = rank(candidates(store, asked), words, new Set(asked));
   return { ranked, questionTerms, previousTerms };
 }
 
@@ -55,9 +60,11 @@ export function readLiveChunks(sql: SqlStorage, chunkIds: readonly number[]): Ma
   return new Map(rows.map((row) => [row.chunkId, toPassage(row, 0)]));
 }
 
-function candidates(sql: SqlStorage, asked: readonly string[]): Row[] {
+function candidates({ sql, chunkTerms, size }: IndexStore, asked: readonly string[]): Row[] {
+  const bounded = boundedQuery(asked, chunkTerms.frequencies(asked), size.chunks);
+  if (bounded === undefined) return [];
   const hidden = sql.exec<{ id: number }>("SELECT id FROM generations WHERE state = 'building'").toArray();
-  const wanted = `{title heading body} : (${fullTextQuery(asked)})`;
+  const wanted = `{title heading body} : (${bounded})`;
   const except = fullTextQuery(hidden.map(({ id }) => generationTerm(id)));
   const expression = hidden.length === 0 ? wanted : `(${wanted}) NOT ({generation} : (${except}))`;
   const query = `WITH found AS (SELECT rowid AS id FROM chunk_index WHERE chunk_index MATCH ? AND rank MATCH ? ORDER BY rank LIMIT ?)

@@ -24,16 +24,14 @@ export async function search(op: KnowledgeOperation, { query, limit }: { query: 
     indexOf(env, meter, workspace.id, agentId).search({ ...turnsOf(query), limit }),
   ]);
   if (!agent) return undefined;
-  const curated = retrieval.curated.map(
-    ({ question, answerId, answer, score }): Found[number] => ({
-      title: question,
-      url: null,
-      source_id: answerId,
-      type: "answer",
-      content: answer,
-      score,
-    }),
-  );
+  const curated = retrieval.curated.map(({ question, answerId, answer, score }): Found[number] => ({
+    title: question,
+    url: null,
+    source_id: answerId,
+    type: "answer",
+    content: answer,
+    score,
+  }));
   return merge(curated, retrieval.passages.map(toFound)).slice(0, limit);
 }
 

@@ -10,4 +10,9 @@
 export type FittedSignal = "passageScore" | "lead" | "sentenceCoverage" | "evidence";
 
 export const INTERCEPT = -3.36;
-export const COEFFICIENTS: Readonly<Record<FittedSignal, number>> = { passageScore: 4.36, lead: 8.62, sentenceCoverage: 0.55, evidence: 1.67 };
+export const COEFFICIENTS: Readonly<Record<FittedSignal, number>> = {
+  passageScore: 4.36,
+  lead: 8.62,
+  sentenceCoverage: 0.55,
+  evidence: 1.67,
+};

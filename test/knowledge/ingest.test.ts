@@ -4,8 +4,8 @@ import type { IngestProgress } from "../../src/knowledge/ingest.ts";
 import type { KnowledgeIndex } from "../../src/knowledge/index.ts";
 import { dump, found, type Index, ingest, load, longText, newIndex, search } from "./agent-index.ts";
 
-/** Takes three steps of a step's 128 chunks each, and a rest. */
-const SECTIONS = 400;
+/** Takes three steps of a step's 64 chunks each, and a rest. */
+const SECTIONS = 200;
 const MIB = 1024 * 1024;
 
 async function counts(index: Index): Promise<{ chunks: number; generations: string[] }> {
@@ -29,11 +29,11 @@ describe("building a text source", () => {
     const ready = { done: true, outcome: "ready", pagesIndexed: 1, chunksCount: SECTIONS, unchanged: false };
     expect(await index.ingestText("long", "run")).toEqual(ready);
     expect(await found(index, "zebra")).toEqual(["long"]);
-    expect((await search(index, "Section 399")).passages[0]).toMatchObject({
+    expect((await search(index, "Section 199")).passages[0]).toMatchObject({
       sourceId: "long",
       type: "text",
       title: "Animals",
-      heading: "Section 399",
+      heading: "Section 199",
       url: null,
     });
   });
@@ -59,7 +59,7 @@ describe("building a text source", () => {
     await index.ingestText("long", "run");
     await runInDurableObject(index, async (instance: KnowledgeIndex, { storage }) => {
       storage.sql.exec(
-        "CREATE TRIGGER fails BEFORE INSERT ON chunks WHEN NEW.content LIKE 'Paragraph 200 %' BEGIN SELECT RAISE(ABORT, 'no'); END",
+        "CREATE TRIGGER fails BEFORE INSERT ON chunks WHEN NEW.content LIKE 'Paragraph 100 %' BEGIN SELECT RAISE(ABORT, 'no'); END",
       );
       await expect(instance.ingestText("long", "run")).rejects.toThrow("no");
       storage.sql.exec("DROP TRIGGER fails");
@@ -74,7 +74,7 @@ describe("building a text source", () => {
     await index.ingestText("long", "first");
     await index.ingestText("long", "first");
     await index.ingestText("long", "second");
-    expect(await counts(index)).toEqual({ chunks: 128, generations: ["building"] });
+    expect(await counts(index)).toEqual({ chunks: 64, generations: ["building"] });
     expect(await ingest(index, "long", "second")).toMatchObject({ outcome: "ready", chunksCount: SECTIONS });
     expect(await counts(index)).toEqual({ chunks: SECTIONS, generations: ["live"] });
   });
@@ -145,12 +145,12 @@ describe("building a text source", () => {
   it("builds several sources at once, step by step in turns", async () => {
     const index = newIndex();
     const sources = ["antelope", "buffalo", "camel"];
-    for (const source of sources) await index.stageText(source, source, longText(300, source));
+    for (const source of sources) await index.stageText(source, source, longText(150, source));
     for (let step = 0; step < 2; step++) {
       for (const source of sources) expect(await index.ingestText(source, "run")).toEqual({ done: false });
     }
-    for (const source of sources) expect(await index.ingestText(source, "run")).toMatchObject({ done: true, chunksCount: 300 });
-    expect((await counts(index)).chunks).toBe(900);
+    for (const source of sources) expect(await index.ingestText(source, "run")).toMatchObject({ done: true, chunksCount: 150 });
+    expect((await counts(index)).chunks).toBe(450);
     for (const source of sources) expect(await found(index, source)).toEqual([source]);
   });
 

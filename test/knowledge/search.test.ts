@@ -1,3 +1,4 @@
+import { evictDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
 import { STRONG_MATCH } from "../../src/knowledge/curated.ts";
 import { found, type Index, load, newIndex, search } from "./agent-index.ts";
@@ -51,6 +52,31 @@ describe("search", () => {
     expect((await found(index, "And how long does that take?", "Do you send parcels abroad?"))[0]).toBe("shipping");
     expect((await found(index, "And how long does that take?", "I would like a refund"))[0]).toBe("refunds");
     expect((await found(index, "And how long is it valid?", "How do I reset my password?", "Thanks!"))[0]).toBe("password");
+  });
+
+  it("takes words from the turn before in full where the question leans on it, and half where it stands by itself", async () => {
+    const weightOf = async (question: string): Promise<number> => {
+      const { questionTerms, previousTerms } = await search(index, question, "Delivery to Germany takes how many days from Hamburg?");
+      const sum = (terms: { weight: number }[]): number => terms.reduce((total, { weight }) => total + weight, 0);
+      return sum(previousTerms) / sum(questionTerms);
+    };
+    expect(await weightOf("And how is it for a refund of the card?")).toBeCloseTo(1);
+    expect(await weightOf("How do refunds reach the card?")).toBeCloseTo(0.5);
+  });
+
+  it("goes back past a turn that leans itself, and not past one that does not", async () => {
+    expect((await found(index, "And for how long?", "Is it valid?", "The link for my password"))[0]).toBe("password");
+    const { previousTerms } = await search(index, "And for how long?", "The link for my password", "Which headers do notifications carry?");
+    expect(previousTerms.map(({ term }) => term)).not.toContain("password");
+  });
+
+  it("prefers a passage that has the words as a phrase to one that has them scattered", async () => {
+    const own = newIndex();
+    await load(own, {
+      scattered: "The card that you have in hand is plastic. A virtual world may hold any number of things, and one is this.",
+      phrase: "In the settings there is a virtual card number. It is made of plastic in no case, but holds for things of the world.",
+    });
+    expect((await found(own, "virtual card number"))[0]).toBe("phrase");
   });
 
   it("lets the question win over what was said before", async () => {
@@ -175,6 +201,36 @@ describe("curated answers", () => {
     const { curated } = await search(own, "declined at the shop");
     expect(curated.map(({ answer }) => answer)).toEqual(["Check the balance.", "Write to us."]);
     expect((await search(own, "My order at the shop was declined")).curated[0]).toMatchObject({ answerId: "4", score: 1 });
+  });
+
+  it("takes all phrasings of an answer together, and words that mean the like for one another", async () => {
+    const own = newIndex();
+    const teach = async (answer: string, questions: string[]): Promise<void> => {
+      for (const question of questions) await own.putAnswer({ id: crypto.randomUUID(), question, answer });
+    };
+    await teach("Block the card.", ["My card was stolen", "A thief took my wallet", "I was robbed of my card in the street"]);
+    await teach("Order a new card.", ["I need another card", "Can I have a second card?", "Order one more card"]);
+    await teach("Wait two days.", ["My parcel has not arrived", "Where is my package?", "The delivery is late"]);
+    const answer = async (question: string): Promise<string | undefined> => (await search(own, question)).curated[0]?.answer;
+    expect(await answer("somebody mugged me, the card in my wallet is gone")).toBe("Block the card.");
+    expect(await answer("can I buy a second card")).toBe("Order a new card.");
+    expect(await answer("the shipment did not come yet")).toBe("Wait two days.");
+  });
+
+  it("knows the same after the object was evicted, and after answers came and went while it was awake", async () => {
+    const own = newIndex();
+    const put = (id: string, question: string): Promise<void> => own.putAnswer({ id, question, answer: `Answer of ${id}.` });
+    await put("zoo", "Where is the zoo?");
+    await search(own, "Where is the zoo?");
+    await put("okapi", "Where does the okapi sleep?");
+    await put("quagga", "Where does the quagga sleep?");
+    await own.removeAnswer("quagga");
+    await put("zoo", "When does the zoo open?");
+    const questions = ["Where does the okapi sleep?", "When does the zoo open?", "quagga", "zoo"];
+    const awake = await Promise.all(questions.map(async (question) => (await search(own, question)).curated));
+    await evictDurableObject(own);
+    expect(await Promise.all(questions.map(async (question) => (await search(own, question)).curated))).toEqual(awake);
+    expect(awake[2]).toEqual([]);
   });
 
   it("is replaced under the same id, and gone when removed", async () => {

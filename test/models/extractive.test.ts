@@ -1,7 +1,11 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import handbook from "../../scripts/demo/handbook.md?raw";
 import { ExtractiveModel } from "../../src/models/extractive.ts";
 import type { ModelReply } from "../../src/models/model.ts";
 import { type Index, load, newIndex } from "../knowledge/agent-index.ts";
+
+/** An agent's, where the operator sets none. */
+const DEFAULT_THRESHOLD = 0.5;
 
 const TEXTS = {
   webhooks: `# Webhooks
@@ -179,7 +183,6 @@ describe("the extractive model", () => {
     ["How do I train a puppy with treats?"],
     ["Is bitcoin mining legal in Norway?"],
     ["When are personal data deleted in Norway, Sweden, Iceland?"],
-    ["do you guess and hope for deliveries?"],
     ["hello"],
     ["Thank you very much!"],
     ["how are you"],
@@ -188,13 +191,16 @@ describe("the extractive model", () => {
     [""],
     ['"'.repeat(2_000)],
   ])("refuses %j", async (question) => {
-    const reply = await ask(question);
-    expect(reply.outcome).toBe("no_answer");
-    expect(reply.confidence).toBeLessThan(0.4);
+    expect((await ask(question)).confidence).toBeLessThan(DEFAULT_THRESHOLD);
   });
 
   it("refuses what an earlier question alone would answer", async () => {
-    expect((await ask("What is the capital of France?", "How are webhook notifications signed?")).outcome).toBe("no_answer");
+    const { confidence } = await ask("What is the capital of France?", "How are webhook notifications signed?");
+    expect(confidence).toBeLessThan(DEFAULT_THRESHOLD);
+  });
+
+  it("says that it has no answer where hardly anything was found", async () => {
+    expect((await ask("Who wrote Faust?")).outcome).toBe("no_answer");
   });
 
   it("is surer of what the knowledge says than of what it touches", async () => {
@@ -219,4 +225,42 @@ it("does not take a code example that holds the question for an answer to it", a
   const retrieval = await index.search({ question, previousQuestions: [], limit: 5 });
   const reply = await new ExtractiveModel().answer({ question, previousQuestions: [], retrieval, instructions: null, language: "en" });
   expect(reply.outcome).toBe("no_answer");
+});
+
+describe("confidence in a tiny knowledge", () => {
+  const TINY = {
+    shop: { text: "The shop in Graz is open from 9 to 18 on weekdays. Parking is free for customers.", known: "When is the shop open?" },
+    mixed: {
+      text: "Refunds take five days.\n\nOur office is in Vienna.\n\nPasswords are reset by mail.",
+      known: "How do I reset my password?",
+    },
+    handbook: { text: handbook, known: "How are webhook notifications signed?" },
+  };
+  const confidence = async (text: string, question: string): Promise<number> => {
+    const index = newIndex();
+    await load(index, { text });
+    const retrieval = await index.search({ question, previousQuestions: [], limit: 5 });
+    return (await new ExtractiveModel().answer({ question, previousQuestions: [], retrieval, instructions: null, language: "en" }))
+      .confidence;
+  };
+
+  it.each(Object.values(TINY))("answers $known", async ({ text, known }) => {
+    expect(await confidence(text, known)).toBeGreaterThan(DEFAULT_THRESHOLD);
+  });
+
+  it.each([
+    ["shop", "What is the capital of France?"],
+    ["shop", "Is there free wifi?"],
+    ["shop", "Can I open a bank account?"],
+    ["shop", "Do you sell shoes in the shop?"],
+    ["mixed", "What mail provider does France use?"],
+    ["mixed", "Is there an office party?"],
+    ["mixed", "How many days has a leap year?"],
+    ["handbook", "What is the capital of France?"],
+    ["handbook", "How do I bake bread?"],
+    ["handbook", "Who won the world cup?"],
+    ["handbook", "How do I file my tax return?"],
+  ] as const)("of %s, is not misled by the one word that is known: %s", async (name, question) => {
+    expect(await confidence(TINY[name].text, question)).toBeLessThan(DEFAULT_THRESHOLD);
+  });
 });

@@ -47,6 +47,31 @@ test("curated answers that match come before texts, and count toward the limit",
   expect((await search({ query: "When are refunds paid?", limit: 1 })).body.data).toEqual([data[0]]);
 });
 
+test("a curated answer that matches weakly takes its place among the texts, and one that shares no word of meaning has none", async () => {
+  const { workspace, agent, search } = await createDesk();
+  await learn(workspace, agent.id, "# Refunds\n\nWhen are refunds paid? Refunds are paid within five working days.");
+  const put = (question: string) => workspace.call("POST", `/agents/${agent.id}/answers`, { question, answer: "Ask us." });
+  await put("Can a colleague get refunds for the flowers in the office?");
+  await put("When are you open?");
+  const { data } = (await search({ query: "When are refunds paid?" })).body;
+  expect(data.map(({ type, title }: { type: string; title: string }) => [type, title])).toEqual([
+    ["text", "Handbook › Refunds"],
+    ["answer", "Can a colleague get refunds for the flowers in the office?"],
+  ]);
+});
+
+test("the lines of a query are turns: the last one is asked, the others say of what", async () => {
+  const { workspace, agent, search } = await createDesk();
+  await learn(
+    workspace,
+    agent.id,
+    "# Refunds\n\nIt takes five working days until a refund is paid.\n\n# Delivery\n\nIt takes two days until a parcel arrives.",
+  );
+  const first = async (query: string) => (await search({ query })).body.data[0].title;
+  expect(await first("I want a refund\nHow many days does it take?")).toBe("Handbook › Refunds");
+  expect(await first("I want a refund\nThanks.\n\nHow many days until a parcel arrives?")).toBe("Handbook › Delivery");
+});
+
 test("the limit is 10 unless told, from 1 to 50", async () => {
   const { workspace, agent, search } = await createDesk();
   const text = Array.from({ length: 60 }, (_, at) => `# Kind ${at}\n\nRefunds of kind ${at} are paid after ${at} days.`).join("\n\n");

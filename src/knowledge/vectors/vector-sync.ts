@@ -1,4 +1,5 @@
 import type { IndexStore } from "../index-store.ts";
+import { dropTables } from "./drop-tables.ts";
 import { embedAll } from "./embed-batches.ts";
 import { embeddedText, vectorName } from "./embedded-text.ts";
 import type { VectorEngines } from "./engines.ts";
@@ -117,8 +118,9 @@ export class VectorSync {
     if (this.store.isComplete) {
       this.storage.transactionSync(() => {
         this.store.leaveAll();
-        this.index.drop(VECTOR_TABLES);
+        dropTables(this.storage.sql, VECTOR_TABLES);
       });
+      this.index.forget();
     }
     if (this.store.nextDueMs() === undefined) await this.index.erase();
     else this.schedule();
