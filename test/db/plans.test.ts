@@ -63,7 +63,7 @@ const STORES: Record<string, Record<string, unknown>> = {
 };
 
 /** They keep an object's own storage. */
-const OBJECT_STORES = ["admission/window-store", "knowledge/index-store", "leads/index-store"];
+const OBJECT_STORES = ["admission/window-store", "knowledge/index-store", "knowledge/vectors/vector-store", "leads/index-store"];
 
 const db = directoryDb(env, new Meter());
 const NOW = 1_790_000_000_000;

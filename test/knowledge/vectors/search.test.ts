@@ -144,18 +144,23 @@ describe("without the outside", () => {
     expect((await found(desk.index, "reimbursement"))[0]).toBe("refunds");
   });
 
-  it("waits for a slow model no longer than a visitor would, and then not at all for a while", async () => {
-    const desk = await taught();
-    desk.ai.faults.set("embed", "hangs");
-    const startedAtMs = Date.now();
-    expect((await found(desk.index, "refund"))[0]).toBe("refunds");
-    const waitedMs = Date.now() - startedAtMs;
-    expect(waitedMs).toBeLessThan(3_000);
-    desk.ai.faults.clear();
-    desk.ai.clear();
-    expect((await found(desk.index, "refunds"))[0]).toBe("refunds");
-    expect(desk.ai.embedded).toEqual([]);
-  });
+  it.each(["embed", "query"] as const)(
+    "waits for a slow %s no longer than a visitor would, and then not at all for a while",
+    async (part) => {
+      const desk = await taught();
+      if (part === "embed") desk.ai.faults.set("embed", "hangs");
+      else desk.vectors.faults.set("query", "hangs");
+      const startedAtMs = Date.now();
+      expect((await found(desk.index, "refund"))[0]).toBe("refunds");
+      const waitedMs = Date.now() - startedAtMs;
+      expect(waitedMs).toBeLessThan(3_000);
+      desk.ai.faults.clear();
+      desk.vectors.faults.clear();
+      desk.ai.clear();
+      expect((await found(desk.index, "refunds"))[0]).toBe("refunds");
+      expect(desk.ai.embedded).toEqual([]);
+    },
+  );
 
   it("asks nobody where nothing is known", async () => {
     const desk = newDesk();

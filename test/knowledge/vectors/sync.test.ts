@@ -1,5 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { IndexStore } from "../../../src/knowledge/index-store.ts";
 import type { KnowledgeIndex } from "../../../src/knowledge/index.ts";
 import { dump, found, type Index, ingest, load, longText, newIndex, search } from "../agent-index.ts";
 import { alarmOf, bind, catchUp, countVisible, letTimePass, newDesk, outstanding, runAlarm } from "./desk.ts";
@@ -231,4 +232,18 @@ it("keeps what a write that failed had queued out of the outside", async () => {
     storage.sql.exec("DROP TRIGGER fails");
   });
   expect(await outstanding(desk.index)).toEqual(DONE);
+});
+
+it("hears of a write once it is whole, and of none that failed", async () => {
+  await runInDurableObject(newIndex(), (_, { storage }) => {
+    const heard = vi.fn();
+    const store = new IndexStore(storage, heard);
+    const part = () => store.write(() => store.putText("text", { name: "Text", hash: "1" }, new Uint8Array()));
+    const breaks = () => store.write(() => [part(), JSON.parse("no")]);
+    part();
+    expect(breaks).toThrow();
+    expect(heard).toHaveBeenCalledTimes(1);
+    store.write(part);
+    expect(heard).toHaveBeenCalledTimes(2);
+  });
 });
