@@ -85,6 +85,7 @@ const OBJECT_STORES = [
   "knowledge/crawl/page-store",
   "knowledge/crawl/settle-store",
   "knowledge/index-store",
+  "knowledge/vectors/vector-store",
   "leads/index-store",
 ];
 
