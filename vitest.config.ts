@@ -2,7 +2,14 @@ import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-worker
 import { defineConfig } from "vitest/config";
 import type { Reporter } from "vitest/node";
 
-const QUEUES = ["support-agent-ingestion", "support-agent-ingestion-dlq", "support-agent-erasure", "support-agent-erasure-dlq"];
+const QUEUES = [
+  "support-agent-ingestion",
+  "support-agent-ingestion-dlq",
+  "support-agent-erasure",
+  "support-agent-erasure-dlq",
+  "support-agent-email",
+  "support-agent-email-dlq",
+];
 
 /** Ends the output with one plain line, for whoever reads it by machine. */
 const closingLine: Reporter = {

@@ -1,5 +1,6 @@
 import { app } from "./app.ts";
 import { consume } from "./queues.ts";
+import { receiveMail } from "./email/inbound.ts";
 import { sweep } from "./schedule.ts";
 
 export { WorkspaceGate } from "./admission/gate.ts";
@@ -10,5 +11,6 @@ export { LeadIndex } from "./leads/index.ts";
 export default {
   fetch: app.fetch,
   queue: consume,
+  email: (message, env) => receiveMail(message, env),
   scheduled: (controller, env) => sweep(env, controller.scheduledTime),
 } satisfies ExportedHandler<Env>;

@@ -1,4 +1,5 @@
 import { giveUp, ingest, type IngestionMessage } from "./knowledge/consumer.ts";
+import { type EmailMessage, sendMail } from "./email/outbound.ts";
 import { eraseDeleted, type ErasureMessage } from "./operator/erasure.ts";
 
 /** First wait before a message is tried again; each further one doubles it. */
@@ -14,6 +15,9 @@ const WORK: Record<string, Work> = {
   "support-agent-erasure": (env, body: ErasureMessage) => eraseDeleted(env, body),
   // The sweep finds the workspace again: an erasure is never given up.
   "support-agent-erasure-dlq": async () => undefined,
+  "support-agent-email": (env, body: EmailMessage) => sendMail(env, body),
+  // The outbox still has it, and the sweep sends it.
+  "support-agent-email-dlq": async () => undefined,
 };
 
 /** Works through a batch: each message on its own, so that one that fails is tried again alone. */

@@ -2,6 +2,7 @@ import { writeThenRead } from "../db/transact.ts";
 import { type Database, dbFor } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import type { Meter } from "../meter.ts";
+import { wakeUp } from "../wake-up.ts";
 import { addConversationEvent, addMessageEvent, IF_CHANGED, type NewEvent } from "../webhooks/events-store.ts";
 import { type ConversationKey, followHandoff, moveConversation } from "./moves-store.ts";
 import { type Move, moveBy, moveTo, type SettableStatus } from "./status.ts";
@@ -67,6 +68,7 @@ export async function replyAsHuman(op: ConversationOperation, { content, resolve
     findMessage(db, workspaceId, messageId),
     findConversation(db, workspaceId, conversationId),
   ]);
+  if (conversation?.channel === "email") await wakeUp(op.env.EMAIL_QUEUE, [{ messageId }]);
   return message && conversation && { message, status: conversation.status };
 }
 
