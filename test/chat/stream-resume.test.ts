@@ -194,11 +194,12 @@ test("the same key joins the stream that runs, and gives it again when it has en
 
 test("ten at once with one key read one answer, a plain one too", async () => {
   const { stream, workspace, path, id, used, transcript } = await createStreamer();
-  const streams = await Promise.all(Array.from({ length: 10 }, () => stream({}, { "Idempotency-Key": "k-1" })));
+  const answerable = { message: "How long do refunds take?" };
+  const streams = await Promise.all(Array.from({ length: 10 }, () => stream(answerable, { "Idempotency-Key": "k-1" })));
   const heard = await Promise.all(streams.map((one) => new Follower().follow(one)));
   expect(new Set(heard.map(({ messageId }) => messageId)).size).toBe(1);
   for (const { text, done } of heard) expect(text).toBe(done.answer);
-  const plain = { message: "And when?", conversation_id: id };
+  const plain = { message: "When are refunds paid?", conversation_id: id };
   const asked = await Promise.all(Array.from({ length: 10 }, () => workspace.call("POST", path, plain, { "Idempotency-Key": "k-2" })));
   expect(asked.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
   expect(new Set(asked.map(({ body }) => body.message_id)).size).toBe(1);
