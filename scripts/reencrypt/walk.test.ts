@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Client } from "../dev/service.ts";
 import { reportOf } from "./report.ts";
-import { isDone, needsNothingOld, type OutdatedKey, reencryptAll, type Step, type Total, walkAll } from "./walk.ts";
+import { isDone, needsNothingOld, type OutdatedKey, reencryptAll, type Total, walkAll } from "./walk.ts";
 
 interface Rows {
   current: number;
@@ -21,7 +21,7 @@ const NOTHING = { secrets: {}, api_keys: { current: 0, outdated: [] }, keep_unti
 const silent = () => undefined;
 
 /** A service of two steps. `stubborn` secrets of the second come back after each round, as often as said. */
-function standIn(first: Rows, second: Rows, { stubborn = 0, more = {} as Partial<Step> } = {}) {
+function standIn(first: Rows, second: Rows, { stubborn = 0 } = {}) {
   const asked: string[] = [];
   const take = (rows: Rows, isWriting: boolean) => {
     const reencrypted = isWriting ? rows.outdated : 0;
@@ -36,7 +36,7 @@ function standIn(first: Rows, second: Rows, { stubborn = 0, more = {} as Partial
     }
     const counts = take(second, isWriting);
     if (isWriting && stubborn-- > 0) Object.assign(second, { outdated: 1, current: second.current - 1 });
-    return { status: 200, body: { ...NOTHING, secrets: { webhook_secrets: counts }, ...more, next_cursor: null } };
+    return { status: 200, body: { ...NOTHING, secrets: { webhook_secrets: counts }, next_cursor: null } };
   };
   return { asked, client: { send } };
 }

@@ -20,17 +20,15 @@ export interface OutdatedKey {
   last_used_at: string | null;
 }
 
-interface Found {
+/** What was found: by one step, or by all of them together. */
+export interface Total {
   secrets: Record<string, Counts>;
   api_keys: { current: number; outdated: OutdatedKey[] };
   keep_until: string | null;
 }
 
 /** What the service answers to one step. */
-export type Step = Found & { next_cursor: string | null };
-
-/** The sum of all steps. */
-export type Total = Found;
+type Step = Total & { next_cursor: string | null };
 
 /** Kept responses go by themselves within a day; they are not encrypted anew. */
 export const PASSING_KIND = "kept_responses";

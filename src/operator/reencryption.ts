@@ -34,7 +34,7 @@ export const SECRET_KINDS = ["identity_secrets", "tool_headers", "webhook_secret
 type SecretKind = (typeof SECRET_KINDS)[number];
 
 /** How many secrets of a kind a step found, by the key that they were made with, and how many of them it made anew. */
-export interface SecretCounts {
+interface SecretCounts {
   current: number;
   outdated: number;
   reencrypted: number;
@@ -42,7 +42,7 @@ export interface SecretCounts {
 }
 
 /** An API key that is refused once the value of KEY_SECRET that made it is taken out. */
-export interface OutdatedKey {
+interface OutdatedKey {
   id: string;
   workspaceId: string;
   name: string;

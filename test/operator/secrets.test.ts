@@ -173,11 +173,10 @@ describe("a rotation", () => {
   test("counts what it finds by kind and key", async () => {
     const kinds = (steps: any[]) => {
       const sums: Record<string, Record<string, number>> = {};
-      for (const { secrets } of steps)
-        for (const [kind, counts] of Object.entries<any>(secrets)) {
-          sums[kind] ??= {};
-          for (const [name, count] of Object.entries<number>(counts)) sums[kind]![name] = (sums[kind]![name] ?? 0) + count;
-        }
+      for (const [kind, counts] of steps.flatMap(({ secrets }) => Object.entries<Record<string, number>>(secrets))) {
+        const sum = (sums[kind] ??= {});
+        for (const [name, count] of Object.entries(counts)) sum[name] = (sum[name] ?? 0) + count;
+      }
       return sums;
     };
     await walk(BOTH, "POST");
