@@ -11,8 +11,8 @@ const MAC_BYTES = 32;
 /** 64 bytes in base64url; of its last letter only two bits are used, and the others must be zero. */
 const BODY = /^[A-Za-z0-9_-]{85}[AQgw]$/;
 const SECRET_ID_LENGTH = 8;
-/** Longer than what a key's MAC is made over, and another text than any token's: no MAC is made for the other's sake. */
-const SECRET_ID_TEXT = new TextEncoder().encode("the name of a secret of API keys");
+/** Shorter than the 32 bytes that a key's MAC is made over, and another text than any token's: no MAC serves as another. */
+const SECRET_ID_TEXT = new TextEncoder().encode("key-secret-id/1");
 /** Keys whose MAC was checked, kept in the isolate: the check is a pure function of key and secret. */
 const MAX_REMEMBERED_KEYS = 2_000;
 
