@@ -4,15 +4,24 @@ import { MAX_RESPONSE_BYTES } from "./limits.ts";
 export function boundedFetch(send: typeof fetch): typeof fetch {
   return async (input, init) => {
     const response = await send(input, { ...init, redirect: "manual" });
-    if (!response.body) return response;
-    let left = MAX_RESPONSE_BYTES;
-    const bound = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        left -= chunk.byteLength;
-        if (left < 0) controller.error(new Error("The model's response is too long"));
-        else controller.enqueue(chunk);
-      },
-    });
-    return new Response(response.body.pipeThrough(bound), response);
+    return response.body ? new Response(bounded(response.body), response) : response;
   };
+}
+
+/** Counts in a stream of its own: a TransformStream costs each token twice as much. */
+function bounded(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let left = MAX_RESPONSE_BYTES;
+  const source: UnderlyingSource<Uint8Array> = {
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) return controller.close();
+      left -= value.byteLength;
+      if (left >= 0) return controller.enqueue(value);
+      await reader.cancel();
+      throw new Error("The model's response is too long");
+    },
+    cancel: (reason) => reader.cancel(reason),
+  };
+  return new ReadableStream(source, { highWaterMark: 0 });
 }

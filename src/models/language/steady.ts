@@ -1,7 +1,7 @@
 import { APICallError, type LanguageModelV4, type LanguageModelV4CallOptions, type LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { aborted } from "./aborted.ts";
 import type { ModelLimits } from "./limits.ts";
-import { Silence } from "./silence.ts";
+import { Silence } from "../../silence.ts";
 
 /** The model gave no sign in time. */
 class SilenceError extends Error {

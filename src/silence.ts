@@ -1,6 +1,6 @@
 /**
- * Tells once that nothing broke a silence for so long. Breaking it only notes the time: a timer for each token of an answer
- * would cost more than the token.
+ * Tells whenever nothing has broken a silence for so long, until it is stopped. Breaking it only notes the time: a timer for
+ * each token of an answer would cost more than the token.
  */
 export class Silence {
   private sinceMs = Date.now();
@@ -10,7 +10,7 @@ export class Silence {
     private readonly limitMs: number,
     private readonly onLong: () => void,
   ) {
-    this.timer = setTimeout(() => this.look(), limitMs);
+    this.timer = this.lookIn(limitMs);
   }
 
   breaks(): void {
@@ -21,9 +21,14 @@ export class Silence {
     clearTimeout(this.timer);
   }
 
+  private lookIn(ms: number): ReturnType<typeof setTimeout> {
+    return setTimeout(() => this.look(), ms);
+  }
+
   private look(): void {
     const leftMs = this.sinceMs + this.limitMs - Date.now();
+    if (leftMs <= 0) this.breaks();
+    this.timer = this.lookIn(leftMs > 0 ? leftMs : this.limitMs);
     if (leftMs <= 0) this.onLong();
-    else this.timer = setTimeout(() => this.look(), leftMs);
   }
 }
