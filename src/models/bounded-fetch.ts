@@ -1,17 +1,15 @@
-import { MAX_RESPONSE_BYTES } from "./limits.ts";
-
-/** The same fetch, whose responses end with an error once they are longer than any answer; redirects are not followed with the key. */
-export function boundedFetch(send: typeof fetch): typeof fetch {
+/** The same fetch, whose responses end with an error once they are longer than that; redirects are not followed with the key. */
+export function boundedFetch(send: typeof fetch, maxBytes: number): typeof fetch {
   return async (input, init) => {
     const response = await send(input, { ...init, redirect: "manual" });
-    return response.body ? new Response(bounded(response.body), response) : response;
+    return response.body ? new Response(bounded(response.body, maxBytes), response) : response;
   };
 }
 
-/** Counts in a stream of its own: a TransformStream costs each token twice as much. */
-function bounded(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+/** Counts in a stream of its own: a TransformStream costs each token more. */
+function bounded(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
   const reader = body.getReader();
-  let left = MAX_RESPONSE_BYTES;
+  let left = maxBytes;
   const source: UnderlyingSource<Uint8Array> = {
     async pull(controller) {
       const { done, value } = await reader.read();
