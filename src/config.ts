@@ -1,19 +1,28 @@
+import { configProblems, isProduction, listOf, MAX_CRAWL_PAUSE_MS, type Variables } from "./config-variables.ts";
+
 /** As politely as a person who reads quickly. */
 const DEFAULT_CRAWL_PAUSE_MS = 250;
-const MAX_CRAWL_PAUSE_MS = 60_000;
+
+const problems = new WeakMap<Env, string>();
 
 /**
- * What of the configuration keeps the service from working safely, as a sentence for the log that names the variable;
- * undefined when all is well.
+ * What of the configuration keeps the service from working safely, as sentences for the log that name the variables;
+ * undefined when all is well. Each request asks, so what was found is kept in the isolate.
  */
 export function configProblem(env: Env): string | undefined {
-  if (isEmpty(env.KEY_SECRET)) return "KEY_SECRET is not set: API keys cannot be checked. Set it with `wrangler secret put KEY_SECRET`.";
-  if (isEmpty(env.ENCRYPTION_KEY))
-    return "ENCRYPTION_KEY is not set: secrets cannot be stored. Set it with `wrangler secret put ENCRYPTION_KEY`.";
-  if (isProduction(env) && (env.ALLOW_PRIVATE_TARGETS as string) === "true") {
-    return "ALLOW_PRIVATE_TARGETS is true in production: outgoing requests could reach the inside of a network. Set it to false.";
+  let problem = problems.get(env);
+  if (problem === undefined) {
+    problem = configProblems(variablesOf(env)).join(" ");
+    problems.set(env, problem);
   }
-  return languageServerProblem(env);
+  return problem || undefined;
+}
+
+/** Whether the service may work at all; where not, the log names what is wrong and what to do. */
+export function isConfigured(env: Env): boolean {
+  const problem = configProblem(env);
+  if (problem !== undefined) console.error(JSON.stringify({ event: "misconfigured", detail: problem }));
+  return problem === undefined;
 }
 
 /** A server that speaks the OpenAI protocol of chat completions. */
@@ -27,25 +36,14 @@ export interface LanguageServer {
 
 /** The server that the deployment has its answers written by; undefined where it names none. */
 export function languageServer(env: Env): LanguageServer | undefined {
-  // The key is a secret that not every deployment has: the generated types do not know it.
-  const { OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, OPENAI_API_KEY: apiKey } = env as unknown as Partial<Record<string, string>>;
+  const { OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, OPENAI_API_KEY: apiKey } = variablesOf(env) as Partial<Record<string, string>>;
   if (!baseUrl) return undefined;
   return { baseUrl, model: model ?? "", apiKey: apiKey || undefined };
 }
 
-function languageServerProblem(env: Env): string | undefined {
-  const server = languageServer(env);
-  if (!server) return undefined;
-  const protocol = URL.canParse(server.baseUrl) ? new URL(server.baseUrl).protocol : "";
-  if (protocol !== "https:" && protocol !== "http:")
-    return "OPENAI_BASE_URL is not an http or https URL. Set it to one that ends in /v1, or leave it empty.";
-  if (server.model === "") return "OPENAI_MODEL is not set: name a model of the server at OPENAI_BASE_URL.";
-  return undefined;
-}
-
 /** Whether outgoing requests may reach http and private hosts: for receivers on a laptop, never in production. */
 export function allowsPrivateTargets(env: Env): boolean {
-  return (env.ALLOW_PRIVATE_TARGETS as string) === "true" && !isProduction(env);
+  return (env.ALLOW_PRIVATE_TARGETS as string) === "true" && !isProduction(variablesOf(env));
 }
 
 /** Where host names are asked for over HTTPS; undefined where they cannot be asked for. */
@@ -59,8 +57,9 @@ export function crawlPauseMs(env: Env): number {
   return value >= 0 ? Math.min(value, MAX_CRAWL_PAUSE_MS) : DEFAULT_CRAWL_PAUSE_MS;
 }
 
-function isProduction(env: Env): boolean {
-  return (env.ENVIRONMENT as string) === "production";
+/** Not every deployment has all variables and secrets: the generated types do not know those that may be absent. */
+function variablesOf(env: Env): Variables {
+  return env as unknown as Variables;
 }
 
 /**
@@ -73,18 +72,13 @@ export function rotating(secret: string): [string, ...string[]] {
   return [current, ...previous];
 }
 
-/** Unset, whatever its type says, or without any value in it. */
-function isEmpty(secret: string | undefined): boolean {
-  return valuesOf(secret ?? "").length === 0;
-}
-
 const valuesBySecret = new Map<string, string[]>();
 
 /** All values that a secret holds. Each request asks, so what was read is kept in the isolate. */
 export function valuesOf(secret: string): string[] {
   let values = valuesBySecret.get(secret);
   if (!values) {
-    values = secret.split(",").flatMap((value) => value.trim() || []);
+    values = listOf(secret);
     valuesBySecret.set(secret, values);
   }
   return values;

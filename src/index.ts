@@ -1,5 +1,6 @@
 import { app } from "./app.ts";
-import { consume } from "./queues.ts";
+import { isConfigured } from "./config.ts";
+import { consume, putBack } from "./queues.ts";
 import { sweep } from "./schedule.ts";
 
 export { WorkspaceGate } from "./admission/gate.ts";
@@ -10,6 +11,6 @@ export { DeliveryCourier } from "./webhooks/courier.ts";
 
 export default {
   fetch: app.fetch,
-  queue: consume,
-  scheduled: (controller, env) => sweep(env, controller.scheduledTime),
+  queue: (batch, env) => (isConfigured(env) ? consume(batch, env) : putBack(batch)),
+  scheduled: (controller, env) => isConfigured(env) ? sweep(env, controller.scheduledTime) : undefined,
 } satisfies ExportedHandler<Env>;
