@@ -12,5 +12,5 @@ export { DeliveryCourier } from "./webhooks/courier.ts";
 export default {
   fetch: app.fetch,
   queue: (batch, env) => (isConfigured(env) ? consume(batch, env) : putBack(batch)),
-  scheduled: (controller, env) => isConfigured(env) ? sweep(env, controller.scheduledTime) : undefined,
+  scheduled: (controller, env) => (isConfigured(env) ? sweep(env, controller.scheduledTime) : undefined),
 } satisfies ExportedHandler<Env>;

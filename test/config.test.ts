@@ -67,7 +67,14 @@ describe("each value", () => {
     [{ OPERATOR_TOKEN: undefined }],
     [{ OPERATOR_TOKEN: `${LONG},${LONG}2`, KEY_SECRET: `${LONG},old`, ENCRYPTION_KEY: ` ${LONG} , old` }],
     [{ OPENAI_BASE_URL: "http://127.0.0.1:11434/v1", OPENAI_MODEL: "small", OPENAI_API_KEY: "sk-1_2/3=" }],
-    [{ OPENAI_BASE_URL: "https://api.example.com/v1", OPENAI_MODEL: "s", OPENAI_EMBEDDING_MODEL: "e", OPENAI_EMBEDDING_DIMENSIONS: "1536" }],
+    [
+      {
+        OPENAI_BASE_URL: "https://api.example.com/v1",
+        OPENAI_MODEL: "s",
+        OPENAI_EMBEDDING_MODEL: "e",
+        OPENAI_EMBEDDING_DIMENSIONS: "1536",
+      },
+    ],
     [{ AI_GATEWAY_ID: "support-agent_1", DNS_OVER_HTTPS_URL: "", CRAWL_PAUSE_MS: "0", VECTORS_ROUND: "12", RERANK_PASSAGES: "true" }],
     [{ ENVIRONMENT: "development", ALLOW_PRIVATE_TARGETS: "true", KEY_SECRET: "short", ENCRYPTION_KEY: "short", OPERATOR_TOKEN: "short" }],
   ])("%j is a configuration that works", (values) => {
@@ -75,7 +82,12 @@ describe("each value", () => {
   });
 
   test("a server needs a model, and all that is wrong is told of at once", () => {
-    const problems = configProblems({ ...PRODUCTION, OPENAI_BASE_URL: "https://api.example.com/v1", OPENAI_MODEL: "", CRAWL_PAUSE_MS: "soon" });
+    const problems = configProblems({
+      ...PRODUCTION,
+      OPENAI_BASE_URL: "https://api.example.com/v1",
+      OPENAI_MODEL: "",
+      CRAWL_PAUSE_MS: "soon",
+    });
     expect(problems.map((problem) => problem.split(" ")[0])).toEqual(["OPENAI_MODEL", "CRAWL_PAUSE_MS"]);
   });
 

@@ -31,9 +31,7 @@ const REFUSALS = {
 /** 503 while the configuration is not safe to work with; the log names the variable. */
 export const requireConfig: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (isConfigured(c.env)) return next();
-  throw (
-    overAddressLimit(c) ?? unavailable("The service is not configured yet. Its log names what is wrong.", MISCONFIGURED_RETRY_SECONDS)
-  );
+  throw overAddressLimit(c) ?? unavailable("The service is not configured yet. Its log names what is wrong.", MISCONFIGURED_RETRY_SECONDS);
 };
 
 /** Admits requests with a workspace's key, in one hop: 401 without one, 429 over the rate limit. */
