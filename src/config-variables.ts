@@ -34,11 +34,11 @@ const CHECKS: Readonly<Record<string, Check>> = {
       ? undefined
       : "is not an http or https URL. Set it to one that ends in /v1, or leave it empty.",
   OPENAI_MODEL: (value, all) =>
-    value === "" && textOf(all, "OPENAI_BASE_URL") !== "" ? "is not set: name a model of the server at OPENAI_BASE_URL." : undefined,
+    value === "" && isSet(all, "OPENAI_BASE_URL") ? "is not set: name a model of the server at OPENAI_BASE_URL." : undefined,
   OPENAI_API_KEY: (value) =>
     /^[\x21-\x7e]*$/.test(value) ? undefined : "holds blanks or characters that no header takes. Set it again, without line breaks.",
   OPENAI_EMBEDDING_MODEL: (value, all) =>
-    value !== "" && textOf(all, "OPENAI_BASE_URL") === ""
+    value !== "" && !isSet(all, "OPENAI_BASE_URL")
       ? "is set without OPENAI_BASE_URL. Set the server's URL, or leave both empty."
       : undefined,
   OPENAI_EMBEDDING_DIMENSIONS: (value) =>
@@ -108,6 +108,6 @@ function isWholeNumber(value: string, least: number, most: number): boolean {
   return /^\d{1,9}$/.test(value) && Number(value) >= least && Number(value) <= most;
 }
 
-function textOf(all: Variables, name: string): string {
-  return String(all[name] ?? "");
+function isSet(all: Variables, name: string): boolean {
+  return all[name] !== undefined && all[name] !== "";
 }

@@ -63,7 +63,7 @@ async function listSecrets({ wrangler }: Deployment): Promise<Set<string>> {
 }
 
 /** Where secrets are kept that were made: beside the configuration, out of version control, for the owner alone. */
-export function secretsFile({ config, env }: Project): string {
+function secretsFile({ config, env }: Project): string {
   return join(dirname(config), `.secrets.${env}`);
 }
 

@@ -29,7 +29,7 @@ async function waitFor(url: URL, hopedFor: number, deadlineMs: number): Promise<
   for (;;) {
     const answer = await ask(url);
     if (answer === String(hopedFor)) return;
-    if (Date.now() + PAUSE_MS > deadlineMs) throw new PlainError(`${url} should answer ${hopedFor}, but: ${answer}.`);
+    if (Date.now() + PAUSE_MS > deadlineMs) throw new PlainError(`${url.href} should answer ${hopedFor}, but: ${answer}.`);
     await sleep(PAUSE_MS);
   }
 }

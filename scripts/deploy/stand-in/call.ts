@@ -8,7 +8,7 @@ export interface Call {
 }
 
 /** Answers a call with the API's `result`; the name is the first group of the route's pattern. */
-export type Handler = (call: Call, name: string) => unknown;
+type Handler = (call: Call, name: string) => unknown;
 
 /** Patterns of `METHOD path`, with what answers them. */
 export type Routes = readonly (readonly [RegExp, Handler])[];

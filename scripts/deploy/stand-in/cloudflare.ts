@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { type Call, Refusal, type Routes } from "./call.ts";
@@ -32,11 +32,7 @@ export class Cloudflare {
   readonly calls: Call[] = [];
   /** Calls that are refused as if the API were down, as `METHOD path`. */
   down: RegExp | undefined;
-  readonly #server: Server = createServer((request, response) => {
-    void this.#answer(request).then(({ status, body }) => {
-      response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
-    });
-  });
+  readonly #server: Server = createServer((request, response) => void this.#respond(request, response));
 
   /** Answers where wrangler is to look for the API. */
   async listen(): Promise<string> {
@@ -55,6 +51,11 @@ export class Cloudflare {
     const isRead = ({ method, path, body }: Call) =>
       method === "GET" || (path.endsWith("/query") && /"sql":"\s*(SELECT|CREATE TABLE IF NOT EXISTS)/.test(body));
     return this.calls.filter((call) => !isRead(call)).map(({ method, path }) => `${method} ${path.replace(/[0-9a-f-]{36}/g, "…")}`);
+  }
+
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { status, body } = await this.#answer(request);
+    response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
   }
 
   async #answer(request: IncomingMessage) {
