@@ -1,4 +1,4 @@
-import { configProblems, isProduction, listOf, MAX_CRAWL_PAUSE_MS, type Variables } from "./config-variables.ts";
+import { configProblems, isProduction, listOf, MAX_CRAWL_PAUSE_MS } from "./config-variables.ts";
 
 /** As politely as a person who reads quickly. */
 const DEFAULT_CRAWL_PAUSE_MS = 250;
@@ -36,9 +36,48 @@ export interface LanguageServer {
 
 /** The server that the deployment has its answers written by; undefined where it names none. */
 export function languageServer(env: Env): LanguageServer | undefined {
-  const { OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, OPENAI_API_KEY: apiKey } = variablesOf(env) as Partial<Record<string, string>>;
+  const { OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, OPENAI_API_KEY: apiKey } = variablesOf(env);
   if (!baseUrl) return undefined;
   return { baseUrl, model: model ?? "", apiKey: apiKey || undefined };
+}
+
+/** A model of a server that speaks the OpenAI protocol of embeddings. */
+export interface EmbeddingServer {
+  /** Up to and with the version, such as https://api.example.com/v1. */
+  baseUrl: string;
+  apiKey: string | undefined;
+  model: string;
+  /** The length that vectors are asked for; undefined: the model's own. */
+  dimensions: number | undefined;
+}
+
+/** The server that makes the deployment's vectors; undefined where it names no model of one. */
+export function embeddingServer(env: Env): EmbeddingServer | undefined {
+  const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, ...own } = variablesOf(env);
+  const { OPENAI_EMBEDDING_MODEL: model, OPENAI_EMBEDDING_DIMENSIONS: dimensions } = own;
+  if (!baseUrl || !model) return undefined;
+  return { baseUrl, model, apiKey: apiKey || undefined, dimensions: dimensions ? Number(dimensions) : undefined };
+}
+
+/** What has Workers AI called through the deployment's AI Gateway, where it has one. */
+export function aiGateway(env: Env): { gateway?: { id: string } } {
+  const { AI_GATEWAY_ID: id } = variablesOf(env);
+  return id ? { gateway: { id } } : {};
+}
+
+/** Raised by the operator after the index of vectors was made anew, so that every chunk is embedded again. */
+export function vectorsRound(env: Env): string {
+  return variablesOf(env)["VECTORS_ROUND"] || "1";
+}
+
+/** Whether passages are read once more by a reranker. */
+export function reranksPassages(env: Env): boolean {
+  return variablesOf(env)["RERANK_PASSAGES"] === "true";
+}
+
+/** Not every deployment has all variables: the generated types do not know those that may be absent. */
+function variablesOf(env: Env): Partial<Record<string, string>> {
+  return env as unknown as Partial<Record<string, string>>;
 }
 
 /** Whether outgoing requests may reach http and private hosts: for receivers on a laptop, never in production. */
@@ -55,11 +94,6 @@ export function dnsResolver(env: Env): string | undefined {
 export function crawlPauseMs(env: Env): number {
   const value = Number((env.CRAWL_PAUSE_MS as string | undefined) || Number.NaN);
   return value >= 0 ? Math.min(value, MAX_CRAWL_PAUSE_MS) : DEFAULT_CRAWL_PAUSE_MS;
-}
-
-/** Not every deployment has all variables and secrets: the generated types do not know those that may be absent. */
-function variablesOf(env: Env): Variables {
-  return env as unknown as Variables;
 }
 
 /**

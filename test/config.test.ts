@@ -109,6 +109,13 @@ describe("while a value is wrong", () => {
     expect(told(log)).toContain("CRAWL_PAUSE_MS");
   });
 
+  test("a mail is left with its sender's server, which tries again, and the log names the variable", () => {
+    const log = vi.spyOn(console, "error");
+    const untouched = {} as ForwardableEmailMessage;
+    expect(() => worker.email(untouched, wrong())).toThrow(/configuration is wrong/);
+    expect(told(log)).toContain("CRAWL_PAUSE_MS");
+  });
+
   test("cron leaves everything as it is, and the log names the variable", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);

@@ -14,7 +14,7 @@ void test("wrangler.toml is the one list of what a deployment makes", () => {
   assert.equal(project.dimensions, 1024);
   assert.deepEqual(project.secrets, ["OPERATOR_TOKEN", "KEY_SECRET", "ENCRYPTION_KEY"]);
   assert.equal(project.databases[0]?.name, "support-agent");
-  for (const queue of ["ingestion", "crawls", "erasure", "deliveries"]) {
+  for (const queue of ["ingestion", "crawls", "erasure", "deliveries", "email"]) {
     for (const name of [`support-agent-${queue}`, `support-agent-${queue}-dlq`]) assert.ok(project.queues.includes(name), name);
   }
   assert.equal(new Set(project.queues).size, project.queues.length);
