@@ -43,7 +43,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.equal(statSync(file).mode & 0o777, 0o600);
     assert.deepEqual(cloudflare.workers.secrets, { ...kept });
     for (const secret of Object.values(kept)) assert.ok(!output.includes(secret!), "a secret is never printed");
-    assert.match(output, /OPERATOR_TOKEN, KEY_SECRET, ENCRYPTION_KEY stand in .*\.secrets\.production/);
+    assert.match(output, /In .*\.secrets\.production, readable by you alone: OPERATOR_TOKEN, KEY_SECRET, ENCRYPTION_KEY\./);
     assert.match(output, /\/healthz: answers 200\n.*\/api\/v1\/me: answers 401\n/);
   });
 
@@ -60,7 +60,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.deepEqual(cloudflare.workers.secrets, HELD);
     assert.ok(!existsSync(join(directory, ".secrets.production")));
     assert.equal(readFileSync(join(directory, "wrangler.toml"), "utf8"), before);
-    assert.doesNotMatch(output, /created|made at random|stand in/);
+    assert.doesNotMatch(output, /created|made at random|readable by you alone/);
   });
 
   void test("one that failed half-way says what to do, and goes on from there with the same secrets", async (t) => {
@@ -85,7 +85,9 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     const { cloudflare, directory, run } = await openDesk(t);
     const { KEY_SECRET: _, ...others } = HELD;
     deployedBefore(cloudflare, others);
-    assert.equal((await run(secrets, deploy)).failure, undefined);
+    const { failure, output } = await run(secrets, deploy);
+    assert.equal(failure, undefined);
+    assert.match(output, /small: deployed to https:\/\/small\.stand-in\.workers\.dev\n/);
     const { KEY_SECRET: made, ...untouched } = cloudflare.workers.secrets;
     assert.deepEqual(untouched, others);
     assert.match(made!, RANDOM);

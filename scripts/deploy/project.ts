@@ -100,12 +100,16 @@ function dimensionsOf(vars: Record<string, unknown>): number {
   return model ? Number(dimensions) : WORKERS_AI_DIMENSIONS;
 }
 
+/** What the service would refuse of the variables and of these secrets; those that are not known are taken for right. */
+export function valueProblems({ vars, secrets }: Project, known: Record<string, string> = {}): string[] {
+  const unknown = Object.fromEntries(secrets.map((name) => [name, "-".repeat(64)]));
+  return configProblems({ ...unknown, ...vars, ...known });
+}
+
 function problemsOf(project: Project): string[] {
-  const { databases, vars, dimensions } = project;
-  // Those that are missing are made later on; here they only have to look like some.
-  const secrets = Object.fromEntries(project.secrets.map((name) => [name, "-".repeat(64)]));
+  const { databases, dimensions } = project;
   return [
-    ...configProblems({ ...secrets, ...vars }),
+    ...valueProblems(project),
     ...databases.flatMap((database, shard) => databaseProblems(database, shard)),
     ...(databases.length === 0 ? ["No D1 database is bound. Bind one as DB."] : []),
     ...(dimensions > 0 ? [] : ["OPENAI_EMBEDDING_DIMENSIONS is not set: the Vectorize index is made with it. Set it to the model's."]),

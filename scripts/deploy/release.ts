@@ -5,6 +5,8 @@ import type { Ran } from "./wrangler.ts";
 
 /** For the owner alone. */
 const FILE_MODE = 0o600;
+/** Such as `name.account.workers.dev`, `api.example.com (custom domain)` and `api.example.com/* (zone name: example.com)`. */
+const HOST_TARGET = /^(?:https:\/\/)?([a-z0-9-]+(?:\.[a-z0-9-]+)+)(?:\/\*)?(?: \((?:custom domain|zone)[^)]*\))?$/;
 
 /** Comes before anything is changed: what does not build is not deployed half. */
 export const build: Step = {
@@ -41,8 +43,6 @@ function secretFlags({ missingSecrets, wrangler }: Deployment): string[] {
 /** Where wrangler says that the Worker answers: a workers.dev name, or a domain of the operator's. */
 function urlIn({ events }: Ran): string | undefined {
   const targets = events.flatMap((event) => event.targets ?? []);
-  const named = targets.flatMap(
-    (target) => /^(?:https:\/\/)?([a-z0-9-]+(?:\.[a-z0-9-]+)+)(?: \(custom domain.*\)|\/\*)?$/.exec(target)?.[1] ?? [],
-  );
-  return named[0] === undefined ? undefined : `https://${named[0]}`;
+  const hosts = targets.flatMap((target) => HOST_TARGET.exec(target)?.[1] ?? []);
+  return hosts[0] === undefined ? undefined : `https://${hosts[0]}`;
 }

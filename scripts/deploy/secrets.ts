@@ -1,10 +1,9 @@
 import { dirname, join, relative } from "node:path";
-import { configProblems } from "../../src/config-variables.ts";
 import { randomSecret, readDevVars, setDevVars } from "../dev/dev-vars.ts";
 import { PlainError } from "../dev/flags.ts";
 import { ROOT } from "../dev/project.ts";
 import type { Deployment, Step } from "./deployment.ts";
-import type { Project } from "./project.ts";
+import { type Project, valueProblems } from "./project.ts";
 import { WranglerError } from "./wrangler.ts";
 
 /**
@@ -31,7 +30,9 @@ export const secrets: Step = {
 
 /** Names what was made only after it is safe. */
 function keep({ project, missingSecrets, say }: Deployment, file: string): void {
-  refuseWrong(project, missingSecrets);
+  // The operator may have written some of them.
+  const problems = valueProblems(project, missingSecrets);
+  if (problems.length > 0) throw new PlainError(problems.join("\n"));
   const before = readDevVars(file);
   setDevVars(file, missingSecrets);
   for (const name of Object.keys(missingSecrets)) {
@@ -42,13 +43,6 @@ function keep({ project, missingSecrets, say }: Deployment, file: string): void 
         : `made at random, kept in ${shown(file)}, will be set with the Worker`,
     );
   }
-}
-
-/** What the operator wrote into the file is checked as the service will check it. */
-function refuseWrong({ vars, secrets: names }: Project, values: Record<string, string>): void {
-  const unknown = Object.fromEntries(names.map((name) => [name, "-".repeat(64)]));
-  const problems = configProblems({ ...unknown, ...vars, ...values });
-  if (problems.length > 0) throw new PlainError(problems.join("\n"));
 }
 
 async function listSecrets({ wrangler }: Deployment): Promise<Set<string>> {
@@ -71,8 +65,8 @@ function secretsFile({ config, env }: Project): string {
 export function secretsNotice({ project, missingSecrets }: Deployment): string | undefined {
   const names = Object.keys(missingSecrets);
   if (names.length === 0) return undefined;
-  return `${names.join(", ")} stand in ${shown(secretsFile(project))}, readable by you alone. Put them where you keep secrets, and delete the file:
-Cloudflare shows none again, and without ENCRYPTION_KEY what the service stored encrypted is lost.`;
+  return `In ${shown(secretsFile(project))}, readable by you alone: ${names.join(", ")}. Put what is in it where you keep secrets, and delete it:
+Cloudflare shows no secret again, and without ENCRYPTION_KEY what the service stored encrypted is lost.`;
 }
 
 function shown(path: string): string {

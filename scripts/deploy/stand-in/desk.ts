@@ -118,11 +118,11 @@ export async function openDesk(t: TestContext, env: NodeJS.ProcessEnv = {}): Pro
   const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
   // Nobody is logged in at this home but by the token.
   const own = { PATH: process.env["PATH"], HOME: directory, CLOUDFLARE_API_BASE_URL: api, CLOUDFLARE_API_TOKEN: "token", ...env };
-  const flags = [`--config=${join(directory, "wrangler.toml")}`, `--url=${url}`, "--wait=0"];
+  const flags = [`--config=${join(directory, "wrangler.toml")}`, "--wait=0"];
   return {
     cloudflare,
     directory,
-    deploy: (...more) => runCommand([...flags, ...more], own),
+    deploy: (...more) => runCommand([...flags, `--url=${url}`, ...more], own),
     run: (...steps) => runSome(steps, flags, { ...own, ...QUIET }),
   };
 }
