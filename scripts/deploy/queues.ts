@@ -13,15 +13,15 @@ export const queues: Step = {
   },
 };
 
-/** wrangler lists queues page by page, as a table alone. A page beyond the last one shows nothing new. */
-async function listQueues({ wrangler }: Deployment): Promise<Set<string>> {
+/** wrangler lists queues page by page, as a table alone. It is read until nothing is missing, or a page shows nothing new. */
+async function listQueues({ wrangler, project }: Deployment): Promise<Set<string>> {
   const names = new Set<string>();
-  for (let page = 1, known = -1; names.size > known; page++) {
-    known = names.size;
+  for (let page = 1; ; page++) {
+    const known = names.size;
     const { stdout } = await wrangler.run("queues", "list", `--page=${page}`);
     for (const name of namesIn(stdout)) names.add(name);
+    if (names.size === known || project.queues.every((queue) => names.has(queue))) return names;
   }
-  return names;
 }
 
 /**
