@@ -9,7 +9,7 @@ export interface DocumentedOperation {
 interface DocumentedParameter {
   in: string;
   name: string;
-  schema: { format?: string; example?: unknown };
+  schema: { format?: string; example?: string | number };
 }
 
 /** A value in a sample: identifiers are read from the environment, the rest stands there as it is. */
