@@ -64,19 +64,21 @@ export interface Client extends Omit<Methods, "askAgent" | "resumeAnswer"> {
 /** An answer that is an error. `message` says what to do; `code` is for programs. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
+  /** "unexpected" where something else than the service answered, such as a proxy. */
+  readonly code: ErrorCode | "unexpected";
+  /** The response's; 200 where a stream failed on its way. */
+  readonly status: number;
+  /** What to tell the service's operator. */
+  readonly requestId: string | null;
+  /** Every failed check of a `validation_error`; else empty. */
+  readonly detail: Schemas["ValidationItem"][];
 
-  constructor(
-    /** "unexpected" where something else than the service answered, such as a proxy. */
-    readonly code: ErrorCode | "unexpected",
-    message: string,
-    /** The response's; 200 where a stream failed on its way. */
-    readonly status: number,
-    /** What to tell the service's operator. */
-    readonly requestId: string | null,
-    /** Every failed check of a `validation_error`; else empty. */
-    readonly detail: Schemas["ValidationItem"][] = [],
-  ) {
-    super(message);
+  constructor(status: number, requestId: string | null, body: Partial<Schemas["ValidationError"]>) {
+    super(body.error?.message ?? `The answer was ${status}, and not the service's.`);
+    this.code = body.error?.code ?? "unexpected";
+    this.status = status;
+    this.requestId = body.error?.request_id ?? requestId;
+    this.detail = body.detail ?? [];
   }
 }
 
@@ -182,11 +184,8 @@ function locationOf(path: string, input: Input): string {
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
-  const requestId = response.headers.get("X-Request-Id");
   const body = (await response.json().catch(() => ({}))) as Partial<Schemas["ValidationError"]>;
-  if (!body.error)
-    return new ApiError("unexpected", `The answer was ${response.status}, and not the service's.`, response.status, requestId);
-  return new ApiError(body.error.code, body.error.message, response.status, body.error.request_id, body.detail);
+  return new ApiError(response.status, response.headers.get("X-Request-Id"), body);
 }
 
 type Follow = (
@@ -247,6 +246,6 @@ async function* readEvents(response: Response): AsyncGenerator<AnswerEvent, void
 
 function eventOf({ id = "", event: type, data = "{}" }: Record<string, string>, status: number): AnswerEvent {
   const read = JSON.parse(data);
-  if (type === "error") throw new ApiError(read.error.code, read.error.message, status, read.error.request_id);
+  if (type === "error") throw new ApiError(status, null, read);
   return type === "done" ? { id, type, answer: read } : { id, type, ...read };
 }

@@ -132,7 +132,7 @@ export async function misuse(client: Client) {
   // @ts-expect-error -- no such field in the answer
   (await client.getMe()).email.trim();
   // @ts-expect-error -- the visitor may be missing
-  (await client.getConversation({ conversation_id: "c" })).visitor.email;
+  (await client.getConversation({ conversation_id: "c" })).visitor.email?.trim();
   // @ts-expect-error -- a single record is no list
   paginate(client.getUsage);
 }

@@ -5,7 +5,6 @@ export function curlSample(call: SampleCall): string {
   const flags = call.answers === "events" ? ["-N"] : [];
   if (call.method !== "GET" && !(call.method === "POST" && call.body)) flags.push(`-X ${call.method}`);
   const headers = ["Authorization: Bearer $API_KEY"];
-  if (call.takesIdempotencyKey) headers.push("Idempotency-Key: $(uuidgen)");
   if (call.body) headers.push("Content-Type: application/json");
   const lines = [
     ["curl", ...flags, `"$BASE_URL${pathOf(call)}"`].join(" "),
