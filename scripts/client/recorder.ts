@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** A request as it arrived, without what each tool adds of its own. */
@@ -12,21 +12,22 @@ export interface Recorded {
 /** A service on the loopback that answers every request with an empty list, or an empty stream where one is asked for. */
 export async function startRecorder() {
   const recorded: Recorded[] = [];
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const text = await textOf(request);
     const body: unknown = text === "" ? undefined : JSON.parse(text);
     recorded.push({ method: request.method!, url: request.url!, authorization: request.headers.authorization, body });
     const streams = request.url!.endsWith("/stream") || (body as { stream?: boolean } | undefined)?.stream;
     if (streams) response.setHeader("Content-Type", "text/event-stream").end("id: 0\nevent: done\ndata: {}\n\n");
     else response.setHeader("Content-Type", "application/json").end(`{"data":[],"has_more":false}`);
-  });
+  };
+  const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {
     origin: `http://127.0.0.1:${port}`,
     /** What came since it was last asked. */
     take: () => recorded.splice(0),
-    close: () => new Promise((resolve) => server.close(resolve)),
+    close: () => void server.close(),
   };
 }
 

@@ -86,7 +86,7 @@ async function sentBy(language: Language): Promise<Recorded[]> {
   const recorder = await startRecorder();
   const ids = Object.fromEntries(IDS.map((name) => [`${name}_ID`, `${name.toLowerCase()}-1`]));
   Object.assign(process.env, ids, { BASE_URL: recorder.origin, API_KEY: "sk_live_1" });
-  await RUNNERS[language]().finally(recorder.close);
+  await RUNNERS[language]().finally(() => recorder.close());
   return recorder.take().map((request) => ({ ...request, url: normalized(request.url) }));
 }
 
@@ -95,7 +95,7 @@ function normalized(url: string): string {
   const { pathname, searchParams } = new URL(url, "http://localhost");
   searchParams.delete("limit");
   searchParams.sort();
-  return searchParams.size === 0 ? pathname : `${pathname}?${searchParams}`;
+  return searchParams.size === 0 ? pathname : `${pathname}?${searchParams.toString()}`;
 }
 
 const LACKING =
