@@ -83,18 +83,24 @@ function scoredUnit(unit: Unit, passage: Passage, words: readonly QueryTerm[], s
 
 /** What a reply's confidence is made of. A passage that only quotes the question speaks for nothing. */
 function signalsOf({ questionTerms }: Retrieval, read: readonly ScoredPassage[]): Signals {
-  const scores = read.map(({ passage, units }) => (units.some(({ unit }) => unit.terms === NO_TERMS) ? 0 : passage.score));
-  const [best = 0, ...others] = scores.toSorted((a, b) => b - a);
+  const speaking = read.filter(({ units }) => !units.some(({ unit }) => unit.terms === NO_TERMS)).toSorted(byScore);
+  const [best = 0, ...others] = speaking.map(({ passage }) => passage.score);
+  const other = others.reduce((sum, score) => sum + score, 0) / (PASSAGES_READ - 1);
   const telling = questionTerms.filter((word) => !word.weak);
   const asked = telling.reduce((sum, { weight }) => sum + weight, 0);
-  const found = Math.max(0, ...read.map((passage) => weightFound(passage, telling)));
+  const [inBest = 0, ...elsewhere] = speaking.map((passage) => weightFound(passage, telling));
+  const found = Math.max(inBest, ...elsewhere);
   return {
     passageScore: best,
-    lead: best - others.reduce((sum, score) => sum + score, 0) / (PASSAGES_READ - 1),
-    sentenceCoverage: Math.max(0, ...read.flatMap(({ units }) => units.map(({ score }) => score))),
+    lead: best === 0 ? 0 : 1 - other / best,
     evidence: Math.min(1, found / FULL_EVIDENCE),
+    tellingInBest: asked === 0 ? 0 : inBest / asked,
     tellingFound: asked === 0 ? 1 : found / asked,
   };
+}
+
+function byScore(a: ScoredPassage, b: ScoredPassage): number {
+  return b.passage.score - a.passage.score;
 }
 
 /** The weight of the words that a passage holds. */
