@@ -75,10 +75,11 @@ export class SiteCrawl {
     return crawl;
   }
 
-  private proceed(source: CrawlSource, crawl: CrawlRow, { results, isLast, pauseMs, nowMs }: CrawlStep): CrawlProgress {
+  private proceed(source: CrawlSource, crawl: CrawlRow, { results, unasked, isLast, pauseMs, nowMs }: CrawlStep): CrawlProgress {
     if (crawl.phase === "crawling") {
       const view = { source, crawl, frontier: new Frontier(this.stores, source, crawl), host: hostOf(crawl), nowMs };
       for (const result of results) this.results.take(view, result);
+      if (unasked.length > 0) this.stores.pages.takeBack(source.id, unasked);
       const pause = Math.max(pauseMs, view.frontier.delayInSeconds * 1000);
       this.leaveHost(view, results.length > 0 ? pause : 0);
       this.breakOff(view);

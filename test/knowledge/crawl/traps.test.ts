@@ -70,7 +70,16 @@ describe("variants", () => {
   });
 
   it("leaves pages alone that stand for themselves", () => {
-    for (const path of ["/articles/360012345-refunds", "/2026/11/21/how-we-ship", "/releases/v2", "/guide/12", "/articles/1950", "/kb/201101", "/kb/20113", "/kb/20269999"])
+    for (const path of [
+      "/articles/360012345-refunds",
+      "/2026/11/21/how-we-ship",
+      "/releases/v2",
+      "/guide/12",
+      "/articles/1950",
+      "/kb/201101",
+      "/kb/20113",
+      "/kb/20269999",
+    ])
       expect(variantGroup(at(path))).toBeNull();
   });
 });
