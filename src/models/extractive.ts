@@ -17,8 +17,10 @@ const LONG_UNIT_TERMS = 40;
 /** What a passage's score adds to a sentence's value, and what the form that was asked for adds. */
 const PASSAGE_VALUE = 0.5;
 const SHAPE_VALUE = 0.15;
-/** A question in the knowledge asks, it does not answer. */
-const ASKING_SHARE = 0.5;
+/** A sentence that only says where to read on hardly answers. */
+const POINTER_SHARE = 0.5;
+const POINTS_ELSEWHERE =
+  /^(?:for (?:more|further|additional|detailed) (?:information|info|details|instructions|help)\b|(?:also )?(?:see|refer to|read|learn more|find out more)\b)/i;
 /** A sentence about something names it among its first words. */
 const TOPIC_TERMS = 4;
 /** The weight of two words that no passage has by chance: a question found by less may be about something else. */
@@ -77,8 +79,8 @@ function scoredUnit(unit: Unit, passage: Passage, words: readonly QueryTerm[], s
   const first = new Set([...unit.terms].slice(0, TOPIC_TERMS));
   const startsWithTopic = words.some((word) => !word.weak && held(first, word) === 1);
   const form = hasShape(shape, unit, startsWithTopic) ? SHAPE_VALUE : 0;
-  const asks = unit.text.trimEnd().endsWith("?") ? ASKING_SHARE : 1;
-  return { unit, score, value: (score + PASSAGE_VALUE * passage.score + form) * asks };
+  const says = POINTS_ELSEWHERE.test(unit.text) ? POINTER_SHARE : 1;
+  return { unit, score, value: (score + PASSAGE_VALUE * passage.score + form) * says };
 }
 
 /** What a reply's confidence is made of. A passage that only quotes the question speaks for nothing. */
