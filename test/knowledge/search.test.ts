@@ -64,11 +64,18 @@ describe("search", () => {
     expect(await weightAfter("How do refunds reach the card?")).toBeCloseTo(germany!.weight / 2);
   });
 
-  it.each(["And how is it for a refund?", "How does a refund work?"])("lets earlier turns weigh no more than %j itself", async (question) => {
-    const { questionTerms, previousTerms } = await search(index, question, "Delivery of a parcel to Germany takes how many days from Hamburg?");
-    const sum = (terms: { weight: number }[]): number => terms.reduce((total, { weight }) => total + weight, 0);
-    expect(sum(previousTerms)).toBeCloseTo(sum(questionTerms));
-  });
+  it.each(["And how is it for a refund?", "How does a refund work?"])(
+    "lets earlier turns weigh no more than %j itself",
+    async (question) => {
+      const { questionTerms, previousTerms } = await search(
+        index,
+        question,
+        "Delivery of a parcel to Germany takes how many days from Hamburg?",
+      );
+      const sum = (terms: { weight: number }[]): number => terms.reduce((total, { weight }) => total + weight, 0);
+      expect(sum(previousTerms)).toBeCloseTo(sum(questionTerms));
+    },
+  );
 
   it("goes back past a turn that leans itself, and not past one that does not", async () => {
     expect((await found(index, "And for how long?", "Is it valid?", "The link for my password"))[0]).toBe("password");
