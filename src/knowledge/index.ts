@@ -4,6 +4,7 @@ import type { PageState } from "./crawl/page-store.ts";
 import type { ListedPage } from "./crawl/settle-store.ts";
 import { SiteCrawl } from "./crawl/site-crawl.ts";
 import { CuratedAnswers } from "./curated.ts";
+import { type DumpedRow, type DumpPage, type DumpPlace, IndexDump } from "./index-dump.ts";
 import { type CuratedAnswer, IndexStore } from "./index-store.ts";
 import { type IngestProgress, TextIngestion } from "./ingest.ts";
 import type { Retrieval, SearchQuery } from "./passage.ts";
@@ -20,6 +21,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
   private readonly ingestion: TextIngestion;
   private readonly crawls: SiteCrawl;
   private readonly answers: CuratedAnswers;
+  private readonly dump: IndexDump;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -27,6 +29,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
     this.ingestion = new TextIngestion(this.store);
     this.crawls = new SiteCrawl(this.store);
     this.answers = new CuratedAnswers(this.store);
+    this.dump = new IndexDump(this.store, this.crawls.tables);
   }
 
   /** Keeps the text of a text source; `name` becomes the title of its passages. */
@@ -78,6 +81,17 @@ export class KnowledgeIndex extends DurableObject<Env> {
     if (this.store.isEmpty) return { passages: [], curated: [], questionTerms: [], previousTerms: [] };
     const shortened = { ...query, question: query.question.slice(0, MAX_QUESTION_LENGTH) };
     return { ...searchChunks(this.store, shortened), curated: this.answers.search(shortened.question, query.limit) };
+  }
+
+  /** The next rows of all that is stored, for an export; begins with `[]`. */
+  async readDump(after: DumpPlace): Promise<DumpPage> {
+    return this.store.isEmpty ? { rows: [], next: null } : this.dump.read(after);
+  }
+
+  /** Puts rows of an export in, which may come again; returns what is wrong with them, and then none was put in. */
+  async putDump(rows: DumpedRow[]): Promise<string | undefined> {
+    this.answers.forget();
+    return this.dump.put(rows);
   }
 
   /** Forgets everything: the agent is erased. */

@@ -27,6 +27,7 @@ import {
   visitors,
   webhookEndpoints,
   webhookErasures,
+  workspaceImports,
   workspaces,
 } from "../db/schema.ts";
 
@@ -58,6 +59,7 @@ const WORKSPACE_TABLES = [
   idempotencyRecords,
   privacyErasures,
   auditLog,
+  workspaceImports,
 ];
 
 /** The names of the tables that an erasure empties; a test holds them against the database's own list. */
