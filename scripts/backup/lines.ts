@@ -42,7 +42,8 @@ export async function* readRecords(file: string): AsyncGenerator<RecordLine, Fra
   let end: End | undefined;
   for await (const text of lines) {
     const type = TYPE.exec(text)?.[1];
-    if (type === undefined || end || (type === "header") !== (header === undefined)) throw new PlainError(`${file} is no export of a workspace.`);
+    if (type === undefined || end || (type === "header") !== (header === undefined))
+      throw new PlainError(`${file} is no export of a workspace.`);
     if (type === "header") header = JSON.parse(text) as Header;
     else if (type === "end") end = JSON.parse(text) as End;
     else yield { type, text };

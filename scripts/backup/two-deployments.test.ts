@@ -65,7 +65,11 @@ after(async () => {
 /** Makes a workspace with something of everything, and waits until nothing in it moves any more. */
 async function createDesk({ url, operator }: Deployment) {
   const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
-  const workspace = await call<{ id: string }>(operator, "POST", "/operator/v1/workspaces", { name: "Desk", slug: "desk", plan: "enterprise" });
+  const workspace = await call<{ id: string }>(operator, "POST", "/operator/v1/workspaces", {
+    name: "Desk",
+    slug: "desk",
+    plan: "enterprise",
+  });
   const path = `/operator/v1/workspaces/${workspace.id}`;
   const { key } = await call<{ key: string }>(operator, "POST", `${path}/keys`, { name: "All", scopes: ["*"] });
   const tool = {
@@ -86,7 +90,11 @@ async function createDesk({ url, operator }: Deployment) {
   const api = clientOf(url, key);
   const ofAgent = `/api/v1/agents/${agent.id}`;
   await call(api, "POST", "/api/v1/webhooks", { url: `${origin}/hook`, events: ["*"] });
-  await call(api, "POST", `${ofAgent}/sources`, { type: "text", name: "Handbook", text: "# Refunds\n\nRefunds are paid within five working days." });
+  await call(api, "POST", `${ofAgent}/sources`, {
+    type: "text",
+    name: "Handbook",
+    text: "# Refunds\n\nRefunds are paid within five working days.",
+  });
   await call(api, "POST", `${ofAgent}/sources`, { type: "website", name: "Site", url: `${origin}/`, max_pages: 5 });
   await call(api, "POST", `${ofAgent}/answers`, { question: "Where are you?", answer: "In Bern." });
   await settle(api, `${ofAgent}/sources`, ["pending", "processing"]);
@@ -96,8 +104,14 @@ async function createDesk({ url, operator }: Deployment) {
   await call(api, "POST", `${ofAgent}/messages`, { message: "May chairs be returned?" });
   const talk = `/api/v1/conversations/${asked.conversation_id}`;
   await call(api, "POST", `${talk}/messages`, { content: "A colleague here.", resolve: true });
-  const visitor = await call<{ visitor_token: string }>(clientOf(url, ""), "POST", `/widget/v1/agents/${agent.id}/messages`, { message: "Where are you?" });
-  await call(clientOf(url, ""), "POST", `/widget/v1/agents/${agent.id}/leads`, { name: "Acme", email: "acme@example.com", visitor_token: visitor.visitor_token });
+  const visitor = await call<{ visitor_token: string }>(clientOf(url, ""), "POST", `/widget/v1/agents/${agent.id}/messages`, {
+    message: "Where are you?",
+  });
+  await call(clientOf(url, ""), "POST", `/widget/v1/agents/${agent.id}/leads`, {
+    name: "Acme",
+    email: "acme@example.com",
+    visitor_token: visitor.visitor_token,
+  });
   await call(api, "DELETE", "/api/v1/privacy/visitors?external_id=u-2");
   const { data } = await call<{ data: { id: string }[] }>(api, "GET", "/api/v1/webhooks");
   await settle(api, `/api/v1/webhooks/${data[0]!.id}/deliveries?status=pending`, ["pending"]);
@@ -164,7 +178,13 @@ void test("a file that was cut or changed is not sent", async () => {
   const text = await readFile(file, "utf8");
   const damaged = join(folder, "damaged.ndjson");
   await writeFile(damaged, text.slice(0, text.lastIndexOf("\n", text.length - 2)));
-  await assert.rejects(importFile(operator, damaged, () => undefined), /cut off/);
+  await assert.rejects(
+    importFile(operator, damaged, () => undefined),
+    /cut off/,
+  );
   await writeFile(damaged, text.replace("Refunds are paid", "Refunds are lost"));
-  await assert.rejects(importFile(operator, damaged, () => undefined), /changed or damaged/);
+  await assert.rejects(
+    importFile(operator, damaged, () => undefined),
+    /changed or damaged/,
+  );
 });

@@ -118,7 +118,7 @@ export class IndexDump {
 
   /** Undefined where nothing was ever written into such a table. */
   private shapeOf(name: string): TableShape | undefined {
-    const query = "SELECT name, type, \"notnull\", pk FROM pragma_table_info(?) ORDER BY cid";
+    const query = 'SELECT name, type, "notnull", pk FROM pragma_table_info(?) ORDER BY cid';
     const columns = this.store.sql.exec<TableShape["columns"][number] & Record<string, SqlStorageValue>>(query, name).toArray();
     if (columns.length === 0) return undefined;
     const key = columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);

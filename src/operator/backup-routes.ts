@@ -5,6 +5,7 @@ import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.t
 import { createRouter } from "../http/router.ts";
 import { noWorkspace, openWorkspace } from "./auth.ts";
 import { checkImport, giveUpImport } from "./backup/completion.ts";
+import { fromCursor } from "./backup/cursor.ts";
 import { exportLines } from "./backup/export.ts";
 import { importRecords } from "./backup/import.ts";
 import { ImportRefusal } from "./backup/refusal.ts";
@@ -34,7 +35,9 @@ backupRoutes.openapi(exportWorkspace, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
   const { cursor, pages } = c.req.valid("query");
   const { workspace } = await openWorkspace(c, id);
-  const lines = exportLines({ env: c.env, meter: c.get("meter"), workspace, nowMs: Date.now() }, cursor, pages);
+  const from = cursor === undefined ? undefined : await fromCursor(c.env, id, cursor);
+  if (cursor !== undefined && !from) throw unknownCursor();
+  const lines = exportLines({ env: c.env, meter: c.get("meter"), workspace, nowMs: Date.now() }, from, pages);
   // A text in the contract, and in fact a stream of it.
   return c.body(lines, 200, { "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" }) as never;
 });
@@ -83,6 +86,10 @@ backupRoutes.openapi(abandonImport, async (c) => {
   if (!(await giveUpImport(c.env, c.get("meter"), id, Date.now()))) throw noWorkspace();
   return c.body(null, 204);
 });
+
+function unknownCursor(): ApiError<"validation_error"> {
+  return invalid([{ loc: ["query", "cursor"], msg: "Value error, use the cursor of the line before, unchanged", type: "value_error" }]);
+}
 
 function checkPath(header: Header, workspaceId: string): void {
   if (header.workspace_id === workspaceId) return;

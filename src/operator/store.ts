@@ -58,7 +58,9 @@ export function releaseAddresses(directory: Database, workspaceId: string, agent
 
 /** Adds a workspace; one that is there, or is being imported, stays as it is. */
 export function createWorkspace(db: Database, workspace: NewWorkspace) {
-  return insertWhere(db, workspaces, workspace, hasArrived(sql`${workspace.id}`)).onConflictDoNothing().returning();
+  return insertWhere(db, workspaces, workspace, hasArrived(sql`${workspace.id}`))
+    .onConflictDoNothing()
+    .returning();
 }
 
 /** The workspaces with these identifiers that are not deleted. */

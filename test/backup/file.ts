@@ -1,4 +1,4 @@
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { expect } from "vitest";
 import { type Answer, deliver, operate, query, send } from "../harness.ts";
 
@@ -25,14 +25,11 @@ export async function exportWorkspace(workspaceId: string, pages = 200): Promise
   let cursor: string | undefined;
   for (let answers = 1; ; answers++) {
     const more = cursor === undefined ? "" : `&cursor=${cursor}`;
-    const answer = await send("GET", `/operator/v1/workspaces/${workspaceId}/export?pages=${pages}${more}`, { token: env.OPERATOR_TOKEN });
-    expect([answer.status, answer.headers.get("Content-Type")]).toEqual([200, "application/x-ndjson"]);
-    lines.push(
-      ...String(answer.body)
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line)),
-    );
+    const url = `http://service.test/operator/v1/workspaces/${workspaceId}/export?pages=${pages}${more}`;
+    const response = await exports.default.fetch(new Request(url, { headers: { Authorization: `Bearer ${env.OPERATOR_TOKEN}` } }));
+    expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "application/x-ndjson"]);
+    const text = new TextDecoder().decode(await response.arrayBuffer());
+    for (const line of text.trimEnd().split("\n")) lines.push(JSON.parse(line));
     const last = lines.pop();
     if (last.type === "end") return { header: lines[0], records: lines.slice(1), end: last, answers };
     expect(last.type).toBe("continue");

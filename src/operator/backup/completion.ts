@@ -26,7 +26,8 @@ export async function checkImport(op: ImportOperation, end: End, pages = PAGES_A
   const opened = await openImport(op);
   const { db, key, row } = opened;
   if (row.completedAt !== null) return { state: "complete", warnings: [] };
-  if (row.workspace === null) throw new ImportRefusal("conflict", "The export's records have not all been sent: the workspace's own is missing.");
+  if (row.workspace === null)
+    throw new ImportRefusal("conflict", "The export's records have not all been sent: the workspace's own is missing.");
   const workspace = JSON.parse(row.workspace) as StoredRow;
   const walk = { env: op.env, meter: op.meter, db, workspaceId: key.workspaceId, workspace };
   let progress: Progress = row.checked === null ? beginProgress(key.exportId) : progressSchema.parse(JSON.parse(row.checked));
@@ -53,7 +54,10 @@ async function conclude(
     await db.batch([updateImport(db, key, { checked: null })]);
     const shown = differing.map((type) => `${type}: ${progress.counts[type] ?? 0} of ${end.counts[type] ?? 0}`);
     const what = shown.length > 0 ? ` (${shown.join("; ")})` : ": all records are there, but not all are as they were";
-    throw new ImportRefusal("conflict", `What came in is not what was exported${what}. Send the file again; if that does not help, give the import up.`);
+    throw new ImportRefusal(
+      "conflict",
+      `What came in is not what was exported${what}. Send the file again; if that does not help, give the import up.`,
+    );
   }
   const values = columnsOf(workspaces).map(({ name }) => workspace[name]!);
   await db.batch(completeImport(db, key, values, nowMs));

@@ -31,7 +31,10 @@ export function findAgentAfter(db: Database, workspaceId: string, agentId: strin
 
 /** The workspace's own row. */
 export function findWorkspaceRow(db: Database, workspaceId: string) {
-  return db.select(asStored(columnsOf(workspaces))).from(workspaces).where(eq(workspaces.id, workspaceId));
+  return db
+    .select(asStored(columnsOf(workspaces)))
+    .from(workspaces)
+    .where(eq(workspaces.id, workspaceId));
 }
 
 function isAfter(key: RowsPart["key"], place: Place): SQL {

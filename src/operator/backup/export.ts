@@ -1,7 +1,8 @@
 import { dbFor } from "../../db/client.ts";
 import type { Meter } from "../../meter.ts";
 import { keyIdsOf } from "../../secrets.ts";
-import { beginProgress, type Progress, toCursor } from "./progress.ts";
+import { toCursor } from "./cursor.ts";
+import { beginProgress, type Progress } from "./progress.ts";
 import { schemaVersion } from "./record-schema.ts";
 import { readPage, type Walk } from "./walk.ts";
 import { type End, FORMAT, type Header } from "./wire.ts";
@@ -47,7 +48,7 @@ async function* linesOf(op: ExportOperation, from: Progress | undefined, pages: 
     ({ progress } = page);
     if (page.lines.length > 0) yield `${page.lines.join("\n")}\n`;
   }
-  yield `${JSON.stringify({ type: "continue", cursor: toCursor(progress) })}\n`;
+  yield `${JSON.stringify({ type: "continue", cursor: await toCursor(env, workspace.id, progress) })}\n`;
 }
 
 async function headerOf({ env, workspace, nowMs }: ExportOperation, exportId: string): Promise<Header> {

@@ -33,7 +33,13 @@ export function updateImport(db: Database, key: ImportKey, changes: Partial<type
   return db
     .update(workspaceImports)
     .set(changes)
-    .where(and(eq(workspaceImports.workspaceId, key.workspaceId), eq(workspaceImports.exportId, key.exportId), isNull(workspaceImports.completedAt)));
+    .where(
+      and(
+        eq(workspaceImports.workspaceId, key.workspaceId),
+        eq(workspaceImports.exportId, key.exportId),
+        isNull(workspaceImports.completedAt),
+      ),
+    );
 }
 
 /**
@@ -44,9 +50,9 @@ export function addRecords(db: Database, { kind, table }: RowsPart, key: ImportK
   const columns = columnsOf(table);
   const values = columns.map((_, at) => valueAt(at));
   const conditions = [isUnderWay(key), ...referencesOf(table).map((reference) => isNotForeign(reference, key.workspaceId))];
-  const insert = db.insert(table).select(
-    sql`SELECT ${sql.join(values, sql`, `)} FROM json_each(${JSON.stringify(records)}) AS r WHERE ${sql.join(conditions, sql` AND `)}`,
-  );
+  const insert = db
+    .insert(table)
+    .select(sql`SELECT ${sql.join(values, sql`, `)} FROM json_each(${JSON.stringify(records)}) WHERE ${sql.join(conditions, sql` AND `)}`);
   if (kind === "rows") return insert.onConflictDoNothing();
   const primary = primaryKeyOf(table);
   const others = Object.entries(propertiesOf(table)).filter(([, column]) => !primary.includes(column));
@@ -58,7 +64,7 @@ export function addRecords(db: Database, { kind, table }: RowsPart, key: ImportK
 export function countRecords(db: Database, { table }: RowsPart, workspaceId: string, records: readonly Values[]) {
   const columns = columnsOf(table);
   const isIt = primaryKeyOf(table).map((column) => sql`${column} = ${valueAt(columns.indexOf(column))}`);
-  const found = sql`json_each(${JSON.stringify(records)}) AS r CROSS JOIN ${table} ON ${sql.join(isIt, sql` AND `)}`;
+  const found = sql`json_each(${JSON.stringify(records)}) CROSS JOIN ${table} ON ${sql.join(isIt, sql` AND `)}`;
   return db
     .select({ count: sql<number>`count(*)` })
     .from(found)
@@ -79,13 +85,16 @@ export function clearCounts(db: Database, { workspaceId }: ImportKey, limit: num
 /** Which of these agents the workspace has. */
 export function listOwnAgents(db: Database, workspaceId: string, agentIds: readonly string[]) {
   const isAsked = sql`${agents.id} IN (SELECT value FROM json_each(${JSON.stringify(agentIds)}))`;
-  return db.select({ id: agents.id }).from(agents).where(and(isAsked, eq(agents.workspaceId, workspaceId)));
+  return db
+    .select({ id: agents.id })
+    .from(agents)
+    .where(and(isAsked, eq(agents.workspaceId, workspaceId)));
 }
 
 /** Ends an import: the workspace's own row is there from now on, and everything else with it. */
 export function completeImport(db: Database, key: ImportKey, workspace: Values, nowMs: number) {
   const values = workspace.map((_, at) => valueAt(at));
-  const row = sql`SELECT ${sql.join(values, sql`, `)} FROM json_each(${JSON.stringify([workspace])}) AS r WHERE ${isUnderWay(key)}`;
+  const row = sql`SELECT ${sql.join(values, sql`, `)} FROM json_each(${JSON.stringify([workspace])}) WHERE ${isUnderWay(key)}`;
   return [
     db.insert(workspaces).select(row).onConflictDoNothing(),
     updateImport(db, key, { workspace: null, checked: null, completedAt: nowMs }),
@@ -121,7 +130,7 @@ function isNotForeign({ at, target }: ReturnType<typeof referencesOf>[number], w
 }
 
 function valueAt(at: number): SQL {
-  return sql.raw(`json_extract(r.value, '$[${at}]')`);
+  return sql.raw(`json_extract(json_each.value, '$[${at}]')`);
 }
 
 function propertiesOf(table: SQLiteTable): Record<string, SQLiteColumn> {

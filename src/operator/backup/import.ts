@@ -84,7 +84,8 @@ async function putKnowledge({ env, meter }: ImportOperation, { db, key }: OpenIm
   if (byAgent.size === 0) return;
   const [own] = await db.batch([listOwnAgents(db, key.workspaceId, [...byAgent.keys()])]);
   for (const [agentId, rows] of byAgent) {
-    if (!own.some(({ id }) => id === agentId)) throw new ImportRefusal("invalid", `There is no agent ${agentId} that a record of knowledge names.`);
+    if (!own.some(({ id }) => id === agentId))
+      throw new ImportRefusal("invalid", `There is no agent ${agentId} that a record of knowledge names.`);
     const dumped = rows.map(({ table, row }) => ({ table, row }));
     const problem = await indexOf(env, meter, key.workspaceId, agentId).putDump(dumped);
     if (problem !== undefined) throw new ImportRefusal("invalid", `A record of the type ${KNOWLEDGE} is not valid: ${problem}.`);
@@ -95,7 +96,9 @@ async function putKnowledge({ env, meter }: ImportOperation, { db, key }: OpenIm
 async function warningsOf({ env, header }: ImportOperation, records: CheckedRecords): Promise<string[]> {
   const [encryption, keys] = await Promise.all([keyIdsOf(env.ENCRYPTION_KEY), keyIdsOf(env.KEY_SECRET)]);
   const unreadable = new Set(keyIdsIn(secretsText(records)).filter((id) => !encryption.includes(id)));
-  const warnings = [...unreadable].map((id) => `Stored secrets cannot be read: add the value with the id ${id} to ENCRYPTION_KEY, after a comma.`);
+  const warnings = [...unreadable].map(
+    (id) => `Stored secrets cannot be read: add the value with the id ${id} to ENCRYPTION_KEY, after a comma.`,
+  );
   if (header.key_ids.KEY_SECRET.some((id) => !keys.includes(id))) {
     warnings.push("API keys will be refused: add the exporting deployment's KEY_SECRET to KEY_SECRET, after a comma.");
   }

@@ -39,7 +39,8 @@ export async function openImport(op: ImportOperation): Promise<OpenImport> {
   if (row && row.completedAt === null) {
     throw new ImportRefusal("conflict", "Another export of this workspace is being imported. Finish that import, or give it up first.");
   }
-  if (workspace) throw new ImportRefusal("conflict", "There is such a workspace, with content of its own. Delete it first, or import elsewhere.");
+  if (workspace)
+    throw new ImportRefusal("conflict", "There is such a workspace, with content of its own. Delete it first, or import elsewhere.");
   await takeSlug(op);
   const [, [begun]] = await db.batch([beginImport(db, key, nowMs), findImport(db, key.workspaceId)]);
   if (begun?.exportId !== key.exportId) throw new ImportRefusal("conflict", "Another import of this workspace has just begun.");

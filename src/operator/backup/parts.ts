@@ -84,12 +84,7 @@ export const PARTS: readonly Part[] = [
   counts(leadDays, leadDays.day, leadDays.agentId),
   counts(analyticsDays, analyticsDays.agentId, analyticsDays.day),
   counts(unansweredQuestions, unansweredQuestions.agentId, unansweredQuestions.questionKey),
-  counts(
-    unansweredQuestionDays,
-    unansweredQuestionDays.agentId,
-    unansweredQuestionDays.questionKey,
-    unansweredQuestionDays.day,
-  ),
+  counts(unansweredQuestionDays, unansweredQuestionDays.agentId, unansweredQuestionDays.questionKey, unansweredQuestionDays.day),
   { kind: "workspace" },
 ];
 

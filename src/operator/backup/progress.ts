@@ -22,18 +22,3 @@ const NO_RECORDS = "0".repeat(64);
 export function beginProgress(exportId: string): Progress {
   return { exportId, part: 0, after: null, counts: {}, checksum: NO_RECORDS };
 }
-
-/** The progress as the text that a caller goes on with. */
-export function toCursor(progress: Progress): string {
-  return new TextEncoder().encode(JSON.stringify(progress)).toBase64({ alphabet: "base64url", omitPadding: true });
-}
-
-/** Reads what `toCursor` made; undefined for anything else. */
-export function fromCursor(text: string): Progress | undefined {
-  try {
-    const json = new TextDecoder().decode(Uint8Array.fromBase64(text, { alphabet: "base64url" }));
-    return progressSchema.parse(JSON.parse(json));
-  } catch {
-    return undefined;
-  }
-}

@@ -46,10 +46,13 @@ function valueOf(column: SQLiteColumn): z.ZodType {
 /** A list or an object, as the column's default is one or the other. */
 function jsonText(column: SQLiteColumn): z.ZodType {
   const isList = JSON.stringify(column.default ?? "").includes("'[]'");
-  return z.string().refine((text) => {
-    const value = parse(text);
-    return isList ? Array.isArray(value) : typeof value === "object" && value !== null && !Array.isArray(value);
-  }, `must be a JSON ${isList ? "list" : "object"}`);
+  return z.string().refine(
+    (text) => {
+      const value = parse(text);
+      return isList ? Array.isArray(value) : typeof value === "object" && value !== null && !Array.isArray(value);
+    },
+    `must be a JSON ${isList ? "list" : "object"}`,
+  );
 }
 
 function parse(text: string): unknown {

@@ -1,10 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { integerQuery, slug, timestamp, uuid } from "../../http/fields.ts";
-import { valueErrorParams } from "../../http/validation.ts";
-import { fromCursor } from "./progress.ts";
 
 /** Of an export's lines; another one is another format. */
 export const FORMAT = 1;
+/** A place may hold a question of 2,000 characters. */
+const MAX_CURSOR_LENGTH = 16_000;
 /** Well below the 1,000 queries that one invocation may make; a page takes two at most. */
 const MAX_PAGES = 200;
 /** About 200 ms of the database's time. */
@@ -13,18 +13,7 @@ const MAX_RECORDS = 500;
 export const MAX_IMPORT_BYTES = 1_900_000;
 
 export const exportQuery = z.object({
-  cursor: z
-    .string()
-    .max(8_000)
-    .optional()
-    .transform((text, ctx) => {
-      if (text === undefined) return undefined;
-      const progress = fromCursor(text);
-      if (progress) return progress;
-      ctx.addIssue({ code: "custom", input: text, ...valueErrorParams("use the cursor of the line before, unchanged") });
-      return z.NEVER;
-    })
-    .openapi({ type: "string" }),
+  cursor: z.string().max(MAX_CURSOR_LENGTH).optional().openapi({ description: "Of the line that an answer before ended with." }),
   pages: integerQuery({ min: 1, max: MAX_PAGES, default: MAX_PAGES }),
 });
 
