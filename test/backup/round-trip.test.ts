@@ -1,7 +1,10 @@
 import { getTableName } from "drizzle-orm";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, test } from "vitest";
+import { Meter } from "../../src/meter.ts";
+import { checkImport } from "../../src/operator/backup/completion.ts";
 import { NOT_EXPORTED, ROWS_PARTS } from "../../src/operator/backup/parts.ts";
+import type { End, Header } from "../../src/operator/backup/wire.ts";
 import { sweep } from "../../src/schedule.ts";
 import { createAgent, createNeighbour, createWorkspace, newAddress, operate, query, send } from "../harness.ts";
 import { complete, eraseWhole, type ExportFile, exportWorkspace, importFile, sendRecords } from "./file.ts";
@@ -71,6 +74,17 @@ describe("an import", () => {
     expect((await sendRecords(file, file.records.slice(0, 400))).body).toMatchObject({ state: "complete" });
     expect((await complete(file)).body).toMatchObject({ state: "complete" });
     expect(await rowsOf(workspace.id)).toEqual(rows);
+  });
+
+  test("is compared in bounded steps, and anew after records came again", async () => {
+    for (let at = 0; at < file.records.length; at += 500) await sendRecords(file, file.records.slice(at, at + 500));
+    const check = () => checkImport({ env, meter: new Meter(), header: file.header as Header, nowMs: Date.now() }, file.end as End, 4);
+    for (let step = 0; step < 3; step++) expect((await check()).state).toBe("checking");
+    await sendRecords(file, file.records.slice(0, 1));
+    let steps = 1;
+    while ((await check()).state !== "complete") steps++;
+    expect(steps).toBeGreaterThan(5);
+    expect((await exportWorkspace(workspace.id)).end).toEqual(file.end);
   });
 
   test("shows nothing before it is complete", async () => {
