@@ -1,8 +1,9 @@
-import { and, inArray, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, inArray, lt, type SQL, sql } from "drizzle-orm";
 import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
 import { firstIdAt } from "../db/ids.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints } from "../db/schema.ts";
+import { isFree } from "./give-up.ts";
 
 /**
  * Takes the deliveries that are due since before `beforeMs` and that nobody holds, the oldest first, and puts them at the
@@ -13,7 +14,7 @@ export function takeStranded(db: Database, beforeMs: number, nowMs: number, limi
   const isStranded = and(
     sql`status = 'pending'`,
     lt(deliveries.nextAttemptAt, beforeMs),
-    or(isNull(deliveries.leaseUntil), lt(deliveries.leaseUntil, nowMs)),
+    isFree(nowMs),
     hasArrived(deliveries.workspaceId),
   );
   const oldest = db.select({ id: deliveries.id }).from(deliveries).where(isStranded).orderBy(deliveries.nextAttemptAt).limit(limit);

@@ -47,6 +47,7 @@ export async function createFullWorkspace(shard: number): Promise<FullWorkspace>
   await teach(workspace, agent.id);
   await talk(workspace, agent.id);
   await leaveTraces(workspace, webhook.id);
+  await leaveMails(workspace);
   return { ...workspace, agentId: agent.id, webhookId: webhook.id };
 }
 
@@ -108,6 +109,24 @@ async function leaveTraces(workspace: Workspace, webhookId: string): Promise<voi
   for (const [table, columns, ...values] of rows) {
     await query(workspace.id, `INSERT INTO ${table} (${columns}) VALUES (${values.map(() => "?").join()})`, ...values);
   }
+}
+
+/** A conversation that goes on by mail, with an answer that was sent. */
+async function leaveMails({ id }: Workspace): Promise<void> {
+  await query(
+    id,
+    `INSERT INTO email_threads (conversation_id, workspace_id, address, subject, last_message_id, earlier_ids, created_at)
+      SELECT id, workspace_id, 'ann@example.com', 'Bread', '<2@example.com>', '["<1@example.com>"]', created_at
+        FROM conversations WHERE workspace_id = ? AND status = 'resolved' ORDER BY id LIMIT 1`,
+    id,
+  );
+  await query(
+    id,
+    `INSERT INTO email_outbox (message_id, workspace_id, conversation_id, status, attempt_count, next_attempt_at, created_at)
+      SELECT m.id, m.workspace_id, m.conversation_id, 'sent', 1, m.created_at, m.created_at
+        FROM messages m JOIN email_threads t ON t.conversation_id = m.conversation_id WHERE m.workspace_id = ? AND m.role = 'human'`,
+    id,
+  );
 }
 
 /** What the API answers about everything that there is, and what search finds. */

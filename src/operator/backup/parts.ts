@@ -11,6 +11,8 @@ import {
   conversationSpans,
   deliveries,
   deliveryAttempts,
+  emailOutbox,
+  emailThreads,
   events,
   handoffs,
   leadCounts,
@@ -62,6 +64,9 @@ export const PARTS: readonly Part[] = [
   // Two ranges of one index: a place in an order cannot be told from a null.
   { ...rows(conversations, conversations.id), only: isNull(conversations.visitorId) },
   { ...rows(conversations, conversations.visitorId, conversations.id), only: isNotNull(conversations.visitorId) },
+  // After the messages: a trigger puts those of a thread into the outbox.
+  rows(emailOutbox, emailOutbox.conversationId, emailOutbox.messageId),
+  rows(emailThreads, emailThreads.conversationId),
   rows(webhookEndpoints, webhookEndpoints.id),
   rows(sources, sources.agentId, sources.id),
   rows(answers, answers.agentId, answers.id),
@@ -95,6 +100,7 @@ export const NOT_EXPORTED: Record<string, string> = {
   email_directory: "the import takes the addresses of the agents' records",
   workspace_imports: "tells of a deployment, not of a workspace",
   idempotency_records: "kept for a day, and pruned; a request that is repeated across a move is done again",
+  email_arrivals: "kept for days, and pruned; a mail that comes again across a move is answered again",
   analytics_changes: "never holds a row",
 };
 
@@ -137,9 +143,15 @@ const REFERENCES: Record<string, WorkspaceTable & { id: SQLiteColumn }> = {
   delivery_id: deliveries,
   event_id: events,
   lead_id: leads,
+  message_id: messages,
   trigger_message_id: messages,
   context_after: messages,
 };
+
+/** Whether a column holds an identifier that the service made. */
+export function isIdentifier(column: string): boolean {
+  return column === "id" || REFERENCES[column] !== undefined;
+}
 
 /** Which records a table's rows name: triggers and joins follow them, so they must not be another workspace's. */
 export function referencesOf(table: SQLiteTable) {

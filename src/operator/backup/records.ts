@@ -1,7 +1,7 @@
 import { shardOf } from "../../db/ids.ts";
 import type { StoredRow } from "./export-store.ts";
 import type { Values } from "./import-store.ts";
-import { columnsOf, KNOWLEDGE, partOf, type RowsPart, WITH_SECRETS, WORKSPACE } from "./parts.ts";
+import { columnsOf, isIdentifier, KNOWLEDGE, partOf, type RowsPart, WITH_SECRETS, WORKSPACE } from "./parts.ts";
 import { type KnowledgeRecord, schemaOf } from "./record-schema.ts";
 import type { Header } from "./wire.ts";
 
@@ -53,9 +53,11 @@ function problemsOf({ workspace_id: workspaceId, slug }: Header, { type, record 
   }
   if (type === KNOWLEDGE) return [];
   if (record["workspace_id"] !== workspaceId) return refuse("workspace_id", "is not the workspace of the header");
-  // Who looks a record up asks the database that its identifier names.
-  if (typeof id === "string" && shardOf(id) !== shardOf(workspaceId)) return refuse("id", "names another shard than the workspace's");
-  return [];
+  // Who looks a record up asks the database that its identifier names. Counts of all agents have an empty one.
+  const isElsewhere = ([column, value]: [string, unknown]) =>
+    isIdentifier(column) && typeof value === "string" && value !== "" && shardOf(value) !== shardOf(workspaceId);
+  const elsewhere = Object.entries(record).find(isElsewhere);
+  return elsewhere ? refuse(elsewhere[0], "names another shard than the workspace's") : [];
 }
 
 /** The part of the records that holds stored secrets, as text. */
