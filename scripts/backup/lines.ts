@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { PlainError } from "../dev/flags.ts";
 
 /** The first line of an export. */
-export interface Header {
+interface Header {
   type: "header";
   workspace_id: string;
   exported_at: string;

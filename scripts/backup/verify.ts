@@ -24,7 +24,7 @@ export async function verifyFile(operator: Operator, file: string, say: (text: s
 }
 
 /** Compares the records of two exports, in whatever order they stand; false where they differ. */
-export async function compareFiles(file: string, theirs: string, say: (text: string) => void): Promise<boolean> {
+async function compareFiles(file: string, theirs: string, say: (text: string) => void): Promise<boolean> {
   const [ours, others] = [await sumsOf(file), await sumsOf(theirs)];
   const groups = [...new Set([...ours.keys(), ...others.keys()])].filter((group) => ours.get(group) !== others.get(group));
   if (groups.length === 0) {

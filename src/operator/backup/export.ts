@@ -30,6 +30,9 @@ export function exportLines(op: ExportOperation, from: Progress | undefined, pag
       if (done) controller.close();
       else controller.enqueue(encoder.encode(value));
     },
+    async cancel() {
+      await lines.return();
+    },
   });
 }
 

@@ -31,7 +31,7 @@ import {
 } from "../../db/schema.ts";
 
 /** A table with rows of a workspace. */
-export type WorkspaceTable = SQLiteTable & { workspaceId: SQLiteColumn };
+type WorkspaceTable = SQLiteTable & { workspaceId: SQLiteColumn };
 
 /** Some rows of a table, and the columns that they are read in the order of: an index has them after the workspace's id. */
 export interface RowsPart {

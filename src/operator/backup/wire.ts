@@ -18,7 +18,7 @@ export const exportQuery = z.object({
 });
 
 /** The first line of an export. */
-export const headerSchema = z.strictObject({
+const headerSchema = z.strictObject({
   type: z.literal("header"),
   format: z.literal(FORMAT),
   /** Names the tables and columns that the records have. */
@@ -34,7 +34,7 @@ export const headerSchema = z.strictObject({
 export type Header = z.infer<typeof headerSchema>;
 
 /** The last line of an export. */
-export const endSchema = z.strictObject({
+const endSchema = z.strictObject({
   type: z.literal("end"),
   counts: z.record(z.string(), z.int().gte(0)),
   checksum: z.string().regex(/^[0-9a-f]{64}$/),
