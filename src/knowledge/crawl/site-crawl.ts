@@ -1,5 +1,6 @@
 import type { IndexStore } from "../index-store.ts";
 import type { CrawlRow } from "./crawl-store.ts";
+import type { CrawlTables } from "./crawl-tables.ts";
 import { Frontier, START_DEPTH } from "./frontier.ts";
 import { PageIndexing } from "./page-indexing.ts";
 import { normalisedUrl, siteOf } from "./page-url.ts";
@@ -39,6 +40,11 @@ export class SiteCrawl {
     this.stores = new CrawlStores(index);
     this.results = new ResultTaker(this.stores);
     this.indexing = new PageIndexing(this.stores);
+  }
+
+  /** Where crawls are kept. */
+  get tables(): CrawlTables {
+    return this.stores.tables;
   }
 
   /** Takes what was fetched and says what is next; undefined when the source was removed. The same step twice does no harm. */
