@@ -3,6 +3,7 @@ import { configProblem, rotating } from "../config.ts";
 import { bearerToken } from "../http/bearer.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ApiError, type ErrorCode, unavailable } from "../http/errors.ts";
+import { logProblem } from "../telemetry/log.ts";
 import { admitAddress, networkOf } from "./address-limit.ts";
 import { type KeyClaim, readKey } from "./api-key.ts";
 import type { Admission } from "./gate.ts";
@@ -32,7 +33,7 @@ const REFUSALS = {
 export const requireConfig: MiddlewareHandler<AppEnv> = async (c, next) => {
   const problem = configProblem(c.env);
   if (problem === undefined) return next();
-  console.error(JSON.stringify({ event: "misconfigured", detail: problem }));
+  logProblem("misconfigured", { detail: problem });
   throw (
     overAddressLimit(c) ?? unavailable("The service is not configured yet. Its log names what is missing.", MISCONFIGURED_RETRY_SECONDS)
   );
@@ -47,10 +48,11 @@ export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
   const admission = await askGate(c, claim);
   if (admission.outcome === "unknown_key") throw refuse(c, "invalid_api_key");
   if (admission.outcome === "revoked_key") throw refuse(c, "revoked_api_key");
+  c.set("logFields", { workspaceId: admission.workspace.id, keyId: admission.key.id });
   setRateHeaders(c, admission.window);
   if (!admission.window.accepted) throw rateLimited(admission.window, "The workspace's rate limit is exceeded, all its keys together.");
   c.set("caller", admission);
-  c.set("logFields", { workspace_id: admission.workspace.id, key_id: admission.key.id });
+
   await next();
 };
 

@@ -1,6 +1,7 @@
 import { Validator } from "@cfworker/json-schema";
 import { jsonSchema, tool, type ToolSet } from "ai";
 import type { HandoffReason } from "../../conversations/status.ts";
+import { logProblem } from "../../telemetry/log.ts";
 import { aborted } from "./aborted.ts";
 import type { Evidence } from "./evidence.ts";
 import { MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, type ModelLimits } from "./limits.ts";
@@ -64,7 +65,7 @@ export class ToolRunner {
     try {
       return this.read(one, await Promise.race([one.run(input, signal), aborted(signal)]));
     } catch (error) {
-      console.error(JSON.stringify({ event: "tool_failure", tool: one.name, detail: describeFailure(error) }));
+      logProblem("tool_failure", { tool: one.name, detail: describeFailure(error) });
       return this.end("tool_failure");
     }
   }
