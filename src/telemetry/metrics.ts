@@ -18,7 +18,7 @@ export const COLUMNS: Readonly<Record<string, string>> = Object.fromEntries([
   ...DOUBLES.map((name, at) => [name, `double${at + 1}`]),
 ]);
 
-/** An index longer than this is refused; ours are UUIDs. */
+/** A point with a longer index is refused; ours are UUIDs. */
 const MAX_INDEX_BYTES = 96;
 /** Our own words and identifiers are shorter. What is not ours does not come here, and would be cut. */
 const MAX_BLOB_LENGTH = 128;
