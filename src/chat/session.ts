@@ -2,6 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import { type Cost, Meter } from "../meter.ts";
 import { engineFor } from "../models/engine.ts";
 import { idsOf, logDeadLetter } from "../telemetry/dead-letter.ts";
+import { withoutData } from "../telemetry/describe-error.ts";
 import { measureJob } from "../telemetry/measure-job.ts";
 import { AnswerStream, type Begun } from "./stream.ts";
 import { readingOf, type StreamCaller } from "./stream-caller.ts";
@@ -94,17 +95,16 @@ export class ChatSession extends DurableObject<Env> {
   }
 
   /** What a run costs is in its own line, and in that of the request that waits for it. */
-  private run(turn: Turn, run: Run, occasion: Occasion): Promise<TurnResult> {
+  private async run(turn: Turn, run: Run, occasion: Occasion): Promise<TurnResult> {
     const { meter, requestId } = occasion;
     const fields = { request_id: requestId, channel: turn.channel, agent_id: turn.agentId, conversation_id: turn.conversationId };
     const head = { job: "turn", workspaceId: turn.workspaceId, attempts: run.number, fields } as const;
-    return measureJob(
-      this.env,
-      head,
-      () => this.answer(turn, run, occasion),
-      ({ outcome }) => ({ outcome }),
-      meter,
-    );
+    const endOf = ({ outcome }: TurnResult) => ({ outcome });
+    try {
+      return await measureJob(this.env, head, () => this.answer(turn, run, occasion), endOf, meter);
+    } catch (error) {
+      throw withoutData(error);
+    }
   }
 
   private async answer(turn: Turn, { isLast }: Run, { meter, onBegun }: Occasion): Promise<TurnResult> {

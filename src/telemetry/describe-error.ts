@@ -34,6 +34,15 @@ export function describeError(error: unknown): ErrorDescription {
   return { error: nameOf(error), ...(detail !== undefined && { detail }), ...(at.length > 0 && { at }) };
 }
 
+/**
+ * What may be thrown out of an object in an error's stead: the platform keeps the text of whatever leaves one in its own log.
+ * What is told of the platform and of D1 stays, so that callers can still tell what passes.
+ */
+export function withoutData(error: unknown): Fault {
+  const { error: name, detail } = describeError(error);
+  return new Fault(detail ?? `It failed with ${name}`);
+}
+
 /** A class's name as code has it; anything else could be somebody's text. */
 function nameOf({ name }: Error): string {
   return /^\w{1,60}$/.test(name) ? name : "Error";

@@ -211,6 +211,21 @@ test("a turn that is refused says why, and one that fails is tried again by the 
   expect(points.map(({ blobs }) => blobs![1])).toEqual(["turn", "session_alarm"]);
 });
 
+test("what a session throws holds nothing of anybody's: the platform keeps its text", async () => {
+  const { runWith, session, workspace, agent, id } = await ask();
+  const thrownWith = async (text: string) => {
+    const failing = { ...FAILING_D1, batch: () => Promise.reject(new Error(text)) };
+    await runWith({ DB: failing, DB_1: failing });
+    const request = { ...{ workspaceId: workspace.id, agentId: agent.id, conversationId: id }, isNew: false, channel: "api" as const };
+    const asked = { ...request, message: "Hello", visitor: null, ids: null, quota: { period: "2026-11", limit: 10 } };
+    let thrown: unknown;
+    await watch(() => session.ask(asked).catch((error: unknown) => (thrown = error)));
+    return (thrown as Error).message;
+  };
+  expect(await thrownWith("Failed query: insert\nparams: lovelace")).toBe("It failed with Error");
+  expect(await thrownWith("D1_ERROR: D1 DB is overloaded.")).toBe("D1_ERROR: D1 DB is overloaded.");
+});
+
 // --- Dead letters ----------------------------------------------------------------------------------------------------
 
 test("every queue's dead letters are consumed, and each is told of with its ids and what to do", async () => {
