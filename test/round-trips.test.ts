@@ -478,6 +478,13 @@ const OPERATIONS: [
         workspace.call("POST", `${path}/messages`, {}),
   ],
   [
+    "the operator's GET /health: one trip to each database",
+    200,
+    0,
+    2,
+    async () => () => send("GET", "/operator/v1/health", { token: env.OPERATOR_TOKEN }),
+  ],
+  [
     "an unknown path",
     404,
     1,

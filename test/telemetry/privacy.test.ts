@@ -6,10 +6,21 @@ import { TurnRunner } from "../../src/chat/turn.ts";
 import { ExtractiveEngine } from "../../src/models/extractive-engine.ts";
 import { consume } from "../../src/queues.ts";
 import { sweep } from "../../src/schedule.ts";
+import wrangler from "../../wrangler.toml?raw";
 import { createAgent, createWorkspace, deliver, envWith, learn, newAddress, operate, query, send, type Workspace } from "../harness.ts";
 import { behaveAt, newHost } from "../outbound.ts";
 import { claimsOf, hashOf, newSecret, signJwt, visitorOf } from "../widget/desk.ts";
 import { type Watched, watch } from "./watch.ts";
+
+test("the platform's own lines, which hold the URL with its query, are off in every environment", () => {
+  const environments = ["observability", "env.production.observability"];
+  for (const name of environments) {
+    expect(wrangler).toContain(`[${name}]\nenabled = true\nredact_query_string = true\n`);
+    expect(wrangler).toContain(`[${name}.logs]\nenabled = true\ninvocation_logs = false\n`);
+  }
+  expect(wrangler.match(/observability\]$/gm)).toHaveLength(environments.length);
+  expect(wrangler).not.toMatch(/logpush|tail_consumers|observability\.traces/);
+});
 
 const KNOWN = "When are refunds paid?";
 
