@@ -1,4 +1,5 @@
 import { Fault } from "./fault.ts";
+import { type EmailMessage, sendMail } from "./email/outbound.ts";
 import { giveUp, ingest } from "./knowledge/consumer.ts";
 import type { IngestionMessage } from "./knowledge/wake-source.ts";
 import type { Meter } from "./meter.ts";
@@ -25,6 +26,7 @@ const WORK: Partial<Record<Job, Work>> = {
   ingestion: read,
   crawls: read,
   erasure: (env, body: ErasureMessage, meter) => eraseDeleted(env, body, meter),
+  email: (env, body: EmailMessage, meter) => sendMail(env, body, Date.now(), meter),
 };
 
 /** What a message that failed as often as it may is about, and what becomes of it. */
@@ -43,6 +45,7 @@ const DEAD_LETTERS: Partial<Record<Job, DeadLetters>> = {
   "ingestion-dlq": failSource,
   "crawls-dlq": failSource,
   "erasure-dlq": { action: "The sweep starts the erasure again each minute. If it keeps failing, its failed jobs say why." },
+  "email-dlq": { action: "The mail waits in D1, and the sweep sends it again each minute. Its failed jobs say why." },
   "deliveries-dlq": { action: "The delivery waits in D1, and the sweep wakes it again each minute. Its failed jobs say why." },
 };
 
@@ -73,7 +76,13 @@ async function consumeTogether(job: Job, batch: MessageBatch<never>, env: Env, w
 async function consumeOne(job: Job, message: Message, env: Env, work: Work): Promise<void> {
   const { workspace_id: workspaceId, ...ids } = idsOf(message.body);
   const { attempts } = message;
-  const head = { job, workspaceId: String(workspaceId ?? "") || null, attempts, messages: 1, fields: { message_id: message.id, ...ids } };
+  const head = {
+    job,
+    workspaceId: String(workspaceId ?? "") || null,
+    attempts,
+    messages: 1,
+    fields: { queue_message_id: message.id, ...ids },
+  };
   try {
     await measureJob(
       env,
@@ -90,7 +99,7 @@ async function consumeOne(job: Job, message: Message, env: Env, work: Work): Pro
 /** Tells of a dead letter before anything can go wrong with it. */
 function bury(queue: string, message: Message, { work, action }: DeadLetters): Work {
   return async (env, body, meter) => {
-    logDeadLetter({ from: queue, ids: { message_id: message.id, ...idsOf(body) }, attempts: message.attempts, action });
+    logDeadLetter({ from: queue, ids: { queue_message_id: message.id, ...idsOf(body) }, attempts: message.attempts, action });
     return work?.(env, body, meter);
   };
 }

@@ -2,6 +2,8 @@ import { idleWrites } from "./conversations/changes.ts";
 import type { ConversationKey } from "./conversations/moves-store.ts";
 import { listIdle } from "./conversations/store.ts";
 import { allDbs, type Database } from "./db/client.ts";
+import type { EmailMessage } from "./email/outbound.ts";
+import { listDueMails, pruneArrivals } from "./email/store.ts";
 import { KEY_LIFETIME_MS, pruneKeys } from "./http/idempotency-store.ts";
 import { indexAnswer } from "./knowledge/answers.ts";
 import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "./knowledge/store.ts";
@@ -30,6 +32,8 @@ const MAX_LEADS_A_RUN = 1_000;
 /** An erasure that takes longer than this is taken for dead; two at once do no harm. */
 const ERASURE_MS = 5 * 60_000;
 const MAX_ERASURES_A_RUN = 5;
+/** Mail servers send one again for days; by then it is another mail to us, which costs an answer and nothing else. */
+const MAIL_MEMORY_MS = 7 * 24 * 60 * 60_000;
 /** More than a minute brings; deleting a row costs little. */
 const MAX_PRUNED_A_RUN = 5_000;
 
@@ -67,7 +71,7 @@ interface Run {
 async function sweepShard(run: Run, db: Database): Promise<Found> {
   const { env, nowMs } = run;
   const beforeMs = nowMs - WAKE_UP_MS;
-  const [sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, deliveries] = await db.batch([
+  const [sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, mails, deliveries] = await db.batch([
     listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN),
     requestDueSyncs(db, nowMs, MAX_A_RUN),
     listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
@@ -76,13 +80,16 @@ async function sweepShard(run: Run, db: Database): Promise<Found> {
     listUnindexedLeads(db, beforeMs, MAX_LEADS_A_RUN),
     listUnfinishedErasures(db, nowMs - ERASURE_MS, MAX_ERASURES_A_RUN),
     listWebhookErasures(db, MAX_ERASURES_A_RUN),
+    listDueMails(db, beforeMs, nowMs, MAX_A_RUN),
     ...deliverySweep(db, nowMs),
+    pruneArrivals(db, nowMs - MAIL_MEMORY_MS, MAX_PRUNED_A_RUN),
     pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_A_RUN),
   ]);
   const work = [
     wakeSources(env, [...sources, ...syncs]),
     wakeUp(env.ERASURE_QUEUE, workspaces satisfies ErasureMessage[]),
     wakeStranded(env, deliveries),
+    wakeUp(env.EMAIL_QUEUE, mails satisfies EmailMessage[]),
     resolveIdle(env, db, conversations, nowMs),
     ...answers.map((answer) => indexAnswer(run, answer)),
     ...handOver(run, leads),
@@ -92,7 +99,7 @@ async function sweepShard(run: Run, db: Database): Promise<Found> {
   const results = await Promise.allSettled(work);
   const failures = results.filter((result) => result.status === "rejected");
   for (const { reason } of failures) logProblem("sweep_failed", {}, reason);
-  const found = { sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, deliveries };
+  const found = { sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, mails, deliveries };
   const counts = Object.fromEntries(Object.entries(found).map(([kind, rows]) => [kind, rows.length]));
   return { ...counts, failed: failures.length };
 }

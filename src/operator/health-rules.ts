@@ -16,6 +16,8 @@ const ALLOWED_MS = {
   deliveries: SOON_MS,
   /** Those of endpoints that fail or are slow: they wait for each other, two at a time. */
   slow_deliveries: null,
+  /** Answers that are to go out as mail. */
+  mails: SOON_MS,
   /** Sources that nobody works on, though they are to be read now. */
   sources: SOON_MS,
   /** Syncs of sources that cron should have asked for. */
@@ -37,6 +39,7 @@ const ALLOWED_MESSAGES = {
   "support-agent-ingestion": MAX_MESSAGES,
   "support-agent-crawls": MAX_MESSAGES,
   "support-agent-erasure": MAX_MESSAGES,
+  "support-agent-email": MAX_MESSAGES,
   "support-agent-deliveries": MAX_MESSAGES,
   "support-agent-slow-deliveries": null,
 } as const;

@@ -1,6 +1,15 @@
 import { and, asc, count, isNull, lt, lte, or, sql, type SQLWrapper } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { conversations, deliveries, privacyErasures, sources, webhookEndpoints, webhookErasures, workspaces } from "../db/schema.ts";
+import {
+  conversations,
+  deliveries,
+  emailOutbox,
+  privacyErasures,
+  sources,
+  webhookEndpoints,
+  webhookErasures,
+  workspaces,
+} from "../db/schema.ts";
 import { IS_SLOW } from "../webhooks/delivery-store.ts";
 
 /** How many of a kind are looked at, the longest waiting first. */
@@ -33,6 +42,20 @@ export function findDueDeliveries(db: Database, lane: "fast" | "slow", nowMs: nu
     .select(longest(seen))
     .from(seen)
     .where(lane === "fast" ? isFast : sql`NOT ${isFast}`);
+}
+
+/** Mails that are due and that nobody sends. */
+export function findDueMails(db: Database, nowMs: number) {
+  const isFree = or(isNull(emailOutbox.leaseUntil), lte(emailOutbox.leaseUntil, nowMs));
+  const since = sql<number>`${emailOutbox.nextAttemptAt}`.as("since");
+  const seen = db
+    .select({ id: emailOutbox.messageId, workspaceId: emailOutbox.workspaceId, since })
+    .from(emailOutbox)
+    .where(and(sql`status = 'pending'`, lte(emailOutbox.nextAttemptAt, nowMs), isFree))
+    .orderBy(asc(emailOutbox.nextAttemptAt))
+    .limit(MAX_SEEN)
+    .as("seen");
+  return db.select(longest(seen)).from(seen);
 }
 
 /** Sources that wait for a reader, or whose reader died. */

@@ -15,6 +15,7 @@ import {
 import {
   findDeletedWorkspaces,
   findDueDeliveries,
+  findDueMails,
   findDueSyncs,
   findErasures,
   findIdleConversations,
@@ -59,9 +60,10 @@ async function readDatabase(db: Database, shard: number, nowMs: number): Promise
 }
 
 async function findWork(db: Database, nowMs: number): Promise<Record<WorkKind, Waiting>> {
-  const [deliveries, slow, sources, syncs, idle, deleted, persons, logs] = await db.batch([
+  const [deliveries, slow, mails, sources, syncs, idle, deleted, persons, logs] = await db.batch([
     findDueDeliveries(db, "fast", nowMs),
     findDueDeliveries(db, "slow", nowMs),
+    findDueMails(db, nowMs),
     findWaitingSources(db, nowMs),
     findDueSyncs(db, nowMs),
     findIdleConversations(db, nowMs),
@@ -73,6 +75,7 @@ async function findWork(db: Database, nowMs: number): Promise<Record<WorkKind, W
   return {
     deliveries: deliveries[0]!,
     slow_deliveries: slow[0]!,
+    mails: mails[0]!,
     sources: sources[0]!,
     syncs: syncs[0]!,
     idle_conversations: idle[0]!,
@@ -98,6 +101,7 @@ function queueOf(env: Env, queue: QueueName): Queue {
     "support-agent-ingestion": env.INGESTION_QUEUE,
     "support-agent-crawls": env.CRAWL_QUEUE,
     "support-agent-erasure": env.ERASURE_QUEUE,
+    "support-agent-email": env.EMAIL_QUEUE,
     "support-agent-deliveries": env.DELIVERY_QUEUE,
     "support-agent-slow-deliveries": env.SLOW_DELIVERY_QUEUE,
   };

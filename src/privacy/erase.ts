@@ -23,6 +23,8 @@ const KINDS = [
   "events",
   "deliveries",
   "delivery_attempts",
+  "email_outbox",
+  "email_threads",
   "idempotency_records",
 ];
 
@@ -80,8 +82,19 @@ const eraseConversations: Step = async ({ env, meter, workspaceId }, db, person,
   await Promise.all(rows.map(({ id }) => sessionOf(env, meter, workspaceId, id).erase()));
   const ids = rows.map(({ id }) => id);
   const kinds = eraseConversationRows(db, workspaceId, ids, ROWS_A_STEP);
-  const { delivery_attempts, deliveries, events, messages, handoffs, idempotency_records, conversations } = kinds;
-  const results = await db.batch([delivery_attempts, deliveries, events, messages, handoffs, idempotency_records, conversations]);
+  const { delivery_attempts, deliveries, events, messages, handoffs, ...others } = kinds;
+  const { email_outbox, email_threads, idempotency_records, conversations } = others;
+  const ofMails = [email_outbox, email_threads] as const;
+  const results = await db.batch([
+    delivery_attempts,
+    deliveries,
+    events,
+    messages,
+    handoffs,
+    ...ofMails,
+    idempotency_records,
+    conversations,
+  ]);
   addUp(deleted, Object.keys(kinds), results);
   return true;
 };

@@ -8,6 +8,7 @@ const ID_FIELDS = {
   conversationId: "conversation_id",
   sourceId: "source_id",
   deliveryId: "delivery_id",
+  messageId: "message_id",
   id: "id",
 } as const;
 

@@ -16,6 +16,8 @@ export interface JobHead {
 /** What a job may add to its line when it has ended. */
 export interface JobEnd {
   outcome?: string;
+  /** Whose it turned out to be. */
+  workspaceId?: string;
   fields?: Fields;
 }
 
@@ -32,21 +34,12 @@ export async function measureJob<Result>(
   meter: Meter = new Meter(),
 ): Promise<Result> {
   const startedAtMs = Date.now();
-  const tell = (end: JobEnd & { error?: unknown }) => {
-    const { job, workspaceId = null, attempts = 1, messages = 0 } = head;
-    const { outcome = "done", fields, ...failure } = end;
-    const spent = { durationMs: Date.now() - startedAtMs, cost: meter.cost };
-    report(env, {
-      event: "job",
-      job,
-      outcome,
-      attempts,
-      messages,
-      workspaceId,
-      ...spent,
-      fields: { ...head.fields, ...fields },
-      ...failure,
-    });
+  const { job, attempts = 1, messages = 0 } = head;
+  const tell = ({ outcome = "done", error, ...end }: JobEnd & { error?: unknown }) => {
+    const workspaceId = end.workspaceId ?? head.workspaceId ?? null;
+    const fields = { ...head.fields, ...end.fields };
+    const durationMs = Date.now() - startedAtMs;
+    report(env, { event: "job", job, outcome, attempts, messages, workspaceId, durationMs, cost: meter.cost, fields, error });
   };
   let result: Result;
   try {

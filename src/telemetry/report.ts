@@ -48,12 +48,18 @@ export type Job =
   | "deliveries"
   | "slow-deliveries"
   | "deliveries-dlq"
+  | "email"
+  | "email-dlq"
+  /** A mail came. */
+  | "email_arrival"
   /** One attempt of a webhook's delivery. */
   | "webhook_attempt"
   /** One run of a conversation's turn. */
   | "turn"
   /** A conversation's object takes up turns that were left. */
   | "session_alarm"
+  /** An agent's index brings its vectors up to its chunks. */
+  | "index_alarm"
   /** What cron does each minute. */
   | "sweep";
 

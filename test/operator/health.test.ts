@@ -15,7 +15,7 @@ const HOUR = 60 * MINUTE;
 beforeEach(async () => {
   for (const database of databases(env)) {
     await database.batch(
-      ["deliveries", "sources", "conversations", "workspaces", "privacy_erasures", "webhook_erasures"].map((table) =>
+      ["deliveries", "sources", "conversations", "email_outbox", "workspaces", "privacy_erasures", "webhook_erasures"].map((table) =>
         database.prepare(`DELETE FROM ${table}`),
       ),
     );
@@ -42,10 +42,11 @@ test("nothing waits: ok, with every database, queue and kind of work", async () 
     "support-agent-ingestion",
     "support-agent-crawls",
     "support-agent-erasure",
+    "support-agent-email",
     "support-agent-deliveries",
     "support-agent-slow-deliveries",
   ]);
-  expect(body.work).toHaveLength(8);
+  expect(body.work).toHaveLength(9);
   for (const work of body.work) expect(work).toMatchObject({ ok: true, waiting: 0, oldest: null });
 });
 
@@ -141,6 +142,18 @@ test("a slow endpoint's deliveries wait for each other: that is told, and says n
     overall: "ok",
     work: { ok: true, waiting: 1, allowed_seconds: null, oldest: { id } },
   });
+});
+
+test("a mail that nobody sends", async () => {
+  const [id, workspaceId] = [newId(1, Date.now()), newId(1, Date.now())];
+  const columns = "message_id, workspace_id, conversation_id, status, next_attempt_at, created_at";
+  await query(id, `INSERT INTO email_outbox (${columns}) VALUES (?, ?, ?, 'pending', ?, 1)`, id, workspaceId, id, Date.now() + MINUTE);
+  expect(await workOf("mails")).toMatchObject({ work: { waiting: 0 } });
+  await query(id, "UPDATE email_outbox SET next_attempt_at = ?", Date.now() - 11 * MINUTE);
+  const oldest = { id, workspace_id: workspaceId };
+  expect(await workOf("mails")).toMatchObject({ overall: "degraded", work: { ok: false, waiting: 1, oldest } });
+  await query(id, "UPDATE email_outbox SET lease_until = ?", Date.now() + MINUTE);
+  expect(await workOf("mails")).toMatchObject({ overall: "ok", work: { waiting: 0 } });
 });
 
 test("cron that does not come: syncs and idle conversations that are due", async () => {

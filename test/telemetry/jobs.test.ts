@@ -9,6 +9,7 @@ import { consume } from "../../src/queues.ts";
 import { sweep } from "../../src/schedule.ts";
 import wrangler from "../../wrangler.toml?raw";
 import { createAgent, createWorkspace, deliver, envWith, learn, operate, query } from "../harness.ts";
+import { arrive, createMailbox, mailService, outbox } from "../email/mailbox.ts";
 import { behaveAt } from "../outbound.ts";
 import { addEvent, createReceiver } from "../webhooks/world.ts";
 import { jobIn, watch } from "./watch.ts";
@@ -54,7 +55,7 @@ test("a message's line: the job, the workspace, its ids, how it ended, its tries
     attempts: 3,
     messages: 1,
     workspace_id: message.workspaceId,
-    message_id: expect.any(String),
+    queue_message_id: expect.any(String),
     agent_id: message.agentId,
     source_id: message.sourceId,
     duration_ms: expect.any(Number),
@@ -151,6 +152,29 @@ test("the sweep: what it found; a shard that is down keeps it from nothing else"
   expect(watched.lines).toContainEqual(expect.objectContaining({ event: "sweep_failed", detail: "D1_ERROR: it is down" }));
 });
 
+test("mails that come and go", async () => {
+  const mailbox = await createMailbox();
+  const { workspace } = mailbox;
+  const { environment } = mailService();
+  const arrival = await watch(() => arrive({ to: mailbox.address }, { environment }));
+  expect(jobIn(arrival, "email_arrival")).toMatchObject({ outcome: "taken", reason: null, workspace_id: workspace.id, messages: 1 });
+  expect(jobIn(arrival, "turn")).toMatchObject({ outcome: "answered", channel: "email" });
+  const [mail] = await outbox(mailbox);
+  const sent = await watch(() => consume(batchOf("support-agent-email", { messageId: mail!.message_id }).batch, environment));
+  expect(jobIn(sent, "email")).toMatchObject({ outcome: "sent", message_id: mail!.message_id, d1_trips: 2 });
+  const refused = await watch(() => arrive({ to: "nobody@example.com" }));
+  expect(jobIn(refused, "email_arrival")).toMatchObject({ outcome: "refused", reason: "no_mailbox", workspace_id: null });
+});
+
+test("an agent's index that brings its vectors up", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const index = env.INDEX.getByName(`${workspace.id}/${agent.id}`);
+  await runInDurableObject(index, (_, { storage }) => storage.setAlarm(Date.now() + 60_000));
+  const watched = await watch(() => runDurableObjectAlarm(index));
+  expect(jobIn(watched, "index_alarm")).toMatchObject({ outcome: "done", workspace_id: workspace.id, agent_id: agent.id });
+});
+
 // --- Turns -----------------------------------------------------------------------------------------------------------
 
 async function ask(more: Record<string, unknown> = {}) {
@@ -216,8 +240,9 @@ test("what a session throws holds nothing of anybody's: the platform keeps its t
   const thrownWith = async (text: string) => {
     const failing = { ...FAILING_D1, batch: () => Promise.reject(new Error(text)) };
     await runWith({ DB: failing, DB_1: failing });
-    const request = { ...{ workspaceId: workspace.id, agentId: agent.id, conversationId: id }, isNew: false, channel: "api" as const };
-    const asked = { ...request, message: "Hello", visitor: null, ids: null, quota: { period: "2026-11", limit: 10 } };
+    const ids = { workspaceId: workspace.id, agentId: agent.id, conversationId: id };
+    const request = { isNew: false, channel: "api" as const, message: "Hello", visitor: null, ids: null };
+    const asked = { ...ids, ...request, quota: { period: "2026-11", limit: 10 } };
     let thrown: unknown;
     await watch(() => session.ask(asked).catch((error: unknown) => (thrown = error)));
     return (thrown as Error).message;
@@ -242,7 +267,7 @@ test("every queue's dead letters are consumed, and each is told of with its ids 
       expect(watched.lines[0]).toEqual({
         event: "dead_letter",
         from: queue,
-        message_id: expect.any(String),
+        queue_message_id: expect.any(String),
         workspace_id: ids.workspaceId,
         agent_id: ids.agentId,
         source_id: ids.sourceId,

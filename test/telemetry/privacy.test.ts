@@ -8,6 +8,7 @@ import { consume } from "../../src/queues.ts";
 import { sweep } from "../../src/schedule.ts";
 import wrangler from "../../wrangler.toml?raw";
 import { createAgent, createWorkspace, deliver, envWith, learn, newAddress, operate, query, send, type Workspace } from "../harness.ts";
+import { arrive, mailService, outbox } from "../email/mailbox.ts";
 import { behaveAt, newHost } from "../outbound.ts";
 import { claimsOf, hashOf, newSecret, signJwt, visitorOf } from "../widget/desk.ts";
 import { type Watched, watch } from "./watch.ts";
@@ -136,6 +137,22 @@ async function hook({ mark, workspace, secrets }: Person, work: () => Promise<vo
   await workspace.call("GET", `/webhooks/${endpoint.body.id}/deliveries`);
 }
 
+/** Mails of the person: taken, of a program, to nobody, refused by the mail service, and met by a database that fails. */
+async function mail({ mark, email, workspace, agentId }: Person): Promise<void> {
+  const to = `help-${mark}@example.com`;
+  await operate("PATCH", `/workspaces/${workspace.id}/agents/${agentId}`, { email_address: to });
+  const sent = { to, from: `${mark} <${email}>`, subject: mark, text: `${KNOWN} ${mark}` };
+  await arrive(sent);
+  await arrive({ ...sent, headers: { "Auto-Submitted": "auto-replied" } });
+  await arrive({ ...sent, to: `${mark}@example.com` });
+  await arrive(sent, { bytes: mark });
+  await arrive(sent, { environment: envWith(failingWith(mark)) }).catch(({ message }: Error) => expect(message).not.toContain(mark));
+  const { environment } = mailService(() => mark);
+  const [waiting] = await outbox({ workspace, agentId, address: to });
+  await consume(batchOf("support-agent-email", { messageId: waiting!.message_id }), environment);
+  await deliver("support-agent-email-dlq", { messageId: waiting!.message_id, to: email });
+}
+
 /** Requests that are refused or fail, with the mark wherever a client can put it. */
 async function fail({ mark, email, workspace, agentId }: Person): Promise<void> {
   const token = workspace.key;
@@ -212,6 +229,7 @@ async function live(): Promise<{ person: Person; watched: Watched }> {
       conversationId = await talk(person);
       await visit(person);
     });
+    await mail(person);
     await fail(person);
     await failTurns(person, conversationId);
     await forget(person);
@@ -243,6 +261,10 @@ test(
       "job,session_alarm,false",
       "job,crawls,false",
       "job,crawls,true",
+      "job,email_arrival,false",
+      "job,email_arrival,true",
+      "job,email,false",
+      "email_refused,,false",
       "job,webhook_attempt,false",
       "job,sweep,false",
       "job,erasure,true",
