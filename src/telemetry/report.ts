@@ -12,7 +12,7 @@ interface Told {
 }
 
 /** A request and how it was answered. */
-export interface RequestReport extends Told {
+interface RequestReport extends Told {
   event: "request";
   /** The operation's id in the contract; null where the path has none. */
   operation: string | null;
@@ -24,7 +24,7 @@ export interface RequestReport extends Told {
 }
 
 /** A piece of work that no request waits for, or that outlives its request. */
-export interface JobReport extends Told {
+interface JobReport extends Told {
   event: "job";
   job: Job;
   /** "failed", or what the work says of itself. */
