@@ -13,6 +13,9 @@ import { deliver } from "./webhooks/consumer.ts";
 const RETRY_SECONDS = 5;
 const MAX_RETRY_SECONDS = 300;
 
+/** Between two tries while the configuration is wrong: with five of them an operator has an hour, and then the sweep finds the work. */
+const MISCONFIGURED_RETRY_SECONDS = 720;
+
 /** What the names of the service's queues begin with; the rest is the kind of job. */
 const PREFIX = "support-agent-";
 
@@ -65,6 +68,11 @@ export async function consume(batch: MessageBatch, env: Env): Promise<void> {
   if (batchWork) return consumeTogether(job, batch as MessageBatch<never>, env, batchWork);
   if (!work && !deadLetters) throw new Fault(`No work is known for the queue ${batch.queue}`);
   await Promise.all(batch.messages.map((message) => consumeOne(job, message, env, work ?? bury(batch.queue, message, deadLetters!))));
+}
+
+/** Leaves a batch for later, untouched: what the configuration keeps from being done is not lost. */
+export function putBack(batch: MessageBatch): void {
+  batch.retryAll({ delaySeconds: MISCONFIGURED_RETRY_SECONDS });
 }
 
 async function consumeTogether(job: Job, batch: MessageBatch<never>, env: Env, work: BatchWork): Promise<void> {

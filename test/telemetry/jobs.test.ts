@@ -294,5 +294,5 @@ test("a dead letter that cannot be dealt with is told of all the same, each time
 test("the worker's own handlers report", async () => {
   const { message } = await createSource();
   const { batch } = batchOf("support-agent-ingestion", message);
-  expect(jobIn(await watch(() => worker.queue(batch, env)), "ingestion")).toMatchObject({ outcome: "ready" });
+  expect(jobIn(await watch(async () => worker.queue(batch, env)), "ingestion")).toMatchObject({ outcome: "ready" });
 });
