@@ -1,4 +1,5 @@
 import { rotating } from "./config.ts";
+import { Fault } from "./fault.ts";
 
 const FORMAT = "v1";
 /** The nonce length that AES-GCM is specified for (NIST SP 800-38D). */
@@ -31,7 +32,7 @@ export async function encryptSecret(env: Env, secret: string, place: string): Pr
  */
 export async function decryptSecret(env: Env, stored: string, place: string): Promise<string> {
   const [format, keyId, nonce, encrypted] = stored.split(".");
-  if (format !== FORMAT || !nonce || !encrypted) throw new Error("A stored secret is not in a known format");
+  if (format !== FORMAT || !nonce || !encrypted) throw new Fault("A stored secret is not in a known format");
   for (const secret of rotating(env.ENCRYPTION_KEY)) {
     const { id, key } = await storageKey(secret);
     if (id !== keyId) continue;
@@ -39,7 +40,7 @@ export async function decryptSecret(env: Env, stored: string, place: string): Pr
     const plain = await crypto.subtle.decrypt(gcm(Uint8Array.fromBase64(nonce, { alphabet: "base64url" }), place), key, bytes);
     return new TextDecoder().decode(plain);
   }
-  throw new Error("A stored secret was encrypted with a key that ENCRYPTION_KEY no longer holds");
+  throw new Fault("A stored secret was encrypted with a key that ENCRYPTION_KEY no longer holds");
 }
 
 /** What tells the values of a secret apart without giving them away: the ids that stored secrets name their keys by. */

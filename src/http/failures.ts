@@ -8,6 +8,7 @@ const RETRY_IN_SECONDS = 2;
 /** Answers any error with the envelope. What is not meant for the caller goes to the log alone. */
 export function answerError(error: unknown, c: AppContext): Response {
   const known = error instanceof ApiError ? error : classify(c, error);
+  c.set("errorCode", known.code);
   for (const [name, value] of Object.entries(known.headers)) c.header(name, value);
   return c.json(known.toBody(c.get("requestId")), known.status);
 }

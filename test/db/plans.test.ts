@@ -27,6 +27,7 @@ import * as exports from "../../src/operator/backup/export-store.ts";
 import * as imports from "../../src/operator/backup/import-store.ts";
 import { columnsOf, ROWS_PARTS } from "../../src/operator/backup/parts.ts";
 import * as erasure from "../../src/operator/erasure-store.ts";
+import * as health from "../../src/operator/health-store.ts";
 import * as operator from "../../src/operator/store.ts";
 import * as privacyErasure from "../../src/privacy/erasure-store.ts";
 import * as person from "../../src/privacy/person-store.ts";
@@ -72,6 +73,7 @@ const STORES: Record<string, Record<string, unknown>> = {
   "operator/backup/export-store": exports,
   "operator/backup/import-store": imports,
   "operator/erasure-store": erasure,
+  "operator/health-store": health,
   "operator/store": operator,
   "privacy/erasure-store": privacyErasure,
   "privacy/person-store": person,
@@ -392,6 +394,13 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "operator/erasure-store.eraseAgents": () => [erasure.eraseAgents(db, [AGENT])],
   "operator/erasure-store.eraseSomeRows": () => erasure.eraseSomeRows(db, WORKSPACE, 2000),
   "operator/erasure-store.eraseWorkspace": () => [erasure.eraseWorkspace(db, WORKSPACE)],
+  "operator/health-store.findDueDeliveries": () => (["fast", "slow"] as const).map((lane) => health.findDueDeliveries(db, lane, NOW)),
+  "operator/health-store.findDueMails": () => [health.findDueMails(db, NOW)],
+  "operator/health-store.findWaitingSources": () => [health.findWaitingSources(db, NOW)],
+  "operator/health-store.findDueSyncs": () => [health.findDueSyncs(db, NOW)],
+  "operator/health-store.findIdleConversations": () => [health.findIdleConversations(db, NOW)],
+  "operator/health-store.findDeletedWorkspaces": () => [health.findDeletedWorkspaces(db, NOW)],
+  "operator/health-store.findErasures": () => (["persons", "webhooks"] as const).map((of) => health.findErasures(db, of, NOW)),
   "operator/store.listShards": () => [operator.listShards(db)],
   "operator/store.claimSlug": () => [operator.claimSlug(db, { workspaceId: WORKSPACE, slug: "w", shard: 0 })],
   "operator/store.findSlug": () => [operator.findSlug(db, "w")],
@@ -493,7 +502,7 @@ async function planOf(statement: Statement): Promise<string[]> {
 const HARMLESS_SCANS = [
   /^SCAN CONSTANT ROW$/,
   /^SCAN json_(?:each|tree)(?: EXISTS)? VIRTUAL TABLE/,
-  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|landing)$/,
+  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|landing|seen)$/,
 ];
 
 function scansOf(plan: string[]): string[] {
