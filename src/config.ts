@@ -1,4 +1,5 @@
 import { configProblems, isProduction, listOf, MAX_CRAWL_PAUSE_MS } from "./config-variables.ts";
+import { logProblem } from "./telemetry/log.ts";
 
 /** As politely as a person who reads quickly. */
 const DEFAULT_CRAWL_PAUSE_MS = 250;
@@ -21,7 +22,7 @@ export function configProblem(env: Env): string | undefined {
 /** Whether the service may work at all; where not, the log names what is wrong and what to do. */
 export function isConfigured(env: Env): boolean {
   const problem = configProblem(env);
-  if (problem !== undefined) console.error(JSON.stringify({ event: "misconfigured", detail: problem }));
+  if (problem !== undefined) logProblem("misconfigured", { detail: problem });
   return problem === undefined;
 }
 

@@ -1,9 +1,13 @@
+import { Fault } from "./fault.ts";
 import { type EmailMessage, sendMail } from "./email/outbound.ts";
 import { giveUp, ingest } from "./knowledge/consumer.ts";
 import type { IngestionMessage } from "./knowledge/wake-source.ts";
+import type { Meter } from "./meter.ts";
 import { eraseDeleted, type ErasureMessage } from "./operator/erasure.ts";
-import { deliver, noteDead } from "./webhooks/consumer.ts";
-import type { DeliveryMessage } from "./webhooks/delivery-message.ts";
+import { idsOf, logDeadLetter } from "./telemetry/dead-letter.ts";
+import { measureJob } from "./telemetry/measure-job.ts";
+import type { Job } from "./telemetry/report.ts";
+import { deliver } from "./webhooks/consumer.ts";
 
 /** First wait before a message is tried again; each further one doubles it. */
 const RETRY_SECONDS = 5;
@@ -12,38 +16,58 @@ const MAX_RETRY_SECONDS = 300;
 /** Between two tries while the configuration is wrong: with five of them an operator has an hour, and then the sweep finds the work. */
 const MISCONFIGURED_RETRY_SECONDS = 720;
 
-type Work = (env: Env, body: never) => Promise<void>;
+/** What the names of the service's queues begin with; the rest is the kind of job. */
+const PREFIX = "support-agent-";
+
+/** Does what a message asks for, and may say how that ended. */
+type Work = (env: Env, body: never, meter: Meter) => Promise<string | void>;
+
+const read: Work = (env, body: IngestionMessage, meter) => ingest(env, body, Date.now, meter);
 
 /** What is done with a message of each queue. */
-const WORK: Record<string, Work> = {
-  "support-agent-ingestion": (env, body: IngestionMessage) => ingest(env, body),
-  "support-agent-ingestion-dlq": (env, body: IngestionMessage) => giveUp(env, body),
-  "support-agent-crawls": (env, body: IngestionMessage) => ingest(env, body),
-  "support-agent-crawls-dlq": (env, body: IngestionMessage) => giveUp(env, body),
-  "support-agent-erasure": (env, body: ErasureMessage) => eraseDeleted(env, body),
-  // The sweep finds the workspace again: an erasure is never given up.
-  "support-agent-erasure-dlq": async () => undefined,
-  "support-agent-deliveries-dlq": (_, body: DeliveryMessage) => noteDead(body),
-  "support-agent-email": (env, body: EmailMessage) => sendMail(env, body),
-  // The outbox still has it, and the sweep sends it.
-  "support-agent-email-dlq": async () => undefined,
+const WORK: Partial<Record<Job, Work>> = {
+  ingestion: read,
+  crawls: read,
+  erasure: (env, body: ErasureMessage, meter) => eraseDeleted(env, body, meter),
+  email: (env, body: EmailMessage, meter) => sendMail(env, body, Date.now(), meter),
 };
 
-type BatchWork = (env: Env, batch: MessageBatch<never>) => Promise<void>;
+/** What a message that failed as often as it may is about, and what becomes of it. */
+interface DeadLetters {
+  work?: Work;
+  /** For the operator. What there was to do is in D1 still, so that no message has to be put back. */
+  action: string;
+}
+
+const failSource: DeadLetters = {
+  work: (env, body: IngestionMessage, meter) => giveUp(env, body, meter),
+  action: "The source is set to failed. The failed jobs of its source_id say why; then sync it again.",
+};
+
+const DEAD_LETTERS: Partial<Record<Job, DeadLetters>> = {
+  "ingestion-dlq": failSource,
+  "crawls-dlq": failSource,
+  "erasure-dlq": { action: "The sweep starts the erasure again each minute. If it keeps failing, its failed jobs say why." },
+  "email-dlq": { action: "The mail waits in D1, and the sweep sends it again each minute. Its failed jobs say why." },
+  "deliveries-dlq": { action: "The delivery waits in D1, and the sweep wakes it again each minute. Its failed jobs say why." },
+};
+
+/** Answers how many of the messages failed. */
+type BatchWork = (env: Env, batch: MessageBatch<never>, meter: Meter) => Promise<number>;
 
 /** What is done with a whole batch of a queue, and with each of its messages. */
-const BATCH_WORK: Record<string, BatchWork> = {
-  "support-agent-deliveries": (env, batch) => deliver(env, "fast", batch),
-  "support-agent-slow-deliveries": (env, batch) => deliver(env, "slow", batch),
+const BATCH_WORK: Partial<Record<Job, BatchWork>> = {
+  deliveries: (env, batch, meter) => deliver({ env, meter, lane: "fast" }, batch),
+  "slow-deliveries": (env, batch, meter) => deliver({ env, meter, lane: "slow" }, batch),
 };
 
 /** Works through a batch: each message on its own, so that one that fails is tried again alone, or all together. */
 export async function consume(batch: MessageBatch, env: Env): Promise<void> {
-  const batchWork = BATCH_WORK[batch.queue];
-  if (batchWork) return batchWork(env, batch as MessageBatch<never>);
-  const work = WORK[batch.queue];
-  if (!work) throw new Error(`No work is known for the queue ${batch.queue}`);
-  await Promise.all(batch.messages.map((message) => handle(batch.queue, message, () => work(env, message.body as never))));
+  const job = batch.queue.slice(PREFIX.length) as Job;
+  const [batchWork, work, deadLetters] = [BATCH_WORK[job], WORK[job], DEAD_LETTERS[job]];
+  if (batchWork) return consumeTogether(job, batch as MessageBatch<never>, env, batchWork);
+  if (!work && !deadLetters) throw new Fault(`No work is known for the queue ${batch.queue}`);
+  await Promise.all(batch.messages.map((message) => consumeOne(job, message, env, work ?? bury(batch.queue, message, deadLetters!))));
 }
 
 /** Leaves a batch for later, untouched: what the configuration keeps from being done is not lost. */
@@ -51,16 +75,39 @@ export function putBack(batch: MessageBatch): void {
   batch.retryAll({ delaySeconds: MISCONFIGURED_RETRY_SECONDS });
 }
 
-async function handle(queue: string, message: Message, work: () => Promise<void>): Promise<void> {
-  const startedAtMs = Date.now();
-  const line = { event: "job", queue, message_id: message.id, attempt: message.attempts };
+async function consumeTogether(job: Job, batch: MessageBatch<never>, env: Env, work: BatchWork): Promise<void> {
+  const head = { job, messages: batch.messages.length, attempts: Math.max(1, ...batch.messages.map(({ attempts }) => attempts)) };
+  const end = (failed: number) => ({ outcome: failed === 0 ? "done" : "partly_failed", fields: { failed } });
+  await measureJob(env, head, (meter) => work(env, batch, meter), end);
+}
+
+async function consumeOne(job: Job, message: Message, env: Env, work: Work): Promise<void> {
+  const { workspace_id: workspaceId, ...ids } = idsOf(message.body);
+  const { attempts } = message;
+  const head = {
+    job,
+    workspaceId: String(workspaceId ?? "") || null,
+    attempts,
+    messages: 1,
+    fields: { queue_message_id: message.id, ...ids },
+  };
   try {
-    await work();
+    await measureJob(
+      env,
+      head,
+      (meter) => work(env, message.body as never, meter),
+      (outcome) => (outcome ? { outcome } : {}),
+    );
     message.ack();
-    console.log(JSON.stringify({ ...line, outcome: "done", duration_ms: Date.now() - startedAtMs }));
-  } catch (error) {
-    const delaySeconds = Math.min(RETRY_SECONDS * 2 ** (message.attempts - 1), MAX_RETRY_SECONDS);
-    message.retry({ delaySeconds });
-    console.error(JSON.stringify({ ...line, outcome: "retry", delay_seconds: delaySeconds, detail: String(error) }));
+  } catch {
+    message.retry({ delaySeconds: Math.min(RETRY_SECONDS * 2 ** (attempts - 1), MAX_RETRY_SECONDS) });
   }
+}
+
+/** Tells of a dead letter before anything can go wrong with it. */
+function bury(queue: string, message: Message, { work, action }: DeadLetters): Work {
+  return async (env, body, meter) => {
+    logDeadLetter({ from: queue, ids: { queue_message_id: message.id, ...idsOf(body) }, attempts: message.attempts, action });
+    return work?.(env, body, meter);
+  };
 }

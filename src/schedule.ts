@@ -10,11 +10,13 @@ import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "./kn
 import { wakeSources } from "./knowledge/wake-source.ts";
 import { indexLeads, type LeadRow } from "./leads/leads.ts";
 import { listUnindexedLeads } from "./leads/store.ts";
-import { Meter } from "./meter.ts";
+import type { Meter } from "./meter.ts";
 import type { ErasureMessage } from "./operator/erasure.ts";
 import { listDeleted } from "./operator/store.ts";
 import { readableErasures, resumeErasure } from "./privacy/erase.ts";
 import { listUnfinishedErasures } from "./privacy/erasure-store.ts";
+import { logProblem } from "./telemetry/log.ts";
+import { type JobEnd, measureJob } from "./telemetry/measure-job.ts";
 import { wakeUp } from "./wake-up.ts";
 import { eraseMoreLog } from "./webhooks/endpoints.ts";
 import { listWebhookErasures } from "./webhooks/erasure-store.ts";
@@ -37,12 +39,27 @@ const MAX_PRUNED_A_RUN = 5_000;
 
 /** What cron does each minute: it finds what was left lying by wake-ups that were lost or died, and starts it again. */
 export async function sweep(env: Env, nowMs: number): Promise<void> {
-  const meter = new Meter();
-  const found = await Promise.all(allDbs(env, meter).map((db) => sweepShard({ env, meter, nowMs }, db)));
-  const totals = Object.fromEntries(
-    Object.keys(found[0]!).map((kind) => [kind, found.reduce((sum, one) => sum + one[kind as keyof typeof one], 0)]),
-  );
-  console.log(JSON.stringify({ event: "sweep", ...totals, d1_trips: meter.cost.d1Trips, rows_read: meter.cost.rowsRead }));
+  await measureJob(env, { job: "sweep" }, (meter) => sweepShards({ env, meter, nowMs }), endOf);
+}
+
+/** What a sweep found of each kind, and how much of its work failed. */
+type Found = Record<string, number> & { failed: number };
+
+/** A shard that cannot be reached keeps the others waiting for nothing. */
+async function sweepShards(run: Run): Promise<Found> {
+  const shards = await Promise.allSettled(allDbs(run.env, run.meter).map((db) => sweepShard(run, db)));
+  const totals: Found = { failed: 0 };
+  for (const [shard, swept] of shards.entries()) {
+    if (swept.status === "rejected") {
+      logProblem("sweep_failed", { shard }, swept.reason);
+      totals.failed++;
+    } else for (const [kind, count] of Object.entries(swept.value)) totals[kind] = (totals[kind] ?? 0) + count;
+  }
+  return totals;
+}
+
+function endOf(found: Found): JobEnd {
+  return { outcome: found.failed === 0 ? "done" : "partly_failed", fields: found };
 }
 
 interface Run {
@@ -51,7 +68,7 @@ interface Run {
   nowMs: number;
 }
 
-async function sweepShard(run: Run, db: Database) {
+async function sweepShard(run: Run, db: Database): Promise<Found> {
   const { env, nowMs } = run;
   const beforeMs = nowMs - WAKE_UP_MS;
   const [sources, syncs, answers, workspaces, conversations, leads, unfinished, webhooks, mails, deliveries] = await db.batch([
@@ -80,11 +97,12 @@ async function sweepShard(run: Run, db: Database) {
     ...erasures.map((erasure) => resumeErasure({ ...run, workspaceId: erasure.workspaceId }, erasure)),
     ...webhooks.map((erasure) => eraseMoreLog(db, erasure)),
   ];
-  for (const result of await Promise.allSettled(work)) {
-    if (result.status === "rejected") console.error(JSON.stringify({ event: "sweep_failed", detail: String(result.reason) }));
-  }
+  const results = await Promise.allSettled(work);
+  const failures = results.filter((result) => result.status === "rejected");
+  for (const { reason } of failures) logProblem("sweep_failed", {}, reason);
   const found = { sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, mails, deliveries };
-  return Object.fromEntries(Object.entries(found).map(([kind, rows]) => [kind, rows.length])) as Record<keyof typeof found, number>;
+  const counts = Object.fromEntries(Object.entries(found).map(([kind, rows]) => [kind, rows.length]));
+  return { ...counts, failed: failures.length };
 }
 
 async function resolveIdle(env: Env, db: Database, idle: ConversationKey[], nowMs: number): Promise<void> {

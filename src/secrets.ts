@@ -1,4 +1,5 @@
 import { rotating } from "./config.ts";
+import { Fault } from "./fault.ts";
 
 const FORMAT = "v1";
 /** The nonce length that AES-GCM is specified for (NIST SP 800-38D). */
@@ -20,8 +21,8 @@ interface StorageKey {
 export type SecretState = "current" | "outdated" | "unreadable";
 
 /** A stored secret that cannot be read. It says why, and nothing of the secret or of where it is: that may name somebody. */
-export class UnreadableSecretError extends Error {
-  override readonly name = "UnreadableSecretError";
+export class UnreadableSecretError extends Fault {
+  override name = "UnreadableSecretError";
 
   constructor(reason: string) {
     super(`A stored secret cannot be read: ${reason}`);
@@ -71,9 +72,14 @@ export async function stateOfSecret(env: Env, stored: string): Promise<SecretSta
   return at === 0 ? "current" : "outdated";
 }
 
-/** What tells the values of a secret apart without giving them away: the ids that stored secrets name their keys by. */
-export async function keyIdsOf(secret: string): Promise<string[]> {
-  return Promise.all(rotating(secret).map(async (value) => (await storageKey(value)).id));
+/** What tells a value of a secret from others without giving it away: stored secrets and API keys' rows name theirs so. */
+export async function keyIdOf(value: string): Promise<string> {
+  return (await storageKey(value)).id;
+}
+
+/** The same of several values. */
+export function keyIdsOf(values: readonly string[]): Promise<string[]> {
+  return Promise.all(values.map(keyIdOf));
 }
 
 /** The ids of the keys that stored secrets in a text were encrypted with. */

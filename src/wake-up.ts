@@ -1,3 +1,6 @@
+import { idsOf } from "./telemetry/dead-letter.ts";
+import { logProblem } from "./telemetry/log.ts";
+
 /** The most messages that the platform takes at once. */
 const MAX_MESSAGES_A_SEND = 100;
 
@@ -20,6 +23,7 @@ async function sendSome(queue: Queue, messages: readonly object[], delaySeconds:
       { delaySeconds },
     );
   } catch (error) {
-    console.error(JSON.stringify({ event: "wake_up_failed", messages, detail: String(error) }));
+    // Of those that one send is about the first will do to find the others.
+    logProblem("wake_up_failed", { messages: messages.length, ...idsOf(messages[0]) }, error);
   }
 }

@@ -478,6 +478,13 @@ const OPERATIONS: [
         workspace.call("POST", `${path}/messages`, {}),
   ],
   [
+    "the operator's GET /health: one trip to each database",
+    200,
+    0,
+    2,
+    async () => () => send("GET", "/operator/v1/health", { token: env.OPERATOR_TOKEN }),
+  ],
+  [
     "an unknown path",
     404,
     1,
@@ -522,7 +529,7 @@ test("a streamed question costs what a plain one does, of which one trip is made
   log.mockRestore();
   expect(lines.findLast(({ event }) => event === "request")).toMatchObject({ status: 200, object_hops: 3, d1_trips: 1 });
   // Without the gate and the session itself.
-  expect(lines.findLast(({ event }) => event === "stream_end")).toMatchObject({ outcome: "done", object_hops: 1, d1_trips: 2 });
+  expect(lines.findLast(({ job }) => job === "turn")).toMatchObject({ outcome: "answered", object_hops: 1, d1_trips: 2 });
 });
 
 test("with webhooks listening, a contact form and a wish for a human cost no trip more", async () => {

@@ -206,6 +206,18 @@ test("cron runs the sweep at its scheduled time, one trip to each shard, and log
     log.mockRestore();
   }
   expect(lines).toMatchObject([
-    { event: "sweep", sources: 1, answers: 0, workspaces: 0, conversations: 0, leads: 0, erasures: 0, d1_trips: 2 },
+    {
+      event: "job",
+      job: "sweep",
+      outcome: "done",
+      sources: 1,
+      answers: 0,
+      workspaces: 0,
+      conversations: 0,
+      leads: 0,
+      erasures: 0,
+      failed: 0,
+      d1_trips: 2,
+    },
   ]);
 });

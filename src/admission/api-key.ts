@@ -1,5 +1,6 @@
 import { formatUuid, parseUuid } from "../db/ids.ts";
 import { hmacKey } from "../hmac.ts";
+import { keyIdOf } from "../secrets.ts";
 import { sha256Hex } from "../sha256.ts";
 
 const KEY_START = "sk_live_";
@@ -10,9 +11,6 @@ const WORKSPACE_BYTES = 16;
 const MAC_BYTES = 32;
 /** 64 bytes in base64url; of its last letter only two bits are used, and the others must be zero. */
 const BODY = /^[A-Za-z0-9_-]{85}[AQgw]$/;
-const SECRET_ID_LENGTH = 8;
-/** Shorter than the 32 bytes that a key's MAC is made over, and another text than any token's: no MAC serves as another. */
-const SECRET_ID_TEXT = new TextEncoder().encode("key-secret-id/1");
 /** Keys whose MAC was checked, kept in the isolate: the check is a pure function of key and secret. */
 const MAX_REMEMBERED_KEYS = 2_000;
 
@@ -45,13 +43,7 @@ export async function mintKey(workspaceId: string, secret: string): Promise<NewK
   const mac = await crypto.subtle.sign("HMAC", await hmacKey(secret), named);
   const bytes = new Uint8Array([...named, ...new Uint8Array(mac)]);
   const key = KEY_START + bytes.toBase64({ alphabet: "base64url", omitPadding: true });
-  return { key, prefix: key.slice(0, SHOWN_LENGTH), hash: await sha256Hex(key), secretId: await secretIdOf(secret) };
-}
-
-/** What a value of KEY_SECRET is called where a key's row names it: it tells values apart and gives nothing away. */
-export async function secretIdOf(secret: string): Promise<string> {
-  const mac = await crypto.subtle.sign("HMAC", await hmacKey(secret), SECRET_ID_TEXT);
-  return new Uint8Array(mac).toHex().slice(0, SECRET_ID_LENGTH);
+  return { key, prefix: key.slice(0, SHOWN_LENGTH), hash: await sha256Hex(key), secretId: await keyIdOf(secret) };
 }
 
 /** Reads a key that one of the secrets made, the one for new keys first; undefined for anything else. */
@@ -67,7 +59,7 @@ export async function readKey(key: string, secrets: readonly string[]): Promise<
   for (const [at, secret] of secrets.entries()) {
     if (await crypto.subtle.verify("HMAC", await hmacKey(secret), mac, named)) {
       const workspaceId = formatUuid(named.subarray(RANDOM_BYTES));
-      const claim = { workspaceId, hash: await sha256Hex(key), secretId: await secretIdOf(secret), isOutdated: at > 0 };
+      const claim = { workspaceId, hash: await sha256Hex(key), secretId: await keyIdOf(secret), isOutdated: at > 0 };
       remember(cacheKey, claim);
       return claim;
     }

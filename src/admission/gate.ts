@@ -2,6 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import { limitsOf, type Limits, type Plan } from "../account/plans.ts";
 import { dbFor } from "../db/client.ts";
 import { type Cost, Meter } from "../meter.ts";
+import { logProblem } from "../telemetry/log.ts";
 import type { KeyClaim } from "./api-key.ts";
 import { expandScopes, type Scope } from "./scopes.ts";
 import { findWorkspace, listKeys, noteSecret } from "./store.ts";
@@ -135,7 +136,7 @@ export class WorkspaceGate extends DurableObject<Env> {
     try {
       await db.batch([noteSecret(db, this.ctx.id.name!, key.id, { secretId, outdatedUseAt: outdatedUseAtMs })]);
     } catch (error) {
-      console.error(JSON.stringify({ event: "key_note_failed", key_id: key.id, detail: String(error) }));
+      logProblem("key_note_failed", { key_id: key.id }, error);
     }
   }
 

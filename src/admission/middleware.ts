@@ -43,10 +43,10 @@ export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
   const admission = await askGate(c, claim);
   if (admission.outcome === "unknown_key") throw refuse(c, "invalid_api_key");
   if (admission.outcome === "revoked_key") throw refuse(c, "revoked_api_key");
+  c.set("logFields", { workspaceId: admission.workspace.id, keyId: admission.key.id });
   setRateHeaders(c, admission.window);
   if (!admission.window.accepted) throw rateLimited(admission.window, "The workspace's rate limit is exceeded, all its keys together.");
   c.set("caller", admission);
-  c.set("logFields", { workspace_id: admission.workspace.id, key_id: admission.key.id });
   await next();
 };
 

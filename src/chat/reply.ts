@@ -9,6 +9,7 @@ import { HandedOff, type Model, type Opening, type Said } from "../models/model.
 import { describeFailure } from "../models/language/steady.ts";
 import type { Tool } from "../models/tool.ts";
 import { wantsHuman } from "../models/wish.ts";
+import { logProblem } from "../telemetry/log.ts";
 import type { Turn } from "./turn.ts";
 
 /** How much of a passage a citation shows. */
@@ -90,8 +91,7 @@ async function speak(question: Question, opening: Extract<Opening, { outcome: "a
 }
 
 function logFailure({ workspaceId, conversationId }: Turn, error: unknown): void {
-  const fields = { workspace_id: workspaceId, conversation_id: conversationId, detail: describeFailure(error) };
-  console.error(JSON.stringify({ event: "model_failure", ...fields }));
+  logProblem("model_failure", { workspace_id: workspaceId, conversation_id: conversationId, detail: describeFailure(error) });
 }
 
 function curatedReply({ answerId, question, answer, score }: CuratedMatch): Reply {

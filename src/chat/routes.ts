@@ -41,7 +41,7 @@ chatRoutes.openapi(askAgent, async (c) => {
   const request = toTurnRequest(c, c.req.valid("param").agent_id, body);
   if (body.stream) return answerStreamed(c, request);
   const session = sessionOf(c.env, c.get("meter"), request.workspaceId, request.conversationId);
-  const { result, cost } = await session.ask(request);
+  const { result, cost } = await session.ask(request, c.get("requestId"));
   c.get("meter").add(cost);
   return c.json(answered(result).answer, 200);
 });

@@ -1,11 +1,22 @@
 import { DurableObject } from "cloudflare:workers";
 import { type Cost, Meter } from "../meter.ts";
 import { engineFor } from "../models/engine.ts";
+import { idsOf, logDeadLetter } from "../telemetry/dead-letter.ts";
+import { withoutData } from "../telemetry/describe-error.ts";
+import { measureJob } from "../telemetry/measure-job.ts";
 import { AnswerStream, type Begun } from "./stream.ts";
 import { readingOf, type StreamCaller } from "./stream-caller.ts";
 import { readStream } from "./stream-reader.ts";
 import { type Refusal, startTurn, type Turn, type TurnRequest, type TurnResult, TurnRunner } from "./turn.ts";
-import { ForgottenError, TurnQueue } from "./turn-queue.ts";
+import { ForgottenError, type Run, TurnQueue } from "./turn-queue.ts";
+
+/** On whose behalf a turn is run, and who hears of its beginning. */
+interface Occasion {
+  meter: Meter;
+  /** The request that waits for it; undefined where the object takes it up by itself. */
+  requestId?: string | undefined;
+  onBegun?: (stream: AnswerStream) => void;
+}
 
 /** A question that was taken: its stream once it may be answered, and what it came to. */
 interface Taken {
@@ -27,24 +38,26 @@ export class ChatSession extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     const begin = (request: TurnRequest) => startTurn(request, Date.now());
-    this.turns = new TurnQueue(ctx.storage, begin, (turn, isLast) => this.run(turn, new Meter(), isLast));
+    this.turns = new TurnQueue(ctx.storage, begin, (turn, run) => this.run(turn, run, { meter: new Meter() }), noteDropped);
     this.runner = new TurnRunner(env, engineFor(env), ctx.storage.kv);
   }
 
-  /** Answers a visitor's message, after those that came before it. */
-  async ask(request: TurnRequest): Promise<{ result: TurnResult; cost: Cost }> {
+  /**
+   * Answers a visitor's message, after those that came before it.
+   * @param requestId the request that waits, for the log.
+   */
+  async ask(request: TurnRequest, requestId?: string): Promise<{ result: TurnResult; cost: Cost }> {
     const meter = new Meter();
-    return { result: await this.take(request, meter).result, cost: meter.cost };
+    return { result: await this.take(request, { meter, requestId }).result, cost: meter.cost };
   }
 
   /** The same as a stream of events, once the message may be answered; its cost is what was spent until then. */
   async stream(request: TurnRequest, caller: StreamCaller): Promise<{ refusal?: Refusal; body?: ReadableStream; cost: Cost }> {
     const meter = new Meter();
-    const { begun, result } = this.take(request, meter);
+    const { begun, result } = this.take(request, { meter, requestId: caller.requestId });
     const first = await Promise.race([begun, result]);
     // A turn that is answered has begun before.
     if (!(first instanceof AnswerStream)) return { refusal: first as Refusal, cost: meter.cost };
-    this.ctx.waitUntil(logEnd(request, caller.requestId, result, meter));
     return { body: readStream(first, readingOf(this.env, caller)), cost: { ...meter.cost } };
   }
 
@@ -55,7 +68,9 @@ export class ChatSession extends DurableObject<Env> {
   }
 
   override async alarm(): Promise<void> {
-    await this.turns.resume();
+    const [workspaceId, conversationId] = this.ctx.id.name?.split("/") ?? [];
+    const head = { job: "session_alarm", workspaceId: workspaceId ?? null, fields: { conversation_id: conversationId } } as const;
+    await measureJob(this.env, head, () => this.turns.resume());
   }
 
   /** Forgets everything: the conversation is erased. Once it has returned no turn that it took writes to D1 what was not there. */
@@ -68,12 +83,14 @@ export class ChatSession extends DurableObject<Env> {
   }
 
   /** A request that comes again while its turn has not ended joins it. */
-  private take(request: TurnRequest, meter: Meter): Taken {
+  private take(request: TurnRequest, occasion: Occasion): Taken {
     const answerId = request.ids?.answerId;
     const taken = answerId === undefined ? undefined : this.taken.get(answerId);
     if (taken) return taken;
     const begun = Promise.withResolvers<AnswerStream>();
-    const result = this.turns.add(request, (turn, isLast) => this.run(turn, meter, isLast, begun.resolve)).catch(refuseForgotten);
+    const result = this.turns
+      .add(request, (turn, run) => this.run(turn, run, { ...occasion, onBegun: begun.resolve }))
+      .catch(refuseForgotten);
     const fresh = { begun: begun.promise, result };
     if (answerId !== undefined) this.taken.set(answerId, fresh);
     const forget = () => void (answerId !== undefined && this.taken.delete(answerId));
@@ -82,7 +99,20 @@ export class ChatSession extends DurableObject<Env> {
     return fresh;
   }
 
-  private async run(turn: Turn, meter: Meter, isLast: boolean, onBegun?: (stream: AnswerStream) => void): Promise<TurnResult> {
+  /** What a run costs is in its own line, and in that of the request that waits for it. */
+  private async run(turn: Turn, run: Run, occasion: Occasion): Promise<TurnResult> {
+    const { meter, requestId } = occasion;
+    const fields = { request_id: requestId, channel: turn.channel, agent_id: turn.agentId, conversation_id: turn.conversationId };
+    const head = { job: "turn", workspaceId: turn.workspaceId, attempts: run.number, fields } as const;
+    const endOf = ({ outcome }: TurnResult) => ({ outcome });
+    try {
+      return await measureJob(this.env, head, () => this.answer(turn, run, occasion), endOf, meter);
+    } catch (error) {
+      throw withoutData(error);
+    }
+  }
+
+  private async answer(turn: Turn, { isLast }: Run, { meter, onBegun }: Occasion): Promise<TurnResult> {
     const stream = this.streamOf(turn.answerId);
     const { promise, resolve: stored } = Promise.withResolvers<void>();
     this.storing = promise;
@@ -117,14 +147,9 @@ function refuseForgotten(error: unknown): Refusal {
   throw error;
 }
 
-/** A streamed answer ends after its request was logged: one line says how, and what all of it cost. */
-async function logEnd(request: TurnRequest, requestId: string, result: Promise<TurnResult>, { cost }: Meter): Promise<void> {
-  const beganMs = Date.now();
-  const outcome = await result.then(
-    () => "done",
-    () => "failed",
-  );
-  const ids = { request_id: requestId, workspace_id: request.workspaceId, conversation_id: request.conversationId };
-  const spent = { object_hops: cost.objectHops, d1_trips: cost.d1Trips, rows_read: cost.rowsRead };
-  console.log(JSON.stringify({ event: "stream_end", ...ids, outcome, duration_ms: Date.now() - beganMs, ...spent }));
+/** The conversation goes on without it, and nobody answers it any more. */
+function noteDropped(request: TurnRequest, runs: number): void {
+  const action =
+    "A visitor's message was not answered. Look for the failed turns of its conversation; if it is not in the transcript, ask for it again.";
+  logDeadLetter({ from: "turn", ids: idsOf(request), attempts: runs, action });
 }

@@ -1,3 +1,4 @@
+import { Fault } from "../fault.ts";
 import { indexOf } from "../knowledge/stub.ts";
 import { addLead } from "../leads/leads.ts";
 import type { Meter } from "../meter.ts";
@@ -81,7 +82,7 @@ async function keepLead({ env, meter, turn, visitorId, written }: ToolContext, i
   const fields = { agentId, conversationId, visitorId, name, email, phone, message, customFields: {}, sourceUrl: null };
   // The answer's identifier, so that a turn that is run again keeps them once.
   const lead = await addLead({ env, meter, workspaceId, nowMs }, fields, answerId);
-  if (!lead) throw new Error("The agent is gone");
+  if (!lead) throw new Fault("The agent is gone");
   return { kind: "data", text: "The contact details are kept. The team gets in touch." };
 }
 

@@ -15,8 +15,15 @@ interface Queued<Request, Turn> {
 /** A turn that waited was erased with all that was stored. */
 export class ForgottenError extends Error {}
 
-/** @param isLast whether the turn is not run again should this run fail. */
-type Work<Turn, Result> = (turn: Turn, isLast: boolean) => Promise<Result>;
+/** One run of a turn. */
+export interface Run {
+  /** From 1. */
+  number: number;
+  /** Whether the turn is not run again should this run fail. */
+  isLast: boolean;
+}
+
+type Work<Turn, Result> = (turn: Turn, run: Run) => Promise<Result>;
 
 /**
  * Runs a conversation's turns one after another, in order of arrival. A turn is in storage before it begins and until
@@ -33,11 +40,13 @@ export class TurnQueue<Request, Turn> {
   /**
    * @param begin makes a turn of a request when its time has come.
    * @param workLeft runs a turn that was left.
+   * @param drop hears of a turn that is given up after its last run.
    */
   constructor(
     private readonly storage: DurableObjectStorage,
     private readonly begin: (request: Request) => Turn,
     private readonly workLeft: Work<Turn, unknown>,
+    private readonly drop: (request: Request, runs: number) => void,
   ) {
     const stored = this.stored();
     this.left = stored.length > 0 ? "by_a_death" : "none";
@@ -83,13 +92,12 @@ export class TurnQueue<Request, Turn> {
     this.left = "none";
     const left = this.stored().filter(([key]) => !this.running.has(key));
     const [worn, fresh] = [left.filter(([, { runs }]) => runs >= MAX_RUNS), left.filter(([, { runs }]) => runs < MAX_RUNS)];
-    for (const [key, { runs }] of worn) {
+    for (const [key, { request, runs }] of worn) {
       this.storage.kv.delete(key);
-      console.error(JSON.stringify({ event: "turn_dropped", turn: key, runs }));
+      this.drop(request, runs);
     }
-    await Promise.all(
-      fresh.map(([key, queued]) => this.run(key, queued, this.workLeft).catch((error) => logFailure(key, queued.runs, error))),
-    );
+    // A run that fails has told of it itself, and the turn waits for the next one.
+    await Promise.allSettled(fresh.map(([key, queued]) => this.run(key, queued, this.workLeft)));
   }
 
   private stored(): [string, Queued<Request, Turn>][] {
@@ -116,7 +124,7 @@ export class TurnQueue<Request, Turn> {
     const result = this.tail.then(async () => {
       try {
         const turn = started ?? this.startStored(key, queued);
-        const done = await work(turn, queued.runs >= MAX_RUNS);
+        const done = await work(turn, { number: queued.runs, isLast: queued.runs >= MAX_RUNS });
         this.storage.kv.delete(key);
         return done;
       } catch (error) {
@@ -130,8 +138,4 @@ export class TurnQueue<Request, Turn> {
     this.tail = result.catch(() => undefined);
     return result;
   }
-}
-
-function logFailure(key: string, runs: number, error: unknown): void {
-  console.error(JSON.stringify({ event: "turn_failed", turn: key, runs, detail: String(error) }));
 }

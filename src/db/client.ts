@@ -1,4 +1,5 @@
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
+import { Fault } from "../fault.ts";
 import type { Meter } from "../meter.ts";
 import { shardOf } from "./ids.ts";
 
@@ -14,12 +15,12 @@ export function databases(env: Env): D1Database[] {
 
 /**
  * The database of the record (or workspace) with this identifier.
- * @throws Error when the identifier names a shard that is not bound: only identifiers of our own workspaces come here.
+ * @throws Fault when the identifier names a shard that is not bound: only identifiers of our own workspaces come here.
  */
 export function dbFor(env: Env, id: string, meter: Meter): Database {
   const shard = shardOf(id);
   const database = databases(env)[shard];
-  if (!database) throw new Error(`No D1 database is bound for shard ${shard}: bind DB_${shard}`);
+  if (!database) throw new Fault(`No D1 database is bound for shard ${shard}: bind DB_${shard}`);
   return metered(database, meter);
 }
 

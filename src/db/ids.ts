@@ -56,6 +56,13 @@ export function shardOf(id: string): number {
   return Number.parseInt(id.slice(-2), 16);
 }
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Whether a text has the form of our identifiers. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
 /** 16 bytes in the usual text form, lower case. */
 export function formatUuid(bytes: Uint8Array): string {
   const hex = bytes.toHex();

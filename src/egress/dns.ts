@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Fault } from "../fault.ts";
 import { readAtMost } from "./read-body.ts";
 
 /** Record types, as the DNS numbers them. */
@@ -34,7 +35,7 @@ async function ask(resolver: string, host: string, type: number, signal: AbortSi
   url.searchParams.set("type", String(type));
   const response = await fetch(url, { headers: { Accept: "application/dns-json" }, redirect: "manual", cache: "no-store", signal });
   const { body } = await readAtMost(response.body, MAX_ANSWER_BYTES);
-  if (response.status !== 200) throw new Error(`The resolver answered with status ${response.status}`);
+  if (response.status !== 200) throw new Fault(`The resolver answered with status ${response.status}`);
   const { Answer = [] } = answerSchema.parse(JSON.parse(new TextDecoder().decode(body)));
   return Answer.filter((record) => record.type === A || record.type === AAAA).map((record) => record.data);
 }

@@ -1,4 +1,5 @@
 import { allowsPrivateTargets, dnsResolver } from "../config.ts";
+import { logProblem } from "../telemetry/log.ts";
 import { isPublicAddress } from "./address-rules.ts";
 import { addressesOf } from "./dns.ts";
 import { urlProblem, type UrlPolicy } from "./url-rules.ts";
@@ -31,7 +32,7 @@ async function judgeHost(resolver: string, host: string, signal: AbortSignal): P
   try {
     addresses = await addressesOf(resolver, host, signal);
   } catch (error) {
-    console.error(JSON.stringify({ event: "name_lookup_failed", detail: String(error) }));
+    logProblem("name_lookup_failed", {}, error);
     return { verdict: "unavailable", reason: "its host could not be looked up just now" };
   }
   if (addresses.length === 0) return { verdict: "unresolvable", reason: "its host has no address" };

@@ -6,8 +6,10 @@ import { rotating } from "../config.ts";
 import { type Database, dbFor, directoryDb, isBoundShard } from "../db/client.ts";
 import { seededId, shardOf } from "../db/ids.ts";
 import { emailKeyOf } from "../email-key.ts";
-import { Meter } from "../meter.ts";
+import type { Meter } from "../meter.ts";
 import { sha256Hex } from "../sha256.ts";
+import { withoutData } from "../telemetry/describe-error.ts";
+import { measureJob } from "../telemetry/measure-job.ts";
 import { wakeUp } from "../wake-up.ts";
 import { findOpenAgent } from "../widget/store.ts";
 import { readRecipient, type Recipient, readThreadToken, tokensOf } from "./address.ts";
@@ -50,6 +52,8 @@ interface Incoming {
 interface Fate {
   outcome: "taken" | "ignored" | "refused";
   reason: string | null;
+  /** Whose mailbox it came to, where there is such a one. */
+  workspaceId?: string;
 }
 
 /**
@@ -57,7 +61,23 @@ interface Fate {
  * program wrote is taken in silence. A fault of ours is thrown: the sender's server tries again then.
  */
 export async function receiveMail(message: ForwardableEmailMessage, env: Env, nowMs = Date.now()): Promise<void> {
-  const meter = new Meter();
+  const endOf = ({ reason, ...fate }: Fate) => ({ ...fate, fields: { reason } });
+  try {
+    await measureJob(env, { job: "email_arrival", messages: 1 }, (meter) => receive({ message, env, meter, nowMs }), endOf);
+  } catch (error) {
+    throw withoutData(error);
+  }
+}
+
+/** What came, and what taking it in needs of its surroundings. */
+interface Arrival {
+  message: ForwardableEmailMessage;
+  env: Env;
+  meter: Meter;
+  nowMs: number;
+}
+
+async function receive({ message, env, meter, nowMs }: Arrival): Promise<Fate> {
   const recipient = readRecipient(message.to);
   const mailbox = recipient && (await openMailbox(env, meter, [recipient.mailbox, message.to.toLowerCase()]));
   if (!recipient || !mailbox) return refuse(message, NO_MAILBOX, "no_mailbox");
@@ -65,11 +85,12 @@ export async function receiveMail(message: ForwardableEmailMessage, env: Env, no
   const mail = await parse(message.raw);
   if (!mail) return refuse(message, UNREADABLE, "unreadable");
   const ignored = ignoredBecause(mail, message.from, mailbox.address);
-  if (ignored) return log({ outcome: "ignored", reason: ignored });
+  const { workspaceId } = mailbox;
+  if (ignored) return { outcome: "ignored", reason: ignored, workspaceId };
   const sender = { address: mail.from!.address!.trim(), name: mail.from!.name.trim().slice(0, MAX_NAME_LENGTH) || null };
   const fate = await takeIn({ env, meter, mailbox, recipient, mail, sender, nowMs });
   if (fate.outcome === "refused") refuse(message, NOT_NOW, fate.reason!);
-  else log(fate);
+  return { ...fate, workspaceId };
 }
 
 async function openMailbox(env: Env, meter: Meter, addresses: string[]): Promise<Incoming["mailbox"] | undefined> {
@@ -160,11 +181,7 @@ async function parse(raw: ReadableStream<Uint8Array>): Promise<Email | undefined
   }
 }
 
-function refuse(message: ForwardableEmailMessage, words: string, reason: string): void {
+function refuse(message: ForwardableEmailMessage, words: string, reason: string): Fate {
   message.setReject(words);
-  log({ outcome: "refused", reason });
-}
-
-function log(fate: Fate): void {
-  console.log(JSON.stringify({ event: "email_received", ...fate }));
+  return { outcome: "refused", reason };
 }

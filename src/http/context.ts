@@ -13,8 +13,10 @@ export interface AppEnv {
     requestId: string;
     meter: Meter;
     startedAtMs: number;
-    /** The operation that answers, for the log. */
-    operationId: string | undefined;
+    /** What answers in the place of the contract's operations, for the log. */
+    answeredBy: string | undefined;
+    /** The code of the error that is answered, for the log. */
+    errorCode: string | undefined;
     /** Makes the identifiers of what the request creates: the same ones when an idempotent request is done again. */
     newId: (shard: number) => string;
     /** The body as it came, for operations that tell requests apart by it. */
@@ -23,8 +25,8 @@ export interface AppEnv {
     streamedConversation: string | undefined;
     /** Whether the operation may be asked again while it is being done, and answers both times alike. */
     repeatsJoin: boolean | undefined;
-    /** What else the log says of the request. */
-    logFields: Record<string, string> | undefined;
+    /** Whose request it is, for the log. */
+    logFields: { workspaceId: string; keyId?: string } | undefined;
   };
 }
 

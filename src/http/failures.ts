@@ -11,6 +11,7 @@ const UNREADABLE_RETRY_SECONDS = 60;
 /** Answers any error with the envelope. What is not meant for the caller goes to the log alone. */
 export function answerError(error: unknown, c: AppContext): Response {
   const known = error instanceof ApiError ? error : classify(c, error);
+  c.set("errorCode", known.code);
   for (const [name, value] of Object.entries(known.headers)) c.header(name, value);
   return c.json(known.toBody(c.get("requestId")), known.status);
 }

@@ -3,6 +3,7 @@ import type { MiddlewareHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type Database, dbFor } from "../db/client.ts";
 import { seededId } from "../db/ids.ts";
+import { Fault } from "../fault.ts";
 import { decryptSecret, encryptSecret } from "../secrets.ts";
 import { sha256Hex } from "../sha256.ts";
 import type { AppContext, AppEnv } from "./context.ts";
@@ -116,7 +117,7 @@ async function idsOf({ workspaceId, key }: StoredKey, atMs: number): Promise<(sh
   let used = 0;
   return (shard) => {
     const bytes = random.subarray(used * ID_BYTES, ++used * ID_BYTES);
-    if (bytes.length < ID_BYTES) throw new Error("A request makes more identifiers than an Idempotency-Key seeds");
+    if (bytes.length < ID_BYTES) throw new Fault("A request makes more identifiers than an Idempotency-Key seeds");
     // A millisecond apart, so that what is made later sorts later.
     return seededId(shard, atMs + used, bytes);
   };

@@ -1,26 +1,33 @@
+import { logProblem } from "../telemetry/log.ts";
+import { report } from "../telemetry/report.ts";
 import type { AppContext } from "./context.ts";
+import { operationOf, routeOf } from "./operation.ts";
 
-/** One structured line for each request: what was asked, how it ended and what it cost. No personal data, no secret. */
+/** The surfaces by the first segment of their paths. */
+const SURFACES = ["api", "operator", "widget", "docs", "healthz"];
+
+/** Reports a request: what was asked, how it ended and what it cost. Neither the path as it came nor its query is in it. */
 export function logRequest(c: AppContext): void {
-  const { objectHops, d1Trips, rowsRead, rowsWritten } = c.get("meter").cost;
-  const line = {
+  const { workspaceId = null, keyId = null } = c.get("logFields") ?? {};
+  report(c.env, {
     event: "request",
-    request_id: c.get("requestId"),
-    operation: c.get("operationId") ?? null,
-    method: c.req.method,
+    operation: operationNameOf(c),
+    surface: SURFACES.find((name) => name === c.req.path.split("/", 2)[1]) ?? null,
+    workspaceId,
+    keyId,
     status: c.res.status,
-    ...c.get("logFields"),
-    duration_ms: Date.now() - c.get("startedAtMs"),
-    object_hops: objectHops,
-    d1_trips: d1Trips,
-    rows_read: rowsRead,
-    rows_written: rowsWritten,
-  };
-  console.log(JSON.stringify(line));
+    errorCode: c.get("errorCode") ?? null,
+    durationMs: Date.now() - c.get("startedAtMs"),
+    cost: c.get("meter").cost,
+    fields: { request_id: c.get("requestId"), method: c.req.method, route: routeOf(c) ?? null },
+  });
 }
 
 /** A failure of ours, for the log alone. */
 export function logFailure(c: AppContext, error: unknown): void {
-  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  console.error(JSON.stringify({ event: "failure", request_id: c.get("requestId"), operation: c.get("operationId") ?? null, detail }));
+  logProblem("failure", { request_id: c.get("requestId"), operation: operationNameOf(c) }, error);
+}
+
+function operationNameOf(c: AppContext): string | null {
+  return c.get("answeredBy") ?? operationOf(c) ?? null;
 }

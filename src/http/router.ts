@@ -4,6 +4,7 @@ import { MAX_BODY_BYTES, readJson } from "./body.ts";
 import type { AppEnv } from "./context.ts";
 import { invalid, type ValidationItem } from "./errors.ts";
 import { IDEMPOTENCY_PARAMETER, idempotent } from "./idempotency.ts";
+import { nameOperation } from "./operation.ts";
 import { errorResponses } from "./responses.ts";
 import { repeatedItems, toItems } from "./validation.ts";
 
@@ -25,11 +26,9 @@ export function createRouter(): OpenAPIHono<AppEnv> {
     const { middleware: own, ...contract } = route;
     if (!route.hide) router.openAPIRegistry.registerPath(documented(contract));
     const middleware = [own ?? []].flat() as MiddlewareHandler<AppEnv>[];
-    const name: MiddlewareHandler<AppEnv> = (c, next) => {
-      c.set("operationId", route.operationId);
-      return next();
-    };
-    const checks = [name, ...middleware, validator(route), ...(route.method === "post" ? [idempotent] : [])];
+    const checks = [...middleware, validator(route), ...(route.method === "post" ? [idempotent] : [])];
+    // A handler of this route alone, where the middleware may be many routes'.
+    if (route.operationId !== undefined) nameOperation(checks[middleware.length]!, route.operationId);
     router.on(route.method, [route.getRoutingPath()], ...checks, handler);
     return router;
   };

@@ -24,6 +24,9 @@ type Finished =
   | { outcome: "failed"; code: string; message: string; counts?: PageCounts; chunksCount?: number };
 type Ended = Finished | { outcome: "paused"; counts: PageCounts; resumeAtMs: number };
 
+/** How a wake-up ended; with "lost" another run has taken the source over, or it was deleted. */
+type IngestionOutcome = Ended["outcome"] | "nothing_to_do" | "lost";
+
 /** One run of the consumer that holds a source. */
 interface Run {
   env: Env;
@@ -40,21 +43,26 @@ interface Run {
  * abandoned is left alone.
  * @param clock Unix milliseconds.
  */
-export async function ingest(env: Env, message: IngestionMessage, clock: () => number = Date.now): Promise<void> {
+export async function ingest(
+  env: Env,
+  message: IngestionMessage,
+  clock: () => number = Date.now,
+  meter = new Meter(),
+): Promise<IngestionOutcome> {
   const { sourceId } = message;
-  if (!isBoundShard(env, sourceId)) return;
-  const meter = new Meter();
+  if (!isBoundShard(env, sourceId)) return "nothing_to_do";
   const db = dbFor(env, sourceId, meter);
   const leaseId = crypto.randomUUID();
   const lease = { id: leaseId, untilMs: clock() + LEASE_MS };
   const [[source], [existing]] = await db.batch([claimSource(db, sourceId, lease, clock()), sourceExists(db, sourceId)]);
   if (!existing) await forget(env, meter, message);
-  if (!source) return;
+  if (!source) return "nothing_to_do";
   const run = { env, meter, db, source, leaseId, clock };
   try {
     const ended = source.type === "text" ? await ingestText(run) : await crawl(run, source.type);
     if (ended) await end(run, ended);
     else await forgetIfDeleted(run);
+    return ended?.outcome ?? "lost";
   } catch (error) {
     const changes = { status: "pending" as const, leaseId: null, leaseUntil: null, updatedAt: clock() };
     await db.batch([updateClaimed(db, sourceId, leaseId, changes)]);
@@ -63,9 +71,9 @@ export async function ingest(env: Env, message: IngestionMessage, clock: () => n
 }
 
 /** Gives up on a source whose wake-up failed as often as it may. */
-export async function giveUp(env: Env, { workspaceId, agentId, sourceId }: IngestionMessage): Promise<void> {
+export async function giveUp(env: Env, { workspaceId, agentId, sourceId }: IngestionMessage, meter = new Meter()): Promise<void> {
   if (!isBoundShard(env, sourceId)) return;
-  const db = dbFor(env, sourceId, new Meter());
+  const db = dbFor(env, sourceId, meter);
   const [[source]] = await db.batch([findSource(db, workspaceId, agentId, sourceId)]);
   if (!source) return;
   const error = {

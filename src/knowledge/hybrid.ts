@@ -1,5 +1,5 @@
 import type { Reranker } from "../models/reranker.ts";
-import { logRarely } from "../rare-log.ts";
+import { logRarely } from "../telemetry/log.ts";
 import { leans } from "./follow-up.ts";
 import { fuse } from "./fusion.ts";
 import type { IndexStore } from "./index-store.ts";
@@ -58,7 +58,7 @@ async function reranked(reranker: Reranker, question: string, passages: Passage[
     const scored = read.map((passage, at) => ({ ...passage, score: scores[at]! }));
     return [...scored.sort((a, b) => b.score - a.score), ...passages.slice(RERANKED)];
   } catch (error) {
-    logRarely("reranking_failed", error);
+    logRarely("reranking_failed", {}, error);
     return passages;
   }
 }

@@ -9,6 +9,7 @@ import { type CuratedAnswer, IndexStore } from "./index-store.ts";
 import { type IngestProgress, TextIngestion } from "./ingest.ts";
 import type { Retrieval, SearchQuery } from "./passage.ts";
 import { rerankerFor } from "../models/reranker.ts";
+import { measureJob } from "../telemetry/measure-job.ts";
 import { HybridSearch } from "./hybrid.ts";
 import { vectorEnginesFor } from "./vectors/engines.ts";
 import { SemanticSearch } from "./vectors/semantic-search.ts";
@@ -43,7 +44,8 @@ export class KnowledgeIndex extends DurableObject<Env> {
 
   /** Brings the vectors up to the chunks. */
   override async alarm(): Promise<void> {
-    await this.vectors.run();
+    const { workspaceId, agentId } = scopeOf(this.ctx.id);
+    await measureJob(this.env, { job: "index_alarm", workspaceId, fields: { agent_id: agentId } }, () => this.vectors.run());
   }
 
   /** Keeps the text of a text source; `name` becomes the title of its passages. */

@@ -5,6 +5,7 @@ import type { leads } from "../db/schema.ts";
 import { writeThenRead } from "../db/transact.ts";
 import { emailKeyOf } from "../email-key.ts";
 import type { Meter } from "../meter.ts";
+import { logProblem } from "../telemetry/log.ts";
 import { addLeadEvent, IF_CHANGED } from "../webhooks/events-store.ts";
 import { wakeDeliveries } from "../webhooks/wake.ts";
 import type { IndexedLead } from "./index-store.ts";
@@ -77,7 +78,7 @@ export async function addLead(
     await putLeads(op, [lead]);
     waitUntil(noteIndexed(op, db, [lead]));
   } catch (error) {
-    console.error(JSON.stringify({ event: "lead_not_indexed", workspace_id: workspaceId, lead_id: id, detail: String(error) }));
+    logProblem("lead_not_indexed", { workspace_id: workspaceId, lead_id: id }, error);
   }
   return lead;
 }

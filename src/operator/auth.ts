@@ -15,7 +15,6 @@ export const requireOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (token === undefined) throw refuseCaller(c, "missing_api_key", "Send the operator's token: Authorization: Bearer <OPERATOR_TOKEN>");
   const matches = await Promise.all(tokens.map((expected) => isSame(token, expected)));
   if (!matches.includes(true)) throw refuseCaller(c, "invalid_api_key", "This is not the operator's token.");
-  c.set("logFields", { surface: "operator" });
   await next();
 };
 
@@ -31,6 +30,7 @@ async function isSame(given: string, expected: string): Promise<boolean> {
  */
 export async function openWorkspace(c: AppContext, workspaceId: string) {
   if (!isBoundShard(c.env, workspaceId)) throw noWorkspace();
+  c.set("logFields", { workspaceId });
   const db = dbFor(c.env, workspaceId, c.get("meter"));
   const [[workspace]] = await db.batch([findWorkspace(db, workspaceId)]);
   if (!workspace) throw noWorkspace();

@@ -27,31 +27,35 @@ const ROWS_A_STEP = 2_000;
 /** Steps of one wake-up; it sends the next one when more is left. */
 const STEPS_A_RUN = 5;
 
+/** How a wake-up ended; with "goes_on" it has sent the next one. */
+type ErasureOutcome = "nothing_to_do" | "goes_on" | "erased";
+
 /**
  * Erases what a deleted workspace held, in bounded steps: objects first, while the rows that name them are there, then
  * the rows, and the workspace's own row last, so that an erasure that died is found and goes on.
  */
-export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage): Promise<void> {
-  if (!isBoundShard(env, workspaceId)) return;
-  const db = dbFor(env, workspaceId, new Meter());
+export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, meter = new Meter()): Promise<ErasureOutcome> {
+  if (!isBoundShard(env, workspaceId)) return "nothing_to_do";
+  const db = dbFor(env, workspaceId, meter);
   const [[deleted]] = await db.batch([findDeleted(db, workspaceId)]);
-  if (!deleted) return;
+  if (!deleted) return "nothing_to_do";
   for (let step = 0; step < STEPS_A_RUN; step++) {
-    if (await eraseStep(env, db, workspaceId)) continue;
-    const directory = directoryDb(env, new Meter());
+    if (await eraseStep(env, db, workspaceId, meter)) continue;
+    const directory = directoryDb(env, meter);
     await directory.batch([releaseSlug(directory, workspaceId)]);
     // After the rows: nothing is left then that a sweep could hand to it.
-    await leadIndexOf(env, new Meter(), workspaceId).erase();
+    await leadIndexOf(env, meter, workspaceId).erase();
+    meter.hop();
     await env.GATE.getByName(workspaceId).erase();
     await db.batch([eraseWorkspace(db, workspaceId)]);
-    return;
+    return "erased";
   }
   await wakeUp(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
+  return "goes_on";
 }
 
 /** Erases a bounded part; false when nothing was left to erase. */
-async function eraseStep(env: Env, db: Database, workspaceId: string): Promise<boolean> {
-  const meter = new Meter();
+async function eraseStep(env: Env, db: Database, workspaceId: string, meter: Meter): Promise<boolean> {
   const [conversations, agents] = await db.batch([
     listSomeConversations(db, workspaceId, OBJECTS_A_STEP),
     listSomeAgents(db, workspaceId, OBJECTS_A_STEP),

@@ -1,11 +1,10 @@
-import { secretIdOf } from "../admission/api-key.ts";
 import { identityPlace } from "../agents/identity-secrets.ts";
 import { rotating } from "../config.ts";
 import { type Database, databases, shardDb } from "../db/client.ts";
 import { KEY_LIFETIME_MS } from "../http/idempotency-store.ts";
 import type { Meter } from "../meter.ts";
 import { erasurePlace } from "../privacy/erase.ts";
-import { decryptSecret, encryptSecret, SECRET_HEAD_LENGTH, stateOfSecret, UnreadableSecretError } from "../secrets.ts";
+import { decryptSecret, encryptSecret, keyIdOf, SECRET_HEAD_LENGTH, stateOfSecret, UnreadableSecretError } from "../secrets.ts";
 import type { StoredTool } from "../tools/definition.ts";
 import { headerPlace } from "../tools/header-secrets.ts";
 import { webhookPlace } from "../webhooks/secret.ts";
@@ -182,7 +181,7 @@ const pageResponses: Page = async (walk, after) => {
 };
 
 const pageKeys: Page = async (walk, after) => {
-  const currentId = await secretIdOf(rotating(walk.env.KEY_SECRET)[0]);
+  const currentId = await keyIdOf(rotating(walk.env.KEY_SECRET)[0]);
   const [rows] = await walk.db.batch([listKeySecrets(walk.db, after, READ_A_STEP)]);
   for (const { secretId, revokedAt, ...key } of rows) {
     if (revokedAt !== null) continue;

@@ -2,6 +2,7 @@ import { createRouter } from "../http/router.ts";
 import { agentRoutes } from "./agent-routes.ts";
 import { requireOperator } from "./auth.ts";
 import { backupRoutes } from "./backup-routes.ts";
+import { healthRoutes } from "./health-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
 import { secretRoutes } from "./secret-routes.ts";
 import { workspaceRoutes } from "./workspace-routes.ts";
@@ -10,4 +11,5 @@ import { workspaceRoutes } from "./workspace-routes.ts";
 export const operatorRoutes = createRouter();
 
 operatorRoutes.use(requireOperator);
-for (const routes of [workspaceRoutes, keyRoutes, agentRoutes, backupRoutes, secretRoutes]) operatorRoutes.route("/", routes);
+const routers = [workspaceRoutes, keyRoutes, agentRoutes, backupRoutes, healthRoutes, secretRoutes];
+for (const routes of routers) operatorRoutes.route("/", routes);

@@ -5,6 +5,7 @@ import { newId, shardOf } from "../db/ids.ts";
 import { hmacKey } from "../hmac.ts";
 import { eraseLeads } from "../leads/leads.ts";
 import type { Meter } from "../meter.ts";
+import { logProblem } from "../telemetry/log.ts";
 import { decryptSecret, encryptSecret, stateOfSecret } from "../secrets.ts";
 import { beginErasure, type Deleted, endErasure, eraseConversationRows, eraseLeadEvents, findAudit, noteDeleted } from "./erasure-store.ts";
 import { eraseVisitors, type Identifier, listConversations, listLeads, listLeadsByVisitor } from "./person-store.ts";
@@ -59,7 +60,7 @@ export async function readableErasures<Erasure extends { id: string; identifier:
   const states = await Promise.all(erasures.map(({ identifier }) => stateOfSecret(env, identifier)));
   const readable = erasures.filter((_, at) => states[at] !== "unreadable");
   const unreadable = erasures.filter((_, at) => states[at] === "unreadable").map(({ id }) => id);
-  if (unreadable.length > 0) console.error(JSON.stringify({ event: "secret_unreadable", erasures: unreadable }));
+  if (unreadable.length > 0) logProblem("secret_unreadable", { erasures: unreadable });
   return readable;
 }
 

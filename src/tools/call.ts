@@ -1,6 +1,7 @@
 import { firstOf } from "../cut.ts";
 import { guardedFetch, type Exchange } from "../egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../egress/url-rules.ts";
+import { log } from "../telemetry/log.ts";
 import { textOfBody } from "./body-text.ts";
 import { hasBody, isChanging, type StoredTool } from "./definition.ts";
 import { openHeaders } from "./header-secrets.ts";
@@ -65,7 +66,7 @@ export async function callTool(env: Env, { tool, agentId, input, idempotencyKey,
   });
   const { outcome, durationMs } = exchange;
   const status = exchange.outcome === "answered" ? { status: exchange.status } : {};
-  console.log(JSON.stringify({ event: "tool_call", ...logFields, tool: tool.name, outcome, ...status, duration_ms: durationMs }));
+  log("tool_call", { ...logFields, tool: tool.name, outcome, ...status, duration_ms: durationMs });
   return resultOf(exchange);
 }
 

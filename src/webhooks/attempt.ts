@@ -1,8 +1,9 @@
 import { type Database, dbFor } from "../db/client.ts";
 import { guardedFetch } from "../egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../egress/url-rules.ts";
-import type { Meter } from "../meter.ts";
+import { Meter } from "../meter.ts";
 import { UnreadableSecretError } from "../secrets.ts";
+import { type JobEnd, measureJob } from "../telemetry/measure-job.ts";
 import { type AttemptResult, resultOf, unsignedResult } from "./attempt-result.ts";
 import { attemptRow, type HeldDelivery, recordFailure, recordSuccess } from "./delivery-store.ts";
 import { GONE_STATUS } from "./endpoint-health.ts";
@@ -48,11 +49,25 @@ export async function attemptDelivery(
   run: AttemptRun,
   held: Sendable,
 ): Promise<{ delivery: DeliveryRow; attempt: AttemptRow } | undefined> {
+  const fields = { webhook_id: held.webhookId, delivery_id: held.id, event_id: held.eventId };
+  const head = { job: "webhook_attempt", workspaceId: held.workspaceId, attempts: held.attemptCount + 1, fields } as const;
+  const meter = new Meter();
+  const { result, delivery } = await measureJob(run.env, head, () => sendAndRecord({ ...run, meter }, held), endOf, meter);
+  run.meter.add(meter.cost);
+  return delivery && { delivery, attempt: attemptRow(held, result) };
+}
+
+interface Attempted {
+  result: AttemptResult;
+  /** Undefined when another attempt had taken the delivery over. */
+  delivery: DeliveryRow | undefined;
+}
+
+async function sendAndRecord(run: AttemptRun, held: Sendable): Promise<Attempted> {
   const result = await send(run, held);
   const delivery = await record(run, dbFor(run.env, held.id, run.meter), held, result);
-  log(run, held, result, delivery);
   if (delivery?.status === "pending") await wakeAgain(run, delivery);
-  return delivery && { delivery, attempt: attemptRow(held, result) };
+  return { result, delivery };
 }
 
 async function send({ env, now }: AttemptRun, { id, eventId, webhookId, payload, endpoint }: Sendable): Promise<AttemptResult> {
@@ -109,22 +124,11 @@ async function wakeAgain({ env, now }: AttemptRun, { id, nextAttemptAt }: Delive
 }
 
 /** Without payload, secret, or URL, whose path and query may hold secrets too. */
-function log({ meter }: AttemptRun, held: Sendable, result: AttemptResult, delivery: DeliveryRow | undefined): void {
-  const line = {
-    event: "webhook_attempt",
-    workspace_id: held.workspaceId,
-    webhook_id: held.webhookId,
-    delivery_id: held.id,
-    event_id: held.eventId,
-    attempt: held.attemptCount + 1,
-    response_status: result.status,
-    error: result.error,
-    duration_ms: result.durationMs,
+function endOf({ result, delivery }: Attempted): JobEnd {
+  const next = delivery?.nextAttemptAt ? new Date(delivery.nextAttemptAt).toISOString() : null;
+  return {
     // "superseded": it took longer than the delivery was held, so another attempt stands in the log.
     outcome: delivery?.status ?? "superseded",
-    next_attempt_at: delivery?.nextAttemptAt ? new Date(delivery.nextAttemptAt).toISOString() : null,
-    d1_trips: meter.cost.d1Trips,
-    rows_written: meter.cost.rowsWritten,
+    fields: { response_status: result.status, error: result.error, exchange_ms: result.durationMs, next_attempt_at: next },
   };
-  console.log(JSON.stringify(line));
 }

@@ -1,5 +1,6 @@
 import { dbFor } from "../db/client.ts";
 import type { Meter } from "../meter.ts";
+import { log } from "../telemetry/log.ts";
 import type { Sendable } from "./attempt.ts";
 import { claimDeliveries, giveUpHeld, type Lease, listDeliverable, listPayloads, MAX_EARLY_MS } from "./delivery-store.ts";
 import { isSlow } from "./endpoint-health.ts";
@@ -35,7 +36,7 @@ export async function claimBatch(run: { env: Env; meter: Meter }, lane: Lane, id
   const unsendable = held.filter(({ sendable }) => sendable === undefined).map(({ id }) => id);
   if (unsendable.length > 0) {
     await db.batch(giveUpHeld(db, unsendable, lease.untilMs, lease.nowMs));
-    console.log(JSON.stringify({ event: "webhook_deliveries_given_up", error: "endpoint_disabled", delivery_ids: unsendable }));
+    log("webhook_deliveries_given_up", { error: "endpoint_disabled", delivery_ids: unsendable });
   }
   return {
     sendable: held.flatMap(({ sendable }) => sendable ?? []),

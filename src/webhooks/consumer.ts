@@ -1,6 +1,7 @@
 import { exports } from "cloudflare:workers";
 import { isBoundShard } from "../db/client.ts";
-import { Meter } from "../meter.ts";
+import type { Meter } from "../meter.ts";
+import { logProblem } from "../telemetry/log.ts";
 import type { Sendable } from "./attempt.ts";
 import type { Lane } from "./claim.ts";
 import type { Progress } from "./courier.ts";
@@ -10,25 +11,18 @@ import type { DeliveryMessage } from "./delivery-message.ts";
 /** A batch's wake-ups come again after so long when their database failed. */
 const RETRY_SECONDS = 10;
 
-/** Delivers what a batch of wake-ups is about. */
-export async function deliver(env: Env, lane: Lane, batch: MessageBatch<DeliveryMessage | null>): Promise<void> {
-  const meter = new Meter();
-  const startedAtMs = Date.now();
-  const ids = batch.messages.flatMap((message) => idOf(env, message) ?? []);
-  const failed = new Set(await deliverBatch({ env, meter, lane, now: Date.now, send: sendByCourier }, ids));
+/**
+ * Delivers what a batch of wake-ups is about.
+ * @returns how many of them are to come again.
+ */
+export async function deliver(run: { env: Env; meter: Meter; lane: Lane }, batch: MessageBatch<DeliveryMessage | null>): Promise<number> {
+  const ids = batch.messages.flatMap((message) => idOf(run.env, message) ?? []);
+  const failed = new Set(await deliverBatch({ ...run, now: Date.now, send: sendByCourier }, ids));
   for (const message of batch.messages) {
     if (failed.has(message.body?.deliveryId ?? "")) message.retry({ delaySeconds: RETRY_SECONDS });
     else message.ack();
   }
-  const line = {
-    event: "webhook_batch",
-    lane,
-    messages: batch.messages.length,
-    failed: failed.size,
-    d1_trips: meter.cost.d1Trips,
-    rows_written: meter.cost.rowsWritten,
-  };
-  console.log(JSON.stringify({ ...line, duration_ms: Date.now() - startedAtMs }));
+  return failed.size;
 }
 
 /** A delivery whose courier dies stays held until its lease ends; then the sweep finds it. */
@@ -36,14 +30,9 @@ async function sendByCourier(held: Sendable, patienceMs: number): Promise<Progre
   try {
     return await exports.DeliveryCourier.send(held, patienceMs);
   } catch (error) {
-    console.error(JSON.stringify({ event: "webhook_courier_failed", delivery_id: held.id, detail: String(error) }));
+    logProblem("webhook_courier_failed", { workspace_id: held.workspaceId, delivery_id: held.id }, error);
     return "over";
   }
-}
-
-/** A wake-up that came too often for nothing. Its delivery waits in its row, where the sweep finds it. */
-export async function noteDead({ deliveryId }: DeliveryMessage): Promise<void> {
-  console.error(JSON.stringify({ event: "webhook_wake_up_dead", delivery_id: deliveryId, detail: "left to the sweep" }));
 }
 
 /** The delivery that a message names; undefined for one that no version of the service wrote. */

@@ -23,8 +23,8 @@ export class DeliveryCourier extends WorkerEntrypoint<Env> {
 async function attempt(run: Parameters<typeof attemptDelivery>[0], held: Sendable): Promise<Progress> {
   try {
     await attemptDelivery(run, held);
-  } catch (error) {
-    console.error(JSON.stringify({ event: "webhook_attempt_failed", delivery_id: held.id, detail: String(error) }));
+  } catch {
+    // The attempt has told of it itself.
   }
   return "over";
 }

@@ -42,7 +42,7 @@ export function claimDeliveries(db: Database, ids: readonly string[], lane: "fas
 }
 
 /** `isSlow` as SQL, of an endpoint read as `e`. */
-const IS_SLOW = sql`(e.failure_streak > 0 OR coalesce(e.last_duration_ms, 0) > ${SLOW_MS})`;
+export const IS_SLOW = sql`(e.failure_streak > 0 OR coalesce(e.last_duration_ms, 0) > ${SLOW_MS})`;
 
 const endpointColumns = {
   url: webhookEndpoints.url,

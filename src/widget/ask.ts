@@ -25,7 +25,8 @@ const ANON_ID_BYTES = 16;
  */
 export async function askForVisitor(c: AppContext, agentId: string, body: MessageIn): Promise<VisitorAnswer> {
   const { request, visitor } = await prepare(c, agentId, body);
-  const { result, cost } = await sessionOf(c.env, c.get("meter"), request.workspaceId, request.conversationId).ask(request);
+  const session = sessionOf(c.env, c.get("meter"), request.workspaceId, request.conversationId);
+  const { result, cost } = await session.ask(request, c.get("requestId"));
   c.get("meter").add(cost);
   if (result.outcome !== "answered") throw refusalHere(result);
   const named = { agentId, visitorId: visitor.visitorId ?? result.visitorId! };

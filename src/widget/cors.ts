@@ -24,7 +24,7 @@ export const cors: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.header("Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
   limitRequest(c);
   if (c.req.method !== "OPTIONS") return next();
-  c.set("operationId", "preflight");
+  c.set("answeredBy", "preflight");
   await checkPreflight(c);
   c.header("Access-Control-Allow-Methods", "GET, POST, OPTIONS");
   c.header("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID");

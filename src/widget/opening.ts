@@ -73,7 +73,7 @@ export function openedAgent(c: AppContext, found: FoundAgent | undefined) {
   if (!found) throw noAgent();
   const { plan, overrides, ...agent } = found;
   checkOrigin(c, agent.allowedOrigins);
-  c.set("logFields", { surface: "widget", workspace_id: agent.workspaceId });
+  c.set("logFields", { workspaceId: agent.workspaceId });
   return { agent, workspaceId: agent.workspaceId, limits: limitsOf(plan, overrides) };
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { mintKey, readKey, secretIdOf } from "../../src/admission/api-key.ts";
+import { mintKey, readKey } from "../../src/admission/api-key.ts";
+import { keyIdOf } from "../../src/secrets.ts";
 
 const WORKSPACE = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b01";
 const START = "sk_live_";
@@ -23,7 +24,7 @@ test("a key begins with sk_live_ and names its workspace", async () => {
   expect(await readKey(key, ["secret"])).toEqual({
     workspaceId: WORKSPACE,
     hash: digest,
-    secretId: await secretIdOf("secret"),
+    secretId: await keyIdOf("secret"),
     isOutdated: false,
   });
 });

@@ -367,7 +367,8 @@ test("a turn that ended its object each time is dropped too: its runs count from
   log.mockRestore();
   expect(await transcript()).toEqual(pairs(2, 2));
   // A message that was accepted is not given up in silence.
-  expect(lines).toMatchObject([{ event: "turn_dropped", runs: MAX_RUNS }]);
+  const { conversationId: conversation_id, agentId: agent_id, workspaceId: workspace_id } = requestOf(question(1));
+  expect(lines).toMatchObject([{ event: "dead_letter", from: "turn", attempts: MAX_RUNS, workspace_id, agent_id, conversation_id }]);
   expect((await storage()).entries).toEqual([]);
 });
 

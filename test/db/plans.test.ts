@@ -27,6 +27,7 @@ import * as exports from "../../src/operator/backup/export-store.ts";
 import * as imports from "../../src/operator/backup/import-store.ts";
 import { columnsOf, ROWS_PARTS } from "../../src/operator/backup/parts.ts";
 import * as erasure from "../../src/operator/erasure-store.ts";
+import * as health from "../../src/operator/health-store.ts";
 import * as secrets from "../../src/operator/secret-store.ts";
 import * as operator from "../../src/operator/store.ts";
 import * as privacyErasure from "../../src/privacy/erasure-store.ts";
@@ -73,6 +74,7 @@ const STORES: Record<string, Record<string, unknown>> = {
   "operator/backup/export-store": exports,
   "operator/backup/import-store": imports,
   "operator/erasure-store": erasure,
+  "operator/health-store": health,
   "operator/secret-store": secrets,
   "operator/store": operator,
   "privacy/erasure-store": privacyErasure,
@@ -395,6 +397,13 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "operator/erasure-store.eraseAgents": () => [erasure.eraseAgents(db, [AGENT])],
   "operator/erasure-store.eraseSomeRows": () => erasure.eraseSomeRows(db, WORKSPACE, 2000),
   "operator/erasure-store.eraseWorkspace": () => [erasure.eraseWorkspace(db, WORKSPACE)],
+  "operator/health-store.findDueDeliveries": () => (["fast", "slow"] as const).map((lane) => health.findDueDeliveries(db, lane, NOW)),
+  "operator/health-store.findDueMails": () => [health.findDueMails(db, NOW)],
+  "operator/health-store.findWaitingSources": () => [health.findWaitingSources(db, NOW)],
+  "operator/health-store.findDueSyncs": () => [health.findDueSyncs(db, NOW)],
+  "operator/health-store.findIdleConversations": () => [health.findIdleConversations(db, NOW)],
+  "operator/health-store.findDeletedWorkspaces": () => [health.findDeletedWorkspaces(db, NOW)],
+  "operator/health-store.findErasures": () => (["persons", "webhooks"] as const).map((of) => health.findErasures(db, of, NOW)),
   "operator/secret-store.listAgentSecrets": () => [secrets.listAgentSecrets(db, ID, 25)],
   "operator/secret-store.replaceIdentitySecrets": () => [
     secrets.replaceIdentitySecrets(
@@ -514,7 +523,7 @@ async function planOf(statement: Statement): Promise<string[]> {
 const HARMLESS_SCANS = [
   /^SCAN CONSTANT ROW$/,
   /^SCAN json_(?:each|tree)(?: EXISTS)? VIRTUAL TABLE/,
-  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|landing)$/,
+  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|landing|seen)$/,
 ];
 
 function scansOf(plan: string[]): string[] {

@@ -171,6 +171,7 @@ describe("every kind of answer under /api/v1 has the four headers", () => {
       expectError(answer, 500, "internal_error", 1200);
       expect(JSON.stringify(answer.body)).not.toMatch(/hunter2|D1_ERROR|worker\.js|Error:/);
       const logged = log.mock.calls.map(([line]) => String(line)).find((line) => line.includes(answer.body.error.request_id));
+      // What D1 and the runtime write of themselves; of any other text see test/telemetry/describe-error.test.ts.
       expect(logged).toContain("hunter2");
     }
   });

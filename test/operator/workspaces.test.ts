@@ -44,6 +44,7 @@ describe("the operator's token", () => {
       ["POST", `/workspaces/${NOBODY[0]}/keys`],
       ["DELETE", `/workspaces/${NOBODY[0]}/keys/${NOBODY[0]}`],
       ["POST", `/workspaces/${NOBODY[0]}/agents/${NOBODY[0]}/rotate-identity-secret`],
+      ["GET", "/health"],
       ["GET", "/nothing"],
       ["GET", ""],
       ["PUT", "/workspaces"],

@@ -421,7 +421,7 @@ test("a line of the log tells of each attempt, and of no payload, secret or URL"
   const lines = log.mock.calls.map(([line]) => String(line));
   log.mockRestore();
   const line = JSON.parse(lines.find((text) => text.includes("webhook_attempt"))!);
-  expect(line).toMatchObject({ delivery_id: id, webhook_id: receiver.id, workspace_id: receiver.workspace.id, attempt: 1 });
+  expect(line).toMatchObject({ delivery_id: id, webhook_id: receiver.id, workspace_id: receiver.workspace.id, attempts: 1 });
   expect(line).toMatchObject({ response_status: 500, error: "http_error", outcome: "pending", duration_ms: expect.any(Number) });
   for (const secret of ["Zoë", "hidden", receiver.host, "private", receiver.secret]) expect(lines.join("\n")).not.toContain(secret);
 });

@@ -140,7 +140,7 @@ test("the sweep's line says how many deliveries it found", async () => {
   await addEvent([receiver], Date.now() - 2 * MINUTE);
   const log = vi.spyOn(console, "log");
   await new World(Date.now()).sweep();
-  const line = log.mock.calls.map(([text]) => JSON.parse(String(text))).find(({ event }) => event === "sweep");
+  const line = log.mock.calls.map(([text]) => JSON.parse(String(text))).find(({ job }) => job === "sweep");
   log.mockRestore();
   expect(line.deliveries).toBeGreaterThanOrEqual(1);
 });

@@ -46,7 +46,10 @@ const DEADLINE_MS = 120_000;
 /** The last record of a delivery follows its answer, and its line of the log comes by pipe. */
 const SETTLE_MS = 500;
 
-type Line = { event: string; operation?: string; d1_trips: number; rows_written: number };
+/** The jobs that bring an event to its endpoints. */
+const DELIVERING: ReadonlySet<string> = new Set(["deliveries", "slow-deliveries", "webhook_attempt"]);
+
+type Line = { event: string; job?: string; operation?: string; d1_trips: number; rows_written: number };
 
 /** What one event costs with no endpoint, one, ten and a hundred. */
 export async function measureCosts(desk: Desk, receiver: Receiver, served: Served): Promise<EventCost[]> {
@@ -63,7 +66,7 @@ export async function measureCosts(desk: Desk, receiver: Receiver, served: Serve
     await sleep(SETTLE_MS);
     served.onLog = undefined;
     const cause = lines.find(({ event }) => event === "request")!;
-    const delivering = lines.filter(({ event }) => event === "webhook_batch" || event === "webhook_attempt");
+    const delivering = lines.filter(({ job = "" }) => DELIVERING.has(job));
     costs.push({
       endpoints,
       causeTrips: cause.d1_trips,

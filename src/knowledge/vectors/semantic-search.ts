@@ -1,4 +1,4 @@
-import { logRarely } from "../../rare-log.ts";
+import { logRarely } from "../../telemetry/log.ts";
 import { withinMs } from "../../time-limit.ts";
 import { embeddedQuestion } from "./embedded-text.ts";
 import type { VectorEngines } from "./engines.ts";
@@ -44,7 +44,7 @@ export class SemanticSearch {
       });
     } catch (error) {
       if (Date.now() - startedAtMs >= SLOW_MS) this.restsUntilMs = Date.now() + REST_MS;
-      logRarely("semantic_search_failed", error);
+      logRarely("semantic_search_failed", {}, error);
       return [];
     }
   }

@@ -1,3 +1,4 @@
+import { logProblem } from "../../telemetry/log.ts";
 import type { IndexStore } from "../index-store.ts";
 import { dropTables } from "./drop-tables.ts";
 import { embedAll } from "./embed-batches.ts";
@@ -93,8 +94,7 @@ export class VectorSync {
     } catch (error) {
       const inRow = steps > 0 ? 0 : failures;
       const waitMs = Math.min(RETRY_MS * 2 ** inRow, MAX_RETRY_MS);
-      const line = { event: "vectors_failed", workspace_id: scope.workspaceId, agent_id: scope.agentId, retry_in_ms: waitMs };
-      console.error(JSON.stringify({ ...line, detail: String(error) }));
+      logProblem("vectors_failed", { workspace_id: scope.workspaceId, agent_id: scope.agentId, retry_in_ms: waitMs }, error);
       return { failures: inRow + 1, atMs: Date.now() + waitMs };
     }
   }
@@ -182,6 +182,6 @@ export class VectorSync {
   private postponeRefused(names: readonly string[]): void {
     if (names.length === 0) return;
     for (const name of names) this.store.postponePut(name, Date.now() + REFUSED_RETRY_MS);
-    console.error(JSON.stringify({ event: "vectors_refused", agent_id: this.ownScope.agentId, texts: names.length }));
+    logProblem("vectors_refused", { agent_id: this.ownScope.agentId, texts: names.length });
   }
 }

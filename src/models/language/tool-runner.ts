@@ -6,6 +6,7 @@ import type {
   LanguageModelV4ToolResultPart,
 } from "@ai-sdk/provider";
 import type { HandoffReason } from "../../conversations/status.ts";
+import { logProblem } from "../../telemetry/log.ts";
 import { aborted } from "./aborted.ts";
 import type { Evidence } from "./evidence.ts";
 import { MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, type ModelLimits } from "./limits.ts";
@@ -80,7 +81,7 @@ export class ToolRunner {
     try {
       return this.read(one, await Promise.race([one.run(input as Record<string, unknown>, signal), aborted(signal)]));
     } catch (error) {
-      console.error(JSON.stringify({ event: "tool_failure", tool: one.name, detail: describeFailure(error) }));
+      logProblem("tool_failure", { tool: one.name, detail: describeFailure(error) });
       return this.end("tool_failure");
     }
   }

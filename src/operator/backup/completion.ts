@@ -1,6 +1,7 @@
 import { isBoundShard, dbFor, directoryDb } from "../../db/client.ts";
 import { workspaces } from "../../db/schema.ts";
 import type { Meter } from "../../meter.ts";
+import { log } from "../../telemetry/log.ts";
 import { wakeUp } from "../../wake-up.ts";
 import type { ErasureMessage } from "../erasure.ts";
 import { releaseSlug } from "../store.ts";
@@ -63,7 +64,7 @@ async function conclude(
   await db.batch(completeImport(db, key, values, nowMs));
   // Whoever asked with one of its keys meanwhile was told that there is no such workspace.
   await reloadGate(env, meter, key.workspaceId);
-  console.log(JSON.stringify({ event: "workspace_imported", workspace_id: key.workspaceId, export_id: key.exportId, counts: end.counts }));
+  log("workspace_imported", { workspace_id: key.workspaceId, export_id: key.exportId });
 }
 
 /**

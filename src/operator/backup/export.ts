@@ -1,3 +1,4 @@
+import { apiKeySecrets, rotating } from "../../config.ts";
 import { dbFor } from "../../db/client.ts";
 import type { Meter } from "../../meter.ts";
 import { keyIdsOf } from "../../secrets.ts";
@@ -55,11 +56,11 @@ async function* linesOf(op: ExportOperation, from: Progress | undefined, pages: 
 }
 
 async function headerOf({ env, workspace, nowMs }: ExportOperation, exportId: string): Promise<Header> {
-  const [schema, encryption, keys] = await Promise.all([schemaVersion(), keyIdsOf(env.ENCRYPTION_KEY), keyIdsOf(env.KEY_SECRET)]);
+  const [encryption, keys] = await Promise.all([keyIdsOf(rotating(env.ENCRYPTION_KEY)), keyIdsOf(apiKeySecrets(env))]);
   return {
     type: "header",
     format: FORMAT,
-    schema,
+    schema: await schemaVersion(),
     export_id: exportId,
     workspace_id: workspace.id,
     slug: workspace.slug,

@@ -1,4 +1,4 @@
-import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../../db/client.ts";
 import { agents, workspaceImports, workspaces } from "../../db/schema.ts";
@@ -47,8 +47,12 @@ export function updateImport(db: Database, key: ImportKey, changes: Partial<type
  * stays; a count is replaced.
  */
 export function addRecords(db: Database, { kind, table }: RowsPart, key: ImportKey, records: readonly Values[]) {
-  const columns = columnsOf(table);
-  const values = columns.map((_, at) => valueAt(at));
+  const exported = columnsOf(table);
+  // The insert names every column of the table.
+  const values = (Object.values(getTableColumns(table)) as SQLiteColumn[]).map((column) => {
+    const at = exported.indexOf(column);
+    return at < 0 ? sql`NULL` : valueAt(at);
+  });
   const conditions = [isUnderWay(key), ...referencesOf(table).map((reference) => isNotForeign(reference, key.workspaceId))];
   const insert = db
     .insert(table)

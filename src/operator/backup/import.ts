@@ -1,4 +1,5 @@
 import { getTableName } from "drizzle-orm";
+import { apiKeySecrets, rotating } from "../../config.ts";
 import { agents, leads } from "../../db/schema.ts";
 import { transact } from "../../db/transact.ts";
 import { indexOf } from "../../knowledge/stub.ts";
@@ -94,7 +95,7 @@ async function putKnowledge({ env, meter }: ImportOperation, { db, key }: OpenIm
 
 /** What the operator should know: secrets that came along and that this deployment cannot read. */
 async function warningsOf({ env, header }: ImportOperation, records: CheckedRecords): Promise<string[]> {
-  const [encryption, keys] = await Promise.all([keyIdsOf(env.ENCRYPTION_KEY), keyIdsOf(env.KEY_SECRET)]);
+  const [encryption, keys] = await Promise.all([keyIdsOf(rotating(env.ENCRYPTION_KEY)), keyIdsOf(apiKeySecrets(env))]);
   const unreadable = new Set(keyIdsIn(secretsText(records)).filter((id) => !encryption.includes(id)));
   const warnings = [...unreadable].map(
     (id) => `Stored secrets cannot be read: add the value with the id ${id} to ENCRYPTION_KEY, after a comma.`,

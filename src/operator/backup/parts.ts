@@ -121,9 +121,12 @@ export function partOf(type: string): RowsPart | undefined {
 /** The tables of counts. */
 export const COUNTS_TABLES = ROWS_PARTS.flatMap((part) => (part.kind === "counts" ? [part.table] : []));
 
-/** The columns of a table, in the order of a record. */
+/** Tells of a deployment: there the key's secret is no longer the first. */
+const NOT_EXPORTED_COLUMNS: ReadonlySet<SQLiteColumn> = new Set([apiKeys.outdatedUseAt]);
+
+/** The columns of a table that are exported, in the order of a record. */
 export function columnsOf(table: SQLiteTable): SQLiteColumn[] {
-  return Object.values(getTableColumns(table)) as SQLiteColumn[];
+  return (Object.values(getTableColumns(table)) as SQLiteColumn[]).filter((column) => !NOT_EXPORTED_COLUMNS.has(column));
 }
 
 /** The columns of a table's primary key. */

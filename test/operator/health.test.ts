@@ -1,0 +1,206 @@
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeEach, expect, test } from "vitest";
+import { app } from "../../src/app.ts";
+import { databases } from "../../src/db/client.ts";
+import { newId } from "../../src/db/ids.ts";
+import { judgeQueue, judgeWork } from "../../src/operator/health-rules.ts";
+import { addEvent, createReceiver } from "../webhooks/world.ts";
+import { costOf, createAgent, createWorkspaceOn, envWith, operate, query } from "../harness.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** The health is the whole deployment's: nothing of other tests may wait. */
+beforeEach(async () => {
+  for (const database of databases(env)) {
+    await database.batch(
+      ["deliveries", "sources", "conversations", "email_outbox", "workspaces", "privacy_erasures", "webhook_erasures"].map((table) =>
+        database.prepare(`DELETE FROM ${table}`),
+      ),
+    );
+  }
+});
+
+/** The answer of a deployment with these bindings. */
+async function healthWith(bindings: Record<string, unknown> = {}) {
+  const request = new Request("http://service.test/operator/v1/health", { headers: { Authorization: `Bearer ${env.OPERATOR_TOKEN}` } });
+  const response = await app.fetch(request, envWith(bindings), createExecutionContext());
+  return { status: response.status, body: await response.json<any>() };
+}
+
+async function workOf(kind: string) {
+  const { status, body } = await healthWith();
+  return { status, overall: body.status, work: body.work.find((one: any) => one.kind === kind) };
+}
+
+test("nothing waits: ok, with every database, queue and kind of work", async () => {
+  const { status, body } = await healthWith();
+  expect([status, body.status]).toEqual([200, "ok"]);
+  expect(body.databases).toEqual([0, 1].map((shard) => ({ shard, ok: true, duration_ms: expect.any(Number) })));
+  expect(body.queues.map(({ queue }: any) => queue)).toEqual([
+    "support-agent-ingestion",
+    "support-agent-crawls",
+    "support-agent-erasure",
+    "support-agent-email",
+    "support-agent-deliveries",
+    "support-agent-slow-deliveries",
+  ]);
+  expect(body.work).toHaveLength(9);
+  for (const work of body.work) expect(work).toMatchObject({ ok: true, waiting: 0, oldest: null });
+});
+
+test("it costs one trip to each database, and no object", async () => {
+  expect(await costOf(() => operate("GET", "/health"))).toMatchObject({ operation: "getHealth", object_hops: 0, d1_trips: 2 });
+});
+
+test("a queue tells how many messages wait in it, and since when", async () => {
+  const beforeMs = Date.now();
+  await env.ERASURE_QUEUE.send({ workspaceId: newId(0, beforeMs) });
+  const { body } = await healthWith();
+  const erasure = body.queues.find(({ queue }: any) => queue === "support-agent-erasure");
+  expect(erasure).toMatchObject({ ok: true, allowed_messages: 10_000 });
+  expect(erasure.messages).toBeGreaterThanOrEqual(1);
+  expect(Date.parse(erasure.oldest_message_at)).toBeLessThanOrEqual(Date.now());
+});
+
+test("a queue that does not tell is null, and says nothing of the service", async () => {
+  const silent = { metrics: () => Promise.reject(new Error("not here")) };
+  const { status, body } = await healthWith({ INGESTION_QUEUE: silent, CRAWL_QUEUE: {} });
+  expect([status, body.status]).toEqual([200, "ok"]);
+  for (const at of [0, 1]) expect(body.queues[at]).toMatchObject({ ok: true, messages: null, oldest_message_at: null });
+});
+
+test("a queue with too many messages is not well; slow deliveries may wait", async () => {
+  const full = { metrics: async () => ({ backlogCount: 10_001, backlogBytes: 1, oldestMessageTimestamp: new Date(0) }) };
+  const { status, body } = await healthWith({ DELIVERY_QUEUE: full, SLOW_DELIVERY_QUEUE: full });
+  expect([status, body.status]).toEqual([200, "degraded"]);
+  expect(body.queues.filter(({ ok }: any) => !ok)).toMatchObject([{ queue: "support-agent-deliveries", messages: 10_001 }]);
+});
+
+for (const shard of [0, 1]) {
+  test(`shard ${shard} cannot be reached: 503, and what the other holds is told all the same`, async () => {
+    const other = await createWorkspaceOn(1 - shard);
+    await operate("DELETE", `/workspaces/${other.id}`);
+    const down = { prepare: (text: string) => env.DB.prepare(text), batch: () => Promise.reject(new Error("D1_ERROR: it is down")) };
+    const { status, body } = await healthWith({ [shard === 0 ? "DB" : "DB_1"]: down });
+    expect([status, body.status]).toEqual([503, "degraded"]);
+    expect(body.databases.map(({ ok }: any) => ok)).toEqual([shard !== 0, shard !== 1]);
+    expect(body.work.find(({ kind }: any) => kind === "workspace_erasures")).toMatchObject({ waiting: 1, oldest: { id: other.id } });
+  });
+
+  test(`shard ${shard}: a source that waits for a reader for too long, or whose reader died`, async () => {
+    const workspace = await createWorkspaceOn(shard);
+    const agent = await createAgent(workspace);
+    const create = async (changes: string) => {
+      const source = { type: "text", name: "A", text: "Refunds are paid." };
+      const { body } = await workspace.call("POST", `/agents/${agent.id}/sources`, source);
+      await query(body.id, `UPDATE sources SET ${changes} WHERE id = ?`, body.id);
+      return body.id as string;
+    };
+    const nowMs = Date.now();
+    await create(`status = 'ready', updated_at = 1`);
+    // Somebody works on it, or it rests until its time.
+    await create(`status = 'processing', updated_at = 1, lease_until = ${nowMs + HOUR}`);
+    const fresh = await create(`updated_at = ${nowMs - 9 * MINUTE}`);
+    expect(await workOf("sources")).toMatchObject({ status: 200, overall: "ok", work: { waiting: 1, oldest: { id: fresh } } });
+    const dead = await create(`status = 'processing', updated_at = ${nowMs - HOUR}, lease_until = ${nowMs - 11 * MINUTE}`);
+    const since = new Date(nowMs - 11 * MINUTE).toISOString();
+    const { status, overall, work } = await workOf("sources");
+    expect([status, overall]).toEqual([200, "degraded"]);
+    expect(work).toMatchObject({ ok: false, waiting: 2, allowed_seconds: 600, oldest: { id: dead, workspace_id: workspace.id, since } });
+    expect(work.oldest.age_seconds).toBeGreaterThanOrEqual(660);
+    expect(work.oldest.age_seconds).toBeLessThan(700);
+  });
+}
+
+test("a delivery that nobody sends, though the sweep has woken it a minute ago", async () => {
+  const receiver = await createReceiver();
+  const nowMs = Date.now();
+  const [id] = (await addEvent([receiver], nowMs)) as [string];
+  const set = (changes: string) => query(id, `UPDATE deliveries SET ${changes} WHERE id = ?`, id);
+  await set(`created_at = ${nowMs - 11 * MINUTE}, next_attempt_at = ${nowMs - MINUTE}`);
+  const late = { ok: false, waiting: 1, oldest: { id, age_seconds: expect.any(Number) } };
+  expect(await workOf("deliveries")).toMatchObject({ overall: "degraded", work: late });
+  // One that was tried waits since its next time.
+  await set("attempt_count = 1");
+  expect(await workOf("deliveries")).toMatchObject({ overall: "ok", work: { ok: true, waiting: 1 } });
+  // Somebody sends it.
+  await set(`lease_until = ${nowMs + MINUTE}`);
+  expect(await workOf("deliveries")).toMatchObject({ work: { waiting: 0, oldest: null } });
+  await set(`lease_until = NULL, attempt_count = 0, next_attempt_at = ${nowMs + MINUTE}`);
+  expect(await workOf("deliveries")).toMatchObject({ work: { waiting: 0 } });
+});
+
+test("a slow endpoint's deliveries wait for each other: that is told, and says nothing of the service", async () => {
+  const receiver = await createReceiver();
+  const [id] = (await addEvent([receiver], Date.now() - HOUR)) as [string];
+  await query(id, "UPDATE deliveries SET created_at = ? WHERE id = ?", Date.now() - HOUR, id);
+  await query(receiver.id, "UPDATE webhook_endpoints SET failure_streak = 1 WHERE id = ?", receiver.id);
+  expect(await workOf("deliveries")).toMatchObject({ overall: "ok", work: { waiting: 0 } });
+  expect(await workOf("slow_deliveries")).toMatchObject({
+    overall: "ok",
+    work: { ok: true, waiting: 1, allowed_seconds: null, oldest: { id } },
+  });
+});
+
+test("a mail that nobody sends", async () => {
+  const [id, workspaceId] = [newId(1, Date.now()), newId(1, Date.now())];
+  const columns = "message_id, workspace_id, conversation_id, status, next_attempt_at, created_at";
+  await query(id, `INSERT INTO email_outbox (${columns}) VALUES (?, ?, ?, 'pending', ?, 1)`, id, workspaceId, id, Date.now() + MINUTE);
+  expect(await workOf("mails")).toMatchObject({ work: { waiting: 0 } });
+  await query(id, "UPDATE email_outbox SET next_attempt_at = ?", Date.now() - 11 * MINUTE);
+  const oldest = { id, workspace_id: workspaceId };
+  expect(await workOf("mails")).toMatchObject({ overall: "degraded", work: { ok: false, waiting: 1, oldest } });
+  await query(id, "UPDATE email_outbox SET lease_until = ?", Date.now() + MINUTE);
+  expect(await workOf("mails")).toMatchObject({ overall: "ok", work: { waiting: 0 } });
+});
+
+test("cron that does not come: syncs and idle conversations that are due", async () => {
+  const workspace = await createWorkspaceOn(1);
+  const agent = await createAgent(workspace);
+  const lateMs = Date.now() - 11 * MINUTE;
+  const source = { type: "url", name: "A", url: "https://example.com" };
+  const { body } = await workspace.call("POST", `/agents/${agent.id}/sources`, source);
+  await query(body.id, "UPDATE sources SET status = 'ready', next_sync_at = ? WHERE id = ?", lateMs, body.id);
+  expect(await workOf("syncs")).toMatchObject({ overall: "degraded", work: { ok: false, waiting: 1, oldest: { id: body.id } } });
+  await query(body.id, "UPDATE sources SET next_sync_at = NULL WHERE id = ?", body.id);
+  const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hello" });
+  const id = asked.body.conversation_id;
+  await query(id, "UPDATE conversations SET status = 'ai_handled', idle_at = ? WHERE id = ?", lateMs, id);
+  expect(await workOf("idle_conversations")).toMatchObject({ overall: "degraded", work: { ok: false, waiting: 1, oldest: { id } } });
+});
+
+test.for([
+  ["person_erasures", "privacy_erasures", HOUR],
+  ["webhook_erasures", "webhook_erasures", 24 * HOUR],
+] as const)("%s that have not ended", async ([kind, table, allowedMs]) => {
+  const [id, workspaceId] = [newId(1, Date.now()), newId(1, Date.now())];
+  const columns = table === "privacy_erasures" ? "id, workspace_id, created_at, identifier" : "id, workspace_id, created_at";
+  const values = [id, workspaceId, Date.now() - allowedMs + MINUTE, ...(table === "privacy_erasures" ? [""] : [])];
+  await query(id, `INSERT INTO ${table} (${columns}) VALUES (${values.map(() => "?").join()})`, ...values);
+  expect(await workOf(kind)).toMatchObject({ overall: "ok", work: { ok: true, waiting: 1, oldest: { id, workspace_id: workspaceId } } });
+  await query(id, `UPDATE ${table} SET created_at = ?`, Date.now() - allowedMs - MINUTE);
+  expect(await workOf(kind)).toMatchObject({ overall: "degraded", work: { ok: false } });
+});
+
+test("a workspace that is deleted and not erased after a day", async () => {
+  const workspace = await createWorkspaceOn(1);
+  await operate("DELETE", `/workspaces/${workspace.id}`);
+  const oldest = { id: workspace.id, workspace_id: workspace.id };
+  expect(await workOf("workspace_erasures")).toMatchObject({ overall: "ok", work: { ok: true, waiting: 1, oldest } });
+  await query(workspace.id, "UPDATE workspaces SET deleted_at = ? WHERE id = ?", Date.now() - 25 * HOUR, workspace.id);
+  expect(await workOf("workspace_erasures")).toMatchObject({ overall: "degraded", work: { ok: false, oldest } });
+});
+
+test("of several databases the oldest counts; a limit is kept when it is just reached", () => {
+  const none = { count: 0, id: null, workspaceId: null, sinceMs: null };
+  const at = (sinceMs: number, count = 1) => ({ count, id: `${sinceMs}`, workspaceId: "w", sinceMs });
+  const limit = 600_000;
+  expect(judgeWork("sources", [none, at(5, 2), at(4), none], limit + 4)).toMatchObject({ count: 3, ageMs: limit, isOk: true });
+  expect(judgeWork("sources", [at(4), at(5)], limit + 5)).toMatchObject({ oldest: { id: "4" }, isOk: false });
+  expect(judgeWork("sources", [none], 5)).toMatchObject({ oldest: undefined, ageMs: 0, isOk: true });
+  // Another machine's clock is ahead.
+  expect(judgeWork("sources", [at(9)], 5)).toMatchObject({ ageMs: 0, isOk: true });
+  expect(judgeQueue("support-agent-erasure", { messages: 10_000, oldestAtMs: 1 }).isOk).toBe(true);
+});

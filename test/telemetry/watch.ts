@@ -1,0 +1,36 @@
+import { env } from "cloudflare:workers";
+import { vi } from "vitest";
+
+const LEVELS = ["log", "error", "warn", "info", "debug", "trace"] as const;
+
+/** All that the service told of itself meanwhile. */
+export interface Watched {
+  /** Every line, as it was written. */
+  texts: string[];
+  /** The same, read: each is to be one JSON object. */
+  lines: Record<string, any>[];
+  points: AnalyticsEngineDataPoint[];
+}
+
+/** Does something, and notes every line of the log and every data point, of requests, jobs and objects. */
+export async function watch(work: () => Promise<unknown>): Promise<Watched> {
+  const texts: string[] = [];
+  const points: AnalyticsEngineDataPoint[] = [];
+  const spies = LEVELS.map((level) =>
+    vi.spyOn(console, level).mockImplementation((...said) => void texts.push(said.map(String).join(" "))),
+  );
+  const metrics = vi.spyOn(env.METRICS, "writeDataPoint").mockImplementation((point) => void points.push(point!));
+  try {
+    await work();
+  } finally {
+    for (const spy of [...spies, metrics]) spy.mockRestore();
+  }
+  return { texts, points, lines: texts.map((text) => JSON.parse(text) as Record<string, any>) };
+}
+
+/** The one line of a job. */
+export function jobIn({ lines }: Watched, job: string): Record<string, any> {
+  const found = lines.filter((line) => line["job"] === job);
+  if (found.length !== 1) throw new Error(`${found.length} lines of ${job}`);
+  return found[0]!;
+}
