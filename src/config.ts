@@ -1,3 +1,5 @@
+import { MAX_SHARDS } from "./db/ids.ts";
+
 /** As politely as a person who reads quickly. */
 const DEFAULT_CRAWL_PAUSE_MS = 250;
 const MAX_CRAWL_PAUSE_MS = 60_000;
@@ -13,7 +15,18 @@ export function configProblem(env: Env): string | undefined {
   if (isProduction(env) && (env.ALLOW_PRIVATE_TARGETS as string) === "true") {
     return "ALLOW_PRIVATE_TARGETS is true in production: outgoing requests could reach the inside of a network. Set it to false.";
   }
-  return languageServerProblem(env);
+  return closedShardsProblem(env) ?? languageServerProblem(env);
+}
+
+/** The shards that take no new workspaces, by the operator's word. */
+export function closedShards(env: Env): ReadonlySet<number> {
+  return new Set(valuesOf((env.CLOSED_SHARDS as string | undefined) ?? "").map(Number));
+}
+
+function closedShardsProblem(env: Env): string | undefined {
+  const isShard = (shard: number) => Number.isInteger(shard) && shard >= 0 && shard < MAX_SHARDS;
+  if ([...closedShards(env)].every(isShard)) return undefined;
+  return 'CLOSED_SHARDS is not a list of shards. Set it to numbers such as "0,2" (0 is DB, 2 is DB_2), or leave it empty.';
 }
 
 /** A server that speaks the OpenAI protocol of chat completions. */

@@ -1,6 +1,7 @@
 import { giveUp, ingest } from "./knowledge/consumer.ts";
 import type { IngestionMessage } from "./knowledge/wake-source.ts";
 import { eraseDeleted, type ErasureMessage } from "./operator/erasure.ts";
+import { prune, type PruneMessage } from "./retention/prune.ts";
 import { deliver, noteDead } from "./webhooks/consumer.ts";
 import type { DeliveryMessage } from "./webhooks/delivery-message.ts";
 
@@ -16,8 +17,8 @@ const WORK: Record<string, Work> = {
   "support-agent-ingestion-dlq": (env, body: IngestionMessage) => giveUp(env, body),
   "support-agent-crawls": (env, body: IngestionMessage) => ingest(env, body),
   "support-agent-crawls-dlq": (env, body: IngestionMessage) => giveUp(env, body),
-  "support-agent-erasure": (env, body: ErasureMessage) => eraseDeleted(env, body),
-  // The sweep finds the workspace again: an erasure is never given up.
+  "support-agent-erasure": (env, body: ErasureMessage | PruneMessage) => ("prune" in body ? prune(env, body) : eraseDeleted(env, body)),
+  // The sweep finds the workspace again: neither an erasure nor a pruning is ever given up.
   "support-agent-erasure-dlq": async () => undefined,
   "support-agent-deliveries-dlq": (_, body: DeliveryMessage) => noteDead(body),
 };
