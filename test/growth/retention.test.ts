@@ -282,7 +282,12 @@ async function addHistory({ id: workspaceId }: Workspace, agentId: string, count
     workspaceId,
     `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, last_message_at, created_at, updated_at)
        SELECT value, ?, ?, 'api', 'resolved', ?, ?, ? FROM json_each(?)`,
-    ...[workspaceId, agentId, atMs, atMs, atMs, ids],
+    workspaceId,
+    agentId,
+    atMs,
+    atMs,
+    atMs,
+    ids,
   );
 }
 
