@@ -6,7 +6,7 @@ import { findUsedShard, type listShards, readColumns, readSize } from "./shard-s
 
 /**
  * A database of this size takes no new workspaces. D1 ends at 10 GB; what is left is for the workspaces that are there
- * already, which keep growing: a fifth, or at 30 KB a conversation about 65,000 conversations.
+ * already, which keep growing: at the 8 KB of a conversation of four questions, a quarter of a million of them.
  */
 export const FULL_SHARD_BYTES = 8_000_000_000;
 
