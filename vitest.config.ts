@@ -13,6 +13,8 @@ const QUEUES = [
   "support-agent-deliveries",
   "support-agent-slow-deliveries",
   "support-agent-deliveries-dlq",
+  "support-agent-email",
+  "support-agent-email-dlq",
 ];
 
 /** Ends the output with one plain line, for whoever reads it by machine. */

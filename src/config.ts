@@ -15,7 +15,7 @@ export function configProblem(env: Env): string | undefined {
   if (isProduction(env) && (env.ALLOW_PRIVATE_TARGETS as string) === "true") {
     return "ALLOW_PRIVATE_TARGETS is true in production: outgoing requests could reach the inside of a network. Set it to false.";
   }
-  return closedShardsProblem(env) ?? languageServerProblem(env);
+  return closedShardsProblem(env) ?? languageServerProblem(env) ?? embeddingServerProblem(env);
 }
 
 /** The shards that take no new workspaces, by the operator's word. */
@@ -40,8 +40,7 @@ export interface LanguageServer {
 
 /** The server that the deployment has its answers written by; undefined where it names none. */
 export function languageServer(env: Env): LanguageServer | undefined {
-  // The key is a secret that not every deployment has: the generated types do not know it.
-  const { OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, OPENAI_API_KEY: apiKey } = env as unknown as Partial<Record<string, string>>;
+  const { OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, OPENAI_API_KEY: apiKey } = variablesOf(env);
   if (!baseUrl) return undefined;
   return { baseUrl, model: model ?? "", apiKey: apiKey || undefined };
 }
@@ -54,6 +53,57 @@ function languageServerProblem(env: Env): string | undefined {
     return "OPENAI_BASE_URL is not an http or https URL. Set it to one that ends in /v1, or leave it empty.";
   if (server.model === "") return "OPENAI_MODEL is not set: name a model of the server at OPENAI_BASE_URL.";
   return undefined;
+}
+
+/** A model of a server that speaks the OpenAI protocol of embeddings. */
+export interface EmbeddingServer {
+  /** Up to and with the version, such as https://api.example.com/v1. */
+  baseUrl: string;
+  apiKey: string | undefined;
+  model: string;
+  /** The length that vectors are asked for; undefined: the model's own. */
+  dimensions: number | undefined;
+}
+
+/** The server that makes the deployment's vectors; undefined where it names no model of one. */
+export function embeddingServer(env: Env): EmbeddingServer | undefined {
+  const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, ...own } = variablesOf(env);
+  const { OPENAI_EMBEDDING_MODEL: model, OPENAI_EMBEDDING_DIMENSIONS: dimensions } = own;
+  if (!baseUrl || !model) return undefined;
+  return { baseUrl, model, apiKey: apiKey || undefined, dimensions: dimensions ? Number(dimensions) : undefined };
+}
+
+/** Vectorize takes no longer vectors. */
+const MAX_DIMENSIONS = 1_536;
+
+function embeddingServerProblem(env: Env): string | undefined {
+  const { OPENAI_BASE_URL: baseUrl, OPENAI_EMBEDDING_MODEL: model, OPENAI_EMBEDDING_DIMENSIONS: dimensions } = variablesOf(env);
+  if (model && !baseUrl) return "OPENAI_EMBEDDING_MODEL is set without OPENAI_BASE_URL. Set the server's URL, or leave both empty.";
+  if (dimensions && !(/^\d{1,4}$/.test(dimensions) && Number(dimensions) > 0 && Number(dimensions) <= MAX_DIMENSIONS)) {
+    return `OPENAI_EMBEDDING_DIMENSIONS is no number from 1 to ${MAX_DIMENSIONS}. Set it to that of the Vectorize index, or leave it empty.`;
+  }
+  return undefined;
+}
+
+/** What has Workers AI called through the deployment's AI Gateway, where it has one. */
+export function aiGateway(env: Env): { gateway?: { id: string } } {
+  const { AI_GATEWAY_ID: id } = variablesOf(env);
+  return id ? { gateway: { id } } : {};
+}
+
+/** Raised by the operator after the index of vectors was made anew, so that every chunk is embedded again. */
+export function vectorsRound(env: Env): string {
+  return variablesOf(env)["VECTORS_ROUND"] || "1";
+}
+
+/** Whether passages are read once more by a reranker. */
+export function reranksPassages(env: Env): boolean {
+  return variablesOf(env)["RERANK_PASSAGES"] === "true";
+}
+
+/** Not every deployment has all variables: the generated types do not know those that may be absent. */
+function variablesOf(env: Env): Partial<Record<string, string>> {
+  return env as unknown as Partial<Record<string, string>>;
 }
 
 /** Whether outgoing requests may reach http and private hosts: for receivers on a laptop, never in production. */

@@ -10,8 +10,8 @@ export function hmacKey(secret: string): Promise<CryptoKey> {
   return key;
 }
 
-/** The HMAC-SHA256 key of any secret. */
-export function importHmacKey(secret: string): Promise<CryptoKey> {
-  const raw = new TextEncoder().encode(secret);
+/** The HMAC-SHA256 key of any secret; a text counts as its UTF-8 bytes. */
+export function importHmacKey(secret: string | Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
+  const raw = typeof secret === "string" ? new TextEncoder().encode(secret) : secret;
   return crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
 }

@@ -1,5 +1,6 @@
 import { app } from "./app.ts";
 import { consume } from "./queues.ts";
+import { receiveMail } from "./email/inbound.ts";
 import { sweep } from "./schedule.ts";
 
 export { WorkspaceGate } from "./admission/gate.ts";
@@ -11,5 +12,6 @@ export { DeliveryCourier } from "./webhooks/courier.ts";
 export default {
   fetch: app.fetch,
   queue: consume,
+  email: (message, env) => receiveMail(message, env),
   scheduled: (controller, env) => sweep(env, controller.scheduledTime),
 } satisfies ExportedHandler<Env>;

@@ -1,3 +1,4 @@
+import { type EmailMessage, sendMail } from "./email/outbound.ts";
 import { giveUp, ingest } from "./knowledge/consumer.ts";
 import type { IngestionMessage } from "./knowledge/wake-source.ts";
 import { eraseDeleted, type ErasureMessage } from "./operator/erasure.ts";
@@ -21,6 +22,9 @@ const WORK: Record<string, Work> = {
   // The sweep finds the workspace again: neither an erasure nor a pruning is ever given up.
   "support-agent-erasure-dlq": async () => undefined,
   "support-agent-deliveries-dlq": (_, body: DeliveryMessage) => noteDead(body),
+  "support-agent-email": (env, body: EmailMessage) => sendMail(env, body),
+  // The outbox still has it, and the sweep sends it.
+  "support-agent-email-dlq": async () => undefined,
 };
 
 type BatchWork = (env: Env, batch: MessageBatch<never>) => Promise<void>;

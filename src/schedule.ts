@@ -4,6 +4,8 @@ import { listIdle } from "./conversations/store.ts";
 import { boundShards, type Database, shardDb } from "./db/client.ts";
 import { listShards, readSize } from "./db/shard-store.ts";
 import { logShardFailure, warnOfShard } from "./db/shards.ts";
+import type { EmailMessage } from "./email/outbound.ts";
+import { listDueMails, pruneArrivals } from "./email/store.ts";
 import { KEY_LIFETIME_MS, pruneKeys } from "./http/idempotency-store.ts";
 import { indexAnswer } from "./knowledge/answers.ts";
 import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "./knowledge/store.ts";
@@ -32,6 +34,8 @@ const MAX_LEADS_A_RUN = 1_000;
 /** An erasure that takes longer than this is taken for dead; two at once do no harm. */
 const ERASURE_MS = 5 * 60_000;
 const MAX_ERASURES_A_RUN = 5;
+/** Mail servers send one again for days; by then it is another mail to us, which costs an answer and nothing else. */
+const MAIL_MEMORY_MS = 7 * 24 * 60 * 60_000;
 /** More than a minute brings; deleting a row costs little. */
 const MAX_PRUNED_A_RUN = 5_000;
 
@@ -59,27 +63,31 @@ async function sweepShard(run: Run, shard: number): Promise<Record<string, numbe
   const { env, meter, nowMs } = run;
   const db = shardDb(env, shard, meter);
   const beforeMs = nowMs - WAKE_UP_MS;
-  const [size, known, prunes, sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, deliveries] = await db.batch([
-    readSize(db),
-    listShards(db),
-    takeDue(db, nowMs, nowMs + PRUNE_EVERY_MS, MAX_A_RUN),
-    listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN),
-    requestDueSyncs(db, nowMs, MAX_A_RUN),
-    listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
-    listDeleted(db, beforeMs, MAX_A_RUN),
-    listIdle(db, nowMs, MAX_A_RUN),
-    listUnindexedLeads(db, beforeMs, MAX_LEADS_A_RUN),
-    listUnfinishedErasures(db, nowMs - ERASURE_MS, MAX_ERASURES_A_RUN),
-    listWebhookErasures(db, MAX_ERASURES_A_RUN),
-    ...deliverySweep(db, nowMs),
-    pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_A_RUN),
-  ]);
+  const [size, known, prunes, sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, mails, deliveries] =
+    await db.batch([
+      readSize(db),
+      listShards(db),
+      takeDue(db, nowMs, nowMs + PRUNE_EVERY_MS, MAX_A_RUN),
+      listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN),
+      requestDueSyncs(db, nowMs, MAX_A_RUN),
+      listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
+      listDeleted(db, beforeMs, MAX_A_RUN),
+      listIdle(db, nowMs, MAX_A_RUN),
+      listUnindexedLeads(db, beforeMs, MAX_LEADS_A_RUN),
+      listUnfinishedErasures(db, nowMs - ERASURE_MS, MAX_ERASURES_A_RUN),
+      listWebhookErasures(db, MAX_ERASURES_A_RUN),
+      listDueMails(db, beforeMs, nowMs, MAX_A_RUN),
+      ...deliverySweep(db, nowMs),
+      pruneArrivals(db, nowMs - MAIL_MEMORY_MS, MAX_PRUNED_A_RUN),
+      pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_A_RUN),
+    ]);
   warnOfShard(env, shard, size.meta.size_after, known);
   const work = [
     wakeSources(env, [...sources, ...syncs]),
     wakeUp(env.ERASURE_QUEUE, workspaces satisfies ErasureMessage[]),
     wakeUp(env.ERASURE_QUEUE, prunes.map(({ workspaceId }) => ({ workspaceId, prune: true })) satisfies PruneMessage[]),
     wakeStranded(env, deliveries),
+    wakeUp(env.EMAIL_QUEUE, mails satisfies EmailMessage[]),
     resolveIdle(env, db, conversations, nowMs),
     ...answers.map((answer) => indexAnswer(run, answer)),
     ...handOver(run, leads),
@@ -89,7 +97,7 @@ async function sweepShard(run: Run, shard: number): Promise<Record<string, numbe
   for (const result of await Promise.allSettled(work)) {
     if (result.status === "rejected") console.error(JSON.stringify({ event: "sweep_failed", detail: String(result.reason) }));
   }
-  const found = { prunes, sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, deliveries };
+  const found = { prunes, sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, mails, deliveries };
   return Object.fromEntries(Object.entries(found).map(([kind, rows]) => [kind, rows.length]));
 }
 

@@ -78,6 +78,7 @@ function createConversation(db: Database, turn: Turn) {
     agentId,
     channel,
     status: "open" as const,
+    subject: turn.subject ?? null,
     visitorId: visitorIdOf(turn),
     begunBy: turn.visitor ? mergedIdOf(turn, turn.visitor) : null,
     lastMessageAt: nowMs,

@@ -41,6 +41,8 @@ export interface Turn {
   conversationId: string;
   /** Whether it begins the conversation. */
   isNew: boolean;
+  /** What a new conversation is about, where the channel says it. */
+  subject?: string;
   channel: (typeof CHANNELS)[number];
   message: string;
   visitor: TurnVisitor | null;

@@ -579,6 +579,66 @@ export const unansweredQuestionDays = sqliteTable(
   (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.questionKey, t.day] })],
 );
 
+// --- Email ----------------------------------------------------------------------------------------------------------
+
+/** What mails of a conversation need to stay one thread in a mail program. */
+export const emailThreads = sqliteTable(
+  "email_threads",
+  {
+    conversationId: text("conversation_id").primaryKey(),
+    workspaceId: workspaceId(),
+    /** Whom the agent's mails go to. */
+    address: text("address").notNull(),
+    subject: text("subject").notNull(),
+    /** The Message-ID of the visitor's latest mail, and those before it, oldest first. */
+    lastMessageId: text("last_message_id"),
+    earlierIds: list("earlier_ids"),
+    createdAt: createdAt(),
+  },
+  (t) => [index("email_threads_workspace").on(t.workspaceId, t.conversationId)],
+);
+
+/** Mails that came lately: the same one again is taken once, and nobody sends more than a person does. Pruned daily. */
+export const emailArrivals = sqliteTable(
+  "email_arrivals",
+  {
+    workspaceId: workspaceId(),
+    /** A hash of agent and Message-ID. */
+    mailKey: text("mail_key").notNull(),
+    /** A hash of agent and sender. */
+    senderKey: text("sender_key").notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.workspaceId, t.mailKey] }),
+    index("email_arrivals_sender").on(t.workspaceId, t.senderKey, t.createdAt),
+    index("email_arrivals_created").on(t.createdAt),
+  ],
+);
+
+/** Messages that are to go out as mail; a trigger adds each message of a team or an agent in a conversation by email. */
+export const emailOutbox = sqliteTable(
+  "email_outbox",
+  {
+    messageId: text("message_id").primaryKey(),
+    workspaceId: workspaceId(),
+    conversationId: text("conversation_id").notNull(),
+    status: text("status", { enum: ["pending", "sent", "failed"] }).notNull(),
+    attemptCount: count("attempt_count"),
+    nextAttemptAt: integer("next_attempt_at").notNull(),
+    leaseUntil: integer("lease_until"),
+    /** What the mail service said, when it refused: its code alone. */
+    error: text("error"),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    index("email_outbox_conversation").on(t.workspaceId, t.conversationId),
+    index("email_outbox_due")
+      .on(t.nextAttemptAt)
+      .where(sql`status = 'pending'`),
+  ],
+);
+
 // --- Events and their delivery --------------------------------------------------------------------------------------
 
 export const webhookEndpoints = sqliteTable(

@@ -43,7 +43,7 @@ export function previousWords(
 }
 
 /** Whether a turn is understood only with the one before it. */
-function leans(turn: string): boolean {
+export function leans(turn: string): boolean {
   return POINTS_BACK.test(turn) || tokens(turn).length <= FEW_WORDS;
 }
 

@@ -87,12 +87,17 @@ const MERGED_PAGES = 1_000;
 /** Every statement that keeps the index of one agent: texts, generations of documents and chunks. */
 export class IndexStore {
   private exists: boolean;
+  private isWriting = false;
   /** Counted when asked for and forgotten with every write. */
   private sizes: IndexSizes | undefined;
   /** The words of the chunks. */
   readonly chunkTerms: ChunkTerms;
 
-  constructor(private readonly storage: DurableObjectStorage) {
+  /** @param onWrite what is called after each write that is no part of another, in the same turn. */
+  constructor(
+    private readonly storage: DurableObjectStorage,
+    private readonly onWrite: () => void = () => undefined,
+  ) {
     this.exists = this.readExists();
     this.chunkTerms = new ChunkTerms(storage.sql);
   }
@@ -114,14 +119,18 @@ export class IndexStore {
 
   /** Runs a write as one transaction, in tables that exist. */
   write<T>(work: () => T): T {
+    const isPart = this.isWriting;
+    this.isWriting = true;
     try {
       const result = this.storage.transactionSync(() => {
         if (!this.exists) this.sql.exec(SCHEMA);
         return work();
       });
       this.exists = true;
+      if (!isPart) this.onWrite();
       return result;
     } finally {
+      this.isWriting = isPart;
       this.sizes = undefined;
       this.chunkTerms.forget(false);
     }
@@ -130,6 +139,11 @@ export class IndexStore {
   async erase(): Promise<void> {
     await this.storage.deleteAlarm();
     await this.storage.deleteAll();
+    this.forget();
+  }
+
+  /** Begins anew: call it where the tables are gone. */
+  forget(): void {
     this.exists = false;
     this.sizes = undefined;
     this.chunkTerms.forget(true);

@@ -7,7 +7,12 @@ import { CuratedAnswers } from "./curated.ts";
 import { type CuratedAnswer, IndexStore } from "./index-store.ts";
 import { type IngestProgress, TextIngestion } from "./ingest.ts";
 import type { Retrieval, SearchQuery } from "./passage.ts";
-import { searchChunks } from "./retrieve.ts";
+import { rerankerFor } from "../models/reranker.ts";
+import { HybridSearch } from "./hybrid.ts";
+import { vectorEnginesFor } from "./vectors/engines.ts";
+import { SemanticSearch } from "./vectors/semantic-search.ts";
+import type { VectorScope } from "./vectors/vector-index.ts";
+import { VectorSync } from "./vectors/vector-sync.ts";
 
 /** What is asked stands in the first page of a message; a longer one is a paste. */
 const MAX_QUESTION_LENGTH = 4_000;
@@ -20,13 +25,22 @@ export class KnowledgeIndex extends DurableObject<Env> {
   private readonly ingestion: TextIngestion;
   private readonly crawls: SiteCrawl;
   private readonly answers: CuratedAnswers;
+  private readonly vectors: VectorSync;
+  private readonly passages: HybridSearch;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.store = new IndexStore(ctx.storage);
+    this.store = new IndexStore(ctx.storage, () => this.vectors.wake());
     this.ingestion = new TextIngestion(this.store);
     this.crawls = new SiteCrawl(this.store);
     this.answers = new CuratedAnswers(this.store);
+    this.vectors = new VectorSync(ctx.storage, this.store, () => vectorEnginesFor(env), scopeOf(ctx.id));
+    this.passages = new HybridSearch(this.store, new SemanticSearch(this.vectors), rerankerFor(env));
+  }
+
+  /** Brings the vectors up to the chunks. */
+  override async alarm(): Promise<void> {
+    await this.vectors.run();
   }
 
   /** Keeps the text of a text source; `name` becomes the title of its passages. */
@@ -77,7 +91,8 @@ export class KnowledgeIndex extends DurableObject<Env> {
   async search(query: SearchQuery): Promise<Retrieval> {
     if (this.store.isEmpty) return { passages: [], curated: [], questionTerms: [], previousTerms: [] };
     const shortened = { ...query, question: query.question.slice(0, MAX_QUESTION_LENGTH) };
-    return { ...searchChunks(this.store, shortened), curated: this.answers.search(shortened.question, query.limit) };
+    const curated = this.answers.search(shortened.question, query.limit);
+    return { ...(await this.passages.search(shortened)), curated };
   }
 
   /** Forgets everything: the agent is erased. */
@@ -85,6 +100,12 @@ export class KnowledgeIndex extends DurableObject<Env> {
     this.ingestion.forgetAll();
     this.crawls.forgetAll();
     this.answers.forget();
-    await this.store.erase();
+    await this.vectors.erase();
   }
+}
+
+/** The object's name is `<workspaceId>/<agentId>`. */
+function scopeOf({ name = "" }: DurableObjectId): VectorScope {
+  const [workspaceId = "", agentId = ""] = name.split("/");
+  return { workspaceId, agentId };
 }

@@ -10,7 +10,17 @@ import { terms } from "./terms.ts";
 const CANDIDATES = 50;
 /** bm25's weights of generation, title, heading and body. */
 const BM25 = "bm25(0.0, 2.0, 3.0, 1.0)";
+
+const COLUMNS = "c.id AS chunkId, d.source_id AS sourceId, d.type, d.title, c.heading, d.url, c.content, c.terms";
+
+/** A passage with the number of its chunk. */
+export interface RankedChunk {
+  chunkId: number;
+  passage: Passage;
+}
+
 interface Row extends Record<string, SqlStorageValue> {
+  chunkId: number;
   sourceId: string;
   type: string;
   title: string;
@@ -22,6 +32,12 @@ interface Row extends Record<string, SqlStorageValue> {
 
 /** Finds the passages on a question in the chunks that are live. */
 export function searchChunks(store: IndexStore, query: SearchQuery): Omit<Retrieval, "curated"> {
+  const { ranked, ...words } = rankChunks(store, query);
+  return { passages: ranked.slice(0, query.limit).map(({ passage }) => passage), ...words };
+}
+
+/** The chunks that hold words of a question, best first, and those words. */
+export function rankChunks(store: IndexStore, query: SearchQuery): { ranked: RankedChunk[] } & Omit<Retrieval, "curated" | "passages"> {
   const { chunkTerms } = store;
   const vocabulary: Vocabulary = {
     size: store.size.chunks,
@@ -32,8 +48,16 @@ export function searchChunks(store: IndexStore, query: SearchQuery): Omit<Retrie
   const previousTerms = previousWords(query.question, query.previousQuestions, questionTerms, vocabulary);
   const words = [...questionTerms, ...previousTerms];
   const asked = indexTerms(words);
-  const passages = rank(candidates(store, asked), words, new Set(asked));
-  return { passages: passages.slice(0, query.limit), questionTerms, previousTerms };
+  const ranked = rank(candidates(store, asked), words, new Set(asked));
+  return { ranked, questionTerms, previousTerms };
+}
+
+/** These chunks, as far as they are live, with a score of 0. */
+export function readLiveChunks(sql: SqlStorage, chunkIds: readonly number[]): Map<number, Passage> {
+  const query = `SELECT ${COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document_id
+    WHERE c.id IN (SELECT value FROM json_each(?)) AND d.generation_id NOT IN (SELECT id FROM generations WHERE state = 'building')`;
+  const rows = sql.exec<Row>(query, JSON.stringify(chunkIds)).toArray();
+  return new Map(rows.map((row) => [row.chunkId, toPassage(row, 0)]));
 }
 
 function candidates({ sql, chunkTerms, size }: IndexStore, asked: readonly string[]): Row[] {
@@ -44,22 +68,23 @@ function candidates({ sql, chunkTerms, size }: IndexStore, asked: readonly strin
   const except = fullTextQuery(hidden.map(({ id }) => generationTerm(id)));
   const expression = hidden.length === 0 ? wanted : `(${wanted}) NOT ({generation} : (${except}))`;
   const query = `WITH found AS (SELECT rowid AS id FROM chunk_index WHERE chunk_index MATCH ? AND rank MATCH ? ORDER BY rank LIMIT ?)
-    SELECT d.source_id AS sourceId, d.type, d.title, c.heading, d.url, c.content, c.terms
-    FROM found JOIN chunks c ON c.id = found.id JOIN documents d ON d.id = c.document_id`;
+    SELECT ${COLUMNS} FROM found JOIN chunks c ON c.id = found.id JOIN documents d ON d.id = c.document_id`;
   return sql.exec<Row>(query, expression, BM25, CANDIDATES).toArray();
 }
 
-function rank(rows: readonly Row[], words: readonly QueryTerm[], asked: ReadonlySet<string>): Passage[] {
+function rank(rows: readonly Row[], words: readonly QueryTerm[], asked: ReadonlySet<string>): RankedChunk[] {
   const bodies = rows.map((row) => row.terms.split(" "));
   const averageLength = bodies.reduce((sum, body) => sum + body.length, 0) / Math.max(rows.length, 1);
   const titles = new Map<string, string[]>();
-  const passages = rows.map((row, at): Passage => {
+  const ranked = rows.map((row, at): RankedChunk => {
     const title = titles.get(row.title) ?? terms(row.title);
     titles.set(row.title, title);
     const entry = termPlaces(asked, bodies[at]!, row.heading === null ? [] : terms(row.heading), title);
-    const { sourceId, heading, url, content } = row;
-    const type = row.type === "page" ? "page" : "text";
-    return { sourceId, type, title: row.title, heading, url, content, score: rankScore(match(words, entry, averageLength)) };
+    return { chunkId: row.chunkId, passage: toPassage(row, rankScore(match(words, entry, averageLength))) };
   });
-  return passages.filter((passage) => passage.score > 0).toSorted((a, b) => b.score - a.score);
+  return ranked.filter(({ passage }) => passage.score > 0).toSorted((a, b) => b.passage.score - a.passage.score);
+}
+
+function toPassage({ sourceId, type, title, heading, url, content }: Row, score: number): Passage {
+  return { sourceId, type: type === "page" ? "page" : "text", title, heading, url, content, score };
 }

@@ -1,11 +1,11 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { createWorkersAI } from "workers-ai-provider";
-import { languageServer } from "../config.ts";
-import { boundedFetch } from "./language/bounded-fetch.ts";
+import { aiGateway, languageServer } from "../config.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
 import { ConversationalModel } from "./language/conversational.ts";
 import { ExtractiveEngine } from "./extractive-engine.ts";
-import type { ModelLimits } from "./language/limits.ts";
+import { MAX_RESPONSE_BYTES, type ModelLimits } from "./language/limits.ts";
 import type { Model } from "./model.ts";
 
 /** Workers AI's model where neither the deployment nor the agent names one: it calls tools, streams, and knows many languages. */
@@ -34,7 +34,7 @@ function openAiCompatible(env: Env, send: typeof fetch = (...request) => fetch(.
     name: "openai-compatible",
     baseURL: baseUrl,
     includeUsage: true,
-    fetch: boundedFetch(send),
+    fetch: boundedFetch(send, MAX_RESPONSE_BYTES),
     ...(apiKey !== undefined && { apiKey }),
   });
   return (name) => provider.chatModel(name ?? model);
@@ -42,8 +42,7 @@ function openAiCompatible(env: Env, send: typeof fetch = (...request) => fetch(.
 
 function workersAi(env: Env): Engine | undefined {
   if (!env.AI) return undefined;
-  const gateway = env.AI_GATEWAY_ID as string | undefined;
-  const provider = createWorkersAI({ binding: env.AI, ...(gateway && { gateway: { id: gateway } }) });
+  const provider = createWorkersAI({ binding: env.AI, ...aiGateway(env) });
   // To answer from what lies before it needs little thought, and thought is what a visitor waits for.
   return (name) => provider(name ?? WORKERS_AI_MODEL, name === null ? { reasoning_effort: "low" } : {});
 }

@@ -17,6 +17,8 @@ const KINDS = [
   "events",
   "deliveries",
   "delivery_attempts",
+  "email_outbox",
+  "email_threads",
   "idempotency_records",
 ];
 

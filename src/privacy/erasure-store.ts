@@ -5,6 +5,8 @@ import {
   conversations,
   deliveries,
   deliveryAttempts,
+  emailOutbox,
+  emailThreads,
   events,
   handoffs,
   idempotencyRecords,
@@ -68,6 +70,14 @@ export function eraseConversationRows(
       .delete(handoffs)
       .where(some(handoffs, sql`workspace_id = ${workspaceId} AND conversation_id IN ${ids}`, limit))
       .returning({ id: handoffs.id }),
+    email_outbox: db
+      .delete(emailOutbox)
+      .where(some(emailOutbox, sql`workspace_id = ${workspaceId} AND conversation_id IN ${ids}`, limit))
+      .returning({ id: emailOutbox.messageId }),
+    email_threads: db
+      .delete(emailThreads)
+      .where(some(emailThreads, sql`workspace_id = ${workspaceId} AND conversation_id IN ${ids}`, limit))
+      .returning({ id: emailThreads.conversationId }),
     idempotency_records: db
       .delete(idempotencyRecords)
       .where(some(idempotencyRecords, sql`workspace_id = ${workspaceId} AND conversation_id IN ${ids}`, limit))
@@ -119,6 +129,8 @@ type ErasedTable =
   | typeof handoffs
   | typeof deliveries
   | typeof deliveryAttempts
+  | typeof emailOutbox
+  | typeof emailThreads
   | typeof idempotencyRecords;
 
 function some(table: ErasedTable, condition: SQL, limit: number): SQL {

@@ -2,14 +2,13 @@ import { type Database, dbFor } from "../db/client.ts";
 import { guardedFetch } from "../egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../egress/url-rules.ts";
 import type { Meter } from "../meter.ts";
-import { wakeUp } from "../wake-up.ts";
 import { type AttemptResult, resultOf } from "./attempt-result.ts";
-import type { DeliveryMessage } from "./delivery-message.ts";
 import { attemptRow, type HeldDelivery, recordFailure, recordSuccess } from "./delivery-store.ts";
 import { GONE_STATUS } from "./endpoint-health.ts";
 import { nextAttemptAt } from "./retry-schedule.ts";
 import { openSecret } from "./secret.ts";
 import { signatureHeaders } from "./signature.ts";
+import { wakeOn } from "./wake.ts";
 import type { AttemptRow, DeliveryRow } from "./wire.ts";
 
 /** For the whole exchange. A receiver that works longer should answer first and work then. */
@@ -94,7 +93,7 @@ async function record(run: AttemptRun, db: Database, held: Sendable, result: Att
 /** An endpoint that has just failed is served on the slow lane. */
 async function wakeAgain({ env, now }: AttemptRun, { id, nextAttemptAt }: DeliveryRow): Promise<void> {
   const delaySeconds = Math.max(0, Math.ceil(((nextAttemptAt ?? 0) - now()) / 1000));
-  await wakeUp(env.SLOW_DELIVERY_QUEUE, [{ deliveryId: id }] satisfies DeliveryMessage[], delaySeconds);
+  await wakeOn(env.SLOW_DELIVERY_QUEUE, [id], delaySeconds);
 }
 
 /** Without payload, secret, or URL, whose path and query may hold secrets too. */

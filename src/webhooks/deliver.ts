@@ -1,14 +1,13 @@
 import { dbFor } from "../db/client.ts";
 import { shardOf } from "../db/ids.ts";
 import type { Meter } from "../meter.ts";
-import { wakeUp } from "../wake-up.ts";
 import type { Sendable } from "./attempt.ts";
 import { claimBatch, type Lane } from "./claim.ts";
 import type { Progress } from "./courier.ts";
-import type { DeliveryMessage } from "./delivery-message.ts";
 import { type Lease, noteSlow, releaseDeliveries } from "./delivery-store.ts";
 import { SLOW_MS } from "./endpoint-health.ts";
 import { Turns } from "./turns.ts";
+import { wakeOn } from "./wake.ts";
 
 /** The platform lets an invocation wait for so many answers at once; more would wait unsent while their time runs. */
 const MAX_OPEN = 6;
@@ -44,7 +43,7 @@ export async function deliverBatch(run: BatchRun, ids: readonly string[]): Promi
   const claimed = claims.flatMap((claim) => (claim.status === "fulfilled" ? [claim.value] : []));
   const sendable = claimed.flatMap((claim) => claim.sendable);
   const forSlowLane = claimed.flatMap((claim) => claim.forSlowLane);
-  await Promise.all([wake(run.env.SLOW_DELIVERY_QUEUE, forSlowLane), sendInTurns(run, sendable, lease)]);
+  await Promise.all([wakeOn(run.env.SLOW_DELIVERY_QUEUE, forSlowLane), sendInTurns(run, sendable, lease)]);
   return shards.filter((_, at) => claims[at]!.status === "rejected").flat();
 }
 
@@ -79,13 +78,9 @@ async function letGo({ env, meter, lane }: BatchRun, rest: Sendable[], turns: Tu
   const [released] = await db.batch([releaseDeliveries(db, idsOf(rest), lease.untilMs)]);
   const isForSlowLane = ({ webhookId }: { webhookId: string }) => lane === "slow" || turns.isLeft(webhookId);
   const { true: slow = [], false: fast = [] } = Object.groupBy(released, (delivery) => `${isForSlowLane(delivery)}`);
-  await Promise.all([wake(env.SLOW_DELIVERY_QUEUE, idsOf(slow)), wake(env.DELIVERY_QUEUE, idsOf(fast))]);
+  await Promise.all([wakeOn(env.SLOW_DELIVERY_QUEUE, idsOf(slow)), wakeOn(env.DELIVERY_QUEUE, idsOf(fast))]);
 }
 
 function idsOf(rows: readonly { id: string }[]): string[] {
   return rows.map(({ id }) => id);
-}
-
-function wake(queue: Queue, ids: readonly string[]): Promise<void> {
-  return wakeUp(queue, ids.map((deliveryId) => ({ deliveryId })) satisfies DeliveryMessage[]);
 }

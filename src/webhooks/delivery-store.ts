@@ -1,9 +1,10 @@
-import { and, eq, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, lte, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints, workspaces } from "../db/schema.ts";
 import type { AttemptResult } from "./attempt-result.ts";
 import { MAX_FAILURE_STREAK, MIN_FAILING_MS, type SelfDisabledReason, SLOW_MS } from "./endpoint-health.ts";
+import { giveUp, IS_PENDING, isFree } from "./give-up.ts";
 import { hasWebhooks } from "./plan.ts";
 import { giveUpWaiting } from "./store.ts";
 
@@ -104,24 +105,7 @@ export function noteSlow(db: Database, webhookId: string) {
 /** Gives up held deliveries that may not be sent, each with the attempt that says so. */
 export function giveUpHeld(db: Database, ids: readonly string[], leaseUntil: number, nowMs: number) {
   const isHeld = and(isOneOf(ids), IS_PENDING, eq(deliveries.leaseUntil, leaseUntil))!;
-  const number = sql<number>`${deliveries.attemptCount} + 1`;
-  const attempt = {
-    deliveryId: sql`${deliveries.id}`,
-    workspaceId: sql`${deliveries.workspaceId}`,
-    number,
-    startedAt: nowMs,
-    durationMs: 0,
-    error: "endpoint_disabled",
-    url: sql`e.url`,
-  };
-  const from = sql`${deliveries} JOIN ${webhookEndpoints} e ON e.id = ${deliveries.webhookId}`;
-  return [
-    insertWhere(db, deliveryAttempts, attempt, isHeld, from),
-    db
-      .update(deliveries)
-      .set({ status: "failed", attemptCount: number, nextAttemptAt: null, leaseUntil: null, completedAt: nowMs })
-      .where(isHeld),
-  ] as const;
+  return giveUp(db, isHeld, nowMs);
 }
 
 /**
@@ -234,14 +218,8 @@ function counts({ trigger }: HeldDelivery): SQL | undefined {
   return trigger === "test" ? sql`FALSE` : undefined;
 }
 
-const IS_PENDING = eq(deliveries.status, "pending");
-
 function isDue(byMs: number): SQL {
   return and(IS_PENDING, lte(deliveries.nextAttemptAt, byMs))!;
-}
-
-function isFree(nowMs: number): SQL {
-  return or(isNull(deliveries.leaseUntil), lt(deliveries.leaseUntil, nowMs))!;
 }
 
 function isOneOf(ids: readonly string[]): SQL {

@@ -1,10 +1,9 @@
 import { dbFor } from "../db/client.ts";
 import { shardOf } from "../db/ids.ts";
-import { wakeUp } from "../wake-up.ts";
-import type { DeliveryMessage } from "./delivery-message.ts";
 import type { WebhookOperation } from "./endpoints.ts";
 import { TEST_EVENT } from "./events.ts";
 import { createRedelivery, findDelivery } from "./log-store.ts";
+import { wakeOn } from "./wake.ts";
 
 type Found = Awaited<ReturnType<typeof findDelivery>>[number];
 
@@ -23,7 +22,7 @@ export async function redeliver(op: WebhookOperation, deliveryId: string): Promi
     findDelivery(db, workspaceId, id),
   ]);
   if (delivery) {
-    await wakeUp(env.DELIVERY_QUEUE, [{ deliveryId: id }] satisfies DeliveryMessage[]);
+    await wakeOn(env.DELIVERY_QUEUE, [id]);
     return { outcome: "queued", delivery };
   }
   return { outcome: refusalOf(original) };

@@ -28,7 +28,8 @@ const listWebhooks = createRoute({
 });
 
 webhookRoutes.openapi(listWebhooks, async (c) => {
-  const [rows] = await callerDb(c).batch([listEndpoints(callerDb(c), c.get("caller").workspace.id)]);
+  const db = callerDb(c);
+  const [rows] = await db.batch([listEndpoints(db, c.get("caller").workspace.id)]);
   return c.json({ ...wholePage(rows.map(toWebhook)), event_types: eventCatalogue() }, 200);
 });
 

@@ -2,11 +2,11 @@ import { decryptSecret, encryptSecret } from "../secrets.ts";
 
 /** As Standard Webhooks asks for: 24 to 64 random bytes behind a prefix that says what it is. */
 const SECRET_BYTES = 32;
-const PREFIX = "whsec_";
+export const SECRET_PREFIX = "whsec_";
 
 /** A new signing secret. */
 export function newSecret(): string {
-  return PREFIX + crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64();
+  return SECRET_PREFIX + crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64();
 }
 
 /** A signing secret as the endpoint's row holds it. */

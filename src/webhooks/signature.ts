@@ -1,3 +1,6 @@
+import { importHmacKey } from "../hmac.ts";
+import { SECRET_PREFIX } from "./secret.ts";
+
 /** One request to be signed: https://www.standardwebhooks.com, symmetric scheme v1. */
 export interface SignedMessage {
   /** The event's: the same on every attempt. */
@@ -6,8 +9,6 @@ export interface SignedMessage {
   /** The bytes that are sent. */
   body: Uint8Array;
 }
-
-const SECRET_PREFIX = "whsec_";
 
 /**
  * The three headers of Standard Webhooks.
@@ -25,6 +26,5 @@ export async function signatureHeaders(message: SignedMessage, secrets: readonly
 
 async function sign(secret: string, signed: Uint8Array<ArrayBuffer>): Promise<string> {
   const raw = Uint8Array.fromBase64(secret.slice(SECRET_PREFIX.length));
-  const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-  return `v1,${new Uint8Array(await crypto.subtle.sign("HMAC", key, signed)).toBase64()}`;
+  return `v1,${new Uint8Array(await crypto.subtle.sign("HMAC", await importHmacKey(raw), signed)).toBase64()}`;
 }

@@ -1,8 +1,9 @@
-import { and, eq, getTableColumns, isNull, lt, or, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { compiled } from "../db/compiled.ts";
 import { insertWhere } from "../db/insert-where.ts";
-import { deliveries, deliveryAttempts, webhookEndpoints, workspaces } from "../db/schema.ts";
+import { deliveries, webhookEndpoints, workspaces } from "../db/schema.ts";
+import { giveUp, IS_PENDING, isFree } from "./give-up.ts";
 
 type NewEndpoint = typeof webhookEndpoints.$inferInsert;
 
@@ -82,29 +83,13 @@ export function giveUpWaiting(db: Database, workspaceId: string, webhookId: stri
   const isWaiting = and(
     eq(deliveries.workspaceId, workspaceId),
     eq(deliveries.webhookId, webhookId),
-    eq(deliveries.status, "pending"),
-    or(isNull(deliveries.leaseUntil), lt(deliveries.leaseUntil, nowMs)),
+    IS_PENDING,
+    isFree(nowMs),
     sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${webhookId} AND NOT enabled)`,
   );
   // Both statements take the same ones: the first in the order of the index.
   const waiting = db.select({ id: deliveries.id }).from(deliveries).where(isWaiting).orderBy(deliveries.id).limit(MAX_GIVEN_UP);
-  const number = sql<number>`${deliveries.attemptCount} + 1`;
-  const attempt = {
-    deliveryId: sql`${deliveries.id}`,
-    workspaceId,
-    number,
-    startedAt: nowMs,
-    durationMs: 0,
-    error: "endpoint_disabled",
-    url: sql`(SELECT url FROM ${webhookEndpoints} WHERE id = ${webhookId})`,
-  };
-  return [
-    insertWhere(db, deliveryAttempts, attempt, sql`${deliveries.id} IN ${waiting}`, sql`${deliveries}`),
-    db
-      .update(deliveries)
-      .set({ status: "failed", attemptCount: number, nextAttemptAt: null, leaseUntil: null, completedAt: nowMs })
-      .where(sql`${deliveries.id} IN ${waiting}`),
-  ] as const;
+  return giveUp(db, sql`${deliveries.id} IN ${waiting}`, nowMs);
 }
 
 /**

@@ -1,7 +1,8 @@
-import { and, inArray, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, inArray, lt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { firstIdAt } from "../db/ids.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints } from "../db/schema.ts";
+import { isFree } from "./give-up.ts";
 
 /**
  * Takes the deliveries that are due since before `beforeMs` and that nobody holds, the oldest first, and puts them at the
@@ -9,11 +10,7 @@ import { deliveries, deliveryAttempts, events, webhookEndpoints } from "../db/sc
  */
 export function takeStranded(db: Database, beforeMs: number, nowMs: number, limit: number) {
   // Written out and not bound, since a partial index is used for the very words of its condition.
-  const isStranded = and(
-    sql`status = 'pending'`,
-    lt(deliveries.nextAttemptAt, beforeMs),
-    or(isNull(deliveries.leaseUntil), lt(deliveries.leaseUntil, nowMs)),
-  );
+  const isStranded = and(sql`status = 'pending'`, lt(deliveries.nextAttemptAt, beforeMs), isFree(nowMs));
   const oldest = db.select({ id: deliveries.id }).from(deliveries).where(isStranded).orderBy(deliveries.nextAttemptAt).limit(limit);
   const ofEndpoint = (column: SQL) => sql`(SELECT ${column} FROM ${webhookEndpoints} e WHERE e.id = ${deliveries.webhookId})`;
   return db

@@ -1,10 +1,9 @@
 import type { Database } from "../db/client.ts";
 import { DAY_MS } from "../db/days.ts";
 import { DEFAULT_RETENTION } from "../retention/rules.ts";
-import { wakeUp } from "../wake-up.ts";
-import type { DeliveryMessage } from "./delivery-message.ts";
 import { isSlow } from "./endpoint-health.ts";
 import { pruneDeliveries, pruneEvents, takeStranded } from "./sweep-store.ts";
+import { wakeOn } from "./wake.ts";
 
 /** A wake-up that takes longer than this is taken for lost. */
 const WAKE_UP_MS = 60_000;
@@ -34,11 +33,8 @@ export type Stranded = Awaited<ReturnType<typeof takeStranded>>[number];
 /** Wakes stranded deliveries on the lanes of their endpoints. Of those beyond an endpoint's share the next runs take care. */
 export async function wakeStranded(env: Env, stranded: readonly Stranded[]): Promise<void> {
   const shares = [...Map.groupBy(stranded, ({ webhookId }) => webhookId).values()].map(shareOf);
-  const messages = (isForSlow: boolean) =>
-    shares
-      .filter((share) => share.isSlow === isForSlow)
-      .flatMap(({ ids }) => ids.map((deliveryId) => ({ deliveryId }))) satisfies DeliveryMessage[];
-  await Promise.all([wakeUp(env.DELIVERY_QUEUE, messages(false)), wakeUp(env.SLOW_DELIVERY_QUEUE, messages(true))]);
+  const idsOf = (isForSlow: boolean) => shares.filter((share) => share.isSlow === isForSlow).flatMap(({ ids }) => ids);
+  await Promise.all([wakeOn(env.DELIVERY_QUEUE, idsOf(false)), wakeOn(env.SLOW_DELIVERY_QUEUE, idsOf(true))]);
 }
 
 /** What is woken of one endpoint's deliveries: the oldest. */

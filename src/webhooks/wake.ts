@@ -9,6 +9,11 @@ export async function wakeDeliveries(env: Env, written: readonly unknown[]): Pro
   await wakeUp(env.DELIVERY_QUEUE, written.flatMap(deliveriesIn));
 }
 
+/** Wakes these deliveries on one of the two lanes, after a while if so. */
+export function wakeOn(lane: Queue, ids: readonly string[], delaySeconds?: number): Promise<void> {
+  return wakeUp(lane, ids.map((deliveryId) => ({ deliveryId })) satisfies DeliveryMessage[], delaySeconds);
+}
+
 /** An event's fan-out returns the deliveries that it made; what other writes return is something else. */
 function deliveriesIn(rows: unknown): DeliveryMessage[] {
   return Array.isArray(rows) ? rows.filter((row: Partial<DeliveryMessage>) => row.deliveryId !== undefined) : [];

@@ -17,6 +17,7 @@ import * as conversations from "../../src/conversations/store.ts";
 import { type Database, directoryDb } from "../../src/db/client.ts";
 import { newId } from "../../src/db/ids.ts";
 import * as shardStore from "../../src/db/shard-store.ts";
+import * as email from "../../src/email/store.ts";
 import * as idempotency from "../../src/http/idempotency-store.ts";
 import * as sourceJson from "../../src/knowledge/json-store.ts";
 import * as knowledge from "../../src/knowledge/store.ts";
@@ -62,6 +63,7 @@ const STORES: Record<string, Record<string, unknown>> = {
   "conversations/moves-store": moves,
   "conversations/store": conversations,
   "db/shard-store": shardStore,
+  "email/store": email,
   "http/idempotency-store": idempotency,
   "knowledge/json-store": sourceJson,
   "knowledge/store": knowledge,
@@ -89,6 +91,7 @@ const OBJECT_STORES = [
   "knowledge/crawl/page-store",
   "knowledge/crawl/settle-store",
   "knowledge/index-store",
+  "knowledge/vectors/vector-store",
   "leads/index-store",
 ];
 
@@ -217,6 +220,20 @@ async function batchOf(run: (database: Database) => Promise<unknown>): Promise<S
 
 /** The statements of every store function. A new one is added here, or the first test fails. */
 const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[]>> = {
+  "email/store.findMailbox": () => [email.findMailbox(db, ["a@example.com", "b@example.com"])],
+  "email/store.noteArrival": () => [email.noteArrival(db, { workspaceId: WORKSPACE, mailKey: "m", senderKey: "s", createdAt: NOW })],
+  "email/store.findArrival": () => [email.findArrival(db, WORKSPACE, "m")],
+  "email/store.countArrivals": () => [email.countArrivals(db, WORKSPACE, "s", NOW)],
+  "email/store.pruneArrivals": () => [email.pruneArrivals(db, NOW, 10)],
+  "email/store.listThreads": () => [email.listThreads(db, AGENT, "ann@example.com", [ID, OTHER])],
+  "email/store.keepThread": () => [
+    email.keepThread(db, { conversationId: ID, workspaceId: WORKSPACE, address: "ann@example.com", subject: "S", createdAt: NOW }),
+  ],
+  "email/store.eraseThread": () => [email.eraseThread(db, ID)],
+  "email/store.claimMail": () => [email.claimMail(db, ID, NOW, NOW)],
+  "email/store.findMail": () => [email.findMail(db, ID)],
+  "email/store.noteMail": () => [email.noteMail(db, ID, NOW, { status: "sent" })],
+  "email/store.listDueMails": () => [email.listDueMails(db, NOW, NOW, 10)],
   "account/store.findUsage": () => [account.findUsage(db, WORKSPACE, "2026-11")],
   "account/store.findCounts": () => [account.findCounts(db, WORKSPACE)],
   "admission/store.findWorkspace": () => [admission.findWorkspace(db, WORKSPACE)],

@@ -1,11 +1,9 @@
-import { MAX_RESPONSE_BYTES } from "./limits.ts";
-
-/** The same fetch, whose responses end with an error once they are longer than any answer; redirects are not followed with the key. */
-export function boundedFetch(send: typeof fetch): typeof fetch {
+/** The same fetch, whose responses end with an error once they are longer than that; redirects are not followed with the key. */
+export function boundedFetch(send: typeof fetch, maxBytes: number): typeof fetch {
   return async (input, init) => {
     const response = await send(input, { ...init, redirect: "manual" });
     if (!response.body) return response;
-    let left = MAX_RESPONSE_BYTES;
+    let left = maxBytes;
     const bound = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         left -= chunk.byteLength;

@@ -1,0 +1,90 @@
+import { formatUuid, parseUuid } from "../db/ids.ts";
+import { hmacKey } from "../hmac.ts";
+
+/** RFC 5321, 4.5.3.1.1. */
+const MAX_LOCAL_PART = 64;
+const ID_BYTES = 16;
+/** 80 bits: nobody guesses one by mail. */
+const MAC_BYTES = 10;
+/** Lower case and without signs, since mail systems keep neither the case of an address nor all signs. */
+const BASE32 = "abcdefghijklmnopqrstuvwxyz234567";
+const TOKEN = /^[a-z2-7]{42}$/;
+/** What marks our own ids among those of a thread. */
+const THREAD_ID = /<t\.([a-z2-7]{42})@[^<>\s]+>/g;
+/** KEY_SECRET makes other MACs too: under this label none is ever made for the other's sake. */
+const LABEL = new TextEncoder().encode("email-thread/1\0");
+
+/** An address that mail came to: the mailbox, and what stood behind a plus. */
+export interface Recipient {
+  mailbox: string;
+  tag: string | null;
+}
+
+/** Splits `support+tag@example.com`; undefined when it is no address. */
+export function readRecipient(address: string): Recipient | undefined {
+  const [, local, domain] = /^([^@\s]+)@([^@\s]+)$/.exec(address.trim().toLowerCase()) ?? [];
+  if (!local || !domain) return undefined;
+  const plus = local.indexOf("+");
+  if (plus <= 0) return { mailbox: `${local}@${domain}`, tag: null };
+  return { mailbox: `${local.slice(0, plus)}@${domain}`, tag: local.slice(plus + 1) };
+}
+
+/** The address that answers to a conversation go to; null when the mailbox is too long to carry the token. */
+export function replyAddress(mailbox: string, token: string): string | null {
+  const at = mailbox.lastIndexOf("@");
+  const local = `${mailbox.slice(0, at)}+${token}`;
+  return local.length > MAX_LOCAL_PART ? null : local + mailbox.slice(at);
+}
+
+/** The id that stands for the conversation in `References`: mail programs carry it along when they answer. */
+export function threadId(mailbox: string, token: string): string {
+  return `<t.${token}@${mailbox.slice(mailbox.lastIndexOf("@") + 1)}>`;
+}
+
+/** The tokens that a mail carries: in the address that it was sent to, and in the ids that it answers. */
+export function tokensOf(tag: string | null, ...threadHeaders: (string | undefined)[]): string[] {
+  const inHeaders = threadHeaders.flatMap((header) => [...(header ?? "").matchAll(THREAD_ID)].map(([, token]) => token!));
+  return [...(tag && TOKEN.test(tag) ? [tag] : []), ...inHeaders];
+}
+
+/** Names a conversation in 42 letters that nobody else can make: its 16 bytes and the start of an HMAC-SHA256. */
+export async function mintThreadToken(conversationId: string, secret: string): Promise<string> {
+  const id = parseUuid(conversationId);
+  return toBase32(new Uint8Array([...id, ...(await macOf(id, secret))]));
+}
+
+/** The conversation that a token names, if one of the secrets made it. */
+export async function readThreadToken(token: string, secrets: readonly string[]): Promise<string | undefined> {
+  const bytes = fromBase32(token);
+  const [id, mac] = [bytes.subarray(0, ID_BYTES), bytes.subarray(ID_BYTES, ID_BYTES + MAC_BYTES)];
+  for (const secret of secrets) {
+    if (crypto.subtle.timingSafeEqual(await macOf(id, secret), mac)) return formatUuid(id);
+  }
+  return undefined;
+}
+
+async function macOf(id: Uint8Array, secret: string): Promise<Uint8Array> {
+  const mac = await crypto.subtle.sign("HMAC", await hmacKey(secret), new Uint8Array([...LABEL, ...id]));
+  return new Uint8Array(mac, 0, MAC_BYTES);
+}
+
+/** RFC 4648, section 6, in lower case; 26 bytes fill 42 letters, so the last two bits are zero. */
+function toBase32(bytes: Uint8Array): string {
+  let [bits, value, text] = [0, 0, ""];
+  for (const byte of bytes) {
+    value = ((value << 8) | byte) & 0xfff;
+    for (bits += 8; bits >= 5; bits -= 5) text += BASE32[(value >> (bits - 5)) & 31];
+  }
+  return bits > 0 ? text + BASE32[(value << (5 - bits)) & 31] : text;
+}
+
+function fromBase32(text: string): Uint8Array {
+  const bytes: number[] = [];
+  let [bits, value] = [0, 0];
+  for (const letter of text) {
+    value = ((value << 5) | BASE32.indexOf(letter)) & 0xfff;
+    bits += 5;
+    if (bits >= 8) bytes.push((value >> (bits -= 8)) & 0xff);
+  }
+  return new Uint8Array(bytes);
+}

@@ -1,0 +1,170 @@
+import PostalMime, { type Email } from "postal-mime";
+import { limitsOf, periodOf } from "../account/plans.ts";
+import { sessionOf } from "../chat/stub.ts";
+import type { TurnVisitor } from "../chat/turn.ts";
+import { rotating } from "../config.ts";
+import { type Database, dbFor, directoryDb, isBoundShard } from "../db/client.ts";
+import { seededId, shardOf } from "../db/ids.ts";
+import { emailKeyOf } from "../email-key.ts";
+import { Meter } from "../meter.ts";
+import { sha256Hex } from "../sha256.ts";
+import { wakeUp } from "../wake-up.ts";
+import { findOpenAgent } from "../widget/store.ts";
+import { readRecipient, type Recipient, readThreadToken, tokensOf } from "./address.ts";
+import { ignoredBecause } from "./ignored.ts";
+import { questionOf, subjectOf } from "./question.ts";
+import type { EmailMessage } from "./outbound.ts";
+import { countArrivals, eraseThread, findArrival, findMailbox, keepThread, listThreads, noteArrival } from "./store.ts";
+
+/** What the platform routes at most is 25 MiB; a question needs no such mail. */
+const MAX_MAIL_BYTES = 10 * 1024 * 1024;
+/** More than a person writes; a program that answers our answers stops here. */
+const MAILS_AN_HOUR = 20;
+const HOUR_MS = 60 * 60 * 1000;
+/** Deeper mails are made to break parsers. */
+const PARSER_LIMITS = {
+  maxNestingDepth: 20,
+  maxHeadersSize: 256 * 1024,
+  maxRfc822NestingDepth: 1,
+  attachmentEncoding: "arraybuffer",
+} as const;
+const MAX_NAME_LENGTH = 120;
+
+const NO_MAILBOX = "There is no such mailbox here.";
+const TOO_LARGE = "This mail is too large: send at most 10 MB, or a link.";
+const UNREADABLE = "This mail could not be read. Send it again as plain text.";
+const NOT_NOW = "This mailbox takes no mail at the moment. Try again later.";
+
+/** A mail that came for an agent. */
+interface Incoming {
+  env: Env;
+  meter: Meter;
+  mailbox: { workspaceId: string; agentId: string; address: string };
+  recipient: Recipient;
+  mail: Email;
+  sender: { address: string; name: string | null };
+  nowMs: number;
+}
+
+/** What became of a mail; a refused one goes back to its sender. */
+interface Fate {
+  outcome: "taken" | "ignored" | "refused";
+  reason: string | null;
+}
+
+/**
+ * Takes a mail: the agent answers it in its conversation, or it is refused so that the sender's server says why. What a
+ * program wrote is taken in silence. A fault of ours is thrown: the sender's server tries again then.
+ */
+export async function receiveMail(message: ForwardableEmailMessage, env: Env, nowMs = Date.now()): Promise<void> {
+  const meter = new Meter();
+  const recipient = readRecipient(message.to);
+  const mailbox = recipient && (await openMailbox(env, meter, [recipient.mailbox, message.to.toLowerCase()]));
+  if (!recipient || !mailbox) return refuse(message, NO_MAILBOX, "no_mailbox");
+  if (message.rawSize > MAX_MAIL_BYTES) return refuse(message, TOO_LARGE, "too_large");
+  const mail = await parse(message.raw);
+  if (!mail) return refuse(message, UNREADABLE, "unreadable");
+  const ignored = ignoredBecause(mail, message.from, mailbox.address);
+  if (ignored) return log({ outcome: "ignored", reason: ignored });
+  const sender = { address: mail.from!.address!.trim(), name: mail.from!.name.trim().slice(0, MAX_NAME_LENGTH) || null };
+  const fate = await takeIn({ env, meter, mailbox, recipient, mail, sender, nowMs });
+  if (fate.outcome === "refused") refuse(message, NOT_NOW, fate.reason!);
+  else log(fate);
+}
+
+async function openMailbox(env: Env, meter: Meter, addresses: string[]): Promise<Incoming["mailbox"] | undefined> {
+  const directory = directoryDb(env, meter);
+  const [[found]] = await directory.batch([findMailbox(directory, addresses)]);
+  return found && isBoundShard(env, found.workspaceId) ? found : undefined;
+}
+
+/** Notes that the mail came, and has it answered unless its sender sends too many. */
+async function takeIn(incoming: Incoming): Promise<Fate> {
+  const { env, meter, mailbox, mail, sender, nowMs } = incoming;
+  const { workspaceId, agentId } = mailbox;
+  const db = dbFor(env, workspaceId, meter);
+  const mailKey = await sha256Hex(`${agentId}\n${mail.messageId ?? JSON.stringify(mail.headers)}`);
+  const senderKey = await sha256Hex(`${agentId}\n${emailKeyOf(sender.address)}`);
+  const [, [arrival], [recent], [agent]] = await db.batch([
+    noteArrival(db, { workspaceId, mailKey, senderKey, createdAt: nowMs }),
+    findArrival(db, workspaceId, mailKey),
+    countArrivals(db, workspaceId, senderKey, nowMs - HOUR_MS),
+    findOpenAgent(db, agentId),
+  ]);
+  if (!agent) return { outcome: "refused", reason: "no_agent" };
+  if (recent!.count > MAILS_AN_HOUR) return { outcome: "ignored", reason: "too_many" };
+  const ids = await idsOf(workspaceId, mailKey, arrival!.createdAt);
+  return ask(incoming, db, ids, limitsOf(agent.plan, agent.overrides).messages);
+}
+
+/** Asks the agent, in the conversation that the mail continues or in a new one. */
+async function ask(incoming: Incoming, db: Database, ids: Awaited<ReturnType<typeof idsOf>>, limit: number): Promise<Fate> {
+  const { env, meter, mailbox, mail, sender, nowMs } = incoming;
+  const { workspaceId, agentId } = mailbox;
+  const known = await findConversation(incoming, db);
+  const conversationId = known ?? ids.conversationId;
+  const subject = subjectOf(mail);
+  const latest = { address: emailKeyOf(sender.address), subject, lastMessageId: mail.messageId ?? null, createdAt: nowMs };
+  // Before the answer: a message in a thread is what makes a mail of it.
+  await db.batch([keepThread(db, { conversationId, workspaceId, ...latest })]);
+  const { result, cost } = await sessionOf(env, meter, workspaceId, conversationId).ask({
+    workspaceId,
+    agentId,
+    conversationId,
+    isNew: known === undefined,
+    channel: "email",
+    subject,
+    message: questionOf(mail),
+    visitor: visitorOf(sender),
+    ids,
+    quota: { period: periodOf(nowMs), limit },
+  });
+  meter.add(cost);
+  if (result.outcome !== "answered") {
+    await db.batch([eraseThread(db, conversationId)]);
+    return { outcome: "refused", reason: result.outcome };
+  }
+  const { message_id: messageId } = result.answer;
+  if (messageId) await wakeUp(env.EMAIL_QUEUE, [{ messageId }] satisfies EmailMessage[]);
+  return { outcome: "taken", reason: null };
+}
+
+/** The conversation that a mail continues: one that we named in it, begun by the same sender. */
+async function findConversation({ env, mailbox, recipient, mail, sender }: Incoming, db: Database): Promise<string | undefined> {
+  const tokens = [...new Set(tokensOf(recipient.tag, mail.inReplyTo, mail.references))].slice(0, 5);
+  const named = await Promise.all(tokens.map((token) => readThreadToken(token, rotating(env.KEY_SECRET))));
+  const ids = named.filter((id) => id !== undefined);
+  if (ids.length === 0) return undefined;
+  const [threads] = await db.batch([listThreads(db, mailbox.agentId, emailKeyOf(sender.address), ids)]);
+  return ids.find((id) => threads.some(({ conversationId }) => conversationId === id));
+}
+
+/** The same mail again makes the same identifiers, so that nothing is done twice. */
+async function idsOf(workspaceId: string, mailKey: string, atMs: number) {
+  const random = new Uint8Array(await crypto.subtle.digest("SHA-512", new TextEncoder().encode(`email-ids/1\0${mailKey}`)));
+  const id = (at: number) => seededId(shardOf(workspaceId), atMs, random.subarray(at * 16, (at + 1) * 16));
+  return { conversationId: id(0), questionId: id(1), answerId: id(2) };
+}
+
+/** An address is a person's name for us, and nothing proves it: whoever writes from it is never more than that. */
+function visitorOf({ address, name }: Incoming["sender"]): TurnVisitor {
+  const anonId = `email:${emailKeyOf(address)}`;
+  return { anonId, externalId: null, name, email: address, verified: false, isProfileVerified: false, joins: null };
+}
+
+async function parse(raw: ReadableStream<Uint8Array>): Promise<Email | undefined> {
+  try {
+    return await PostalMime.parse(raw, PARSER_LIMITS);
+  } catch {
+    return undefined;
+  }
+}
+
+function refuse(message: ForwardableEmailMessage, words: string, reason: string): void {
+  message.setReject(words);
+  log({ outcome: "refused", reason });
+}
+
+function log(fate: Fate): void {
+  console.log(JSON.stringify({ event: "email_received", ...fate }));
+}

@@ -1,0 +1,144 @@
+import { and, count, eq, gte, inArray, lt, sql } from "drizzle-orm";
+import type { Database } from "../db/client.ts";
+import { agents, conversations, emailArrivals, emailDirectory, emailOutbox, emailThreads, messages, workspaces } from "../db/schema.ts";
+
+/** Whose mailbox an address is, where one of these is anybody's. */
+export function findMailbox(directory: Database, addresses: string[]) {
+  return directory.select().from(emailDirectory).where(inArray(emailDirectory.address, addresses));
+}
+
+// --- Mails that come -------------------------------------------------------------------------------------------------
+
+/** Notes that a mail came; one that came before keeps its time. */
+export function noteArrival(db: Database, arrival: typeof emailArrivals.$inferInsert) {
+  return db.insert(emailArrivals).values(arrival).onConflictDoNothing();
+}
+
+/** When a mail came first. */
+export function findArrival(db: Database, workspaceId: string, mailKey: string) {
+  return db
+    .select({ createdAt: emailArrivals.createdAt })
+    .from(emailArrivals)
+    .where(and(eq(emailArrivals.workspaceId, workspaceId), eq(emailArrivals.mailKey, mailKey)));
+}
+
+/** How many mails of a sender have come since. */
+export function countArrivals(db: Database, workspaceId: string, senderKey: string, sinceMs: number) {
+  const ofSender = and(eq(emailArrivals.workspaceId, workspaceId), eq(emailArrivals.senderKey, senderKey));
+  return db
+    .select({ count: count() })
+    .from(emailArrivals)
+    .where(and(ofSender, gte(emailArrivals.createdAt, sinceMs)));
+}
+
+/** Forgets up to `limit` mails that came before. */
+export function pruneArrivals(db: Database, beforeMs: number, limit: number) {
+  const old = sql`SELECT rowid FROM ${emailArrivals} WHERE ${emailArrivals.createdAt} < ${beforeMs} LIMIT ${limit}`;
+  return db.delete(emailArrivals).where(sql`rowid IN (${old})`);
+}
+
+/** The threads among these conversations that are the agent's with this sender. */
+export function listThreads(db: Database, agentId: string, address: string, conversationIds: string[]) {
+  return db
+    .select({ conversationId: emailThreads.conversationId })
+    .from(emailThreads)
+    .innerJoin(conversations, eq(conversations.id, emailThreads.conversationId))
+    .where(
+      and(
+        inArray(emailThreads.conversationId, conversationIds),
+        eq(emailThreads.address, address),
+        eq(conversations.agentId, agentId),
+        eq(conversations.channel, "email"),
+      ),
+    );
+}
+
+/** How many earlier mails a thread remembers: mail programs need the latest, and a header may not grow for ever. */
+const REMEMBERED_IDS = 20;
+
+/** Begins a thread, or notes its latest mail. */
+export function keepThread(db: Database, thread: Omit<typeof emailThreads.$inferInsert, "earlierIds">) {
+  const isAnother = sql`${emailThreads.lastMessageId} IS NOT NULL AND ${emailThreads.lastMessageId} IS NOT excluded.last_message_id`;
+  const appended = sql`json_insert(${emailThreads.earlierIds}, '$[#]', ${emailThreads.lastMessageId})`;
+  const latest = sql`CASE WHEN json_array_length(${appended}) > ${REMEMBERED_IDS} THEN json_remove(${appended}, '$[0]') ELSE ${appended} END`;
+  return db
+    .insert(emailThreads)
+    .values({ ...thread, earlierIds: [] })
+    .onConflictDoUpdate({
+      target: emailThreads.conversationId,
+      set: {
+        earlierIds: sql`CASE WHEN ${isAnother} THEN ${latest} ELSE ${emailThreads.earlierIds} END`,
+        lastMessageId: sql`excluded.last_message_id`,
+      },
+    });
+}
+
+/** Takes a thread back whose first mail was refused: no conversation came of it. */
+export function eraseThread(db: Database, conversationId: string) {
+  const isBare = sql`NOT EXISTS (SELECT 1 FROM ${conversations} WHERE ${conversations.id} = ${conversationId})`;
+  return db.delete(emailThreads).where(and(eq(emailThreads.conversationId, conversationId), isBare));
+}
+
+// --- Mails that go ---------------------------------------------------------------------------------------------------
+
+/** Takes a mail to send, if it waits and nobody has it; returns it then. */
+export function claimMail(db: Database, messageId: string, leaseUntilMs: number, nowMs: number) {
+  const isFree = sql`(${emailOutbox.leaseUntil} IS NULL OR ${emailOutbox.leaseUntil} <= ${nowMs})`;
+  return db
+    .update(emailOutbox)
+    .set({ leaseUntil: leaseUntilMs, attemptCount: sql`${emailOutbox.attemptCount} + 1` })
+    .where(
+      and(eq(emailOutbox.messageId, messageId), eq(emailOutbox.status, "pending"), sql`${emailOutbox.nextAttemptAt} <= ${nowMs}`, isFree),
+    )
+    .returning();
+}
+
+/** All that a mail is made of. */
+export function findMail(db: Database, messageId: string) {
+  return db
+    .select({
+      conversationId: messages.conversationId,
+      role: messages.role,
+      content: messages.content,
+      citations: messages.citations,
+      agentName: sql<string>`${agents.name}`.as("agent_name"),
+      mailbox: agents.emailAddress,
+      address: emailThreads.address,
+      subject: emailThreads.subject,
+      lastMessageId: emailThreads.lastMessageId,
+      earlierIds: emailThreads.earlierIds,
+    })
+    .from(messages)
+    .innerJoin(emailThreads, eq(emailThreads.conversationId, messages.conversationId))
+    .innerJoin(conversations, eq(conversations.id, messages.conversationId))
+    .innerJoin(agents, eq(agents.id, conversations.agentId))
+    .innerJoin(workspaces, eq(workspaces.id, messages.workspaceId))
+    .where(and(eq(messages.id, messageId), sql`${workspaces.deletedAt} IS NULL`));
+}
+
+/** Notes what came of sending a mail, unless another run has taken it over. */
+export function noteMail(db: Database, messageId: string, leaseUntilMs: number, changes: Partial<typeof emailOutbox.$inferInsert>) {
+  return db
+    .update(emailOutbox)
+    .set({ leaseUntil: null, ...changes })
+    .where(and(eq(emailOutbox.messageId, messageId), eq(emailOutbox.leaseUntil, leaseUntilMs)));
+}
+
+/** Mails that wait for longer than a wake-up takes, or whose sender died; longest first. */
+export function listDueMails(db: Database, beforeMs: number, nowMs: number, limit: number) {
+  return (
+    db
+      .select({ messageId: emailOutbox.messageId })
+      .from(emailOutbox)
+      // Written out, since a bound value cannot match the condition of the partial index.
+      .where(
+        and(
+          sql`${emailOutbox.status} = 'pending'`,
+          lt(emailOutbox.nextAttemptAt, beforeMs),
+          sql`coalesce(${emailOutbox.leaseUntil}, 0) <= ${nowMs}`,
+        ),
+      )
+      .orderBy(emailOutbox.nextAttemptAt)
+      .limit(limit)
+  );
+}

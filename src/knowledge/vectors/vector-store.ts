@@ -1,0 +1,206 @@
+import type { VectorScope } from "./vector-index.ts";
+
+/** A vector that is to be made, with what its text is made of. */
+export interface WantedVector extends Record<string, SqlStorageValue> {
+  name: string;
+  title: string;
+  heading: string | null;
+  content: string;
+}
+
+export interface UnnamedChunk extends Record<string, SqlStorageValue> {
+  id: number;
+  title: string;
+  heading: string | null;
+  content: string;
+}
+
+/** Whose the vectors are, how they are made, and when the outside is tried again. */
+export interface VectorState extends VectorScope {
+  version: string;
+  failures: number;
+  retryAtMs: number;
+}
+
+/** What is still to be done with a vector: to make and put it, to take it out, to look whether it is out. */
+type Task = "put" | "remove" | "verify";
+
+/**
+ * Every chunk has a vector's name once it was worked out (equal texts share one); a vector whose last chunk goes is to be
+ * removed. Triggers see to it, so that no deletion of chunks, in whichever way, loses a name: Vectorize lists none.
+ * `presence` is what the outside has of it: 'none' was ever sent, 'maybe', or 'sure'.
+ */
+const TABLES = `
+CREATE TABLE IF NOT EXISTS vector_state (
+  id INTEGER PRIMARY KEY CHECK (id = 1), workspace_id TEXT NOT NULL, agent_id TEXT NOT NULL, version TEXT NOT NULL,
+  failures INTEGER NOT NULL DEFAULT 0, retry_at INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE IF NOT EXISTS vectors (
+  name TEXT PRIMARY KEY, presence TEXT NOT NULL, task TEXT, not_before INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS vectors_task ON vectors (task, not_before) WHERE task IS NOT NULL;
+CREATE TABLE chunk_vectors (chunk_id INTEGER PRIMARY KEY, name TEXT);
+CREATE INDEX chunk_vectors_name ON chunk_vectors (name);
+CREATE TRIGGER chunk_vectors_of_new AFTER INSERT ON chunks BEGIN
+  INSERT INTO chunk_vectors (chunk_id) VALUES (NEW.id);
+END;
+CREATE TRIGGER chunk_vectors_of_deleted AFTER DELETE ON chunks BEGIN
+  DELETE FROM chunk_vectors WHERE chunk_id = OLD.id;
+END;
+CREATE TRIGGER vectors_left AFTER DELETE ON chunk_vectors WHEN NOT EXISTS (SELECT 1 FROM chunk_vectors WHERE name = OLD.name) BEGIN
+  DELETE FROM vectors WHERE name = OLD.name AND presence = 'none';
+  UPDATE vectors SET task = 'remove', not_before = 0 WHERE name = OLD.name;
+END;
+`;
+
+/** What stays when an agent is erased, until all that it names is gone. */
+export const VECTOR_TABLES = ["vector_state", "vectors"];
+
+const TEXT_OF = "FROM chunk_vectors cv JOIN chunks c ON c.id = cv.chunk_id JOIN documents d ON d.id = c.document_id";
+
+/** Every statement that keeps the names of an agent's vectors, beside the chunks in the same storage. */
+export class VectorStore {
+  constructor(private readonly storage: DurableObjectStorage) {}
+
+  /** Makes the tables, and queues what the index holds already. Call it where the chunks' own tables exist. */
+  create({ workspaceId, agentId }: VectorScope, version: string): void {
+    this.storage.transactionSync(() => {
+      this.storage.sql.exec(TABLES);
+      this.run(
+        "INSERT OR IGNORE INTO vector_state (id, workspace_id, agent_id, version) VALUES (1, ?, ?, ?)",
+        workspaceId,
+        agentId,
+        version,
+      );
+      this.run("INSERT INTO chunk_vectors (chunk_id) SELECT id FROM chunks");
+    });
+  }
+
+  /** Whether chunks are followed. */
+  get isComplete(): boolean {
+    return this.exists("chunk_vectors");
+  }
+
+  findState(): VectorState | undefined {
+    if (!this.exists("vector_state")) return undefined;
+    const columns = "workspace_id AS workspaceId, agent_id AS agentId, version, failures, retry_at AS retryAtMs";
+    const rows = this.storage.sql.exec<Record<keyof VectorState, SqlStorageValue>>(`SELECT ${columns} FROM vector_state`).toArray();
+    return rows[0] as VectorState | undefined;
+  }
+
+  /** Makes all vectors anew: those of another version cannot be compared. */
+  startVersion(version: string): void {
+    this.storage.transactionSync(() => {
+      this.run("UPDATE vector_state SET version = ?, failures = 0, retry_at = 0", version);
+      this.run("UPDATE chunk_vectors SET name = NULL");
+      this.leaveAll();
+    });
+  }
+
+  noteRetry(failures: number, retryAtMs: number): void {
+    this.run("UPDATE vector_state SET failures = ?, retry_at = ?", failures, retryAtMs);
+  }
+
+  /** All vectors are to be removed: call it where their chunks go. */
+  leaveAll(): void {
+    this.run("DELETE FROM vectors WHERE presence = 'none'");
+    this.run("UPDATE vectors SET task = 'remove', not_before = 0 WHERE task IS NOT 'verify'");
+  }
+
+  // --- Names ---
+
+  listUnnamed(limit: number): UnnamedChunk[] {
+    if (!this.isComplete) return [];
+    const query = `SELECT c.id, d.title, c.heading, c.content ${TEXT_OF} WHERE cv.name IS NULL ORDER BY cv.chunk_id LIMIT ?`;
+    return this.storage.sql.exec<UnnamedChunk>(query, limit).toArray();
+  }
+
+  /** Notes the names of chunks' vectors, and queues those that are not there; a chunk that is gone meanwhile is left out. */
+  name(chunks: readonly { id: number; name: string }[]): void {
+    this.storage.transactionSync(() => {
+      for (const { id, name } of chunks) {
+        if (this.run("UPDATE chunk_vectors SET name = ? WHERE chunk_id = ? AND name IS NULL", name, id) === 0) continue;
+        this.run(
+          `INSERT INTO vectors (name, presence, task) VALUES (?, 'none', 'put') ON CONFLICT (name) DO UPDATE
+            SET task = iif(presence = 'sure', NULL, 'put'), not_before = 0 WHERE task IN ('remove', 'verify')`,
+          name,
+        );
+      }
+    });
+  }
+
+  /** The chunks that have one of these names. */
+  listChunks(names: readonly string[]): { name: string; chunkId: number }[] {
+    const query = "SELECT name, chunk_id AS chunkId FROM chunk_vectors WHERE name IN (SELECT value FROM json_each(?)) ORDER BY chunk_id";
+    return this.storage.sql.exec<{ name: string; chunkId: number }>(query, JSON.stringify(names)).toArray();
+  }
+
+  // --- Tasks ---
+
+  /** Vectors that wait to be put. */
+  listWanted(nowMs: number, limit: number): WantedVector[] {
+    if (!this.isComplete) return [];
+    // Texts that are equal but for their place share a vector: any of them will do.
+    const query = `SELECT v.name, d.title, c.heading, c.content
+      FROM (SELECT name FROM vectors WHERE task = 'put' AND not_before <= ? ORDER BY not_before LIMIT ?) v
+      JOIN chunk_vectors cv ON cv.chunk_id = (SELECT min(chunk_id) FROM chunk_vectors WHERE name = v.name)
+      JOIN chunks c ON c.id = cv.chunk_id JOIN documents d ON d.id = c.document_id`;
+    return this.storage.sql.exec<WantedVector>(query, nowMs, limit).toArray();
+  }
+
+  /** The names of vectors that wait to be removed, or to be looked up whether they are. */
+  listNames(task: Exclude<Task, "put">, nowMs: number, limit: number): string[] {
+    const query = "SELECT name FROM vectors WHERE task = ? AND not_before <= ? ORDER BY not_before LIMIT ?";
+    return this.storage.sql
+      .exec<{ name: string }>(query, task, nowMs, limit)
+      .toArray()
+      .map(({ name }) => name);
+  }
+
+  /** From here on the outside may have them or not, whatever comes of the call. */
+  noteSending(names: readonly string[]): void {
+    this.update("presence = 'maybe'", names);
+  }
+
+  notePut(names: readonly string[]): void {
+    this.update("presence = 'sure', task = NULL", names, "put");
+    // One that was left meanwhile is surely there, and waits to be removed.
+    this.update("presence = 'sure'", names, "remove");
+  }
+
+  postponePut(name: string, notBeforeMs: number): void {
+    this.run("UPDATE vectors SET not_before = ? WHERE name = ? AND task = 'put'", notBeforeMs, name);
+  }
+
+  noteRemoved(names: readonly string[], verifyAtMs: number): void {
+    this.update(`task = 'verify', not_before = ${verifyAtMs}`, names, "remove");
+  }
+
+  /** What was looked up: those still there are removed again, the others forgotten. */
+  noteVerified(names: readonly string[], present: readonly string[]): void {
+    this.update("task = 'remove', not_before = 0", present, "verify");
+    this.run("DELETE FROM vectors WHERE task = 'verify' AND name IN (SELECT value FROM json_each(?))", JSON.stringify(names));
+  }
+
+  /** When there is next something to do, Unix milliseconds; undefined when nothing is left. */
+  nextDueMs(): number | undefined {
+    if (!this.exists("vectors")) return undefined;
+    if (this.isComplete && this.storage.sql.exec("SELECT 1 FROM chunk_vectors WHERE name IS NULL LIMIT 1").toArray().length > 0) return 0;
+    const first = (task: Task) => `(SELECT min(not_before) FROM vectors WHERE task = '${task}')`;
+    const query = `SELECT ${first("put")} AS put, ${first("remove")} AS remove, ${first("verify")} AS verify`;
+    const due = this.storage.sql.exec<Record<Task, number | null>>(query).one();
+    const times = Object.values(due).filter((atMs) => atMs !== null);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  private update(set: string, names: readonly string[], task?: Task): void {
+    const where = task === undefined ? "" : ` AND task = '${task}'`;
+    this.run(`UPDATE vectors SET ${set} WHERE name IN (SELECT value FROM json_each(?))${where}`, JSON.stringify(names));
+  }
+
+  private run(query: string, ...bindings: (string | number)[]): number {
+    return this.storage.sql.exec(query, ...bindings).rowsWritten;
+  }
+
+  private exists(table: string): boolean {
+    return this.storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = ?", table).toArray().length > 0;
+  }
+}

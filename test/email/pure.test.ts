@@ -1,0 +1,169 @@
+import PostalMime from "postal-mime";
+import { describe, expect, test } from "vitest";
+import { mintThreadToken, readRecipient, readThreadToken, replyAddress, threadId, tokensOf } from "../../src/email/address.ts";
+import { composeMail } from "../../src/email/compose.ts";
+import { textOfHtml } from "../../src/email/html-text.ts";
+import { ignoredBecause } from "../../src/email/ignored.ts";
+import { questionOf, subjectOf } from "../../src/email/question.ts";
+import { visibleText } from "../../src/email/visible-text.ts";
+import { mime } from "./mailbox.ts";
+
+const CONVERSATION = "019a9f00-1234-7abc-8def-0123456789ab";
+
+describe("addresses", () => {
+  test.each([
+    ["Support@Example.COM", { mailbox: "support@example.com", tag: null }],
+    ["support+abc@example.com", { mailbox: "support@example.com", tag: "abc" }],
+    ["support+a+b@example.com", { mailbox: "support@example.com", tag: "a+b" }],
+    ["+x@example.com", { mailbox: "+x@example.com", tag: null }],
+    ["nobody", undefined],
+    ["a b@example.com", undefined],
+  ])("%s", (address, read) => expect(readRecipient(address)).toEqual(read));
+
+  test("a token names its conversation, for each secret in use and no other", async () => {
+    const token = await mintThreadToken(CONVERSATION, "old");
+    expect(token).toMatch(/^[a-z2-7]{42}$/);
+    expect(await readThreadToken(token, ["new", "old"])).toBe(CONVERSATION);
+    expect(await readThreadToken(token, ["new"])).toBeUndefined();
+    for (const at of [0, 20, 41]) {
+      const changed = token.slice(0, at) + (token[at] === "a" ? "b" : "a") + token.slice(at + 1);
+      expect(await readThreadToken(changed, ["old"]), `letter ${at}`).toBeUndefined();
+    }
+  });
+
+  test("it is found in the address and in the ids that are answered, and nothing else is", async () => {
+    const token = await mintThreadToken(CONVERSATION, "secret");
+    expect(tokensOf(token, undefined, undefined)).toEqual([token]);
+    expect(tokensOf("newsletter", "<1@x>", `<2@x> ${threadId("help@example.com", token)} <3@x>`)).toEqual([token]);
+    expect(tokensOf(null, `<t.${token.slice(1)}@example.com>`, undefined)).toEqual([]);
+  });
+
+  test("a mailbox too long for the token gets no reply address", () => {
+    const token = "a".repeat(42);
+    expect(replyAddress("support@example.com", token)).toBe(`support+${token}@example.com`);
+    expect(replyAddress(`${"s".repeat(22)}@example.com`, token)).toBeNull();
+  });
+});
+
+describe("what is not answered", () => {
+  const parse = (headers: Record<string, string>, from?: string, raw?: string) =>
+    PostalMime.parse(mime({ to: "help@example.com", headers, ...(from && { from }), ...(raw && { raw }) }));
+
+  test("a person's mail is answered", async () => {
+    expect(ignoredBecause(await parse({ "Auto-Submitted": "no" }), "ada@example.net", "help@example.com")).toBeUndefined();
+  });
+
+  test.each([
+    ["bounce", {}, "", undefined],
+    ["bounce", {}, "<>", undefined],
+    ["auto_submitted", { "Auto-Submitted": "auto-replied" }, "ada@example.net", undefined],
+    ["auto_submitted", { "Auto-Submitted": "auto-generated; x=y" }, "ada@example.net", undefined],
+    ["precedence", { Precedence: "bulk" }, "ada@example.net", undefined],
+    ["precedence", { Precedence: "auto_reply" }, "ada@example.net", undefined],
+    ["list", { "List-Id": "<news.example.net>" }, "ada@example.net", undefined],
+    ["list", { "List-Unsubscribe": "<https://example.net>" }, "ada@example.net", undefined],
+    ["list", { "X-Autoreply": "yes" }, "ada@example.net", undefined],
+    ["robot_sender", {}, "ada@example.net", "MAILER-DAEMON@example.net"],
+    ["robot_sender", {}, "ada@example.net", "No Reply <no-reply@example.net>"],
+    ["robot_sender", {}, "bounces+17@example.net", undefined],
+    ["loop", {}, "ada@example.net", "Help <Help@Example.com>"],
+    ["loop", {}, "help@example.com", undefined],
+    ["no_sender", {}, "ada@example.net", "nobody"],
+  ])("%s: %o from %s, %s", async (reason, headers, envelope, from) => {
+    expect(ignoredBecause(await parse(headers, from), envelope, "help@example.com")).toBe(reason);
+  });
+
+  test("a delivery report", async () => {
+    const raw = 'Content-Type: multipart/report; report-type=delivery-status; boundary="b"\r\n\r\n--b\r\n\r\nfailed\r\n--b--\r\n';
+    expect(ignoredBecause(await parse({}, undefined, raw), "ada@example.net", "help@example.com")).toBe("report");
+  });
+
+  test.each(["norbert@example.net", "noreen@example.net", "abuser@example.net"])("a person named %s is a person", async (address) => {
+    expect(ignoredBecause(await parse({}, address), address, "help@example.com")).toBeUndefined();
+  });
+});
+
+describe("what is new in a mail", () => {
+  test.each([
+    ["nothing but text", "Hello,\n\nwhere is it?", "Hello,\n\nwhere is it?"],
+    ["Gmail", "It is blue.\n\nOn Tue, Nov 3, 2026 at 9:00 AM Help <help@example.com> wrote:\n> Which colour?\n", "It is blue."],
+    ["a wrapped attribution", "Blue.\n\nOn Tue, Nov 3, 2026 at 9:00 AM Help Desk of Example\n<help@example.com> wrote:\n> Which?", "Blue."],
+    ["German", "Blau.\n\nAm 03.11.2026 um 09:00 schrieb Help <help@example.com>:\n> Welche?", "Blau."],
+    ["French", "Bleu.\n\nLe mar. 3 nov. 2026 à 09:00, Help <help@example.com> a écrit :\n> Quelle ?", "Bleu."],
+    ["Outlook", "Blue.\n\nFrom: Help <help@example.com>\nSent: Tuesday, November 3, 2026\nTo: Ada\nSubject: Re: x\n\nWhich?", "Blue."],
+    ["Outlook's line", "Blue.\n\n-----Original Message-----\nWhich?", "Blue."],
+    ["a signature", "Blue.\n\n-- \nAda Lovelace\nAnalyst", "Blue."],
+    ["a telephone", "Blue.\n\nSent from my iPhone", "Blue."],
+    ["answers between quotes", "> Which colour?\nBlue.\n> Which size?\nSmall.", "Blue.\nSmall."],
+    ["only quotes", "> Which colour?", "> Which colour?"],
+    ["words that only look like a mark", "On Monday I wrote:\n\nFrom: here it fails", "On Monday I wrote:\n\nFrom: here it fails"],
+  ])("%s", (_, text, visible) => expect(visibleText(text)).toBe(visible));
+
+  test("of HTML, without styles, scripts and the history", () => {
+    const html = `<html><head><title>x</title><style>p{}</style></head><body><p>It&nbsp;is <b>blue</b> &amp; small.</p>
+      <ul><li>one</li><li>two</li></ul><script>alert(1)</script><div class="gmail_quote">old <div>older</div></div><p>Bye</p></body></html>`;
+    expect(textOfHtml(html)).toBe("It is blue & small.\n\n- one\n\n- two\n\nBye");
+  });
+
+  test("hostile text is read in no time", () => {
+    const started = performance.now();
+    for (const text of ["On ".repeat(70_000), "On x\n".repeat(40_000), ">".repeat(200_000), `From: ${"<".repeat(200_000)}`])
+      visibleText(text);
+    textOfHtml("<div>".repeat(40_000));
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+});
+
+test("an HTML mail with attachments: its text, and their names", async () => {
+  const raw = [
+    'Content-Type: multipart/mixed; boundary="b"',
+    "",
+    "--b\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>See the photo.</p>",
+    '--b\r\nContent-Type: image/png\r\nContent-Disposition: attachment; filename="broken [1].png"\r\nContent-Transfer-Encoding: base64\r\n\r\niVBORw0KGgo=',
+    "--b--",
+  ].join("\r\n");
+  const mail = await PostalMime.parse(mime({ to: "help@example.com", subject: "=?utf-8?q?Caf=C3=A9?=", raw }));
+  expect(questionOf(mail)).toBe("See the photo.\n[Attachment: broken [1].png]");
+  expect(subjectOf(mail)).toBe("Café");
+});
+
+test("a mail without text asks what its subject says; a long one is cut", async () => {
+  expect(questionOf(await PostalMime.parse(mime({ to: "a@b.example", subject: "Where is it?", text: "  " })))).toBe("Where is it?");
+  expect(questionOf(await PostalMime.parse(mime({ to: "a@b.example", text: "x".repeat(9_000) })))).toHaveLength(8_000);
+  expect(subjectOf(await PostalMime.parse(mime({ to: "a@b.example", subject: "" })))).toBe("(no subject)");
+});
+
+test("an answer stands in the visitor's thread and says that a program wrote it; a human's does not", () => {
+  const parts = {
+    role: "assistant",
+    content: "Within five days.",
+    citations: [
+      { title: "Refunds", url: "https://www.example.com/refunds" },
+      { title: "Handbook", url: null },
+      { title: "Refunds", url: "https://www.example.com/refunds" },
+    ],
+    agentName: "Help",
+    mailbox: "help@example.com",
+    address: "ada@example.net",
+    subject: "Refund",
+    lastMessageId: "<2@example.net>",
+    earlierIds: ["<1@example.net>"],
+    token: "a".repeat(42),
+  };
+  expect(composeMail(parts)).toEqual({
+    from: { email: "help@example.com", name: "Help" },
+    to: "ada@example.net",
+    replyTo: { email: `help+${parts.token}@example.com`, name: "Help" },
+    subject: "Re: Refund",
+    text: "Within five days.\n\nSources:\n- Refunds: https://www.example.com/refunds\n",
+    headers: {
+      "In-Reply-To": "<2@example.net>",
+      References: `<t.${parts.token}@example.com> <1@example.net> <2@example.net>`,
+      "Auto-Submitted": "auto-replied",
+      "X-Auto-Response-Suppress": "All",
+    },
+  });
+  const human = composeMail({ ...parts, role: "human", citations: [], subject: "AW: Refund" });
+  expect(human.subject).toBe("AW: Refund");
+  expect(Object.keys(human.headers!)).toEqual(["In-Reply-To", "References"]);
+});

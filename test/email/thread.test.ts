@@ -1,0 +1,189 @@
+import { expect, test } from "vitest";
+import { sendMail } from "../../src/email/outbound.ts";
+import { sweep } from "../../src/schedule.ts";
+import { createNeighbour, deliver, envWith, operate, query } from "../harness.ts";
+import { arrive, conversations, createMailbox, mailService, mime, outbox } from "./mailbox.ts";
+
+const MINUTE_MS = 60_000;
+
+/** What the mail service is given for each message that waits. */
+async function sendAll(mailbox: Awaited<ReturnType<typeof createMailbox>>) {
+  const { mails, environment } = mailService();
+  for (const row of await outbox(mailbox)) if (row.status === "pending") await sendMail(environment, { messageId: row.message_id });
+  return mails;
+}
+
+test("a thread of four mails is one conversation", async () => {
+  const mailbox = await createMailbox();
+  const { workspace, address } = mailbox;
+  await arrive({ to: address, subject: "My refund", headers: { "Message-ID": "<first@example.net>" } });
+  const [answer] = await sendAll(mailbox);
+  expect(answer).toMatchObject({ to: "ada@example.net", subject: "Re: My refund", headers: { "In-Reply-To": "<first@example.net>" } });
+  expect(answer!.text).toContain("within five working days");
+  const replyTo = (answer!.replyTo as { email: string }).email;
+
+  await arrive({
+    to: replyTo,
+    subject: "Re: My refund",
+    text: `I want to talk to a human.\n\nOn Tue, Nov 3, 2026 Help <${address}> wrote:\n> ${answer!.text}`,
+    headers: { "Message-ID": "<second@example.net>" },
+  });
+  const [handOff] = await sendAll(mailbox);
+  expect(handOff).toMatchObject({ text: "A colleague will write to you.\n", headers: { "In-Reply-To": "<second@example.net>" } });
+
+  const [{ id }] = await conversations(mailbox);
+  await workspace.call("POST", `/conversations/${id}/messages`, { content: "Grace here: it was paid today." });
+  const [human] = await sendAll(mailbox);
+  expect(human!.text).toBe("Grace here: it was paid today.\n");
+  expect(human!.headers!["References"]!.split(" ").slice(1)).toEqual(["<first@example.net>", "<second@example.net>"]);
+
+  // While a human has it the agent is silent, and no mail goes out.
+  await arrive({ to: replyTo, text: "Thank you!" });
+  expect(await sendAll(mailbox)).toEqual([]);
+  const all = await conversations(mailbox);
+  expect(all).toHaveLength(1);
+  expect(all[0]).toMatchObject({ channel: "email", subject: "My refund", status: "human_active" });
+  expect(all[0].visitor).toMatchObject({
+    anon_id: "email:ada@example.net",
+    email: "ada@example.net",
+    name: "Ada Lovelace",
+    verified: false,
+  });
+  expect(all[0].messages.map(({ role, content }: any) => `${role}: ${content.slice(0, 30)}`)).toEqual([
+    "user: When are refunds paid?",
+    expect.stringContaining("assistant: "),
+    "user: I want to talk to a human.",
+    "assistant: A colleague will write to you.",
+    "human: Grace here: it was paid today.",
+    "user: Thank you!",
+  ]);
+});
+
+test("a mail program that answers to the mailbox itself is known by the ids that it answers", async () => {
+  const mailbox = await createMailbox();
+  await arrive({ to: mailbox.address });
+  const [answer] = await sendAll(mailbox);
+  await arrive({ to: mailbox.address, headers: { References: `${answer!.headers!["References"]} <2@mail.example>` } });
+  expect(await conversations(mailbox)).toHaveLength(1);
+});
+
+test("a token opens nothing for another sender, another agent, or when it is made up", async () => {
+  const [mailbox, other] = [await createMailbox(), await createMailbox()];
+  await arrive({ to: mailbox.address });
+  const [answer] = await sendAll(mailbox);
+  const replyTo = (answer!.replyTo as { email: string }).email;
+  await arrive({ to: replyTo, from: "mallory@example.net" });
+  await arrive({ to: replyTo.replace(/.(?=@)/, (letter) => (letter === "a" ? "b" : "a")) });
+  await arrive({ to: other.address, headers: { References: answer!.headers!["References"]! } });
+  const [mine, others] = [await conversations(mailbox), await conversations(other)];
+  expect(mine.map(({ messages }) => messages.length)).toEqual([2, 2, 2]);
+  expect(others.map(({ messages }) => messages.length)).toEqual([2]);
+});
+
+test("the same mail twice, and ten at once, is asked once", async () => {
+  const mailbox = await createMailbox();
+  const sent = { to: mailbox.address };
+  const bytes = mime(sent);
+  await Promise.all(Array.from({ length: 10 }, () => arrive(sent, { bytes })));
+  await arrive(sent, { bytes, nowMs: Date.now() + 5 * MINUTE_MS });
+  const [conversation, ...none] = await conversations(mailbox);
+  expect(none).toEqual([]);
+  expect(conversation.messages).toHaveLength(2);
+  expect(await outbox(mailbox)).toHaveLength(1);
+});
+
+test("what a program wrote is taken in silence, and a sender who does not stop is not answered any more", async () => {
+  const mailbox = await createMailbox();
+  expect(await arrive({ to: mailbox.address, headers: { "Auto-Submitted": "auto-replied" } })).toBeUndefined();
+  expect(await arrive({ to: mailbox.address, envelopeFrom: "<>" })).toBeUndefined();
+  expect(await conversations(mailbox)).toEqual([]);
+  for (let count = 0; count < 25; count++) await arrive({ to: mailbox.address, text: "Ping" });
+  expect(await conversations(mailbox)).toHaveLength(20);
+  await arrive({ to: mailbox.address, text: "Later" }, { nowMs: Date.now() + 61 * MINUTE_MS });
+  expect((await workspaceTotal(mailbox)).total).toBe(21);
+});
+
+const workspaceTotal = async ({ workspace }: Awaited<ReturnType<typeof createMailbox>>) =>
+  (await workspace.call("GET", "/conversations?channel=email&limit=1")).body;
+
+test("mail that cannot be taken is refused with a reason", async () => {
+  const mailbox = await createMailbox();
+  expect(await arrive({ to: "nobody-here@example.com" })).toBe("There is no such mailbox here.");
+  expect(await arrive({ to: "nonsense" })).toBe("There is no such mailbox here.");
+  expect(await arrive({ to: mailbox.address }, { bytes: `Subject: x\r\n\r\n${"x".repeat(10 * 1024 * 1024)}` })).toContain("too large");
+  const nested = Array.from({ length: 30 }, (_, at) => `Content-Type: multipart/mixed; boundary="b${at}"\r\n\r\n--b${at}\r\n`).join("");
+  expect(await arrive({ to: mailbox.address, raw: nested })).toContain("could not be read");
+  await operate("PATCH", `/workspaces/${mailbox.workspace.id}/agents/${mailbox.agentId}`, { status: "paused" });
+  expect(await arrive({ to: mailbox.address })).toContain("takes no mail at the moment");
+  expect(await conversations(mailbox)).toEqual([]);
+  expect(await query(mailbox.workspace.id, "SELECT * FROM email_threads WHERE workspace_id = ?", mailbox.workspace.id)).toEqual([]);
+});
+
+test("a mail that the service does not take is tried again, and given up in the end", async () => {
+  const mailbox = await createMailbox();
+  await arrive({ to: mailbox.address });
+  const { environment } = mailService(() => "E_RATE_LIMIT_EXCEEDED");
+  const messageId = (await outbox(mailbox))[0]!.message_id;
+  const waits: number[] = [];
+  let nowMs = Date.now();
+  for (let attempt = 1; attempt <= 7; attempt++) {
+    await sendMail(environment, { messageId }, nowMs);
+    // Too early: nothing is tried.
+    await sendMail(environment, { messageId }, nowMs + 1);
+    const [row] = await outbox(mailbox);
+    expect(row!.attempt_count).toBe(attempt);
+    if (row!.status === "failed") break;
+    waits.push((row!.next_attempt_at - nowMs) / MINUTE_MS);
+    nowMs = row!.next_attempt_at;
+  }
+  expect(waits).toEqual([1, 5, 30, 120, 360, 960]);
+  expect(await outbox(mailbox)).toMatchObject([{ status: "failed", error: "E_RATE_LIMIT_EXCEEDED" }]);
+});
+
+test("what will never be taken is not tried again", async () => {
+  const mailbox = await createMailbox();
+  await arrive({ to: mailbox.address });
+  const { environment } = mailService(() => "E_RECIPIENT_SUPPRESSED");
+  await sendMail(environment, { messageId: (await outbox(mailbox))[0]!.message_id });
+  expect(await outbox(mailbox)).toMatchObject([{ status: "failed", attempt_count: 1 }]);
+});
+
+test("the same wake-up ten times at once sends one mail; the sweep wakes what no wake-up reached", async () => {
+  const mailbox = await createMailbox();
+  await arrive({ to: mailbox.address });
+  const messageId = (await outbox(mailbox))[0]!.message_id;
+  const woken: unknown[] = [];
+  const queue = { sendBatch: async (messages: { body: unknown }[]) => void woken.push(...messages.map(({ body }) => body)) };
+  await sweep(envWith({ EMAIL_QUEUE: queue }), Date.now() + 2 * MINUTE_MS);
+  expect(woken).toContainEqual({ messageId });
+  const { mails, environment } = mailService();
+  await Promise.all(Array.from({ length: 10 }, () => sendMail(environment, { messageId })));
+  expect(mails).toHaveLength(1);
+  await deliver("support-agent-email", { messageId });
+  expect(await outbox(mailbox)).toMatchObject([{ status: "sent", attempt_count: 1 }]);
+});
+
+test("no mail goes out for conversations of other channels", async () => {
+  const mailbox = await createMailbox();
+  const { workspace, agentId } = mailbox;
+  await workspace.call("POST", `/agents/${agentId}/messages`, { message: "When are refunds paid?" });
+  expect(await outbox(mailbox)).toEqual([]);
+});
+
+test("erasing a person leaves nothing of their mails", async () => {
+  const mailbox = await createMailbox();
+  const { workspace } = mailbox;
+  await arrive({ to: mailbox.address, subject: "Mark my words" });
+  const erased = await workspace.call("DELETE", "/privacy/visitors?email=ADA@example.net");
+  expect(erased.body.deleted).toMatchObject({ conversations: 1, email_outbox: 1, email_threads: 1 });
+  for (const table of ["email_threads", "email_outbox"]) {
+    expect(await query(workspace.id, `SELECT * FROM ${table} WHERE workspace_id = ?`, workspace.id)).toEqual([]);
+  }
+});
+
+test("a neighbour's mailbox is its own", async () => {
+  const mailbox = await createMailbox();
+  const neighbour = await createNeighbour(mailbox.workspace);
+  await arrive({ to: mailbox.address });
+  expect((await neighbour.call("GET", "/conversations")).body.total).toBe(0);
+});

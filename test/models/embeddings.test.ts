@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { configProblem } from "../../src/config.ts";
+import { embeddingsFor } from "../../src/models/embeddings.ts";
+import { envWith } from "../harness.ts";
+import { EmbeddingsStandIn } from "../stand-ins/workers-ai-embeddings.ts";
+
+const SERVER = {
+  OPENAI_BASE_URL: "http://models.test/v1",
+  OPENAI_MODEL: "large",
+  OPENAI_EMBEDDING_MODEL: "small",
+  OPENAI_API_KEY: "secret",
+};
+
+/** A server of the OpenAI protocol that answers what it is told. */
+function server(answer: (input: string[]) => unknown, status = 200) {
+  const asked: { url: string; key: string | null; body: any }[] = [];
+  const send = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
+    const request = new Request(input, init);
+    const body: any = await request.json();
+    asked.push({ url: request.url, key: request.headers.get("Authorization"), body });
+    return Response.json(answer(body.input), { status });
+  };
+  return { asked, send };
+}
+
+const vectors = (input: string[]) => ({ data: input.map((text, index) => ({ index, embedding: [text.length, 1] })), model: "small" });
+
+describe("a server of the OpenAI protocol", () => {
+  it("is asked for all texts in one call, with the key and the model", async () => {
+    const { asked, send } = server(vectors);
+    const embeddings = embeddingsFor(envWith(SERVER), send)!;
+    expect(await embeddings.embed(["a", "bcd"], 1_000)).toEqual([
+      [1, 1],
+      [3, 1],
+    ]);
+    expect(asked).toMatchObject([
+      { url: "http://models.test/v1/embeddings", key: "Bearer secret", body: { model: "small", input: ["a", "bcd"] } },
+    ]);
+    expect(asked[0]!.body.dimensions).toBe(undefined);
+  });
+
+  it("is asked for vectors of the length that is set, and must give them", async () => {
+    const { asked, send } = server(vectors);
+    const embeddings = embeddingsFor(envWith({ ...SERVER, OPENAI_EMBEDDING_DIMENSIONS: "1024" }), send)!;
+    await expect(embeddings.embed(["a"], 1_000)).rejects.toThrow("other dimensions");
+    expect(asked[0]!.body.dimensions).toBe(1_024);
+    expect(embeddings.version).not.toBe(embeddingsFor(envWith(SERVER), send)!.version);
+  });
+
+  it.each<[string, unknown, number]>([
+    ["too few vectors", { data: [{ embedding: [1, 2] }] }, 200],
+    ["vectors of several lengths", { data: [{ embedding: [1, 2] }, { embedding: [1] }] }, 200],
+    ["empty vectors", { data: [{ embedding: [] }, { embedding: [] }] }, 200],
+    ["no numbers", { data: [{ embedding: ["1"] }, { embedding: [null] }] }, 200],
+    ["something else", { hello: "world" }, 200],
+    ["an error", { error: { message: "no" } }, 500],
+    ["a redirect", {}, 302],
+  ])("may answer %s, which is refused", async (_, answer, status) => {
+    const embeddings = embeddingsFor(envWith(SERVER), server(() => answer, status).send)!;
+    await expect(embeddings.embed(["a", "b"], 1_000)).rejects.toThrow();
+  });
+
+  it("comes before Workers AI, and Workers AI before nothing", () => {
+    const AI = new EmbeddingsStandIn();
+    expect(embeddingsFor(envWith({ ...SERVER, AI }))!.version).toBe("small:own");
+    expect(embeddingsFor(envWith({ AI, OPENAI_BASE_URL: "http://models.test/v1" }))!.version).toBe("@cf/baai/bge-m3:1024");
+    expect(embeddingsFor(envWith({}))).toBe(undefined);
+  });
+});
+
+it.each([
+  [{ OPENAI_EMBEDDING_MODEL: "small" }, "OPENAI_BASE_URL"],
+  [{ ...SERVER, OPENAI_EMBEDDING_DIMENSIONS: "2000" }, "OPENAI_EMBEDDING_DIMENSIONS"],
+  [{ ...SERVER, OPENAI_EMBEDDING_DIMENSIONS: "many" }, "OPENAI_EMBEDDING_DIMENSIONS"],
+])("names what of %j keeps vectors from being made", (bindings, variable) => {
+  expect(configProblem(envWith(bindings))).toContain(variable);
+  expect(configProblem(envWith({ OPENAI_EMBEDDING_MODEL: "", OPENAI_EMBEDDING_DIMENSIONS: "" }))).toBe(undefined);
+});
