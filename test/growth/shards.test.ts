@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { configProblem } from "../../src/config.ts";
 import { shardOf } from "../../src/db/ids.ts";
 import { FULL_SHARD_BYTES, shardWithRoom } from "../../src/db/shards.ts";
+import { receiveMail } from "../../src/email/inbound.ts";
 import { Meter } from "../../src/meter.ts";
 import { addWorkspace } from "../../src/operator/workspaces.ts";
 import { sweep } from "../../src/schedule.ts";
@@ -165,7 +166,8 @@ test.for(["x", "1.5", "-1", "256", "0;1"])("CLOSED_SHARDS as %s is refused by na
 
 test("a binding that was removed answers 503 for its workspaces alone, and the log names it", async () => {
   const [lost, kept] = [await createWorkspaceOn(1), await createWorkspaceOn(0)];
-  const agent = await createAgent(lost, { allowed_origins: ["*"] });
+  const address = `${crypto.randomUUID()}@example.com`;
+  const agent = await createAgent(lost, { allowed_origins: ["*"], email_address: address });
   const visited = await send("POST", `/widget/v1/agents/${agent.id}/messages`, { body: { message: "Hello" } });
   // A key whose gate has not read its workspace yet.
   const cold = await createWorkspaceOn(1);
@@ -191,6 +193,11 @@ test("a binding that was removed answers 503 for its workspaces alone, and the l
     expect(eventsOf("shard_fault")).toHaveLength(answers.length);
     for (const { detail } of eventsOf("shard_fault")) expect(detail).toContain("bind it as DB_1");
     expect((await kept.call("GET", "/conversations")).status).toBe(200);
+    // A mail is neither taken nor sent back: its sender's server tries again.
+    const raw = new Response(`From: ann@example.org\r\nTo: ${address}\r\nMessage-ID: <1@example.org>\r\n\r\nHello`).body!;
+    const mail = { from: "ann@example.org", to: address, raw, rawSize: 100, headers: new Headers(), setReject: vi.fn() };
+    await expect(receiveMail(mail as unknown as ForwardableEmailMessage, env)).rejects.toThrow("bind it as DB_1");
+    expect(mail.setReject).not.toHaveBeenCalled();
     const { body: added } = await send("POST", "/operator/v1/workspaces", { ...asOperator, body: NEW() });
     expect([0, 2]).toContain(shardOf(added.id));
     await sweep(env, Date.now());
