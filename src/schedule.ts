@@ -12,7 +12,7 @@ import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "./kn
 import { wakeSources } from "./knowledge/wake-source.ts";
 import { indexLeads, type LeadRow } from "./leads/leads.ts";
 import { listUnindexedLeads } from "./leads/store.ts";
-import { Meter } from "./meter.ts";
+import { type Cost, Meter } from "./meter.ts";
 import type { ErasureMessage } from "./operator/erasure.ts";
 import { listDeleted } from "./operator/store.ts";
 import { resumeErasure } from "./privacy/erase.ts";
@@ -39,16 +39,33 @@ const MAIL_MEMORY_MS = 7 * 24 * 60 * 60_000;
 /** More than a minute brings; deleting a row costs little. */
 const MAX_PRUNED_A_RUN = 5_000;
 
-/** What cron does each minute: it finds what was left lying by wake-ups that were lost or died, and starts it again. */
-export async function sweep(env: Env, nowMs: number): Promise<void> {
+/** What a run did for one shard: how much it found of each kind, and what that cost. */
+export interface Swept {
+  found: Record<string, number>;
+  cost: Cost;
+}
+
+/**
+ * What cron does each minute: it finds what was left lying by wake-ups that were lost or died, and starts it again.
+ * @param sweepOne takes care of one shard.
+ */
+export async function sweep(
+  env: Env,
+  nowMs: number,
+  sweepOne = (shard: number): Promise<Swept> => sweepShard(env, shard, nowMs),
+): Promise<void> {
   const meter = new Meter();
   const totals: Record<string, number> = {};
   const shards = boundShards(env);
-  const swept = await Promise.allSettled(shards.map((shard) => sweepShard({ env, meter, nowMs }, shard)));
+  const swept = await Promise.allSettled(shards.map((shard) => sweepOne(shard)));
   for (const [at, result] of swept.entries()) {
     // One database that is out of reach, or not migrated, keeps no other from its turn.
-    if (result.status === "rejected") logShardFailure("shard_not_swept", shards[at]!, result.reason);
-    else for (const [kind, count] of Object.entries(result.value)) totals[kind] = (totals[kind] ?? 0) + count;
+    if (result.status === "rejected") {
+      logShardFailure("shard_not_swept", shards[at]!, result.reason);
+      continue;
+    }
+    meter.add(result.value.cost);
+    for (const [kind, count] of Object.entries(result.value.found)) totals[kind] = (totals[kind] ?? 0) + count;
   }
   console.log(JSON.stringify({ event: "sweep", ...totals, d1_trips: meter.cost.d1Trips, rows_read: meter.cost.rowsRead }));
 }
@@ -59,8 +76,10 @@ interface Run {
   nowMs: number;
 }
 
-async function sweepShard(run: Run, shard: number): Promise<Record<string, number>> {
-  const { env, meter, nowMs } = run;
+/** Sweeps one shard. */
+export async function sweepShard(env: Env, shard: number, nowMs: number): Promise<Swept> {
+  const meter = new Meter();
+  const run: Run = { env, meter, nowMs };
   const db = shardDb(env, shard, meter);
   const beforeMs = nowMs - WAKE_UP_MS;
   const [size, known, prunes, sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, mails, deliveries] =
@@ -98,7 +117,7 @@ async function sweepShard(run: Run, shard: number): Promise<Record<string, numbe
     if (result.status === "rejected") console.error(JSON.stringify({ event: "sweep_failed", detail: String(result.reason) }));
   }
   const found = { prunes, sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, mails, deliveries };
-  return Object.fromEntries(Object.entries(found).map(([kind, rows]) => [kind, rows.length]));
+  return { found: Object.fromEntries(Object.entries(found).map(([kind, rows]) => [kind, rows.length])), cost: meter.cost };
 }
 
 async function resolveIdle(env: Env, db: Database, idle: ConversationKey[], nowMs: number): Promise<void> {

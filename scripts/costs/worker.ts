@@ -1,7 +1,7 @@
 import { ChatSession as Session, KnowledgeIndex as Index, LeadIndex as Leads, WorkspaceGate as Gate } from "../../src/index.ts";
 import service from "../../src/index.ts";
 
-export { DeliveryCourier } from "../../src/index.ts";
+export { DeliveryCourier, ShardSweeper } from "../../src/index.ts";
 
 /*
  * The service, with its objects' storage counted: what the platform bills of it no log line says. Only `npm run costs`

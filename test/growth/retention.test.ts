@@ -2,9 +2,6 @@ import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { newId, shardOf } from "../../src/db/ids.ts";
-import { eraseConversations } from "../../src/privacy/erase-records.ts";
-import { dbFor } from "../../src/db/client.ts";
-import { Meter } from "../../src/meter.ts";
 import { prune } from "../../src/retention/prune.ts";
 import { cutoffsOf, DEFAULT_RETENTION, retentionOf } from "../../src/retention/rules.ts";
 import { sweep } from "../../src/schedule.ts";
@@ -331,16 +328,12 @@ test("a conversation that is written to in that very moment stays", async () => 
   const { workspace, agentId } = await createDesk();
   const [silent, written] = [await ask(workspace, agentId, "silent"), await ask(workspace, agentId, "written")];
   for (const id of [silent, written]) await age(id, 400);
-  const sinceMs = Date.now() - 365 * DAY;
-  const op = { env, meter: new Meter(), workspaceId: workspace.id, nowMs: Date.now() };
+  await keep(workspace, { conversations_days: 365 });
   // Both were listed as due; then one of them goes on.
-  await workspace.call("POST", `/agents/${agentId}/messages`, { message: KNOWN, conversation_id: written, user: { id: "written" } });
-  const db = dbFor(env, workspace.id, op.meter);
-  expect(await eraseConversations(op, db, [silent, written], { inactiveSinceMs: sinceMs })).toMatchObject({
-    conversations: 1,
-    messages: 2,
-  });
-  expect((await workspace.call("GET", `/conversations/${written}`)).body.messages).toHaveLength(4);
+  const erase = (name: string) => async () => void (name.endsWith(written) && (await age(written, 0)));
+  await prune(envWith({ SESSION: { getByName: (name: string) => ({ erase: erase(name) }) } }), { workspaceId: workspace.id });
+  expect(await idsOf(workspace, "/conversations")).toEqual([written]);
+  expect((await workspace.call("GET", `/conversations/${written}`)).body.messages).toHaveLength(2);
 });
 
 test("a workspace that is deleted, or of a shard that is not bound, is left alone", async () => {
