@@ -1,6 +1,7 @@
 import { app } from "./app.ts";
-import { consume } from "./queues.ts";
+import { isConfigured } from "./config.ts";
 import { receiveMail } from "./email/inbound.ts";
+import { consume, putBack } from "./queues.ts";
 import { sweep } from "./schedule.ts";
 import { sweepApart } from "./shard-sweeper.ts";
 
@@ -13,7 +14,12 @@ export { DeliveryCourier } from "./webhooks/courier.ts";
 
 export default {
   fetch: app.fetch,
-  queue: consume,
-  email: (message, env) => receiveMail(message, env),
-  scheduled: ({ scheduledTime }, env) => sweep(env, scheduledTime, (shard) => sweepApart(shard, scheduledTime)),
+  queue: (batch, env) => (isConfigured(env) ? consume(batch, env) : putBack(batch)),
+  email: (message, env) => {
+    // What is thrown has the sender's server try again.
+    if (!isConfigured(env)) throw new Error("The configuration is wrong: the log names the variable");
+    return receiveMail(message, env);
+  },
+  scheduled: ({ scheduledTime }, env) =>
+    isConfigured(env) ? sweep(env, scheduledTime, (shard) => sweepApart(shard, scheduledTime)) : undefined,
 } satisfies ExportedHandler<Env>;

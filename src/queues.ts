@@ -10,6 +10,9 @@ import type { DeliveryMessage } from "./webhooks/delivery-message.ts";
 const RETRY_SECONDS = 5;
 const MAX_RETRY_SECONDS = 300;
 
+/** Between two tries while the configuration is wrong: with five of them an operator has an hour, and then the sweep finds the work. */
+const MISCONFIGURED_RETRY_SECONDS = 720;
+
 type Work = (env: Env, body: never) => Promise<void>;
 
 /** What is done with a message of each queue. */
@@ -42,6 +45,11 @@ export async function consume(batch: MessageBatch, env: Env): Promise<void> {
   const work = WORK[batch.queue];
   if (!work) throw new Error(`No work is known for the queue ${batch.queue}`);
   await Promise.all(batch.messages.map((message) => handle(batch.queue, message, () => work(env, message.body as never))));
+}
+
+/** Leaves a batch for later, untouched: what the configuration keeps from being done is not lost. */
+export function putBack(batch: MessageBatch): void {
+  batch.retryAll({ delaySeconds: MISCONFIGURED_RETRY_SECONDS });
 }
 
 async function handle(queue: string, message: Message, work: () => Promise<void>): Promise<void> {

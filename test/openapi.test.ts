@@ -51,6 +51,15 @@ test("every reference leads somewhere, and every header component is used", asyn
   );
 });
 
+test("no component is null itself: where a record may be missing, its place says so", async () => {
+  const { schemas } = (await fetchDocument())["components"];
+  for (const [name, { type }] of Object.entries<{ type?: unknown }>(schemas)) expect(["object", "string", undefined], name).toContain(type);
+  const visitor = { $ref: "#/components/schemas/Visitor" };
+  expect(schemas.Conversation.properties.visitor).toEqual({ anyOf: [visitor, { type: "null" }] });
+  expect(schemas.Conversation.properties.handoff).toMatchObject({ anyOf: [{}, { type: "null" }], description: expect.any(String) });
+  expect(schemas.PrivacyFound.properties.visitors.items).toEqual(visitor);
+});
+
 test("the operator's surface is not in it", async () => {
   const document = await fetchDocument();
   expect(JSON.stringify(document)).not.toContain("/workspaces");

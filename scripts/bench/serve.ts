@@ -58,6 +58,9 @@ export async function serve(build: Build, bindings: Record<string, string>, stat
   // Miniflare puts three workers of its own before one that has assets, which on the network is not done by workers.
   delete workerOptions["assets"];
   const port = await freePort();
+  const texts = (await readdir(build.directory))
+    .filter((file) => file.endsWith(".browser.js"))
+    .map((file) => ({ type: "Text" as const, path: join(build.directory, file) }));
   const served: Pick<Served, "port" | "onLog"> = { port, onLog: undefined };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -71,7 +74,7 @@ export async function serve(build: Build, bindings: Record<string, string>, stat
           name,
           bindings: Object.assign({}, workerOptions.bindings, bindings),
           modulesRoot: build.directory,
-          modules: [{ type: "ESModule", path: join(build.directory, build.script) }],
+          modules: [{ type: "ESModule", path: join(build.directory, build.script) }, ...texts],
           unsafeDirectSockets: [{ host: "127.0.0.1", port }],
         },
       ],

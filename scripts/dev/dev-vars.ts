@@ -66,6 +66,7 @@ function replaceFile(path: string, text: string): void {
   renameSync(draft, target);
 }
 
-function randomSecret(): string {
+/** A secret that nobody can guess: 256 bits. */
+export function randomSecret(): string {
   return randomBytes(SECRET_BYTES).toString("base64url");
 }

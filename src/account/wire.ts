@@ -5,15 +5,15 @@ import { type Limits, periodBounds, PLAN_NAMES, type Plan } from "./plans.ts";
 
 export const meSchema = z
   .object({
-    workspace: z.object({ id: uuid(), name: z.string(), slug: z.string() }),
+    workspace: z.object({ id: uuid(), name: z.string().openapi({ example: "Acme" }), slug: z.string().openapi({ example: "acme" }) }),
     plan: z.enum(PLAN_NAMES),
     api_key: z.object({
       id: uuid(),
-      name: z.string(),
+      name: z.string().openapi({ example: "Backend" }),
       prefix: z.string().openapi({ description: "The key's first 16 characters.", example: "sk_live_Zk3vQ0pA" }),
       scopes: z.array(z.enum(SCOPES)),
     }),
-    rate_limit: z.object({ requests_per_minute: z.int() }),
+    rate_limit: z.object({ requests_per_minute: z.int().openapi({ example: 300 }) }),
   })
   .openapi("KeyIntrospection");
 

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from "hono";
-import { configProblem, rotating } from "../config.ts";
+import { isConfigured, rotating } from "../config.ts";
 import { bearerToken } from "../http/bearer.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ApiError, type ErrorCode, unavailable } from "../http/errors.ts";
@@ -30,12 +30,8 @@ const REFUSALS = {
 
 /** 503 while the configuration is not safe to work with; the log names the variable. */
 export const requireConfig: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const problem = configProblem(c.env);
-  if (problem === undefined) return next();
-  console.error(JSON.stringify({ event: "misconfigured", detail: problem }));
-  throw (
-    overAddressLimit(c) ?? unavailable("The service is not configured yet. Its log names what is missing.", MISCONFIGURED_RETRY_SECONDS)
-  );
+  if (isConfigured(c.env)) return next();
+  throw overAddressLimit(c) ?? unavailable("The service is not configured yet. Its log names what is wrong.", MISCONFIGURED_RETRY_SECONDS);
 };
 
 /** Admits requests with a workspace's key, in one hop: 401 without one, 429 over the rate limit. */

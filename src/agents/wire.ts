@@ -10,17 +10,19 @@ export const AGENT_STATUSES = ["active", "paused"] as const;
 export const agentSchema = z
   .object({
     id: uuid(),
-    name: z.string(),
-    slug: z.string(),
-    description: z.string().nullable(),
+    name: z.string().openapi({ example: "Acme support" }),
+    slug: z.string().openapi({ example: "acme-support" }),
+    description: z.string().nullable().openapi({ example: "Answers questions of the shop's customers." }),
     status: z.enum(AGENT_STATUSES).openapi({ description: "A paused agent takes no questions." }),
     language: z.string().openapi({ example: "en" }),
-    welcome_message: z.string(),
-    handoff_message: z.string().openapi({ description: "What the visitor reads when a human is needed." }),
-    confidence_threshold: z.number().openapi({ description: "Answers below it are handed to a human." }),
+    welcome_message: z.string().openapi({ example: "Hello! How can we help?" }),
+    handoff_message: z
+      .string()
+      .openapi({ description: "What the visitor reads when a human is needed.", example: "A colleague will take it from here." }),
+    confidence_threshold: z.number().openapi({ description: "Answers below it are handed to a human.", example: 0.5 }),
     channels: z.array(z.enum(CHANNELS)),
-    sources_count: z.int(),
-    answers_count: z.int(),
+    sources_count: z.int().openapi({ example: 3 }),
+    answers_count: z.int().openapi({ example: 12 }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })

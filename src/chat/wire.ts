@@ -7,9 +7,13 @@ import { uuid } from "../http/fields.ts";
 /** A person as an integrator names them. */
 export const endUserSchema = z
   .object({
-    id: z.string().min(1).max(128).openapi({ description: "Your stable id for the person; groups that person's conversations." }),
-    name: z.string().max(120).nullable().optional(),
-    email: z.email().max(320).nullable().optional(),
+    id: z
+      .string()
+      .min(1)
+      .max(128)
+      .openapi({ description: "Your stable id for the person; groups that person's conversations.", example: "customer-4711" }),
+    name: z.string().max(120).nullable().optional().openapi({ example: "Ann Lee" }),
+    email: z.email().max(320).nullable().optional().openapi({ example: "ann@example.com" }),
   })
   .openapi("EndUser");
 
@@ -23,19 +27,21 @@ export const chatInSchema = z
     user: endUserSchema.nullable().optional(),
     stream: streamField(),
   })
-  .openapi("ChatIn");
+  .openapi("ChatIn", {
+    example: { message: "How long do refunds take?", user: { id: "customer-4711", name: "Ann Lee", email: "ann@example.com" } },
+  });
 
 export const chatAnswerSchema = z
   .object({
-    answer: z.string(),
+    answer: z.string().openapi({ example: "Refunds are paid within five working days." }),
     citations: z.array(citationSchema),
-    confidence: z.number().openapi({ description: "0 to 1: how likely the answer is right." }),
-    needs_human: z.boolean(),
+    confidence: z.number().openapi({ description: "0 to 1: how likely the answer is right.", example: 0.86 }),
+    needs_human: z.boolean().openapi({ example: false }),
     conversation_id: uuid(),
     message_id: uuid()
       .nullable()
       .openapi({ description: "The agent's message; null when a human has the conversation and the agent stayed silent." }),
-    status: z.enum(CONVERSATION_STATUSES),
+    status: z.enum(CONVERSATION_STATUSES).openapi({ example: "ai_handled" }),
   })
   .openapi("ChatAnswer");
 

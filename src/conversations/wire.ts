@@ -7,22 +7,22 @@ import { CONVERSATION_STATUSES, HANDOFF_REASONS, SETTABLE_STATUSES } from "./sta
 
 export const citationSchema = z
   .object({
-    title: z.string(),
-    url: z.string().nullable(),
+    title: z.string().openapi({ example: "Help centre › Refunds" }),
+    url: z.string().nullable().openapi({ example: "https://help.example.com/refunds" }),
     source_id: uuid().openapi({ description: "The source, or the curated answer, that it came from." }),
     type: z.enum(["page", "text", "answer"]),
-    snippet: z.string(),
-    score: z.number(),
+    snippet: z.string().openapi({ example: "Refunds are paid within five working days to the card that was charged." }),
+    score: z.number().openapi({ example: 0.91 }),
   })
   .openapi("Citation");
 
 export const visitorSchema = z
   .object({
     id: uuid(),
-    anon_id: z.string(),
-    external_id: z.string().nullable(),
-    name: z.string().nullable(),
-    email: z.string().nullable(),
+    anon_id: z.string().openapi({ example: "api:customer-4711" }),
+    external_id: z.string().nullable().openapi({ example: "customer-4711" }),
+    name: z.string().nullable().openapi({ example: "Ann Lee" }),
+    email: z.string().nullable().openapi({ example: "ann@example.com" }),
     verified: z.boolean(),
   })
   .openapi("Visitor");
@@ -32,7 +32,7 @@ export const handoffSchema = z
     id: uuid(),
     conversation_id: uuid(),
     reason: z.enum(HANDOFF_REASONS),
-    summary: z.string().nullable(),
+    summary: z.string().nullable().openapi({ example: "Wants a human for a refund that is two weeks late." }),
     trigger_message_id: uuid().nullable(),
     status: z.enum(["pending", "accepted", "resolved"]),
     requested_at: timestamp(),
@@ -47,13 +47,17 @@ export const messageSchema = z
     conversation_id: uuid(),
     role: z.enum(["user", "assistant", "human", "system"]),
     author: z.object({ type: z.enum(["visitor", "agent", "member", "system"]), id: z.string().nullable(), name: z.string().nullable() }),
-    content: z.string(),
+    content: z.string().openapi({ example: "Refunds are paid within five working days." }),
     citations: z.array(citationSchema),
-    confidence: z.number().nullable(),
+    confidence: z.number().nullable().openapi({ example: 0.86 }),
     needs_human: z.boolean(),
     created_at: timestamp(),
   })
   .openapi("Message");
+
+export const csatSchema = z
+  .object({ score: z.int().openapi({ example: 5 }), comment: z.string().nullable().openapi({ example: "Quick and clear." }) })
+  .openapi("Csat");
 
 export const conversationSchema = z
   .object({
@@ -61,14 +65,14 @@ export const conversationSchema = z
     agent_id: uuid(),
     channel: z.enum(CHANNELS),
     status: z.enum(CONVERSATION_STATUSES),
-    subject: z.string().nullable(),
-    tags: z.array(z.string()),
+    subject: z.string().nullable().openapi({ example: "How long do refunds take?" }),
+    tags: z.array(z.string()).openapi({ example: ["refund"] }),
     visitor: visitorSchema.nullable(),
-    message_count: z.int(),
-    last_message_preview: z.string().nullable(),
+    message_count: z.int().openapi({ example: 2 }),
+    last_message_preview: z.string().nullable().openapi({ example: "Refunds are paid within five working days." }),
     last_message_at: timestamp(),
     handoff: handoffSchema.nullable().openapi({ description: "The latest hand-off to a human." }),
-    csat: z.object({ score: z.int(), comment: z.string().nullable() }).openapi("Csat").nullable(),
+    csat: csatSchema.nullable(),
     resolved_at: timestamp().nullable(),
     resolved_by: z.enum(["ai", "human", "api", "auto"]).nullable(),
     first_human_reply_at: timestamp().nullable(),
@@ -82,7 +86,7 @@ export const conversationPageSchema = cursorPageOf(conversationSchema, "Conversa
 
 export const conversationQuery = cursorQuery.extend({
   agent_id: uuid().optional(),
-  status: z.enum(CONVERSATION_STATUSES).optional(),
+  status: z.enum(CONVERSATION_STATUSES).optional().openapi({ example: "needs_human" }),
   channel: z.enum(CHANNELS).optional(),
   updated_since: timeQuery().optional().openapi({ description: "Only conversations with activity at or after it." }),
 });
@@ -92,9 +96,11 @@ export const conversationUpdateSchema = z
     status: z.enum(SETTABLE_STATUSES).nullable().optional().openapi({ description: "open gives the conversation back to the agent." }),
     tags: z.array(z.string()).max(20).nullable().optional().openapi({ description: "Replaces the tags; null leaves them." }),
   })
-  .openapi("ConversationUpdate");
+  .openapi("ConversationUpdate", { example: { status: "resolved", tags: ["refund", "vip"] } });
 
-export const replyInSchema = z.object({ content: z.string().min(1).max(8000), resolve: z.boolean().default(false) }).openapi("ReplyIn");
+export const replyInSchema = z
+  .object({ content: z.string().min(1).max(8000), resolve: z.boolean().default(false) })
+  .openapi("ReplyIn", { example: { content: "Your refund went out this morning. You will have it by Friday.", resolve: true } });
 
 export const replySchema = messageSchema.extend({ conversation_status: z.enum(CONVERSATION_STATUSES) }).openapi("Reply");
 

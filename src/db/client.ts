@@ -1,7 +1,7 @@
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import type { Meter } from "../meter.ts";
-import { MAX_SHARDS, shardOf } from "./ids.ts";
-import { bindingName, unboundShard } from "./shard-fault.ts";
+import { shardOf } from "./ids.ts";
+import { bindingName, MAX_SHARDS, unboundShard } from "./shard-fault.ts";
 
 export type Database = DrizzleD1Database;
 

@@ -4,9 +4,6 @@ const COUNTER_BITS = 12;
 /** The counter starts in the lower half of its range, so that a millisecond has room for 2,048 identifiers at least. */
 const COUNTER_START_MASK = 0x7ff;
 
-/** A shard is one byte of an identifier. */
-export const MAX_SHARDS = 256;
-
 let lastMs = 0;
 let counter = 0;
 

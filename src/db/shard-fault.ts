@@ -3,6 +3,9 @@ const UNBOUND = "No D1 database is bound for shard";
 /** What D1 says where a migration was not applied. */
 const NOT_MIGRATED = /D1_ERROR: (no such (table|column): \S+|table \S+ has no column named \S+)/;
 
+/** A shard is one byte of an identifier. */
+export const MAX_SHARDS = 256;
+
 /** The name of a shard's binding: DB, DB_1, DB_2, … */
 export function bindingName(shard: number): string {
   return shard === 0 ? "DB" : `DB_${shard}`;

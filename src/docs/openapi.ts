@@ -1,14 +1,34 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { endUserSchema } from "../chat/wire.ts";
+import { csatSchema, handoffSchema, visitorSchema } from "../conversations/wire.ts";
 import type { AppEnv } from "../http/context.ts";
 import { HEADER_COMPONENTS } from "../http/responses.ts";
+import { sourceErrorSchema } from "../knowledge/wire.ts";
+import { mendNullableRefs } from "./nullable-refs.ts";
+import { addSamples } from "./samples/add.ts";
 
 const DESCRIPTION = `Programmatic access to one workspace: its AI agents, the conversations held with them, leads, the
 knowledge they answer from, usage and analytics, signed webhooks, and privacy requests.
 
 Every operation takes a workspace API key: \`Authorization: Bearer sk_live_…\`. A key carries scopes; rate limits apply
-per workspace, all its keys together. Errors share one envelope; its \`message\` says what to do.`;
+per workspace, all its keys together. Errors share one envelope; its \`message\` says what to do.
 
-/** The OpenAPI 3.1 document of the integrators' surface. */
+The examples read \`BASE_URL\` (such as http://localhost:8787), \`API_KEY\` and identifiers such as \`AGENT_ID\` from
+the environment. Those in TypeScript use the client in this repository's folder \`client\`.`;
+
+/**
+ * Components that other records hold "or null". Named here they are described before any of those: the generator takes
+ * the null into a component where it first meets it there, and then a list of visitors is one of visitors or null.
+ */
+const NULLABLE_COMPONENTS = {
+  EndUser: endUserSchema,
+  Visitor: visitorSchema,
+  Handoff: handoffSchema,
+  Csat: csatSchema,
+  SourceError: sourceErrorSchema,
+};
+
+/** The OpenAPI 3.1 document of the integrators' surface, with samples of every operation. */
 export function openApiDocument(api: OpenAPIHono<AppEnv>) {
   api.openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
     type: "http",
@@ -16,7 +36,8 @@ export function openApiDocument(api: OpenAPIHono<AppEnv>) {
     description: "A workspace API key. It begins with `sk_live_`.",
   });
   for (const [name, header] of Object.entries(HEADER_COMPONENTS)) api.openAPIRegistry.registerComponent("headers", name, header);
-  return api.getOpenAPI31Document({
+  for (const [name, schema] of Object.entries(NULLABLE_COMPONENTS)) api.openAPIRegistry.register(name, schema);
+  const document = api.getOpenAPI31Document({
     openapi: "3.1.0",
     info: {
       title: "Support Agent Service",
@@ -38,4 +59,7 @@ export function openApiDocument(api: OpenAPIHono<AppEnv>) {
       { name: "Privacy", description: "Find, export and erase what is held about one person." },
     ],
   });
+  const mended = mendNullableRefs(document) as typeof document;
+  addSamples(mended);
+  return mended;
 }

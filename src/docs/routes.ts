@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../http/context.ts";
+import viewer from "./viewer.browser.js";
 
 /** The files of the bundled viewer that the page loads. */
 const VIEWER_FILES = ["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"];
@@ -20,19 +21,9 @@ const PAGE = `<!doctype html>
   <body>
     <div id="viewer"></div>
     <script src="/docs/swagger-ui-bundle.js"></script>
-    <script src="/docs/start.js"></script>
+    <script src="/docs/viewer.js"></script>
   </body>
 </html>
-`;
-
-const START = `SwaggerUIBundle({
-  url: "/api/v1/openapi.json",
-  dom_id: "#viewer",
-  deepLinking: true,
-  tryItOutEnabled: true,
-  persistAuthorization: true,
-  validatorUrl: null,
-});
 `;
 
 /** The API's documentation in a browser: a viewer that is served from here, with no other host. */
@@ -43,7 +34,7 @@ docsRoutes.get("/", (c) => {
   return c.html(PAGE);
 });
 
-docsRoutes.get("/start.js", (c) => c.body(START, 200, { "Content-Type": "text/javascript; charset=utf-8" }));
+docsRoutes.get("/viewer.js", (c) => c.body(viewer, 200, { "Content-Type": "text/javascript; charset=utf-8" }));
 
 for (const file of VIEWER_FILES) {
   docsRoutes.get(`/${file}`, (c) => c.env.ASSETS.fetch(new URL(`/${file}`, c.req.url)));

@@ -45,7 +45,7 @@ export function timeQuery() {
       }
       return Date.parse(/(?:Z|[+-]\d\d:\d\d)$/.test(time) ? time : `${time}Z`);
     })
-    .openapi({ type: "string", format: "date-time" });
+    .openapi({ type: "string", format: "date-time", example: "2026-01-31T12:00:00Z" });
 }
 
 /** Milliseconds as a time on the wire. */

@@ -5,8 +5,8 @@ const errorSchema = z
   .object({
     error: z.object({
       code: z.enum(Object.keys(STATUS_OF) as [keyof typeof STATUS_OF]),
-      message: z.string().openapi({ description: "What to do about it." }),
-      request_id: z.string().openapi({ description: "Equal to the header X-Request-Id." }),
+      message: z.string().openapi({ description: "What to do about it.", example: "Check the id and that it belongs to this workspace." }),
+      request_id: z.string().openapi({ description: "Equal to the header X-Request-Id.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }),
     }),
   })
   .openapi("Error");

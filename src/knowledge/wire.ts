@@ -56,24 +56,28 @@ export const sourceCreateSchema = z
     when: isObject,
     error: (issue) => `this url cannot be read: ${urlProblemOf(issue.input as UnreadSource)}`,
   })
-  .openapi("SourceCreate");
+  .openapi("SourceCreate", {
+    example: { type: "website", name: "Help centre", url: "https://help.example.com", max_pages: 200, schedule: "daily" },
+  });
+
+export const sourceErrorSchema = z.object({ code: z.string(), message: z.string() }).openapi("SourceError");
 
 export const sourceSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
     type: z.enum(SOURCE_TYPES),
-    name: z.string(),
-    url: z.string().nullable(),
+    name: z.string().openapi({ example: "Help centre" }),
+    url: z.string().nullable().openapi({ example: "https://help.example.com" }),
     status: z.enum(["pending", "processing", "ready", "failed"]),
     schedule: z.enum(SCHEDULES),
-    max_pages: z.int(),
-    pages_found: z.int(),
-    pages_indexed: z.int(),
-    pages_failed: z.int(),
-    pages_skipped: z.int(),
-    chunks_count: z.int(),
-    error: z.object({ code: z.string(), message: z.string() }).openapi("SourceError").nullable(),
+    max_pages: z.int().openapi({ example: 200 }),
+    pages_found: z.int().openapi({ example: 48 }),
+    pages_indexed: z.int().openapi({ example: 45 }),
+    pages_failed: z.int().openapi({ example: 1 }),
+    pages_skipped: z.int().openapi({ example: 2 }),
+    chunks_count: z.int().openapi({ example: 312 }),
+    error: sourceErrorSchema.nullable(),
     last_synced_at: timestamp().nullable(),
     next_sync_at: timestamp().nullable(),
     created_at: timestamp(),
@@ -94,12 +98,12 @@ export const STATES_OF_STATUS: Record<PageStatus, readonly PageState[]> = {
   waiting: ["waiting", "fetched"],
 };
 
-export const sourcePagesQuery = pageQuery.extend({ status: z.enum(PAGE_STATUSES).optional() });
+export const sourcePagesQuery = pageQuery.extend({ status: z.enum(PAGE_STATUSES).optional().openapi({ example: "failed" }) });
 
 export const crawledPageSchema = z
   .object({
-    url: z.string(),
-    title: z.string().nullable(),
+    url: z.string().openapi({ example: "https://help.example.com/refunds" }),
+    title: z.string().nullable().openapi({ example: "Refunds" }),
     status: z.enum(PAGE_STATUSES),
     reason: z.string().nullable().openapi({ description: "Why it failed or was skipped, such as http_404, timeout, robots or noindex." }),
     in_use: z.boolean().openapi({ description: "Whether the agent answers from it: also when it failed now, but was read before." }),
@@ -110,24 +114,33 @@ export const crawledPagesSchema = pageOf(crawledPageSchema, "CrawledPagePage");
 
 export const answerCreateSchema = z
   .object({ question: z.string().min(1).max(2000), answer: z.string().min(1).max(8000) })
-  .openapi("AnswerCreate");
+  .openapi("AnswerCreate", { example: { question: "Do you ship to Iceland?", answer: "Yes: six working days, for 12 euros." } });
 
 export const answerSchema = z
-  .object({ id: uuid(), agent_id: uuid(), question: z.string(), answer: z.string(), created_at: timestamp(), updated_at: timestamp() })
+  .object({
+    id: uuid(),
+    agent_id: uuid(),
+    question: z.string().openapi({ example: "Do you ship to Iceland?" }),
+    answer: z.string().openapi({ example: "Yes: six working days, for 12 euros." }),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  })
   .openapi("Answer");
 
 export const answerPageSchema = pageOf(answerSchema, "AnswerPage");
 
-export const searchSchema = z.object({ query: z.string().min(1).max(2000), limit: z.int().gte(1).lte(50).default(10) }).openapi("SearchIn");
+export const searchSchema = z
+  .object({ query: z.string().min(1).max(2000), limit: z.int().gte(1).lte(50).default(10) })
+  .openapi("SearchIn", { example: { query: "refund deadline", limit: 5 } });
 
 const foundSchema = z
   .object({
-    title: z.string(),
-    url: z.string().nullable(),
+    title: z.string().openapi({ example: "Help centre › Refunds" }),
+    url: z.string().nullable().openapi({ example: "https://help.example.com/refunds" }),
     source_id: uuid().openapi({ description: "The source, or the curated answer, that it came from." }),
     type: z.enum(["page", "text", "answer"]),
-    content: z.string(),
-    score: z.number(),
+    content: z.string().openapi({ example: "Refunds are paid within five working days to the card that was charged." }),
+    score: z.number().openapi({ example: 0.91 }),
   })
   .openapi("SearchResult");
 

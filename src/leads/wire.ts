@@ -14,12 +14,12 @@ export const leadSchema = z
     agent_id: uuid(),
     conversation_id: uuid().nullable(),
     visitor_id: uuid().nullable(),
-    name: z.string().nullable(),
-    email: z.string().nullable(),
-    phone: z.string().nullable(),
-    message: z.string().nullable(),
-    custom_fields: z.record(z.string(), customFieldSchema),
-    source_url: z.string().nullable(),
+    name: z.string().nullable().openapi({ example: "Ann Lee" }),
+    email: z.string().nullable().openapi({ example: "ann@example.com" }),
+    phone: z.string().nullable().openapi({ example: "+44 20 7946 0123" }),
+    message: z.string().nullable().openapi({ example: "Please call me about the team plan." }),
+    custom_fields: z.record(z.string(), customFieldSchema).openapi({ example: { company: "Acme", seats: 12 } }),
+    source_url: z.string().nullable().openapi({ example: "https://www.example.com/pricing" }),
     created_at: timestamp(),
   })
   .openapi("Lead");
@@ -30,6 +30,7 @@ export const leadQuery = cursorQuery.extend({
   agent_id: uuid().optional(),
   q: z.string().max(200).optional().openapi({
     description: "Any part of name, email, phone or custom fields, in any case; of a phone number also its digits alone.",
+    example: "ann@",
   }),
   created_since: timeQuery().optional().openapi({ description: "Only leads left at or after it." }),
 });

@@ -2,6 +2,7 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { aiGateway, embeddingServer } from "../config.ts";
 import { withinMs } from "../time-limit.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
+import { WORKERS_AI_DIMENSIONS } from "./embedding-size.ts";
 
 /** Turns texts into vectors: near ones are about the same matter. */
 export interface Embeddings {
@@ -23,7 +24,6 @@ const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /** Many languages, 8,192 tokens a text, 1,024 dimensions. */
 const WORKERS_AI_MODEL = "@cf/baai/bge-m3";
-const WORKERS_AI_DIMENSIONS = 1_024;
 /** bge-m3 puts all texts into a narrow cone; other models may spread them wider. Rather too low: what is below is left out. */
 const WORKERS_AI_UNRELATED = 0.4;
 const SERVER_UNRELATED = 0.2;

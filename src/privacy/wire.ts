@@ -17,7 +17,7 @@ export const personQuery = z
       // Nothing would be found, and the caller would take it for erased.
       .refine((email) => !/\s/.test(email), valueErrorParams("an address has no spaces: write a plus sign as %2B"))
       .optional()
-      .openapi({ description: "A visitor's or contact form's email, in any case." }),
+      .openapi({ description: "A visitor's or contact form's email, in any case.", example: "ann@example.com" }),
     anon_id: z.string().min(1).max(128).optional().openapi({ description: "The widget's visitor id; API users are api:<user.id>." }),
     external_id: z.string().min(1).max(128).optional().openapi({ description: "A verified id, or the user.id sent to the ask operation." }),
   })
@@ -33,7 +33,9 @@ export function toIdentifier(query: z.output<typeof personQuery>): Identifier {
   return { type, value: type === "email" ? emailKeyOf(value) : value };
 }
 
-const identifierSchema = z.object({ type: z.enum(TYPES), value: z.string() }).openapi("PrivacyIdentifier");
+const identifierSchema = z
+  .object({ type: z.enum(TYPES), value: z.string().openapi({ example: "ann@example.com" }) })
+  .openapi("PrivacyIdentifier");
 
 export const foundSchema = z
   .object({
@@ -47,7 +49,9 @@ export const erasedSchema = z
   .object({
     audit_id: uuid(),
     erased_at: timestamp(),
-    deleted: z.record(z.string(), z.int()).openapi({ description: "How many records of each kind were erased." }),
+    deleted: z
+      .record(z.string(), z.int())
+      .openapi({ description: "How many records of each kind were erased.", example: { conversations: 3, messages: 14 } }),
   })
   .openapi("PrivacyErased");
 

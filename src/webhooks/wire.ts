@@ -46,7 +46,9 @@ const description = () => z.string().max(300).nullable();
 
 export const webhookInSchema = z
   .object({ url: url(), events: subscribedEvents(), description: description().optional(), enabled: z.boolean().default(true) })
-  .openapi("WebhookIn");
+  .openapi("WebhookIn", {
+    example: { url: "https://hooks.example.com/support", events: ["handoff.created", "lead.created"], description: "Alerts of the desk" },
+  });
 
 export const webhookPatchSchema = z
   .object({
@@ -59,14 +61,17 @@ export const webhookPatchSchema = z
       .openapi({ description: "true also forgives past failures; with false, what waits to be delivered fails." }),
   })
   .partial()
-  .openapi("WebhookPatch", { description: "A field that is left out or null stays as it is, but for description." });
+  .openapi("WebhookPatch", {
+    description: "A field that is left out or null stays as it is, but for description.",
+    example: { events: ["*"], enabled: true },
+  });
 
 export const webhookSchema = z
   .object({
     id: uuid(),
-    url: z.string(),
-    events: z.array(z.string()),
-    description: z.string().nullable(),
+    url: z.string().openapi({ example: "https://hooks.example.com/support" }),
+    events: z.array(z.string()).openapi({ example: ["handoff.created", "lead.created"] }),
+    description: z.string().nullable().openapi({ example: "Alerts of the desk" }),
     enabled: z.boolean(),
     disabled_reason: z.string().nullable().openapi({ description: "manual, failing or gone; null while it is enabled." }),
     disabled_at: timestamp().nullable(),
@@ -112,12 +117,12 @@ const attemptSchema = z
   .object({
     number: z.int(),
     started_at: timestamp(),
-    duration_ms: z.int(),
-    response_status: z.int().nullable(),
-    response_body: z.string().nullable().openapi({ description: "Its first 8 KiB." }),
+    duration_ms: z.int().openapi({ example: 187 }),
+    response_status: z.int().nullable().openapi({ example: 200 }),
+    response_body: z.string().nullable().openapi({ description: "Its first 8 KiB.", example: "ok" }),
     response_truncated: z.boolean(),
     error: z.enum(["timeout", "connection_failed", "blocked_url", "endpoint_disabled", "http_error"]).nullable(),
-    url: z.string(),
+    url: z.string().openapi({ example: "https://hooks.example.com/support" }),
   })
   .openapi("DeliveryAttempt");
 
@@ -126,7 +131,7 @@ export const deliverySchema = z
     id: uuid(),
     webhook_id: uuid(),
     event_id: uuid(),
-    event_type: z.string(),
+    event_type: z.string().openapi({ example: "handoff.created" }),
     status: z.enum(STATUSES),
     trigger: z.enum(["event", "test", "redelivery"]),
     attempt_count: z.int(),
@@ -139,7 +144,7 @@ export const deliverySchema = z
 
 export const deliveryPageSchema = cursorPageOf(deliverySchema, "DeliveryPage");
 
-export const deliveryQuery = cursorQuery.extend({ status: z.enum(STATUSES).optional() });
+export const deliveryQuery = cursorQuery.extend({ status: z.enum(STATUSES).optional().openapi({ example: "failed" }) });
 
 /** The wire record of an endpoint. Its secret is none of it. */
 export function toWebhook(row: EndpointRow): z.infer<typeof webhookSchema> {

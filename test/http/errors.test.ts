@@ -288,6 +288,8 @@ describe("a configuration that is not safe to work with", () => {
     ["OPENAI_BASE_URL", { OPENAI_BASE_URL: "api.example.com/v1", OPENAI_MODEL: "small" }],
     ["OPENAI_BASE_URL", { OPENAI_BASE_URL: "file:///etc/passwd", OPENAI_MODEL: "small" }],
     ["OPENAI_MODEL", { OPENAI_BASE_URL: "https://api.example.com/v1", OPENAI_MODEL: "" }],
+    ["ENVIRONMENT", { ENVIRONMENT: "staging" }],
+    ["DNS_OVER_HTTPS_URL", { DNS_OVER_HTTPS_URL: "http://1.1.1.1" }],
   ])("%s: 503, and the log names it (%j)", async (name, bindings) => {
     const workspace = await createWorkspace();
     const log = vi.spyOn(console, "error");
@@ -309,7 +311,13 @@ describe("a configuration that is not safe to work with", () => {
 
   test("production without private targets works", async () => {
     const workspace = await createWorkspace();
-    const bindings = { ENVIRONMENT: "production", ALLOW_PRIVATE_TARGETS: "false" };
+    const long = "a-random-secret-of-more-than-32-characters";
+    const bindings = {
+      ENVIRONMENT: "production",
+      OPERATOR_TOKEN: long,
+      KEY_SECRET: `${long},${env.KEY_SECRET}`,
+      ENCRYPTION_KEY: `${long},${env.ENCRYPTION_KEY}`,
+    };
     expect((await sendWith(bindings, "/api/v1/me", { token: workspace.key })).status).toBe(200);
   });
 

@@ -1,0 +1,38 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A request as it arrived, without what each tool adds of its own. */
+export interface Recorded {
+  method: string;
+  url: string;
+  authorization: string | undefined;
+  body: unknown;
+}
+
+/** A service on the loopback that answers every request with an empty list, or an empty stream where one is asked for. */
+export async function startRecorder() {
+  const recorded: Recorded[] = [];
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const text = await textOf(request);
+    const body: unknown = text === "" ? undefined : JSON.parse(text);
+    recorded.push({ method: request.method!, url: request.url!, authorization: request.headers.authorization, body });
+    const streams = request.url!.endsWith("/stream") || (body as { stream?: boolean } | undefined)?.stream;
+    if (streams) response.setHeader("Content-Type", "text/event-stream").end("id: 0\nevent: done\ndata: {}\n\n");
+    else response.setHeader("Content-Type", "application/json").end(`{"data":[],"has_more":false}`);
+  };
+  const server = createServer((request, response) => void answer(request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    /** What came since it was last asked. */
+    take: () => recorded.splice(0),
+    close: () => void server.close(),
+  };
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { commentOf, fieldsOf, type Schema, typeOf } from "./types.ts";
+
+const TYPES: [schema: object, type: string][] = [
+  [{ type: "string", format: "uuid", maxLength: 3 }, "string"],
+  [{ type: ["integer", "null"] }, "number | null"],
+  [{ enum: ["a", "b", null] }, `"a" | "b" | null`],
+  [{ type: "array", items: { anyOf: [{ type: "string" }, { type: "boolean" }] } }, "(string | boolean)[]"],
+  [{ type: "object", additionalProperties: { type: "number" } }, "Record<string, number>"],
+  [{ type: "object" }, "Record<string, unknown>"],
+  [{}, "unknown"],
+  [{ anyOf: [{ $ref: "#/components/schemas/Visitor" }, { type: "null" }] }, `Schemas["Visitor"] | null`],
+  [{ allOf: [{ $ref: "#/components/schemas/A" }, { anyOf: [{ type: "string" }, { type: "null" }] }] }, `Schemas["A"] & (string | null)`],
+  [{ type: "array", items: { type: "object", properties: { a: { type: "null" } } } }, "{\n  a?: null | undefined;\n}[]"],
+];
+
+for (const [schema, type] of TYPES) void test(`${JSON.stringify(schema)} is ${type}`, () => assert.equal(typeOf(schema as Schema), type));
+
+void test("what is not known is refused, wherever it stands", () => {
+  for (const schema of [{ not: {} }, { type: "array", items: { oneOf: [] } }, { type: "object", properties: { a: { type: "tuple" } } }]) {
+    assert.throws(() => typeOf(schema as Schema), /No type is known for (not|oneOf|tuple)/);
+  }
+});
+
+void test("fields have their comments, and those that may be left out say so", () => {
+  const fields = fieldsOf({ id: { type: "string", description: "Its id." }, q: { type: "string" } }, ["id"]);
+  assert.equal(fields, "{\n  /** Its id. */\n  id: string;\n  q?: string | undefined;\n}");
+});
+
+void test("a comment ends where it should", () => {
+  assert.equal(commentOf("Send */* or\n\nnothing."), "/**\n * Send *\\/* or\n *\n * nothing.\n */\n");
+  assert.equal(commentOf(undefined), "");
+});

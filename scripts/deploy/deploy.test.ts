@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { appendFileSync, existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { parseEnv } from "node:util";
+import { databases, migrations } from "./databases.ts";
+import { deploy } from "./release.ts";
+import { secrets } from "./secrets.ts";
+import { deployedBefore, HELD, openDesk, SECOND_SHARD } from "./stand-in/desk.ts";
+import { vectors } from "./vectors.ts";
+
+const SECRETS = ["OPERATOR_TOKEN", "KEY_SECRET", "ENCRYPTION_KEY"];
+const RANDOM = /^[A-Za-z0-9_-]{43}$/;
+/** Changes of the Worker, which each deployment puts up anew. */
+const OF_WORKER = /^(POST|PUT|PATCH) (workers\/|queues\/…\/consumers)/;
+
+// Each starts the project's real wrangler several times, against an API on this machine.
+void describe("npm run deploy", { concurrency: 2 }, () => {
+  void test("a first deployment makes everything, in the order in which it is needed", async (t) => {
+    const { cloudflare, directory, ...desk } = await openDesk(t);
+    const { code, output } = await desk.deploy();
+    assert.equal(code, 0, output);
+    assert.deepEqual(cloudflare.changes(), [
+      "POST vectorize/v2/indexes",
+      "POST vectorize/v2/indexes/small-chunks/metadata_index/create",
+      "POST queues",
+      "POST queues",
+      "POST d1/database",
+      "POST d1/database/…/query",
+      "PUT workers/scripts/small",
+      "PATCH workers/scripts/small/script-settings",
+      "POST workers/scripts/small/subdomain",
+      "POST queues/…/consumers",
+    ]);
+    const [index] = cloudflare.vectorize.indexes;
+    assert.deepEqual(index?.config, { dimensions: 1024, metric: "cosine" });
+    assert.deepEqual(index?.properties, [{ propertyName: "agent", indexType: "string" }]);
+    assert.deepEqual(cloudflare.queues.consumersOf("small-work"), ["small small-work-dlq"]);
+    assert.ok(cloudflare.d1.tables("small-0").includes("notes"));
+    const file = join(directory, ".secrets.production");
+    const kept = parseEnv(readFileSync(file, "utf8"));
+    for (const name of SECRETS) assert.match(kept[name]!, RANDOM);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    assert.deepEqual(cloudflare.workers.secrets, { ...kept });
+    for (const secret of Object.values(kept)) assert.ok(!output.includes(secret!), "a secret is never printed");
+    assert.match(output, /In .*\.secrets\.production, readable by you alone: OPERATOR_TOKEN, KEY_SECRET, ENCRYPTION_KEY\./);
+    assert.match(output, /\/healthz: answers 200\n.*\/api\/v1\/me: answers 401\n/);
+  });
+
+  void test("a second one finds everything, creates nothing and keeps the secrets and the configuration", async (t) => {
+    const { cloudflare, directory, ...desk } = await openDesk(t);
+    deployedBefore(cloudflare);
+    const before = readFileSync(join(directory, "wrangler.toml"), "utf8");
+    const { code, output } = await desk.deploy();
+    assert.equal(code, 0, output);
+    assert.deepEqual(
+      cloudflare.changes().filter((change) => !OF_WORKER.test(change)),
+      [],
+    );
+    assert.deepEqual(cloudflare.workers.secrets, HELD);
+    assert.ok(!existsSync(join(directory, ".secrets.production")));
+    assert.equal(readFileSync(join(directory, "wrangler.toml"), "utf8"), before);
+    assert.doesNotMatch(output, /created|made at random|readable by you alone/);
+  });
+
+  void test("one that failed half-way says what to do, and goes on from there with the same secrets", async (t) => {
+    const { cloudflare, directory, run } = await openDesk(t);
+    deployedBefore(cloudflare);
+    cloudflare.workers.bindings = undefined;
+    cloudflare.down = /^PUT workers\/scripts\/small$/;
+    appendFileSync(join(directory, "wrangler.toml"), SECOND_SHARD);
+    const broken = await run(databases, secrets, deploy);
+    assert.match(broken.failure!, /^Deploy failed: .*wrangler deploy[\s\S]*Workers Scripts: Edit[\s\S]*run the same command again/);
+    assert.match(broken.output, /DB_1: small-1: created\n/);
+    const kept = parseEnv(readFileSync(join(directory, ".secrets.production"), "utf8"));
+    assert.deepEqual(Object.keys(kept).toSorted(), SECRETS.toSorted());
+    cloudflare.down = undefined;
+    const mended = await run(databases, secrets, deploy);
+    assert.equal(mended.failure, undefined);
+    assert.match(mended.output, /DB_1: small-1: exists\n/);
+    assert.deepEqual(cloudflare.workers.secrets, { ...kept });
+  });
+
+  void test("of the secrets only the missing one is set", async (t) => {
+    const { cloudflare, directory, run } = await openDesk(t);
+    const { KEY_SECRET: _, ...others } = HELD;
+    deployedBefore(cloudflare, others);
+    const { failure, output } = await run(secrets, deploy);
+    assert.equal(failure, undefined);
+    assert.match(output, /small: deployed to https:\/\/small\.stand-in\.workers\.dev\n/);
+    const { KEY_SECRET: made, ...untouched } = cloudflare.workers.secrets;
+    assert.deepEqual(untouched, others);
+    assert.match(made!, RANDOM);
+    assert.deepEqual({ ...parseEnv(readFileSync(join(directory, ".secrets.production"), "utf8")) }, { KEY_SECRET: made });
+  });
+
+  void test("a shard that was added gets its database and its schema, and the others stay", async (t) => {
+    const { cloudflare, directory, run } = await openDesk(t);
+    deployedBefore(cloudflare);
+    appendFileSync(join(directory, "wrangler.toml"), SECOND_SHARD);
+    const { output } = await run(databases, migrations);
+    assert.deepEqual(cloudflare.changes(), ["POST d1/database", "POST d1/database/…/query"]);
+    assert.ok(cloudflare.d1.tables("small-1").includes("notes"));
+    assert.match(output, /DB: up to date\nDB_1: applied, up to 0000_notes\.sql\n/);
+  });
+
+  void test("a dry run asks the account and changes nothing; of what exists it says so", async (t) => {
+    const { cloudflare, directory, ...desk } = await openDesk(t);
+    cloudflare.queues.create("small-work");
+    const { code, output } = await desk.deploy("--dry-run");
+    assert.equal(code, 0, output);
+    assert.deepEqual(cloudflare.changes(), []);
+    for (const made of [".secrets.production", "dist"]) assert.ok(!existsSync(join(directory, made)));
+    assert.match(output, /small-work: exists\n {2}small-work-dlq: would create\n/);
+    assert.match(output, /index small-chunks, 1024 dimensions, cosine: would create\n/);
+    assert.match(output, /OPERATOR_TOKEN: would set, made at random\n/);
+  });
+
+  void test("without an account a dry run says every step, and a deployment how to log in", async (t) => {
+    const { cloudflare, ...desk } = await openDesk(t, { CLOUDFLARE_API_TOKEN: undefined });
+    const dry = await desk.deploy("--dry-run");
+    assert.equal(dry.code, 0, dry.output);
+    const titles = dry.output.split("\n").filter((line) => /^[A-Z]/.test(line) && !line.startsWith("This was"));
+    assert.deepEqual(titles, ["Account", "Build", "Vectorize", "Queues", "D1 databases", "Migrations", "Secrets", "Deploy", "Smoke test"]);
+    const real = await desk.deploy();
+    assert.equal(real.code, 1);
+    assert.match(real.output, /Account failed: wrangler is not logged in[\s\S]*wrangler login/);
+    assert.deepEqual(cloudflare.calls, []);
+  });
+
+  void test("an index of another shape is told of, not used", async (t) => {
+    const { cloudflare, run } = await openDesk(t);
+    cloudflare.vectorize.create({ name: "small-chunks", config: { dimensions: 768, metric: "cosine" } });
+    assert.match((await run(vectors)).failure!, /The index small-chunks has 768 dimensions .* raise VECTORS_ROUND/);
+    assert.deepEqual(cloudflare.changes(), []);
+  });
+});

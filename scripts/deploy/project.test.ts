@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { readProject } from "./project.ts";
+import { namesIn } from "./queues.ts";
+import { SECOND_SHARD, SMALL } from "./stand-in/desk.ts";
+
+void test("wrangler.toml is the one list of what a deployment makes", () => {
+  const project = readProject({ config: undefined, env: "production" });
+  assert.equal(project.worker, "support-agent-service");
+  assert.deepEqual(project.indexes, ["support-agent-chunks"]);
+  assert.equal(project.dimensions, 1024);
+  assert.deepEqual(project.secrets, ["OPERATOR_TOKEN", "KEY_SECRET", "ENCRYPTION_KEY"]);
+  assert.equal(project.databases[0]?.name, "support-agent");
+  for (const queue of ["ingestion", "crawls", "erasure", "deliveries", "email"]) {
+    for (const name of [`support-agent-${queue}`, `support-agent-${queue}-dlq`]) assert.ok(project.queues.includes(name), name);
+  }
+  assert.equal(new Set(project.queues).size, project.queues.length);
+});
+
+void test("shards are bound in order, and each has a name", (t) => {
+  const shards = (...bindings: string[]) =>
+    bindings.map((binding) => `\n[[env.production.d1_databases]]\nbinding = "${binding}"\n`).join("");
+  assert.equal(readProject(withMore(t, SECOND_SHARD)).databases.length, 2);
+  assert.throws(() => readProject(withMore(t, SECOND_SHARD.replaceAll("DB_1", "DB_2"))), /DB_2 is bound where DB_1 should be/);
+  assert.throws(() => readProject(withMore(t, shards("DB_1"))), /DB_1 has no database_name/);
+});
+
+void test("a placeholder for an id is told of, a real one is used", (t) => {
+  const withId = (id: string) => `${SECOND_SHARD}database_id = "${id}"\n`;
+  assert.throws(() => readProject(withMore(t, withId("<the id of your database>"))), /database_id of DB_1 is a placeholder/);
+  const id = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
+  assert.equal(readProject(withMore(t, withId(id))).databases[1]?.id, id);
+});
+
+void test("values that the service would refuse stop the deployment, all at once", (t) => {
+  const vars = `DNS_OVER_HTTPS_URL = "http://1.1.1.1"\nCRAWL_PAUSE_MS = "soon"\n`;
+  const config = withVars(t, vars);
+  assert.throws(() => readProject(config), /DNS_OVER_HTTPS_URL is not an https URL[\s\S]*CRAWL_PAUSE_MS is no number/);
+});
+
+void test("the vectors are as long as the model's", (t) => {
+  const server = `OPENAI_BASE_URL = "https://api.example.com/v1"\nOPENAI_MODEL = "m"\nOPENAI_EMBEDDING_MODEL = "e"\n`;
+  assert.equal(readProject(withVars(t, `${server}OPENAI_EMBEDDING_DIMENSIONS = "768"\n`)).dimensions, 768);
+  assert.throws(() => readProject(withVars(t, server)), /OPENAI_EMBEDDING_DIMENSIONS is not set/);
+});
+
+void test("the names of wrangler's table are read by its head, and another form is refused", () => {
+  assert.deepEqual(namesIn("┌──┬──┐\n│ id │ name │ made │\n├──┼──┤\n│ 1 │ one │ x │\n│ 2 │ two │ x │\n└──┘\n"), ["one", "two"]);
+  assert.deepEqual(namesIn(""), []);
+  assert.throws(() => namesIn("│ id │ title │\n│ 1 │ one │"), /form that this command does not know/);
+});
+
+/** The small project with more at the end of its configuration. */
+function withMore(t: TestContext, more: string): { config: string; env: string } {
+  const directory = mkdtempSync(join(tmpdir(), "project-test-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  for (const [name, content] of Object.entries(SMALL)) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    writeFileSync(join(directory, name), content);
+  }
+  const config = join(directory, "wrangler.toml");
+  appendFileSync(config, more);
+  return { config, env: "production" };
+}
+
+/** The small project with more variables. */
+function withVars(t: TestContext, vars: string): { config: string; env: string } {
+  const project = withMore(t, "");
+  const head = "[env.production.vars]\n";
+  writeFileSync(project.config, SMALL["wrangler.toml"].replace(head, head + vars));
+  return project;
+}

@@ -1,0 +1,129 @@
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { unstable_readConfig as readConfig } from "wrangler";
+import { configProblems } from "../../src/config-variables.ts";
+import { WORKERS_AI_DIMENSIONS } from "../../src/models/embedding-size.ts";
+import { PlainError } from "../dev/flags.ts";
+import { ROOT } from "../dev/project.ts";
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A D1 database as the configuration names it. */
+export interface DatabaseBinding {
+  binding: string;
+  name: string;
+  /** Where the configuration holds one; wrangler finds the others by name. */
+  id: string | undefined;
+  /** The files of its migrations, in their order. */
+  migrations: string[];
+}
+
+/** What of wrangler's configuration a deployment needs: the one list of all that it makes. */
+export interface Project {
+  /** The configuration file. */
+  config: string;
+  env: string;
+  worker: string;
+  accountId: string | undefined;
+  vars: Record<string, unknown>;
+  secrets: string[];
+  databases: DatabaseBinding[];
+  /** Of producers and consumers, and where dead letters go. */
+  queues: string[];
+  /** The names of the Vectorize indexes. */
+  indexes: string[];
+  /** How long the vectors in them are. */
+  dimensions: number;
+}
+
+/** What of wrangler's own reading is used; its package leaves the types of these open. */
+interface RawConfig {
+  name?: string;
+  account_id?: string;
+  vars: Record<string, unknown>;
+  secrets?: { required?: string[] };
+  d1_databases: RawDatabase[];
+  queues: { producers?: { queue?: string }[]; consumers?: { queue: string; dead_letter_queue?: string }[] };
+  vectorize: { index_name: string }[];
+}
+
+interface RawDatabase {
+  binding: string;
+  database_name?: string;
+  database_id?: unknown;
+  migrations_dir?: string;
+}
+
+/**
+ * Reads an environment of the configuration as wrangler does.
+ * @throws PlainError with every problem that would keep the deployment from working.
+ */
+export function readProject(options: { config: string | undefined; env: string }): Project {
+  const path = resolve(ROOT, options.config ?? "wrangler.toml");
+  const config: RawConfig = readConfig({ config: path, env: options.env }, { hideWarnings: true });
+  const { producers = [], consumers = [] } = config.queues;
+  const named = [...producers.map(({ queue }) => queue), ...consumers.flatMap(({ queue, dead_letter_queue: dead }) => [queue, dead])];
+  const project: Project = {
+    config: path,
+    env: options.env,
+    worker: config.name ?? "",
+    accountId: config.account_id,
+    vars: config.vars,
+    secrets: config.secrets?.required ?? [],
+    databases: config.d1_databases.map((database) => databaseOf(database, dirname(path))),
+    queues: [...new Set(named.filter((queue) => queue !== undefined))],
+    indexes: config.vectorize.map(({ index_name: name }) => name),
+    dimensions: dimensionsOf(config.vars),
+  };
+  const problems = problemsOf(project);
+  if (problems.length > 0) throw new PlainError(`${path} [env.${options.env}]:\n${problems.map((problem) => `- ${problem}`).join("\n")}`);
+  return project;
+}
+
+function databaseOf(database: RawDatabase, directory: string): DatabaseBinding {
+  const migrations = resolve(directory, database.migrations_dir ?? "migrations");
+  return {
+    binding: database.binding,
+    name: database.database_name ?? "",
+    id: typeof database.database_id === "string" ? database.database_id : undefined,
+    migrations: existsSync(migrations)
+      ? readdirSync(migrations)
+          .filter((file) => file.endsWith(".sql"))
+          .sort()
+      : [],
+  };
+}
+
+/** Of the server's model where one is named, else of the model on Workers AI. */
+function dimensionsOf(vars: Record<string, unknown>): number {
+  const { OPENAI_EMBEDDING_MODEL: model, OPENAI_EMBEDDING_DIMENSIONS: dimensions } = vars;
+  return model ? Number(dimensions) : WORKERS_AI_DIMENSIONS;
+}
+
+/** What the service would refuse of the variables and of these secrets; those that are not known are taken for right. */
+export function valueProblems({ vars, secrets }: Project, known: Record<string, string> = {}): string[] {
+  const unknown = Object.fromEntries(secrets.map((name) => [name, "-".repeat(64)]));
+  return configProblems({ ...unknown, ...vars, ...known });
+}
+
+function problemsOf(project: Project): string[] {
+  const { databases, dimensions } = project;
+  return [
+    ...valueProblems(project),
+    ...databases.flatMap((database, shard) => databaseProblems(database, shard)),
+    ...(databases.length === 0 ? ["No D1 database is bound. Bind one as DB."] : []),
+    ...(dimensions > 0 ? [] : ["OPENAI_EMBEDDING_DIMENSIONS is not set: the Vectorize index is made with it. Set it to the model's."]),
+  ];
+}
+
+function databaseProblems({ binding, name, id, migrations }: DatabaseBinding, shard: number): string[] {
+  const expected = shard === 0 ? "DB" : `DB_${shard}`;
+  return [
+    ...(binding === expected
+      ? []
+      : [`${binding} is bound where ${expected} should be: databases are DB, DB_1, DB_2, … in order, without gaps.`]),
+    ...(name === "" ? [`${binding} has no database_name: databases are found and made by it.`] : []),
+    ...(id === undefined || UUID.test(id) ? [] : [`The database_id of ${binding} is a placeholder. Take it out: it is found by its name.`]),
+    ...(migrations.length > 0 ? [] : [`The migrations_dir of ${binding} holds no migrations.`]),
+  ];
+}

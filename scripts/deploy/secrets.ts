@@ -1,0 +1,75 @@
+import { dirname, join, relative } from "node:path";
+import { randomSecret, readDevVars, setDevVars } from "../dev/dev-vars.ts";
+import { PlainError } from "../dev/flags.ts";
+import { ROOT } from "../dev/project.ts";
+import type { Deployment, Step } from "./deployment.ts";
+import { type Project, valueProblems } from "./project.ts";
+import { WranglerError } from "./wrangler.ts";
+
+/**
+ * The secrets that the Worker lacks. They are kept in a file of this machine before the Worker gets them, and taken from
+ * there when it holds them: a deployment that breaks off goes on with the same ones, and the operator has what opens the service.
+ */
+export const secrets: Step = {
+  title: "Secrets",
+  next: "A token needs the permission Workers Scripts: Edit.",
+  run: async (deployment) => {
+    const { options, project, hasAccount, say } = deployment;
+    const present = hasAccount ? await listSecrets(deployment) : new Set<string>();
+    const file = secretsFile(project);
+    const kept = readDevVars(file);
+    for (const name of project.secrets) {
+      if (present.has(name)) say(name, "exists");
+      else if (options.dryRun)
+        say(name, `would set${hasAccount ? "" : " where it does not exist"}, ${kept[name] ? `from ${shown(file)}` : "made at random"}`);
+      else deployment.missingSecrets[name] = kept[name] || randomSecret();
+    }
+    keep(deployment, file);
+  },
+};
+
+/** Names what was made only after it is safe. */
+function keep({ project, missingSecrets, say }: Deployment, file: string): void {
+  // The operator may have written some of them.
+  const problems = valueProblems(project, missingSecrets);
+  if (problems.length > 0) throw new PlainError(problems.join("\n"));
+  const before = readDevVars(file);
+  setDevVars(file, missingSecrets);
+  for (const name of Object.keys(missingSecrets)) {
+    say(
+      name,
+      before[name]
+        ? `will be set with the Worker, from ${shown(file)}`
+        : `made at random, kept in ${shown(file)}, will be set with the Worker`,
+    );
+  }
+}
+
+async function listSecrets({ wrangler }: Deployment): Promise<Set<string>> {
+  try {
+    const { stdout } = await wrangler.run("secret", "list", "--format=json");
+    return new Set((JSON.parse(stdout) as { name: string }[]).map(({ name }) => name));
+  } catch (error) {
+    // Before its first deployment there is no Worker that could have any.
+    if (error instanceof WranglerError && /Worker "[^"]*".* not found/.test(error.message)) return new Set();
+    throw error;
+  }
+}
+
+/** Where secrets are kept that were made: beside the configuration, out of version control, for the owner alone. */
+function secretsFile({ config, env }: Project): string {
+  return join(dirname(config), `.secrets.${env}`);
+}
+
+/** Tells where the operator finds what was made. */
+export function secretsNotice({ project, missingSecrets }: Deployment): string | undefined {
+  const names = Object.keys(missingSecrets);
+  if (names.length === 0) return undefined;
+  return `In ${shown(secretsFile(project))}, readable by you alone: ${names.join(", ")}. Put what is in it where you keep secrets, and delete it:
+Cloudflare shows no secret again, and without ENCRYPTION_KEY what the service stored encrypted is lost.`;
+}
+
+function shown(path: string): string {
+  const inside = relative(ROOT, path);
+  return inside.startsWith("..") ? path : inside;
+}

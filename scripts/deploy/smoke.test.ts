@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test, type TestContext } from "node:test";
+import type { Deployment } from "./deployment.ts";
+import { parseOptions } from "./options.ts";
+import { smoke } from "./smoke.ts";
+
+void test("a service that answers as it should passes", async (t) => {
+  const said: string[] = [];
+  await smoke.run(deploymentAt(await serve(t, { "/healthz": 200, "/api/v1/me": 401 }), said));
+  assert.deepEqual(
+    said.map((line) => line.replace(/^.*?\d+\//, "/")),
+    ["/healthz: answers 200", "/api/v1/me: answers 401"],
+  );
+});
+
+void test("one that cannot be reached fails, with the reason", async () => {
+  const closed = createServer().listen(0, "127.0.0.1");
+  await once(closed, "listening");
+  const { port } = closed.address() as AddressInfo;
+  closed.close();
+  await assert.rejects(smoke.run(deploymentAt(`http://127.0.0.1:${port}`)), /\/healthz should answer 200, but: no answer \(.*ECONNREFUSED/);
+});
+
+void test("one that runs with a wrong configuration fails", async (t) => {
+  const url = await serve(t, { "/healthz": 200, "/api/v1/me": 503 });
+  await assert.rejects(smoke.run(deploymentAt(url)), /\/api\/v1\/me should answer 401, but: 503\.$/);
+});
+
+void test("without any URL it says how to give one", async () => {
+  await assert.rejects(smoke.run(deploymentAt(undefined)), /-- --url https/);
+});
+
+async function serve(t: TestContext, statuses: Record<string, number>): Promise<string> {
+  const server = createServer(({ url }, response) => void response.writeHead(statuses[url ?? ""] ?? 404).end()).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** What the smoke test needs of a deployment: it starts no wrangler. */
+function deploymentAt(url: string | undefined, said: string[] = []): Deployment {
+  const options = parseOptions(["--wait=0"]);
+  return { options, url, say: (thing: string, state: string) => said.push(`${thing}: ${state}`) } as unknown as Deployment;
+}

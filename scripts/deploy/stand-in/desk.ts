@@ -1,0 +1,144 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import type { TestContext } from "node:test";
+import { WORKERS_AI_DIMENSIONS } from "../../../src/models/embedding-size.ts";
+import { ROOT } from "../../dev/project.ts";
+import type { Step } from "../deployment.ts";
+import { parseOptions } from "../options.ts";
+import { readProject } from "../project.ts";
+import { runSteps } from "../steps.ts";
+import { Wrangler } from "../wrangler.ts";
+import { Cloudflare } from "./cloudflare.ts";
+
+const QUIET = { WRANGLER_SEND_METRICS: "false", WRANGLER_SEND_ERROR_REPORTS: "false", WRANGLER_HIDE_BANNER: "true" };
+
+/** A small project with one of each kind of thing, so that wrangler has little to do. */
+export const SMALL = {
+  "worker.js": `export class Gate {}\nexport default { fetch: () => new Response("ok"), queue: () => {} };\n`,
+  "migrations/0000_notes.sql": "CREATE TABLE notes (id TEXT PRIMARY KEY);\n",
+  "wrangler.toml": `
+name = "small"
+main = "worker.js"
+compatibility_date = "2026-10-30"
+
+[[migrations]]
+tag = "v1"
+new_sqlite_classes = ["Gate"]
+
+[env.production]
+name = "small"
+
+[env.production.vars]
+ENVIRONMENT = "production"
+ALLOW_PRIVATE_TARGETS = "false"
+
+[env.production.secrets]
+required = ["OPERATOR_TOKEN", "KEY_SECRET", "ENCRYPTION_KEY"]
+
+[[env.production.d1_databases]]
+binding = "DB"
+database_name = "small-0"
+
+[[env.production.vectorize]]
+binding = "VECTORS"
+index_name = "small-chunks"
+
+[env.production.durable_objects]
+bindings = [{ name = "GATE", class_name = "Gate" }]
+
+[env.production.queues]
+producers = [{ binding = "WORK", queue = "small-work" }]
+
+[[env.production.queues.consumers]]
+queue = "small-work"
+dead_letter_queue = "small-work-dlq"
+`,
+};
+
+/** What binds another database to the small project. */
+export const SECOND_SHARD = `
+[[env.production.d1_databases]]
+binding = "DB_1"
+database_name = "small-1"
+`;
+
+/** Secrets as the operator may have set them. */
+export const HELD = { OPERATOR_TOKEN: "o".repeat(40), KEY_SECRET: "k".repeat(40), ENCRYPTION_KEY: "e".repeat(40) };
+
+/** Puts all that the small project needs into an account, as an earlier deployment left it, and queues of others. */
+export function deployedBefore({ d1, queues, vectorize, workers }: Cloudflare, secrets: Record<string, string> = HELD): void {
+  const filters = [{ propertyName: "agent", indexType: "string" }];
+  vectorize.create({ name: "small-chunks", config: { dimensions: WORKERS_AI_DIMENSIONS, metric: "cosine" } }, filters);
+  for (const queue of ["a", "b", "c", "d", "small-work", "small-work-dlq"]) queues.create(queue);
+  queues.consume("small-work", { script: "small", dead_letter_queue: "small-work-dlq" });
+  const { uuid, sqlite } = d1.create("small-0");
+  sqlite.exec(SMALL["migrations/0000_notes.sql"]);
+  sqlite.exec("CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE, applied_at TEXT)");
+  sqlite.exec("INSERT INTO d1_migrations (name) VALUES ('0000_notes.sql')");
+  const bindings = [
+    ...Object.entries(secrets).map(([name, value]) => ({ name, type: "secret_text", text: value })),
+    { name: "DB", type: "d1", id: uuid },
+    { name: "WORK", type: "queue", queue_name: "small-work" },
+  ];
+  workers.hold(bindings, "v1");
+}
+
+/** A project in a directory of its own, with an account at the stand-in and a service that answers as it should. */
+export interface Desk {
+  cloudflare: Cloudflare;
+  directory: string;
+  /** Runs the command as an operator does. */
+  deploy: (...flags: string[]) => Promise<{ code: number; output: string }>;
+  /** Runs some steps of it alone, for an account that is logged in. */
+  run: (...steps: Step[]) => Promise<{ failure: string | undefined; output: string }>;
+}
+
+/** Opens a desk for a test; it is cleared when the test ends. */
+export async function openDesk(t: TestContext, env: NodeJS.ProcessEnv = {}): Promise<Desk> {
+  const directory = mkdtempSync(join(tmpdir(), "deploy-test-"));
+  for (const [name, content] of Object.entries(SMALL)) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    writeFileSync(join(directory, name), content);
+  }
+  const cloudflare = new Cloudflare();
+  const api = await cloudflare.listen();
+  const service = createServer(({ url }, response) => void response.writeHead(url === "/healthz" ? 200 : 401).end()).listen(0, "127.0.0.1");
+  await once(service, "listening");
+  t.after(() => {
+    cloudflare.close();
+    service.close();
+    rmSync(directory, { recursive: true });
+  });
+  const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+  // Nobody is logged in at this home but by the token.
+  const own = { PATH: process.env["PATH"], HOME: directory, CLOUDFLARE_API_BASE_URL: api, CLOUDFLARE_API_TOKEN: "token", ...env };
+  const flags = [`--config=${join(directory, "wrangler.toml")}`, "--wait=0"];
+  return {
+    cloudflare,
+    directory,
+    deploy: (...more) => runCommand([...flags, `--url=${url}`, ...more], own),
+    run: (...steps) => runSome(steps, flags, { ...own, ...QUIET }),
+  };
+}
+
+async function runSome(steps: Step[], flags: string[], env: NodeJS.ProcessEnv) {
+  const options = parseOptions(flags);
+  const project = readProject(options);
+  const lines: string[] = [];
+  const say = (thing: string, state: string) => void lines.push(`${thing}: ${state}\n`);
+  const deployment = { options, project, wrangler: new Wrangler(project, env), hasAccount: true, missingSecrets: {}, url: undefined, say };
+  const failure = await runSteps(steps, deployment, () => undefined);
+  return { failure, output: lines.join("") };
+}
+
+async function runCommand(flags: string[], env: NodeJS.ProcessEnv): Promise<{ code: number; output: string }> {
+  const child = spawn(process.execPath, ["scripts/deploy.ts", ...flags], { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { code: code as number, output: stdout + stderr };
+}

@@ -1,0 +1,138 @@
+import { expect, test } from "vitest";
+import { ApiError, type Client, paginate } from "../../client/index.ts";
+import { createAgent, createWorkspace, deliver, newAddress, query, send } from "../harness.ts";
+import { listOperations } from "../http/document.ts";
+import { behaveAt, newHost } from "../outbound.ts";
+import { clientOf, type Sent } from "./desk.ts";
+
+const OPERATIONS = await listOperations();
+
+/** The operation that a request called. */
+function operationOf({ method, path }: Sent): string {
+  const found = OPERATIONS.filter((operation) => {
+    const pattern = new RegExp(`^/api/v1${operation.path.replaceAll(/\{\w+\}/g, "[0-9a-f-]{36}")}$`);
+    return operation.method === method && pattern.test(path);
+  });
+  if (found.length !== 1) throw new Error(`${method} ${path} is ${found.length} operations`);
+  return found[0]!.operationId;
+}
+
+/** A workspace with an agent and a person who left a lead, and its client. */
+async function createDesk() {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace, { name: "Desk" });
+  await send("POST", `/widget/v1/agents/${agent.id}/leads`, { body: { name: "Ann Lee", email: "ann@example.com" }, headers: newAddress() });
+  return { workspace, agent_id: agent.id, ...clientOf(workspace.key) };
+}
+
+async function useAccount(client: Client, agent_id: string) {
+  expect((await client.getMe()).api_key.name).toBe("All");
+  expect((await client.getUsage()).usage.agents).toBe(1);
+  expect((await client.listAgents({ limit: 5 })).data.map(({ id }) => id)).toEqual([agent_id]);
+  expect((await client.getAgent({ agent_id })).name).toBe("Desk");
+}
+
+async function useKnowledge(client: Client, agent_id: string, read: (sourceId: string) => Promise<unknown>) {
+  const text = "# Refunds\n\nRefunds are paid within five working days.";
+  const { id: source_id } = await client.createSource({ agent_id, body: { type: "text", name: "Handbook", text } });
+  await read(source_id);
+  expect((await client.listSources({ agent_id })).data[0]).toMatchObject({ id: source_id, status: "ready" });
+  expect((await client.listSourcePages({ agent_id, source_id, limit: 1 })).data).toEqual([]);
+  expect((await client.searchKnowledge({ agent_id, body: { query: "refunds" } })).data[0]!.source_id).toBe(source_id);
+  const curated = await client.createAnswer({ agent_id, body: { question: "Do you ship to Iceland?", answer: "Yes." } });
+  expect((await client.listAnswers({ agent_id })).data).toEqual([curated]);
+  expect(await client.deleteAnswer({ agent_id, answer_id: curated.id })).toBeUndefined();
+  return source_id;
+}
+
+async function useConversations(client: Client, agent_id: string) {
+  const question = { agent_id, body: { message: "When are refunds paid?", user: { id: "ann" } } };
+  const { conversation_id, message_id, citations } = await client.askAgent(question);
+  expect(citations[0]!.title).toContain("Refunds");
+  const events = await Array.fromAsync(client.streamAnswer(question));
+  expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(["start", "delta", "done"]));
+  const again = await Array.fromAsync(client.resumeAnswer({ conversation_id, message_id: message_id! }));
+  expect(again.at(-1)).toMatchObject({ type: "done", answer: { message_id } });
+  const open = await Array.fromAsync(paginate(client.listConversations, { agent_id, channel: "api", limit: 1 }));
+  expect(open.map(({ id }) => id)).toContain(conversation_id);
+  expect(open).toHaveLength(2);
+  expect((await client.updateConversation({ conversation_id, body: { tags: ["refund"] } })).tags).toEqual(["refund"]);
+  const reply = await client.replyToConversation({ conversation_id, body: { content: "On its way.", resolve: true } });
+  expect(reply.conversation_status).toBe("resolved");
+  expect((await client.getConversation({ conversation_id })).messages.at(-1)!.content).toBe("On its way.");
+  const leads = await Array.fromAsync(paginate(client.listLeads, { q: "ann@" }));
+  expect(leads.map(({ name }) => name)).toEqual(["Ann Lee"]);
+  expect((await client.getAnalyticsOverview({ days: 7, agent_id })).totals.conversations).toBe(2);
+}
+
+async function useWebhooks(client: Client, agent_id: string, settle: () => Promise<unknown>) {
+  const host = newHost();
+  await behaveAt(host, {});
+  const { id: webhook_id, secret } = await client.createWebhook({ body: { url: `https://${host}/hook`, events: ["lead.created"] } });
+  expect((await client.listWebhooks()).event_types.length).toBeGreaterThan(5);
+  expect((await client.getWebhook({ webhook_id })).events).toEqual(["lead.created"]);
+  expect((await client.updateWebhook({ webhook_id, body: { events: ["*"] } })).events).toEqual(["*"]);
+  expect((await client.rotateWebhookSecret({ webhook_id })).secret).not.toBe(secret);
+  expect((await client.testWebhook({ webhook_id })).status).toBe("succeeded");
+  await client.askAgent({ agent_id, body: { message: "Is there a real person?" } });
+  await settle();
+  const deliveries = await Array.fromAsync(paginate(client.listDeliveries, { webhook_id, limit: 1 }));
+  const failed = deliveries.find(({ event_type }) => event_type === "handoff.created")!;
+  expect((await client.redeliverEvent({ delivery_id: failed.id })).event_id).toBe(failed.event_id);
+  expect((await client.listDeliveries({ webhook_id, status: "pending" })).total).toBe(1);
+  await client.deleteWebhook({ webhook_id });
+  await expect(client.getWebhook({ webhook_id })).rejects.toMatchObject({ code: "not_found", status: 404 });
+}
+
+async function usePrivacy(client: Client) {
+  const person = { external_id: "ann" };
+  expect((await client.findPerson(person)).counts.conversations).toBe(2);
+  expect((await client.exportPerson(person)).conversations).toHaveLength(2);
+  expect((await client.erasePerson(person)).deleted["conversations"]).toBe(2);
+}
+
+test("every operation is called by its method, and answers what the types say", async () => {
+  const { workspace, agent_id, client, sent } = await createDesk();
+  await useAccount(client, agent_id);
+  const read = (sourceId: string) => deliver("support-agent-ingestion", { workspaceId: workspace.id, agentId: agent_id, sourceId });
+  const source_id = await useKnowledge(client, agent_id, read);
+  await useConversations(client, agent_id);
+  await useWebhooks(client, agent_id, () =>
+    query(workspace.id, "UPDATE deliveries SET status = 'failed' WHERE workspace_id = ? AND status = 'pending'", workspace.id),
+  );
+  await usePrivacy(client);
+  expect((await client.syncSource({ agent_id, source_id })).status).toBe("pending");
+  await client.deleteSource({ agent_id, source_id });
+  expect([...new Set(sent.map(operationOf))].sort()).toEqual(OPERATIONS.map(({ operationId }) => operationId).sort());
+});
+
+test("an error is thrown with its code, its checks and the request's identifier", async () => {
+  const { client, agent_id } = await createDesk();
+  const error = await client.askAgent({ agent_id, body: { message: "" } }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toMatchObject({ code: "validation_error", status: 422, detail: [{ loc: ["body", "message"], type: "string_too_short" }] });
+  expect((error as ApiError).requestId).toMatch(/^[0-9a-f-]{36}$/);
+  await expect(clientOf("sk_live_no").client.getMe()).rejects.toMatchObject({ code: "invalid_api_key", status: 401 });
+});
+
+/** Never run: what must not compile, `tsc` refuses here. */
+export async function misuse(client: Client) {
+  // @ts-expect-error -- the body lacks its message
+  await client.askAgent({ agent_id: "a", body: {} });
+  // @ts-expect-error -- the path's parameter is missing
+  await client.getAgent({});
+  // @ts-expect-error -- a status that only the service sets
+  await client.updateConversation({ conversation_id: "c", body: { status: "ai_handled" } });
+  // @ts-expect-error -- a filter that is not there
+  await client.listLeads({ status: "open" });
+  // @ts-expect-error -- an event type that is not there
+  await client.createWebhook({ body: { url: "https://hooks.example.com", events: ["lead.deleted"] } });
+  // @ts-expect-error -- whether to stream is the method's to say
+  await client.askAgent({ agent_id: "a", body: { message: "Hello", stream: true } });
+  // @ts-expect-error -- no such field in the answer
+  (await client.getMe()).email.trim();
+  // @ts-expect-error -- the visitor may be missing
+  (await client.getConversation({ conversation_id: "c" })).visitor.email?.trim();
+  // @ts-expect-error -- a single record is no list
+  paginate(client.getUsage);
+}

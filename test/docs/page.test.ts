@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { send } from "../harness.ts";
+
+test("the page loads nothing but what the service serves, and runs nothing of its own", async () => {
+  const { status, headers, body } = await send("GET", "/docs");
+  expect(status).toBe(200);
+  expect(headers.get("Content-Security-Policy")).toContain("script-src 'self';");
+  expect(body).not.toMatch(/<script(?! src=)|\son\w+=/);
+  const files = [...String(body).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file!);
+  expect(files).toContain("/docs/viewer.js");
+  for (const file of files) {
+    const answer = await send("GET", file);
+    expect(answer.status, file).toBe(200);
+    expect(answer.body.length, file).toBeGreaterThan(100);
+  }
+});
+
+test("the viewer starts with the samples' tabs", async () => {
+  const { headers, body } = await send("GET", "/docs/viewer.js");
+  expect(headers.get("Content-Type")).toBe("text/javascript; charset=utf-8");
+  expect(body).toContain("x-codeSamples");
+  expect(body).toContain(`url: "/api/v1/openapi.json"`);
+});

@@ -1,0 +1,108 @@
+import { exports } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { addSamples } from "../../src/docs/samples/add.ts";
+import { createAgent, createWorkspace, learn, listen, query } from "../harness.ts";
+import { fetchDocument, listOperations, type Operation } from "../http/document.ts";
+import { readCurl } from "./shell.ts";
+
+const OPERATIONS = await listOperations();
+const HOST = "http://service.test";
+
+interface Sample {
+  lang: string;
+  label: string;
+  source: string;
+}
+
+const samplesOf = ({ definition }: Operation): Sample[] => definition["x-codeSamples"];
+
+/** What is deleted comes last, so that there is something to ask for before. */
+const IN_ORDER = OPERATIONS.toSorted((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"));
+
+/** The variables that samples read, for a workspace with a record of every kind. */
+async function createVariables(): Promise<Record<string, string>> {
+  const workspace = await createWorkspace();
+  const { id: agentId } = await createAgent(workspace);
+  const source = await learn(workspace, agentId, "# Refunds\n\nRefunds are paid within five working days.");
+  const webhook = await listen(workspace, ["conversation.created"]);
+  const answer = await workspace.call("POST", `/agents/${agentId}/answers`, { question: "Who?", answer: "Us." });
+  const asked = await workspace.call("POST", `/agents/${agentId}/messages`, { message: "When are refunds paid?" });
+  const [delivery] = await query<{ id: string }>(
+    workspace.id,
+    "UPDATE deliveries SET status = 'failed' WHERE workspace_id = ? RETURNING id",
+    workspace.id,
+  );
+  return {
+    BASE_URL: HOST,
+    API_KEY: workspace.key,
+    AGENT_ID: agentId,
+    SOURCE_ID: source.id,
+    ANSWER_ID: answer.body.id,
+    CONVERSATION_ID: asked.body.conversation_id,
+    MESSAGE_ID: asked.body.message_id,
+    WEBHOOK_ID: webhook.id,
+    DELIVERY_ID: delivery!.id,
+  };
+}
+
+test.each(OPERATIONS.map((operation) => [operation.operationId, operation] as const))("%s has its samples", (operationId, operation) => {
+  const labels = ["curl", "TypeScript", "Python"];
+  const streamed = labels.map((label) => `${label}, streamed`);
+  const samples = samplesOf(operation);
+  expect(samples.map(({ label }) => label)).toEqual(operationId === "askAgent" ? [...labels, ...streamed] : labels);
+  expect(samples[1]!.source).toContain(`client.${operationId}`);
+  for (const { source } of samples) expect(source).toContain("API_KEY");
+});
+
+test("every curl sample is answered as its operation says, word for word", async () => {
+  const variables = await createVariables();
+  for (const operation of IN_ORDER) {
+    for (const { label, source } of samplesOf(operation).filter(({ lang }) => lang === "Shell")) {
+      const { url, ...init } = readCurl(source, variables);
+      const response = await exports.default.fetch(new Request(url, init as RequestInit));
+      const text = await response.text();
+      const expected = Object.keys(operation.definition["responses"]).find((status) => status.startsWith("2"));
+      expect(response.status, `${operation.operationId}, ${label}: ${text}`).toBe(Number(expected));
+      if (label === "curl, streamed") expect(text).toContain("event: done");
+    }
+  }
+});
+
+test("the examples of bodies are examples of their schemas", async () => {
+  const { components } = await fetchDocument();
+  for (const { operationId, definition } of OPERATIONS) {
+    const ref: string | undefined = definition["requestBody"]?.content["application/json"].schema.$ref;
+    if (ref === undefined) continue;
+    const { example, properties } = components.schemas[ref.split("/").at(-1)!];
+    expect(Object.keys(example).length, operationId).toBeGreaterThan(0);
+    for (const name of Object.keys(example)) expect(Object.keys(properties), operationId).toContain(name);
+  }
+});
+
+test("what a shell, TypeScript or Python would read otherwise is written so that they do not", () => {
+  const note = { text: `It's "5" \\ $HOME`, none: null, yes: true, list: ["a", 1], deep: { no: false } };
+  const document = {
+    servers: [{ url: "/api/v1" }],
+    paths: {
+      "/notes": {
+        post: {
+          operationId: "createNote",
+          requestBody: { content: { "application/json": { schema: { $ref: "#/Note" } } } },
+          responses: {},
+        },
+      },
+    },
+    components: { schemas: { Note: { example: note } } },
+  };
+  addSamples(document);
+  const [curl, typescript, python] = (document.paths["/notes"].post as unknown as { "x-codeSamples": Sample[] })["x-codeSamples"];
+  expect(JSON.parse(readCurl(curl!.source, { BASE_URL: HOST, API_KEY: "k" }).body!)).toEqual(note);
+  expect(typescript!.source).toContain(String.raw`text: "It's \"5\" \\ $HOME"`);
+  for (const literal of [`"none": None,`, `"yes": True,`, `"list": ["a", 1],`, `"no": False,`]) expect(python!.source).toContain(literal);
+});
+
+test("an operation whose body has no example is a mistake that shows", () => {
+  const schema = { $ref: "#/components/schemas/Note" };
+  const post = { operationId: "createNote", requestBody: { content: { "application/json": { schema } } }, responses: {} };
+  expect(() => addSamples({ paths: { "/notes": { post } } })).toThrow("#/components/schemas/Note has no example");
+});
