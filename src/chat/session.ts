@@ -5,7 +5,7 @@ import { AnswerStream, type Begun } from "./stream.ts";
 import { readingOf, type StreamCaller } from "./stream-caller.ts";
 import { readStream } from "./stream-reader.ts";
 import { type Refusal, startTurn, type Turn, type TurnRequest, type TurnResult, TurnRunner } from "./turn.ts";
-import { TurnQueue } from "./turn-queue.ts";
+import { ForgottenError, TurnQueue } from "./turn-queue.ts";
 
 /** A question that was taken: its stream once it may be answered, and what it came to. */
 interface Taken {
@@ -21,6 +21,8 @@ export class ChatSession extends DurableObject<Env> {
   private readonly streams = new Map<string, AnswerStream>();
   /** The questions that may be asked again while they are answered, by the answer's id. */
   private readonly taken = new Map<string, Taken>();
+  /** Settled while no turn stores its question, and with it the conversation that it begins. */
+  private storing: Promise<void> = Promise.resolve();
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -56,12 +58,13 @@ export class ChatSession extends DurableObject<Env> {
     await this.turns.resume();
   }
 
-  /** Forgets everything: the conversation is erased. */
+  /** Forgets everything: the conversation is erased. Once it has returned no turn that it took writes to D1 what was not there. */
   async erase(): Promise<void> {
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
     // Of those no run will tell their readers of an end.
     for (const stream of this.streams.values()) if (!stream.begun) stream.fail();
+    await this.storing;
   }
 
   /** A request that comes again while its turn has not ended joins it. */
@@ -70,7 +73,7 @@ export class ChatSession extends DurableObject<Env> {
     const taken = answerId === undefined ? undefined : this.taken.get(answerId);
     if (taken) return taken;
     const begun = Promise.withResolvers<AnswerStream>();
-    const result = this.turns.add(request, (turn, isLast) => this.run(turn, meter, isLast, begun.resolve));
+    const result = this.turns.add(request, (turn, isLast) => this.run(turn, meter, isLast, begun.resolve)).catch(refuseForgotten);
     const fresh = { begun: begun.promise, result };
     if (answerId !== undefined) this.taken.set(answerId, fresh);
     const forget = () => void (answerId !== undefined && this.taken.delete(answerId));
@@ -81,7 +84,10 @@ export class ChatSession extends DurableObject<Env> {
 
   private async run(turn: Turn, meter: Meter, isLast: boolean, onBegun?: (stream: AnswerStream) => void): Promise<TurnResult> {
     const stream = this.streamOf(turn.answerId);
+    const { promise, resolve: stored } = Promise.withResolvers<void>();
+    this.storing = promise;
     const begin = (begun: Begun) => {
+      stored();
       stream.begin(begun);
       onBegun?.(stream);
     };
@@ -90,6 +96,7 @@ export class ChatSession extends DurableObject<Env> {
       if (result.outcome === "answered") stream.finish(result.answer);
       return result;
     } finally {
+      stored();
       if (stream.end === undefined) stream.fail();
       this.streams.delete(turn.answerId);
     }
@@ -102,6 +109,12 @@ export class ChatSession extends DurableObject<Env> {
     this.streams.set(answerId, stream);
     return stream;
   }
+}
+
+/** Of a conversation that was erased before a message's turn came there is nothing that it could go on with. */
+function refuseForgotten(error: unknown): Refusal {
+  if (error instanceof ForgottenError) return { outcome: "conversation_not_found" };
+  throw error;
 }
 
 /** A streamed answer ends after its request was logged: one line says how, and what all of it cost. */

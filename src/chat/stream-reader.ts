@@ -1,4 +1,5 @@
 import { BEGINNING, eventIdOf, type Place, placeAfter, placeIn } from "./event-id.ts";
+import { Silence } from "../silence.ts";
 import type { AnswerStream, Begun } from "./stream.ts";
 import { type StreamEvent, toComment, toEvent } from "./sse.ts";
 
@@ -45,7 +46,9 @@ export function readStream(stream: AnswerStream, reading: Reading): ReadableStre
 class StreamReader {
   /** Undefined until `start` is said: it begins the answer, also where another run's words were heard before. */
   private place: Place | undefined;
-  private stopWaiting: (() => void) | undefined;
+  /** Ends a wait for the next change: whether there was one. */
+  private wake: ((isChanged: boolean) => void) | undefined;
+  private readonly silence: Silence;
   isGone = false;
 
   constructor(
@@ -54,6 +57,7 @@ class StreamReader {
   ) {
     const place = placeIn(stream.text, reading.lastEventId);
     if (place && !place.isDone && stream.begun) this.place = place;
+    this.silence = new Silence(reading.heartbeatMs ?? HEARTBEAT_MS, () => this.wake?.(false));
   }
 
   /** What comes next, as soon as there is anything: at least a comment, once in a while. */
@@ -63,7 +67,11 @@ class StreamReader {
       const { changed } = this.stream;
       const isLast = this.stream.end !== undefined;
       const events = await this.newEvents();
-      if (events.length > 0) return { text: events.map(toEvent).join(""), isLast };
+      if (isLast) this.silence.stop();
+      if (events.length > 0) {
+        this.silence.breaks();
+        return { text: events.map(toEvent).join(""), isLast };
+      }
       if (!(await this.isChanged(changed))) return { text: toComment("still answering"), isLast: false };
     }
     return { text: "", isLast: true };
@@ -72,15 +80,15 @@ class StreamReader {
   /** The client has hung up. */
   leave(): void {
     this.isGone = true;
-    this.stopWaiting?.();
+    this.silence.stop();
+    this.wake?.(true);
   }
 
-  private async isChanged(changed: Promise<void>): Promise<boolean> {
+  private isChanged(changed: Promise<void>): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const timer = setTimeout(resolve, this.reading.heartbeatMs ?? HEARTBEAT_MS, false);
-    this.stopWaiting = () => resolve(true);
-    void changed.then(this.stopWaiting);
-    return promise.finally(() => clearTimeout(timer));
+    this.wake = resolve;
+    void changed.then(() => resolve(true));
+    return promise;
   }
 
   private async newEvents(): Promise<StreamEvent[]> {

@@ -12,6 +12,9 @@ interface Queued<Request, Turn> {
   runs: number;
 }
 
+/** A turn that waited was erased with all that was stored. */
+export class ForgottenError extends Error {}
+
 /** @param isLast whether the turn is not run again should this run fail. */
 type Work<Turn, Result> = (turn: Turn, isLast: boolean) => Promise<Result>;
 
@@ -41,7 +44,10 @@ export class TurnQueue<Request, Turn> {
     for (const [key] of stored) this.last = Number(key.slice(PREFIX.length));
   }
 
-  /** Stores a request and runs it when those before it have ended, those that were left included. */
+  /**
+   * Stores a request and runs it when those before it have ended, those that were left included.
+   * @throws ForgottenError where the storage was emptied before its turn came.
+   */
   async add<Result>(request: Request, work: Work<Turn, Result>): Promise<Result> {
     void this.runLeft();
     const key = PREFIX + String(++this.last).padStart(12, "0");
@@ -98,12 +104,18 @@ export class TurnQueue<Request, Turn> {
     return queued.turn;
   }
 
+  /** What waited while the storage was emptied is not to be done any more: it could bring back what was erased. */
+  private startStored(key: string, queued: Queued<Request, Turn>): Turn {
+    if (this.storage.kv.get(key) === undefined) throw new ForgottenError();
+    return this.start(key, queued);
+  }
+
   /** @param started the turn, where it was stored as begun already. */
   private run<Result>(key: string, queued: Queued<Request, Turn>, work: Work<Turn, Result>, started?: Turn): Promise<Result> {
     this.running.add(key);
     const result = this.tail.then(async () => {
       try {
-        const turn = started ?? this.start(key, queued);
+        const turn = started ?? this.startStored(key, queued);
         const done = await work(turn, queued.runs >= MAX_RUNS);
         this.storage.kv.delete(key);
         return done;

@@ -12,8 +12,8 @@ import { KEY_LIFETIME_MS, keepResponse, noteConversation, releaseKey, reserveKey
 const HEADER = "Idempotency-Key";
 const REPLAYED = "Idempotent-Replayed";
 const MAX_KEY_LENGTH = 255;
-/** Longer than any request takes: after it whoever held the key is dead. */
-const LEASE_MS = 90_000;
+/** Longer than any request takes that cannot be joined, a webhook's test of 15 s included: after it whoever held the key is dead. */
+const LEASE_MS = 30_000;
 /** Identifiers that one request may make: SHA-512 gives as many times 16 bytes. */
 const ID_BYTES = 16;
 
@@ -47,7 +47,7 @@ export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
     }
     if (stored.responseStatus !== null) return replay(c, stored.responseStatus, await openBody(c.env, record, stored.responseBody ?? ""));
     if (c.get("repeatsJoin")) markJoined(c, stored.leaseUntil);
-    else if (!(await db.batch([takeOver(db, record, record.leaseUntil, nowMs)]))[0].length) throw stillRunning();
+    else if (!(await db.batch([takeOver(db, record, record.leaseUntil, nowMs)]))[0].length) throw stillRunning(stored.leaseUntil - nowMs);
   }
   c.set("newId", await idsOf(record, stored?.createdAt ?? nowMs));
   await next();
@@ -122,9 +122,11 @@ async function idsOf({ workspaceId, key }: StoredKey, atMs: number): Promise<(sh
   };
 }
 
-function stillRunning(): ApiError {
-  const message = "The first request with this Idempotency-Key is still being answered. Try again in a moment.";
-  return new ApiError("conflict", message, { headers: { "Retry-After": "1" } });
+/** A request that has run for so long may take as long again; one that died is done anew as soon as its lease has run out. */
+function stillRunning(leftMs: number): ApiError {
+  const retryInSeconds = Math.ceil(Math.max(1_000, Math.min(LEASE_MS - leftMs, leftMs)) / 1_000);
+  const message = `The first request with this Idempotency-Key is still being answered. Try again in ${retryInSeconds} s.`;
+  return new ApiError("conflict", message, { headers: { "Retry-After": String(retryInSeconds) } });
 }
 
 function invalidKey(key: string): ApiError {

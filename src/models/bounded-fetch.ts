@@ -2,15 +2,24 @@
 export function boundedFetch(send: typeof fetch, maxBytes: number): typeof fetch {
   return async (input, init) => {
     const response = await send(input, { ...init, redirect: "manual" });
-    if (!response.body) return response;
-    let left = maxBytes;
-    const bound = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        left -= chunk.byteLength;
-        if (left < 0) controller.error(new Error("The model's response is too long"));
-        else controller.enqueue(chunk);
-      },
-    });
-    return new Response(response.body.pipeThrough(bound), response);
+    return response.body ? new Response(bounded(response.body, maxBytes), response) : response;
   };
+}
+
+/** Counts in a stream of its own: a TransformStream costs each token more. */
+function bounded(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let left = maxBytes;
+  const source: UnderlyingSource<Uint8Array> = {
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) return controller.close();
+      left -= value.byteLength;
+      if (left >= 0) return controller.enqueue(value);
+      await reader.cancel();
+      throw new Error("The model's response is too long");
+    },
+    cancel: (reason) => reader.cancel(reason),
+  };
+  return new ReadableStream(source, { highWaterMark: 0 });
 }

@@ -3,10 +3,12 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { beginTurn } from "../../src/chat/store.ts";
 import { startTurn, type Turn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
-import { dbFor } from "../../src/db/client.ts";
+import { databases, dbFor } from "../../src/db/client.ts";
+import { newId, shardOf } from "../../src/db/ids.ts";
 import { Meter } from "../../src/meter.ts";
 import { ExtractiveEngine } from "../../src/models/extractive-engine.ts";
 import type { Model } from "../../src/models/model.ts";
+import { eraseConversationRows } from "../../src/privacy/erasure-store.ts";
 import { createAgent, createWorkspace, envWith, query, sessionStorage } from "../harness.ts";
 
 /** Many requests, on a machine that may be busy. */
@@ -398,4 +400,49 @@ test("an erased session forgets the turns that it still had", async () => {
   expect(await storage()).toEqual(NOTHING);
   expect(await runDurableObjectAlarm(session)).toBe(false);
   expect(await transcript()).toEqual([]);
+});
+
+/** As the erasure of a person does it: the object, then the rows. */
+async function eraseConversation(session: { erase(): Promise<void> }, workspaceId: string, id: string) {
+  await session.erase();
+  const db = dbFor(env, workspaceId, new Meter());
+  const rows = eraseConversationRows(db, workspaceId, [id], 100);
+  await db.batch([rows.delivery_attempts, rows.deliveries, rows.events, rows.messages, rows.handoffs, rows.conversations]);
+}
+
+test("a turn that waits while its conversation is erased does not bring it back, and its caller is told", async () => {
+  const { workspace, id, session, requestOf, runWith, ask, stored, storage } = await createConversation();
+  const thinking = waitingModel();
+  await runWith(new TurnRunner(env, thinking.model));
+  const running = ask("Something else entirely");
+  await stored(1);
+  const ids = { questionId: newId(shardOf(id), Date.now()), answerId: newId(shardOf(id), Date.now()) };
+  // The second try of the request that began the conversation: it would begin it once more.
+  const waiting = session.ask({ ...requestOf(question(1)), isNew: true, ids });
+  while ((await storage()).entries.length < 2);
+  await eraseConversation(session, workspace.id, id);
+  await runInDurableObject(session, thinking.release);
+  expect((await running).status).toBe(200);
+  expect((await waiting).result).toEqual({ outcome: "conversation_not_found" });
+  expect((await workspace.call("GET", `/conversations/${id}`)).status).toBe(404);
+  expect(await query(id, "SELECT id FROM messages WHERE conversation_id = ?", id)).toEqual([]);
+  expect(await storage()).toEqual(NOTHING);
+});
+
+test("a session is erased after the turn that runs has stored its question, so that the rows go with the others", async () => {
+  const { workspace, id, session, requestOf, runWith } = await createConversation();
+  const database = databases(env)[shardOf(id)]!;
+  let isStoring = false;
+  const batch = async (statements: D1PreparedStatement[]) => {
+    isStoring = true;
+    await scheduler.wait(50);
+    return database.batch(statements);
+  };
+  const slow = { prepare: (text: string) => database.prepare(text), batch };
+  await runWith(new TurnRunner(envWith({ DB: slow, DB_1: slow }), new ExtractiveEngine()));
+  const running = session.ask({ ...requestOf(question(1)), isNew: true });
+  while (!isStoring) await scheduler.wait(1);
+  await eraseConversation(session, workspace.id, id);
+  await running;
+  expect(await query(id, "SELECT id FROM messages WHERE conversation_id = ?", id)).toEqual([]);
 });

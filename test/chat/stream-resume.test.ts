@@ -157,10 +157,14 @@ test("a conversation that is erased ends the streams that wait for a turn of it"
   const { cut, resume, messageId, session, workspace, id } = await createCut();
   await abortAllDurableObjects();
   await expect(cut.rest()).rejects.toThrow();
-  await runInDurableObject(session(), (live) => void Object.assign(live, { runner: { run: () => scheduler.wait(60_000) } }));
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const run = () => Promise.race([released, scheduler.wait(60_000)]);
+  await runInDurableObject(session(), (live) => void Object.assign(live, { runner: { run } }));
   const waiting = await resume(messageId);
-  await session().erase();
+  const erasing = session().erase();
   expect(await waiting.rest()).toMatchObject([{ event: "error" }]);
+  await runInDurableObject(session(), () => release());
+  await erasing;
   await query(id, "DELETE FROM messages WHERE workspace_id = ?", workspace.id);
   expect((await resume(messageId)).status).toBe(404);
 });

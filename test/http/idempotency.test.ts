@@ -23,9 +23,14 @@ function database({ id }: Workspace): D1Database {
 
 /** As if the service had died after doing the work and before answering. */
 function forgetAnswer(workspace: Workspace, key: string) {
-  const forget =
-    "UPDATE idempotency_records SET response_status = NULL, response_body = NULL, lease_until = 0 WHERE workspace_id = ? AND key = ?";
-  return database(workspace).prepare(forget).bind(workspace.id, key).run();
+  return holdKey(workspace, key, 0);
+}
+
+/** As if the request were not answered, and its key held until then. */
+function holdKey(workspace: Workspace, key: string, untilMs: number) {
+  const hold =
+    "UPDATE idempotency_records SET response_status = NULL, response_body = NULL, lease_until = ? WHERE workspace_id = ? AND key = ?";
+  return database(workspace).prepare(hold).bind(untilMs, workspace.id, key).run();
 }
 
 test("the same key and body are done once and answered the same", async () => {
@@ -90,6 +95,24 @@ test("twenty at once with one key do it once", async () => {
   expect([...statuses].every((status) => status === 201 || status === 409)).toBe(true);
   expect(new Set(all.filter(({ status }) => status === 201).map(({ body }) => body.id)).size).toBe(1);
   expect((await workspace.call("GET", answers)).body.total).toBe(1);
+});
+
+test.each([
+  ["that runs for a second", 29_000, 1],
+  ["that runs for long", 20_000, 10],
+  ["that has nearly run out of its time", 2_500, 3],
+])("a request %s is waited for as long as it may still take", async (_, leftMs, seconds) => {
+  const { post, answers, workspace } = await prepare();
+  const body = { question: "How do I cancel?", answer: "In Billing." };
+  await post(answers, body, "k-1");
+  await holdKey(workspace, "k-1", Date.now() + leftMs);
+  const again = await post(answers, body, "k-1");
+  expect(again).toMatchObject({ status: 409, body: { error: { code: "conflict" } } });
+  const asked = Number(again.headers.get("Retry-After"));
+  expect(Math.abs(asked - seconds)).toBeLessThanOrEqual(1);
+  // Whoever held it is dead by then.
+  await holdKey(workspace, "k-1", Date.now() - 1);
+  expect((await post(answers, body, "k-1")).status).toBe(201);
 });
 
 test("a refusal is kept as well; keys are the workspace's own, and are told when they do not fit", async () => {

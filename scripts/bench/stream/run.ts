@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { load, type Prepared, send } from "../load.ts";
+import { workerdCpuMs } from "../memory.ts";
 import { median } from "../report.ts";
 import { operations, type Seed, seed } from "../seed.ts";
 import { type Build, serve, type Served } from "../serve.ts";
@@ -30,6 +31,8 @@ interface Level {
   streams: number;
   direct: Read;
   ours: Read;
+  /** What one answer costs of a processor, in ms: ours, and the model's and the reader's, which run beside it. */
+  cpuMs: { ours: number; beside: number };
 }
 
 export interface StreamResults {
@@ -86,7 +89,13 @@ async function paceAgent({ port }: Served, operatorToken: string, { agentId, aut
 
 async function measureLevel(level: (typeof LEVELS)[number], model: Side, service: Side): Promise<Level> {
   console.error(`${level.streams} at once …`);
-  return { streams: level.streams, direct: middle(await readLanes(model, level)), ours: middle(await readLanes(service, level)) };
+  const direct = middle(await readLanes(model, level));
+  const [ourCpuMs, cpu] = [workerdCpuMs() ?? Number.NaN, process.cpuUsage()];
+  const ours = middle(await readLanes(service, level));
+  const { user, system } = process.cpuUsage(cpu);
+  const answers = level.streams * (level.rounds + 1);
+  const cpuMs = { ours: ((workerdCpuMs() ?? Number.NaN) - ourCpuMs) / answers, beside: (user + system) / 1_000 / answers };
+  return { streams: level.streams, direct, ours, cpuMs };
 }
 
 /** Keeps so many streams running. They begin one after another, as callers do: all at the same moment would measure a queue. */
@@ -128,15 +137,16 @@ async function measureTurns(ask: Prepared, service: Served, bare: Served): Promi
 
 /** The results as text. */
 export function describeStreams({ levels, turns }: StreamResults): string {
-  const rows = levels.map(({ streams, direct, ours }) => {
+  const rows = levels.map(({ streams, direct, ours, cpuMs }) => {
     const later = ours.firstWordMs - direct.firstWordMs;
     const longer = (ours.totalMs / direct.totalMs - 1) * 100;
     const times = [ours.firstByteMs, direct.firstWordMs, ours.firstWordMs, later, direct.totalMs, ours.totalMs].map((ms) => ms.toFixed(0));
-    return `| ${streams} | ${times.join(" | ")} | ${longer.toFixed(1)} % |`;
+    const cpu = `${cpuMs.ours.toFixed(0)} | ${cpuMs.beside.toFixed(0)}`;
+    return `| ${streams} | ${times.join(" | ")} | ${longer.toFixed(1)} % | ${cpu} |`;
   });
   return [
-    "| streams at once | first event, ms | first word of the model, ms | ours, ms | later by, ms | whole answer of the model, ms | ours, ms | longer by |",
-    "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    "| streams at once | first event, ms | first word of the model, ms | ours, ms | later by, ms | whole answer of the model, ms | ours, ms | longer by | CPU ms an answer, ours | of model and reader |",
+    "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ...rows,
     "",
     `Medians, of a model that writes ${TOKENS} tokens at ${1000 / TOKEN_MS} a second.`,

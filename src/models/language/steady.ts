@@ -1,13 +1,12 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart, LanguageModelV4StreamResult } from "@ai-sdk/provider";
-import { APICallError } from "@ai-sdk/provider";
-import { wrapLanguageModel } from "ai";
+import { APICallError, type LanguageModelV4, type LanguageModelV4CallOptions, type LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { aborted } from "./aborted.ts";
 import type { ModelLimits } from "./limits.ts";
+import { Silence } from "../../silence.ts";
 
 /** The model gave no sign in time. */
 class SilenceError extends Error {
-  constructor(ms: number) {
-    super(`no first token within ${ms} ms`);
+  constructor(sign: "first token" | "sign of life", ms: number) {
+    super(`no ${sign} within ${ms} ms`);
   }
 }
 
@@ -18,25 +17,29 @@ class EmptyReplyError extends Error {
   }
 }
 
-type Limits = Pick<ModelLimits, "firstTokenMs" | "retryPauseMs" | "maxRetryAfterMs">;
+type Limits = Pick<ModelLimits, "firstTokenMs" | "idleMs" | "retryPauseMs" | "maxRetryAfterMs">;
+type Parts = AsyncGenerator<LanguageModelV4StreamPart, void>;
+
+/** What a model is asked, and what stops it. */
+export type Call = LanguageModelV4CallOptions & { abortSignal: AbortSignal };
 
 const SIGNS: ReadonlySet<LanguageModelV4StreamPart["type"]> = new Set(["text-delta", "reasoning-delta", "tool-input-start", "tool-call"]);
 const FIRST_REFUSAL = 300;
 const TOO_MANY_REQUESTS = 429;
 
-/** The same model, each of whose calls is tried once more where it fails before its first token; it has only so long for that one. */
-export function steadied(model: LanguageModelV4, limits: Limits): LanguageModelV4 {
-  const wrapStream = async ({ model: inner, params }: { model: LanguageModelV4; params: LanguageModelV4CallOptions }) => {
-    try {
-      return await attempt(inner, params, limits);
-    } catch (error) {
-      const pauseMs = pauseBefore(error, limits);
-      if (pauseMs === undefined || params.abortSignal?.aborted) throw error;
-      await pause(pauseMs, params.abortSignal);
-      return await attempt(inner, params, limits);
-    }
-  };
-  return wrapLanguageModel({ model, middleware: { specificationVersion: "v4", wrapStream } });
+/**
+ * What a model streams when it is called, from its first token on; where it fails before that one it is called once more.
+ * @throws Error where that fails too, where the model falls silent, and the signal's reason where the call was stopped.
+ */
+export async function callSteadily(model: LanguageModelV4, call: Call, limits: Limits): Promise<Parts> {
+  try {
+    return await attempt(model, call, limits);
+  } catch (error) {
+    const pauseMs = pauseBefore(error, limits);
+    if (pauseMs === undefined || call.abortSignal.aborted) throw error;
+    await pause(pauseMs, call.abortSignal);
+    return attempt(model, call, limits);
+  }
 }
 
 /** What went wrong, for the log: no word of the server's, which may hold a key or a visitor's text. */
@@ -47,16 +50,17 @@ export function describeFailure(error: unknown): string {
 }
 
 /** One call, up to its first token. */
-async function attempt(model: LanguageModelV4, params: LanguageModelV4CallOptions, limits: Limits): Promise<LanguageModelV4StreamResult> {
-  const timer = new AbortController();
-  const timeout = setTimeout(() => timer.abort(new SilenceError(limits.firstTokenMs)), limits.firstTokenMs);
-  const abortSignal = AbortSignal.any([timer.signal, ...(params.abortSignal ? [params.abortSignal] : [])]);
+async function attempt(model: LanguageModelV4, call: Call, { firstTokenMs, idleMs }: Limits): Promise<Parts> {
+  const silent = new AbortController();
+  const timeout = setTimeout(() => silent.abort(new SilenceError("first token", firstTokenMs)), firstTokenMs);
+  const abortSignal = AbortSignal.any([silent.signal, call.abortSignal]);
   const stopped = aborted(abortSignal);
   try {
-    const result = await Promise.race([model.doStream({ ...params, abortSignal }), stopped]);
-    const reader = result.stream.getReader();
+    const { stream } = await Promise.race([model.doStream({ ...call, abortSignal }), stopped]);
+    const reader = stream.getReader();
     const first = await Promise.race([readFirst(reader), stopped]);
-    return { ...result, stream: resumed(first, reader) };
+    const silence = new Silence(idleMs, () => silent.abort(new SilenceError("sign of life", idleMs)));
+    return readOn(first, reader, silence, abortSignal);
   } finally {
     clearTimeout(timeout);
   }
@@ -75,18 +79,29 @@ async function readFirst(reader: ReadableStreamDefaultReader<LanguageModelV4Stre
   }
 }
 
-function resumed(first: LanguageModelV4StreamPart[], reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>) {
-  return new ReadableStream<LanguageModelV4StreamPart>({
-    start(controller) {
-      for (const part of first) controller.enqueue(part);
-    },
-    async pull(controller) {
-      const { done, value } = await reader.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
+async function* readOn(
+  first: LanguageModelV4StreamPart[],
+  reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
+  silence: Silence,
+  signal: AbortSignal,
+): Parts {
+  const leave = () => void reader.cancel().catch(() => undefined);
+  // Not every engine ends its stream when its call is stopped.
+  signal.addEventListener("abort", leave, { once: true });
+  try {
+    yield* first;
+    for (;;) {
+      const read = await reader.read().catch((error: unknown) => (signal.throwIfAborted(), Promise.reject(error as Error)));
+      signal.throwIfAborted();
+      if (read.done) return;
+      silence.breaks();
+      yield read.value;
+    }
+  } finally {
+    silence.stop();
+    signal.removeEventListener("abort", leave);
+    leave();
+  }
 }
 
 /** How long to wait before the other try; undefined where there is to be none. */
@@ -106,7 +121,6 @@ function retryAfterMs(header: string | undefined): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  const waited = new Promise<void>((resolve) => setTimeout(resolve, ms));
-  await (signal ? Promise.race([waited, aborted(signal)]) : waited);
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await Promise.race([new Promise<void>((resolve) => setTimeout(resolve, ms)), aborted(signal)]);
 }

@@ -1,5 +1,10 @@
 import { Validator } from "@cfworker/json-schema";
-import { jsonSchema, tool, type ToolSet } from "ai";
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4Message,
+  LanguageModelV4StreamPart,
+  LanguageModelV4ToolResultPart,
+} from "@ai-sdk/provider";
 import type { HandoffReason } from "../../conversations/status.ts";
 import { aborted } from "./aborted.ts";
 import type { Evidence } from "./evidence.ts";
@@ -14,6 +19,9 @@ const MAX_FAILURES = 2;
 const AFTER_FAILURE = "Try it once more if that can help. If you cannot answer without it, reply @unknown.";
 /** How much is said of what does not fit. */
 const MAX_COMPLAINTS = 5;
+
+/** What a model asks for, its input as the JSON that it wrote. */
+export type ToolCall = Extract<LanguageModelV4StreamPart, { type: "tool-call" }>;
 
 /** Runs what a model asks for in one turn: validated, within its time, and no more than so often. */
 export class ToolRunner {
@@ -30,18 +38,16 @@ export class ToolRunner {
     private readonly limits: Pick<ModelLimits, "toolMs">,
   ) {}
 
-  /** The tools as the AI SDK calls them. */
-  toToolSet(): ToolSet {
-    return Object.fromEntries(
-      this.tools.map((one) => [
-        one.name,
-        tool({
-          description: one.description,
-          inputSchema: jsonSchema<Record<string, unknown>>(one.parameters),
-          execute: (input, { abortSignal }) => this.run(one, input, abortSignal),
-        }),
-      ]),
-    );
+  /** The tools as a model is told of them; one that may use no more still has to know what it has used. */
+  offer(mayUse: boolean): Pick<LanguageModelV4CallOptions, "tools" | "toolChoice"> {
+    if (this.tools.length === 0) return {};
+    const tools = this.tools.map(({ name, description, parameters }) => ({
+      type: "function" as const,
+      name,
+      description,
+      inputSchema: parameters,
+    }));
+    return { tools, toolChoice: { type: mayUse ? "auto" : "none" } };
   }
 
   /** Begins another call of the model; false where it has to answer without tools. */
@@ -54,15 +60,25 @@ export class ToolRunner {
     return this.failures.size > 0 && reason !== "customer_request" ? "tool_failure" : reason;
   }
 
-  /** What the model reads of a tool's run. */
-  private async run(one: Tool, input: Record<string, unknown>, stopped: AbortSignal | undefined): Promise<string> {
-    if (this.handedOff || this.round > MAX_TOOL_ROUNDS || ++this.calls > MAX_TOOL_CALLS) return NO_MORE;
+  /** Runs what was asked for in one call of the model, side by side. Returns what the model reads of it. */
+  async answer(calls: readonly ToolCall[], stopped: AbortSignal): Promise<LanguageModelV4Message> {
+    const content = calls.map(async (call): Promise<LanguageModelV4ToolResultPart> => {
+      const { toolCallId, toolName } = call;
+      return { type: "tool-result", toolCallId, toolName, output: { type: "text", value: await this.run(call, stopped) } };
+    });
+    return { role: "tool", content: await Promise.all(content) };
+  }
+
+  private async run(call: ToolCall, stopped: AbortSignal): Promise<string> {
+    if (this.handedOff || ++this.calls > MAX_TOOL_CALLS) return NO_MORE;
+    const one = this.tools.find(({ name }) => name === call.toolName);
+    if (!one) return "There is no tool of that name. Nothing was done.";
+    const input = inputOf(call);
     const complaint = complaintAbout(one, input);
     if (complaint !== undefined) return complaint;
-    const timer = AbortSignal.timeout(one.timeoutMs ?? this.limits.toolMs);
-    const signal = stopped ? AbortSignal.any([timer, stopped]) : timer;
+    const signal = AbortSignal.any([AbortSignal.timeout(one.timeoutMs ?? this.limits.toolMs), stopped]);
     try {
-      return this.read(one, await Promise.race([one.run(input, signal), aborted(signal)]));
+      return this.read(one, await Promise.race([one.run(input as Record<string, unknown>, signal), aborted(signal)]));
     } catch (error) {
       console.error(JSON.stringify({ event: "tool_failure", tool: one.name, detail: describeFailure(error) }));
       return this.end("tool_failure");
@@ -97,8 +113,18 @@ export class ToolRunner {
   }
 }
 
+/** The input of a call; undefined where it is no JSON. A tool without parameters may be called with nothing. */
+export function inputOf({ input }: ToolCall): unknown {
+  try {
+    return input.trim() === "" ? {} : JSON.parse(input);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Why an input does not fit the tool, for the model to mend; undefined where it does. */
 function complaintAbout({ parameters }: Tool, input: unknown): string | undefined {
+  if (input === undefined) return "The input is not JSON. Nothing was done.";
   const { valid, errors } = new Validator(parameters as object, "2020-12", false).validate(input);
   if (valid) return undefined;
   const complaints = errors.slice(0, MAX_COMPLAINTS).map(({ keywordLocation }) => keywordLocation);
