@@ -18,7 +18,7 @@ import { build, serve } from "./bench/serve.ts";
  */
 
 const TARGET = "src/models/confidence-fit.ts";
-const SIGNALS = ["passageScore", "lead", "sentenceCoverage", "evidence"] as const;
+const SIGNALS = ["passageScore", "lead", "evidence", "tellingInBest"] as const;
 /** Passages of a part, as a share of all, and how many parts of that size are taken. */
 const PARTS = [
   { share: 1, count: 1 },
@@ -27,6 +27,8 @@ const PARTS = [
   { share: 1 / 20, count: 10 },
 ];
 const FOLDS = 10;
+/** An agent's own threshold, unless another is set: what is judged lower is not answered. */
+const ANSWERED_FROM = 0.5;
 
 interface Observed extends Observation {
   taskId: string;
@@ -100,7 +102,9 @@ function figures(observed: readonly Observed[]): string[] {
     const confidences = (isRight: boolean): number[] => own.filter((one) => one.isRight === isRight).map(({ confidence }) => confidence);
     const name = share === 1 ? "all passages" : `parts of 1/${Math.round(1 / share)}`;
     const separation = auroc(confidences(true), confidences(false)).toFixed(3);
-    return `${name}: AUROC of right against wrong ${separation}, calibration error ${calibrationError(own).toFixed(3)}, ${own.length} questions`;
+    const answered = own.filter(({ confidence }) => confidence >= ANSWERED_FROM);
+    const [ofAll, ofAnswered] = [own, answered].map((some) => calibrationError(some).toFixed(3));
+    return `${name}: AUROC of right against wrong ${separation}, calibration error ${ofAll}, of what is answered ${ofAnswered}, ${own.length} questions`;
   });
 }
 

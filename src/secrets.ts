@@ -4,6 +4,8 @@ const FORMAT = "v1";
 /** The nonce length that AES-GCM is specified for (NIST SP 800-38D). */
 const NONCE_BYTES = 12;
 const KEY_ID_BYTES = 4;
+/** A nonce is 16 letters of base64url. */
+const STORED_SECRET = /\bv1\.([0-9a-f]{8})\.[\w-]{16}\.[\w-]+/g;
 const BASE64URL = { alphabet: "base64url", omitPadding: true } as const;
 
 interface StorageKey {
@@ -38,6 +40,16 @@ export async function decryptSecret(env: Env, stored: string, place: string): Pr
     return new TextDecoder().decode(plain);
   }
   throw new Error("A stored secret was encrypted with a key that ENCRYPTION_KEY no longer holds");
+}
+
+/** What tells the values of a secret apart without giving them away: the ids that stored secrets name their keys by. */
+export async function keyIdsOf(secret: string): Promise<string[]> {
+  return Promise.all(rotating(secret).map(async (value) => (await storageKey(value)).id));
+}
+
+/** The ids of the keys that stored secrets in a text were encrypted with. */
+export function keyIdsIn(text: string): string[] {
+  return [...text.matchAll(STORED_SECRET)].map(([, keyId]) => keyId!);
 }
 
 function gcm(nonce: Uint8Array, place: string) {

@@ -1,4 +1,5 @@
 import { and, desc, eq, getTableColumns, isNull, lte, type SQL, sql } from "drizzle-orm";
+import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
 import { compiled } from "../db/compiled.ts";
 import { insertWhere } from "../db/insert-where.ts";
@@ -116,7 +117,7 @@ export function listIdle(db: Database, nowMs: number, limit: number) {
       .select({ workspaceId: conversations.workspaceId, conversationId: conversations.id })
       .from(conversations)
       // Written out, since a bound value cannot match the condition of the partial index.
-      .where(and(sql`${conversations.status} = 'ai_handled'`, isIdle(nowMs)))
+      .where(and(sql`${conversations.status} = 'ai_handled'`, isIdle(nowMs), hasArrived(conversations.workspaceId)))
       .orderBy(conversations.idleAt)
       .limit(limit)
   );

@@ -81,6 +81,23 @@ export const workspaces = sqliteTable(
   ],
 );
 
+/**
+ * Workspaces that came or come from an export (operator/backup). While one is under way the workspace's own row is not there
+ * yet, so that nobody finds it, and cron leaves its rows alone.
+ */
+export const workspaceImports = sqliteTable("workspace_imports", {
+  workspaceId: text("workspace_id").primaryKey(),
+  exportId: text("export_id").notNull(),
+  /** The workspace's own record, JSON; it becomes its row when everything else is there. */
+  workspace: text("workspace"),
+  /** When what the triggers counted meanwhile gave way to the counts of the export. */
+  recountedAt: integer("recounted_at"),
+  /** How far what is stored was compared with the export, JSON. */
+  checked: text("checked"),
+  createdAt: createdAt(),
+  completedAt: integer("completed_at"),
+});
+
 export const apiKeys = sqliteTable(
   "api_keys",
   {

@@ -1,4 +1,5 @@
 import { and, count, eq, gte, inArray, lt, sql } from "drizzle-orm";
+import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
 import { agents, conversations, emailArrivals, emailDirectory, emailOutbox, emailThreads, messages, workspaces } from "../db/schema.ts";
 
@@ -136,6 +137,7 @@ export function listDueMails(db: Database, beforeMs: number, nowMs: number, limi
           sql`${emailOutbox.status} = 'pending'`,
           lt(emailOutbox.nextAttemptAt, beforeMs),
           sql`coalesce(${emailOutbox.leaseUntil}, 0) <= ${nowMs}`,
+          hasArrived(emailOutbox.workspaceId),
         ),
       )
       .orderBy(emailOutbox.nextAttemptAt)

@@ -26,7 +26,6 @@ export function previousWords(
   const known = new Set(own.map((word) => word.term));
   const added: QueryTerm[] = [];
   let leaning = leans(question);
-  const limit = weightOf(own) * (leaning ? 1 : LOOSE_SHARE);
   let share = 1;
   for (const turn of previous.slice(-TURNS_BACK).reverse()) {
     share *= leaning ? 1 : LOOSE_SHARE;
@@ -38,7 +37,7 @@ export function previousWords(
     leaning = leans(turn);
     if (!leaning) break;
   }
-  const scale = Math.min(1, limit / weightOf(added));
+  const scale = Math.min(1, weightOf(own) / weightOf(added));
   return added.map((word) => ({ ...word, weight: word.weight * scale }));
 }
 

@@ -4,6 +4,7 @@ import type { PageState } from "./crawl/page-store.ts";
 import type { ListedPage } from "./crawl/settle-store.ts";
 import { SiteCrawl } from "./crawl/site-crawl.ts";
 import { CuratedAnswers } from "./curated.ts";
+import { type DumpedRow, type DumpPage, type DumpPlace, IndexDump } from "./index-dump.ts";
 import { type CuratedAnswer, IndexStore } from "./index-store.ts";
 import { type IngestProgress, TextIngestion } from "./ingest.ts";
 import type { Retrieval, SearchQuery } from "./passage.ts";
@@ -25,6 +26,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
   private readonly ingestion: TextIngestion;
   private readonly crawls: SiteCrawl;
   private readonly answers: CuratedAnswers;
+  private readonly dump: IndexDump;
   private readonly vectors: VectorSync;
   private readonly passages: HybridSearch;
 
@@ -34,6 +36,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
     this.ingestion = new TextIngestion(this.store);
     this.crawls = new SiteCrawl(this.store);
     this.answers = new CuratedAnswers(this.store);
+    this.dump = new IndexDump(this.store, this.crawls.tables);
     this.vectors = new VectorSync(ctx.storage, this.store, () => vectorEnginesFor(env), scopeOf(ctx.id));
     this.passages = new HybridSearch(this.store, new SemanticSearch(this.vectors), rerankerFor(env));
   }
@@ -93,6 +96,17 @@ export class KnowledgeIndex extends DurableObject<Env> {
     const shortened = { ...query, question: query.question.slice(0, MAX_QUESTION_LENGTH) };
     const curated = this.answers.search(shortened.question, query.limit);
     return { ...(await this.passages.search(shortened)), curated };
+  }
+
+  /** The next rows of all that is stored, for an export; begins with `[]`. */
+  async readDump(after: DumpPlace): Promise<DumpPage> {
+    return this.store.isEmpty ? { rows: [], next: null } : this.dump.read(after);
+  }
+
+  /** Puts rows of an export in, which may come again; returns what is wrong with them, and then none was put in. */
+  async putDump(rows: DumpedRow[]): Promise<string | undefined> {
+    this.answers.forget();
+    return this.dump.put(rows);
   }
 
   /** Forgets everything: the agent is erased. */

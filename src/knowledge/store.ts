@@ -1,5 +1,6 @@
 import { and, eq, getTableColumns, inArray, isNull, lt, lte, or, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
+import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
 import { compiled } from "../db/compiled.ts";
 import { insertWhere } from "../db/insert-where.ts";
@@ -122,7 +123,7 @@ export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs:
       .select(WAKING)
       .from(sources)
       // Written out, since a bound value cannot match the condition of the partial index.
-      .where(and(sql`${sources.status} IN ('pending', 'processing')`, stranded))
+      .where(and(sql`${sources.status} IN ('pending', 'processing')`, stranded, hasArrived(sources.workspaceId)))
       .orderBy(sources.updatedAt)
       .limit(limit)
   );

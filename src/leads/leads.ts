@@ -89,6 +89,13 @@ export async function indexLeads(op: LeadOperation, rows: readonly LeadRow[]): P
   await noteIndexed(op, databaseOf(op), rows);
 }
 
+/** Hands leads that came with an import to the workspace's index, which is empty yet. */
+export async function restoreLeads(op: LeadOperation, leadIds: readonly string[]): Promise<void> {
+  const db = databaseOf(op);
+  const [rows] = await db.batch([listLeads(db, op.workspaceId, [...leadIds])]);
+  if (rows.length > 0) await putLeads(op, rows);
+}
+
 /**
  * Removes leads from the index and then their rows: should this stop half-way, they are still found, and erasing them
  * again finishes it.

@@ -1,5 +1,6 @@
 import { and, desc, eq, gte, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
+import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
 import { DAY_MS } from "../db/days.ts";
 import { insertWhere } from "../db/insert-where.ts";
@@ -60,7 +61,7 @@ export function listUnindexedLeads(db: Database, beforeMs: number, limit: number
   return db
     .select()
     .from(leads)
-    .where(and(isNull(leads.indexedAt), lt(leads.createdAt, beforeMs)))
+    .where(and(isNull(leads.indexedAt), lt(leads.createdAt, beforeMs), hasArrived(leads.workspaceId)))
     .orderBy(leads.createdAt)
     .limit(limit);
 }

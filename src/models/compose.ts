@@ -36,7 +36,7 @@ interface Candidate {
 /** Picks what to say and puts it in reading order. */
 export function composeAnswer(read: readonly ScoredPassage[]): { text: string; cited: Passage[] } {
   const candidates = read.flatMap((passage) => passage.units.map((unit, at): Candidate => ({ passage, at, unit })));
-  const ranked = candidates.filter(({ unit }) => unit.score > 0 && unit.unit.kind !== "heading");
+  const ranked = candidates.filter(({ unit }) => unit.score > 0 && unit.unit.kind !== "heading" && !asks(unit.unit));
   ranked.sort((a, b) => b.unit.value - a.unit.value);
   const best = ranked[0];
   if (!best) return { text: "", cited: [] };
@@ -48,6 +48,11 @@ export function composeAnswer(read: readonly ScoredPassage[]): { text: string; c
     if (unit.value >= best.unit.value * share) answer.add(passage, at);
   }
   return answer.finish(read);
+}
+
+/** A question in the knowledge asks, it does not answer: what comes after it does. */
+function asks({ text }: Unit): boolean {
+  return text.endsWith("?");
 }
 
 class Answer {

@@ -4,13 +4,13 @@ import { COEFFICIENTS, type FittedSignal, INTERCEPT } from "./confidence-fit.ts"
 export interface Signals extends Record<FittedSignal, number> {
   /** The best passage's score. */
   passageScore: number;
-  /** How far it is ahead of the others that are read: what all passages share answers nothing. */
+  /** How far it is ahead of the others that are read, as a share of its score: what all passages share answers nothing. */
   lead: number;
-  /** The share of the question's weight, with that of earlier turns, that stands in the best single sentence. */
-  sentenceCoverage: number;
   /** How much of the question is found in itself: one common word found is little, though it be all. */
   evidence: number;
-  /** The share of the question's own telling words that one passage has. Earlier turns alone answer nothing. */
+  /** The share of the question's own telling words that the best passage has; none where it has none. */
+  tellingInBest: number;
+  /** The same of whichever passage has most; all where it has none. Earlier turns alone answer nothing. */
   tellingFound: number;
 }
 

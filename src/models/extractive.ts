@@ -17,8 +17,10 @@ const LONG_UNIT_TERMS = 40;
 /** What a passage's score adds to a sentence's value, and what the form that was asked for adds. */
 const PASSAGE_VALUE = 0.5;
 const SHAPE_VALUE = 0.15;
-/** A question in the knowledge asks, it does not answer. */
-const ASKING_SHARE = 0.5;
+/** A sentence that only says where to read on hardly answers. */
+const POINTER_SHARE = 0.5;
+const POINTS_ELSEWHERE =
+  /^(?:for (?:more|further|additional|detailed) (?:information|info|details|instructions|help)\b|(?:also )?(?:see|refer to|read|learn more|find out more)\b)/i;
 /** A sentence about something names it among its first words. */
 const TOPIC_TERMS = 4;
 /** The weight of two words that no passage has by chance: a question found by less may be about something else. */
@@ -77,24 +79,30 @@ function scoredUnit(unit: Unit, passage: Passage, words: readonly QueryTerm[], s
   const first = new Set([...unit.terms].slice(0, TOPIC_TERMS));
   const startsWithTopic = words.some((word) => !word.weak && held(first, word) === 1);
   const form = hasShape(shape, unit, startsWithTopic) ? SHAPE_VALUE : 0;
-  const asks = unit.text.trimEnd().endsWith("?") ? ASKING_SHARE : 1;
-  return { unit, score, value: (score + PASSAGE_VALUE * passage.score + form) * asks };
+  const says = POINTS_ELSEWHERE.test(unit.text) ? POINTER_SHARE : 1;
+  return { unit, score, value: (score + PASSAGE_VALUE * passage.score + form) * says };
 }
 
 /** What a reply's confidence is made of. A passage that only quotes the question speaks for nothing. */
 function signalsOf({ questionTerms }: Retrieval, read: readonly ScoredPassage[]): Signals {
-  const scores = read.map(({ passage, units }) => (units.some(({ unit }) => unit.terms === NO_TERMS) ? 0 : passage.score));
-  const [best = 0, ...others] = scores.toSorted((a, b) => b - a);
+  const speaking = read.filter(({ units }) => !units.some(({ unit }) => unit.terms === NO_TERMS)).toSorted(byScore);
+  const [best = 0, ...others] = speaking.map(({ passage }) => passage.score);
+  const other = others.reduce((sum, score) => sum + score, 0) / (PASSAGES_READ - 1);
   const telling = questionTerms.filter((word) => !word.weak);
   const asked = telling.reduce((sum, { weight }) => sum + weight, 0);
-  const found = Math.max(0, ...read.map((passage) => weightFound(passage, telling)));
+  const [inBest = 0, ...elsewhere] = speaking.map((passage) => weightFound(passage, telling));
+  const found = Math.max(inBest, ...elsewhere);
   return {
     passageScore: best,
-    lead: best - others.reduce((sum, score) => sum + score, 0) / (PASSAGES_READ - 1),
-    sentenceCoverage: Math.max(0, ...read.flatMap(({ units }) => units.map(({ score }) => score))),
+    lead: best === 0 ? 0 : 1 - other / best,
     evidence: Math.min(1, found / FULL_EVIDENCE),
+    tellingInBest: asked === 0 ? 0 : inBest / asked,
     tellingFound: asked === 0 ? 1 : found / asked,
   };
+}
+
+function byScore(a: ScoredPassage, b: ScoredPassage): number {
+  return b.passage.score - a.passage.score;
 }
 
 /** The weight of the words that a passage holds. */

@@ -13,7 +13,7 @@ export interface Unit {
   ordered: boolean;
   /** Whether it speaks of something by a pronoun, and so of what the sentence before names. */
   leans: boolean;
-  /** The terms that it stands under: the headings of its passage, the lead-in of its list, the sentence it leans on. */
+  /** The terms that it stands under: the headings of its passage, the lead-in of its list, the sentence it leans on, the question it answers. */
   context: ReadonlySet<string>;
 }
 
@@ -39,7 +39,8 @@ export function unitsOf(content: string, about: string): Unit[] {
     const announced = units.at(-1)?.text.endsWith(":") ? units.at(-1) : undefined;
     for (const [at, piece] of pieces.entries()) {
       const leans = unitKind === "sentence" && at > 0 && LEANS.test(piece);
-      const leadIn = leans ? units.at(-1) : unitKind === "sentence" ? undefined : announced;
+      const answers = unitKind === "sentence" && units.at(-1)?.text.endsWith("?") === true;
+      const leadIn = leans || answers ? units.at(-1) : unitKind === "sentence" ? undefined : announced;
       const context = new Set([...title, ...(isHeading ? [] : heading), ...(leadIn?.terms ?? [])]);
       units.push({ kind: unitKind, text: piece, terms: new Set(terms(piece)), block, ordered, leans, context });
     }

@@ -154,7 +154,11 @@ function slugOf(name: string): string {
 }
 
 /** Takes a mail address for an agent; false when it is another's. */
-async function takeAddress({ env, meter, workspaceId }: Operation, agentId: string, address: string): Promise<boolean> {
+export async function takeAddress(
+  { env, meter, workspaceId }: Omit<Operation, "nowMs">,
+  agentId: string,
+  address: string,
+): Promise<boolean> {
   const directory = directoryDb(env, meter);
   const entry = { address, workspaceId, agentId };
   const [, [holder]] = await directory.batch([claimAddress(directory, entry), findAddress(directory, address)]);

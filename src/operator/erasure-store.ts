@@ -30,6 +30,7 @@ import {
   visitors,
   webhookEndpoints,
   webhookErasures,
+  workspaceImports,
   workspaces,
 } from "../db/schema.ts";
 
@@ -64,6 +65,7 @@ const WORKSPACE_TABLES = [
   idempotencyRecords,
   privacyErasures,
   auditLog,
+  workspaceImports,
 ];
 
 /** The names of the tables that an erasure empties; a test holds them against the database's own list. */

@@ -1,6 +1,8 @@
 import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
+import { insertWhere } from "../db/insert-where.ts";
 import { emailDirectory, workspaceDirectory, workspaces } from "../db/schema.ts";
 
 interface Patches {
@@ -55,9 +57,11 @@ export function releaseAddresses(directory: Database, workspaceId: string, agent
 
 // --- Workspaces, each in its shard -----------------------------------------------------------------------------------
 
-/** Adds a workspace; one that is there stays as it is. */
+/** Adds a workspace; one that is there, or is being imported, stays as it is. */
 export function createWorkspace(db: Database, workspace: NewWorkspace) {
-  return db.insert(workspaces).values(workspace).onConflictDoNothing().returning();
+  return insertWhere(db, workspaces, workspace, hasArrived(sql`${workspace.id}`))
+    .onConflictDoNothing()
+    .returning();
 }
 
 /** The workspaces with these identifiers that are not deleted. */

@@ -1,4 +1,5 @@
 import { and, eq, lt, type SQL, sql } from "drizzle-orm";
+import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
 import {
   auditLog,
@@ -25,7 +26,8 @@ export function beginErasure(db: Database, audit: typeof auditLog.$inferInsert, 
 
 /** Erasures that began before `beforeMs` and have not ended. */
 export function listUnfinishedErasures(db: Database, beforeMs: number, limit: number) {
-  return db.select().from(privacyErasures).where(lt(privacyErasures.createdAt, beforeMs)).orderBy(privacyErasures.createdAt).limit(limit);
+  const isUnfinished = and(lt(privacyErasures.createdAt, beforeMs), hasArrived(privacyErasures.workspaceId));
+  return db.select().from(privacyErasures).where(isUnfinished).orderBy(privacyErasures.createdAt).limit(limit);
 }
 
 /** What an erasure has removed so far. */

@@ -1,5 +1,6 @@
 import { and, asc, eq, inArray, isNull, lt, lte, sql } from "drizzle-orm";
 import { CONVERSATION_STATUSES } from "../conversations/status.ts";
+import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
 import { firstIdAt } from "../db/ids.ts";
 import { conversations, deliveries, deliveryAttempts, events, leads, visitors, webhookEndpoints, workspaces } from "../db/schema.ts";
@@ -15,12 +16,12 @@ export function takeDue(db: Database, nowMs: number, nextMs: number, limit: numb
   return db.update(workspaces).set({ pruneAt: nextMs }).where(inArray(workspaces.id, due)).returning({ workspaceId: workspaces.id });
 }
 
-/** What the operator has set for a workspace; nothing for one that is deleted. */
+/** What the operator has set for a workspace; nothing for one that is deleted, or not all here yet. */
 export function findRetention(db: Database, workspaceId: string) {
   return db
     .select({ retention: workspaces.retention })
     .from(workspaces)
-    .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt)));
+    .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt), hasArrived(workspaces.id)));
 }
 
 /** Some conversations without activity since `beforeMs`, the oldest first, with their visitors. Each status is a range of the list's own index. */

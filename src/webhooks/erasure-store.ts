@@ -1,4 +1,5 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
+import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { deliveries, deliveryAttempts, webhookEndpoints, webhookErasures } from "../db/schema.ts";
@@ -29,7 +30,7 @@ export function noteErasure(db: Database, workspaceId: string, webhookId: string
 
 /** Endpoints whose log is not erased yet. */
 export function listWebhookErasures(db: Database, limit: number) {
-  return db.select().from(webhookErasures).orderBy(webhookErasures.createdAt).limit(limit);
+  return db.select().from(webhookErasures).where(hasArrived(webhookErasures.workspaceId)).orderBy(webhookErasures.createdAt).limit(limit);
 }
 
 /** Forgets an endpoint when nothing of its log is left; returns it then. */

@@ -1,4 +1,5 @@
 import { and, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
 import { firstIdAt } from "../db/ids.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints } from "../db/schema.ts";
@@ -10,7 +11,12 @@ import { isFree } from "./give-up.ts";
  */
 export function takeStranded(db: Database, beforeMs: number, nowMs: number, limit: number) {
   // Written out and not bound, since a partial index is used for the very words of its condition.
-  const isStranded = and(sql`status = 'pending'`, lt(deliveries.nextAttemptAt, beforeMs), isFree(nowMs));
+  const isStranded = and(
+    sql`status = 'pending'`,
+    lt(deliveries.nextAttemptAt, beforeMs),
+    isFree(nowMs),
+    hasArrived(deliveries.workspaceId),
+  );
   const oldest = db.select({ id: deliveries.id }).from(deliveries).where(isStranded).orderBy(deliveries.nextAttemptAt).limit(limit);
   const ofEndpoint = (column: SQL) => sql`(SELECT ${column} FROM ${webhookEndpoints} e WHERE e.id = ${deliveries.webhookId})`;
   return db
@@ -27,7 +33,7 @@ export function takeStranded(db: Database, beforeMs: number, nowMs: number, limi
 
 /** Removes some of the deliveries from before `beforeMs` that are over, with their attempts. */
 export function pruneDeliveries(db: Database, beforeMs: number, limit: number) {
-  const isOld = and(lt(deliveries.id, firstIdAt(beforeMs)), sql`${deliveries.status} <> 'pending'`);
+  const isOld = and(lt(deliveries.id, firstIdAt(beforeMs)), sql`${deliveries.status} <> 'pending'`, hasArrived(deliveries.workspaceId));
   const oldest = db.select({ id: deliveries.id }).from(deliveries).where(isOld).orderBy(deliveries.id).limit(limit);
   return [
     db.delete(deliveryAttempts).where(inArray(deliveryAttempts.deliveryId, oldest)),
@@ -41,7 +47,7 @@ export function pruneEvents(db: Database, beforeMs: number, limit: number) {
   const unneeded = db
     .select({ id: events.id })
     .from(events)
-    .where(and(lt(events.createdAt, beforeMs), sql`NOT ${isNeeded}`))
+    .where(and(lt(events.createdAt, beforeMs), sql`NOT ${isNeeded}`, hasArrived(events.workspaceId)))
     .orderBy(events.createdAt)
     .limit(limit);
   return db.delete(events).where(inArray(events.id, unneeded));

@@ -16,6 +16,7 @@ import { moveBy } from "../../src/conversations/status.ts";
 import * as conversations from "../../src/conversations/store.ts";
 import { type Database, directoryDb } from "../../src/db/client.ts";
 import { newId } from "../../src/db/ids.ts";
+import { workspaces } from "../../src/db/schema.ts";
 import * as shardStore from "../../src/db/shard-store.ts";
 import * as email from "../../src/email/store.ts";
 import * as idempotency from "../../src/http/idempotency-store.ts";
@@ -23,6 +24,9 @@ import * as sourceJson from "../../src/knowledge/json-store.ts";
 import * as knowledge from "../../src/knowledge/store.ts";
 import * as leads from "../../src/leads/store.ts";
 import { Meter } from "../../src/meter.ts";
+import * as exports from "../../src/operator/backup/export-store.ts";
+import * as imports from "../../src/operator/backup/import-store.ts";
+import { columnsOf, ROWS_PARTS } from "../../src/operator/backup/parts.ts";
 import * as erasure from "../../src/operator/erasure-store.ts";
 import * as operator from "../../src/operator/store.ts";
 import * as privacyErasure from "../../src/privacy/erasure-store.ts";
@@ -68,6 +72,8 @@ const STORES: Record<string, Record<string, unknown>> = {
   "knowledge/json-store": sourceJson,
   "knowledge/store": knowledge,
   "leads/store": leads,
+  "operator/backup/export-store": exports,
+  "operator/backup/import-store": imports,
   "operator/erasure-store": erasure,
   "operator/store": operator,
   "privacy/erasure-store": privacyErasure,
@@ -167,6 +173,7 @@ const WORKSPACE_ROW = { id: WORKSPACE, name: "W", slug: "w", plan: "free" as con
 const RANGE = { fromDay: 20_000, toDay: 20_090 };
 const CLAIM = { agentId: AGENT, visitorId: OTHER };
 const LEAD = { id: ID, workspaceId: WORKSPACE, agentId: AGENT, email: "ann@example.com", emailKey: "ann@example.com", createdAt: NOW };
+const IMPORT = { workspaceId: WORKSPACE, exportId: OTHER };
 const RECORD = { workspaceId: WORKSPACE, key: "k", requestHash: "h", leaseUntil: NOW, createdAt: NOW };
 const EVENT = { id: ID, workspaceId: WORKSPACE, conversationId: OTHER, nowMs: NOW };
 const ENDPOINT = {
@@ -350,6 +357,38 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "leads/store.markIndexed": () => [leads.markIndexed(db, WORKSPACE, [ID], NOW)],
   "leads/store.listUnindexedLeads": () => [leads.listUnindexedLeads(db, NOW, 1000)],
   "leads/store.eraseLeadRows": () => [leads.eraseLeadRows(db, WORKSPACE, [ID])],
+  "operator/backup/export-store.listRows": () =>
+    ROWS_PARTS.flatMap((part) => [
+      exports.listRows(db, part, WORKSPACE, null, 250),
+      exports.listRows(
+        db,
+        part,
+        WORKSPACE,
+        part.key.map(({ dataType }) => (dataType === "number" ? 1 : ID)),
+        250,
+      ),
+    ]),
+  "operator/backup/export-store.findAgentAfter": () =>
+    [true, false].map((including) => exports.findAgentAfter(db, WORKSPACE, AGENT, including)),
+  "operator/backup/export-store.findWorkspaceRow": () => [exports.findWorkspaceRow(db, WORKSPACE)],
+  "operator/backup/import-store.findImport": () => [imports.findImport(db, WORKSPACE)],
+  "operator/backup/import-store.findAnyWorkspace": () => [imports.findAnyWorkspace(db, WORKSPACE)],
+  "operator/backup/import-store.beginImport": () => [imports.beginImport(db, IMPORT, NOW)],
+  "operator/backup/import-store.updateImport": () => [imports.updateImport(db, IMPORT, { recountedAt: NOW })],
+  "operator/backup/import-store.addRecords": () =>
+    ROWS_PARTS.map((part) => imports.addRecords(db, part, IMPORT, [columnsOf(part.table).map(() => null)])),
+  "operator/backup/import-store.countRecords": () =>
+    ROWS_PARTS.map((part) => imports.countRecords(db, part, WORKSPACE, [columnsOf(part.table).map(() => null)])),
+  "operator/backup/import-store.clearCounts": () => imports.clearCounts(db, IMPORT, 2000),
+  "operator/backup/import-store.listOwnAgents": () => [imports.listOwnAgents(db, WORKSPACE, [AGENT])],
+  "operator/backup/import-store.completeImport": () =>
+    imports.completeImport(
+      db,
+      IMPORT,
+      columnsOf(workspaces).map(() => null),
+      NOW,
+    ),
+  "operator/backup/import-store.abandonImport": () => imports.abandonImport(db, WORKSPACE, NOW),
   "operator/erasure-store.findDeleted": () => [erasure.findDeleted(db, WORKSPACE)],
   "operator/erasure-store.listSomeConversations": () => [erasure.listSomeConversations(db, WORKSPACE, 100)],
   "operator/erasure-store.listSomeAgents": () => [erasure.listSomeAgents(db, WORKSPACE, 100)],
@@ -499,6 +538,8 @@ const MEANT_SORTS: Record<string, string[]> = {
   "analytics/store.listUnansweredQuestions": [SORT],
   // One transcript, in the order of its times.
   "conversations/store.listMessages": [SORT],
+  // The attempts of one delivery; erasures that are under way, which are few.
+  "operator/backup/export-store.listRows": ["USE TEMP B-TREE FOR LAST TERM OF ORDER BY", SORT],
   // The rows of one page; of a deep one also the spans of days that it lies behind.
   "conversations/list-store.pageConversations": [SORT],
   // Unions of one person's records.
@@ -527,11 +568,13 @@ const MEANT_WIDE: Record<string, string[]> = {
   "leads/store.pageLeads": ["SEARCH leads USING INDEX leads_created (workspace_id=?)"],
 };
 
-/** What may read all that a workspace has of a kind: lists of it, and its erasure. */
-const READS_A_WORKSPACE = /^(?:admission\/store\.listKeys|agents\/store\.listAgents|operator\/erasure-store\.\w+)$/;
+/** What may read all that a workspace has of a kind: lists of it, its export, and its erasure. */
+const READS_A_WORKSPACE =
+  /^(?:admission\/store\.listKeys|agents\/store\.listAgents|operator\/erasure-store\.\w+|operator\/backup\/(?:export-store\.listRows|import-store\.clearCounts))$/;
 
 /** One row a workspace, a row for each kind that an agent has (what is kept so that nothing need be counted), or at most a hundred endpoints. */
-const FEW_OF_A_WORKSPACE = /\b(?:workspace_directory|conversation_counts|lead_counts|webhook_endpoints_workspace)\b/;
+const FEW_OF_A_WORKSPACE =
+  /\b(?:workspace_directory|workspace_imports|sqlite_autoindex_workspace_imports_1|conversation_counts|lead_counts|webhook_endpoints_workspace)\b/;
 
 test("every module that asks D1 is known here", () => {
   const found = Object.keys(import.meta.glob(["../../src/**/store.ts", "../../src/**/*-store.ts"]));

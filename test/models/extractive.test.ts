@@ -124,6 +124,16 @@ describe("the extractive model", () => {
     return reply.outcome === "answered" ? reply.text : "(no answer)";
   }
 
+  it("says what comes after a question in the knowledge, not the question", async () => {
+    const text = "# Reports\n\nCharts are drawn hourly.\n\nWhy does the last point of a chart drop?\n\nIts interval is not over yet.";
+    expect(await answerFrom(text, "Why does the last point of a chart drop?")).toBe("Its interval is not over yet.");
+  });
+
+  it("prefers what says something to what points elsewhere", async () => {
+    const text = `# Exports\n\nFor more information, see how to export invoices as a file.\n\nPress "Download" to export invoices.`;
+    expect(await answerFrom(text, "How do I export invoices?")).toMatch(/^Press "Download"/);
+  });
+
   it("keeps answers short", async () => {
     const leaf = (at: number): string => Array.from({ length: 8 }, (_, word) => `leaf${at}x${word}`).join(" ");
     const sentences = Array.from({ length: 60 }, (_, at) => `The okapi eats ${leaf(at)}.`);

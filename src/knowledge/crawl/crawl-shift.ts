@@ -45,6 +45,7 @@ async function fetchSome(
   endsAtMs: number,
 ): Promise<CrawlProgress | undefined> {
   const results: PageResult[] = [];
+  let asked = 0;
   for (const [at, page] of pages.entries()) {
     if (at > 0 && pauseMs > 0) await scheduler.wait(pauseMs);
     for await (const result of fetchPage(shift.env, page)) {
@@ -52,13 +53,17 @@ async function fetchSome(
       if (!isPart) results.push(result);
       else if (!(await ask(shift, [result], { isLast: true }))) return undefined;
     }
+    asked++;
     if (shift.clock() >= endsAtMs || charsOf(results) > CHARS_PER_STEP || wantsRest(results.at(-1))) break;
   }
-  return ask(shift, results, { isLast: shift.clock() >= endsAtMs });
+  const unasked = pages.slice(asked).map(({ id }) => id);
+  return ask(shift, results, { isLast: shift.clock() >= endsAtMs, unasked });
 }
 
-function ask({ env, step, clock }: Shift, results: PageResult[], { isFirst = false, isLast = false }) {
-  return step({ results, isFirst, isLast, pauseMs: crawlPauseMs(env), nowMs: clock() });
+type Asking = Partial<Pick<CrawlStep, "isFirst" | "isLast" | "unasked">>;
+
+function ask({ env, step, clock }: Shift, results: PageResult[], { isFirst = false, isLast = false, unasked = [] }: Asking) {
+  return step({ results, unasked, isFirst, isLast, pauseMs: crawlPauseMs(env), nowMs: clock() });
 }
 
 /** Whether the site asked to be left alone. */

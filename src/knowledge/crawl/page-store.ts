@@ -163,6 +163,13 @@ export class PageStore {
     this.tables.run("UPDATE pages SET handed_out = handed_out + 1 WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
   }
 
+  /** Pages that were handed out and not asked for are as they were before. */
+  takeBack(sourceId: string, ids: readonly number[]): void {
+    const query = `UPDATE pages SET handed_out = handed_out - 1
+      WHERE ${WAITING} AND handed_out > 0 AND id IN (SELECT value FROM json_each(?))`;
+    this.tables.run(query, sourceId, JSON.stringify(ids));
+  }
+
   /** Whatever waits is not fetched in this run. */
   skipWaiting(sourceId: string, reason: string): void {
     this.tables.run(`UPDATE pages SET state = iif(kind = 'page', 'skipped', 'failed'), reason = ? WHERE ${WAITING}`, reason, sourceId);

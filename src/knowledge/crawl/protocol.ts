@@ -69,6 +69,8 @@ export interface ReadPage {
 /** One step of a crawl, as the caller asks for it. */
 export interface CrawlStep {
   results: PageResult[];
+  /** Pages that were handed out and not asked for: time or memory had come to their end before them. */
+  unasked: number[];
   /** Whether the crawl may begin with it. A later step of one that was removed meanwhile is answered with nothing. */
   isFirst: boolean;
   /** Whether the caller will fetch nothing more for now. */

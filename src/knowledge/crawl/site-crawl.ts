@@ -1,5 +1,6 @@
 import type { IndexStore } from "../index-store.ts";
 import type { CrawlRow } from "./crawl-store.ts";
+import type { CrawlTables } from "./crawl-tables.ts";
 import { Frontier, START_DEPTH } from "./frontier.ts";
 import { PageIndexing } from "./page-indexing.ts";
 import { normalisedUrl, siteOf } from "./page-url.ts";
@@ -41,6 +42,11 @@ export class SiteCrawl {
     this.indexing = new PageIndexing(this.stores);
   }
 
+  /** Where crawls are kept. */
+  get tables(): CrawlTables {
+    return this.stores.tables;
+  }
+
   /** Takes what was fetched and says what is next; undefined when the source was removed. The same step twice does no harm. */
   step(source: CrawlSource, step: CrawlStep): CrawlProgress | undefined {
     const known = this.stores.crawls.find(source.id);
@@ -75,10 +81,11 @@ export class SiteCrawl {
     return crawl;
   }
 
-  private proceed(source: CrawlSource, crawl: CrawlRow, { results, isLast, pauseMs, nowMs }: CrawlStep): CrawlProgress {
+  private proceed(source: CrawlSource, crawl: CrawlRow, { results, unasked, isLast, pauseMs, nowMs }: CrawlStep): CrawlProgress {
     if (crawl.phase === "crawling") {
       const view = { source, crawl, frontier: new Frontier(this.stores, source, crawl), host: hostOf(crawl), nowMs };
       for (const result of results) this.results.take(view, result);
+      if (unasked.length > 0) this.stores.pages.takeBack(source.id, unasked);
       const pause = Math.max(pauseMs, view.frontier.delayInSeconds * 1000);
       this.leaveHost(view, results.length > 0 ? pause : 0);
       this.breakOff(view);

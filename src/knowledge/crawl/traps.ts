@@ -29,7 +29,13 @@ const MAX_QUERY_VARIANTS = 300;
 
 const DATE_PARAMETER = /^(?:.*[-_])?(?:date|day|month|year|week|cal|calendar|start|end|from|to|since|until|yr|mon|time)$/i;
 const DATE_VALUE = /^(?:19|20)\d{2}(?:[-./]?(?:0?[1-9]|1[0-2]))?(?:[-./]?(?:0?[1-9]|[12]\d|3[01]))?(?:[T ].*)?$/;
-const YEAR_SEGMENT = /^(?:19|20)\d{2}(?:[-_]?(?:w?\d{1,2}))?(?:[-_]?\d{1,2})?$/i;
+const YEAR = /^(?:19|20)\d{2}$/;
+const MONTH = /^(?:19|20)\d{2}(?:0[1-9]|1[0-2])$/;
+/** A date that nothing else is written like: 2026-11, 2026-W47, 2026_11_21, 20261121. */
+const DATE = /^(?:19|20)\d{2}(?:[-_]w?\d{1,2}(?:[-_]\d{1,2})?|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))$/i;
+/** Below it a number is a date; anywhere else 1950 and 201101 may number articles. */
+const CALENDAR =
+  /^(?:calendar|kalender|calendrier|calendario|agenda|diary|events?|termine|veranstaltungen|eventos|schedule|day|week|month|year|date)s?$/i;
 const DAY_OR_MONTH = /^(?:w?\d{1,2}|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)$/i;
 
 /** Why a URL is not read; null where it is. Takes a normalised URL of the site and how many links it is away from the start. */
@@ -69,8 +75,10 @@ function withoutDateAtEnd(path: string): string {
   const segments = path.split("/");
   let from = segments.length;
   while (from > 1 && DAY_OR_MONTH.test(segments[from - 1]!) && segments.length - from < 2) from--;
-  if (!YEAR_SEGMENT.test(segments[from - 1] ?? "")) return path;
-  return [...segments.slice(0, from - 1), "*"].join("/");
+  const [before = "", first = ""] = segments.slice(Math.max(0, from - 2), from);
+  const isNumber = YEAR.test(first) || MONTH.test(first);
+  const isDate = DATE.test(first) || (isNumber && (from < segments.length || CALENDAR.test(before)));
+  return isDate ? [...segments.slice(0, from - 1), "*"].join("/") : path;
 }
 
 function repeats(segments: string[]): boolean {

@@ -3,7 +3,7 @@ import type { HtmlElement } from "./html-tree.ts";
 /** Never text of the page, wherever they stand. */
 const NO_TEXT = new Set(
   (
-    "head script style template noscript svg annotation rt rp canvas iframe object embed audio video map " +
+    "head title script style template noscript svg annotation rt rp canvas iframe object embed audio video map " +
     "input select textarea option datalist output progress meter dialog nav menu"
   ).split(" "),
 );

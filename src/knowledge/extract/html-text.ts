@@ -262,7 +262,7 @@ export function textLength(element: HtmlElement): number {
   let length = 0;
   for (const child of element.children) {
     if (typeof child === "string") length += child.trim().length;
-    else if (!/^(?:script|style|select|noscript|template)$/.test(child.tag)) length += textLength(child);
+    else if (!/^(?:title|script|style|select|noscript|template)$/.test(child.tag)) length += textLength(child);
   }
   return length;
 }

@@ -243,6 +243,16 @@ test("a calendar without end is read so far, and other pages are not forgotten o
   expect(source.status).toBe("ready");
 });
 
+test("articles whose numbers look like years are no calendar, however many links alone lead to", SLOW, async () => {
+  const site = await createSite();
+  const articles = Array.from({ length: 25 }, (_, at) => `/articles/${1950 + at}`);
+  await site.has("/", { links: articles });
+  for (const path of articles) await site.has(path, {});
+  const reader = await createReader();
+  const source = await reader.read({ url: site.at("/") });
+  expect(source).toMatchObject({ status: "ready", pages_found: 26, pages_indexed: 26 });
+});
+
 test("a page with errors is tried again later, and then listed; the source is ready without it", async () => {
   const site = await createSite();
   await site.has("/", { links: ["/down", "/flaky", "/reset", "/ok"] });

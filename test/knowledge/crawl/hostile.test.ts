@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import { workShift } from "../../../src/knowledge/crawl/crawl-shift.ts";
+import type { CrawlStep, PageResult, PageToFetch } from "../../../src/knowledge/crawl/protocol.ts";
+import { envWith } from "../../harness.ts";
 import type { Behaviour } from "../../outbound-protocol.ts";
 import { pdfFile } from "../extract/pdf-file.ts";
 import { createReader, createSite, indexStub } from "./site.ts";
@@ -31,7 +34,7 @@ test.for<[string, Behaviour, string]>([
 test("deep nesting, links without end and headers that lie do not stop a crawl", SLOW, async () => {
   const site = await createSite();
   await site.has("/", { links: ["/deep", "/links", "/validators", "/table"] });
-  await site.answers("/deep", { headers: html, body: `${"<div>".repeat(200_000)}At the bottom.` });
+  await site.answers("/deep", { headers: html, body: `<title>Deep</title>${"<div>".repeat(200_000)}At the bottom.` });
   const links = Array.from({ length: 20_000 }, (_, at) => `<a href="/list?page=${at}&q=${"y".repeat(100)}">${at}</a>`).join("");
   await site.answers("/links", { headers: html, body: `<p>Links and links.</p>${links}` });
   await site.has("/validators", { headers: { ETag: '"ü"', "Last-Modified": "z".repeat(5_000) } });
@@ -109,7 +112,7 @@ test("a page at which its reader dies again and again fails, and the crawl goes 
   const { id } = await reader.add({ url: site.at("/") });
   const source = { id, type: "website" as const, url: site.at("/"), maxPages: 10, syncNumber: 0 };
   const index = indexStub(reader);
-  const step = { results: [], isFirst: true, isLast: false, pauseMs: 0, nowMs: Date.now() };
+  const step = { results: [], unasked: [], isFirst: true, isLast: false, pauseMs: 0, nowMs: Date.now() };
   const first = await index.crawl(source, step);
   if (first?.done !== false) throw new Error("robots.txt is asked for");
   let next = await index.crawl(source, { ...step, results: [{ id: first.fetch[0]!.id, outcome: "robots", text: "" }] });
@@ -117,4 +120,67 @@ test("a page at which its reader dies again and again fails, and the crawl goes 
   for (let died = 0; died < 10 && next && !next.done; died++)
     next = await index.crawl(source, { ...step, nowMs: Date.now() + died * 600_000 });
   expect(await reader.pages(id)).toEqual({ "/": "failed: not_readable" });
+});
+
+test("pages that nobody asked for, since a slow one took the time, are not taken for what the reader dies of", async () => {
+  const site = await createSite();
+  const reader = await createReader();
+  const { id } = await reader.add({ url: site.at("/") });
+  const source = { id, type: "website" as const, url: site.at("/"), maxPages: 10, syncNumber: 0 };
+  const index = indexStub(reader);
+  const paths = ["/slow1", "/slow2", "/slow3", "/a", "/b"];
+  const resultOf = ({ id: pageId, url, kind }: PageToFetch): PageResult => {
+    if (kind === "robots") return { id: pageId, outcome: "robots", text: "Sitemap: none" };
+    if (url.includes("slow")) return { id: pageId, outcome: "failed", reason: "timeout", isTransient: true, retryAfterSeconds: null };
+    const links = url === source.url ? paths.map((path) => site.at(path)) : [];
+    const read = { title: url, text: `The page ${url}`, hash: url, blocks: [], canonicalUrl: null, noindex: false };
+    return { id: pageId, outcome: "page", ...read, links, etag: null, lastModified: null };
+  };
+  const step = { pauseMs: 0, isLast: false, isFirst: true };
+  let nowMs = Date.now();
+  let next = await index.crawl(source, { ...step, results: [], unasked: [], nowMs });
+  // Each time there is time for one page alone.
+  for (let round = 0; round < 50 && next && !next.done; round++) {
+    const [first, ...unasked] = next.fetch;
+    nowMs += 60_000;
+    next = await index.crawl(source, { ...step, results: first ? [resultOf(first)] : [], unasked: unasked.map((page) => page.id), nowMs });
+  }
+  expect(await reader.pages(id)).toEqual({
+    "/": "indexed",
+    "/slow1": "failed: timeout",
+    "/slow2": "failed: timeout",
+    "/slow3": "failed: timeout",
+    "/a": "indexed",
+    "/b": "indexed",
+  });
+});
+
+test("a reader whose time is over hands back the pages that it did not ask for", async () => {
+  const site = await createSite();
+  for (const path of ["/1", "/2", "/3"]) await site.has(path, {});
+  const steps: CrawlStep[] = [];
+  let nowMs = 0;
+  const counts = { found: 3, indexed: 0, failed: 0, skipped: 0 };
+  const pages = [1, 2, 3].map((id): PageToFetch => ({
+    id,
+    url: site.at(`/${id}`),
+    kind: "page",
+    etag: null,
+    lastModified: null,
+    maxRedirects: 0,
+  }));
+  await workShift({
+    env: envWith({}),
+    step: async (step) => {
+      steps.push(step);
+      return { done: false, counts, fetch: steps.length === 1 ? pages : [], waitMs: 0, pauseMs: 0 };
+    },
+    report: async () => {
+      nowMs += 60_000;
+      return true;
+    },
+    clock: () => nowMs,
+  });
+  expect(steps).toMatchObject([{ results: [] }, { results: [{ id: 1, outcome: "page" }], unasked: [2, 3], isLast: true }]);
+  expect(await site.asked()).toEqual(["/1"]);
 });

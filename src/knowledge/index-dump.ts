@@ -1,0 +1,157 @@
+import type { Binding, CrawlTables } from "./crawl/crawl-tables.ts";
+import { generationTerm, type IndexStore } from "./index-store.ts";
+import { titleTermsOf } from "./ingest.ts";
+import { terms } from "./terms.ts";
+
+/**
+ * The tables that a dump holds, those that others refer to first. Of the rest the full-text index is made anew, and how long
+ * a host is to be left alone does not outlast a move.
+ */
+const TABLES = [
+  "texts",
+  "text_parts",
+  "generations",
+  "documents",
+  "chunks",
+  "answers",
+  "crawls",
+  "variant_groups",
+  "pages",
+  "page_texts",
+  "page_blocks",
+] as const;
+
+/** A page of a dump ends with the row that takes it beyond this: a part of a text alone has a third more. */
+const PAGE_LENGTH = 256_000;
+
+/** A row of one of the object's tables, as the database has it; bytes as base64. */
+export interface DumpedRow {
+  table: string;
+  row: Record<string, string | number | null>;
+}
+
+/** Where a dump goes on: the number of a table, and the key of its last row that was read. */
+export type DumpPlace = (string | number)[];
+
+export interface DumpPage {
+  rows: DumpedRow[];
+  /** Null when that was all. */
+  next: DumpPlace | null;
+}
+
+interface TableShape {
+  name: string;
+  columns: { name: string; type: string; notnull: number; pk: number }[];
+  key: string[];
+}
+
+/** Takes the storage of an agent's index out row by row, and puts it into another one. */
+export class IndexDump {
+  constructor(
+    private readonly store: IndexStore,
+    private readonly tables: CrawlTables,
+  ) {}
+
+  /** The next rows of a dump, in the order of tables and keys. */
+  read([tableNumber = 0, ...after]: DumpPlace): DumpPage {
+    const rows: DumpedRow[] = [];
+    let length = 0;
+    let key: DumpPlace = after;
+    for (let at = Number(tableNumber); at < TABLES.length; at++, key = []) {
+      const shape = this.shapeOf(TABLES[at]!);
+      if (!shape) continue;
+      for (const stored of this.rowsAfter(shape, key)) {
+        const row = Object.fromEntries(shape.columns.map(({ name }) => [name, toText(stored[name])]));
+        rows.push({ table: shape.name, row });
+        length += JSON.stringify(row).length;
+        if (length > PAGE_LENGTH) return { rows, next: [at, ...shape.key.map((name) => row[name]!)] };
+      }
+    }
+    return { rows, next: null };
+  }
+
+  /**
+   * Puts rows in; those that are there stay.
+   * @returns what is wrong with the first row that fits no table, or undefined when all were put in.
+   */
+  put(rows: readonly DumpedRow[]): string | undefined {
+    return this.tables.write(() => {
+      const shapes = new Map(TABLES.map((name) => [name as string, this.shapeOf(name)!]));
+      for (const { table, row } of rows) {
+        const shape = shapes.get(table);
+        if (!shape) return `there is no table ${table}`;
+        const problem = problemOf(shape, row);
+        if (problem !== undefined) return problem;
+      }
+      for (const { table, row } of rows) this.insert(shapes.get(table)!, row);
+      return undefined;
+    });
+  }
+
+  private *rowsAfter({ name, key }: TableShape, after: DumpPlace): Iterable<Record<string, SqlStorageValue>> {
+    const place = key.map(() => "?").join();
+    const where = after.length > 0 ? `WHERE (${key.join()}) > (${place})` : "";
+    yield* this.store.sql.exec(`SELECT * FROM ${name} ${where} ORDER BY ${key.join()}`, ...after);
+  }
+
+  private insert({ name, columns }: TableShape, row: DumpedRow["row"]): void {
+    const values = columns.map((column) => toStored(column.type, row[column.name]!));
+    const insert = `INSERT INTO ${name} (${columns.map((column) => column.name).join()}) VALUES (${columns.map(() => "?").join()}) ON CONFLICT DO NOTHING RETURNING 1`;
+    const isNew = this.store.sql.exec(insert, ...values).toArray().length > 0;
+    if (isNew && name === "chunks") this.indexChunk(row);
+  }
+
+  private indexChunk(chunk: DumpedRow["row"]): void {
+    const query = "SELECT title, generation_id AS generationId FROM documents WHERE id = ?";
+    const [document] = this.store.sql.exec<{ title: string; generationId: number }>(query, chunk["document_id"]!).toArray();
+    if (!document) return;
+    const heading = chunk["heading"] === null ? "" : terms(String(chunk["heading"])).join(" ");
+    this.store.sql.exec(
+      "INSERT INTO chunk_index (rowid, generation, title, heading, body) VALUES (?, ?, ?, ?, ?)",
+      chunk["id"]!,
+      generationTerm(document.generationId),
+      titleTermsOf(document.title),
+      heading,
+      chunk["terms"]!,
+    );
+  }
+
+  /** Undefined where nothing was ever written into such a table. */
+  private shapeOf(name: string): TableShape | undefined {
+    const query = 'SELECT name, type, "notnull", pk FROM pragma_table_info(?) ORDER BY cid';
+    const columns = this.store.sql.exec<TableShape["columns"][number] & Record<string, SqlStorageValue>>(query, name).toArray();
+    if (columns.length === 0) return undefined;
+    const key = columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
+    return { name, columns, key: key.map((column) => column.name) };
+  }
+}
+
+function problemOf({ name, columns }: TableShape, row: DumpedRow["row"]): string | undefined {
+  const unknown = Object.keys(row).find((field) => !columns.some((column) => column.name === field));
+  if (unknown !== undefined) return `${name} has no column ${unknown}`;
+  const wrong = columns.find((column) => !fits(column, row[column.name]));
+  return wrong && `${name}.${wrong.name} is missing or not of its type`;
+}
+
+function fits({ type, notnull, pk }: TableShape["columns"][number], value: string | number | null | undefined): boolean {
+  if (value === null) return notnull === 0 && pk === 0;
+  if (type === "INTEGER") return Number.isSafeInteger(value);
+  return typeof value === "string" && (type !== "BLOB" || isBase64(value));
+}
+
+function isBase64(text: string): boolean {
+  try {
+    Uint8Array.fromBase64(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function toText(value: SqlStorageValue | undefined): string | number | null {
+  return value instanceof ArrayBuffer ? new Uint8Array(value).toBase64() : (value ?? null);
+}
+
+function toStored(type: string, value: string | number | null): Binding | ArrayBuffer {
+  return type === "BLOB" ? Uint8Array.fromBase64(String(value)).buffer : value;
+}

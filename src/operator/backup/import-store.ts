@@ -1,0 +1,138 @@
+import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Database } from "../../db/client.ts";
+import { agents, workspaceImports, workspaces } from "../../db/schema.ts";
+import { columnsOf, COUNTS_TABLES, primaryKeyOf, referencesOf, type RowsPart } from "./parts.ts";
+
+/** Which import writes. */
+export interface ImportKey {
+  workspaceId: string;
+  exportId: string;
+}
+
+/** A record's values, in the order of its table's columns. */
+export type Values = (string | number | null)[];
+
+/** The workspace's import, if there is or was one. */
+export function findImport(db: Database, workspaceId: string) {
+  return db.select().from(workspaceImports).where(eq(workspaceImports.workspaceId, workspaceId));
+}
+
+/** The workspace's own row, deleted or not. */
+export function findAnyWorkspace(db: Database, workspaceId: string) {
+  return db.select({ id: workspaces.id, deletedAt: workspaces.deletedAt }).from(workspaces).where(eq(workspaces.id, workspaceId));
+}
+
+/** Begins an import; one that is under way goes on. */
+export function beginImport(db: Database, { workspaceId, exportId }: ImportKey, nowMs: number) {
+  return db.insert(workspaceImports).values({ workspaceId, exportId, createdAt: nowMs }).onConflictDoNothing();
+}
+
+/** Changes an import that is under way. */
+export function updateImport(db: Database, key: ImportKey, changes: Partial<typeof workspaceImports.$inferInsert>) {
+  return db
+    .update(workspaceImports)
+    .set(changes)
+    .where(
+      and(
+        eq(workspaceImports.workspaceId, key.workspaceId),
+        eq(workspaceImports.exportId, key.exportId),
+        isNull(workspaceImports.completedAt),
+      ),
+    );
+}
+
+/**
+ * Adds records, unless the import has ended meanwhile or a record names one of another workspace. A row that is there
+ * stays; a count is replaced.
+ */
+export function addRecords(db: Database, { kind, table }: RowsPart, key: ImportKey, records: readonly Values[]) {
+  const columns = columnsOf(table);
+  const values = columns.map((_, at) => valueAt(at));
+  const conditions = [isUnderWay(key), ...referencesOf(table).map((reference) => isNotForeign(reference, key.workspaceId))];
+  const insert = db
+    .insert(table)
+    .select(sql`SELECT ${sql.join(values, sql`, `)} FROM json_each(${JSON.stringify(records)}) WHERE ${sql.join(conditions, sql` AND `)}`);
+  if (kind === "rows") return insert.onConflictDoNothing();
+  const primary = primaryKeyOf(table);
+  const others = Object.entries(propertiesOf(table)).filter(([, column]) => !primary.includes(column));
+  const set = Object.fromEntries(others.map(([property, column]) => [property, sql.raw(`excluded."${column.name}"`)]));
+  return insert.onConflictDoUpdate({ target: primary, set });
+}
+
+/** How many of these records the workspace has. */
+export function countRecords(db: Database, { table }: RowsPart, workspaceId: string, records: readonly Values[]) {
+  const columns = columnsOf(table);
+  const isIt = primaryKeyOf(table).map((column) => sql`${column} = ${valueAt(columns.indexOf(column))}`);
+  const found = sql`json_each(${JSON.stringify(records)}) CROSS JOIN ${table} ON ${sql.join(isIt, sql` AND `)}`;
+  return db
+    .select({ count: sql<number>`count(*)` })
+    .from(found)
+    .where(eq(table.workspaceId, workspaceId));
+}
+
+/** Removes up to `limit` rows of the workspace from each table of counts: what its triggers counted while rows came in. */
+export function clearCounts(db: Database, { workspaceId }: ImportKey, limit: number) {
+  return COUNTS_TABLES.map((table) => {
+    const some = sql`(SELECT rowid FROM ${table} WHERE ${table.workspaceId} = ${workspaceId} LIMIT ${limit})`;
+    return db
+      .delete(table)
+      .where(sql`rowid IN ${some}`)
+      .returning({ workspaceId: table.workspaceId });
+  });
+}
+
+/** Which of these agents the workspace has. */
+export function listOwnAgents(db: Database, workspaceId: string, agentIds: readonly string[]) {
+  const isAsked = sql`${agents.id} IN (SELECT value FROM json_each(${JSON.stringify(agentIds)}))`;
+  return db
+    .select({ id: agents.id })
+    .from(agents)
+    .where(and(isAsked, eq(agents.workspaceId, workspaceId)));
+}
+
+/** Ends an import: the workspace's own row is there from now on, and everything else with it. */
+export function completeImport(db: Database, key: ImportKey, workspace: Values, nowMs: number) {
+  const values = workspace.map((_, at) => valueAt(at));
+  const row = sql`SELECT ${sql.join(values, sql`, `)} FROM json_each(${JSON.stringify([workspace])}) WHERE ${isUnderWay(key)}`;
+  return [
+    db.insert(workspaces).select(row).onConflictDoNothing(),
+    updateImport(db, key, { workspace: null, checked: null, completedAt: nowMs }),
+  ] as const;
+}
+
+/** Gives an import up: the workspace is there as one that was deleted, for its erasure to take what came in. */
+export function abandonImport(db: Database, workspaceId: string, nowMs: number) {
+  const columns = columnsOf(workspaces).map(({ name }) => {
+    if (name === "id") return sql`${workspaceId}`;
+    if (name === "plan") return sql`'free'`;
+    if (name === "name" || name === "slug") return sql`''`;
+    if (name === "limits") return sql`'{}'`;
+    return name.endsWith("_at") ? sql`${nowMs}` : sql`0`;
+  });
+  const isTheirs = and(eq(workspaceImports.workspaceId, workspaceId), isNull(workspaceImports.completedAt))!;
+  return [
+    db
+      .insert(workspaces)
+      .select(sql`SELECT ${sql.join(columns, sql`, `)} WHERE EXISTS (SELECT 1 FROM ${workspaceImports} WHERE ${isTheirs})`)
+      .onConflictDoNothing(),
+    db.delete(workspaceImports).where(isTheirs).returning({ workspaceId: workspaceImports.workspaceId }),
+  ] as const;
+}
+
+function isUnderWay({ workspaceId, exportId }: ImportKey): SQL {
+  return sql`EXISTS (SELECT 1 FROM ${workspaceImports} i WHERE i.workspace_id = ${workspaceId} AND i.export_id = ${exportId}
+    AND i.completed_at IS NULL)`;
+}
+
+function isNotForeign({ at, target }: ReturnType<typeof referencesOf>[number], workspaceId: string): SQL {
+  return sql`NOT EXISTS (SELECT 1 FROM ${target} AS target WHERE target.id = ${valueAt(at)} AND target.workspace_id <> ${workspaceId})`;
+}
+
+function valueAt(at: number): SQL {
+  return sql.raw(`json_extract(json_each.value, '$[${at}]')`);
+}
+
+function propertiesOf(table: SQLiteTable): Record<string, SQLiteColumn> {
+  return Object.fromEntries(Object.entries(table).filter(([, value]) => columnsOf(table).includes(value as SQLiteColumn)));
+}

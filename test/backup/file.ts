@@ -1,0 +1,78 @@
+import { env, exports } from "cloudflare:workers";
+import { expect } from "vitest";
+import { type Answer, deliver, operate, query, send } from "../harness.ts";
+
+/** A line of an export. */
+export interface Line {
+  type: string;
+  record: Record<string, any>;
+}
+
+/** An export, read. */
+export interface ExportFile {
+  header: Record<string, any>;
+  records: Line[];
+  end: Record<string, any>;
+  /** How many answers it came in. */
+  answers: number;
+}
+
+const MAX_RECORDS = 500;
+
+/** Exports a workspace, as many pages an answer. */
+export async function exportWorkspace(workspaceId: string, pages = 200): Promise<ExportFile> {
+  const lines: any[] = [];
+  let cursor: string | undefined;
+  for (let answers = 1; ; answers++) {
+    const more = cursor === undefined ? "" : `&cursor=${cursor}`;
+    const url = `http://service.test/operator/v1/workspaces/${workspaceId}/export?pages=${pages}${more}`;
+    const response = await exports.default.fetch(new Request(url, { headers: { Authorization: `Bearer ${env.OPERATOR_TOKEN}` } }));
+    expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "application/x-ndjson"]);
+    const text = new TextDecoder().decode(await response.arrayBuffer());
+    for (const line of text.trimEnd().split("\n")) lines.push(JSON.parse(line));
+    const last = lines.pop();
+    if (last.type === "end") return { header: lines[0], records: lines.slice(1), end: last, answers };
+    expect(last.type).toBe("continue");
+    ({ cursor } = last);
+  }
+}
+
+/** Sends some records of an export. */
+export function sendRecords(file: ExportFile, records: readonly Line[]): Promise<Answer> {
+  const path = `/operator/v1/workspaces/${file.header["workspace_id"]}/import`;
+  return send("POST", path, { token: env.OPERATOR_TOKEN, body: { header: file.header, records } });
+}
+
+/** Asks for the comparison with the export's end, once. */
+export function complete(file: ExportFile): Promise<Answer> {
+  const path = `/operator/v1/workspaces/${file.header["workspace_id"]}/import/complete`;
+  return send("POST", path, { token: env.OPERATOR_TOKEN, body: { header: file.header, end: file.end } });
+}
+
+/** Imports an export as the command does: all its records in their order, then the comparison. Returns all warnings. */
+export async function importFile(file: ExportFile, batch = MAX_RECORDS): Promise<string[]> {
+  const warnings = new Set<string>();
+  for (let at = 0; at < file.records.length; at += batch) {
+    const answer = await sendRecords(file, file.records.slice(at, at + batch));
+    expect([answer.status, answer.body]).toEqual([200, { state: "importing", warnings: expect.any(Array) }]);
+    for (const warning of answer.body.warnings) warnings.add(warning);
+  }
+  const answer = await complete(file);
+  expect([answer.status, answer.body.state]).toEqual([200, "complete"]);
+  return [...warnings];
+}
+
+/** Deletes a workspace and erases all of it. */
+export async function eraseWhole(workspaceId: string): Promise<void> {
+  await operate("DELETE", `/workspaces/${workspaceId}`);
+  await finishErasure(workspaceId);
+}
+
+/** Works on an erasure until it is over. */
+export async function finishErasure(workspaceId: string): Promise<void> {
+  for (let run = 0; run < 20; run++) {
+    await deliver("support-agent-erasure", { workspaceId });
+    if ((await query(workspaceId, "SELECT id FROM workspaces WHERE id = ?", workspaceId)).length === 0) return;
+  }
+  throw new Error("The erasure does not end");
+}

@@ -1,0 +1,210 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { newId } from "../../src/db/ids.ts";
+import { Meter } from "../../src/meter.ts";
+import { toCursor } from "../../src/operator/backup/cursor.ts";
+import { importRecords } from "../../src/operator/backup/import.ts";
+import { beginProgress } from "../../src/operator/backup/progress.ts";
+import type { Header } from "../../src/operator/backup/wire.ts";
+import { type Answer, createAgent, createNeighbour, createWorkspace, envWith, newAddress, query, send } from "../harness.ts";
+import { complete, eraseWhole, type ExportFile, exportWorkspace, finishErasure, importFile, type Line, sendRecords } from "./file.ts";
+import { createFullWorkspace, type FullWorkspace, rowsOf } from "./full-workspace.ts";
+
+let workspace: FullWorkspace;
+let file: ExportFile;
+
+async function exportAndErase(): Promise<void> {
+  workspace = await createFullWorkspace(0);
+  file = await exportWorkspace(workspace.id);
+  await eraseWhole(workspace.id);
+}
+
+const find = (type: string): Line => structuredClone(file.records.find((line) => line.type === type)!);
+
+/** A record of a type with some columns changed. */
+function changed(type: string, changes: Record<string, unknown>): Line {
+  const line = find(type);
+  return { type, record: { ...line.record, ...changes } };
+}
+
+async function refusalOf(answer: Promise<Answer>): Promise<string> {
+  const { status, body } = await answer;
+  const items = (body.detail ?? []).map((item: { loc: unknown[]; msg: string }) => `${item.loc.join(".")}: ${item.msg}`);
+  return [status, body.error.message, ...items].join(" ");
+}
+
+const isUntouched = async () => Object.values(await rowsOf(workspace.id)).every((rows) => rows.length === 0);
+
+describe("what is refused before anything is written", () => {
+  beforeAll(exportAndErase);
+
+  test.each<[string, (line: (type: string, changes: Record<string, unknown>) => Line) => Line, string]>([
+    ["a type that there is not", () => ({ type: "shards", record: {} }), "records.0.type"],
+    ["a column that there is not", (line) => line("messages", { extra: 1 }), "records.0.record"],
+    ["a column that is missing", (line) => line("messages", { content: undefined }), "records.0.record.content"],
+    ["a value of another type", (line) => line("messages", { created_at: "now" }), "records.0.record.created_at"],
+    ["a value that is none of its kind", (line) => line("messages", { role: "root" }), "records.0.record.role"],
+    ["null where something must be", (line) => line("messages", { content: null }), "records.0.record.content"],
+    ["a list that is none", (line) => line("conversations", { tags: "{}" }), "records.0.record.tags"],
+    ["JSON that is none", (line) => line("agents", { tools: "[" }), "records.0.record.tools"],
+    ["another workspace's", (line) => line("messages", { workspace_id: newId(0, Date.now()) }), "is not the workspace of the header"],
+    ["of another shard", (line) => line("sources", { id: newId(1, Date.now()) }), "names another shard"],
+    ["an identifier that is none", (line) => line("sources", { id: "x" }), "records.0.record.id"],
+    ["another workspace itself", (line) => line("workspaces", { id: newId(0, Date.now()) }), "is not the workspace of the header"],
+    ["the workspace under another slug", (line) => line("workspaces", { slug: "other" }), "is not the slug of the header"],
+    ["a deleted workspace", (line) => line("workspaces", { deleted_at: 1 }), "must be null"],
+  ])("a record is refused that is %s", async (_, make, message) => {
+    const refusal = await refusalOf(sendRecords(file, [make(changed)]));
+    expect(refusal).toMatch(/^422/);
+    expect(refusal).toContain(message);
+    expect(await isUntouched()).toBe(true);
+  });
+
+  test("a refusal does not repeat what stands in a record", async () => {
+    const { body } = await sendRecords(file, [changed("messages", { content: ["private words"], role: "root" })]);
+    expect(JSON.stringify(body)).not.toContain("private words");
+  });
+});
+
+describe("an import", () => {
+  beforeEach(exportAndErase);
+
+  describe("from a file that reaches for another workspace", () => {
+    test("touches nothing of it: not by identifiers, not by what triggers and objects follow", async () => {
+      const victim = await createFullWorkspace(0);
+      const theirs = await exportWorkspace(victim.id);
+      const idOf = (type: string) => theirs.records.find((line) => line.type === type)!.record["id"] as string;
+      const before = await rowsOf(victim.id);
+      const id = newId(0, Date.now());
+      const attempts = [
+        changed("messages", { id, conversation_id: idOf("conversations") }),
+        changed("handoffs", { id, conversation_id: idOf("conversations") }),
+        changed("sources", { id, agent_id: idOf("agents") }),
+        changed("answers", { id, agent_id: idOf("agents") }),
+        changed("deliveries", { id, webhook_id: idOf("webhook_endpoints") }),
+        changed("delivery_attempts", { delivery_id: idOf("deliveries"), number: 9 }),
+        changed("conversations", { id, visitor_id: idOf("visitors") }),
+        ...["messages", "conversations", "agents", "api_keys", "sources", "visitors"].map((type) => changed(type, { id: idOf(type) })),
+      ];
+      for (const attempt of attempts) expect(await refusalOf(sendRecords(file, [attempt]))).toMatch(/^409 .*another workspace's/);
+      const knowledge = theirs.records.find(({ type }) => type === "knowledge");
+      expect(await refusalOf(sendRecords(file, [knowledge!]))).toMatch(/^422 .*no agent/);
+      expect(await rowsOf(victim.id)).toEqual(before);
+      expect((await exportWorkspace(victim.id)).end).toEqual(theirs.end);
+    });
+
+    test("is refused for a workspace that is there with content of its own", async () => {
+      const victim = await createWorkspace();
+      const header = { ...file.header, workspace_id: victim.id };
+      const forged = { ...file, header };
+      const before = await rowsOf(victim.id);
+      expect(await refusalOf(sendRecords(forged, []))).toMatch(/^409 There is such a workspace/);
+      expect(await refusalOf(complete(forged))).toMatch(/^409 There is such a workspace/);
+      expect(await rowsOf(victim.id)).toEqual(before);
+      const path = `/operator/v1/workspaces/${victim.id}/import`;
+      const body = { header: file.header, records: [] };
+      expect(await refusalOf(send("POST", path, { token: env.OPERATOR_TOKEN, body }))).toMatch(/^422 .*not the workspace of the path/);
+      expect((await send("DELETE", path, { token: env.OPERATOR_TOKEN })).status).toBe(404);
+    });
+
+    test("does not get a slug or a mail address that is another's", async () => {
+      const other = await createNeighbour(workspace);
+      const { email_address: address } = find("agents").record;
+      await createAgent(other, { email_address: address });
+      expect(await refusalOf(sendRecords(file, [find("agents")]))).toMatch(/^409 Another agent has the mail address/);
+      const taken = { ...file, header: { ...file.header, export_id: crypto.randomUUID(), workspace_id: newId(0, Date.now()) } };
+      expect(await refusalOf(sendRecords(taken, []))).toMatch(/^409 Another workspace has the slug/);
+    });
+  });
+
+  test("only what this version of the service and its databases can hold is imported", async () => {
+    const withHeader = (changes: object) => sendRecords({ ...file, header: { ...file.header, ...changes } }, []);
+    expect(await refusalOf(withHeader({ schema: "0123456789abcdef" }))).toMatch(/^422 .*with the version of the service that exported it/);
+    expect(await refusalOf(withHeader({ format: 2 }))).toMatch(/^422 .*header.format/);
+    const elsewhere = { ...file, header: { ...file.header, workspace_id: newId(7, Date.now()) } };
+    expect(await refusalOf(sendRecords(elsewhere, []))).toMatch(/^422 .*belongs to shard 7.*DB_7/);
+  });
+
+  test("knowledge that fits no table is refused", async () => {
+    await sendRecords(file, [find("agents")]);
+    const line = find("knowledge");
+    for (const changes of [{ table: "sqlite_master" }, { row: { ...line.record["row"], extra: 1 } }, { row: {} }]) {
+      expect(await refusalOf(sendRecords(file, [changed("knowledge", changes)]))).toMatch(/^422/);
+    }
+  });
+
+  test("a workspace that is not as it was exported stays invisible, until it is", async () => {
+    expect(await refusalOf(complete(file))).toMatch(/^409 .*have not all been sent/);
+    const message = file.records.findIndex(({ type }) => type === "messages");
+    const forged = file.records.with(message, changed("messages", { content: "Something else" }));
+    const missing = forged.filter(({ type }) => type !== "leads");
+    await sendRecords(file, missing);
+    expect(await refusalOf(complete(file))).toMatch(/^409 .*\(leads: 0 of 1\)/);
+    await sendRecords(file, forged);
+    expect(await refusalOf(complete(file))).toMatch(/^409 .*not all are as they were/);
+    expect((await workspace.call("GET", "/me", undefined, newAddress())).status).toBe(401);
+    await query(
+      workspace.id,
+      "UPDATE messages SET content = ? WHERE id = ?",
+      find("messages").record["content"],
+      find("messages").record["id"],
+    );
+    expect((await complete(file)).body.state).toBe("complete");
+  });
+
+  test("another export does not mix with one that is under way; given up, all that came in is erased", async () => {
+    const agentId = find("agents").record["id"] as string;
+    await sendRecords(file, file.records.slice(0, 400));
+    const other = { ...file, header: { ...file.header, export_id: crypto.randomUUID() } };
+    expect(await refusalOf(sendRecords(other, file.records.slice(0, 9)))).toMatch(/^409 Another export/);
+    const path = `/operator/v1/workspaces/${workspace.id}/import`;
+    expect((await send("DELETE", path, { token: env.OPERATOR_TOKEN })).status).toBe(204);
+    expect(await refusalOf(sendRecords(file, file.records.slice(0, 9)))).toMatch(/^409 .*being erased/);
+    expect((await send("DELETE", path, { token: env.OPERATOR_TOKEN })).status).toBe(404);
+    await finishErasure(workspace.id);
+    expect(await isUntouched()).toBe(true);
+    expect(await env.INDEX.getByName(`${workspace.id}/${agentId}`).readDump([])).toEqual({ rows: [], next: null });
+    await importFile(other);
+    expect((await exportWorkspace(workspace.id)).end).toEqual(file.end);
+  });
+
+  test("secrets that the deployment cannot read are told of", async () => {
+    const op = { meter: new Meter(), header: file.header as Header, nowMs: Date.now() };
+    const moved = envWith({ ENCRYPTION_KEY: "another", KEY_SECRET: "another" });
+    const { warnings } = await importRecords({ ...op, env: moved }, [find("agents"), find("webhook_endpoints")]);
+    expect(warnings).toEqual([expect.stringMatching(/^Stored secrets.*ENCRYPTION_KEY/), expect.stringMatching(/^API keys.*KEY_SECRET/)]);
+    const both = envWith({ ENCRYPTION_KEY: `another,${env.ENCRYPTION_KEY}`, KEY_SECRET: `another,${env.KEY_SECRET}` });
+    expect(await importRecords({ ...op, env: both }, [find("agents")])).toEqual({ state: "importing", warnings: [] });
+  });
+
+  test("no secret stands in an export in clear text", async () => {
+    const text = JSON.stringify(file);
+    expect(text).not.toContain("tool secret");
+    expect(text).not.toContain(workspace.key);
+    expect(text).toMatch(/whsec_|v1\.[0-9a-f]{8}\./);
+    expect(text).not.toContain("whsec_");
+  });
+
+  test("the operator alone exports and imports", async () => {
+    const path = `/operator/v1/workspaces/${workspace.id}`;
+    for (const [method, action] of [
+      ["GET", "export"],
+      ["POST", "import"],
+      ["POST", "import/complete"],
+      ["DELETE", "import"],
+    ] as const) {
+      for (const token of [undefined, workspace.key, "wrong"]) {
+        expect((await send(method, `${path}/${action}`, { token, headers: newAddress() })).status).toBe(401);
+      }
+    }
+  });
+
+  test("a cursor is taken unchanged alone", async () => {
+    const other = await createWorkspace();
+    const forAnother = await toCursor(env, workspace.id, beginProgress(crypto.randomUUID()));
+    for (const cursor of ["x", "e30", forAnother]) {
+      const answer = await send("GET", `/operator/v1/workspaces/${other.id}/export?cursor=${cursor}`, { token: env.OPERATOR_TOKEN });
+      expect(answer.status).toBe(422);
+    }
+  });
+});
