@@ -1,9 +1,13 @@
+import { shardFault } from "../db/shard-fault.ts";
+import { logProblem } from "../telemetry/log.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError, unavailable } from "./errors.ts";
 import { logFailure } from "./request-log.ts";
 
 /** How long a caller should wait when the platform was busy: its own retries start at seconds. */
 const RETRY_IN_SECONDS = 2;
+/** A database that is missing is mended by a deployment, not by waiting a moment. */
+const SHARD_RETRY_SECONDS = 60;
 
 /** Answers any error with the envelope. What is not meant for the caller goes to the log alone. */
 export function answerError(error: unknown, c: AppContext): Response {
@@ -15,6 +19,11 @@ export function answerError(error: unknown, c: AppContext): Response {
 
 function classify(c: AppContext, error: unknown): ApiError {
   logFailure(c, error);
+  const fault = shardFault(error);
+  if (fault !== undefined) {
+    logProblem("shard_fault", { request_id: c.get("requestId"), detail: fault });
+    return unavailable("The service cannot reach this workspace's data just now. Its log says what is missing.", SHARD_RETRY_SECONDS);
+  }
   if (isPassing(error)) return unavailable("The service is busy just now. Try again in a moment.", RETRY_IN_SECONDS);
   return new ApiError("internal_error", "Something failed on our side. Try again, and tell us the request_id if it goes on.");
 }
