@@ -34,7 +34,8 @@ export default defineConfig(async () => ({
       miniflare: {
         compatibilityFlags: ["service_binding_extra_handlers"],
         // A second shard, so that everything is tried with more than one database.
-        d1Databases: { DB: "shard-0", DB_1: "shard-1" },
+        // The third is bound as no shard: a test adds it as one.
+        d1Databases: { DB: "shard-0", DB_1: "shard-1", SPARE: "shard-2" },
         // What the service requests of other hosts, a stand-in answers: see test/outbound.ts.
         outboundService: { node: answerOutbound },
         // Tests deliver messages themselves, when they want them delivered.

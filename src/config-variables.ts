@@ -1,3 +1,5 @@
+import { MAX_SHARDS } from "./db/shard-fault.ts";
+
 /** The configuration as it comes, by name: variables and secrets; bindings of other kinds may stand among them. */
 export type Variables = Readonly<Record<string, unknown>>;
 
@@ -57,6 +59,10 @@ const CHECKS: Readonly<Record<string, Check>> = {
     value === "" || isWholeNumber(value, 0, MAX_CRAWL_PAUSE_MS)
       ? undefined
       : `is no number of milliseconds from 0 to ${MAX_CRAWL_PAUSE_MS}. Set it to one, or leave it empty for 250.`,
+  CLOSED_SHARDS: (value) =>
+    listOf(value).every((shard) => isWholeNumber(shard, 0, MAX_SHARDS - 1))
+      ? undefined
+      : `is no list of databases by number, from 0 to ${MAX_SHARDS - 1}. Set it to one such as "0,2" (DB and DB_2), or leave it empty.`,
   VECTORS_ROUND: (value) =>
     /^\d{0,9}$/.test(value) ? undefined : "is not a whole number. Raise it by one after the Vectorize index was made anew.",
   RERANK_PASSAGES: (value, all) => (value === "" ? undefined : oneOf("true", "false")(value, all)),

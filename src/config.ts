@@ -86,6 +86,11 @@ export function allowsPrivateTargets(env: Env): boolean {
   return (env.ALLOW_PRIVATE_TARGETS as string) === "true" && !isProduction(variablesOf(env));
 }
 
+/** The shards that take no new workspaces, by the operator's word. */
+export function closedShards(env: Env): ReadonlySet<number> {
+  return new Set(listOf(variablesOf(env)["CLOSED_SHARDS"] ?? "").map(Number));
+}
+
 /** Where host names are asked for over HTTPS; undefined where they cannot be asked for. */
 export function dnsResolver(env: Env): string | undefined {
   return env.DNS_OVER_HTTPS_URL || undefined;

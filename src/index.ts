@@ -3,11 +3,13 @@ import { isConfigured } from "./config.ts";
 import { receiveMail } from "./email/inbound.ts";
 import { consume, putBack } from "./queues.ts";
 import { sweep } from "./schedule.ts";
+import { sweepApart } from "./shard-sweeper.ts";
 
 export { WorkspaceGate } from "./admission/gate.ts";
 export { ChatSession } from "./chat/session.ts";
 export { KnowledgeIndex } from "./knowledge/index.ts";
 export { LeadIndex } from "./leads/index.ts";
+export { ShardSweeper } from "./shard-sweeper.ts";
 export { DeliveryCourier } from "./webhooks/courier.ts";
 
 export default {
@@ -18,5 +20,6 @@ export default {
     if (!isConfigured(env)) throw new Error("The configuration is wrong: the log names the variable");
     return receiveMail(message, env);
   },
-  scheduled: (controller, env) => (isConfigured(env) ? sweep(env, controller.scheduledTime) : undefined),
+  scheduled: ({ scheduledTime }, env) =>
+    isConfigured(env) ? sweep(env, scheduledTime, (shard) => sweepApart(shard, scheduledTime)) : undefined,
 } satisfies ExportedHandler<Env>;

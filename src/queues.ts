@@ -4,6 +4,7 @@ import { giveUp, ingest } from "./knowledge/consumer.ts";
 import type { IngestionMessage } from "./knowledge/wake-source.ts";
 import type { Meter } from "./meter.ts";
 import { eraseDeleted, type ErasureMessage } from "./operator/erasure.ts";
+import { prune, type PruneMessage } from "./retention/prune.ts";
 import { idsOf, logDeadLetter } from "./telemetry/dead-letter.ts";
 import { measureJob } from "./telemetry/measure-job.ts";
 import type { Job } from "./telemetry/report.ts";
@@ -28,7 +29,8 @@ const read: Work = (env, body: IngestionMessage, meter) => ingest(env, body, Dat
 const WORK: Partial<Record<Job, Work>> = {
   ingestion: read,
   crawls: read,
-  erasure: (env, body: ErasureMessage, meter) => eraseDeleted(env, body, meter),
+  erasure: (env, body: ErasureMessage | PruneMessage, meter) =>
+    "prune" in body ? prune(env, body, Date.now(), meter) : eraseDeleted(env, body, meter),
   email: (env, body: EmailMessage, meter) => sendMail(env, body, Date.now(), meter),
 };
 

@@ -1,7 +1,9 @@
 import { idleWrites } from "./conversations/changes.ts";
 import type { ConversationKey } from "./conversations/moves-store.ts";
 import { listIdle } from "./conversations/store.ts";
-import { allDbs, type Database } from "./db/client.ts";
+import { boundShards, type Database, shardDb } from "./db/client.ts";
+import { listShards, readSize } from "./db/shard-store.ts";
+import { logShardFailure, warnOfShard } from "./db/shards.ts";
 import type { EmailMessage } from "./email/outbound.ts";
 import { listDueMails, pruneArrivals } from "./email/store.ts";
 import { KEY_LIFETIME_MS, pruneKeys } from "./http/idempotency-store.ts";
@@ -10,11 +12,13 @@ import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "./kn
 import { wakeSources } from "./knowledge/wake-source.ts";
 import { indexLeads, type LeadRow } from "./leads/leads.ts";
 import { listUnindexedLeads } from "./leads/store.ts";
-import type { Meter } from "./meter.ts";
+import { type Cost, Meter } from "./meter.ts";
 import type { ErasureMessage } from "./operator/erasure.ts";
 import { listDeleted } from "./operator/store.ts";
 import { readableErasures, resumeErasure } from "./privacy/erase.ts";
 import { listUnfinishedErasures } from "./privacy/erasure-store.ts";
+import { PRUNE_EVERY_MS, type PruneMessage } from "./retention/prune.ts";
+import { takeDue } from "./retention/store.ts";
 import { logProblem } from "./telemetry/log.ts";
 import { type JobEnd, measureJob } from "./telemetry/measure-job.ts";
 import { wakeUp } from "./wake-up.ts";
@@ -37,23 +41,40 @@ const MAIL_MEMORY_MS = 7 * 24 * 60 * 60_000;
 /** More than a minute brings; deleting a row costs little. */
 const MAX_PRUNED_A_RUN = 5_000;
 
-/** What cron does each minute: it finds what was left lying by wake-ups that were lost or died, and starts it again. */
-export async function sweep(env: Env, nowMs: number): Promise<void> {
-  await measureJob(env, { job: "sweep" }, (meter) => sweepShards({ env, meter, nowMs }), endOf);
-}
-
-/** What a sweep found of each kind, and how much of its work failed. */
+/** What a run found of each kind, and how much of its work failed. */
 type Found = Record<string, number> & { failed: number };
 
-/** A shard that cannot be reached keeps the others waiting for nothing. */
-async function sweepShards(run: Run): Promise<Found> {
-  const shards = await Promise.allSettled(allDbs(run.env, run.meter).map((db) => sweepShard(run, db)));
+/** What a run did for one shard. */
+export interface Swept {
+  found: Found;
+  cost: Cost;
+}
+
+/**
+ * What cron does each minute: it finds what was left lying by wake-ups that were lost or died, and starts it again.
+ * @param sweepOne takes care of one shard.
+ */
+export async function sweep(
+  env: Env,
+  nowMs: number,
+  sweepOne = (shard: number): Promise<Swept> => sweepShard(env, shard, nowMs),
+): Promise<void> {
+  await measureJob(env, { job: "sweep" }, (meter) => sweepShards(env, meter, sweepOne), endOf);
+}
+
+/** One database that is out of reach, or not migrated, keeps no other from its turn. */
+async function sweepShards(env: Env, meter: Meter, sweepOne: (shard: number) => Promise<Swept>): Promise<Found> {
   const totals: Found = { failed: 0 };
-  for (const [shard, swept] of shards.entries()) {
-    if (swept.status === "rejected") {
-      logProblem("sweep_failed", { shard }, swept.reason);
+  const shards = boundShards(env);
+  const swept = await Promise.allSettled(shards.map((shard) => sweepOne(shard)));
+  for (const [at, result] of swept.entries()) {
+    if (result.status === "rejected") {
+      logShardFailure("shard_not_swept", shards[at]!, result.reason);
       totals.failed++;
-    } else for (const [kind, count] of Object.entries(swept.value)) totals[kind] = (totals[kind] ?? 0) + count;
+      continue;
+    }
+    meter.add(result.value.cost);
+    for (const [kind, count] of Object.entries(result.value.found)) totals[kind] = (totals[kind] ?? 0) + count;
   }
   return totals;
 }
@@ -68,27 +89,36 @@ interface Run {
   nowMs: number;
 }
 
-async function sweepShard(run: Run, db: Database): Promise<Found> {
-  const { env, nowMs } = run;
+/** Sweeps one shard. */
+export async function sweepShard(env: Env, shard: number, nowMs: number): Promise<Swept> {
+  const meter = new Meter();
+  const run: Run = { env, meter, nowMs };
+  const db = shardDb(env, shard, meter);
   const beforeMs = nowMs - WAKE_UP_MS;
-  const [sources, syncs, answers, workspaces, conversations, leads, unfinished, webhooks, mails, deliveries] = await db.batch([
-    listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN),
-    requestDueSyncs(db, nowMs, MAX_A_RUN),
-    listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
-    listDeleted(db, beforeMs, MAX_A_RUN),
-    listIdle(db, nowMs, MAX_A_RUN),
-    listUnindexedLeads(db, beforeMs, MAX_LEADS_A_RUN),
-    listUnfinishedErasures(db, nowMs - ERASURE_MS, MAX_A_RUN),
-    listWebhookErasures(db, MAX_ERASURES_A_RUN),
-    listDueMails(db, beforeMs, nowMs, MAX_A_RUN),
-    ...deliverySweep(db, nowMs),
-    pruneArrivals(db, nowMs - MAIL_MEMORY_MS, MAX_PRUNED_A_RUN),
-    pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_A_RUN),
-  ]);
+  const [size, known, prunes, sources, syncs, answers, workspaces, conversations, leads, unfinished, webhooks, mails, deliveries] =
+    await db.batch([
+      readSize(db),
+      listShards(db),
+      takeDue(db, nowMs, nowMs + PRUNE_EVERY_MS, MAX_A_RUN),
+      listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN),
+      requestDueSyncs(db, nowMs, MAX_A_RUN),
+      listUnindexedAnswers(db, beforeMs, MAX_A_RUN),
+      listDeleted(db, beforeMs, MAX_A_RUN),
+      listIdle(db, nowMs, MAX_A_RUN),
+      listUnindexedLeads(db, beforeMs, MAX_LEADS_A_RUN),
+      listUnfinishedErasures(db, nowMs - ERASURE_MS, MAX_A_RUN),
+      listWebhookErasures(db, MAX_ERASURES_A_RUN),
+      listDueMails(db, beforeMs, nowMs, MAX_A_RUN),
+      ...deliverySweep(db, nowMs),
+      pruneArrivals(db, nowMs - MAIL_MEMORY_MS, MAX_PRUNED_A_RUN),
+      pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_A_RUN),
+    ]);
+  warnOfShard(env, shard, size.meta.size_after, known);
   const erasures = (await readableErasures(env, unfinished)).slice(0, MAX_ERASURES_A_RUN);
   const work = [
     wakeSources(env, [...sources, ...syncs]),
     wakeUp(env.ERASURE_QUEUE, workspaces satisfies ErasureMessage[]),
+    wakeUp(env.ERASURE_QUEUE, prunes.map(({ workspaceId }) => ({ workspaceId, prune: true })) satisfies PruneMessage[]),
     wakeStranded(env, deliveries),
     wakeUp(env.EMAIL_QUEUE, mails satisfies EmailMessage[]),
     resolveIdle(env, db, conversations, nowMs),
@@ -100,9 +130,9 @@ async function sweepShard(run: Run, db: Database): Promise<Found> {
   const results = await Promise.allSettled(work);
   const failures = results.filter((result) => result.status === "rejected");
   for (const { reason } of failures) logProblem("sweep_failed", {}, reason);
-  const found = { sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, mails, deliveries };
+  const found = { prunes, sources, syncs, answers, workspaces, conversations, leads, erasures, webhooks, mails, deliveries };
   const counts = Object.fromEntries(Object.entries(found).map(([kind, rows]) => [kind, rows.length]));
-  return { ...counts, failed: failures.length };
+  return { found: { ...counts, failed: failures.length }, cost: meter.cost };
 }
 
 async function resolveIdle(env: Env, db: Database, idle: ConversationKey[], nowMs: number): Promise<void> {

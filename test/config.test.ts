@@ -53,6 +53,9 @@ describe("each value", () => {
     ["CRAWL_PAUSE_MS", "-1"],
     ["CRAWL_PAUSE_MS", "60001"],
     ["CRAWL_PAUSE_MS", 250],
+    ["CLOSED_SHARDS", "DB_1"],
+    ["CLOSED_SHARDS", "0;1"],
+    ["CLOSED_SHARDS", "256"],
     ["VECTORS_ROUND", "two"],
     ["RERANK_PASSAGES", "on"],
   ])("%s = %j is refused with its name and not with the value", (name, value) => {

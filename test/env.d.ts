@@ -5,6 +5,8 @@ declare global {
     interface Env {
       TEST_MIGRATIONS: D1Migration[];
       DB_1: D1Database;
+      /** An empty database, that a test may add as a shard. */
+      SPARE: D1Database;
     }
   }
 }

@@ -27,6 +27,8 @@ export interface Served {
   port: number;
   /** Sees each line that the worker logs, while it is set. */
   onLog: ((line: string) => void) | undefined;
+  /** How large shard 0's database is. */
+  databaseBytes(): Promise<number>;
   /** Runs the cron handler once. */
   sweep(): Promise<void>;
   close(): Promise<void>;
@@ -79,10 +81,12 @@ export async function serve(build: Build, bindings: Record<string, string>, stat
     }),
   );
   await miniflare.ready;
-  await migrate(await miniflare.getD1Database("DB", name));
+  const db = await miniflare.getD1Database("DB", name);
+  await migrate(db);
+  const databaseBytes = async () => (await db.prepare("SELECT 1").run()).meta.size_after;
   const worker = await miniflare.getWorker(name);
   const sweep = async () => void (await worker.scheduled({ cron: "* * * * *" }));
-  return Object.assign(served, { sweep, close: () => miniflare.dispose() });
+  return Object.assign(served, { databaseBytes, sweep, close: () => miniflare.dispose() });
 }
 
 /** Makes our tables, if they are not there. The floor has them too, so that its rows cost the same indexes and triggers. */

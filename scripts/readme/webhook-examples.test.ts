@@ -37,7 +37,7 @@ const PHP_CALL = `$d = json_decode(stream_get_contents(STDIN), true);
 echo read_event($d["body"], $d["headers"], $d["secret"])["type"];`;
 
 function exampleIn(language: string): string {
-  const section = README.slice(README.indexOf("**Verify what comes.**"));
+  const section = README.slice(README.indexOf("### Verify a webhook\n"));
   const [, example] = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, "s").exec(section) ?? [];
   assert(example, `The README shows no example in ${language}`);
   return example;

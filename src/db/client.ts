@@ -1,51 +1,50 @@
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
-import { Fault } from "../fault.ts";
 import type { Meter } from "../meter.ts";
 import { shardOf } from "./ids.ts";
+import { bindingName, MAX_SHARDS, unboundShard } from "./shard-fault.ts";
 
 export type Database = DrizzleD1Database;
 
-/** The databases that the operator has bound, in shard order: DB, DB_1, DB_2, … */
+/** The shards whose databases the operator has bound: 0 as DB, 1 as DB_1, 2 as DB_2, … Each stands for itself: one that is missing hides no other. */
+export function boundShards(env: Env): number[] {
+  return Array.from({ length: MAX_SHARDS }, (_, shard) => shard).filter((shard) => bindingOf(env, shard) !== undefined);
+}
+
+/** The databases that the operator has bound, in shard order. */
 export function databases(env: Env): D1Database[] {
-  const bindings = env as unknown as Record<string, D1Database | undefined>;
-  const found = [env.DB];
-  for (let shard = 1; bindings[`DB_${shard}`]; shard++) found.push(bindings[`DB_${shard}`]!);
-  return found;
+  return boundShards(env).map((shard) => bindingOf(env, shard)!);
+}
+
+function bindingOf(env: Env, shard: number): D1Database | undefined {
+  return (env as unknown as Record<string, D1Database | undefined>)[bindingName(shard)];
 }
 
 /**
  * The database of the record (or workspace) with this identifier.
- * @throws Fault when the identifier names a shard that is not bound: only identifiers of our own workspaces come here.
+ * @throws Fault when the identifier names a shard that is not bound: its `shardFault` says what to do.
  */
 export function dbFor(env: Env, id: string, meter: Meter): Database {
-  const shard = shardOf(id);
-  const database = databases(env)[shard];
-  if (!database) throw new Fault(`No D1 database is bound for shard ${shard}: bind DB_${shard}`);
+  return shardDb(env, shardOf(id), meter);
+}
+
+/**
+ * A shard's database.
+ * @throws Fault when it is not bound.
+ */
+export function shardDb(env: Env, shard: number, meter: Meter): Database {
+  const database = bindingOf(env, shard);
+  if (!database) throw unboundShard(shard);
   return metered(database, meter);
 }
 
 /** Whether the identifier names a shard that is bound. */
 export function isBoundShard(env: Env, id: string): boolean {
-  return shardOf(id) < databases(env).length;
-}
-
-/**
- * The database of a shard.
- * @returns undefined when none is bound for it.
- */
-export function shardDb(env: Env, shard: number, meter: Meter): Database | undefined {
-  const database = databases(env)[shard];
-  return database && metered(database, meter);
+  return bindingOf(env, shardOf(id)) !== undefined;
 }
 
 /** The database that holds what crosses workspaces. */
 export function directoryDb(env: Env, meter: Meter): Database {
   return metered(env.DB, meter);
-}
-
-/** Every shard's database, for what cron walks. */
-export function allDbs(env: Env, meter: Meter): Database[] {
-  return databases(env).map((database) => metered(database, meter));
 }
 
 /** Wraps a binding so that each round trip is counted. */

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { Retention } from "../retention/rules.ts";
 import type { StoredTool } from "../tools/definition.ts";
 
 /*
@@ -55,6 +56,13 @@ export const workspaces = sqliteTable(
       .$type<Record<string, number | boolean>>()
       .notNull()
       .default(sql`'{}'`),
+    /** The operator's settings of how long records are kept, by the names of retention/rules.ts. */
+    retention: text("retention", { mode: "json" })
+      .$type<Partial<Retention>>()
+      .notNull()
+      .default(sql`'{}'`),
+    /** When records that are kept no longer are looked for next; null where nothing is set. */
+    pruneAt: integer("prune_at"),
     agentsCount: count("agents_count"),
     sourcesCount: count("sources_count"),
     pagesCount: count("pages_count"),
@@ -67,6 +75,9 @@ export const workspaces = sqliteTable(
     index("workspaces_deleted")
       .on(t.deletedAt)
       .where(sql`deleted_at IS NOT NULL`),
+    index("workspaces_prune")
+      .on(t.pruneAt)
+      .where(sql`prune_at IS NOT NULL`),
   ],
 );
 

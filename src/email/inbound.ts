@@ -3,7 +3,7 @@ import { limitsOf, periodOf } from "../account/plans.ts";
 import { sessionOf } from "../chat/stub.ts";
 import type { TurnVisitor } from "../chat/turn.ts";
 import { rotating } from "../config.ts";
-import { type Database, dbFor, directoryDb, isBoundShard } from "../db/client.ts";
+import { type Database, dbFor, directoryDb } from "../db/client.ts";
 import { seededId, shardOf } from "../db/ids.ts";
 import { emailKeyOf } from "../email-key.ts";
 import type { Meter } from "../meter.ts";
@@ -93,10 +93,11 @@ async function receive({ message, env, meter, nowMs }: Arrival): Promise<Fate> {
   return { ...fate, workspaceId };
 }
 
+/** The mailbox of an address. One whose database is missing is a fault of ours, and no reason to send a mail back. */
 async function openMailbox(env: Env, meter: Meter, addresses: string[]): Promise<Incoming["mailbox"] | undefined> {
   const directory = directoryDb(env, meter);
   const [[found]] = await directory.batch([findMailbox(directory, addresses)]);
-  return found && isBoundShard(env, found.workspaceId) ? found : undefined;
+  return found;
 }
 
 /** Notes that the mail came, and has it answered unless its sender sends too many. */

@@ -1,4 +1,6 @@
+import { shardFault } from "../db/shard-fault.ts";
 import { UnreadableSecretError } from "../secrets.ts";
+import { logProblem } from "../telemetry/log.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError, unavailable } from "./errors.ts";
 import { logFailure } from "./request-log.ts";
@@ -7,6 +9,8 @@ import { logFailure } from "./request-log.ts";
 const RETRY_IN_SECONDS = 2;
 /** A key of the deployment that is missing is brought back by a person, not by waiting a moment. */
 const UNREADABLE_RETRY_SECONDS = 60;
+/** A database that is missing is mended by a deployment, not by waiting a moment. */
+const SHARD_RETRY_SECONDS = 60;
 
 /** Answers any error with the envelope. What is not meant for the caller goes to the log alone. */
 export function answerError(error: unknown, c: AppContext): Response {
@@ -21,6 +25,11 @@ function classify(c: AppContext, error: unknown): ApiError {
   if (error instanceof UnreadableSecretError) {
     const message = "A stored secret that this needs cannot be read just now. Try again later: nothing was lost and nothing was done.";
     return unavailable(message, UNREADABLE_RETRY_SECONDS);
+  }
+  const fault = shardFault(error);
+  if (fault !== undefined) {
+    logProblem("shard_fault", { request_id: c.get("requestId"), detail: fault });
+    return unavailable("The service cannot reach this workspace's data just now. Its log says what is missing.", SHARD_RETRY_SECONDS);
   }
   if (isPassing(error)) return unavailable("The service is busy just now. Try again in a moment.", RETRY_IN_SECONDS);
   return new ApiError("internal_error", "Something failed on our side. Try again, and tell us the request_id if it goes on.");

@@ -1,4 +1,5 @@
 import { waitUntil } from "cloudflare:workers";
+import type { BatchItem } from "drizzle-orm/batch";
 import { type Database, dbFor } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import type { leads } from "../db/schema.ts";
@@ -99,15 +100,16 @@ export async function restoreLeads(op: LeadOperation, leadIds: readonly string[]
 /**
  * Removes leads from the index and then their rows: should this stop half-way, they are still found, and erasing them
  * again finishes it.
- * @returns how many there were.
+ * @param along goes in the transaction of the rows.
+ * @returns how many there were, and what the other statements returned.
  */
-export async function eraseLeads(op: LeadOperation, leadIds: readonly string[]): Promise<number> {
-  if (leadIds.length === 0) return 0;
+export async function eraseLeads(op: LeadOperation, leadIds: readonly string[], along: readonly BatchItem<"sqlite">[] = []) {
+  if (leadIds.length === 0) return { leads: 0, others: [] };
   const { env, meter, workspaceId } = op;
   const db = databaseOf(op);
   await leadIndexOf(env, meter, workspaceId).remove([...leadIds]);
-  const [erased] = await db.batch([eraseLeadRows(db, workspaceId, leadIds)]);
-  return erased.length;
+  const [erased, ...others] = await db.batch([eraseLeadRows(db, workspaceId, leadIds), ...along]);
+  return { leads: erased.length, others };
 }
 
 async function putLeads({ env, meter, workspaceId }: LeadOperation, rows: readonly LeadRow[]): Promise<void> {

@@ -2,7 +2,8 @@ import type { MiddlewareHandler } from "hono";
 import { refuseCaller } from "../admission/middleware.ts";
 import { valuesOf } from "../config.ts";
 import { findWorkspace } from "../admission/store.ts";
-import { dbFor, isBoundShard } from "../db/client.ts";
+import { dbFor } from "../db/client.ts";
+import { isKnownShard } from "../db/shards.ts";
 import { bearerToken } from "../http/bearer.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
@@ -29,7 +30,7 @@ async function isSame(given: string, expected: string): Promise<boolean> {
  * @throws ApiError not_found when there is none, or it is deleted.
  */
 export async function openWorkspace(c: AppContext, workspaceId: string) {
-  if (!isBoundShard(c.env, workspaceId)) throw noWorkspace();
+  if (!(await isKnownShard(c.env, c.get("meter"), workspaceId))) throw noWorkspace();
   c.set("logFields", { workspaceId });
   const db = dbFor(c.env, workspaceId, c.get("meter"));
   const [[workspace]] = await db.batch([findWorkspace(db, workspaceId)]);

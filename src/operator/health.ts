@@ -1,4 +1,4 @@
-import { allDbs, type Database } from "../db/client.ts";
+import { boundShards, type Database, shardDb } from "../db/client.ts";
 import type { Meter } from "../meter.ts";
 import { aborted } from "../models/language/aborted.ts";
 import { logProblem } from "../telemetry/log.ts";
@@ -38,7 +38,7 @@ export type Health = Awaited<ReturnType<typeof readHealth>>;
 /** How the deployment is: its databases, its queues, and what waits in them. One trip to each database. */
 export async function readHealth(env: Env, meter: Meter, nowMs: number) {
   const [databases, queues] = await Promise.all([
-    Promise.all(allDbs(env, meter).map((db, shard) => readDatabase(db, shard, nowMs))),
+    Promise.all(boundShards(env).map((shard) => readDatabase(shardDb(env, shard, meter), shard, nowMs))),
     Promise.all(QUEUE_NAMES.map(async (queue) => judgeQueue(queue, await backlogOf(queue, queueOf(env, queue))))),
   ]);
   const reached = databases.flatMap(({ work }) => work ?? []);

@@ -1,6 +1,6 @@
 import { identityPlace } from "../agents/identity-secrets.ts";
 import { rotating } from "../config.ts";
-import { type Database, databases, shardDb } from "../db/client.ts";
+import { boundShards, type Database, shardDb } from "../db/client.ts";
 import { KEY_LIFETIME_MS } from "../http/idempotency-store.ts";
 import type { Meter } from "../meter.ts";
 import { erasurePlace } from "../privacy/erase.ts";
@@ -85,19 +85,19 @@ type Page = (walk: Walk, after: string) => Promise<string | undefined>;
  * One bounded step through all that secrets of the configuration made: it counts and, where asked, encrypts anew what an
  * old ENCRYPTION_KEY made. A step may be done again, left out or stopped at any point; a secret that is changed meanwhile
  * stays as it was changed.
- * @returns undefined when the position is in a shard that is not bound.
+ * @returns undefined when the position is behind the last shard.
+ * @throws Fault when its shard is not bound: what it holds must not be taken for encrypted anew.
  */
 export async function walkSecrets(
   { env, meter, nowMs }: { env: Env; meter: Meter; nowMs: number },
   { shard, table, after }: WalkPosition,
   renews: boolean,
 ): Promise<WalkStep | undefined> {
-  const db = shardDb(env, shard, meter);
-  if (!db) return undefined;
+  if (shard > lastShard(env)) return undefined;
   const none = { current: 0, outdated: 0, reencrypted: 0, unreadable: 0 };
   const secrets = Object.fromEntries(SECRET_KINDS.map((kind) => [kind, { ...none }])) as WalkStep["secrets"];
   const found = { secrets, apiKeys: { current: 0, outdated: [] }, keepUntilMs: null };
-  const walk: Walk = { ...found, env, db, nowMs, renews };
+  const walk: Walk = { ...found, env, db: shardDb(env, shard, meter), nowMs, renews };
   const last = await PAGES[table](walk, after);
   const next = last === undefined ? beginningAfter(env, shard, table) : { shard, table, after: last };
   return { secrets, apiKeys: walk.apiKeys, keepUntilMs: walk.keepUntilMs, next };
@@ -107,7 +107,11 @@ export async function walkSecrets(
 function beginningAfter(env: Env, shard: number, table: WalkPosition["table"]): WalkPosition | null {
   const next = WALKED_TABLES[WALKED_TABLES.indexOf(table) + 1];
   if (next) return { shard, table: next, after: "" };
-  return shard + 1 < databases(env).length ? { shard: shard + 1, table: WALKED_TABLES[0], after: "" } : null;
+  return shard < lastShard(env) ? { shard: shard + 1, table: WALKED_TABLES[0], after: "" } : null;
+}
+
+function lastShard(env: Env): number {
+  return Math.max(...boundShards(env));
 }
 
 const pageAgents: Page = async (walk, after) => {

@@ -1,17 +1,18 @@
 import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
 import { insertWhere } from "../db/insert-where.ts";
-import { emailDirectory, shards, workspaceDirectory, workspaces } from "../db/schema.ts";
+import { emailDirectory, workspaceDirectory, workspaces } from "../db/schema.ts";
+
+interface Patches {
+  limits?: object;
+  retention?: object;
+}
 
 type NewWorkspace = typeof workspaces.$inferInsert;
 
 // --- The directory, in shard 0 ---------------------------------------------------------------------------------------
-
-/** How many workspaces each shard holds; a shard without any may have no row. */
-export function listShards(directory: Database) {
-  return directory.select().from(shards);
-}
 
 /** Takes a slug for a workspace; returns nothing when it is taken. */
 export function claimSlug(directory: Database, entry: typeof workspaceDirectory.$inferInsert) {
@@ -72,13 +73,23 @@ export function listWorkspaces(db: Database, workspaceIds: string[]) {
     .where(and(wanted, isNull(workspaces.deletedAt)));
 }
 
-/** Changes a workspace. `limits` is laid over the stored overrides; a null takes one away (JSON merge patch, RFC 7396). */
+/**
+ * Changes a workspace. `limits` and `retention` are laid over what is stored; a null takes a value away (JSON merge patch,
+ * RFC 7396). With `retention`, the next sweep looks for what is kept no longer.
+ */
 export function updateWorkspace(
   db: Database,
   workspaceId: string,
-  { limits, ...changes }: Partial<Omit<NewWorkspace, "limits">> & { limits?: Record<string, unknown> },
+  { limits, retention, ...changes }: Partial<Omit<NewWorkspace, "limits" | "retention">> & Patches & { updatedAt: number },
 ) {
-  const merged = limits === undefined ? {} : { limits: sql`json_patch(${workspaces.limits}, ${JSON.stringify(limits)})` };
+  const patch = (column: SQLiteColumn, value: object) => sql`json_patch(${column}, ${JSON.stringify(value)})`;
+  const merged = {
+    ...(limits && { limits: patch(workspaces.limits, limits) }),
+    ...(retention && {
+      retention: patch(workspaces.retention, retention),
+      pruneAt: sql`iif(${patch(workspaces.retention, retention)} = '{}', NULL, ${changes.updatedAt})`,
+    }),
+  };
   return db
     .update(workspaces)
     .set({ ...changes, ...merged })

@@ -7,6 +7,7 @@ import type { apiKeys, workspaces } from "../db/schema.ts";
 import { slug, timestamp, toTimestamp, toTimestampOrNull, uuid } from "../http/fields.ts";
 import { pageOf } from "../http/page.ts";
 import { valueErrorParams } from "../http/validation.ts";
+import { type Retention, RETENTION_BOUNDS, retentionOf } from "../retention/rules.ts";
 import { toolSchema, toolsInputSchema, toTool } from "../tools/wire.ts";
 
 /** The operator may raise any limit this far. */
@@ -15,9 +16,17 @@ const MAX_INACTIVITY_MINUTES = 60 * 24 * 365;
 
 const name = () => z.string().min(1).max(120);
 const longText = () => z.string().max(8000);
+/** Null is the default again. */
+const days = (name: keyof Retention) => z.int().gte(RETENTION_BOUNDS[name].min).lte(RETENTION_BOUNDS[name].max).nullable();
 const limit = () => z.int().gte(0).lte(MAX_LIMIT).nullable();
 
 // --- Workspaces ------------------------------------------------------------------------------------------------------
+
+const retentionSchema = z.object({
+  conversations_days: z.int().nullable(),
+  leads_days: z.int().nullable(),
+  event_log_days: z.int(),
+});
 
 export const workspaceSchema = z.object({
   id: uuid(),
@@ -26,6 +35,7 @@ export const workspaceSchema = z.object({
   plan: z.enum(PLAN_NAMES),
   limits: limitsSchema,
   limit_overrides: limitsSchema.partial(),
+  retention: retentionSchema,
   created_at: timestamp(),
   updated_at: timestamp(),
 });
@@ -48,6 +58,14 @@ export const workspaceUpdateSchema = z.object({
     })
     .partial()
     .optional(),
+  retention: z
+    .object({
+      conversations_days: days("conversations_days"),
+      leads_days: days("leads_days"),
+      event_log_days: days("event_log_days"),
+    })
+    .partial()
+    .optional(),
 });
 
 type WorkspaceRow = typeof workspaces.$inferSelect;
@@ -61,6 +79,7 @@ export function toWorkspace(row: WorkspaceRow): z.infer<typeof workspaceSchema> 
     plan: row.plan,
     limits: limitsOf(row.plan, row.limits),
     limit_overrides: row.limits,
+    retention: retentionOf(row.retention),
     created_at: toTimestamp(row.createdAt),
     updated_at: toTimestamp(row.updatedAt),
   };

@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { ApiError } from "../http/errors.ts";
+import { ApiError, unavailable } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
 import { pageQuery, toPage } from "../http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
@@ -10,6 +10,9 @@ import { toWorkspace, workspaceCreateSchema, workspacePageSchema, workspaceSchem
 import { addWorkspace, deleteWorkspace, pageWorkspaces, reloadGate } from "./workspaces.ts";
 
 export const workspaceRoutes = createRouter();
+
+/** Room is made by a deployment, not by waiting a moment. */
+const NO_ROOM_RETRY_SECONDS = 60;
 
 const params = z.object({ workspace_id: uuid() });
 
@@ -22,9 +25,11 @@ const create = createRoute({
 });
 
 workspaceRoutes.openapi(create, async (c) => {
-  const workspace = await addWorkspace(c.env, c.get("meter"), c.req.valid("json"), Date.now());
-  if (!workspace) throw new ApiError("conflict", "Another workspace has this slug. Choose another one.");
-  return c.json(toWorkspace(workspace), 201);
+  const added = await addWorkspace(c.env, c.get("meter"), c.req.valid("json"), Date.now());
+  if (added.outcome === "slug_taken") throw new ApiError("conflict", "Another workspace has this slug. Choose another one.");
+  if (added.outcome === "no_room")
+    throw unavailable("Every database is full or closed. Bind another one: see Databases.", NO_ROOM_RETRY_SECONDS);
+  return c.json(toWorkspace(added.workspace), 201);
 });
 
 const list = createRoute({
@@ -65,8 +70,9 @@ const update = createRoute({
 
 workspaceRoutes.openapi(update, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
-  const { name, plan, limits } = c.req.valid("json");
-  const changes = { updatedAt: Date.now(), ...(name !== undefined && { name }), ...(plan && { plan }), ...(limits && { limits }) };
+  const { name, plan, limits, retention } = c.req.valid("json");
+  const patches = { ...(limits && { limits }), ...(retention && { retention }) };
+  const changes = { updatedAt: Date.now(), ...(name !== undefined && { name }), ...(plan && { plan }), ...patches };
   const { db } = await openWorkspace(c, id);
   const [[workspace]] = await db.batch([updateWorkspace(db, id, changes)]);
   if (!workspace) throw noWorkspace();

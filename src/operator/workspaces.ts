@@ -1,42 +1,42 @@
 import type { Plan } from "../account/plans.ts";
-import { databases, dbFor, directoryDb } from "../db/client.ts";
+import { closedShards } from "../config.ts";
+import { dbFor, directoryDb } from "../db/client.ts";
 import { newId } from "../db/ids.ts";
 import type { workspaces } from "../db/schema.ts";
+import { listShards } from "../db/shard-store.ts";
+import { readShards, shardWithRoom } from "../db/shards.ts";
 import type { Meter } from "../meter.ts";
 import { wakeUp } from "../wake-up.ts";
 import type { ErasureMessage } from "./erasure.ts";
-import { claimSlug, createWorkspace, findSlug, listDirectory, listShards, listWorkspaces, markDeleted, releaseSlug } from "./store.ts";
+import { claimSlug, createWorkspace, findSlug, listDirectory, listWorkspaces, markDeleted, releaseSlug } from "./store.ts";
 
 type WorkspaceRow = typeof workspaces.$inferSelect;
 
+/** What became of a new workspace; without room, every shard is full, closed or out of reach. */
+type Added = { outcome: "added"; workspace: WorkspaceRow } | { outcome: "slug_taken" } | { outcome: "no_room" };
+
 /**
- * Adds a workspace in the shard that holds the fewest. The slug is taken first, in the directory; a creation that died
- * between the two is finished by the next one with the same slug.
- * @returns undefined when the slug is another's.
+ * Adds a workspace in the shard that holds the fewest of those with room. The slug is taken first, in the directory; a
+ * creation that died between the two is finished by the next one with the same slug.
  */
 export async function addWorkspace(
   env: Env,
   meter: Meter,
   wanted: { name: string; slug: string; plan: Plan },
   nowMs: number,
-): Promise<WorkspaceRow | undefined> {
+): Promise<Added> {
   const directory = directoryDb(env, meter);
   const [counts, [taken]] = await directory.batch([listShards(directory), findSlug(directory, wanted.slug)]);
-  const shard = taken?.shard ?? emptiestShard(databases(env).length, counts);
+  const shard = taken?.shard ?? shardWithRoom(await readShards(env, meter, counts), closedShards(env));
+  if (shard === undefined) return { outcome: "no_room" };
   const id = taken?.workspaceId ?? newId(shard, nowMs);
   if (!taken) {
     const [[claimed]] = await directory.batch([claimSlug(directory, { workspaceId: id, slug: wanted.slug, shard })]);
-    if (!claimed) return undefined;
+    if (!claimed) return { outcome: "slug_taken" };
   }
   const db = dbFor(env, id, meter);
-  const [[row]] = await db.batch([createWorkspace(db, { id, ...wanted, createdAt: nowMs, updatedAt: nowMs })]);
-  return row;
-}
-
-function emptiestShard(bound: number, counts: { shard: number; workspacesCount: number }[]): number {
-  const filled = (shard: number) => counts.find((count) => count.shard === shard)?.workspacesCount ?? 0;
-  const all = Array.from({ length: bound }, (_, shard) => shard);
-  return all.reduce((best, shard) => (filled(shard) < filled(best) ? shard : best), 0);
+  const [[workspace]] = await db.batch([createWorkspace(db, { id, ...wanted, createdAt: nowMs, updatedAt: nowMs })]);
+  return workspace ? { outcome: "added", workspace } : { outcome: "slug_taken" };
 }
 
 /** One page of all workspaces, newest first, and how many there are: one trip to the directory, one to each shard. */

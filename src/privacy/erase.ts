@@ -1,19 +1,13 @@
-import { sessionOf } from "../chat/stub.ts";
 import { rotating } from "../config.ts";
 import { type Database, dbFor } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import { hmacKey } from "../hmac.ts";
-import { eraseLeads } from "../leads/leads.ts";
-import type { Meter } from "../meter.ts";
-import { logProblem } from "../telemetry/log.ts";
 import { decryptSecret, encryptSecret, stateOfSecret } from "../secrets.ts";
-import { beginErasure, type Deleted, endErasure, eraseConversationRows, eraseLeadEvents, findAudit, noteDeleted } from "./erasure-store.ts";
+import { logProblem } from "../telemetry/log.ts";
+import { addUp, eraseConversations, eraseLeadRecords, type Erasing, RECORDS_A_STEP } from "./erase-records.ts";
+import { beginErasure, type Deleted, endErasure, findAudit, noteDeleted } from "./erasure-store.ts";
 import { eraseVisitors, type Identifier, listConversations, listLeads, listLeadsByVisitor } from "./person-store.ts";
 
-/** Conversations, each with an object, or leads that one step erases. */
-const RECORDS_A_STEP = 50;
-/** Rows of each kind that one step removes: well under what one D1 query may take. */
-const ROWS_A_STEP = 2_000;
 /** Every kind that is counted, so that an answer names them all. */
 const KINDS = [
   "visitors",
@@ -30,12 +24,7 @@ const KINDS = [
 ];
 
 /** In whose workspace a person's data is erased. */
-export interface PrivacyOperation {
-  env: Env;
-  meter: Meter;
-  workspaceId: string;
-  nowMs: number;
-}
+export type PrivacyOperation = Erasing;
 
 /**
  * Erases all that is held about a person, in bounded steps. What to do is in D1 before it begins: should it die, the
@@ -79,7 +68,7 @@ export async function resumeErasure(op: PrivacyOperation, erasure: { id: string;
  */
 async function eraseSteps(op: PrivacyOperation, auditId: string, person: Identifier, deleted: Deleted): Promise<Deleted> {
   const db = databaseOf(op);
-  for (const step of [eraseConversations, eraseLeadsByVisitor, eraseTheirVisitors, eraseTheirLeads]) {
+  for (const step of [eraseTheirConversations, eraseLeadsByVisitor, eraseTheirVisitors, eraseTheirLeads]) {
     while (await step(op, db, person, deleted)) await db.batch([noteDeleted(db, auditId, deleted)]);
   }
   await db.batch([noteDeleted(db, auditId, deleted), endErasure(db, auditId)]);
@@ -89,32 +78,17 @@ async function eraseSteps(op: PrivacyOperation, auditId: string, person: Identif
 /** One step; false when nothing was left. What it removes is added to `deleted`. */
 type Step = (op: PrivacyOperation, db: Database, person: Identifier, deleted: Deleted) => Promise<boolean>;
 
-const eraseConversations: Step = async ({ env, meter, workspaceId }, db, person, deleted) => {
-  const [rows] = await db.batch([listConversations(db, workspaceId, person, { afterId: "", limit: RECORDS_A_STEP })]);
+const eraseTheirConversations: Step = async (op, db, person, deleted) => {
+  const [rows] = await db.batch([listConversations(db, op.workspaceId, person, { afterId: "", limit: RECORDS_A_STEP })]);
   if (rows.length === 0) return false;
-  await Promise.all(rows.map(({ id }) => sessionOf(env, meter, workspaceId, id).erase()));
   const ids = rows.map(({ id }) => id);
-  const kinds = eraseConversationRows(db, workspaceId, ids, ROWS_A_STEP);
-  const { delivery_attempts, deliveries, events, messages, handoffs, ...others } = kinds;
-  const { email_outbox, email_threads, idempotency_records, conversations } = others;
-  const ofMails = [email_outbox, email_threads] as const;
-  const results = await db.batch([
-    delivery_attempts,
-    deliveries,
-    events,
-    messages,
-    handoffs,
-    ...ofMails,
-    idempotency_records,
-    conversations,
-  ]);
-  addUp(deleted, Object.keys(kinds), results);
+  addUp(deleted, await eraseConversations(op, db, ids));
   return true;
 };
 
 const eraseTheirVisitors: Step = async ({ workspaceId }, db, person, deleted) => {
   const [erased] = await db.batch([eraseVisitors(db, workspaceId, person)]);
-  addUp(deleted, ["visitors"], [erased]);
+  addUp(deleted, { visitors: erased.length });
   return false;
 };
 
@@ -131,14 +105,8 @@ const eraseTheirLeads: Step = async (op, db, person, deleted) => {
 async function eraseSomeLeads(op: PrivacyOperation, db: Database, rows: readonly { id: string }[], deleted: Deleted): Promise<boolean> {
   if (rows.length === 0) return false;
   const ids = rows.map(({ id }) => id);
-  const kinds = eraseLeadEvents(db, op.workspaceId, ids, ROWS_A_STEP);
-  addUp(deleted, Object.keys(kinds), await db.batch([kinds.delivery_attempts, kinds.deliveries, kinds.events]));
-  deleted["leads"] = (deleted["leads"] ?? 0) + (await eraseLeads(op, ids));
+  addUp(deleted, await eraseLeadRecords(op, db, ids));
   return true;
-}
-
-function addUp(deleted: Deleted, kinds: readonly string[], results: readonly { length: number }[]): void {
-  for (const [at, kind] of kinds.entries()) deleted[kind] = (deleted[kind] ?? 0) + (results[at]?.length ?? 0);
 }
 
 function none(): Deleted {

@@ -51,9 +51,16 @@ export function endErasure(db: Database, id: string) {
 /**
  * Removes up to `limit` rows of each kind that belong to these conversations, and a conversation itself when nothing of
  * it is left.
+ * @param inactiveSinceMs leaves those alone that were active at that time or later.
  */
-export function eraseConversationRows(db: Database, workspaceId: string, conversationIds: readonly string[], limit: number) {
-  const ids = jsonIds(conversationIds);
+export function eraseConversationRows(
+  db: Database,
+  workspaceId: string,
+  conversationIds: readonly string[],
+  limit: number,
+  inactiveSinceMs?: number,
+) {
+  const ids = inactiveSinceMs === undefined ? jsonIds(conversationIds) : inactiveIds(conversationIds, inactiveSinceMs);
   const ofEvents = sql`SELECT id FROM ${events} WHERE workspace_id = ${workspaceId} AND conversation_id IN ${ids}`;
   return {
     ...eraseEventRows(db, workspaceId, ofEvents, limit),
@@ -130,6 +137,10 @@ type ErasedTable =
 
 function some(table: ErasedTable, condition: SQL, limit: number): SQL {
   return sql`rowid IN (SELECT rowid FROM ${table} WHERE ${condition} LIMIT ${limit})`;
+}
+
+function inactiveIds(ids: readonly string[], sinceMs: number): SQL {
+  return sql`(SELECT id FROM ${conversations} WHERE id IN ${jsonIds(ids)} AND updated_at < ${sinceMs})`;
 }
 
 function jsonIds(ids: readonly string[]): SQL {

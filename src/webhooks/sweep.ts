@@ -1,4 +1,6 @@
 import type { Database } from "../db/client.ts";
+import { DAY_MS } from "../db/days.ts";
+import { DEFAULT_RETENTION } from "../retention/rules.ts";
 import { isSlow } from "./endpoint-health.ts";
 import { pruneDeliveries, pruneEvents, takeStranded } from "./sweep-store.ts";
 import { wakeOn } from "./wake.ts";
@@ -12,8 +14,8 @@ const MAX_OF_ENDPOINT = 250;
 /** A slow endpoint's wake-ups wait in the queue, and are found stranded meanwhile: no more are added than it takes. */
 const MAX_OF_SLOW_ENDPOINT = 10;
 
-/** How long the log shows a delivery, and an event can be sent again. */
-const RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
+/** How long the log shows a delivery, and an event can be sent again, where no workspace has it shorter. */
+const RETENTION_MS = DEFAULT_RETENTION.event_log_days * DAY_MS;
 /** More than a minute brings; their attempts, up to nine each, go with them. */
 const MAX_PRUNED_A_RUN = 1_000;
 

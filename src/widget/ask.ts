@@ -66,7 +66,7 @@ async function prepare(c: AppContext, agentId: string, body: MessageIn) {
 }
 
 async function find(c: AppContext, agentId: string, claim: TokenClaim | undefined, conversationId: string | undefined) {
-  const db = agentDb(c, agentId);
+  const db = await agentDb(c, agentId);
   const [[found], [known], [conversation]] = await db.batch([
     findOpenAgent(db, agentId),
     findTokenVisitor(db, claim ?? { agentId, visitorId: "" }),

@@ -12,7 +12,7 @@ import type { LeadIn } from "./wire.ts";
 export async function leaveContact(c: AppContext, agentId: string, body: LeadIn) {
   const claim = body.visitor_token ? await readVisitor(c, body.visitor_token, agentId) : undefined;
   const conversationId = body.conversation_id ?? null;
-  const db = agentDb(c, agentId);
+  const db = await agentDb(c, agentId);
   const named = claim ?? { agentId, visitorId: "" };
   const [[found], [visitor], [conversation]] = await db.batch([
     findOpenAgent(db, agentId),

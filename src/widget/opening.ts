@@ -1,7 +1,8 @@
 import type { MiddlewareHandler } from "hono";
 import { limitsOf } from "../account/plans.ts";
 import { rotating } from "../config.ts";
-import { type Database, dbFor, isBoundShard } from "../db/client.ts";
+import { type Database, dbFor } from "../db/client.ts";
+import { isKnownShard } from "../db/shards.ts";
 import { bearerToken } from "../http/bearer.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ApiError, type ErrorCode } from "../http/errors.ts";
@@ -58,8 +59,8 @@ export function refuse(code: ErrorCode, message: string): ApiError {
  * The database in which an agent must be.
  * @throws ApiError not_found when there is none.
  */
-export function agentDb(c: AppContext, agentId: string): Database {
-  if (!isBoundShard(c.env, agentId)) throw noAgent();
+export async function agentDb(c: AppContext, agentId: string): Promise<Database> {
+  if (!(await isKnownShard(c.env, c.get("meter"), agentId))) throw noAgent();
   return dbFor(c.env, agentId, c.get("meter"));
 }
 
@@ -83,7 +84,7 @@ export function openedAgent(c: AppContext, found: FoundAgent | undefined) {
  */
 export async function openConversation(c: AppContext, conversationId: string) {
   const claim = c.get("visitor");
-  const db = agentDb(c, claim.agentId);
+  const db = await agentDb(c, claim.agentId);
   const [[found], [conversation]] = await db.batch([findOpenAgent(db, claim.agentId), findOwnConversation(db, claim, conversationId)]);
   const { agent, workspaceId } = openedAgent(c, found);
   if (!conversation) throw noConversation();

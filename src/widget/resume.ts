@@ -7,9 +7,9 @@ import { findOpenAgent, findOwnConversation, findTokenVisitor, findVisitorAnswer
  * Goes on with the stream of an answer in a conversation that the visitor's token opens.
  * @throws ApiError not_found, origin_not_allowed.
  */
-export function resumeForVisitor(c: AppContext, key: AnswerKey): Promise<Response> {
+export async function resumeForVisitor(c: AppContext, key: AnswerKey): Promise<Response> {
   const claim = c.get("visitor");
-  const db = agentDb(c, claim.agentId);
+  const db = await agentDb(c, claim.agentId);
   return answerResumed(c, key, async () => {
     const [[found], [conversation], [known], [stored]] = await db.batch([
       findOpenAgent(db, claim.agentId),

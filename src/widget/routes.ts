@@ -44,7 +44,7 @@ const getSettings = createRoute({
 
 widgetRoutes.openapi(getSettings, async (c) => {
   const { agent_id: agentId } = c.req.valid("param");
-  const db = agentDb(c, agentId);
+  const db = await agentDb(c, agentId);
   const [[found]] = await db.batch([findOpenAgent(db, agentId)]);
   return c.json(toSettings(openedAgent(c, found).agent), 200);
 });
@@ -104,7 +104,7 @@ const poll = createRoute({
 widgetRoutes.openapi(poll, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
   const claim = c.get("visitor");
-  const db = agentDb(c, claim.agentId);
+  const db = await agentDb(c, claim.agentId);
   const [[found], [conversation], rows] = await db.batch([
     findOpenAgent(db, claim.agentId),
     findOwnConversation(db, claim, conversationId),

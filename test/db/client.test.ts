@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
-import { allDbs, databases, dbFor, directoryDb, isBoundShard } from "../../src/db/client.ts";
+import { boundShards, databases, dbFor, directoryDb, isBoundShard, shardDb } from "../../src/db/client.ts";
 import { newId, shardOf } from "../../src/db/ids.ts";
 import { workspaces } from "../../src/db/schema.ts";
 import { Meter } from "../../src/meter.ts";
@@ -10,10 +10,14 @@ import { createAgent, createWorkspace, createWorkspaceOn, envWith, learn } from 
 const holds = async (database: D1Database, id: string) =>
   (await database.prepare("SELECT id FROM workspaces WHERE id = ?").bind(id).all()).results.length === 1;
 
-test("databases are found in order, up to the first that is not bound", () => {
+test("databases are found in order, and one that is missing hides no other", () => {
   expect(databases(env)).toEqual([env.DB, env.DB_1]);
-  expect(databases(envWith({ DB_1: undefined, DB_2: env.DB_1 }))).toEqual([env.DB]);
-  expect(databases(envWith({ DB_2: env.DB, DB_3: env.DB_1 }))).toEqual([env.DB, env.DB_1, env.DB, env.DB_1]);
+  const gap = envWith({ DB_1: undefined, DB_2: env.DB_1 });
+  expect([boundShards(gap), databases(gap)]).toEqual([
+    [0, 2],
+    [env.DB, env.DB_1],
+  ]);
+  expect(boundShards(envWith({ DB_255: env.DB, DB_256: env.DB }))).toEqual([0, 1, 255]);
 });
 
 for (const shard of [0, 1]) {
@@ -82,12 +86,14 @@ test("each round trip is counted, a batch once, with the rows it read", async ()
 
 test("all databases share the meter they are given", async () => {
   const meter = new Meter();
-  for (const db of allDbs(env, meter))
+  for (const shard of boundShards(env)) {
+    const db = shardDb(env, shard, meter);
     await db.batch([
       db
         .select({ id: workspaces.id })
         .from(workspaces)
         .where(sql`id = ''`),
     ]);
+  }
   expect(meter.cost.d1Trips).toBe(2);
 });

@@ -17,6 +17,7 @@ import * as conversations from "../../src/conversations/store.ts";
 import { type Database, directoryDb } from "../../src/db/client.ts";
 import { newId } from "../../src/db/ids.ts";
 import { workspaces } from "../../src/db/schema.ts";
+import * as shardStore from "../../src/db/shard-store.ts";
 import * as email from "../../src/email/store.ts";
 import * as idempotency from "../../src/http/idempotency-store.ts";
 import * as sourceJson from "../../src/knowledge/json-store.ts";
@@ -32,6 +33,7 @@ import * as secrets from "../../src/operator/secret-store.ts";
 import * as operator from "../../src/operator/store.ts";
 import * as privacyErasure from "../../src/privacy/erasure-store.ts";
 import * as person from "../../src/privacy/person-store.ts";
+import * as retention from "../../src/retention/store.ts";
 import * as deliveries from "../../src/webhooks/delivery-store.ts";
 import * as webhookErasure from "../../src/webhooks/erasure-store.ts";
 import * as events from "../../src/webhooks/events-store.ts";
@@ -66,6 +68,7 @@ const STORES: Record<string, Record<string, unknown>> = {
   "conversations/list-store": lists,
   "conversations/moves-store": moves,
   "conversations/store": conversations,
+  "db/shard-store": shardStore,
   "email/store": email,
   "http/idempotency-store": idempotency,
   "knowledge/json-store": sourceJson,
@@ -79,6 +82,7 @@ const STORES: Record<string, Record<string, unknown>> = {
   "operator/store": operator,
   "privacy/erasure-store": privacyErasure,
   "privacy/person-store": person,
+  "retention/store": retention,
   "webhooks/delivery-store": deliveries,
   "webhooks/erasure-store": webhookErasure,
   "webhooks/events-store": events,
@@ -422,7 +426,6 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "operator/secret-store.replaceErasureSecret": () => [secrets.replaceErasureSecret(db, ID, "a", "b")],
   "operator/secret-store.listKeptResponses": () => [secrets.listKeptResponses(db, 0, 11, 1000)],
   "operator/secret-store.listKeySecrets": () => [secrets.listKeySecrets(db, ID, 1000)],
-  "operator/store.listShards": () => [operator.listShards(db)],
   "operator/store.claimSlug": () => [operator.claimSlug(db, { workspaceId: WORKSPACE, slug: "w", shard: 0 })],
   "operator/store.findSlug": () => [operator.findSlug(db, "w")],
   "operator/store.releaseSlug": () => [operator.releaseSlug(db, WORKSPACE)],
@@ -442,7 +445,18 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "privacy/erasure-store.findAudit": () => [privacyErasure.findAudit(db, WORKSPACE, ID)],
   "privacy/erasure-store.noteDeleted": () => [privacyErasure.noteDeleted(db, ID, { leads: 1 })],
   "privacy/erasure-store.endErasure": () => [privacyErasure.endErasure(db, ID)],
-  "privacy/erasure-store.eraseConversationRows": () => Object.values(privacyErasure.eraseConversationRows(db, WORKSPACE, [ID], 2000)),
+  "privacy/erasure-store.eraseConversationRows": () =>
+    [undefined, NOW].flatMap((since) => Object.values(privacyErasure.eraseConversationRows(db, WORKSPACE, [ID], 2000, since))),
+  "retention/store.takeDue": () => [retention.takeDue(db, NOW, NOW + 1, 100)],
+  "retention/store.findRetention": () => [retention.findRetention(db, WORKSPACE)],
+  "retention/store.listDueConversations": () => [retention.listDueConversations(db, WORKSPACE, NOW, 50)],
+  "retention/store.listDueLeads": () => [retention.listDueLeads(db, WORKSPACE, NOW, 50)],
+  "retention/store.eraseUnusedVisitors": () => [retention.eraseUnusedVisitors(db, WORKSPACE, [ID])],
+  "retention/store.pruneEventLog": () => Object.values(retention.pruneEventLog(db, WORKSPACE, NOW, 500)),
+  "db/shard-store.listShards": () => [shardStore.listShards(db)],
+  "db/shard-store.findUsedShard": () => [shardStore.findUsedShard(db, 1)],
+  "db/shard-store.readSize": () => [{ toSQL: () => shardStore.readSize(db).getQuery() }],
+  "db/shard-store.readColumns": () => [shardStore.readColumns(db)],
   "privacy/erasure-store.eraseLeadEvents": () => Object.values(privacyErasure.eraseLeadEvents(db, WORKSPACE, [ID], 2000)),
   "privacy/person-store.listVisitors": () => IDENTIFIERS.map((who) => person.listVisitors(db, WORKSPACE, who)),
   "privacy/person-store.countRecords": () => IDENTIFIERS.flatMap((who) => person.countRecords(db, WORKSPACE, who) as readonly Statement[]),
@@ -522,8 +536,8 @@ async function planOf(statement: Statement): Promise<string[]> {
 /** Steps of a plan that read no more than they return, or next to nothing; what a subquery itself reads are steps of their own. */
 const HARMLESS_SCANS = [
   /^SCAN CONSTANT ROW$/,
-  /^SCAN json_(?:each|tree)(?: EXISTS)? VIRTUAL TABLE/,
-  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|landing|seen)$/,
+  /^SCAN (?:json_(?:each|tree)|s)(?: EXISTS)? VIRTUAL TABLE/,
+  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|landing|seen|unused)$/,
 ];
 
 function scansOf(plan: string[]): string[] {
@@ -533,7 +547,7 @@ function scansOf(plan: string[]): string[] {
 /** Scans that are meant, each with its reason. */
 const MEANT_SCANS: Record<string, string[]> = {
   // One row a shard.
-  "operator/store.listShards": ["SCAN shards"],
+  "db/shard-store.listShards": ["SCAN shards"],
   // The operator's page of all workspaces, in the index's order: it ends at the page's end.
   "operator/store.listDirectory": ["SCAN workspace_directory USING INDEX sqlite_autoindex_workspace_directory_1"],
   // A partial index: it holds what is unfinished alone.
@@ -567,6 +581,7 @@ const MEANT_SORTS: Record<string, string[]> = {
   "privacy/person-store.listLeads": [SORT],
   "privacy/person-store.listLeadsByVisitor": [SORT],
   "privacy/person-store.eraseVisitors": [SORT],
+  "retention/store.eraseUnusedVisitors": [SORT],
   // The messages of one conversation: by time, since an answer's identifier is older than what came meanwhile.
   "widget/store.listNewMessages": [SORT],
 };

@@ -49,7 +49,7 @@ async function sendWith(
   return { status: response.status, headers: response.headers, body: text === "" ? text : JSON.parse(text) };
 }
 
-const SECRET_DETAIL = "D1_ERROR: no such table: hunter2_internal at /srv/worker.js:17";
+const SECRET_DETAIL = "D1_ERROR: malformed JSON in hunter2_internal at /srv/worker.js:17";
 
 /** A database whose every use fails. */
 function brokenDatabase(error: Error) {

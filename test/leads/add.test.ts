@@ -115,8 +115,8 @@ test("an erased lead leaves no word in the index, and erasing again is safe", as
   const before = (await indexStorage(workspace)).words;
   const erased = await addLead(op, newLead(agents[1], mark));
   expect((await search(workspace, "秘密")).total).toBe(1);
-  expect(await eraseLeads(op, [erased!.id, crypto.randomUUID()])).toBe(1);
-  expect(await eraseLeads(op, [erased!.id])).toBe(0);
+  expect((await eraseLeads(op, [erased!.id, crypto.randomUUID()])).leads).toBe(1);
+  expect((await eraseLeads(op, [erased!.id])).leads).toBe(0);
   const after = await indexStorage(workspace);
   expect(after.words).toEqual(before);
   expect(after.rows).toMatchObject([{ text: "ada lovelace\u001f+1 222" }]);

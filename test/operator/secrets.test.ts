@@ -444,9 +444,20 @@ describe("a step", () => {
     expect([answer.status, answer.body.detail[0]]).toMatchObject([422, { loc: ["query", "cursor"], type: "value_error" }]);
   });
 
-  test("a cursor of a shard that is not bound is none", async () => {
+  test("a cursor behind the last shard is none", async () => {
     const answer = await send("POST", "/operator/v1/secrets/reencrypt?cursor=7.agents.", { token: env.OPERATOR_TOKEN });
     expect([answer.status, answer.body.error.code]).toEqual([404, "not_found"]);
+  });
+
+  test("a database that is missing between others is not passed over", async () => {
+    const headers = { ...newAddress(), Authorization: `Bearer ${env.OPERATOR_TOKEN}` };
+    const ask = async (cursor: string) => {
+      const request = new Request(`http://service.test/operator/v1/secrets?cursor=${cursor}`, { headers });
+      return (await app.fetch(request, envWith({ DB_1: undefined, DB_2: env.DB_1 }), createExecutionContext())).json<any>();
+    };
+    expect((await ask("0.api_keys.")).next_cursor).toBe("1.agents.");
+    expect((await ask("1.agents.")).error.code).toBe("unavailable");
+    expect((await ask("2.api_keys.")).next_cursor).toBeNull();
   });
 
   test("a workspace's key opens neither", async () => {

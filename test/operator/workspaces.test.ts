@@ -84,6 +84,7 @@ describe("POST /workspaces", () => {
       plan: "free",
       limits: FREE,
       limit_overrides: {},
+      retention: { conversations_days: null, leads_days: null, event_log_days: 30 },
       created_at: expect.stringMatching(TIMESTAMP),
       updated_at: expect.stringMatching(TIMESTAMP),
     });

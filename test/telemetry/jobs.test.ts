@@ -152,7 +152,7 @@ test("the sweep: what it found; a shard that is down keeps it from nothing else"
   const watched = await watch(() => sweep(envWith(down), nowMs));
   expect(jobIn(watched, "sweep")).toMatchObject({ outcome: "partly_failed", failed: 1 });
   expect(jobIn(watched, "sweep")["sources"]).toBeGreaterThanOrEqual(1);
-  expect(watched.lines).toContainEqual(expect.objectContaining({ event: "sweep_failed", detail: "D1_ERROR: it is down" }));
+  expect(watched.lines).toContainEqual(expect.objectContaining({ event: "shard_not_swept", detail: "D1_ERROR: it is down" }));
 });
 
 test("mails that come and go", async () => {

@@ -270,7 +270,7 @@ test(
       "job,erasure,true",
       "dead_letter,,false",
       "model_failure,,false",
-      "sweep_failed,,false",
+      "shard_not_swept,,false",
     ]) {
       expect([...kinds]).toContain(kind);
     }

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Measured } from "./measure.ts";
+import { PRICES } from "./prices.ts";
+import { describe, priceOf, usageOfAsk, usageOfEvent } from "./table.ts";
+
+const NOTHING: Measured = {
+  objectHops: 0,
+  d1Trips: 0,
+  d1RowsRead: 0,
+  d1RowsWritten: 0,
+  objectRowsRead: 0,
+  objectRowsWritten: 0,
+  cpuMs: 0,
+};
+
+const near = (actual: number, expected: number) => assert.ok(Math.abs(actual - expected) < 1e-12, `${actual} is not ${expected}`);
+
+void test("each thing is counted at its price", () => {
+  near(priceOf({}), 0);
+  near(priceOf({ d1RowWritten: 1e6, d1RowRead: 1e6, neuron: 1_000 }), 1 + 0.001 + 0.011);
+});
+
+void test("a question pays for its tokens in and out, its vector, and its conversation's object for as long as the model writes", () => {
+  const usage = usageOfAsk({ ...NOTHING, objectHops: 3, d1RowsWritten: 40 }, 1_000);
+  near(usage.neuron!, (1_000 * 5_500 + 300 * 36_400 + 40 * 1_075) / 1e6);
+  near(usage.objectGbSecond!, (4 + 2 * 0.02) * 0.128);
+  assert.deepEqual([usage.workerRequest, usage.objectRequest, usage.d1RowWritten, usage.queriedDimension], [1, 3, 40, 1_024]);
+});
+
+void test("an event is written to the queue, read and deleted", () => {
+  near(priceOf(usageOfEvent(NOTHING)), PRICES.workerRequest + 3 * PRICES.queueOperation);
+});
+
+void test("every plan has its row, those without webhooks without events", () => {
+  const sweep = { d1Trips: 1, rowsRead: 28 };
+  const measured = {
+    ask: NOTHING,
+    further: NOTHING,
+    event: NOTHING,
+    promptTokens: 0,
+    conversationBytes: 1,
+    questionBytes: 1,
+    eventBytes: 1,
+    sweep,
+  };
+  const text = describe(measured);
+  assert.match(text, /\| free \| 100 \| 0 \|/);
+  assert.match(text, /\| starter \| 2,000 \| 0 \|/);
+  assert.match(text, /\| pro \| 10,000 \| 20,000 \|/);
+  assert.match(text, /\| enterprise \| 100,000 \| 200,000 \|/);
+});

@@ -1,0 +1,134 @@
+import { limitsOf, PLAN_NAMES } from "../../src/account/plans.ts";
+import type { Measured, Measurements } from "./measure.ts";
+import { EMBEDDING_DIMENSIONS, INCLUDED, type Item, NEURONS_A_MILLION, OBJECT_GB, PRICES } from "./prices.ts";
+
+/** What an operation uses of each thing that is billed. */
+type Usage = Partial<Record<Item, number>>;
+
+/*
+ * What cannot be measured without the network, and is taken instead.
+ */
+/** Some 120 words and the thinking of a model that is told to think little. */
+const ANSWER_TOKENS = 300;
+/** From the question to the end of an answer of that length, at some 80 tokens a second; the conversation's object works as long. */
+const ANSWER_SECONDS = 4;
+/** What a hop into an object keeps it working, where it does not wait for a model. */
+const HOP_SECONDS = 0.02;
+/** A question, with what is put before it. */
+const QUESTION_TOKENS = 40;
+/** Events of an answered question that begins a conversation: conversation.created and message.ai_replied. */
+const EVENTS_A_QUESTION = 2;
+
+const THOUSAND = 1_000;
+const MONTHLY_MINUTES = 30 * 24 * 60;
+
+/** What one answered question uses. */
+export function usageOfAsk(measured: Measured, promptTokens: number): Usage {
+  const { modelInput, modelOutput, embedding } = NEURONS_A_MILLION;
+  const neurons = (promptTokens * modelInput + ANSWER_TOKENS * modelOutput + QUESTION_TOKENS * embedding) / 1e6;
+  const seconds = ANSWER_SECONDS + (measured.objectHops - 1) * HOP_SECONDS;
+  return { ...usageOf(measured), objectGbSecond: seconds * OBJECT_GB, queriedDimension: EMBEDDING_DIMENSIONS, neuron: neurons };
+}
+
+/** What one delivered event uses; its consumer runs for it alone, though it takes up to a hundred at once. */
+export function usageOfEvent(measured: Measured): Usage {
+  return { ...usageOf(measured), queueOperation: 3 };
+}
+
+function usageOf({ objectHops, d1RowsRead, d1RowsWritten, objectRowsRead, objectRowsWritten, cpuMs }: Measured): Usage {
+  return {
+    workerRequest: 1,
+    workerCpuMs: cpuMs,
+    d1RowRead: d1RowsRead,
+    d1RowWritten: d1RowsWritten,
+    objectRequest: objectHops,
+    objectRowRead: objectRowsRead,
+    objectRowWritten: objectRowsWritten,
+  };
+}
+
+/** What something costs in dollars, beyond what is included. */
+export function priceOf(usage: Usage): number {
+  return Object.entries(usage).reduce((sum, [item, amount]) => sum + amount * PRICES[item as Item], 0);
+}
+
+const LABELS: Record<Item, string> = {
+  workerRequest: "Worker requests",
+  workerCpuMs: "Worker CPU, ms",
+  d1RowRead: "D1 rows read",
+  d1RowWritten: "D1 rows written",
+  objectRequest: "Durable Object requests",
+  objectGbSecond: "Durable Object GB-s",
+  objectRowRead: "Durable Object rows read",
+  objectRowWritten: "Durable Object rows written",
+  queueOperation: "Queue operations",
+  queriedDimension: "Vectorize dimensions queried",
+  neuron: "Workers AI neurons",
+};
+
+/** All tables, as Markdown. */
+export function describe(measurements: Measurements): string {
+  const [ask, event] = [usageOfAsk(measurements.ask, measurements.promptTokens), usageOfEvent(measurements.event)];
+  return [
+    itemTable(ask, event),
+    planTable(ask, event),
+    standing(measurements),
+    `Included in the $5 of the Workers Paid plan each month: ${INCLUDED.map(({ what, amount }) => `${what} ${amount}`).join("; ")}.`,
+  ].join("\n\n");
+}
+
+function itemTable(ask: Usage, event: Usage): string {
+  const cells = (usage: Usage, item: Item) => {
+    const amount = (usage[item] ?? 0) * THOUSAND;
+    return amount === 0 ? " | " : `${count(amount)} | ${dollars(amount * PRICES[item])}`;
+  };
+  const rows = (Object.keys(LABELS) as Item[]).map((item) => `| ${LABELS[item]} | ${cells(ask, item)} | ${cells(event, item)} |`);
+  return [
+    "| | 1,000 asks use | cost | 1,000 events use | cost |",
+    "| --- | ---: | ---: | ---: | ---: |",
+    ...rows,
+    `| **all** | | **${dollars(priceOf(ask) * THOUSAND)}** | | **${dollars(priceOf(event) * THOUSAND)}** |`,
+  ].join("\n");
+}
+
+function planTable(ask: Usage, event: Usage): string {
+  const model = (ask.neuron ?? 0) * PRICES.neuron;
+  const rows = PLAN_NAMES.map((plan) => {
+    const { messages, webhooks } = limitsOf(plan, {});
+    const events = webhooks ? messages * EVENTS_A_QUESTION : 0;
+    const rest = messages * (priceOf(ask) - model) + events * priceOf(event);
+    const all = messages * model + rest;
+    const cells = [
+      count(messages),
+      count(events),
+      dollars(messages * model),
+      dollars(rest),
+      dollars(all),
+      dollars((all / messages) * THOUSAND),
+    ];
+    return `| ${plan} | ${cells.join(" | ")} |`;
+  });
+  return [
+    "| plan, all of its messages used | asks a month | events | model | all else | a month | per 1,000 asks |",
+    "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ...rows,
+  ].join("\n");
+}
+
+function standing({ sweep, conversationBytes, questionBytes, eventBytes, promptTokens }: Measurements): string {
+  const rows = sweep.rowsRead * MONTHLY_MINUTES;
+  const price = rows * PRICES.d1RowRead + MONTHLY_MINUTES * PRICES.workerRequest;
+  return [
+    `A question gives the model ${count(promptTokens)} tokens to read; ${ANSWER_TOKENS} to write are taken, in ${ANSWER_SECONDS} s.`,
+    `A conversation of one question adds ${count(conversationBytes)} bytes to its database, each further question ${count(questionBytes)}; an event, for as long as the log is kept, ${count(eventBytes)}.`,
+    `The cron, each minute and for each database: ${sweep.d1Trips} trip and ${count(sweep.rowsRead)} rows, ${dollars(price)} a month.`,
+  ].join(" ");
+}
+
+function count(value: number): string {
+  return value.toLocaleString("en-US", { maximumFractionDigits: value < 10 ? 1 : 0 });
+}
+
+function dollars(value: number): string {
+  return `$${value.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: value < 0.1 ? 4 : 2 })}`;
+}

@@ -1,0 +1,359 @@
+import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test, vi } from "vitest";
+import { newId, shardOf } from "../../src/db/ids.ts";
+import { prune } from "../../src/retention/prune.ts";
+import { cutoffsOf, DEFAULT_RETENTION, retentionOf } from "../../src/retention/rules.ts";
+import { sweep } from "../../src/schedule.ts";
+import {
+  createAgent,
+  createNeighbour,
+  createWorkspace,
+  createWorkspaceOn,
+  deliver,
+  envWith,
+  learn,
+  listen,
+  operate,
+  query,
+  send,
+  sessionStorage,
+  type Workspace,
+} from "../harness.ts";
+
+const DAY = 86_400_000;
+const HOUR = 3_600_000;
+const QUEUE = "support-agent-erasure";
+const KNOWN = "When are refunds paid?";
+
+/** Sets how long a workspace keeps its records. */
+const keep = (workspace: Workspace, retention: Record<string, number | null>) =>
+  operate("PATCH", `/workspaces/${workspace.id}`, { retention });
+
+/** A workspace whose agent knows something, and listens to its events. */
+async function createDesk(shard = 0): Promise<{ workspace: Workspace; agentId: string }> {
+  const workspace = await createWorkspaceOn(shard);
+  const agent = await createAgent(workspace, { allowed_origins: ["*"] });
+  await learn(workspace, agent.id, "Refunds are paid within five working days.");
+  await listen(workspace);
+  return { workspace, agentId: agent.id };
+}
+
+/** Asks as one person, and gives back the conversation's identifier. */
+async function ask(workspace: Workspace, agentId: string, userId: string, message = KNOWN): Promise<string> {
+  const { status, body } = await workspace.call("POST", `/agents/${agentId}/messages`, { message, user: { id: userId } });
+  expect(status).toBe(200);
+  return body.conversation_id;
+}
+
+async function leaveLead(agentId: string, email: string): Promise<string> {
+  const { status, body } = await send("POST", `/widget/v1/agents/${agentId}/leads`, { body: { email } });
+  expect(status).toBe(201);
+  return body.id;
+}
+
+/** Makes a conversation as old as that, in days since its last activity. */
+const age = (id: string, days: number) => query(id, "UPDATE conversations SET updated_at = ? WHERE id = ?", Date.now() - days * DAY, id);
+const ageLead = (id: string, days: number) => query(id, "UPDATE leads SET created_at = ? WHERE id = ?", Date.now() - days * DAY, id);
+
+/** Which workspaces a run of the sweep wakes for their retention. */
+async function sweepAt(nowMs: number): Promise<string[]> {
+  const woken: string[] = [];
+  const sendBatch = async (messages: { body: { workspaceId: string; prune?: true } }[]) =>
+    void woken.push(...messages.flatMap(({ body }) => (body.prune ? body.workspaceId : [])));
+  await sweep(envWith({ ERASURE_QUEUE: { sendBatch } }), nowMs);
+  return woken;
+}
+
+/** Delivers the wake-up until nothing is due, as the queue would. */
+async function pruneAll(workspaceId: string): Promise<Record<string, number>> {
+  const deleted: Record<string, number> = {};
+  for (let run = 0; run < 20; run++) {
+    const log = vi.spyOn(console, "log");
+    expect(await deliver(QUEUE, { workspaceId, prune: true })).toMatchObject({ explicitAcks: [expect.any(String)] });
+    const line = log.mock.calls.map(([text]) => JSON.parse(String(text))).find(({ event }) => event === "pruned");
+    log.mockRestore();
+    for (const [kind, count] of Object.entries<unknown>(line)) if (typeof count === "number") deleted[kind] = (deleted[kind] ?? 0) + count;
+    if (line.is_done) return deleted;
+  }
+  throw new Error("The pruning does not end");
+}
+
+const TABLES = ["conversations", "messages", "handoffs", "visitors", "leads", "events", "deliveries", "delivery_attempts"];
+
+async function countsOf({ id }: Workspace): Promise<Record<string, number>> {
+  const parts = TABLES.map((table) => `(SELECT count(*) FROM ${table} WHERE workspace_id = ?1) AS ${table}`);
+  return (await query<Record<string, number>>(id, `SELECT ${parts.join()}`, id))[0]!;
+}
+
+const idsOf = async (workspace: Workspace, path: string) =>
+  (await workspace.call("GET", path)).body.data.map((row: { id: string }) => row.id);
+
+test("a workspace keeps everything but its event log, until the operator says otherwise", async () => {
+  const workspace = await createWorkspace();
+  const read = async () => (await operate("GET", `/workspaces/${workspace.id}`)).retention;
+  expect(await read()).toEqual({ conversations_days: null, leads_days: null, event_log_days: 30 });
+  expect((await keep(workspace, { conversations_days: 90 })).retention).toEqual({ ...DEFAULT_RETENTION, conversations_days: 90 });
+  // What is not named stays; null is the default again.
+  await keep(workspace, { leads_days: 30, event_log_days: 1 });
+  expect(await read()).toEqual({ conversations_days: 90, leads_days: 30, event_log_days: 1 });
+  await keep(workspace, { conversations_days: null, event_log_days: null });
+  expect(await read()).toEqual({ conversations_days: null, leads_days: 30, event_log_days: 30 });
+  expect((await operate("PATCH", `/workspaces/${workspace.id}`, { name: "New" })).retention.leads_days).toBe(30);
+});
+
+test.for([
+  ["conversations_days", 29, "greater_than_equal"],
+  ["conversations_days", 3651, "less_than_equal"],
+  ["leads_days", 0, "greater_than_equal"],
+  ["event_log_days", 31, "less_than_equal"],
+  ["event_log_days", 0, "greater_than_equal"],
+  ["leads_days", "30", "int_type"],
+])("%s as %s is refused", async ([name, value, type]) => {
+  const workspace = await createWorkspace();
+  const path = `/operator/v1/workspaces/${workspace.id}`;
+  const { status, body } = await send("PATCH", path, { token: env.OPERATOR_TOKEN, body: { retention: { [name!]: value } } });
+  expect([status, body.detail[0].type, body.detail[0].loc]).toEqual([422, type, ["body", "retention", name]]);
+});
+
+test("the rules", () => {
+  expect(retentionOf({ leads_days: 40 })).toEqual({ conversations_days: null, leads_days: 40, event_log_days: 30 });
+  expect(cutoffsOf({}, 100 * DAY)).toEqual({ conversationsMs: undefined, leadsMs: undefined, eventLogMs: undefined });
+  expect(cutoffsOf({ conversations_days: 30, leads_days: 100, event_log_days: 1 }, 100 * DAY)).toEqual({
+    conversationsMs: 70 * DAY,
+    leadsMs: 0,
+    eventLogMs: 99 * DAY,
+  });
+});
+
+for (const shard of [0, 1]) {
+  test(`shard ${shard}: conversations go so long after their last activity, whatever their status, with all that tells of them`, async () => {
+    const { workspace, agentId } = await createDesk(shard);
+    const old: string[] = [];
+    for (const status of ["resolved", "open", "needs_human", "human_active"]) {
+      const id = await ask(workspace, agentId, `old-${status}`);
+      await workspace.call("PATCH", `/conversations/${id}`, { status });
+      old.push(id);
+    }
+    old.push(await ask(workspace, agentId, "old-handed", "What is the capital of Mars?"));
+    const fresh = await ask(workspace, agentId, "fresh");
+    const before = await countsOf(workspace);
+    const days = await query(workspace.id, "SELECT day, messages, conversations FROM analytics_days WHERE workspace_id = ?", workspace.id);
+    for (const id of old) await age(id, 30.001);
+    await age(fresh, 29.999);
+    await runInDurableObject(env.SESSION.getByName(`${workspace.id}/${old[0]}`), (_, { storage }) => storage.put("left", KNOWN));
+    await keep(workspace, { conversations_days: 30 });
+    const deleted = await pruneAll(workspace.id);
+    const after = await countsOf(workspace);
+    expect(deleted).toMatchObject({ conversations: 5, messages: 10, handoffs: before["handoffs"]!, visitors: 5 });
+    // Exactly what it says, and nothing else.
+    for (const table of TABLES) expect([table, after[table]]).toEqual([table, before[table]! - (deleted[table] ?? 0)]);
+    expect(after).toMatchObject({ conversations: 1, messages: 2, handoffs: 0, visitors: 1 });
+    expect(await idsOf(workspace, "/conversations")).toEqual([fresh]);
+    expect((await workspace.call("GET", "/conversations")).body.total).toBe(1);
+    expect((await sessionStorage(workspace.id, old[0]!)).entries).toEqual([]);
+    const eventsLeft = await query(workspace.id, "SELECT DISTINCT conversation_id AS id FROM events WHERE workspace_id = ?", workspace.id);
+    expect(eventsLeft.map(({ id }) => id).filter((id) => old.includes(id as string))).toEqual([]);
+    // What was counted stays counted.
+    expect(
+      await query(workspace.id, "SELECT day, messages, conversations FROM analytics_days WHERE workspace_id = ?", workspace.id),
+    ).toEqual(days);
+    expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(6);
+  });
+
+  test(`shard ${shard}: leads go so long after they were left, from the list and from the search`, async () => {
+    const { workspace, agentId } = await createDesk(shard);
+    const mark = crypto.randomUUID().slice(0, 8);
+    const old = await leaveLead(agentId, `old-${mark}@example.com`);
+    const fresh = await leaveLead(agentId, `fresh-${mark}@example.com`);
+    await ageLead(old, 45.001);
+    await ageLead(fresh, 44.999);
+    await keep(workspace, { leads_days: 45 });
+    expect(await pruneAll(workspace.id)).toMatchObject({ leads: 1 });
+    expect(await idsOf(workspace, "/leads")).toEqual([fresh]);
+    expect((await workspace.call("GET", `/leads?q=${mark}`)).body).toMatchObject({ total: 1, data: [{ id: fresh }] });
+    const events = await query(workspace.id, "SELECT lead_id FROM events WHERE workspace_id = ? AND lead_id IS NOT NULL", workspace.id);
+    expect(events).toEqual([{ lead_id: fresh }]);
+  });
+}
+
+test("a visitor stays while anything of theirs does, and goes with the last of it, merged ones included", async () => {
+  const { workspace, agentId } = await createDesk();
+  const visit = await send("POST", `/widget/v1/agents/${agentId}/messages`, { body: { message: KNOWN } });
+  const token = visit.body.visitor_token;
+  const lead = (await send("POST", `/widget/v1/agents/${agentId}/leads`, { body: { email: "ann@example.com", visitor_token: token } }))
+    .body;
+  const visitorOf = async () => query(workspace.id, "SELECT id FROM visitors WHERE workspace_id = ?", workspace.id);
+  const [visitor] = await visitorOf();
+  // Another one, that turned out to be the same person.
+  const merged = newId(shardOf(workspace.id), Date.now());
+  const insert =
+    "INSERT INTO visitors (id, workspace_id, anon_id, verified, merged_into, created_at, updated_at) VALUES (?, ?, 'a', 0, ?, 1, 1)";
+  await query(workspace.id, insert, merged, workspace.id, visitor!["id"]);
+  await age(visit.body.conversation_id, 100);
+  await keep(workspace, { conversations_days: 60 });
+  expect(await pruneAll(workspace.id)).toMatchObject({ conversations: 1, visitors: 0 });
+  expect(await visitorOf()).toHaveLength(2);
+  await ageLead(lead.id, 100);
+  await keep(workspace, { leads_days: 60 });
+  expect(await pruneAll(workspace.id)).toMatchObject({ leads: 1, visitors: 2 });
+  expect(await visitorOf()).toEqual([]);
+});
+
+test("an event log may be shorter than the others': what is over goes, what waits stays, and so does the neighbour's", async () => {
+  const { workspace, agentId } = await createDesk();
+  const neighbour = await createNeighbour(workspace);
+  const theirs = await createAgent(neighbour);
+  await listen(neighbour);
+  for (const [{ id }, agent] of [
+    [workspace, agentId],
+    [neighbour, theirs.id],
+  ] as const) {
+    await leaveLead(agent, "ann@example.com");
+    await leaveLead(agent, "bob@example.com");
+    await query(id, "UPDATE deliveries SET status = 'succeeded', next_attempt_at = NULL WHERE workspace_id = ?", id);
+    const attempt = `INSERT INTO delivery_attempts (delivery_id, workspace_id, number, started_at, duration_ms, url)
+      SELECT id, workspace_id, 1, 1, 1, 'u' FROM deliveries WHERE workspace_id = ?`;
+    await query(id, attempt, id);
+  }
+  // One that waits for its next attempt.
+  const pending = `UPDATE deliveries SET status = 'pending', next_attempt_at = 9e15 WHERE id = (SELECT max(id) FROM deliveries WHERE workspace_id = ?)`;
+  await query(workspace.id, pending, workspace.id);
+  const [before, beside] = [await countsOf(workspace), await countsOf(neighbour)];
+  expect(before["events"]).toBeGreaterThanOrEqual(2);
+  await keep(workspace, { event_log_days: 2 });
+  await prune(env, { workspaceId: workspace.id }, Date.now() + 2 * DAY - HOUR);
+  expect(await countsOf(workspace)).toEqual(before);
+  await prune(env, { workspaceId: workspace.id }, Date.now() + 2 * DAY + HOUR);
+  const after = await countsOf(workspace);
+  expect(after).toEqual({ ...before, events: 1, deliveries: 1, delivery_attempts: 1 });
+  expect(await countsOf(neighbour)).toEqual(beside);
+});
+
+test("the sweep wakes a workspace at once when its settings change, then each hour, and others never", async () => {
+  const [workspace, other] = [await createWorkspace(), await createWorkspace()];
+  const now = Date.now() + 1000;
+  expect(await sweepAt(now)).not.toContain(workspace.id);
+  await keep(workspace, { conversations_days: 400 });
+  const woken = await sweepAt(now);
+  expect(woken.filter((id) => id === workspace.id)).toHaveLength(1);
+  expect(woken).not.toContain(other.id);
+  expect(await sweepAt(now + HOUR - 1)).not.toContain(workspace.id);
+  expect(await sweepAt(now + HOUR)).toContain(workspace.id);
+  await keep(workspace, { conversations_days: 300 });
+  expect(await sweepAt(now + HOUR + 1)).toContain(workspace.id);
+  await keep(workspace, { conversations_days: null });
+  expect(await sweepAt(now + 10 * HOUR)).not.toContain(workspace.id);
+});
+
+test("a shorter setting takes effect, a longer one keeps what is left", async () => {
+  const { workspace, agentId } = await createDesk();
+  const [first, second, third] = [
+    await ask(workspace, agentId, "a"),
+    await ask(workspace, agentId, "b"),
+    await ask(workspace, agentId, "c"),
+  ];
+  for (const [id, days] of [
+    [first, 300],
+    [second, 200],
+    [third, 100],
+  ] as const) {
+    await age(id, days);
+  }
+  await keep(workspace, { conversations_days: 250 });
+  await pruneAll(workspace.id);
+  expect(await idsOf(workspace, "/conversations")).toEqual([third, second]);
+  await keep(workspace, { conversations_days: 150 });
+  await pruneAll(workspace.id);
+  await keep(workspace, { conversations_days: 50 });
+  await keep(workspace, { conversations_days: 400 });
+  expect(await pruneAll(workspace.id)).toMatchObject({});
+  expect(await idsOf(workspace, "/conversations")).toEqual([third]);
+});
+
+/** Conversations of one person as a long history has them, without going through as many questions. */
+async function addHistory({ id: workspaceId }: Workspace, agentId: string, count: number, days: number): Promise<void> {
+  const ids = JSON.stringify(Array.from({ length: count }, () => newId(shardOf(workspaceId), Date.now())));
+  const atMs = Date.now() - days * DAY;
+  await query(
+    workspaceId,
+    `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, last_message_at, created_at, updated_at)
+       SELECT value, ?, ?, 'api', 'resolved', ?, ?, ? FROM json_each(?)`,
+    workspaceId,
+    agentId,
+    atMs,
+    atMs,
+    atMs,
+    ids,
+  );
+}
+
+test("a long history goes in bounded steps; a run that dies half-way is gone on with", async () => {
+  const { workspace, agentId } = await createDesk();
+  await addHistory(workspace, agentId, 120, 400);
+  const kept = await ask(workspace, agentId, "fresh");
+  await keep(workspace, { conversations_days: 365 });
+  const left = async () => (await countsOf(workspace))["conversations"];
+  // The objects fail after the first step: the queue tries the message again.
+  let erased = 0;
+  const SESSION = {
+    getByName: (name: string) => ({
+      erase: async () => {
+        if (++erased > 70) throw new Error("the object is out of reach");
+        await env.SESSION.getByName(name).erase();
+      },
+    }),
+  };
+  await expect(prune(envWith({ SESSION }), { workspaceId: workspace.id })).rejects.toThrow("out of reach");
+  expect(await left()).toBe(71);
+  expect(await pruneAll(workspace.id)).toMatchObject({ conversations: 70 });
+  expect(await idsOf(workspace, "/conversations")).toEqual([kept]);
+});
+
+test("what is more than one run may take wakes the next", async () => {
+  const { workspace, agentId } = await createDesk();
+  await addHistory(workspace, agentId, 450, 400);
+  await keep(workspace, { conversations_days: 365 });
+  const sent: unknown[] = [];
+  const ERASURE_QUEUE = { sendBatch: async (messages: { body: unknown }[]) => void sent.push(...messages.map(({ body }) => body)) };
+  await prune(envWith({ ERASURE_QUEUE }), { workspaceId: workspace.id });
+  expect((await countsOf(workspace))["conversations"]).toBe(50);
+  expect(sent).toEqual([{ workspaceId: workspace.id, prune: true }]);
+  await prune(envWith({ ERASURE_QUEUE }), { workspaceId: workspace.id });
+  expect((await countsOf(workspace))["conversations"]).toBe(0);
+  expect(sent).toHaveLength(1);
+});
+
+test("a conversation that is written to in that very moment stays", async () => {
+  const { workspace, agentId } = await createDesk();
+  const [silent, written] = [await ask(workspace, agentId, "silent"), await ask(workspace, agentId, "written")];
+  for (const id of [silent, written]) await age(id, 400);
+  await keep(workspace, { conversations_days: 365 });
+  // Both were listed as due; then one of them goes on.
+  const erase = (name: string) => async () => void (name.endsWith(written) && (await age(written, 0)));
+  await prune(envWith({ SESSION: { getByName: (name: string) => ({ erase: erase(name) }) } }), { workspaceId: workspace.id });
+  expect(await idsOf(workspace, "/conversations")).toEqual([written]);
+  expect((await workspace.call("GET", `/conversations/${written}`)).body.messages).toHaveLength(2);
+});
+
+test("a workspace that is deleted, or of a shard that is not bound, is left alone", async () => {
+  const { workspace, agentId } = await createDesk(1);
+  await age(await ask(workspace, agentId, "old"), 400);
+  await keep(workspace, { conversations_days: 365 });
+  await prune(envWith({ DB_1: undefined }), { workspaceId: workspace.id });
+  expect((await countsOf(workspace))["conversations"]).toBe(1);
+  await operate("DELETE", `/workspaces/${workspace.id}`);
+  await prune(env, { workspaceId: workspace.id });
+  expect((await countsOf(workspace))["conversations"]).toBe(1);
+});
+
+test("no object is made for what was pruned", async () => {
+  const { workspace, agentId } = await createDesk();
+  await addHistory(workspace, agentId, 3, 400);
+  await keep(workspace, { conversations_days: 365 });
+  await pruneAll(workspace.id);
+  for (const id of await listDurableObjectIds(env.SESSION)) {
+    const entries = await runInDurableObject(env.SESSION.get(id), async (_, { storage }) => [...(await storage.list())]);
+    expect(entries.filter(([, value]) => JSON.stringify(value).includes(workspace.id))).toEqual([]);
+  }
+});
