@@ -1,5 +1,5 @@
 import { allowsPrivateTargets } from "../../config.ts";
-import { type Exchange, guardedFetch } from "../../egress/guarded-fetch.ts";
+import { type Exchange, guardedFetch, REDIRECT_STATUSES } from "../../egress/guarded-fetch.ts";
 import { CRAWLER_POLICY, urlProblem } from "../../egress/url-rules.ts";
 import { sha256Hex } from "../../sha256.ts";
 import { cleanText } from "../chunk.ts";
@@ -23,7 +23,6 @@ const MAX_TEXT_BYTES = 1_500_000;
 const MAX_TITLE_CHARS = 300;
 /** Noting so many addresses takes the agent's index about 50 ms. */
 const URLS_PER_PART = 2_000;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** A site that has enough of us, but does not say for how long. */
 const DEFAULT_RETRY_AFTER_SECONDS = 10;
 /** What is sent back as it came: an honest one is short and plain. */
@@ -92,7 +91,7 @@ async function* sitemapParts(page: PageToFetch, { body }: Answered): AsyncGenera
 async function pageResult(env: Env, page: PageToFetch, exchange: Answered): Promise<FetchResult> {
   const { status, headers, body, isTruncated, url } = exchange;
   const location = headers.get("location");
-  if (REDIRECTS.has(status) && location !== null) return redirectResult(env, location, url);
+  if (REDIRECT_STATUSES.has(status) && location !== null) return redirectResult(env, location, url);
   if (status === 304) return { outcome: "not_modified" };
   if (status === 429 || status >= 500) return failed(`http_${status}`, true, retryAfterOf(status, headers));
   if (!isSuccess(exchange)) return failed(`http_${status}`);
