@@ -3,7 +3,7 @@ import type { ConversationKey } from "./conversations/moves-store.ts";
 import { listIdle } from "./conversations/store.ts";
 import { boundShards, type Database, shardDb } from "./db/client.ts";
 import { listShards, readSize } from "./db/shard-store.ts";
-import { logShardFailure, warnOfShard } from "./db/shards.ts";
+import { logShardFailure, warnOfShard } from "./shards.ts";
 import type { EmailMessage } from "./email/outbound.ts";
 import { listDueMails, pruneArrivals } from "./email/store.ts";
 import { KEY_LIFETIME_MS, pruneKeys } from "./http/idempotency-store.ts";
