@@ -160,6 +160,8 @@ describe("an import", () => {
     const path = `/operator/v1/workspaces/${workspace.id}/import`;
     expect((await send("DELETE", path, { token: env.OPERATOR_TOKEN })).status).toBe(204);
     expect(await refusalOf(sendRecords(file, file.records.slice(0, 9)))).toMatch(/^409 .*being erased/);
+    const settings = await query(workspace.id, "SELECT limits, retention, prune_at FROM workspaces WHERE id = ?", workspace.id);
+    expect(settings).toEqual([{ limits: "{}", retention: "{}", prune_at: null }]);
     expect((await send("DELETE", path, { token: env.OPERATOR_TOKEN })).status).toBe(404);
     await finishErasure(workspace.id);
     expect(await isUntouched()).toBe(true);
