@@ -1,5 +1,5 @@
 // `npm run reencrypt -- --url https://…`: encrypts stored secrets with the first value of ENCRYPTION_KEY, and says what still
-// needs an old value of a secret. The operator's token is read from OPERATOR_TOKEN. With --check nothing is changed.
+// needs an old value of a secret. With --check nothing is changed.
 import { inspect } from "node:util";
 import { clientOf } from "./dev/service.ts";
 import { PlainError } from "./dev/flags.ts";
@@ -24,6 +24,5 @@ try {
   process.exitCode = await main();
 } catch (error) {
   console.error(error instanceof PlainError ? error.message : inspect(error));
-  console.error("Nothing is lost by stopping: run the same command again to go on.");
   process.exitCode = 1;
 }

@@ -1,7 +1,6 @@
 import { parseArgs } from "node:util";
-import { devVarsPath, readDevVars } from "../dev/dev-vars.ts";
 import { PlainError } from "../dev/flags.ts";
-import { ROOT } from "../dev/project.ts";
+import { operatorTarget, type OperatorTarget } from "../operator/target.ts";
 
 export const USAGE = `npm run --silent backup -- export --workspace ID --url URL > FILE   one workspace as lines of JSON
 npm run backup -- import FILE --url URL                              puts it into a deployment that does not have it
@@ -15,12 +14,13 @@ const DEFAULT_URL = "http://localhost:8787";
 /** What the command line asks for. */
 export type Command =
   | { action: "help" }
-  | ({ url: string; token: string } & (
-      | { action: "export"; workspaceId: string }
-      | { action: "abandon"; workspaceId: string }
-      | { action: "import"; file: string }
-      | { action: "verify"; file: string }
-    ));
+  | (OperatorTarget &
+      (
+        | { action: "export"; workspaceId: string }
+        | { action: "abandon"; workspaceId: string }
+        | { action: "import"; file: string }
+        | { action: "verify"; file: string }
+      ));
 
 /**
  * Reads the command line.
@@ -31,17 +31,14 @@ export function parseCommand(args: readonly string[], environment: NodeJS.Proces
   const { values, positionals } = read(() => parseArgs({ args: [...args], options, allowPositionals: true }));
   const [action, file] = positionals;
   if (values.help || action === undefined) return { action: "help" };
-  const url = (values.url ?? DEFAULT_URL).replace(/\/+$/, "");
-  const token = environment["OPERATOR_TOKEN"] ?? (values.url === undefined || isLocal(url) ? localToken() : undefined);
-  if (!token) throw new PlainError("Put the deployment's operator token into the environment: OPERATOR_TOKEN=…");
-  const common = { url, token: token.split(",")[0]!.trim() };
+  const target = operatorTarget(values.url ?? DEFAULT_URL, environment);
   if (action === "export" || action === "abandon") {
     if (values.workspace === undefined) throw new PlainError(`Name the workspace: ${action} --workspace ID`);
-    return { action, ...common, workspaceId: values.workspace };
+    return { action, ...target, workspaceId: values.workspace };
   }
   if (action !== "import" && action !== "verify") throw new PlainError(`There is no ${action}.\n\n${USAGE}`);
   if (file === undefined) throw new PlainError(`Name the file: ${action} FILE`);
-  return { action, ...common, file };
+  return { action, ...target, file };
 }
 
 function read<T>(parse: () => T): T {
@@ -50,12 +47,4 @@ function read<T>(parse: () => T): T {
   } catch (error) {
     throw new PlainError(`${(error as Error).message}\n\n${USAGE}`);
   }
-}
-
-function isLocal(url: string): boolean {
-  return URL.canParse(url) && ["localhost", "127.0.0.1", "[::1]"].includes(new URL(url).hostname);
-}
-
-function localToken(): string | undefined {
-  return readDevVars(devVarsPath(ROOT, undefined))["OPERATOR_TOKEN"];
 }
