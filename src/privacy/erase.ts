@@ -1,7 +1,7 @@
 import { rotating } from "../config.ts";
 import { type Database, dbFor } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
-import { hmacKey } from "../hmac.ts";
+import { keyedHash } from "../hmac.ts";
 import { decryptSecret, encryptSecret, stateOfSecret } from "../secrets.ts";
 import { logProblem } from "../telemetry/log.ts";
 import { addUp, eraseConversations, eraseLeadRecords, type Erasing, RECORDS_A_STEP } from "./erase-records.ts";
@@ -119,10 +119,8 @@ export function erasurePlace(auditId: string): string {
 }
 
 /** Who was erased, so that a later question "was this person erased?" can be answered by whoever knows the person. */
-async function hashOf(env: Env, workspaceId: string, { type, value }: Identifier): Promise<string> {
-  const key = await hmacKey(rotating(env.KEY_SECRET)[0]);
-  const mac = await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(`privacy/${workspaceId}/${type}/${value}`));
-  return new Uint8Array(mac).toHex();
+function hashOf(env: Env, workspaceId: string, { type, value }: Identifier): Promise<string> {
+  return keyedHash(rotating(env.KEY_SECRET)[0], `privacy/${workspaceId}/${type}/${value}`);
 }
 
 function databaseOf({ env, workspaceId, meter }: PrivacyOperation): Database {
