@@ -626,7 +626,7 @@ export const emailArrivals = sqliteTable(
     workspaceId: workspaceId(),
     /** A hash of agent and Message-ID. */
     mailKey: text("mail_key").notNull(),
-    /** A hash of agent and sender. */
+    /** A keyed hash of agent and sender. */
     senderKey: text("sender_key").notNull(),
     createdAt: createdAt(),
   },

@@ -6,6 +6,7 @@ import { rotating } from "../config.ts";
 import { type Database, dbFor, directoryDb } from "../db/client.ts";
 import { seededId, shardOf } from "../db/ids.ts";
 import { emailKeyOf } from "../email-key.ts";
+import { keyedHash } from "../hmac.ts";
 import type { Meter } from "../meter.ts";
 import { sha256Hex } from "../sha256.ts";
 import { withoutData } from "../telemetry/describe-error.ts";
@@ -106,7 +107,8 @@ async function takeIn(incoming: Incoming): Promise<Fate> {
   const { workspaceId, agentId } = mailbox;
   const db = dbFor(env, workspaceId, meter);
   const mailKey = await sha256Hex(`${agentId}\n${mail.messageId ?? JSON.stringify(mail.headers)}`);
-  const senderKey = await sha256Hex(`${agentId}\n${emailKeyOf(sender.address)}`);
+  // Keyed, since these rows outlive an erasure of the sender by days.
+  const senderKey = await keyedHash(rotating(env.KEY_SECRET)[0], `email-sender/${agentId}/${emailKeyOf(sender.address)}`);
   const [, [arrival], [recent], [agent]] = await db.batch([
     noteArrival(db, { workspaceId, mailKey, senderKey, createdAt: nowMs }),
     findArrival(db, workspaceId, mailKey),
