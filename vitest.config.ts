@@ -17,6 +17,27 @@ const QUEUES = [
   "support-agent-email-dlq",
 ];
 
+/** Packages of many modules, each made one: every test file loads them anew, and that took half of its time. */
+const BUNDLED = [
+  "@ai-sdk/openai-compatible",
+  "@ai-sdk/provider",
+  "@cfworker/json-schema",
+  "@hono/zod-openapi",
+  "drizzle-orm",
+  "drizzle-orm/batch",
+  "drizzle-orm/d1",
+  "drizzle-orm/sqlite-core",
+  "entities",
+  "hono",
+  "hono/route",
+  "htmlparser2",
+  "ipaddr.js",
+  "jose",
+  "postal-mime",
+  "workers-ai-provider",
+  "zod",
+];
+
 /** Ends the output with one plain line, for whoever reads it by machine. */
 const closingLine: Reporter = {
   onTestRunEnd(modules) {
@@ -59,5 +80,6 @@ export default defineConfig(async () => ({
     testTimeout: 30_000,
     include: ["test/**/*.test.ts"],
     setupFiles: ["./test/setup.ts"],
+    deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
   },
 }));

@@ -2,3 +2,12 @@
 export function firstOf(text: string, length: number): string {
   return text.length <= length ? text : text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
 }
+
+/** A text's beginning that is at most so many bytes long in UTF-8, without a part of a character at its end. */
+export function firstBytesOf(text: string, maxBytes: number): string {
+  // No character of JavaScript's takes more than three bytes.
+  if (text.length * 3 <= maxBytes) return text;
+  const bytes = new TextEncoder().encode(text);
+  // What is left of a character that was cut is held back for bytes that do not come.
+  return bytes.length <= maxBytes ? text : new TextDecoder().decode(bytes.subarray(0, maxBytes), { stream: true });
+}

@@ -49,7 +49,10 @@ const failSource: DeadLetters = {
 const DEAD_LETTERS: Partial<Record<Job, DeadLetters>> = {
   "ingestion-dlq": failSource,
   "crawls-dlq": failSource,
-  "erasure-dlq": { action: "The sweep starts the erasure again each minute. If it keeps failing, its failed jobs say why." },
+  "erasure-dlq": {
+    action:
+      "The sweep starts an erasure again each minute, and the work of a retention each hour. If it keeps failing, its failed jobs say why.",
+  },
   "email-dlq": { action: "The mail waits in D1, and the sweep sends it again each minute. Its failed jobs say why." },
   "deliveries-dlq": { action: "The delivery waits in D1, and the sweep wakes it again each minute. Its failed jobs say why." },
 };

@@ -3,7 +3,7 @@ import type { ConversationKey } from "./conversations/moves-store.ts";
 import { listIdle } from "./conversations/store.ts";
 import { boundShards, type Database, shardDb } from "./db/client.ts";
 import { listShards, readSize } from "./db/shard-store.ts";
-import { logShardFailure, warnOfShard } from "./db/shards.ts";
+import { logShardFailure, warnOfShard } from "./shards.ts";
 import type { EmailMessage } from "./email/outbound.ts";
 import { listDueMails, pruneArrivals } from "./email/store.ts";
 import { KEY_LIFETIME_MS, pruneKeys } from "./http/idempotency-store.ts";
@@ -21,14 +21,12 @@ import { PRUNE_EVERY_MS, type PruneMessage } from "./retention/prune.ts";
 import { takeDue } from "./retention/store.ts";
 import { logProblem } from "./telemetry/log.ts";
 import { type JobEnd, measureJob } from "./telemetry/measure-job.ts";
-import { wakeUp } from "./wake-up.ts";
+import { WAKE_UP_MS, wakeUp } from "./wake-up.ts";
 import { eraseMoreLog } from "./webhooks/endpoints.ts";
 import { listWebhookErasures } from "./webhooks/erasure-store.ts";
 import { deliverySweep, wakeStranded } from "./webhooks/sweep.ts";
 import { wakeDeliveries } from "./webhooks/wake.ts";
 
-/** A wake-up that takes longer than this is taken for lost. */
-const WAKE_UP_MS = 60_000;
 /** How much one run takes up of each kind and shard; the next run, a minute later, goes on. */
 const MAX_A_RUN = 100;
 /** More of these, since one call hands over all of a workspace. */

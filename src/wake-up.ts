@@ -1,6 +1,8 @@
 import { idsOf } from "./telemetry/dead-letter.ts";
 import { logProblem } from "./telemetry/log.ts";
 
+/** A wake-up that takes longer than this is taken for lost: the sweep sends another. */
+export const WAKE_UP_MS = 60_000;
 /** The most messages that the platform takes at once. */
 const MAX_MESSAGES_A_SEND = 100;
 

@@ -7,6 +7,7 @@ import { serve, type Served, wrangler } from "../bench/serve.ts";
 import { openDesk } from "../bench/webhooks/desk.ts";
 import { openReceiver } from "../bench/webhooks/receiver.ts";
 import { workerdCpuMs } from "./cpu.ts";
+import { type Line, spentBy } from "./lines.ts";
 import { openModel } from "./model.ts";
 
 /** What one operation took, on average. */
@@ -46,8 +47,6 @@ const CHARACTERS_A_TOKEN = 4;
 /** What a request leaves behind to do, and the last line of the log, come after its response. */
 const SETTLE_MS = 1_500;
 const DEADLINE_MS = 30_000;
-
-type Line = { event: string; object_hops?: number; d1_trips?: number; rows_read?: number; rows_written?: number };
 
 /** Runs the built service here, with a model that answers at once, and takes down what questions and events cost. */
 export async function measure(directory: string): Promise<Measurements> {
@@ -106,11 +105,12 @@ async function measureEvents(served: Served, operatorToken: string, receiver: Aw
 
 async function measureSweep(served: Served): Promise<Measurements["sweep"]> {
   const lines = await linesOf(served, () => served.sweep());
-  const line = lines.find(({ event }) => event === "sweep");
-  return { d1Trips: line?.d1_trips ?? 0, rowsRead: line?.rows_read ?? 0 };
+  const { d1Trips, rowsRead } = spentBy(lines.filter(({ job }) => job === "sweep"));
+  if (d1Trips === 0) throw new Error("The cron's run left no line with its cost.");
+  return { d1Trips, rowsRead };
 }
 
-/** What an operation takes on average: of everything that is logged while it is done so often, jobs included. */
+/** What an operation takes on average: of everything that is logged while it is done so often, its jobs included. */
 async function average(served: Served, times: number, operation: () => Promise<unknown>): Promise<Measured> {
   await takeObjectRows(served);
   const startMs = workerdCpuMs() ?? Number.NaN;
@@ -119,12 +119,12 @@ async function average(served: Served, times: number, operation: () => Promise<u
   });
   const cpuMs = (workerdCpuMs() ?? Number.NaN) - startMs;
   const objectRows = await takeObjectRows(served);
-  const sum = (name: keyof Line) => lines.reduce((total, line) => total + Number(line[name] ?? 0), 0) / times;
+  const spent = spentBy(lines);
   return {
-    objectHops: sum("object_hops"),
-    d1Trips: sum("d1_trips"),
-    d1RowsRead: sum("rows_read"),
-    d1RowsWritten: sum("rows_written"),
+    objectHops: spent.objectHops / times,
+    d1Trips: spent.d1Trips / times,
+    d1RowsRead: spent.rowsRead / times,
+    d1RowsWritten: spent.rowsWritten / times,
     objectRowsRead: objectRows.read / times,
     objectRowsWritten: objectRows.written / times,
     cpuMs: cpuMs / times,

@@ -619,7 +619,7 @@ export const emailThreads = sqliteTable(
   (t) => [index("email_threads_workspace").on(t.workspaceId, t.conversationId)],
 );
 
-/** Mails that came lately: the same one again is taken once, and nobody sends more than a person does. Pruned daily. */
+/** Mails that came lately: the same one again is taken once, and nobody sends more than a person does. The sweep forgets them. */
 export const emailArrivals = sqliteTable(
   "email_arrivals",
   {

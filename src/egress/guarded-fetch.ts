@@ -2,7 +2,8 @@ import { readAtMost } from "./read-body.ts";
 import { judgeTarget } from "./target.ts";
 import type { UrlPolicy } from "./url-rules.ts";
 
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** The statuses whose Location is followed. */
+export const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 
 /** What another origin may see of a request that was not meant for it: no credentials, no signature, nothing unforeseen. */
 const HARMLESS_HEADERS = new Set(["accept", "accept-language", "user-agent", "if-none-match", "if-modified-since"]);
@@ -123,7 +124,7 @@ function isFollowed({ method, body, maxRedirects = 0 }: OutgoingRequest): boolea
 
 function targetOf({ status, headers }: Response, base: string): string | undefined {
   const location = headers.get("Location");
-  if (!REDIRECTS.has(status) || location === null || !URL.canParse(location, base)) return undefined;
+  if (!REDIRECT_STATUSES.has(status) || location === null || !URL.canParse(location, base)) return undefined;
   return new URL(location, base).href;
 }
 

@@ -6,6 +6,8 @@ import { urlProblem, type UrlPolicy } from "./url-rules.ts";
 
 /** A resolver answers in milliseconds; one that needs longer is down, and a request's own time should not go to waiting for it. */
 const MAX_LOOKUP_MS = 3_000;
+/** When to judge a URL again whose verdict is `unavailable`: a resolver that fails is back within seconds. */
+export const LOOKUP_RETRY_SECONDS = 5;
 
 /**
  * Whether a URL may be requested now. `blocked`: a rule forbids it. `unresolvable`: its name has no address at present.

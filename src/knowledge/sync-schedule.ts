@@ -1,4 +1,5 @@
-const DAY_MS = 24 * 60 * 60_000;
+import { DAY_MS } from "../db/days.ts";
+
 const PERIOD_MS = { daily: DAY_MS, weekly: 7 * DAY_MS };
 /** Sources that were added together, by a script or an import, are not synced together for ever. */
 const SPREAD = 0.1;

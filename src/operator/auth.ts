@@ -3,7 +3,7 @@ import { refuseCaller } from "../admission/middleware.ts";
 import { valuesOf } from "../config.ts";
 import { findWorkspace } from "../admission/store.ts";
 import { dbFor } from "../db/client.ts";
-import { isKnownShard } from "../db/shards.ts";
+import { isKnownShard } from "../shards.ts";
 import { bearerToken } from "../http/bearer.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";

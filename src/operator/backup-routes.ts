@@ -3,7 +3,7 @@ import { ApiError, invalid, unavailable } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
-import { noWorkspace, openWorkspace } from "./auth.ts";
+import { openWorkspace } from "./auth.ts";
 import { checkImport, giveUpImport } from "./backup/completion.ts";
 import { fromCursor } from "./backup/cursor.ts";
 import { exportLines } from "./backup/export.ts";
@@ -83,9 +83,14 @@ const abandonImport = createRoute({
 
 backupRoutes.openapi(abandonImport, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
-  if (!(await giveUpImport(c.env, c.get("meter"), id, Date.now()))) throw noWorkspace();
+  if (!(await giveUpImport(c.env, c.get("meter"), id, Date.now()))) throw noImport();
   return c.body(null, 204);
 });
+
+/** 404: also for a workspace whose import is complete, which is a workspace like any other. */
+function noImport(): ApiError<"not_found"> {
+  return new ApiError("not_found", "No import of this workspace is under way. Where it is complete, delete the workspace instead.");
+}
 
 function unknownCursor(): ApiError<"validation_error"> {
   return invalid([{ loc: ["query", "cursor"], msg: "Value error, use the cursor of the line before, unchanged", type: "value_error" }]);

@@ -65,8 +65,11 @@ async function eraseStep(env: Env, db: Database, workspaceId: string, meter: Met
       ...conversations.map(({ id }) => sessionOf(env, meter, workspaceId, id).erase()),
       ...agents.map(({ id }) => indexOf(env, meter, workspaceId, id).erase()),
     ]);
-    const directory = directoryDb(env, meter);
-    for (const { id } of agents) await directory.batch([releaseAddresses(directory, workspaceId, id, null)]);
+    await releaseMailboxes(
+      directoryDb(env, meter),
+      workspaceId,
+      agents.map(({ id }) => id),
+    );
     await db.batch([
       eraseConversations(
         db,
@@ -82,4 +85,10 @@ async function eraseStep(env: Env, db: Database, workspaceId: string, meter: Met
   const [first, ...rest] = eraseSomeRows(db, workspaceId, ROWS_A_STEP);
   const removed = await db.batch([first!, ...rest]);
   return removed.some((rows) => rows.length > 0);
+}
+
+/** Gives back the mail addresses of these agents, in one trip. */
+async function releaseMailboxes(directory: Database, workspaceId: string, agentIds: readonly string[]): Promise<void> {
+  const [first, ...rest] = agentIds.map((id) => releaseAddresses(directory, workspaceId, id, null));
+  if (first) await directory.batch([first, ...rest]);
 }

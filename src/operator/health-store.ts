@@ -1,4 +1,5 @@
 import { and, asc, count, isNull, lt, lte, or, sql, type SQLWrapper } from "drizzle-orm";
+import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
 import {
   conversations,
@@ -15,6 +16,7 @@ import { IS_SLOW } from "../webhooks/delivery-store.ts";
 /** How many of a kind are looked at, the longest waiting first. */
 const MAX_SEEN = 1_000;
 
+// What the sweep leaves alone is not stuck: rows of a workspace that is being imported are not counted.
 // Conditions of partial indexes are written out: a bound value does not match them.
 
 /** Deliveries that are due and that nobody holds, of endpoints that answer at once or of the slow ones. */
@@ -23,6 +25,7 @@ export function findDueDeliveries(db: Database, lane: "fast" | "slow", nowMs: nu
     sql`status = 'pending'`,
     lte(deliveries.nextAttemptAt, nowMs),
     or(isNull(deliveries.leaseUntil), lt(deliveries.leaseUntil, nowMs)),
+    hasArrived(deliveries.workspaceId),
   );
   const seen = db
     .select({
@@ -51,7 +54,7 @@ export function findDueMails(db: Database, nowMs: number) {
   const seen = db
     .select({ id: emailOutbox.messageId, workspaceId: emailOutbox.workspaceId, since })
     .from(emailOutbox)
-    .where(and(sql`status = 'pending'`, lte(emailOutbox.nextAttemptAt, nowMs), isFree))
+    .where(and(sql`status = 'pending'`, lte(emailOutbox.nextAttemptAt, nowMs), isFree, hasArrived(emailOutbox.workspaceId)))
     .orderBy(asc(emailOutbox.nextAttemptAt))
     .limit(MAX_SEEN)
     .as("seen");
@@ -65,19 +68,20 @@ export function findWaitingSources(db: Database, nowMs: number) {
   const seen = db
     .select({ id: sources.id, workspaceId: sources.workspaceId, since })
     .from(sources)
-    .where(and(sql`status IN ('pending', 'processing')`, lte(sources.updatedAt, nowMs), isFree))
+    .where(and(sql`status IN ('pending', 'processing')`, lte(sources.updatedAt, nowMs), isFree, hasArrived(sources.workspaceId)))
     .orderBy(asc(sources.updatedAt))
     .limit(MAX_SEEN)
     .as("seen");
   return db.select(longest(seen)).from(seen);
 }
 
-/** Syncs that are due. */
+/** Syncs that are due; those of a workspace that is being erased or imported stay undone. */
 export function findDueSyncs(db: Database, nowMs: number) {
+  const isLive = sql`EXISTS (SELECT 1 FROM ${workspaces} w WHERE w.id = ${sources.workspaceId} AND w.deleted_at IS NULL)`;
   const seen = db
     .select({ id: sources.id, workspaceId: sources.workspaceId, since: sql<number>`${sources.nextSyncAt}`.as("since") })
     .from(sources)
-    .where(lte(sources.nextSyncAt, nowMs))
+    .where(and(lte(sources.nextSyncAt, nowMs), isLive))
     .orderBy(asc(sources.nextSyncAt))
     .limit(MAX_SEEN)
     .as("seen");
@@ -89,7 +93,7 @@ export function findIdleConversations(db: Database, nowMs: number) {
   const seen = db
     .select({ id: conversations.id, workspaceId: conversations.workspaceId, since: sql<number>`${conversations.idleAt}`.as("since") })
     .from(conversations)
-    .where(and(sql`status = 'ai_handled'`, lte(conversations.idleAt, nowMs)))
+    .where(and(sql`status = 'ai_handled'`, lte(conversations.idleAt, nowMs), hasArrived(conversations.workspaceId)))
     .orderBy(asc(conversations.idleAt))
     .limit(MAX_SEEN)
     .as("seen");
@@ -118,7 +122,7 @@ export function findErasures(db: Database, of: "persons" | "webhooks", nowMs: nu
   const seen = db
     .select({ id: table.id, workspaceId: table.workspaceId, since: sql<number>`${table.createdAt}`.as("since") })
     .from(table)
-    .where(lte(table.createdAt, nowMs))
+    .where(and(lte(table.createdAt, nowMs), hasArrived(table.workspaceId)))
     .orderBy(asc(table.createdAt))
     .limit(MAX_SEEN)
     .as("seen");

@@ -1,7 +1,7 @@
 import { boundShards, type Database, shardDb } from "../db/client.ts";
 import type { Meter } from "../meter.ts";
-import { aborted } from "../models/language/aborted.ts";
 import { logProblem } from "../telemetry/log.ts";
+import { withinMs } from "../time-limit.ts";
 import {
   type Backlog,
   judgeQueue,
@@ -55,7 +55,7 @@ export async function readHealth(env: Env, meter: Meter, nowMs: number) {
 
 async function readDatabase(db: Database, shard: number, nowMs: number): Promise<DatabaseHealth> {
   const startedAtMs = Date.now();
-  const work = await within(findWork(db, nowMs), (error) => logProblem("database_unreachable", { shard }, error));
+  const work = await answerOf("A database", findWork(db, nowMs), (error) => logProblem("database_unreachable", { shard }, error));
   return { shard, durationMs: Date.now() - startedAtMs, work };
 }
 
@@ -86,7 +86,8 @@ async function findWork(db: Database, nowMs: number): Promise<Record<WorkKind, W
 }
 
 async function backlogOf(queue: QueueName, binding: Queue): Promise<Backlog | null> {
-  const metrics = await within(
+  const metrics = await answerOf(
+    "A queue",
     Promise.resolve().then(() => binding.metrics()),
     (error) => logProblem("queue_unknown", { queue }, error),
   );
@@ -108,9 +109,10 @@ function queueOf(env: Env, queue: QueueName): Queue {
   return queues[queue];
 }
 
-async function within<Result>(work: Promise<Result>, note: (error: unknown) => void): Promise<Result | undefined> {
+/** What somebody answers in time; undefined, and noted, where they do not. */
+async function answerOf<Answer>(whose: string, work: Promise<Answer>, note: (error: unknown) => void): Promise<Answer | undefined> {
   try {
-    return await Promise.race([work, aborted(AbortSignal.timeout(PATIENCE_MS))]);
+    return await withinMs(PATIENCE_MS, work, whose);
   } catch (error) {
     note(error);
     return undefined;

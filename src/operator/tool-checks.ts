@@ -1,12 +1,9 @@
-import { judgeTarget } from "../egress/target.ts";
+import { judgeTarget, LOOKUP_RETRY_SECONDS } from "../egress/target.ts";
 import { WEBHOOK_POLICY } from "../egress/url-rules.ts";
 import { type ApiError, invalid, unavailable, type ValidationItem } from "../http/errors.ts";
 import type { GivenTool, MissingHeader } from "../tools/header-secrets.ts";
 import { sampleOf } from "../tools/url-template.ts";
 import { toolUrlRefusal } from "../tools/wire.ts";
-
-/** A resolver that fails is back within seconds. */
-const LOOKUP_RETRY_SECONDS = 5;
 
 /**
  * That every tool's URL leads to a public host now; the schema has judged their text.

@@ -4,7 +4,7 @@ import { dbFor, directoryDb } from "../db/client.ts";
 import { newId } from "../db/ids.ts";
 import type { workspaces } from "../db/schema.ts";
 import { listShards } from "../db/shard-store.ts";
-import { readShards, shardWithRoom } from "../db/shards.ts";
+import { readShards, shardWithRoom } from "../shards.ts";
 import type { Meter } from "../meter.ts";
 import { wakeUp } from "../wake-up.ts";
 import type { ErasureMessage } from "./erasure.ts";

@@ -120,9 +120,9 @@ function eraseEventRows(db: Database, workspaceId: string, ofEvents: SQL, limit:
 }
 
 function isEmpty(workspaceId: string): SQL {
-  const none = (table: typeof messages | typeof events | typeof handoffs | typeof idempotencyRecords) =>
+  const none = (table: typeof messages | typeof events | typeof handoffs | typeof emailOutbox | typeof idempotencyRecords) =>
     sql`NOT EXISTS (SELECT 1 FROM ${table} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversations}.id)`;
-  return sql`${none(messages)} AND ${none(events)} AND ${none(handoffs)} AND ${none(idempotencyRecords)}`;
+  return sql`${none(messages)} AND ${none(events)} AND ${none(handoffs)} AND ${none(emailOutbox)} AND ${none(idempotencyRecords)}`;
 }
 
 type ErasedTable =

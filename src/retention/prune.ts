@@ -20,6 +20,9 @@ const STEPS_A_RUN = 8;
 /** Deliveries, and events, that one step removes. */
 const LOG_ROWS_A_STEP = 500;
 
+/** How a wake-up ended; with "goes_on" it has sent the next one. */
+type PruneOutcome = "nothing_to_do" | "goes_on" | "pruned";
+
 /**
  * Erases what a workspace's retention keeps no longer, in bounded steps. What is due is found by its age alone, so that a
  * run that died is gone on with by the next one, and a setting that was changed counts from the next step on.
@@ -29,20 +32,22 @@ export async function prune(
   { workspaceId }: Pick<PruneMessage, "workspaceId">,
   nowMs = Date.now(),
   meter = new Meter(),
-): Promise<void> {
-  if (!isBoundShard(env, workspaceId)) return;
+): Promise<PruneOutcome> {
+  if (!isBoundShard(env, workspaceId)) return "nothing_to_do";
   const db = dbFor(env, workspaceId, meter);
   const deleted: Deleted = {};
   let isDone = false;
   for (let step = 0; step < STEPS_A_RUN && !isDone; step++) {
     const [[found]] = await db.batch([findRetention(db, workspaceId)]);
-    if (!found) return;
+    if (!found) return "nothing_to_do";
     const removed = await pruneStep({ env, meter, workspaceId, nowMs }, db, cutoffsOf(found.retention, nowMs));
     addUp(deleted, removed);
     isDone = Object.values(removed).every((count) => count === 0);
   }
   log("pruned", { workspace_id: workspaceId, is_done: isDone, ...deleted });
-  if (!isDone) await wakeUp(env.ERASURE_QUEUE, [{ workspaceId, prune: true }] satisfies PruneMessage[]);
+  if (isDone) return "pruned";
+  await wakeUp(env.ERASURE_QUEUE, [{ workspaceId, prune: true }] satisfies PruneMessage[]);
+  return "goes_on";
 }
 
 /** Erases a bounded part of what is due. @returns how many of each kind; zeros when nothing was left. */

@@ -1,14 +1,11 @@
 import { callerDb } from "../admission/caller.ts";
 import type { AppContext } from "../http/context.ts";
-import { judgeTarget } from "../egress/target.ts";
+import { judgeTarget, LOOKUP_RETRY_SECONDS } from "../egress/target.ts";
 import { WEBHOOK_POLICY } from "../egress/url-rules.ts";
 import { ApiError, invalid, notFound, unavailable } from "../http/errors.ts";
 import type { WebhookOperation } from "./endpoints.ts";
 import { findEndpoint } from "./store.ts";
 import { refusalOf } from "./wire.ts";
-
-/** A resolver that fails is back within seconds. */
-const LOOKUP_RETRY_SECONDS = 5;
 
 /** A change of the caller's endpoints, for the verbs. */
 export function webhookOperation(c: AppContext): WebhookOperation {

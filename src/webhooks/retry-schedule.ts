@@ -1,3 +1,5 @@
+import { retryAfterMs } from "../retry-after.ts";
+
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -32,14 +34,7 @@ export function nextAttemptAt(failure: Failure, random: number): number | undefi
   const regularMs = WAITS_MS[failure.number - 1];
   if (regularMs === undefined) return undefined;
   const jitteredMs = regularMs * (1 - JITTER + 2 * JITTER * random);
-  const askedMs = ASKS_FOR_TIME.has(failure.status) ? waitAskedMs(failure.retryAfter, failure.endedAtMs) : 0;
+  const askedMs = ASKS_FOR_TIME.has(failure.status) ? (retryAfterMs(failure.retryAfter, failure.endedAtMs) ?? 0) : 0;
   const waitMs = Math.min(Math.max(jitteredMs, askedMs), Math.max(jitteredMs, regularMs * MAX_LENGTHENING));
   return failure.endedAtMs + Math.round(waitMs);
-}
-
-/** What `Retry-After` asks for (RFC 9110): seconds, or a date. 0 for what is neither. */
-function waitAskedMs(retryAfter: string | null, nowMs: number): number {
-  const text = retryAfter?.trim() ?? "";
-  const waitMs = /^\d+$/.test(text) ? Number(text) * SECOND_MS : Date.parse(text) - nowMs;
-  return Number.isNaN(waitMs) ? 0 : waitMs;
 }

@@ -3,10 +3,9 @@ import { DAY_MS } from "../db/days.ts";
 import { DEFAULT_RETENTION } from "../retention/rules.ts";
 import { isSlow } from "./endpoint-health.ts";
 import { pruneDeliveries, pruneEvents, takeStranded } from "./sweep-store.ts";
+import { WAKE_UP_MS } from "../wake-up.ts";
 import { wakeOn } from "./wake.ts";
 
-/** A wake-up that takes longer than this is taken for lost. */
-const WAKE_UP_MS = 60_000;
 /** How many stranded deliveries one run looks at; it wakes fewer where they are of few endpoints. */
 const MAX_SEEN_A_RUN = 1_000;
 /** More of one endpoint would come before everybody else's. */

@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from "hono";
 import { limitsOf } from "../account/plans.ts";
 import { rotating } from "../config.ts";
 import { type Database, dbFor } from "../db/client.ts";
-import { isKnownShard } from "../db/shards.ts";
+import { isKnownShard } from "../shards.ts";
 import { bearerToken } from "../http/bearer.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ApiError, type ErrorCode } from "../http/errors.ts";

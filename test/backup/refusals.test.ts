@@ -104,7 +104,7 @@ describe("an import", () => {
       const path = `/operator/v1/workspaces/${victim.id}/import`;
       const body = { header: file.header, records: [] };
       expect(await refusalOf(send("POST", path, { token: env.OPERATOR_TOKEN, body }))).toMatch(/^422 .*not the workspace of the path/);
-      expect((await send("DELETE", path, { token: env.OPERATOR_TOKEN })).status).toBe(404);
+      expect(await refusalOf(send("DELETE", path, { token: env.OPERATOR_TOKEN }))).toMatch(/^404 No import of this workspace is under way/);
     });
 
     test("does not get a slug or a mail address that is another's", async () => {
@@ -160,6 +160,8 @@ describe("an import", () => {
     const path = `/operator/v1/workspaces/${workspace.id}/import`;
     expect((await send("DELETE", path, { token: env.OPERATOR_TOKEN })).status).toBe(204);
     expect(await refusalOf(sendRecords(file, file.records.slice(0, 9)))).toMatch(/^409 .*being erased/);
+    const settings = await query(workspace.id, "SELECT limits, retention, prune_at FROM workspaces WHERE id = ?", workspace.id);
+    expect(settings).toEqual([{ limits: "{}", retention: "{}", prune_at: null }]);
     expect((await send("DELETE", path, { token: env.OPERATOR_TOKEN })).status).toBe(404);
     await finishErasure(workspace.id);
     expect(await isUntouched()).toBe(true);

@@ -316,10 +316,10 @@ test("what is more than one run may take wakes the next", async () => {
   await keep(workspace, { conversations_days: 365 });
   const sent: unknown[] = [];
   const ERASURE_QUEUE = { sendBatch: async (messages: { body: unknown }[]) => void sent.push(...messages.map(({ body }) => body)) };
-  await prune(envWith({ ERASURE_QUEUE }), { workspaceId: workspace.id });
+  expect(await prune(envWith({ ERASURE_QUEUE }), { workspaceId: workspace.id })).toBe("goes_on");
   expect((await countsOf(workspace))["conversations"]).toBe(50);
   expect(sent).toEqual([{ workspaceId: workspace.id, prune: true }]);
-  await prune(envWith({ ERASURE_QUEUE }), { workspaceId: workspace.id });
+  expect(await prune(envWith({ ERASURE_QUEUE }), { workspaceId: workspace.id })).toBe("pruned");
   expect((await countsOf(workspace))["conversations"]).toBe(0);
   expect(sent).toHaveLength(1);
 });
@@ -340,10 +340,10 @@ test("a workspace that is deleted, or of a shard that is not bound, is left alon
   const { workspace, agentId } = await createDesk(1);
   await age(await ask(workspace, agentId, "old"), 400);
   await keep(workspace, { conversations_days: 365 });
-  await prune(envWith({ DB_1: undefined }), { workspaceId: workspace.id });
+  expect(await prune(envWith({ DB_1: undefined }), { workspaceId: workspace.id })).toBe("nothing_to_do");
   expect((await countsOf(workspace))["conversations"]).toBe(1);
   await operate("DELETE", `/workspaces/${workspace.id}`);
-  await prune(env, { workspaceId: workspace.id });
+  expect(await prune(env, { workspaceId: workspace.id })).toBe("nothing_to_do");
   expect((await countsOf(workspace))["conversations"]).toBe(1);
 });
 

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { configProblem } from "../../src/config.ts";
 import { shardOf } from "../../src/db/ids.ts";
-import { FULL_SHARD_BYTES, shardWithRoom } from "../../src/db/shards.ts";
+import { FULL_SHARD_BYTES, shardWithRoom } from "../../src/shards.ts";
 import { receiveMail } from "../../src/email/inbound.ts";
 import { Meter } from "../../src/meter.ts";
 import { addWorkspace } from "../../src/operator/workspaces.ts";

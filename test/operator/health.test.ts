@@ -5,6 +5,7 @@ import { app } from "../../src/app.ts";
 import { databases } from "../../src/db/client.ts";
 import { newId } from "../../src/db/ids.ts";
 import { judgeQueue, judgeWork } from "../../src/operator/health-rules.ts";
+import wrangler from "../../wrangler.toml?raw";
 import { addEvent, createReceiver } from "../webhooks/world.ts";
 import { costOf, createAgent, createWorkspaceOn, envWith, operate, query } from "../harness.ts";
 
@@ -38,14 +39,9 @@ test("nothing waits: ok, with every database, queue and kind of work", async () 
   const { status, body } = await healthWith();
   expect([status, body.status]).toEqual([200, "ok"]);
   expect(body.databases).toEqual([0, 1].map((shard) => ({ shard, ok: true, duration_ms: expect.any(Number) })));
-  expect(body.queues.map(({ queue }: any) => queue)).toEqual([
-    "support-agent-ingestion",
-    "support-agent-crawls",
-    "support-agent-erasure",
-    "support-agent-email",
-    "support-agent-deliveries",
-    "support-agent-slow-deliveries",
-  ]);
+  const produced = new Set([...wrangler.matchAll(/^ *\{ binding = "\w+", queue = "([\w-]+)" \}/gm)].map(([, name]) => name));
+  expect(new Set(body.queues.map(({ queue }: any) => queue))).toEqual(produced);
+  expect(body.queues).toHaveLength(6);
   expect(body.work).toHaveLength(9);
   for (const work of body.work) expect(work).toMatchObject({ ok: true, waiting: 0, oldest: null });
 });
@@ -182,6 +178,51 @@ test.for([
   expect(await workOf(kind)).toMatchObject({ overall: "ok", work: { ok: true, waiting: 1, oldest: { id, workspace_id: workspaceId } } });
   await query(id, `UPDATE ${table} SET created_at = ?`, Date.now() - allowedMs - MINUTE);
   expect(await workOf(kind)).toMatchObject({ overall: "degraded", work: { ok: false } });
+});
+
+test("what the sweep leaves alone is not stuck: rows of a workspace that is being imported, syncs of one that is being erased", async () => {
+  const workspace = await createWorkspaceOn(1);
+  const agent = await createAgent(workspace);
+  const lateMs = Date.now() - 25 * HOUR;
+  const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hello" });
+  const run = (sql: string, ...values: unknown[]) => query(workspace.id, sql, ...values);
+  await run("UPDATE conversations SET status = 'ai_handled', idle_at = ? WHERE id = ?", lateMs, asked.body.conversation_id);
+  const sources = [
+    { status: "ready", next_sync_at: lateMs },
+    { status: "pending", next_sync_at: null },
+  ];
+  for (const { status, next_sync_at } of sources) {
+    const source = { type: "url", name: status, url: `https://example.com/${status}` };
+    const { body } = await workspace.call("POST", `/agents/${agent.id}/sources`, source);
+    await run("UPDATE sources SET status = ?, next_sync_at = ?, updated_at = ? WHERE id = ?", status, next_sync_at, lateMs, body.id);
+  }
+  const id = newId(1, lateMs);
+  await run("INSERT INTO privacy_erasures (id, workspace_id, identifier, created_at) VALUES (?, ?, '', ?)", id, workspace.id, lateMs);
+  await run("INSERT INTO webhook_erasures (id, workspace_id, created_at) VALUES (?, ?, ?)", id, workspace.id, lateMs);
+  const mail = "message_id, workspace_id, conversation_id, status, next_attempt_at, created_at";
+  await run(`INSERT INTO email_outbox (${mail}) VALUES (?, ?, ?, 'pending', ?, ?)`, id, workspace.id, id, lateMs, lateMs);
+  const delivery = "id, workspace_id, webhook_id, event_id, event_type, trigger, status, next_attempt_at, created_at";
+  await run(
+    `INSERT INTO deliveries (${delivery}) VALUES (?, ?, ?, ?, 'x', 'event', 'pending', ?, ?)`,
+    id,
+    workspace.id,
+    id,
+    id,
+    lateMs,
+    lateMs,
+  );
+  const waiting = async () => {
+    const { body } = await healthWith();
+    return Object.fromEntries(body.work.flatMap((one: any) => (one.waiting > 0 ? [[one.kind, one.waiting]] : [])));
+  };
+  const others = { slow_deliveries: 1, mails: 1, sources: 1, idle_conversations: 1, person_erasures: 1, webhook_erasures: 1 };
+  expect(await waiting()).toEqual({ ...others, syncs: 1 });
+  await run("UPDATE workspaces SET deleted_at = ? WHERE id = ?", Date.now(), workspace.id);
+  expect(await waiting()).toEqual({ ...others, workspace_erasures: 1 });
+  // An import's workspace has no row of its own yet.
+  await run("DELETE FROM workspaces WHERE id = ?", workspace.id);
+  await run("INSERT INTO workspace_imports (workspace_id, export_id, created_at) VALUES (?, 'x', 1)", workspace.id);
+  expect(await waiting()).toEqual({});
 });
 
 test("a workspace that is deleted and not erased after a day", async () => {

@@ -165,6 +165,11 @@ test("a long history that a dead erasure left is finished by the sweep, in bound
     INSERT INTO idempotency_records (workspace_id, key, request_hash, response_status, response_body, conversation_id, lease_until, created_at)
     SELECT ?, 'old-' || i, '', 200, ?, ?, 0, ? FROM n`;
   await query(workspace.id, records, workspace.id, mark, theirs, Date.now());
+  // More than all else: the last of them must still be found by their conversation.
+  const mails = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10500)
+    INSERT INTO email_outbox (message_id, workspace_id, conversation_id, status, next_attempt_at, created_at)
+    SELECT ? || i, ?, ?, 'sent', 1, 1 FROM n`;
+  await query(workspace.id, mails, mark, workspace.id, theirs);
   const nowMs = Date.now();
   const id = newId(shardOf(workspace.id), nowMs);
   const identifier = await encryptSecret(env, JSON.stringify({ type: "external_id", value: mark }), `privacy/${id}`);
@@ -175,5 +180,10 @@ test("a long history that a dead erasure left is finished by the sweep, in bound
   expect((await workspace.call("GET", `/privacy/visitors${by({ external_id: mark })}`)).body.counts.messages).toBe(0);
   expect(await query(workspace.id, "SELECT id FROM privacy_erasures WHERE workspace_id = ?", workspace.id)).toEqual([]);
   const [audited] = await query<{ detail: string }>(workspace.id, "SELECT detail FROM audit_log WHERE id = ?", id);
-  expect(JSON.parse(audited!.detail).deleted).toMatchObject({ conversations: 2, messages: 5005, idempotency_records: 8502 });
+  expect(JSON.parse(audited!.detail).deleted).toMatchObject({
+    conversations: 2,
+    messages: 5005,
+    idempotency_records: 8502,
+    email_outbox: 10500,
+  });
 });

@@ -1,6 +1,8 @@
 import { allowsPrivateTargets } from "../../config.ts";
-import { type Exchange, guardedFetch } from "../../egress/guarded-fetch.ts";
+import { type Exchange, guardedFetch, REDIRECT_STATUSES } from "../../egress/guarded-fetch.ts";
 import { CRAWLER_POLICY, urlProblem } from "../../egress/url-rules.ts";
+import { firstBytesOf } from "../../cut.ts";
+import { retryAfterMs } from "../../retry-after.ts";
 import { sha256Hex } from "../../sha256.ts";
 import { cleanText } from "../chunk.ts";
 import { extract } from "../extract/extract.ts";
@@ -23,7 +25,6 @@ const MAX_TEXT_BYTES = 1_500_000;
 const MAX_TITLE_CHARS = 300;
 /** Noting so many addresses takes the agent's index about 50 ms. */
 const URLS_PER_PART = 2_000;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** A site that has enough of us, but does not say for how long. */
 const DEFAULT_RETRY_AFTER_SECONDS = 10;
 /** What is sent back as it came: an honest one is short and plain. */
@@ -92,7 +93,7 @@ async function* sitemapParts(page: PageToFetch, { body }: Answered): AsyncGenera
 async function pageResult(env: Env, page: PageToFetch, exchange: Answered): Promise<FetchResult> {
   const { status, headers, body, isTruncated, url } = exchange;
   const location = headers.get("location");
-  if (REDIRECTS.has(status) && location !== null) return redirectResult(env, location, url);
+  if (REDIRECT_STATUSES.has(status) && location !== null) return redirectResult(env, location, url);
   if (status === 304) return { outcome: "not_modified" };
   if (status === 429 || status >= 500) return failed(`http_${status}`, true, retryAfterOf(status, headers));
   if (!isSuccess(exchange)) return failed(`http_${status}`);
@@ -109,7 +110,7 @@ function redirectResult(env: Env, location: string, base: string): FetchResult {
 
 async function readResult(page: PageToFetch, read: ExtractedPage, headers: Headers): Promise<FetchResult> {
   const title = read.title.slice(0, MAX_TITLE_CHARS);
-  const text = withinBytes(cleanText(read.text), MAX_TEXT_BYTES);
+  const text = firstBytesOf(cleanText(read.text), MAX_TEXT_BYTES);
   // Its text stands below a limit that no honest page meets.
   if (read.truncated && text.trim() === "") return failed("too_complex");
   return {
@@ -138,19 +139,9 @@ function validator(value: string | null): string | null {
   return value !== null && VALIDATOR.test(value) ? value : null;
 }
 
-/** A text's beginning that is at most so long in UTF-8. */
-function withinBytes(text: string, maxBytes: number): string {
-  // No character of JavaScript's takes more than three bytes.
-  if (text.length * 3 <= maxBytes) return text;
-  const bytes = new TextEncoder().encode(text);
-  // What is left of a character that was cut is held back for bytes that do not come.
-  return bytes.length <= maxBytes ? text : new TextDecoder().decode(bytes.subarray(0, maxBytes), { stream: true });
-}
-
 /** How many seconds a site wants to be left alone: as a number, or as a date from now. */
 function retryAfterOf(status: number, headers: Headers): number | null {
-  const value = headers.get("retry-after")?.trim() ?? "";
-  const seconds = /^\d{1,9}$/.test(value) ? Number(value) : Math.ceil((Date.parse(value) - Date.now()) / 1000);
+  const seconds = Math.ceil((retryAfterMs(headers.get("retry-after"), Date.now()) ?? 0) / 1000);
   if (seconds > 0) return seconds;
   return status === 429 ? DEFAULT_RETRY_AFTER_SECONDS : null;
 }

@@ -1,3 +1,5 @@
+import { firstBytesOf } from "../../cut.ts";
+
 /** Raised whenever the embedded text is made differently, so that everything is embedded anew. */
 export const TEXT_VERSION = 1;
 /** No tokenizer makes more tokens of a text than it has bytes, and the usual models read 8,191 or more. */
@@ -8,22 +10,16 @@ const NAME_BYTES = 20;
 /** The text of a chunk that its vector is made of: what it is about stands before what it says. */
 export function embeddedText(chunk: { title: string; heading: string | null; content: string }): string {
   const { title, heading, content } = chunk;
-  return cutToBytes([title, ...(heading === null ? [] : [heading]), content].join("\n"));
+  return firstBytesOf([title, ...(heading === null ? [] : [heading]), content].join("\n"), MAX_BYTES);
 }
 
 /** What is asked, as it is embedded. */
 export function embeddedQuestion(question: string): string {
-  return cutToBytes(question.trim());
+  return firstBytesOf(question.trim(), MAX_BYTES);
 }
 
 /** The name of a text's vector: another one for another text or version. 27 letters of base64url. */
 export async function vectorName(version: string, text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`${version}\n${text}`));
   return new Uint8Array(digest, 0, NAME_BYTES).toBase64({ alphabet: "base64url", omitPadding: true });
-}
-
-function cutToBytes(text: string): string {
-  const bytes = new TextEncoder().encode(text);
-  // A character that the cut goes through is dropped.
-  return bytes.length <= MAX_BYTES ? text : new TextDecoder().decode(bytes.subarray(0, MAX_BYTES), { stream: true });
 }

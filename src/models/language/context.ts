@@ -1,3 +1,4 @@
+import { firstBytesOf } from "../../cut.ts";
 import type { Said } from "../model.ts";
 
 /** English has about four bytes a token, most other writing systems three or less: rather too many than too few. */
@@ -13,10 +14,8 @@ export function estimateTokens(text: string): number {
 
 /** A text's beginning, of so many tokens at most. */
 export function cutToTokens(text: string, tokens: number): string {
-  const bytes = encoder.encode(text);
-  if (bytes.length <= tokens * BYTES_PER_TOKEN) return text;
-  // A character that the cut goes through is dropped.
-  return new TextDecoder().decode(bytes.subarray(0, tokens * BYTES_PER_TOKEN), { stream: true }) + CUT;
+  const beginning = firstBytesOf(text, tokens * BYTES_PER_TOKEN);
+  return beginning === text ? text : beginning + CUT;
 }
 
 /** The newest of the things that fit together, in their order. */

@@ -1,6 +1,7 @@
 import { APICallError, type LanguageModelV4, type LanguageModelV4CallOptions, type LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { aborted } from "./aborted.ts";
 import type { ModelLimits } from "./limits.ts";
+import { retryAfterMs } from "../../retry-after.ts";
 import { Silence } from "../../silence.ts";
 
 /** The model gave no sign in time. */
@@ -109,16 +110,9 @@ function pauseBefore(error: unknown, { retryPauseMs, maxRetryAfterMs }: Limits):
   if (!APICallError.isInstance(error)) return retryPauseMs;
   // A response that began well and broke off is not the server's last word.
   if (!error.isRetryable && (error.statusCode ?? 0) >= FIRST_REFUSAL) return undefined;
-  const askedMs = retryAfterMs(error.responseHeaders?.["retry-after"]);
+  const askedMs = retryAfterMs(error.responseHeaders?.["retry-after"], Date.now());
   if (askedMs === undefined) return error.statusCode === TOO_MANY_REQUESTS ? maxRetryAfterMs : retryPauseMs;
   return askedMs <= maxRetryAfterMs ? askedMs : undefined;
-}
-
-/** A `Retry-After` header, in seconds or as a date. */
-function retryAfterMs(header: string | undefined): number | undefined {
-  if (header === undefined) return undefined;
-  const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -111,7 +111,9 @@ export function abandonImport(db: Database, workspaceId: string, nowMs: number) 
     if (name === "id") return sql`${workspaceId}`;
     if (name === "plan") return sql`'free'`;
     if (name === "name" || name === "slug") return sql`''`;
-    if (name === "limits") return sql`'{}'`;
+    if (name === "limits" || name === "retention") return sql`'{}'`;
+    // A workspace that is being erased is not pruned beside it.
+    if (name === "prune_at") return sql`NULL`;
     return name.endsWith("_at") ? sql`${nowMs}` : sql`0`;
   });
   const isTheirs = and(eq(workspaceImports.workspaceId, workspaceId), isNull(workspaceImports.completedAt))!;

@@ -1,15 +1,16 @@
 import { z } from "@hono/zod-openapi";
 import { getTableName } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { isUuid } from "../../db/ids.ts";
 import { workspaces } from "../../db/schema.ts";
 import { sha256Hex } from "../../sha256.ts";
 import { columnsOf, KNOWLEDGE, partOf, ROWS_PARTS, WORKSPACE } from "./parts.ts";
 
 /** Identifiers as the service makes them: in lower case, or they would name nothing. */
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const uuid = z.string().refine(isUuid, "is no identifier");
 
 const knowledge = z.strictObject({
-  agent_id: z.string().regex(UUID),
+  agent_id: uuid,
   table: z.string(),
   row: z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
 });
@@ -40,7 +41,7 @@ function valueOf(column: SQLiteColumn): z.ZodType {
   if (column.columnType === "SQLiteInteger") return z.int();
   if (column.columnType === "SQLiteTextJson") return jsonText(column);
   if (column.enumValues) return z.enum(column.enumValues as [string, ...string[]]);
-  return column.name === "id" || column.name === "workspace_id" ? z.string().regex(UUID) : z.string();
+  return column.name === "id" || column.name === "workspace_id" ? uuid : z.string();
 }
 
 /** A list or an object, as the column's default is one or the other. */

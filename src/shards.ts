@@ -1,9 +1,9 @@
-import { logProblem } from "../telemetry/log.ts";
-import { boundShards, directoryDb, isBoundShard, shardDb } from "./client.ts";
-import { shardOf } from "./ids.ts";
-import type { Meter } from "../meter.ts";
-import { shardFault } from "./shard-fault.ts";
-import { findUsedShard, type listShards, readColumns, readSize } from "./shard-store.ts";
+import { logProblem } from "./telemetry/log.ts";
+import { boundShards, directoryDb, isBoundShard, shardDb } from "./db/client.ts";
+import { shardOf } from "./db/ids.ts";
+import type { Meter } from "./meter.ts";
+import { shardFault } from "./db/shard-fault.ts";
+import { findUsedShard, type listShards, readColumns, readSize } from "./db/shard-store.ts";
 
 /**
  * A database of this size takes no new workspaces. D1 ends at 10 GB; what is left is for the workspaces that are there
