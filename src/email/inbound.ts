@@ -1,4 +1,4 @@
-import PostalMime, { type Email } from "postal-mime";
+import type { Email } from "postal-mime";
 import { limitsOf, periodOf } from "../account/plans.ts";
 import { sessionOf } from "../chat/stub.ts";
 import type { TurnVisitor } from "../chat/turn.ts";
@@ -17,6 +17,7 @@ import { readRecipient, type Recipient, readThreadToken, tokensOf } from "./addr
 import { ignoredBecause } from "./ignored.ts";
 import { questionOf, subjectOf } from "./question.ts";
 import type { EmailMessage } from "./outbound.ts";
+import { parseMail } from "./parse.ts";
 import { countArrivals, eraseThread, findArrival, findMailbox, keepThread, listThreads, noteArrival } from "./store.ts";
 
 /** What the platform routes at most is 25 MiB; a question needs no such mail. */
@@ -24,13 +25,6 @@ const MAX_MAIL_BYTES = 10 * 1024 * 1024;
 /** More than a person writes; a program that answers our answers stops here. */
 const MAILS_AN_HOUR = 20;
 const HOUR_MS = 60 * 60 * 1000;
-/** Deeper mails are made to break parsers. */
-const PARSER_LIMITS = {
-  maxNestingDepth: 20,
-  maxHeadersSize: 256 * 1024,
-  maxRfc822NestingDepth: 1,
-  attachmentEncoding: "arraybuffer",
-} as const;
 const MAX_NAME_LENGTH = 120;
 
 const NO_MAILBOX = "There is no such mailbox here.";
@@ -83,7 +77,7 @@ async function receive({ message, env, meter, nowMs }: Arrival): Promise<Fate> {
   const mailbox = recipient && (await openMailbox(env, meter, [recipient.mailbox, message.to.toLowerCase()]));
   if (!recipient || !mailbox) return refuse(message, NO_MAILBOX, "no_mailbox");
   if (message.rawSize > MAX_MAIL_BYTES) return refuse(message, TOO_LARGE, "too_large");
-  const mail = await parse(message.raw);
+  const mail = await parseMail(message.raw);
   if (!mail) return refuse(message, UNREADABLE, "unreadable");
   const ignored = ignoredBecause(mail, message.from, mailbox.address);
   const { workspaceId } = mailbox;
@@ -174,14 +168,6 @@ async function idsOf(workspaceId: string, mailKey: string, atMs: number) {
 function visitorOf({ address, name }: Incoming["sender"]): TurnVisitor {
   const anonId = `email:${emailKeyOf(address)}`;
   return { anonId, externalId: null, name, email: address, verified: false, isProfileVerified: false, joins: null };
-}
-
-async function parse(raw: ReadableStream<Uint8Array>): Promise<Email | undefined> {
-  try {
-    return await PostalMime.parse(raw, PARSER_LIMITS);
-  } catch {
-    return undefined;
-  }
 }
 
 function refuse(message: ForwardableEmailMessage, words: string, reason: string): Fate {

@@ -113,6 +113,9 @@ test("mail that cannot be taken is refused with a reason", async () => {
   expect(await arrive({ to: mailbox.address }, { bytes: `Subject: x\r\n\r\n${"x".repeat(10 * 1024 * 1024)}` })).toContain("too large");
   const nested = Array.from({ length: 30 }, (_, at) => `Content-Type: multipart/mixed; boundary="b${at}"\r\n\r\n--b${at}\r\n`).join("");
   expect(await arrive({ to: mailbox.address, raw: nested })).toContain("could not be read");
+  const parted = (parts: number) => `Content-Type: multipart/mixed; boundary="b"\r\n\r\n${"--b\r\n\r\na\r\n".repeat(parts)}--b--\r\n`;
+  expect(await arrive({ to: mailbox.address, raw: parted(10_001) })).toContain("could not be read");
+  expect(await arrive({ to: mailbox.address }, { bytes: `Subject: x\r\n\r\n${"\n".repeat(150_001)}` })).toContain("could not be read");
   await operate("PATCH", `/workspaces/${mailbox.workspace.id}/agents/${mailbox.agentId}`, { status: "paused" });
   expect(await arrive({ to: mailbox.address })).toContain("takes no mail at the moment");
   expect(await conversations(mailbox)).toEqual([]);
