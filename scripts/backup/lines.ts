@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { PlainError } from "../dev/flags.ts";
 
@@ -34,22 +34,35 @@ const HASH_BYTES = 32;
 
 /**
  * The records of an export, one by one, however many there are; it returns what stands around them.
- * @throws PlainError where the file is no export or is cut off.
+ * @throws PlainError where the file is not there, is no export or is cut off.
  */
 export async function* readRecords(file: string): AsyncGenerator<RecordLine, Frame> {
-  const lines = createInterface({ input: createReadStream(file, "utf8"), crlfDelay: Infinity });
+  const opened = await open(file).catch((error: Error) => {
+    throw new PlainError(`The file cannot be read: ${error.message}.`);
+  });
+  const lines = createInterface({ input: opened.createReadStream({ encoding: "utf8" }), crlfDelay: Infinity });
   let header: Header | undefined;
   let end: End | undefined;
   for await (const text of lines) {
     const type = TYPE.exec(text)?.[1];
     if (type === undefined || end || (type === "header") !== (header === undefined))
       throw new PlainError(`${file} is no export of a workspace.`);
-    if (type === "header") header = JSON.parse(text) as Header;
-    else if (type === "end") end = JSON.parse(text) as End;
+    if (type === "header") header = parsed<Header>(file, text);
+    else if (type === "end") end = parsed<End>(file, text);
     else yield { type, text };
   }
   if (!header || !end) throw new PlainError(`${file} is cut off: it has no last line that tells its end. Export the workspace again.`);
   return { header, end };
+}
+
+function parsed<T>(file: string, text: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw new PlainError(
+      `${file} is cut off or damaged in its ${text.startsWith('{"type":"end"') ? "last" : "first"} line. Export the workspace again.`,
+    );
+  }
 }
 
 /** The SHA-256 of a line. */
