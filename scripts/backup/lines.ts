@@ -47,17 +47,17 @@ export async function* readRecords(file: string): AsyncGenerator<RecordLine, Fra
     const type = TYPE.exec(text)?.[1];
     if (type === undefined || end || (type === "header") !== (header === undefined))
       throw new PlainError(`${file} is no export of a workspace.`);
-    if (type === "header") header = parsed<Header>(file, text);
-    else if (type === "end") end = parsed<End>(file, text);
+    if (type === "header") header = parsed(file, text) as Header;
+    else if (type === "end") end = parsed(file, text) as End;
     else yield { type, text };
   }
   if (!header || !end) throw new PlainError(`${file} is cut off: it has no last line that tells its end. Export the workspace again.`);
   return { header, end };
 }
 
-function parsed<T>(file: string, text: string): T {
+function parsed(file: string, text: string): unknown {
   try {
-    return JSON.parse(text) as T;
+    return JSON.parse(text);
   } catch {
     throw new PlainError(
       `${file} is cut off or damaged in its ${text.startsWith('{"type":"end"') ? "last" : "first"} line. Export the workspace again.`,
