@@ -19,9 +19,7 @@ export interface Client {
   send: (method: Method, path: string, body?: unknown) => Promise<Answer>;
 }
 
-/**
- * A client of the running service, with the operator's token or an API key. It throws a PlainError where nothing answers.
- */
+/** A client of the running service, with the operator's token or an API key; it throws a PlainError where nothing answers. */
 export function clientOf(url: string, token: string): Client {
   return {
     send: async (method, path, body) => {
