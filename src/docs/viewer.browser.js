@@ -45,6 +45,12 @@ function Samples({ samples, getComponent, React }) {
   );
 }
 
+/** The viewer has a dark theme, and leaves it to the page to choose. */
+const darkness = matchMedia("(prefers-color-scheme: dark)");
+const followDarkness = () => document.documentElement.classList.toggle("dark-mode", darkness.matches);
+followDarkness();
+darkness.addEventListener("change", followDarkness);
+
 SwaggerUIBundle({
   url: "/api/v1/openapi.json",
   dom_id: "#viewer",
