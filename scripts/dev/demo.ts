@@ -22,7 +22,7 @@ const POLL_EVERY_MS = 500;
 
 const CODE_BLOCK = /^```(\w*)\n[^]*?^```\n/gm;
 /** What blocks of commands to type, and of what these print, say that they are. Others hold examples. */
-const TRANSCRIPTS = ["", "sh", "json"];
+const TRANSCRIPTS = new Set(["", "sh", "json"]);
 
 /** What a start keeps for the next one. */
 export interface Demo {
@@ -104,7 +104,7 @@ async function teach(client: Client, agentId: string): Promise<void> {
 
 /** A document as knowledge: a question that one of its commands asks is no answer to that question. */
 export function withoutTranscripts(markdown: string): string {
-  return markdown.replaceAll(CODE_BLOCK, (block, language: string) => (TRANSCRIPTS.includes(language) ? "" : block));
+  return markdown.replaceAll(CODE_BLOCK, (block, language: string) => (TRANSCRIPTS.has(language) ? "" : block));
 }
 
 async function waitUntilReady(client: Client, path: string): Promise<void> {
