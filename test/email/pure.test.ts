@@ -69,6 +69,8 @@ describe("what is not answered", () => {
     ["loop", {}, "ada@example.net", "Help <Help@Example.com>"],
     ["loop", {}, "help@example.com", undefined],
     ["no_sender", {}, "ada@example.net", "nobody"],
+    ["no_sender", {}, "ada@example.net", "Ada <ada@example.net, eve@example.com>"],
+    ["no_sender", {}, "ada@example.net", '"ada,eve"@example.com'],
   ])("%s: %o from %s, %s", async (reason, headers, envelope, from) => {
     expect(ignoredBecause(await parse(headers, from), envelope, "help@example.com")).toBe(reason);
   });
