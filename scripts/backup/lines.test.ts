@@ -16,7 +16,7 @@ function exportOf(texts: readonly string[], lineBreak = "\n"): string {
   return [JSON.stringify(HEADER), ...records, JSON.stringify(end), ""].join(lineBreak);
 }
 
-test("a line ends where the file says, whatever stands in it", async () => {
+void test("a line ends where the file says, whatever stands in it", async () => {
   const folder = await mkdtemp(join(tmpdir(), "lines-"));
   try {
     const file = join(folder, "export.ndjson");

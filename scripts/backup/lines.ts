@@ -42,8 +42,8 @@ export async function* readRecords(file: string): AsyncGenerator<RecordLine, Fra
     const type = TYPE.exec(text)?.[1];
     if (type === undefined || end || (type === "header") !== (header === undefined))
       throw new PlainError(`${file} is no export of a workspace.`);
-    if (type === "header") header = parsed<Header>(text);
-    else if (type === "end") end = parsed<End>(text);
+    if (type === "header") header = parsed(text) as Header | undefined;
+    else if (type === "end") end = parsed(text) as End | undefined;
     else yield { type, text };
   }
   if (!header || !end) throw new PlainError(`${file} is cut off: it has no last line that tells its end. Export the workspace again.`);
@@ -51,9 +51,9 @@ export async function* readRecords(file: string): AsyncGenerator<RecordLine, Fra
 }
 
 /** Undefined for a line that is cut off. */
-function parsed<Line>(text: string): Line | undefined {
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as Line;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

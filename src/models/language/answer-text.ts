@@ -117,7 +117,7 @@ export class AnswerText {
     const ids = found.toLowerCase().match(/[pt]\d+/g) ?? [];
     if (!ids.every(this.isId)) return undefined;
     this.markedIds.push(...ids);
-    this.space = this.space.replace(/[ \t]+$/, "");
+    this.space = this.space.replace(/(?<![ \t])[ \t]+$/, "");
     return { take: found.length, give: "" };
   }
 
