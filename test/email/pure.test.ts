@@ -169,4 +169,7 @@ test("an answer stands in the visitor's thread and says that a program wrote it;
   const human = composeMail({ ...parts, role: "human", citations: [], subject: "AW: Refund" });
   expect(human.subject).toBe("AW: Refund");
   expect(Object.keys(human.headers!)).toEqual(["In-Reply-To", "References"]);
+  const named = composeMail({ ...parts, agentName: "Help\r\nBcc: eve@example.org\r\n" });
+  expect(named.from).toEqual({ email: "help@example.com", name: "Help Bcc: eve@example.org" });
+  expect(named.replyTo).toMatchObject({ name: "Help Bcc: eve@example.org" });
 });
