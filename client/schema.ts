@@ -574,12 +574,12 @@ export interface Operations {
     input: {};
     answer: Schemas["KeyIntrospection"];
   };
-  /** Plan, limits and usage of this billing period. */
+  /** Plan, limits and usage of this billing period. Scope: `analytics:read`. */
   getUsage: {
     input: {};
     answer: Schemas["Usage"];
   };
-  /** List the workspace's agents. */
+  /** List the workspace's agents. Scope: `agents:read`. */
   listAgents: {
     input: {
       limit?: number | undefined;
@@ -587,14 +587,14 @@ export interface Operations {
     };
     answer: Schemas["AgentPage"];
   };
-  /** One agent. */
+  /** One agent. Scope: `agents:read`. */
   getAgent: {
     input: {
       agent_id: string;
     };
     answer: Schemas["Agent"];
   };
-  /** Ask an agent. The agent answers from its knowledge, or hands the conversation to a human. Each question that it is asked to answer counts toward the month's message quota. */
+  /** Ask an agent. The agent answers from its knowledge, or hands the conversation to a human. Each question that it is asked to answer counts toward the month's message quota. Scope: `chat:write`. */
   askAgent: {
     input: {
       agent_id: string;
@@ -602,7 +602,7 @@ export interface Operations {
     };
     answer: Schemas["ChatAnswer"];
   };
-  /** Go on with the stream of an answer. Picks a stream up where it broke, or gives one that has ended again. It costs no message of the quota. 204: the event that you have was the last. */
+  /** Go on with the stream of an answer. Picks a stream up where it broke, or gives one that has ended again. It costs no message of the quota. 204: the event that you have was the last. Scope: `conversations:read`. */
   resumeAnswer: {
     input: {
       conversation_id: string;
@@ -610,7 +610,7 @@ export interface Operations {
     };
     answer: Schemas["ChatEvents"];
   };
-  /** List conversations, by last activity. */
+  /** List conversations, by last activity. Scope: `conversations:read`. */
   listConversations: {
     input: {
       limit?: number | undefined;
@@ -625,14 +625,14 @@ export interface Operations {
     };
     answer: Schemas["ConversationPage"];
   };
-  /** One conversation with its transcript. */
+  /** One conversation with its transcript. Scope: `conversations:read`. */
   getConversation: {
     input: {
       conversation_id: string;
     };
     answer: Schemas["ConversationWithMessages"];
   };
-  /** Change a conversation's status or tags. */
+  /** Change a conversation's status or tags. Scope: `conversations:write`. */
   updateConversation: {
     input: {
       conversation_id: string;
@@ -640,7 +640,7 @@ export interface Operations {
     };
     answer: Schemas["Conversation"];
   };
-  /** Reply as a human of the team. The agent stays silent from then on, until the conversation is resolved or its status is set to open. */
+  /** Reply as a human of the team. The agent stays silent from then on, until the conversation is resolved or its status is set to open. Scope: `conversations:write`. */
   replyToConversation: {
     input: {
       conversation_id: string;
@@ -648,7 +648,7 @@ export interface Operations {
     };
     answer: Schemas["Reply"];
   };
-  /** List and search leads, newest first. */
+  /** List and search leads, newest first. Scope: `leads:read`. */
   listLeads: {
     input: {
       limit?: number | undefined;
@@ -663,14 +663,14 @@ export interface Operations {
     };
     answer: Schemas["LeadPage"];
   };
-  /** List an agent's knowledge sources. */
+  /** List an agent's knowledge sources. Scope: `knowledge:read`. */
   listSources: {
     input: {
       agent_id: string;
     };
     answer: Schemas["SourcePage"];
   };
-  /** Add a knowledge source. Its ingestion is queued: poll the list until its status is ready or failed. */
+  /** Add a knowledge source. Its ingestion is queued: poll the list until its status is ready or failed. Scope: `knowledge:write`. */
   createSource: {
     input: {
       agent_id: string;
@@ -678,7 +678,7 @@ export interface Operations {
     };
     answer: Schemas["Source"];
   };
-  /** Read a source again. A sync that is waiting or running is joined. Until the new one is complete, the agent answers from the last good one. */
+  /** Read a source again. A sync that is waiting or running is joined. Until the new one is complete, the agent answers from the last good one. Scope: `knowledge:write`. */
   syncSource: {
     input: {
       agent_id: string;
@@ -686,7 +686,7 @@ export interface Operations {
     };
     answer: Schemas["Source"];
   };
-  /** Delete a source and all that the agent knows from it. */
+  /** Delete a source and all that the agent knows from it. Scope: `knowledge:write`. */
   deleteSource: {
     input: {
       agent_id: string;
@@ -694,7 +694,7 @@ export interface Operations {
     };
     answer: undefined;
   };
-  /** List what became of a source's pages. As the last sync left them, or as the running one has found them so far. A text source has none. */
+  /** List what became of a source's pages. As the last sync left them, or as the running one has found them so far. A text source has none. Scope: `knowledge:read`. */
   listSourcePages: {
     input: {
       agent_id: string;
@@ -705,7 +705,7 @@ export interface Operations {
     };
     answer: Schemas["CrawledPagePage"];
   };
-  /** List an agent's curated answers. */
+  /** List an agent's curated answers. Scope: `knowledge:read`. */
   listAnswers: {
     input: {
       agent_id: string;
@@ -714,7 +714,7 @@ export interface Operations {
     };
     answer: Schemas["AnswerPage"];
   };
-  /** Add a curated question and answer. When a question matches it closely, the agent gives this answer word for word. */
+  /** Add a curated question and answer. When a question matches it closely, the agent gives this answer word for word. Scope: `knowledge:write`. */
   createAnswer: {
     input: {
       agent_id: string;
@@ -722,7 +722,7 @@ export interface Operations {
     };
     answer: Schemas["Answer"];
   };
-  /** Delete a curated answer. */
+  /** Delete a curated answer. Scope: `knowledge:write`. */
   deleteAnswer: {
     input: {
       agent_id: string;
@@ -730,7 +730,7 @@ export interface Operations {
     };
     answer: undefined;
   };
-  /** What retrieval finds for a question. No model is asked and no message of the quota is used. */
+  /** What retrieval finds for a question. No model is asked and no message of the quota is used. Scope: `knowledge:read`. */
   searchKnowledge: {
     input: {
       agent_id: string;
@@ -738,7 +738,7 @@ export interface Operations {
     };
     answer: Schemas["SearchResults"];
   };
-  /** What happened in the last days, and how well questions were answered. Of the whole workspace or of one agent. Rates of conversations are those of the conversations that began in the range. */
+  /** What happened in the last days, and how well questions were answered. Of the whole workspace or of one agent. Rates of conversations are those of the conversations that began in the range. Scope: `analytics:read`. */
   getAnalyticsOverview: {
     input: {
       days?: number | undefined;
@@ -746,7 +746,7 @@ export interface Operations {
     };
     answer: Schemas["AnalyticsOverview"];
   };
-  /** What is held about one person. */
+  /** What is held about one person. Scope: `privacy:read`. */
   findPerson: {
     input: {
       /** A visitor's or contact form's email, in any case. */
@@ -758,7 +758,7 @@ export interface Operations {
     };
     answer: Schemas["PrivacyFound"];
   };
-  /** Erase all data held about one person. It cannot be undone. It is audited, by a keyed hash of the identifier; erasing again is safe. */
+  /** Erase all data held about one person. It cannot be undone. It is audited, by a keyed hash of the identifier; erasing again is safe. Scope: `privacy:write`. */
   erasePerson: {
     input: {
       /** A visitor's or contact form's email, in any case. */
@@ -770,7 +770,7 @@ export interface Operations {
     };
     answer: Schemas["PrivacyErased"];
   };
-  /** Download all data held about one person. */
+  /** Download all data held about one person. Scope: `privacy:read`. */
   exportPerson: {
     input: {
       /** A visitor's or contact form's email, in any case. */
@@ -782,26 +782,26 @@ export interface Operations {
     };
     answer: Schemas["PrivacyExport"];
   };
-  /** List webhook endpoints, and the event catalogue. */
+  /** List webhook endpoints, and the event catalogue. Scope: `webhooks:read`. */
   listWebhooks: {
     input: {};
     answer: Schemas["WebhookList"];
   };
-  /** Register a webhook endpoint. The signing secret is in this answer and in no other. Needs webhooks in the plan. */
+  /** Register a webhook endpoint. The signing secret is in this answer and in no other. Needs webhooks in the plan. Scope: `webhooks:write`. */
   createWebhook: {
     input: {
       body: Schemas["WebhookIn"];
     };
     answer: Schemas["WebhookWithSecret"];
   };
-  /** One webhook endpoint. */
+  /** One webhook endpoint. Scope: `webhooks:read`. */
   getWebhook: {
     input: {
       webhook_id: string;
     };
     answer: Schemas["Webhook"];
   };
-  /** Change a webhook endpoint. Needs webhooks in the plan. */
+  /** Change a webhook endpoint. Needs webhooks in the plan. Scope: `webhooks:write`. */
   updateWebhook: {
     input: {
       webhook_id: string;
@@ -809,28 +809,28 @@ export interface Operations {
     };
     answer: Schemas["Webhook"];
   };
-  /** Delete a webhook endpoint and its log. Nothing is sent to it afterwards. */
+  /** Delete a webhook endpoint and its log. Nothing is sent to it afterwards. Scope: `webhooks:write`. */
   deleteWebhook: {
     input: {
       webhook_id: string;
     };
     answer: undefined;
   };
-  /** Give a webhook endpoint a new secret. For 24 hours both secrets sign each request, so that receivers can change over one by one. */
+  /** Give a webhook endpoint a new secret. For 24 hours both secrets sign each request, so that receivers can change over one by one. Scope: `webhooks:write`. */
   rotateWebhookSecret: {
     input: {
       webhook_id: string;
     };
     answer: Schemas["WebhookWithSecret"];
   };
-  /** Send a test event now. Signed and sent like any other, once, while you wait; a disabled endpoint gets it too. Whether it arrived is in the answer. Needs webhooks in the plan. */
+  /** Send a test event now. Signed and sent like any other, once, while you wait; a disabled endpoint gets it too. Whether it arrived is in the answer. Needs webhooks in the plan. Scope: `webhooks:write`. */
   testWebhook: {
     input: {
       webhook_id: string;
     };
     answer: Schemas["Delivery"];
   };
-  /** What was sent to a webhook endpoint, newest first. */
+  /** What was sent to a webhook endpoint, newest first. Scope: `webhooks:read`. */
   listDeliveries: {
     input: {
       webhook_id: string;
@@ -842,7 +842,7 @@ export interface Operations {
     };
     answer: Schemas["DeliveryPage"];
   };
-  /** Deliver an event once more. A new delivery of the same event, with the same event id, to the same endpoint, on the whole schedule. Needs webhooks in the plan. */
+  /** Deliver an event once more. A new delivery of the same event, with the same event id, to the same endpoint, on the whole schedule. Needs webhooks in the plan. Scope: `webhooks:write`. */
   redeliverEvent: {
     input: {
       delivery_id: string;

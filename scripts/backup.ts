@@ -1,11 +1,10 @@
 // `npm run backup -- export|import|verify|abandon`: one workspace as a file, and back. See "Backup and restore" in the README.
-import { inspect } from "node:util";
 import { parseCommand, USAGE } from "./backup/command.ts";
 import { exportTo, stdoutSink } from "./backup/export.ts";
 import { abandon, importFile } from "./backup/import.ts";
 import { operatorOf } from "./backup/operator.ts";
 import { verifyFile } from "./backup/verify.ts";
-import { PlainError } from "./dev/flags.ts";
+import { told } from "./dev/flags.ts";
 
 /** What it says goes to stderr: an export may go to stdout. */
 const say = (text: string) => console.error(text);
@@ -35,6 +34,6 @@ async function main(args: readonly string[]): Promise<number> {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  say(error instanceof PlainError ? error.message : inspect(error));
+  say(told(error));
   process.exitCode = 1;
 }

@@ -4,6 +4,7 @@ import { readData } from "./answers/data.ts";
 import { type Service, withService } from "./answers/service.ts";
 import { measureSpeed } from "./answers/speed.ts";
 import { measureSupport } from "./answers/support.ts";
+import { PlainError, told } from "./dev/flags.ts";
 
 /*
  * `npm run bench:answers -- --data FILE`: how good search and answers are. A file of questions goes through the built
@@ -16,7 +17,7 @@ type Measure = (service: Service) => Promise<[string, number | string][]>;
 async function chooseMeasure(): Promise<{ name: string; measure: Measure }> {
   const { values } = parseArgs({ options: { data: { type: "string" }, speed: { type: "boolean", default: false } } });
   if (values.speed) return { name: "Search", measure: measureSpeed };
-  if (!values.data) throw new Error("--data wants a file of measuring data; --speed wants none.");
+  if (!values.data) throw new PlainError("--data wants a file of measuring data; --speed wants none.");
   const data = await readData(values.data);
   const measure: Measure = (service) => (data.kind === "support" ? measureSupport(service, data) : measureCurated(service, data));
   return { name: data.name, measure };
@@ -33,6 +34,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  console.error(error);
+  console.error(told(error));
   process.exit(1);
 });

@@ -13,6 +13,7 @@ import { type Operation, operations, seed } from "./bench/seed.ts";
 import { build, type Build, serve, type Served } from "./bench/serve.ts";
 import { describeWebhooks, measureWebhooks } from "./bench/webhooks/run.ts";
 import { describeStreams, measureStreams } from "./bench/stream/run.ts";
+import { PlainError, told } from "./dev/flags.ts";
 
 /*
  * `npm run bench`: each operation of the built worker against its floor, a bare worker that makes the same hops. They
@@ -59,10 +60,10 @@ function readOptions(): Options {
   });
   const { scale: isScale, json } = values;
   const seconds = Number(values.seconds ?? (isScale ? SCALE.seconds : DEFAULT_SECONDS));
-  if (!(seconds > 0)) throw new Error("--seconds wants a number above zero: the length of one round.");
+  if (!(seconds > 0)) throw new PlainError("--seconds wants a number above zero: the length of one round.");
   const [small, large] = [Number(values.small), Number(values.large)];
   if (![small, large].every((size) => Number.isInteger(size) && size >= MIN_SCALE)) {
-    throw new Error(`--small and --large want a number of conversations, ${MIN_SCALE} at least.`);
+    throw new PlainError(`--small and --large want a number of conversations, ${MIN_SCALE} at least.`);
   }
   const scale = isScale ? { small, large, seconds, json } : undefined;
   return {
@@ -141,7 +142,7 @@ function fillFloor(port: number): Promise<unknown> {
 function choose(all: Operation[], only: string[] | undefined): Operation[] {
   const unknown = only?.filter((name) => !all.some((operation) => operation.name === name)) ?? [];
   if (unknown.length > 0) {
-    throw new Error(`No operation ${unknown.join(", ")}. There are: ${all.map((operation) => operation.name).join(", ")}.`);
+    throw new PlainError(`No operation ${unknown.join(", ")}. There are: ${all.map((operation) => operation.name).join(", ")}.`);
   }
   return all.filter((operation) => only?.includes(operation.name) ?? true);
 }
@@ -194,6 +195,6 @@ function plain({ operation: { name, label, floor: path }, floor, ...measured }: 
 }
 
 main().catch((error: unknown) => {
-  console.error(error);
+  console.error(told(error));
   process.exit(1);
 });

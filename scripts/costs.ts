@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { measure } from "./costs/measure.ts";
 import { describe } from "./costs/table.ts";
+import { told } from "./dev/flags.ts";
 
 /*
  * `npm run costs`: what a question and an event cost on the platform's price list, from what the built service uses here.
@@ -24,6 +25,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  console.error(error);
+  console.error(told(error));
   process.exit(1);
 });

@@ -1,12 +1,11 @@
 // `npm run deploy`: brings the service to the Cloudflare network. Run again, it makes only what is missing.
-import { inspect } from "node:util";
 import type { Deployment } from "./deploy/deployment.ts";
 import { parseOptions, USAGE } from "./deploy/options.ts";
 import { readProject } from "./deploy/project.ts";
 import { secretsNotice } from "./deploy/secrets.ts";
 import { runSteps, STEPS } from "./deploy/steps.ts";
 import { Wrangler } from "./deploy/wrangler.ts";
-import { PlainError } from "./dev/flags.ts";
+import { told } from "./dev/flags.ts";
 
 const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
@@ -34,6 +33,6 @@ for (const [signal, code] of Object.entries(SIGNAL_EXIT_CODES)) process.once(sig
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  console.error(error instanceof PlainError ? error.message : inspect(error));
+  console.error(told(error));
   process.exitCode = 1;
 }

@@ -1,10 +1,9 @@
 // `npm run dev`: the whole service on this machine, with a demo to try. Flags are those of `wrangler dev`.
 import { relative } from "node:path";
-import { inspect } from "node:util";
 import { tickEachMinute } from "./dev/cron.ts";
 import { type Demo, ensureDemo } from "./dev/demo.ts";
 import { devVarsPath, ensureSecrets, readDevVars, setDevVars } from "./dev/dev-vars.ts";
-import { type Flags, parseFlags, PlainError } from "./dev/flags.ts";
+import { type Flags, parseFlags, told } from "./dev/flags.ts";
 import { applyMigrations } from "./dev/migrations.ts";
 import { claimPort, reachableHost } from "./dev/port.ts";
 import { configDirectory, type Project, readProject, ROOT } from "./dev/project.ts";
@@ -108,5 +107,5 @@ endOnSignals();
 try {
   await main(parseFlags(process.argv.slice(2)));
 } catch (error) {
-  await end(1, error instanceof PlainError ? error.message : inspect(error));
+  await end(1, told(error));
 }

@@ -8,6 +8,7 @@ import { type Coefficients, fitLogistic, type Observation, probability } from ".
 import { auroc, calibrationError } from "./answers/measures.ts";
 import { forEach } from "./answers/service.ts";
 import { build, serve } from "./bench/serve.ts";
+import { PlainError, told } from "./dev/flags.ts";
 
 /*
  * `npm run fit:confidence -- --data FILE`: fits what the signals of src/models/confidence.ts weigh, and writes it to
@@ -37,9 +38,9 @@ interface Observed extends Observation {
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { data: { type: "string" } } });
-  if (!values.data) throw new Error("--data wants a file of passages and tasks.");
+  if (!values.data) throw new PlainError("--data wants a file of passages and tasks.");
   const data = await readData(values.data);
-  if (data.kind !== "support") throw new Error("--data wants a file of passages and tasks.");
+  if (data.kind !== "support") throw new PlainError("--data wants a file of passages and tasks.");
   const observed = await observe(data);
   const coefficients = fitLogistic(observed);
   const lines = figures(observed);
@@ -124,6 +125,6 @@ export const COEFFICIENTS: Readonly<Record<FittedSignal, number>> = { ${entries}
 }
 
 main().catch((error: unknown) => {
-  console.error(error);
+  console.error(told(error));
   process.exit(1);
 });

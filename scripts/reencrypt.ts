@@ -1,8 +1,7 @@
 // `npm run reencrypt -- --url https://…`: encrypts stored secrets with the first value of ENCRYPTION_KEY, and says what still
 // needs an old value of a secret. With --check nothing is changed.
-import { inspect } from "node:util";
 import { clientOf } from "./dev/service.ts";
-import { PlainError } from "./dev/flags.ts";
+import { told } from "./dev/flags.ts";
 import { readOptions, USAGE } from "./reencrypt/options.ts";
 import { reportOf } from "./reencrypt/report.ts";
 import { isDone, needsNothingOld, reencryptAll, walkAll } from "./reencrypt/walk.ts";
@@ -23,6 +22,6 @@ async function main(): Promise<number> {
 try {
   process.exitCode = await main();
 } catch (error) {
-  console.error(error instanceof PlainError ? error.message : inspect(error));
+  console.error(told(error));
   process.exitCode = 1;
 }

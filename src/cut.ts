@@ -3,6 +3,11 @@ export function firstOf(text: string, length: number): string {
   return text.length <= length ? text : text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
 }
 
+/** The first `length` units of a text, on one line: it may stand in a header or in a list. */
+export function oneLineOf(text: string, length: number): string {
+  return firstOf(text.replaceAll(/[\p{Cc}\s]+/gu, " ").trim(), length);
+}
+
 /** A text's beginning that is at most so many bytes long in UTF-8, without a part of a character at its end. */
 export function firstBytesOf(text: string, maxBytes: number): string {
   // No character of JavaScript's takes more than three bytes.

@@ -60,6 +60,13 @@ test("no component is null itself: where a record may be missing, its place says
   expect(schemas.PrivacyFound.properties.visitors.items).toEqual(visitor);
 });
 
+test("it describes the events that are sent to webhook endpoints, with the headers that sign them", async () => {
+  const { webhooks } = await fetchDocument();
+  const { parameters, requestBody } = webhooks.event.post;
+  expect(parameters.map(({ name }: { name: string }) => name)).toEqual(["webhook-id", "webhook-timestamp", "webhook-signature"]);
+  expect(requestBody.content["application/json"].schema).toEqual({ $ref: "#/components/schemas/WebhookEvent" });
+});
+
 test("the operator's surface is not in it", async () => {
   const document = await fetchDocument();
   expect(JSON.stringify(document)).not.toContain("/workspaces");

@@ -156,10 +156,15 @@ test("every operation of the document has its entry, and no other", () => {
   expect(OPERATIONS.length).toBeGreaterThan(10);
 });
 
-test("every operation asks for the key, as the document says", async () => {
+test("every operation asks for the key with its scope, as the document says", async () => {
   const document = await fetchDocument();
   expect(document["security"]).toEqual([{ apiKey: [] }]);
-  for (const { operationId, definition } of OPERATIONS) expect(definition["security"], operationId).toBeUndefined();
+  for (const { operationId, definition } of OPERATIONS) {
+    const { scope } = ENTRIES[operationId]!;
+    expect(definition["security"], operationId).toBeUndefined();
+    expect(definition["x-scope"] ?? null, operationId).toBe(scope);
+    if (scope) expect(definition["description"], operationId).toMatch(new RegExp(`(^|\\. )Scope: \`${scope}\`\\.$`));
+  }
 });
 
 describe.each(each)("%s", (_, operation) => {

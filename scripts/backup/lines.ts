@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
 import { PlainError } from "../dev/flags.ts";
 
 /** The first line of an export. */
@@ -37,19 +36,38 @@ const HASH_BYTES = 32;
  * @throws PlainError where the file is no export or is cut off.
  */
 export async function* readRecords(file: string): AsyncGenerator<RecordLine, Frame> {
-  const lines = createInterface({ input: createReadStream(file, "utf8"), crlfDelay: Infinity });
   let header: Header | undefined;
   let end: End | undefined;
-  for await (const text of lines) {
+  for await (const text of linesOf(file)) {
     const type = TYPE.exec(text)?.[1];
     if (type === undefined || end || (type === "header") !== (header === undefined))
       throw new PlainError(`${file} is no export of a workspace.`);
-    if (type === "header") header = JSON.parse(text) as Header;
-    else if (type === "end") end = JSON.parse(text) as End;
+    if (type === "header") header = parsed(text) as Header | undefined;
+    else if (type === "end") end = parsed(text) as End | undefined;
     else yield { type, text };
   }
   if (!header || !end) throw new PlainError(`${file} is cut off: it has no last line that tells its end. Export the workspace again.`);
   return { header, end };
+}
+
+/** Undefined for a line that is cut off. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The lines of a file. Node's own reader ends one at U+2028 and U+2029 too, which may stand in what people wrote. */
+async function* linesOf(file: string): AsyncGenerator<string> {
+  let rest = "";
+  for await (const piece of createReadStream(file, "utf8")) {
+    const lines = (rest + String(piece)).split(/\r?\n/);
+    rest = lines.pop()!;
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
 }
 
 /** The SHA-256 of a line. */

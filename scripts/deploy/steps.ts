@@ -1,5 +1,4 @@
-import { inspect } from "node:util";
-import { PlainError } from "../dev/flags.ts";
+import { told } from "../dev/flags.ts";
 import { account } from "./account.ts";
 import { databases, migrations } from "./databases.ts";
 import type { Deployment, Step } from "./deployment.ts";
@@ -23,7 +22,7 @@ export async function runSteps(
     try {
       await step.run(deployment);
     } catch (error) {
-      const reason = error instanceof PlainError ? error.message : inspect(error);
+      const reason = told(error);
       return `${step.title} failed: ${reason}\n\n${step.next}\nThen run the same command again: it goes on from here.`;
     }
   }

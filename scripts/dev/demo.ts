@@ -20,6 +20,10 @@ const DOCUMENTS = [
 const READY_LIMIT_MS = 120_000;
 const POLL_EVERY_MS = 500;
 
+const CODE_BLOCK = /^```(\w*)\n[^]*?^```\n/gm;
+/** What blocks of commands to type, and of what these print, say that they are. Others hold examples. */
+const TRANSCRIPTS = new Set(["", "sh", "json"]);
+
 /** What a start keeps for the next one. */
 export interface Demo {
   apiKey: string;
@@ -92,10 +96,15 @@ async function teach(client: Client, agentId: string): Promise<void> {
     const sources = before.filter((source) => source.name === name);
     if (sources.some(({ status }) => status === "ready")) continue;
     for (const { id } of sources) await ask(client, "DELETE", `${path}/${id}`);
-    const text = readFileSync(join(ROOT, file), "utf8");
+    const text = withoutTranscripts(readFileSync(join(ROOT, file), "utf8"));
     await ask(client, "POST", path, { type: "text", name, text, schedule: "manual" });
   }
   await waitUntilReady(client, path);
+}
+
+/** A document as knowledge: a question that one of its commands asks is no answer to that question. */
+export function withoutTranscripts(markdown: string): string {
+  return markdown.replaceAll(CODE_BLOCK, (block, language: string) => (TRANSCRIPTS.has(language) ? "" : block));
 }
 
 async function waitUntilReady(client: Client, path: string): Promise<void> {

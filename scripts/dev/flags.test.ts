@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseFlags, PlainError } from "./flags.ts";
+import { parseArgs } from "node:util";
+import { parseFlags, PlainError, told } from "./flags.ts";
 
 void test("flags are read in both forms, and all but the port is passed on as it came", () => {
   const flags = parseFlags(["--port", "8800", "--persist-to=/tmp/state", "-e", "staging", "--log-level", "error"]);
@@ -27,4 +28,13 @@ void test("mistakes are told plainly", () => {
   for (const args of [["--port", "x"], ["--port=70000"], ["--port"], ["--remote"], ["-r"], ["--cwd", "/"]]) {
     assert.throws(() => parseFlags(args), PlainError, args.join(" "));
   }
+});
+
+void test("what whoever started a script can mend is told in its words, and all else with its place", () => {
+  assert.equal(told(new PlainError("Say where.")), "Say where.");
+  assert.throws(
+    () => parseArgs({ args: ["--halp"], options: {} }),
+    (error) => /^Unknown option '--halp'[^\n]*$/.test(told(error)),
+  );
+  assert.match(told(new TypeError("Not ours.")), /Not ours\.\n\s+at /);
 });

@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 /** What `npm run dev` was started with: what this script needs of wrangler's flags, and all that wrangler is to get. */
 export interface Flags {
   port: number | undefined;
@@ -17,6 +19,12 @@ export interface Flags {
 
 /** Says all that whoever started the script needs to know: it is shown without a stack. */
 export class PlainError extends Error {}
+
+/** What to print of an error that ends a script: the words alone where whoever started it can mend it, as with a wrong flag. */
+export function told(error: unknown): string {
+  const isWrongFlag = error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS_");
+  return error instanceof PlainError || isWrongFlag ? error.message : inspect(error);
+}
 
 const ALIASES: Record<string, string> = { "-c": "--config", "-e": "--env", "-r": "--remote", "-h": "--help", "-v": "--version" };
 /** Flags that take every value up to the next flag. */

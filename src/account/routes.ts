@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import { callerDb } from "../admission/caller.ts";
-import { requireScope } from "../admission/middleware.ts";
+import { needsScope } from "../admission/middleware.ts";
 import { errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
 import { periodOf } from "./plans.ts";
@@ -32,7 +32,7 @@ const getUsage = createRoute({
   path: "/usage",
   tags: ["Account"],
   summary: "Plan, limits and usage of this billing period",
-  middleware: [requireScope("analytics:read")] as const,
+  ...needsScope("analytics:read"),
   responses: { 200: jsonResponse(usageSchema, "The current period."), ...errorResponses(403) },
 });
 

@@ -98,10 +98,19 @@ export class WorkspaceGate extends DurableObject<Env> {
     await this.ctx.storage.deleteAll();
   }
 
-  /** Loads run one after another, so that an older reading never replaces a newer one. */
+  /**
+   * Loads run one after another, so that an older reading never replaces a newer one. Where one fails, what was known is
+   * forgotten: it may name a key that was revoked just now.
+   */
   private load(meter: Meter, isNeeded: () => boolean): Promise<void> {
     const load = async () => {
-      if (isNeeded()) this.directory = await this.readDirectory(meter);
+      if (!isNeeded()) return;
+      try {
+        this.directory = await this.readDirectory(meter);
+      } catch (error) {
+        this.directory = undefined;
+        throw error;
+      }
     };
     const next = this.reloads.then(load, load);
     this.reloads = next;

@@ -70,8 +70,12 @@ export const limitAddress: MiddlewareHandler<AppEnv> = async (c, next) => {
   await next();
 };
 
-/** 403 unless the key carries the scope. */
-export function requireScope(scope: Scope): MiddlewareHandler<AppEnv> {
+/** Part of an operation's contract: 403 unless the key carries the scope, as the document says, and then what else it runs. */
+export function needsScope(scope: Scope, ...further: MiddlewareHandler<AppEnv>[]) {
+  return { "x-scope": scope, middleware: [requireScope(scope), ...further] };
+}
+
+function requireScope(scope: Scope): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     if (!c.get("caller").key.scopes.includes(scope)) {
       throw new ApiError("insufficient_scope", `This needs the scope ${scope}. Use a key that carries it.`);

@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { callerDb } from "../admission/caller.ts";
-import { requireScope } from "../admission/middleware.ts";
+import { needsScope } from "../admission/middleware.ts";
 import { notFound } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
 import { pageQuery, toPage } from "../http/page.ts";
@@ -17,7 +17,7 @@ const listAgentsRoute = createRoute({
   path: "/agents",
   tags: ["Agents"],
   summary: "List the workspace's agents",
-  middleware: [requireScope("agents:read")] as const,
+  ...needsScope("agents:read"),
   request: { query: pageQuery },
   responses: { 200: jsonResponse(agentPageSchema, "A page of agents, oldest first."), ...errorResponses(403, 422) },
 });
@@ -36,7 +36,7 @@ const getAgentRoute = createRoute({
   path: "/agents/{agent_id}",
   tags: ["Agents"],
   summary: "One agent",
-  middleware: [requireScope("agents:read")] as const,
+  ...needsScope("agents:read"),
   request: { params: z.object({ agent_id: uuid() }) },
   responses: { 200: jsonResponse(agentSchema, "The agent."), ...errorResponses(403, 404, 422) },
 });

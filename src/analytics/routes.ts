@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import { callerDb } from "../admission/caller.ts";
-import { requireScope } from "../admission/middleware.ts";
+import { needsScope } from "../admission/middleware.ts";
 import { findAgent } from "../agents/store.ts";
 import { notFound } from "../http/errors.ts";
 import { errorResponses, jsonResponse } from "../http/responses.ts";
@@ -18,7 +18,7 @@ const getOverview = createRoute({
   tags: ["Analytics"],
   summary: "What happened in the last days, and how well questions were answered",
   description: "Of the whole workspace or of one agent. Rates of conversations are those of the conversations that began in the range.",
-  middleware: [requireScope("analytics:read")] as const,
+  ...needsScope("analytics:read"),
   request: { query: overviewQuery },
   responses: { 200: jsonResponse(overviewSchema, "The overview."), ...errorResponses(403, 404, 422) },
 });

@@ -1,7 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { periodOf } from "../account/plans.ts";
 import { callerDb } from "../admission/caller.ts";
-import { requireScope } from "../admission/middleware.ts";
+import { needsScope } from "../admission/middleware.ts";
 import { findConversation } from "../conversations/store.ts";
 import { shardOf } from "../db/ids.ts";
 import type { AppContext } from "../http/context.ts";
@@ -28,7 +28,7 @@ const askAgent = createRoute({
   summary: "Ask an agent",
   description:
     "The agent answers from its knowledge, or hands the conversation to a human. Each question that it is asked to answer counts toward the month's message quota.",
-  middleware: [requireScope("chat:write"), repeatsJoin] as const,
+  ...needsScope("chat:write", repeatsJoin),
   request: {
     params: z.object({ agent_id: uuid() }),
     body: { required: true, content: { "application/json": { schema: chatInSchema } } },
@@ -54,7 +54,7 @@ const resumeAnswer = createRoute({
   summary: "Go on with the stream of an answer",
   description:
     "Picks a stream up where it broke, or gives one that has ended again. It costs no message of the quota. 204: the event that you have was the last.",
-  middleware: [requireScope("conversations:read")] as const,
+  ...needsScope("conversations:read"),
   request: { params: z.object({ conversation_id: uuid(), message_id: uuid() }), headers: resumeHeaders },
   responses: {
     200: eventStreamResponse("The stream, from after the event that you have.", chatEventsSchema),

@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { callerDb } from "../admission/caller.ts";
-import { requireScope } from "../admission/middleware.ts";
+import { needsScope } from "../admission/middleware.ts";
 import type { AppContext } from "../http/context.ts";
 import { toCursorPage } from "../http/cursor.ts";
 import { notFound } from "../http/errors.ts";
@@ -33,7 +33,7 @@ const listConversations = createRoute({
   path: "/conversations",
   tags: ["Conversations"],
   summary: "List conversations, by last activity",
-  middleware: [requireScope("conversations:read")] as const,
+  ...needsScope("conversations:read"),
   request: { query: conversationQuery },
   responses: { 200: jsonResponse(conversationPageSchema, "A page of conversations, newest activity first."), ...errorResponses(403, 422) },
 });
@@ -56,7 +56,7 @@ const getConversation = createRoute({
   path: "/conversations/{conversation_id}",
   tags: ["Conversations"],
   summary: "One conversation with its transcript",
-  middleware: [requireScope("conversations:read")] as const,
+  ...needsScope("conversations:read"),
   request: { params },
   responses: { 200: jsonResponse(transcriptSchema, "The conversation, its messages oldest first."), ...errorResponses(403, 404, 422) },
 });
@@ -81,7 +81,7 @@ const updateConversation = createRoute({
   path: "/conversations/{conversation_id}",
   tags: ["Conversations"],
   summary: "Change a conversation's status or tags",
-  middleware: [requireScope("conversations:write")] as const,
+  ...needsScope("conversations:write"),
   request: { params, body: { required: true, content: { "application/json": { schema: conversationUpdateSchema } } } },
   responses: { 200: jsonResponse(conversationSchema, "The conversation as it now is."), ...errorResponses(403, 404, 422) },
 });
@@ -99,7 +99,7 @@ const replyToConversation = createRoute({
   tags: ["Conversations"],
   summary: "Reply as a human of the team",
   description: "The agent stays silent from then on, until the conversation is resolved or its status is set to open.",
-  middleware: [requireScope("conversations:write")] as const,
+  ...needsScope("conversations:write"),
   request: { params, body: { required: true, content: { "application/json": { schema: replyInSchema } } } },
   responses: { 201: jsonResponse(replySchema, "The message, and the conversation's status."), ...errorResponses(403, 404, 422) },
 });

@@ -6,6 +6,7 @@ import { HEADER_COMPONENTS } from "../http/responses.ts";
 import { sourceErrorSchema } from "../knowledge/wire.ts";
 import { mendNullableRefs } from "./nullable-refs.ts";
 import { addSamples } from "./samples/add.ts";
+import { tellScopes } from "./scopes.ts";
 
 const DESCRIPTION = `Programmatic access to one workspace: its AI agents, the conversations held with them, leads, the
 knowledge they answer from, usage and analytics, signed webhooks, and privacy requests.
@@ -28,6 +29,32 @@ const NULLABLE_COMPONENTS = {
   SourceError: sourceErrorSchema,
 };
 
+const deliveryHeader = (name: string, description: string) => ({
+  name,
+  in: "header" as const,
+  required: true,
+  description,
+  schema: { type: "string" as const },
+});
+
+/** What the service sends to webhook endpoints. */
+const EVENT = {
+  method: "post" as const,
+  path: "event",
+  operationId: "receiveEvent",
+  tags: ["Webhooks"],
+  summary: "An event, sent to your endpoint",
+  description: "Signed by Standard Webhooks; verify the body as it came, before any parsing. An event may come twice.",
+  security: [],
+  parameters: [
+    deliveryHeader("webhook-id", "The event's id, the same on every attempt."),
+    deliveryHeader("webhook-timestamp", "Unix seconds of this attempt."),
+    deliveryHeader("webhook-signature", "One or, while a secret is rotated, two signatures, separated by a space: `v1,` and base64."),
+  ],
+  request: { body: { required: true, content: { "application/json": { schema: { $ref: "#/components/schemas/WebhookEvent" } } } } },
+  responses: { "2XX": { description: "Taken, if answered within 15 seconds. Anything else is tried again." } },
+};
+
 /** The OpenAPI 3.1 document of the integrators' surface, with samples of every operation. */
 export function openApiDocument(api: OpenAPIHono<AppEnv>) {
   api.openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
@@ -37,6 +64,7 @@ export function openApiDocument(api: OpenAPIHono<AppEnv>) {
   });
   for (const [name, header] of Object.entries(HEADER_COMPONENTS)) api.openAPIRegistry.registerComponent("headers", name, header);
   for (const [name, schema] of Object.entries(NULLABLE_COMPONENTS)) api.openAPIRegistry.register(name, schema);
+  api.openAPIRegistry.registerWebhook(EVENT);
   const document = api.getOpenAPI31Document({
     openapi: "3.1.0",
     info: {
@@ -60,6 +88,7 @@ export function openApiDocument(api: OpenAPIHono<AppEnv>) {
     ],
   });
   const mended = mendNullableRefs(document) as typeof document;
+  tellScopes(mended);
   addSamples(mended);
   return mended;
 }

@@ -26,11 +26,9 @@ function Samples({ samples, getComponent, React }) {
       choose(label);
     };
     const isShown = label === shown.label;
-    return React.createElement(
-      "button",
-      { key: label, type: "button", role: "tab", "aria-selected": isShown, className: isShown ? "btn execute" : "btn", onClick },
-      label,
-    );
+    // The dark theme darkens a plain button's text too.
+    const look = isShown ? { className: "btn execute" } : { className: "btn", style: { color: "inherit" } };
+    return React.createElement("button", { key: label, type: "button", role: "tab", "aria-selected": isShown, ...look, onClick }, label);
   };
   return React.createElement(
     "div",
@@ -44,6 +42,12 @@ function Samples({ samples, getComponent, React }) {
     ),
   );
 }
+
+/** The viewer has a dark theme, and leaves it to the page to choose. */
+const darkness = matchMedia("(prefers-color-scheme: dark)");
+const followDarkness = () => document.documentElement.classList.toggle("dark-mode", darkness.matches);
+followDarkness();
+darkness.addEventListener("change", followDarkness);
 
 SwaggerUIBundle({
   url: "/api/v1/openapi.json",

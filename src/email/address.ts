@@ -3,6 +3,12 @@ import { hmacKey } from "../hmac.ts";
 
 /** RFC 5321, 4.5.3.1.1. */
 const MAX_LOCAL_PART = 64;
+/** As long as a path may be, by the same. */
+const MAX_ADDRESS_LENGTH = 254;
+/** One address in the usual form. What is quoted or holds a comma could be read as two, or as another header. */
+const ADDRESS = /^[^\s@<>()[\]\\,;:"\p{Cc}]+@[^\s@<>()[\]\\,;:"\p{Cc}]+$/u;
+/** An id of a mail as RFC 5322, 3.6.4, has it, in ASCII. A line holds 998 characters. */
+const MESSAGE_ID = /^<[\x21-\x3b\x3d\x3f-\x7e]{1,900}>$/;
 const ID_BYTES = 16;
 /** 80 bits: nobody guesses one by mail. */
 const MAC_BYTES = 10;
@@ -27,6 +33,20 @@ export function readRecipient(address: string): Recipient | undefined {
   const plus = local.indexOf("+");
   if (plus <= 0) return { mailbox: `${local}@${domain}`, tag: null };
   return { mailbox: `${local.slice(0, plus)}@${domain}`, tag: local.slice(plus + 1) };
+}
+
+/** Whether mail can go to an address that somebody's mail names. */
+export function isMailAddress(address: string): boolean {
+  return address.length <= MAX_ADDRESS_LENGTH && ADDRESS.test(address);
+}
+
+/**
+ * A mail's id in the form in which it goes back into headers; null where it has another. The parser decodes what it holds, so
+ * that line breaks may stand in it, and with them headers of its sender's.
+ */
+export function readMessageId(written: string | undefined): string | null {
+  const id = written?.trim() ?? "";
+  return MESSAGE_ID.test(id) ? id : null;
 }
 
 /** The address that answers to a conversation go to; null when the mailbox is too long to carry the token. */

@@ -1,3 +1,4 @@
+import { oneLineOf } from "../cut.ts";
 import { replyAddress, threadId } from "./address.ts";
 
 /** Everything that a mail of a conversation is made of. */
@@ -15,17 +16,21 @@ export interface MailParts {
   token: string;
 }
 
+/** As much of an agent's name as a mail program shows. */
+const MAX_NAME_LENGTH = 120;
 const REPLY_PREFIX = /^(re|aw|sv|antw|ré|res)\s?(\[\d+\])?:/i;
 
 /** A message as mail: it stands in the visitor's thread, and answers to it find their way back to the conversation. */
 export function composeMail(parts: MailParts): EmailMessageBuilder {
-  const { agentName, mailbox, address, subject, token, lastMessageId } = parts;
+  const { mailbox, address, subject, token, lastMessageId } = parts;
+  // It is whatever its workspace wrote, and goes into headers.
+  const name = oneLineOf(parts.agentName, MAX_NAME_LENGTH);
   const replyTo = replyAddress(mailbox, token);
   const references = [...new Set([threadId(mailbox, token), ...parts.earlierIds, ...(lastMessageId ? [lastMessageId] : [])])];
   return {
-    from: { email: mailbox, name: agentName },
+    from: { email: mailbox, name },
     to: address,
-    ...(replyTo && { replyTo: { email: replyTo, name: agentName } }),
+    ...(replyTo && { replyTo: { email: replyTo, name } }),
     subject: REPLY_PREFIX.test(subject) ? subject : `Re: ${subject}`,
     text: textOf(parts),
     headers: {

@@ -28,7 +28,9 @@ export function textOfHtml(html: string): string {
   });
   parser.end(html);
   return text
-    .replaceAll(/ *\n */g, "\n")
+    .split("\n")
+    .map((line) => line.trim())
+    .join("\n")
     .replaceAll(/\n{3,}/g, "\n\n")
     .trim();
 }

@@ -1,4 +1,5 @@
 import type { Email } from "postal-mime";
+import { isMailAddress } from "./address.ts";
 
 /** Headers that only programs set: answering one would be answering a program, which may answer again for ever. */
 const ROBOT_HEADERS = [
@@ -20,9 +21,9 @@ const REPORT = /^\s*multipart\/report\b/i;
 /** Why a mail is taken without an answer; undefined for one that a person wrote. RFC 3834, section 2, says most of it. */
 export function ignoredBecause(mail: Email, envelopeFrom: string, ownMailbox: string): string | undefined {
   const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value;
-  const from = mail.from?.address?.toLowerCase() ?? "";
+  const from = mail.from?.address?.trim().toLowerCase() ?? "";
   if (envelopeFrom === "" || envelopeFrom === "<>") return "bounce";
-  if (!from.includes("@")) return "no_sender";
+  if (!isMailAddress(from)) return "no_sender";
   if (from === ownMailbox || envelopeFrom.toLowerCase() === ownMailbox) return "loop";
   if (ROBOT_MAILBOX.test(from) || ROBOT_MAILBOX.test(envelopeFrom)) return "robot_sender";
   if (!/^\s*no\b/i.test(header("auto-submitted") ?? "no")) return "auto_submitted";

@@ -3,6 +3,7 @@ import { limitsOf, periodOf } from "../account/plans.ts";
 import { sessionOf } from "../chat/stub.ts";
 import type { TurnVisitor } from "../chat/turn.ts";
 import { rotating } from "../config.ts";
+import { firstOf } from "../cut.ts";
 import { type Database, dbFor, directoryDb } from "../db/client.ts";
 import { seededId, shardOf } from "../db/ids.ts";
 import { emailKeyOf } from "../email-key.ts";
@@ -13,7 +14,7 @@ import { withoutData } from "../telemetry/describe-error.ts";
 import { measureJob } from "../telemetry/measure-job.ts";
 import { wakeUp } from "../wake-up.ts";
 import { findOpenAgent } from "../widget/store.ts";
-import { readRecipient, type Recipient, readThreadToken, tokensOf } from "./address.ts";
+import { readMessageId, readRecipient, type Recipient, readThreadToken, tokensOf } from "./address.ts";
 import { ignoredBecause } from "./ignored.ts";
 import { questionOf, subjectOf } from "./question.ts";
 import type { EmailMessage } from "./outbound.ts";
@@ -82,7 +83,7 @@ async function receive({ message, env, meter, nowMs }: Arrival): Promise<Fate> {
   const ignored = ignoredBecause(mail, message.from, mailbox.address);
   const { workspaceId } = mailbox;
   if (ignored) return { outcome: "ignored", reason: ignored, workspaceId };
-  const sender = { address: mail.from!.address!.trim(), name: mail.from!.name.trim().slice(0, MAX_NAME_LENGTH) || null };
+  const sender = { address: mail.from!.address!.trim(), name: firstOf(mail.from!.name.trim(), MAX_NAME_LENGTH) || null };
   const fate = await takeIn({ env, meter, mailbox, recipient, mail, sender, nowMs });
   if (fate.outcome === "refused") refuse(message, NOT_NOW, fate.reason!);
   return { ...fate, workspaceId };
@@ -122,7 +123,7 @@ async function ask(incoming: Incoming, db: Database, ids: Awaited<ReturnType<typ
   const known = await findConversation(incoming, db);
   const conversationId = known ?? ids.conversationId;
   const subject = subjectOf(mail);
-  const latest = { address: emailKeyOf(sender.address), subject, lastMessageId: mail.messageId ?? null, createdAt: nowMs };
+  const latest = { address: emailKeyOf(sender.address), subject, lastMessageId: readMessageId(mail.messageId), createdAt: nowMs };
   // Before the answer: a message in a thread is what makes a mail of it.
   await db.batch([keepThread(db, { conversationId, workspaceId, ...latest })]);
   const { result, cost } = await sessionOf(env, meter, workspaceId, conversationId).ask({

@@ -1,4 +1,5 @@
 import type { Email } from "postal-mime";
+import { firstOf, oneLineOf } from "../cut.ts";
 import { textOfHtml } from "./html-text.ts";
 import { visibleText } from "./visible-text.ts";
 
@@ -14,22 +15,13 @@ const NO_SUBJECT = "(no subject)";
 /** What a mail asks: what is new in its text, and the names of what was attached, which is not kept. */
 export function questionOf(mail: Email): string {
   const written = mail.text?.trim() ? mail.text : textOfHtml((mail.html ?? "").slice(0, MAX_READ_LENGTH));
-  const text = cut(visibleText(written.slice(0, MAX_READ_LENGTH)), MAX_QUESTION_LENGTH);
+  const text = firstOf(visibleText(written.slice(0, MAX_READ_LENGTH)), MAX_QUESTION_LENGTH);
   const files = mail.attachments.filter(({ related }) => !related).slice(0, MAX_NAMED_ATTACHMENTS);
-  const names = files.map(({ filename, mimeType }) => `[Attachment: ${oneLine(filename ?? mimeType, MAX_FILE_NAME_LENGTH)}]`);
+  const names = files.map(({ filename, mimeType }) => `[Attachment: ${oneLineOf(filename ?? mimeType, MAX_FILE_NAME_LENGTH)}]`);
   return [text === "" ? subjectOf(mail) : text, ...names].join("\n");
 }
 
 /** A mail's subject, on one line. */
 export function subjectOf(mail: Email): string {
-  return oneLine(mail.subject ?? "", MAX_SUBJECT_LENGTH) || NO_SUBJECT;
-}
-
-function oneLine(text: string, length: number): string {
-  return cut(text.replaceAll(/[\p{Cc}\s]+/gu, " ").trim(), length);
-}
-
-/** At most `length` UTF-16 units, without half a character at the end. */
-function cut(text: string, length: number): string {
-  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
+  return oneLineOf(mail.subject ?? "", MAX_SUBJECT_LENGTH) || NO_SUBJECT;
 }

@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { callerDb } from "../admission/caller.ts";
-import { requireScope } from "../admission/middleware.ts";
+import { needsScope } from "../admission/middleware.ts";
 import { findAgent } from "../agents/store.ts";
 import { tooLarge } from "../http/body.ts";
 import type { AppContext } from "../http/context.ts";
@@ -47,7 +47,7 @@ const listSourcesRoute = createRoute({
   path: "/agents/{agent_id}/sources",
   tags: ["Knowledge"],
   summary: "List an agent's knowledge sources",
-  middleware: [requireScope("knowledge:read")] as const,
+  ...needsScope("knowledge:read"),
   request: { params },
   responses: { 200: jsonResponse(sourcePageSchema, "All sources, oldest first."), ...errorResponses(403, 404, 422) },
 });
@@ -68,7 +68,7 @@ const createSourceRoute = createRoute({
   tags: ["Knowledge"],
   summary: "Add a knowledge source",
   description: "Its ingestion is queued: poll the list until its status is ready or failed.",
-  middleware: [requireScope("knowledge:write")] as const,
+  ...needsScope("knowledge:write"),
   request: { params, body: body(sourceCreateSchema) },
   responses: { 202: jsonResponse(sourceSchema, "The new source, pending."), ...errorResponses(403, 404, 413, 422) },
   "x-max-body-bytes": MAX_SOURCE_BODY_BYTES,
@@ -92,7 +92,7 @@ const syncSourceRoute = createRoute({
   tags: ["Knowledge"],
   summary: "Read a source again",
   description: "A sync that is waiting or running is joined. Until the new one is complete, the agent answers from the last good one.",
-  middleware: [requireScope("knowledge:write")] as const,
+  ...needsScope("knowledge:write"),
   request: { params: sourceParams },
   responses: { 202: jsonResponse(sourceSchema, "The source; its sync is queued."), ...errorResponses(403, 404, 422) },
 });
@@ -110,7 +110,7 @@ const deleteSourceRoute = createRoute({
   path: "/agents/{agent_id}/sources/{source_id}",
   tags: ["Knowledge"],
   summary: "Delete a source and all that the agent knows from it",
-  middleware: [requireScope("knowledge:write")] as const,
+  ...needsScope("knowledge:write"),
   request: { params: sourceParams },
   responses: { 204: emptyResponse("Deleted."), ...errorResponses(403, 404, 422) },
 });
@@ -128,7 +128,7 @@ const listPagesRoute = createRoute({
   tags: ["Knowledge"],
   summary: "List what became of a source's pages",
   description: "As the last sync left them, or as the running one has found them so far. A text source has none.",
-  middleware: [requireScope("knowledge:read")] as const,
+  ...needsScope("knowledge:read"),
   request: { params: sourceParams, query: sourcePagesQuery },
   responses: {
     200: jsonResponse(crawledPagesSchema, "The pages, in the order in which they were found."),
@@ -151,7 +151,7 @@ const listAnswersRoute = createRoute({
   path: "/agents/{agent_id}/answers",
   tags: ["Knowledge"],
   summary: "List an agent's curated answers",
-  middleware: [requireScope("knowledge:read")] as const,
+  ...needsScope("knowledge:read"),
   request: { params, query: pageQuery },
   responses: { 200: jsonResponse(answerPageSchema, "A page of answers, oldest first."), ...errorResponses(403, 404, 422) },
 });
@@ -173,7 +173,7 @@ const createAnswerRoute = createRoute({
   tags: ["Knowledge"],
   summary: "Add a curated question and answer",
   description: "When a question matches it closely, the agent gives this answer word for word.",
-  middleware: [requireScope("knowledge:write")] as const,
+  ...needsScope("knowledge:write"),
   request: { params, body: body(answerCreateSchema) },
   responses: { 201: jsonResponse(answerSchema, "The new answer."), ...errorResponses(403, 404, 422) },
 });
@@ -192,7 +192,7 @@ const deleteAnswerRoute = createRoute({
   path: "/agents/{agent_id}/answers/{answer_id}",
   tags: ["Knowledge"],
   summary: "Delete a curated answer",
-  middleware: [requireScope("knowledge:write")] as const,
+  ...needsScope("knowledge:write"),
   request: { params: params.extend({ answer_id: uuid() }) },
   responses: { 204: emptyResponse("Deleted."), ...errorResponses(403, 404, 422) },
 });
@@ -210,7 +210,7 @@ const searchRoute = createRoute({
   tags: ["Knowledge"],
   summary: "What retrieval finds for a question",
   description: "No model is asked and no message of the quota is used.",
-  middleware: [requireScope("knowledge:read")] as const,
+  ...needsScope("knowledge:read"),
   request: { params, body: body(searchSchema) },
   responses: { 200: jsonResponse(searchResultSchema, "What was found, best first."), ...errorResponses(403, 404, 422) },
 });

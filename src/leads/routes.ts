@@ -1,5 +1,5 @@
 import { createRoute } from "@hono/zod-openapi";
-import { requireScope } from "../admission/middleware.ts";
+import { needsScope } from "../admission/middleware.ts";
 import { toCursorPage } from "../http/cursor.ts";
 import { errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
@@ -14,7 +14,7 @@ const listLeadsRoute = createRoute({
   path: "/leads",
   tags: ["Leads"],
   summary: "List and search leads, newest first",
-  middleware: [requireScope("leads:read")] as const,
+  ...needsScope("leads:read"),
   request: { query: leadQuery },
   responses: { 200: jsonResponse(leadPageSchema, "A page of leads, newest first."), ...errorResponses(403, 422) },
 });

@@ -1,4 +1,5 @@
 import { aiGateway, reranksPassages } from "../config.ts";
+import { firstOf } from "../cut.ts";
 import { withinMs } from "../time-limit.ts";
 
 /** Reads a question and a passage together: slower than comparing vectors, and better. */
@@ -21,8 +22,8 @@ export function rerankerFor(env: Env): Reranker | undefined {
   if (!ai || !reranksPassages(env)) return undefined;
   return {
     score: async (question, texts, limitMs) => {
-      const contexts = texts.map((text) => ({ text: text.slice(0, MAX_TEXT_LENGTH) }));
-      const input = { query: question.slice(0, MAX_QUESTION_LENGTH), contexts, top_k: texts.length };
+      const contexts = texts.map((text) => ({ text: firstOf(text, MAX_TEXT_LENGTH) }));
+      const input = { query: firstOf(question, MAX_QUESTION_LENGTH), contexts, top_k: texts.length };
       // The generated types lack the question.
       const run = ai.run(WORKERS_AI_MODEL, input as AiModels[typeof WORKERS_AI_MODEL]["inputs"], aiGateway(env));
       return scoresOf(await withinMs(limitMs, run, "Reranking"), texts.length);

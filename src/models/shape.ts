@@ -5,8 +5,12 @@ export type Shape = "number" | "definition" | "steps" | "any";
 
 const NUMBER =
   /\bhow (?:long|many|much|often|far|fast|big|large|old|soon|quickly)\b|\bwhen\b|\bwhat time\b|\b(?:price|cost|costs|limit|maximum|minimum)\b/i;
-const DEFINITION =
-  /^\W*(?:so|and|ok(?:ay)?|but|by the way|hi|hello)?\W*(?:what|who)(?:['’]s| is| are| was| were| does| do)\b(?=(?:\W+[\p{L}\p{N}'’-]+){1,6}\W*$)/iu;
+/** What a definition is asked for by, and the words that it is asked of. */
+const ASKS_WHAT =
+  /^\W*(?!\W)(?:(?:so|and|ok(?:ay)?|but|by the way|hi|hello)\W*)?(?:what|who)(?:['’]s| is| are| was| were| does| do)\b(\W[^_]*)$/is;
+const WORD = /[\p{L}\p{M}\p{N}]+(?:['’-]+[\p{L}\p{M}\p{N}]+)*/gu;
+/** A question about more words asks for more than a definition. */
+const MAX_DEFINED_WORDS = 6;
 const STEPS = /\bhow (?:do|can|should|could|would|to|does one)\b|\b(?:steps?|instructions|set ?up|configure|install)\b/i;
 
 const HAS_NUMBER =
@@ -19,10 +23,16 @@ const INSTRUCTS =
 export function shapeOf(question: string): Shape {
   if (NUMBER.test(question)) return "number";
   if (STEPS.test(question)) return "steps";
-  return DEFINITION.test(question) ? "definition" : "any";
+  return asksForDefinition(question) ? "definition" : "any";
 }
 
-/** Whether a unit has that form. `names` are the terms of what is asked about. */
+/** Its words are counted apart: a pattern for them all would try every way to cut a long text into words. */
+function asksForDefinition(question: string): boolean {
+  const words = ASKS_WHAT.exec(question)?.[1]?.match(WORD) ?? [];
+  return words.length > 0 && words.length <= MAX_DEFINED_WORDS;
+}
+
+/** Whether a unit has that form. `startsWithTopic` says that it names what is asked about among its first words. */
 export function hasShape(shape: Shape, { kind, text, ordered }: Unit, startsWithTopic: boolean): boolean {
   if (shape === "number") return HAS_NUMBER.test(text.replace(/^[ \t]*\(?\d{1,3}[.)]/, ""));
   if (shape === "definition") return kind === "sentence" && startsWithTopic && DEFINES.test(text);

@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import { callerDb } from "../admission/caller.ts";
-import { requireScope } from "../admission/middleware.ts";
+import { needsScope } from "../admission/middleware.ts";
 import { toVisitor } from "../conversations/wire.ts";
 import type { AppContext } from "../http/context.ts";
 import { toTimestamp } from "../http/fields.ts";
@@ -19,7 +19,7 @@ const findPerson = createRoute({
   path: "/privacy/visitors",
   tags: ["Privacy"],
   summary: "What is held about one person",
-  middleware: [requireScope("privacy:read")] as const,
+  ...needsScope("privacy:read"),
   request: { query: personQuery },
   responses: { 200: jsonResponse(foundSchema, "The visitors, and how many records there are."), ...errorResponses(403, 422) },
 });
@@ -41,7 +41,7 @@ const eraseRoute = createRoute({
   tags: ["Privacy"],
   summary: "Erase all data held about one person",
   description: "It cannot be undone. It is audited, by a keyed hash of the identifier; erasing again is safe.",
-  middleware: [requireScope("privacy:write")] as const,
+  ...needsScope("privacy:write"),
   request: { query: personQuery },
   responses: { 200: jsonResponse(erasedSchema, "What was erased."), ...errorResponses(403, 422) },
 });
@@ -58,7 +58,7 @@ const exportRoute = createRoute({
   path: "/privacy/export",
   tags: ["Privacy"],
   summary: "Download all data held about one person",
-  middleware: [requireScope("privacy:read")] as const,
+  ...needsScope("privacy:read"),
   request: { query: personQuery },
   responses: { 200: jsonResponse(exportSchema, "Everything, in the records' usual form."), ...errorResponses(403, 422) },
 });

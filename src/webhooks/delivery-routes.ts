@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { callerDb } from "../admission/caller.ts";
-import { requireScope } from "../admission/middleware.ts";
+import { needsScope } from "../admission/middleware.ts";
 import { toCursorPage } from "../http/cursor.ts";
 import { ApiError, notFound } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
@@ -25,7 +25,7 @@ const testWebhook = createRoute({
   summary: "Send a test event now",
   description:
     "Signed and sent like any other, once, while you wait; a disabled endpoint gets it too. Whether it arrived is in the answer. Needs webhooks in the plan.",
-  middleware: [requireScope("webhooks:write")] as const,
+  ...needsScope("webhooks:write"),
   request: { params },
   responses: { 200: jsonResponse(deliverySchema, "The delivery with its attempt."), ...errorResponses(403, 404, 422) },
 });
@@ -44,7 +44,7 @@ const listDeliveries = createRoute({
   path: "/webhooks/{webhook_id}/deliveries",
   tags: ["Webhooks"],
   summary: "What was sent to a webhook endpoint, newest first",
-  middleware: [requireScope("webhooks:read")] as const,
+  ...needsScope("webhooks:read"),
   request: { params, query: deliveryQuery },
   responses: { 200: jsonResponse(deliveryPageSchema, "A page of deliveries with their attempts."), ...errorResponses(403, 404, 422) },
 });
@@ -73,7 +73,7 @@ const redeliverEvent = createRoute({
   summary: "Deliver an event once more",
   description:
     "A new delivery of the same event, with the same event id, to the same endpoint, on the whole schedule. Needs webhooks in the plan.",
-  middleware: [requireScope("webhooks:write")] as const,
+  ...needsScope("webhooks:write"),
   request: { params: z.object({ delivery_id: uuid() }) },
   responses: { 202: jsonResponse(deliverySchema, "The new delivery, pending."), ...errorResponses(403, 404, 409, 422) },
 });

@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { callerDb } from "../admission/caller.ts";
-import { requireScope } from "../admission/middleware.ts";
+import { needsScope } from "../admission/middleware.ts";
 import { ApiError, notFound } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
 import { wholePage } from "../http/page.ts";
@@ -23,7 +23,7 @@ const listWebhooks = createRoute({
   path: "/webhooks",
   tags: ["Webhooks"],
   summary: "List webhook endpoints, and the event catalogue",
-  middleware: [requireScope("webhooks:read")] as const,
+  ...needsScope("webhooks:read"),
   responses: { 200: jsonResponse(webhookListSchema, "All endpoints, oldest first, and every type of event."), ...errorResponses(403) },
 });
 
@@ -40,7 +40,7 @@ const createWebhook = createRoute({
   tags: ["Webhooks"],
   summary: "Register a webhook endpoint",
   description: "The signing secret is in this answer and in no other. Needs webhooks in the plan.",
-  middleware: [requireScope("webhooks:write")] as const,
+  ...needsScope("webhooks:write"),
   request: { body: body(webhookInSchema) },
   responses: { 201: jsonResponse(webhookWithSecretSchema, "The endpoint with its secret."), ...errorResponses(403, 409, 422) },
 });
@@ -62,7 +62,7 @@ const getWebhook = createRoute({
   path: "/webhooks/{webhook_id}",
   tags: ["Webhooks"],
   summary: "One webhook endpoint",
-  middleware: [requireScope("webhooks:read")] as const,
+  ...needsScope("webhooks:read"),
   request: { params },
   responses: { 200: jsonResponse(webhookSchema, "The endpoint."), ...errorResponses(403, 404, 422) },
 });
@@ -81,7 +81,7 @@ const updateWebhook = createRoute({
   tags: ["Webhooks"],
   summary: "Change a webhook endpoint",
   description: "Needs webhooks in the plan.",
-  middleware: [requireScope("webhooks:write")] as const,
+  ...needsScope("webhooks:write"),
   request: { params, body: body(webhookPatchSchema) },
   responses: { 200: jsonResponse(webhookSchema, "The endpoint as it now is."), ...errorResponses(403, 404, 422) },
 });
@@ -104,7 +104,7 @@ const deleteWebhook = createRoute({
   tags: ["Webhooks"],
   summary: "Delete a webhook endpoint and its log",
   description: "Nothing is sent to it afterwards.",
-  middleware: [requireScope("webhooks:write")] as const,
+  ...needsScope("webhooks:write"),
   request: { params },
   responses: { 204: emptyResponse("It is deleted."), ...errorResponses(403, 404, 422) },
 });
@@ -121,7 +121,7 @@ const rotateWebhookSecret = createRoute({
   tags: ["Webhooks"],
   summary: "Give a webhook endpoint a new secret",
   description: "For 24 hours both secrets sign each request, so that receivers can change over one by one.",
-  middleware: [requireScope("webhooks:write")] as const,
+  ...needsScope("webhooks:write"),
   request: { params },
   responses: {
     200: jsonResponse(webhookWithSecretSchema, "The endpoint with its new secret, shown here alone."),

@@ -1,9 +1,9 @@
-import { createExecutionContext, evictDurableObject, listDurableObjectIds } from "cloudflare:test";
+import { createExecutionContext, evictDurableObject, listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { mintKey } from "../../src/admission/api-key.ts";
 import { app } from "../../src/app.ts";
-import { type Answer, costOf, createKey, createWorkspace, newAddress, operate, send } from "../harness.ts";
+import { type Answer, costOf, createKey, createWorkspace, newAddress, operate, query, send } from "../harness.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -134,6 +134,22 @@ describe("a change is effective on the next request", () => {
     expect([answer.status, answer.body.error.code]).toEqual([401, "revoked_api_key"]);
     expect((await me(workspace.key)).status).toBe(200);
     await evictDurableObject(env.GATE.getByName(workspace.id));
+    expect((await me(key)).body.error.code).toBe("revoked_api_key");
+  });
+
+  test("revoking a key, where the gate could not read it", async () => {
+    const workspace = await createWorkspace();
+    const { id, key } = await createKey(workspace, ["*"]);
+    expect((await me(key)).status).toBe(200);
+    await query(workspace.id, "UPDATE api_keys SET revoked_at = 1 WHERE id = ?", id);
+    await runInDurableObject(env.GATE.getByName(workspace.id), async (gate) => {
+      const object = gate as unknown as { env: Env };
+      const bound = object.env;
+      // Without any database.
+      object.env = {} as Env;
+      await expect(gate.reload()).rejects.toThrow("No D1 database is bound");
+      object.env = bound;
+    });
     expect((await me(key)).body.error.code).toBe("revoked_api_key");
   });
 

@@ -21,3 +21,11 @@ test("the viewer starts with the samples' tabs", async () => {
   expect(body).toContain("x-codeSamples");
   expect(body).toContain(`url: "/api/v1/openapi.json"`);
 });
+
+test("the viewer is dark where the reader's system is, by the class that its style sheet knows", async () => {
+  const { body } = await send("GET", "/docs/viewer.js");
+  expect(body).toContain(`matchMedia("(prefers-color-scheme: dark)")`);
+  const { body: css } = await send("GET", "/docs/swagger-ui.css");
+  const [, dark] = /classList\.toggle\("([\w-]+)"/.exec(String(body))!;
+  expect(css).toContain(`html.${dark}{`);
+});

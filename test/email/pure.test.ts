@@ -69,6 +69,8 @@ describe("what is not answered", () => {
     ["loop", {}, "ada@example.net", "Help <Help@Example.com>"],
     ["loop", {}, "help@example.com", undefined],
     ["no_sender", {}, "ada@example.net", "nobody"],
+    ["no_sender", {}, "ada@example.net", "Ada <ada@example.net, eve@example.com>"],
+    ["no_sender", {}, "ada@example.net", '"ada,eve"@example.com'],
   ])("%s: %o from %s, %s", async (reason, headers, envelope, from) => {
     expect(ignoredBecause(await parse(headers, from), envelope, "help@example.com")).toBe(reason);
   });
@@ -110,6 +112,7 @@ describe("what is new in a mail", () => {
     for (const text of ["On ".repeat(70_000), "On x\n".repeat(40_000), ">".repeat(200_000), `From: ${"<".repeat(200_000)}`])
       visibleText(text);
     textOfHtml("<div>".repeat(40_000));
+    textOfHtml(`${"<img> ".repeat(150_000)}x`);
     expect(performance.now() - started).toBeLessThan(5_000);
   });
 });
@@ -166,4 +169,7 @@ test("an answer stands in the visitor's thread and says that a program wrote it;
   const human = composeMail({ ...parts, role: "human", citations: [], subject: "AW: Refund" });
   expect(human.subject).toBe("AW: Refund");
   expect(Object.keys(human.headers!)).toEqual(["In-Reply-To", "References"]);
+  const named = composeMail({ ...parts, agentName: "Help\r\nBcc: eve@example.org\r\n" });
+  expect(named.from).toEqual({ email: "help@example.com", name: "Help Bcc: eve@example.org" });
+  expect(named.replyTo).toMatchObject({ name: "Help Bcc: eve@example.org" });
 });

@@ -59,6 +59,14 @@ test("a thread of four mails is one conversation", async () => {
   ]);
 });
 
+test("an id with headers in it does not come back in the answer's", async () => {
+  const mailbox = await createMailbox();
+  await arrive({ to: mailbox.address, headers: { "Message-ID": "=?utf-8?Q?<a@b>=0D=0ABcc:_eve@example.com?=" } });
+  const [answer] = await sendAll(mailbox);
+  expect(answer!.headers).not.toHaveProperty("In-Reply-To");
+  expect(answer!.headers!["References"]).toMatch(/^<t\.[a-z2-7]{42}@example\.com>$/);
+});
+
 test("a mail program that answers to the mailbox itself is known by the ids that it answers", async () => {
   const mailbox = await createMailbox();
   await arrive({ to: mailbox.address });

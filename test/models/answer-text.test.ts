@@ -35,6 +35,14 @@ describe("what a visitor reads", () => {
     expect(shown(text)).toBe(text);
   });
 
+  it.each(["[x](a)", "(a", "[x]((a", "[x]( ", "![", "(a)"])("reads thousands of %j at once", (part) => {
+    const text = `[${part.repeat(1_000)}<`;
+    const whole = newText();
+    let given = "";
+    for (let at = 0; at < text.length; at += 100) given += whole.push(text.slice(at, at + 100));
+    expect((given + whole.end()).length).toBeGreaterThan(0);
+  });
+
   it("drops space at both ends", () => {
     expect(shown("\n\n  Yes.  \n\n")).toBe("Yes.");
   });

@@ -1,7 +1,7 @@
 import { allowsPrivateTargets } from "../../config.ts";
 import { type Exchange, guardedFetch, REDIRECT_STATUSES } from "../../egress/guarded-fetch.ts";
 import { CRAWLER_POLICY, urlProblem } from "../../egress/url-rules.ts";
-import { firstBytesOf } from "../../cut.ts";
+import { firstBytesOf, firstOf } from "../../cut.ts";
 import { retryAfterMs } from "../../retry-after.ts";
 import { sha256Hex } from "../../sha256.ts";
 import { cleanText } from "../chunk.ts";
@@ -109,7 +109,7 @@ function redirectResult(env: Env, location: string, base: string): FetchResult {
 }
 
 async function readResult(page: PageToFetch, read: ExtractedPage, headers: Headers): Promise<FetchResult> {
-  const title = read.title.slice(0, MAX_TITLE_CHARS);
+  const title = firstOf(read.title, MAX_TITLE_CHARS);
   const text = firstBytesOf(cleanText(read.text), MAX_TEXT_BYTES);
   // Its text stands below a limit that no honest page meets.
   if (read.truncated && text.trim() === "") return failed("too_complex");

@@ -6,15 +6,16 @@ interface ContentType {
   charset: string | null;
 }
 
-const BY_TYPE: Record<string, MediaKind> = {
-  "text/html": "html",
-  "application/xhtml+xml": "html",
-  "application/pdf": "pdf",
-  "application/x-pdf": "pdf",
-  "text/plain": "text",
-  "text/markdown": "markdown",
-  "text/x-markdown": "markdown",
-};
+/** A map, since a site may send the name of what every object has: `Content-Type: constructor`. */
+const BY_TYPE = new Map<string, MediaKind>([
+  ["text/html", "html"],
+  ["application/xhtml+xml", "html"],
+  ["application/pdf", "pdf"],
+  ["application/x-pdf", "pdf"],
+  ["text/plain", "text"],
+  ["text/markdown", "markdown"],
+  ["text/x-markdown", "markdown"],
+]);
 /** Types that servers send for files they do not know: the bytes decide. */
 const UNTOLD = new Set([
   "",
@@ -27,7 +28,9 @@ const UNTOLD = new Set([
 const MARKDOWN_PATH = /\.(?:md|markdown|mdown|mkd)$/i;
 /** Readers of PDF accept its mark anywhere in the first KiB. */
 const SNIFFED_BYTES = 1024;
-const HTML_START = /^\s*(?:<!--[\s\S]*?-->\s*)*<(?:!doctype html|html|head|body|title|meta|script|h1|div|p)\b/i;
+/** Taken out first: one pattern for both would try every way to make one comment of several, of which there are 2^n. */
+const COMMENT = /<!--[\s\S]*?-->/g;
+const HTML_START = /^\s*<(?:!doctype html|html|head|body|title|meta|script|h1|div|p)\b/i;
 /** Control characters that no text holds, as in the WHATWG rules for sniffing. */
 // oxlint-disable-next-line no-control-regex
 const BINARY = /[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]/;
@@ -47,10 +50,10 @@ export function parseContentType(header: string | null): ContentType {
  */
 export function mediaKind(contentType: string | null, url: string, bytes: Uint8Array): MediaKind {
   const { type } = parseContentType(contentType);
-  if (!UNTOLD.has(type) && !(type in BY_TYPE)) return "unsupported";
+  if (!UNTOLD.has(type) && !BY_TYPE.has(type)) return "unsupported";
   const head = latin1(bytes.subarray(0, SNIFFED_BYTES));
   if (head.includes("%PDF-")) return isHtml(head) ? "html" : "pdf";
-  const declared = BY_TYPE[type] ?? sniffed(head, bytes);
+  const declared = BY_TYPE.get(type) ?? sniffed(head, bytes);
   if (declared === "text" && isBinary(head, bytes)) return "unsupported";
   return declared === "text" && MARKDOWN_PATH.test(pathOf(url)) ? "markdown" : declared;
 }
@@ -61,7 +64,7 @@ function sniffed(head: string, bytes: Uint8Array): MediaKind {
 }
 
 function isHtml(head: string): boolean {
-  return HTML_START.test(head.replace(/^\u00ef\u00bb\u00bf/, ""));
+  return HTML_START.test(head.replace(/^\u00ef\u00bb\u00bf/, "").replace(COMMENT, ""));
 }
 
 /** UTF-16 holds NULs, so a byte order mark speaks before the bytes do. */

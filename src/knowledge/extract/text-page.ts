@@ -28,7 +28,8 @@ export function extractMarkdown(response: FetchedResponse): ExtractedPage {
   const whole = normalised(response);
   const frontMatter = FRONT_MATTER.exec(whole);
   const text = frontMatter ? whole.slice(frontMatter[0].length) : whole;
-  const named = /^title[ \t]*:[ \t]*(["']?)(.+?)\1[ \t]*$/im.exec(frontMatter?.[1] ?? "")?.[2];
+  // Bounded, since each place where it may end is tried against the rest of its line.
+  const named = /^title[ \t]*:[ \t]*(["']?)(.{1,1000}?)\1[ \t]*$/im.exec(frontMatter?.[1] ?? "")?.[2];
   const heading = HEADING.exec(text.slice(0, TITLE_WITHIN_CHARS))?.[1]?.replace(/[ \t]+#+[ \t]*$/, "");
   return pageOf(response, text, cleanLine(named ?? heading ?? "") || titleOfUrl(response.url));
 }

@@ -8,6 +8,8 @@ export interface TitleCandidates {
 }
 
 const MAX_TITLE_CHARS = 300;
+/** What is longer is a text that stands in a title's place; some of the patterns look at it from each of its characters. */
+const MAX_CANDIDATE_CHARS = 1_000;
 /** Between a page's name and its site's. A hyphen may be part of a name, so it counts with spaces alone. */
 const SEPARATOR = /\s+[-–—|·•»«:/]+\s+|\s*[|»·—]\s*/;
 /** Words that sites add to their own name. */
@@ -20,11 +22,17 @@ const SITE_WORDS =
  */
 export function pageTitle(candidates: TitleCandidates, siteName: string, url: string): string {
   const site = siteKeys(siteName, url);
-  for (const candidate of [candidates.og, candidates.title]) {
-    const title = withoutSite(candidate, candidates.h1, site);
-    if (title !== "") return bounded(title);
+  const { og, title, h1 } = shortened(candidates);
+  for (const candidate of [og, title]) {
+    const plain = withoutSite(candidate, h1, site);
+    if (plain !== "") return bounded(plain);
   }
-  return bounded(candidates.h1 || candidates.og || candidates.title || titleOfUrl(url));
+  return bounded(h1 || og || title || titleOfUrl(url));
+}
+
+function shortened({ og, title, h1 }: TitleCandidates): TitleCandidates {
+  const cut = (text: string): string => text.slice(0, MAX_CANDIDATE_CHARS);
+  return { og: cut(og), title: cut(title), h1: cut(h1) };
 }
 
 /** A title made of a URL: its last part with words for hyphens, else its host. */

@@ -9,10 +9,11 @@ const MAX_TARGET_LENGTH = 2_048;
 
 const MARKER = /^[[【]\s*[pt]\d+(?:\s*[,;、]\s*[pt]\d+)*\s*[\]】]/i;
 const BEGUN_MARKER = /^[[【][\spt\d,;、]*$/i;
-const LABEL = /^!?\[((?:[^[\]\n\\]|\\.|\[[^[\]\n]*\](?:\([^()\n]*\))?)*)\]/;
+// Each character can be read in one way alone: a model can be made to write what would else be tried in 2^n.
+const LABEL = /^!?\[((?:[^[\]\n\\]|\\.|\[[^[\]\n]*\])*)\]/;
 const BEGUN_LABEL = /^!?\[[^\n]*$/;
-const TARGET = /^\(\s*<?((?:[^\s<>()]|\([^\s()]*\))*)>?(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\s*\)/;
-const BEGUN_TARGET = /^\(\s*<?(?:[^\s<>()]|\([^\s()]*\)?)*>?(?:\s+(?:"[^"\n]*"?|'[^'\n]*'?)?\s*)?$/;
+const TARGET = /^\(\s*(?!\s)<?((?:[^\s<>()]|\([^\s()]*\))*)>?(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\s*\)/;
+const BEGUN_TARGET = /^\(\s*(?!\s)<?(?:[^\s<>()]|\([^\s()]*\))*(?:\([^\s()]*|>?(?:\s+(?!\s)(?:"[^"\n]*"?|'[^'\n]*'?)?\s*)?)$/;
 const LINK = /^(?:https?:\/\/|www\.|\/\/(?=[^\s/]*\.))[^\s<>"'`\\|^{}]*/i;
 const LINK_BEGINNINGS = ["https://", "http://", "www."];
 const BEGUN_HOST = /^\/(?:\/[^\s/.]{0,253})?$/;
@@ -116,7 +117,7 @@ export class AnswerText {
     const ids = found.toLowerCase().match(/[pt]\d+/g) ?? [];
     if (!ids.every(this.isId)) return undefined;
     this.markedIds.push(...ids);
-    this.space = this.space.replace(/[ \t]+$/, "");
+    this.space = this.space.replace(/(?<![ \t])[ \t]+$/, "");
     return { take: found.length, give: "" };
   }
 

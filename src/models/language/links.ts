@@ -1,5 +1,7 @@
 const URL_IN_TEXT = /(?:https?:)?\/\/[^\s<>"'`\\|^{}]+|\bwww\.[^\s<>"'`\\|^{}]+/gi;
-const TRAILING = /[.,;:!?)\]*_~'"]$/;
+const TRAILING = ".,;:!?)]*_~'\"";
+/** No sentence ends a link with more; a line of thousands would be thousands of links. */
+const MAX_TRAILING = 20;
 
 /**
  * The links that an answer may hold: those that stand, letter by letter, in what it rests on. A link that a model makes up
@@ -29,7 +31,7 @@ export class KnownLinks {
 /** Where a link that was found in a text may end: the punctuation behind it may belong to the sentence. */
 export function ends(link: string): number[] {
   const found = [link.length];
-  for (let end = link.length; end > 0 && TRAILING.test(link.slice(0, end)); end--) found.push(end - 1);
+  for (let end = link.length; found.length <= MAX_TRAILING && end > 0 && TRAILING.includes(link[end - 1]!); end--) found.push(end - 1);
   return found;
 }
 

@@ -42,6 +42,11 @@ describe("hostile pages", () => {
     expect(page.text.length).toBeLessThanOrEqual(MIB);
   });
 
+  it("bounds a title that is a line of dashes", async () => {
+    const { title } = await pageOf(`<title>${"-".repeat(500_000)}x | Site</title><p>Begin</p>`);
+    expect(title.length).toBeLessThanOrEqual(300);
+  });
+
   it("says that a page was cut", async () => {
     expect((await pageOf(pages["one text of ten megabytes"]!)).truncated).toBe(true);
     expect((await pageOf("<p>Short</p>")).truncated).toBe(false);

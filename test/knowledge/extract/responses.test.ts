@@ -58,6 +58,17 @@ describe("kinds of responses", () => {
     expect(await text("", "text/html")).toBe("empty");
   });
 
+  it("skips a type that is named like a part of every object", async () => {
+    expect(await text("<p>Hello</p>", "constructor")).toBe("unsupported_type");
+    expect(await text("<p>Hello</p>", "__proto__")).toBe("unsupported_type");
+  });
+
+  it("tells at once what begins with many comments", async () => {
+    const comments = "<!---->".repeat(140);
+    expect(await text(`${comments}words`, null)).toBe(`${comments}words`);
+    expect(await text(`${comments}<p>Hello</p>`, null)).toBe("Hello");
+  });
+
   it("reads plain text as it is, titled by its file", async () => {
     expect(await read("a\r\n  b\r\n", "text/plain", "https://a.example/notes/release_notes-2.txt")).toMatchObject({
       title: "Release notes 2",
