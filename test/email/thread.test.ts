@@ -100,6 +100,27 @@ test("the same mail twice, and ten at once, is asked once", async () => {
   expect(await outbox(mailbox)).toHaveLength(1);
 });
 
+test("the same Message-ID of another sender is another mail", async () => {
+  const mailbox = await createMailbox();
+  const headers = { "Message-ID": "<1@example.net>" };
+  await arrive({ to: mailbox.address, headers });
+  await arrive({ to: mailbox.address, headers, from: "Bob <bob@example.net>" });
+  const all = await conversations(mailbox);
+  expect(all.map(({ visitor }) => visitor.email).toSorted()).toEqual(["ada@example.net", "bob@example.net"]);
+  expect(await outbox(mailbox)).toHaveLength(2);
+});
+
+test("a mail that names several senders is refused, and joins nothing", async () => {
+  const mailbox = await createMailbox();
+  await arrive({ to: mailbox.address });
+  const [answer] = await sendAll(mailbox);
+  const to = (answer!.replyTo as { email: string }).email;
+  const [envelopeFrom, several] = ["mallory@example.org", "names several senders"];
+  expect(await arrive({ to, envelopeFrom, from: "ada@example.net, mallory@example.org" })).toContain(several);
+  expect(await arrive({ to, envelopeFrom, from: "ada@example.net\r\nFrom: mallory@example.org" })).toContain(several);
+  expect((await conversations(mailbox)).map(({ messages }) => messages.length)).toEqual([2]);
+});
+
 test("what a program wrote is taken in silence, and a sender who does not stop is not answered any more", async () => {
   const mailbox = await createMailbox();
   expect(await arrive({ to: mailbox.address, headers: { "Auto-Submitted": "auto-replied" } })).toBeUndefined();
