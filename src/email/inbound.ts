@@ -6,7 +6,7 @@ import { rotating } from "../config.ts";
 import { firstOf } from "../cut.ts";
 import { type Database, dbFor, directoryDb } from "../db/client.ts";
 import { seededId, shardOf } from "../db/ids.ts";
-import { emailKeyOf } from "../email-key.ts";
+import { anonIdOf, emailKeyOf } from "../email-key.ts";
 import { keyedHash } from "../hmac.ts";
 import type { Meter } from "../meter.ts";
 import { sha256Hex } from "../sha256.ts";
@@ -171,8 +171,7 @@ async function idsOf(workspaceId: string, mailKey: string, atMs: number) {
 
 /** An address is a person's name for us, and nothing proves it: whoever writes from it is never more than that. */
 function visitorOf({ address, name }: Incoming["sender"]): TurnVisitor {
-  const anonId = `email:${emailKeyOf(address)}`;
-  return { anonId, externalId: null, name, email: address, verified: false, isProfileVerified: false, joins: null };
+  return { anonId: anonIdOf(address), externalId: null, name, email: address, verified: false, isProfileVerified: false, joins: null };
 }
 
 function refuse(message: ForwardableEmailMessage, words: string, reason: string): Fate {

@@ -213,6 +213,23 @@ test("erasing a person leaves nothing of their mails", async () => {
   }
 });
 
+test.each(["email=ADA@example.net", "anon_id=email:ada@example.net"])(
+  "erasing by %s finds a mail that no conversation came of",
+  async (person) => {
+    const mailbox = await createMailbox();
+    const { workspace } = mailbox;
+    await arrive({ to: mailbox.address });
+    await arrive({ to: mailbox.address, from: "Bob <bob@example.net>" });
+    // As if the objects had died before they kept the questions.
+    await query(workspace.id, "DELETE FROM conversations WHERE workspace_id = ?", workspace.id);
+    const erased = await workspace.call("DELETE", `/privacy/visitors?${person}`);
+    expect(erased.body.deleted).toMatchObject({ conversations: 0, email_threads: 1 });
+    expect(await query(workspace.id, "SELECT address FROM email_threads WHERE workspace_id = ?", workspace.id)).toEqual([
+      { address: "bob@example.net" },
+    ]);
+  },
+);
+
 test("a neighbour's mailbox is its own", async () => {
   const mailbox = await createMailbox();
   const neighbour = await createNeighbour(mailbox.workspace);
