@@ -33,7 +33,7 @@ interface Candidate {
   unit: ScoredUnit;
 }
 
-/** Picks what to say and puts it in reading order. */
+/** Picks what to say: the passages best first, each in reading order. */
 export function composeAnswer(read: readonly ScoredPassage[]): { text: string; cited: Passage[] } {
   const candidates = read.flatMap((passage) => passage.units.map((unit, at): Candidate => ({ passage, at, unit })));
   const ranked = candidates.filter(({ unit }) => unit.score > 0 && unit.unit.kind !== "heading" && !asks(unit.unit));
@@ -47,7 +47,7 @@ export function composeAnswer(read: readonly ScoredPassage[]): { text: string; c
     const share = passage === best.passage ? RELATED_SHARE : RELATED_ELSEWHERE_SHARE;
     if (unit.value >= best.unit.value * share) answer.add(passage, at);
   }
-  return answer.finish(read);
+  return answer.finish();
 }
 
 /** A question in the knowledge asks, it does not answer: what comes after it does. */
@@ -81,13 +81,13 @@ class Answer {
     if (goesOn && this.words < SHORT_ANSWER_WORDS) this.add(passage, at + 1);
   }
 
-  finish(read: readonly ScoredPassage[]): { text: string; cited: Passage[] } {
-    const used = read.filter((passage) => this.chosen.has(passage));
-    const texts = used.map((passage) => {
-      const places = [...this.chosen.get(passage)!].sort((a, b) => a - b);
-      return join(places.map((place) => passage.units[place]!.unit));
+  /** The passages in the order in which they were taken: what answers best is read first. */
+  finish(): { text: string; cited: Passage[] } {
+    const texts = [...this.chosen].map(([{ units }, places]) => {
+      const inOrder = [...places].sort((a, b) => a - b);
+      return join(inOrder.map((place) => units[place]!.unit));
     });
-    return { text: texts.join("\n\n"), cited: used.map(({ passage }) => passage) };
+    return { text: texts.join("\n\n"), cited: [...this.chosen.keys()].map(({ passage }) => passage) };
   }
 
   private saysAlready(unit: Unit): boolean {

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import type { Passage } from "../../src/knowledge/passage.ts";
+import { composeAnswer, type ScoredPassage } from "../../src/models/compose.ts";
+import { unitsOf } from "../../src/models/units.ts";
+
+/** A passage whose sentences are worth this much. */
+function passageOf(content: string, values: number[]): ScoredPassage {
+  const passage: Passage = { sourceId: content, type: "text", title: "Handbook", heading: null, url: null, content, score: 0.5 };
+  const units = unitsOf(content, "").map((unit, at) => ({ unit, score: values[at]!, value: values[at]! }));
+  return { passage, units };
+}
+
+test("what answers best is read first, whichever passage ranks first; a passage keeps its own order", () => {
+  const first = passageOf("Parcels leave the shop on Monday. Nobody knows why.", [0.88, 0.1]);
+  const second = passageOf("Refunds need the receipt. Bring it within thirty days after you have bought something here, please.", [0.9, 1]);
+  const { text, cited } = composeAnswer([first, second]);
+  expect(text).toBe(`${second.passage.content}\n\nParcels leave the shop on Monday.`);
+  expect(cited).toEqual([second.passage, first.passage]);
+});
