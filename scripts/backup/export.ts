@@ -49,7 +49,7 @@ export async function exportTo(operator: Operator, workspaceId: string, sink: Si
     await sink.write(last.type === "end" ? text : text.slice(0, lastAt));
     if (last.type === "end") {
       await sink.end();
-      say(`Exported ${totalOf(last)} records.`);
+      say(`Read ${totalOf(last)} records of the deployment.`);
       return;
     }
     ({ cursor } = last);
