@@ -150,7 +150,7 @@ function toColumns(body: AgentUpdate): Partial<NewAgent> {
 function slugOf(name: string): string {
   const plain = name.normalize("NFKD").toLowerCase();
   const slug = plain.replaceAll(/[^a-z0-9]+/g, "-").slice(0, 50);
-  return slug.replaceAll(/^-+|-+$/g, "") || "agent";
+  return slug.replaceAll(/^-|-$/g, "") || "agent";
 }
 
 /** Takes a mail address for an agent; false when it is another's. */
