@@ -1,5 +1,6 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { Meter } from "../meter.ts";
+import { withinMs } from "../time-limit.ts";
 import { attemptDelivery, type Sendable } from "./attempt.ts";
 
 /** How a delivery stands when its courier comes back: over, or still under way. */
@@ -15,7 +16,8 @@ export class DeliveryCourier extends WorkerEntrypoint<Env> {
     const run = { env: this.env, meter: new Meter(), now: Date.now, random: Math.random };
     const sending = attempt(run, held);
     this.ctx.waitUntil(sending);
-    return within(sending, patienceMs);
+    // What is thrown is the limit's error: an attempt throws nothing.
+    return withinMs(patienceMs, sending, "A delivery").catch(() => "under_way");
   }
 }
 
@@ -27,16 +29,4 @@ async function attempt(run: Parameters<typeof attemptDelivery>[0], held: Sendabl
     // The attempt has told of it itself.
   }
   return "over";
-}
-
-async function within(sending: Promise<Progress>, waitMs: number): Promise<Progress> {
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  const patience = new Promise<Progress>((resolve) => {
-    timer = setTimeout(() => resolve("under_way"), waitMs);
-  });
-  try {
-    return await Promise.race([sending, patience]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

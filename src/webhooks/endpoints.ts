@@ -1,4 +1,4 @@
-import { type Database, dbFor } from "../db/client.ts";
+import { type Database, databaseOf } from "../db/client.ts";
 import { shardOf } from "../db/ids.ts";
 import type { webhookEndpoints } from "../db/schema.ts";
 import { writeThenRead } from "../db/transact.ts";
@@ -105,8 +105,4 @@ export async function eraseMoreLog(db: Database, { id, workspaceId }: { id: stri
     const [, , [ended]] = await db.batch([...eraseLog(db, workspaceId, id, ERASED_A_STEP), endWebhookErasure(db, workspaceId, id)]);
     if (ended) return;
   }
-}
-
-function databaseOf({ env, workspaceId, meter }: WebhookOperation): Database {
-  return dbFor(env, workspaceId, meter);
 }
