@@ -34,7 +34,7 @@ export interface TurnVisitor {
   joins: string | null;
 }
 
-/** One message of a visitor and all that answering it needs; its identifiers make running it again harmless. */
+/** One message of a visitor and all that answering it needs. The identifiers are fixed, so a turn may be run again without harm. */
 export interface Turn {
   workspaceId: string;
   agentId: string;
@@ -74,9 +74,9 @@ export type Refusal = Exclude<TurnResult, { outcome: "answered" }>;
 
 /** Hears of an answer while it is made. It must not throw. */
 interface TurnListener {
-  /** The question is stored and will be answered: before it, the turn may still be refused. */
+  /** The question is stored and will be answered. Until this is called, the turn may still be refused. */
   begin(begun: Begun): void;
-  /** A piece, as a model writes it: together a beginning of the answer, and often all of it. */
+  /** A piece of the answer as the model writes it. All pieces joined are the beginning of the final answer, and often all of it. */
   say(text: string): void;
 }
 
@@ -121,7 +121,7 @@ export class TurnRunner {
 
   private readonly journal: CallJournal;
 
-  /** @param storage keeps what tools were called for: without it, only for as long as the runner lives. */
+  /** @param storage keeps the journal of tool calls; without it, the journal lives only as long as this runner. */
   constructor(
     private readonly env: Env,
     private readonly model: Model,

@@ -41,7 +41,7 @@ export type AgentChange =
   | { outcome: "too_many" }
   | { outcome: "header_missing"; missing: MissingHeader };
 
-/** Who makes the change, and where. */
+/** The workspace and clock that a change of an agent works with. */
 export interface Operation {
   env: Env;
   meter: Meter;

@@ -18,7 +18,7 @@ const RETENTION_MS = DEFAULT_RETENTION.event_log_days * DAY_MS;
 /** More than a minute brings; their attempts, up to nine each, go with them. */
 const MAX_PRUNED_A_RUN = 1_000;
 
-/** The statements of a run of the sweep: the first finds what no wake-up reached, the others remove what is old. */
+/** The statements of one run of the sweep: the first finds deliveries that no wake-up reached, the others remove old rows. */
 export function deliverySweep(db: Database, nowMs: number) {
   return [
     takeStranded(db, nowMs - WAKE_UP_MS, nowMs, MAX_SEEN_A_RUN),
@@ -29,7 +29,10 @@ export function deliverySweep(db: Database, nowMs: number) {
 
 export type Stranded = Awaited<ReturnType<typeof takeStranded>>[number];
 
-/** Wakes stranded deliveries on the lanes of their endpoints. Of those beyond an endpoint's share the next runs take care. */
+/**
+ * Sends wake-ups for stranded deliveries, on the lanes of their endpoints. An endpoint's deliveries beyond its share are
+ * left to the next runs.
+ */
 export async function wakeStranded(env: Env, stranded: readonly Stranded[]): Promise<void> {
   const shares = [...Map.groupBy(stranded, ({ webhookId }) => webhookId).values()].map(shareOf);
   const idsOf = (isForSlow: boolean) => shares.filter((share) => share.isSlow === isForSlow).flatMap(({ ids }) => ids);
