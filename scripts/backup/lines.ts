@@ -33,7 +33,7 @@ const HASH_BYTES = 32;
 
 /**
  * The records of an export, one by one, however many there are; it returns what stands around them.
- * @throws PlainError where the file is no export or is cut off.
+ * @throws PlainError where the file cannot be read, is no export or is cut off.
  */
 export async function* readRecords(file: string): AsyncGenerator<RecordLine, Frame> {
   let header: Header | undefined;
@@ -62,10 +62,14 @@ function parsed(text: string): unknown {
 /** The lines of a file. Node's own reader ends one at U+2028 and U+2029 too, which may stand in what people wrote. */
 async function* linesOf(file: string): AsyncGenerator<string> {
   let rest = "";
-  for await (const piece of createReadStream(file, "utf8")) {
-    const lines = (rest + String(piece)).split(/\r?\n/);
-    rest = lines.pop()!;
-    yield* lines;
+  try {
+    for await (const piece of createReadStream(file, "utf8")) {
+      const lines = (rest + String(piece)).split(/\r?\n/);
+      rest = lines.pop()!;
+      yield* lines;
+    }
+  } catch (error) {
+    throw new PlainError(`The file cannot be read: ${(error as Error).message}.`);
   }
   if (rest !== "") yield rest;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PlainError } from "../dev/flags.ts";
+import { reasonOf } from "../dev/service.ts";
 
 /** Longer than the service takes for the largest request. */
 const REQUEST_MS = 120_000;
@@ -52,9 +53,4 @@ function parsed(text: string): { error?: { message: string }; detail?: { loc: st
   } catch {
     return {};
   }
-}
-
-function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error;
-  return cause instanceof Error ? cause.message : message;
 }

@@ -170,6 +170,13 @@ void test("a workspace moves to another deployment, and its API answers the same
   await call(api, "POST", `/api/v1/agents/${desk.agentId}/messages`, { message: "When are refunds paid?", user: { id: "u-1" } });
   assert.equal(await verifyFile(to, file, say), false);
   assert.match(said.at(-1)!, /not as in the file/);
+  // One conversation, its question and its answer came, and what tells of them was changed.
+  const [inFile, there] = said
+    .map((line) => /^messages: (\d+) in the file, (\d+) in the deployment$/.exec(line))
+    .find((found) => found)!
+    .slice(1);
+  assert.equal(Number(there), Number(inFile) + 2);
+  assert.ok(said.some((line) => line.startsWith("  differs:                workspace_id=") && line.includes("period=")));
 });
 
 void test("a file that was cut or changed is not sent", async () => {
@@ -181,6 +188,10 @@ void test("a file that was cut or changed is not sent", async () => {
   await assert.rejects(
     importFile(operator, damaged, () => undefined),
     /cut off/,
+  );
+  await assert.rejects(
+    importFile(operator, join(folder, "nowhere.ndjson"), () => undefined),
+    /cannot be read: ENOENT/,
   );
   await writeFile(damaged, text.replace("Refunds are paid", "Refunds are lost"));
   await assert.rejects(

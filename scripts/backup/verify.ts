@@ -5,10 +5,10 @@ import { exportTo, fileSink } from "./export.ts";
 import { checkFile, combine, emptySum, hashOf, readRecords, type RecordLine } from "./lines.ts";
 import type { Operator } from "./operator.ts";
 
-/** Records are compared in so many groups of each type, by their hashes: only groups that differ are looked at one by one. */
+/** Records are compared in so many groups of each type, by their hashes; of those that differ so many are looked at one by one. */
 const GROUPS = 256;
-const MAX_GROUPS_READ = 64;
-const MAX_SHOWN = 20;
+const MAX_GROUPS_READ_A_TYPE = 8;
+const MAX_SHOWN_A_TYPE = 3;
 
 /** Compares a deployment's workspace with a file, record by record; false where they differ. */
 export async function verifyFile(operator: Operator, file: string, say: (text: string) => void): Promise<boolean> {
@@ -17,66 +17,99 @@ export async function verifyFile(operator: Operator, file: string, say: (text: s
   try {
     const theirs = join(folder, "export.ndjson");
     await exportTo(operator, header.workspace_id, fileSink(theirs), say);
-    return await compareFiles(file, theirs, say);
+    if (await compareFiles(file, theirs, say)) return true;
+    say(`The workspace is not as in the file. What is written after an export begins differs: this one began at ${header.exported_at}.`);
+    return false;
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-/** Compares the records of two exports, in whatever order they stand; false where they differ. */
+/** Compares the records of two exports, in whatever order they stand; false where they differ, type by type. */
 async function compareFiles(file: string, theirs: string, say: (text: string) => void): Promise<boolean> {
   const [ours, others] = [await sumsOf(file), await sumsOf(theirs)];
-  const groups = [...new Set([...ours.keys(), ...others.keys()])].filter((group) => ours.get(group) !== others.get(group));
-  if (groups.length === 0) {
+  const types = new Set([...ours.keys(), ...others.keys()]);
+  const groups = new Map([...types].map((type) => [type, differingGroups(ours.get(type), others.get(type))]));
+  const read = new Set([...groups.values()].flatMap((all) => all.slice(0, MAX_GROUPS_READ_A_TYPE)));
+  if (read.size === 0) {
     say("All records are the same.");
     return true;
   }
-  const read = new Set(groups.slice(0, MAX_GROUPS_READ));
   const [inFile, inDeployment] = [await linesOf(file, read), await linesOf(theirs, read)];
-  const differences = [
-    ...missingOf(inFile, inDeployment).map((line) => `only in the file:       ${line}`),
-    ...missingOf(inDeployment, inFile).map((line) => `only in the deployment: ${line}`),
-  ];
-  for (const difference of differences.slice(0, MAX_SHOWN)) say(difference);
-  const isMore = differences.length > MAX_SHOWN || groups.length > MAX_GROUPS_READ;
-  say(`The workspace is not as in the file: ${differences.length}${isMore ? " differences or more" : " differences"}.`);
+  for (const [type, differing] of groups) {
+    if (differing.length === 0) continue;
+    say(`${type}: ${ours.get(type)?.count ?? 0} in the file, ${others.get(type)?.count ?? 0} in the deployment`);
+    const examples = differencesOf(inFile.get(type), inDeployment.get(type));
+    for (const example of examples.slice(0, MAX_SHOWN_A_TYPE)) say(`  ${example}`);
+    if (examples.length > MAX_SHOWN_A_TYPE || differing.length > MAX_GROUPS_READ_A_TYPE) say("  and more");
+  }
   return false;
 }
 
-async function sumsOf(file: string): Promise<Map<string, string>> {
-  const sums = new Map<string, Uint8Array>();
+/** The records of one type: how many, and the sum of the hashes of each group. */
+interface TypeSums {
+  count: number;
+  groups: Map<string, Uint8Array>;
+}
+
+async function sumsOf(file: string): Promise<Map<string, TypeSums>> {
+  const types = new Map<string, TypeSums>();
   for await (const line of readRecords(file)) {
-    const { group, hash } = groupOf(line);
-    const sum = sums.get(group) ?? emptySum();
-    sums.set(group, sum);
-    combine(sum, hash);
+    const sums = types.get(line.type) ?? { count: 0, groups: new Map() };
+    types.set(line.type, sums);
+    const group = groupOf(line);
+    const sum = sums.groups.get(group) ?? emptySum();
+    sums.groups.set(group, sum);
+    combine(sum, hashOf(line.text));
+    sums.count++;
   }
-  return new Map([...sums].map(([group, sum]) => [group, Buffer.from(sum).toString("hex")]));
+  return types;
 }
 
-/** The lines of some groups, by what names them. */
-async function linesOf(file: string, groups: ReadonlySet<string>): Promise<Set<string>> {
-  const lines = new Set<string>();
-  for await (const line of readRecords(file)) if (groups.has(groupOf(line).group)) lines.add(line.text);
-  return lines;
+function differingGroups(ours: TypeSums | undefined, others: TypeSums | undefined): string[] {
+  const groups = new Set([...(ours?.groups.keys() ?? []), ...(others?.groups.keys() ?? [])]);
+  const hex = (sums: TypeSums | undefined, group: string) => Buffer.from(sums?.groups.get(group) ?? []).toString("hex");
+  return [...groups].filter((group) => hex(ours, group) !== hex(others, group));
 }
 
-function missingOf(these: ReadonlySet<string>, those: ReadonlySet<string>): string[] {
-  return [...these].filter((line) => !those.has(line)).map(nameOf);
+/** The lines of some groups, by their type. */
+async function linesOf(file: string, groups: ReadonlySet<string>): Promise<Map<string, Set<string>>> {
+  const types = new Map<string, Set<string>>();
+  for await (const line of readRecords(file)) {
+    if (!groups.has(groupOf(line))) continue;
+    const lines = types.get(line.type) ?? new Set();
+    types.set(line.type, lines.add(line.text));
+  }
+  return types;
 }
 
-function groupOf({ type, text }: RecordLine): { group: string; hash: Uint8Array } {
-  const hash = hashOf(text);
-  return { group: `${type} ${hash[0]! % GROUPS}`, hash };
+/** What differs between the lines of a type: a record that both hold, each in its own way, is told once. */
+function differencesOf(ours: ReadonlySet<string> = new Set(), others: ReadonlySet<string> = new Set()): string[] {
+  const missingIn = (those: ReadonlySet<string>, these: ReadonlySet<string>) =>
+    new Set([...these].filter((line) => !those.has(line)).map(nameOf));
+  const [inFile, inDeployment] = [missingIn(others, ours), missingIn(ours, others)];
+  return [
+    ...[...inFile].filter((name) => inDeployment.has(name)).map((name) => `differs:                ${name}`),
+    ...[...inFile].filter((name) => !inDeployment.has(name)).map((name) => `only in the file:       ${name}`),
+    ...[...inDeployment].filter((name) => !inFile.has(name)).map((name) => `only in the deployment: ${name}`),
+  ];
 }
 
-/** Columns that say which record it is, and nothing of a person. */
-const NAMING = /^(?:id|(?!external_|anon_)\w+_id|period|days?|status|channel|number|table)$/;
+/** By what names a record, so that both forms of one that was changed are in the same group. */
+function groupOf({ type, text }: RecordLine): string {
+  return `${type} ${hashOf(nameOf(text))[0]! % GROUPS}`;
+}
+
+/** Columns that say which record it is where it has no id, and nothing of a person. */
+const NAMING = /^(?:(?!external_|anon_)\w+_id|period|days?|status|channel|number|table)$/;
 
 /** Which record a line holds. */
 function nameOf(line: string): string {
-  const { type, record } = JSON.parse(line) as { type: string; record: Record<string, unknown> };
+  const { record } = JSON.parse(line) as { record: Record<string, unknown> };
+  if (typeof record["id"] === "string") return `id=${record["id"]}`;
   const row = (record["row"] as Record<string, unknown> | undefined) ?? {};
-  const names = Object.entries({ ...record, ...row }).filter(([column, value]) => NAMING.test(column) && value !== null);
-  return `${type} ${names.map(([column, value]) => `${column}=${String(value)}`).join(" ")}`;
+  const names = Object.entries({ ...record, ...row }).filter(
+    ([column, value]) => column === "id" || (NAMING.test(column) && value !== null),
+  );
+  return names.map(([column, value]) => `${column}=${String(value)}`).join(" ");
 }

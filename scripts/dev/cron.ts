@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { reasonOf } from "./service.ts";
 
 const MINUTE_MS = 60_000;
 const ANSWER_MS = 55_000;
@@ -20,7 +21,6 @@ async function fire(url: string): Promise<void> {
     const outcome = (await response.text()).trim();
     if (!response.ok) console.error(`cron: the handler answered ${response.status} ${outcome.slice(0, 200)}`);
   } catch (error) {
-    const { message, cause } = error as Error;
-    console.error(`cron: the handler was not reached: ${cause instanceof Error ? cause.message : message}`);
+    console.error(`cron: the handler was not reached: ${reasonOf(error)}`);
   }
 }

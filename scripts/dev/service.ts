@@ -19,17 +19,27 @@ export interface Client {
   send: (method: Method, path: string, body?: unknown) => Promise<Answer>;
 }
 
-/** A client of the running service, with the operator's token or an API key. */
+/** A client of the running service, with the operator's token or an API key; it throws a PlainError where nothing answers. */
 export function clientOf(url: string, token: string): Client {
   return {
     send: async (method, path, body) => {
       const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
       const init = { method, headers, signal: AbortSignal.timeout(REQUEST_MS) };
-      const response = await fetch(url + path, body === undefined ? init : { ...init, body: JSON.stringify(body) });
-      const text = await response.text();
-      return { status: response.status, body: response.headers.get("Content-Type")?.includes("json") ? JSON.parse(text) : text };
+      try {
+        const response = await fetch(url + path, body === undefined ? init : { ...init, body: JSON.stringify(body) });
+        const text = await response.text();
+        return { status: response.status, body: response.headers.get("Content-Type")?.includes("json") ? JSON.parse(text) : text };
+      } catch (error) {
+        throw new PlainError(`${method} ${url}${path} was not answered: ${reasonOf(error)}.`);
+      }
     },
   };
+}
+
+/** Why a request was not answered, in the words of whatever failed below `fetch`. */
+export function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? cause.message : message;
 }
 
 /**
@@ -68,6 +78,8 @@ export async function waitUntilHealthy(url: string): Promise<void> {
 
 /** Why the configuration that was asked for allows no demo: it switches the operator surface off, or lacks a secret. */
 export async function operatorRefusal(operator: Client): Promise<string | undefined> {
-  const { status, body } = await operator.send("GET", "/operator/v1/workspaces?limit=1");
-  return status === 404 || status === 503 ? `the operator surface answers ${status} ${JSON.stringify(body)}` : undefined;
+  const { status } = await operator.send("GET", "/operator/v1/workspaces?limit=1");
+  if (status === 404) return "OPERATOR_TOKEN is empty, and without it there is no operator surface.";
+  if (status === 503) return "its configuration is wrong. The log names the variable: mend its value, or delete its line for a new one.";
+  return undefined;
 }

@@ -4,6 +4,8 @@ import { fileURLToPath } from "node:url";
 
 /** No telemetry, no question, and nothing that asks the network: no check for updates, no lookup of this machine's place. */
 export const WRANGLER_ENV: NodeJS.ProcessEnv = {
+  // Its local trace store keeps whole URLs in the persist folder, and those of the privacy operations name whom they erase.
+  X_LOCAL_OBSERVABILITY: "false",
   ...process.env,
   WRANGLER_SEND_METRICS: "false",
   WRANGLER_SEND_ERROR_REPORTS: "false",

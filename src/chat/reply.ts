@@ -64,8 +64,9 @@ export function failedReply(question: Pick<Question, "turn" | "agent">): Reply {
 /** A model that fails is a reason for a human, not for an error. */
 async function ask(model: Model, question: Question): Promise<Opening | undefined> {
   const { turn, agent, previousQuestions, history, retrieval, tools } = question;
-  const { name: agentName, model: modelName, instructions, language } = agent;
-  const asked = { question: turn.message, previousQuestions, history, retrieval, tools, agentName, modelName, instructions, language };
+  const { name: agentName, model: modelName, instructions, language, welcomeMessage } = agent;
+  const known = { agentName, modelName, instructions, language, welcomeMessage };
+  const asked = { ...known, question: turn.message, previousQuestions, history, retrieval, tools };
   try {
     return await model.answer(asked);
   } catch (error) {

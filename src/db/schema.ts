@@ -616,7 +616,10 @@ export const emailThreads = sqliteTable(
     earlierIds: list("earlier_ids"),
     createdAt: createdAt(),
   },
-  (t) => [index("email_threads_workspace").on(t.workspaceId, t.conversationId)],
+  (t) => [
+    index("email_threads_workspace").on(t.workspaceId, t.conversationId),
+    index("email_threads_address").on(t.workspaceId, t.address),
+  ],
 );
 
 /** Mails that came lately: the same one again is taken once, and nobody sends more than a person does. The sweep forgets them. */

@@ -1,7 +1,8 @@
 import type { BatchItem, BatchResponse } from "drizzle-orm/batch";
 import type { Database } from "./client.ts";
 
-type Statement = BatchItem<"sqlite">;
+/** A statement that is not run yet: a part of a batch. */
+export type Statement = BatchItem<"sqlite">;
 type Reads = readonly [Statement, ...Statement[]];
 
 /**

@@ -6,7 +6,7 @@ import { rotating } from "../config.ts";
 import { firstOf } from "../cut.ts";
 import { type Database, dbFor, directoryDb } from "../db/client.ts";
 import { seededId, shardOf } from "../db/ids.ts";
-import { emailKeyOf } from "../email-key.ts";
+import { anonIdOf, emailKeyOf } from "../email-key.ts";
 import { keyedHash } from "../hmac.ts";
 import type { Meter } from "../meter.ts";
 import { sha256Hex } from "../sha256.ts";
@@ -18,7 +18,7 @@ import { readMessageId, readRecipient, type Recipient, readThreadToken, tokensOf
 import { ignoredBecause } from "./ignored.ts";
 import { questionOf, subjectOf } from "./question.ts";
 import type { EmailMessage } from "./outbound.ts";
-import { parseMail } from "./parse.ts";
+import { hasOneAuthor, parseMail } from "./parse.ts";
 import { countArrivals, eraseThread, findArrival, findMailbox, keepThread, listThreads, noteArrival } from "./store.ts";
 
 /** What the platform routes at most is 25 MiB; a question needs no such mail. */
@@ -31,6 +31,7 @@ const MAX_NAME_LENGTH = 120;
 const NO_MAILBOX = "There is no such mailbox here.";
 const TOO_LARGE = "This mail is too large: send at most 10 MB, or a link.";
 const UNREADABLE = "This mail could not be read. Send it again as plain text.";
+const MANY_AUTHORS = "This mail names several senders, or none clearly. Send it from one address.";
 const NOT_NOW = "This mailbox takes no mail at the moment. Try again later.";
 
 /** A mail that came for an agent. */
@@ -83,6 +84,7 @@ async function receive({ message, env, meter, nowMs }: Arrival): Promise<Fate> {
   const ignored = ignoredBecause(mail, message.from, mailbox.address);
   const { workspaceId } = mailbox;
   if (ignored) return { outcome: "ignored", reason: ignored, workspaceId };
+  if (!hasOneAuthor(mail)) return refuse(message, MANY_AUTHORS, "many_authors");
   const sender = { address: mail.from!.address!.trim(), name: firstOf(mail.from!.name.trim(), MAX_NAME_LENGTH) || null };
   const fate = await takeIn({ env, meter, mailbox, recipient, mail, sender, nowMs });
   if (fate.outcome === "refused") refuse(message, NOT_NOW, fate.reason!);
@@ -101,9 +103,11 @@ async function takeIn(incoming: Incoming): Promise<Fate> {
   const { env, meter, mailbox, mail, sender, nowMs } = incoming;
   const { workspaceId, agentId } = mailbox;
   const db = dbFor(env, workspaceId, meter);
-  const mailKey = await sha256Hex(`${agentId}\n${mail.messageId ?? JSON.stringify(mail.headers)}`);
+  const from = emailKeyOf(sender.address);
+  // Of the sender too: others know a mail's id, and some programs give every mail the same.
+  const mailKey = await sha256Hex(`${agentId}\n${from}\n${mail.messageId ?? JSON.stringify(mail.headers)}`);
   // Keyed, since these rows outlive an erasure of the sender by days.
-  const senderKey = await keyedHash(rotating(env.KEY_SECRET)[0], `email-sender/${agentId}/${emailKeyOf(sender.address)}`);
+  const senderKey = await keyedHash(rotating(env.KEY_SECRET)[0], `email-sender/${agentId}/${from}`);
   const [, [arrival], [recent], [agent]] = await db.batch([
     noteArrival(db, { workspaceId, mailKey, senderKey, createdAt: nowMs }),
     findArrival(db, workspaceId, mailKey),
@@ -167,8 +171,7 @@ async function idsOf(workspaceId: string, mailKey: string, atMs: number) {
 
 /** An address is a person's name for us, and nothing proves it: whoever writes from it is never more than that. */
 function visitorOf({ address, name }: Incoming["sender"]): TurnVisitor {
-  const anonId = `email:${emailKeyOf(address)}`;
-  return { anonId, externalId: null, name, email: address, verified: false, isProfileVerified: false, joins: null };
+  return { anonId: anonIdOf(address), externalId: null, name, email: address, verified: false, isProfileVerified: false, joins: null };
 }
 
 function refuse(message: ForwardableEmailMessage, words: string, reason: string): Fate {

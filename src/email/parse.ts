@@ -1,4 +1,4 @@
-import PostalMime, { type Email } from "postal-mime";
+import PostalMime, { addressParser, type Email } from "postal-mime";
 
 /** Deeper mails are made to break parsers. */
 const PARSER_LIMITS = {
@@ -24,6 +24,15 @@ export async function parseMail(raw: ReadableStream<Uint8Array>): Promise<Email 
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Whether a mail says by one address who wrote it. Where it names several, the sender's server and we could each take
+ * another for its author, and nobody would have vouched for ours.
+ */
+export function hasOneAuthor({ headers }: Email): boolean {
+  const authors = headers.filter(({ key }) => key === "from").flatMap(({ value }) => addressParser(value));
+  return authors.length === 1 && authors[0]!.address !== undefined;
 }
 
 /** Whether a mail has more lines or parts than a person's has: 2 MB of empty parts would take seconds and half a gigabyte. */

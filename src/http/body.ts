@@ -20,7 +20,8 @@ export async function readJson(request: Request, maxBytes: number): Promise<Body
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch {
-    return fail(jsonInvalid(0, "the body is not valid UTF-8"));
+    const hint = request.headers.has("Content-Encoding") ? ": send it without Content-Encoding" : "";
+    return fail(jsonInvalid(0, `the body is not valid UTF-8${hint}`));
   }
   try {
     return { ok: true, value: JSON.parse(wellFormed(text)) as unknown, text };

@@ -37,8 +37,8 @@ export function timeQuery() {
   return z
     .string()
     .transform((text, ctx) => {
-      // An offset's plus sign that was not escaped arrives as a space.
-      const time = text.replace(/ (?=\d\d:\d\d$)/, "+");
+      // An offset's plus sign that was not escaped arrives as a space; T and Z may be small letters (RFC 3339, 5.6).
+      const time = text.replace(/ (?=\d\d:\d\d$)/, "+").toUpperCase();
       if (!rfc3339.safeParse(time).success) {
         ctx.addIssue({ code: "invalid_format", format: "datetime", input: text });
         return z.NEVER;

@@ -23,6 +23,8 @@ export interface Said {
 /** What a model is asked. */
 export interface ModelRequest extends KnowledgeQuestion {
   agentName: string;
+  /** The operator's words for a visitor who has asked nothing yet. */
+  welcomeMessage: string;
   /** The operator's choice of a model for this agent; null: the deployment's. */
   modelName: string | null;
   /** What was said before in this context, oldest first. */
@@ -30,6 +32,9 @@ export interface ModelRequest extends KnowledgeQuestion {
   /** What the model may do beside answering, made for this turn alone. */
   tools: Tool[];
 }
+
+/** How sure a reply to a greeting or to thanks is: it is answered in kind, and rightly so nearly always. */
+export const SMALL_TALK_CONFIDENCE = 0.9;
 
 /**
  * How a reply begins. Whether there is an answer is known before its first word, so that whoever asked can still refuse

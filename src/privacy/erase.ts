@@ -1,11 +1,12 @@
 import { rotating } from "../config.ts";
 import { type Database, databaseOf } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
+import { addressIn } from "../email-key.ts";
 import { keyedHash } from "../hmac.ts";
 import { decryptSecret, encryptSecret, stateOfSecret } from "../secrets.ts";
 import { logProblem } from "../telemetry/log.ts";
 import { addUp, eraseConversations, eraseLeadRecords, type Erasing, RECORDS_A_STEP } from "./erase-records.ts";
-import { beginErasure, type Deleted, endErasure, findAudit, noteDeleted } from "./erasure-store.ts";
+import { beginErasure, type Deleted, endErasure, eraseThreadsWith, findAudit, noteDeleted } from "./erasure-store.ts";
 import { eraseVisitors, type Identifier, listConversations, listLeads, listLeadsByVisitor } from "./person-store.ts";
 
 /** Every kind that is counted, so that an answer names them all. */
@@ -63,12 +64,12 @@ export async function resumeErasure(op: PrivacyOperation, erasure: { id: string;
 }
 
 /**
- * Conversations first, while visitors and leads say whose they are; then the leads that visitors alone name, then the
- * visitors, some of whom leads alone name; and the leads with the address last.
+ * Conversations first, while visitors and leads say whose they are, and mails that none came of; then the leads that
+ * visitors alone name, then the visitors, some of whom leads alone name; and the leads with the address last.
  */
 async function eraseSteps(op: PrivacyOperation, auditId: string, person: Identifier, deleted: Deleted): Promise<Deleted> {
   const db = databaseOf(op);
-  for (const step of [eraseTheirConversations, eraseLeadsByVisitor, eraseTheirVisitors, eraseTheirLeads]) {
+  for (const step of [eraseTheirConversations, eraseTheirThreads, eraseLeadsByVisitor, eraseTheirVisitors, eraseTheirLeads]) {
     while (await step(op, db, person, deleted)) await db.batch([noteDeleted(db, auditId, deleted)]);
   }
   await db.batch([noteDeleted(db, auditId, deleted), endErasure(db, auditId)]);
@@ -84,6 +85,14 @@ const eraseTheirConversations: Step = async (op, db, person, deleted) => {
   const ids = rows.map(({ id }) => id);
   addUp(deleted, await eraseConversations(op, db, ids));
   return true;
+};
+
+const eraseTheirThreads: Step = async ({ workspaceId }, db, person, deleted) => {
+  const address = person.type === "email" ? person.value : person.type === "anon_id" ? addressIn(person.value) : undefined;
+  if (address === undefined) return false;
+  const [erased] = await db.batch([eraseThreadsWith(db, workspaceId, address)]);
+  addUp(deleted, { email_threads: erased.length });
+  return false;
 };
 
 const eraseTheirVisitors: Step = async ({ workspaceId }, db, person, deleted) => {

@@ -92,6 +92,12 @@ export function eraseConversationRows(
   };
 }
 
+/** Removes the mail threads with an address, also of a first mail that was lost on its way to a conversation. */
+export function eraseThreadsWith(db: Database, workspaceId: string, address: string) {
+  const isTheirs = and(eq(emailThreads.workspaceId, workspaceId), eq(emailThreads.address, address));
+  return db.delete(emailThreads).where(isTheirs).returning({ id: emailThreads.conversationId });
+}
+
 /** Removes the events of these leads, with their deliveries. */
 export function eraseLeadEvents(db: Database, workspaceId: string, leadIds: readonly string[], limit: number) {
   const ofEvents = sql`SELECT id FROM ${events} WHERE workspace_id = ${workspaceId} AND lead_id IN ${jsonIds(leadIds)}`;

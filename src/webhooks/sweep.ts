@@ -18,13 +18,14 @@ const RETENTION_MS = DEFAULT_RETENTION.event_log_days * DAY_MS;
 /** More than a minute brings; their attempts, up to nine each, go with them. */
 const MAX_PRUNED_A_RUN = 1_000;
 
-/** The statements of one run of the sweep: the first finds deliveries that no wake-up reached, the others remove old rows. */
-export function deliverySweep(db: Database, nowMs: number) {
-  return [
-    takeStranded(db, nowMs - WAKE_UP_MS, nowMs, MAX_SEEN_A_RUN),
-    ...pruneDeliveries(db, nowMs - RETENTION_MS, MAX_PRUNED_A_RUN),
-    pruneEvents(db, nowMs - RETENTION_MS, MAX_PRUNED_A_RUN),
-  ] as const;
+/** Finds deliveries that no wake-up reached. */
+export function findStranded(db: Database, nowMs: number) {
+  return takeStranded(db, nowMs - WAKE_UP_MS, nowMs, MAX_SEEN_A_RUN);
+}
+
+/** Removes what the log has shown for long enough. */
+export function pruneLog(db: Database, nowMs: number) {
+  return [...pruneDeliveries(db, nowMs - RETENTION_MS, MAX_PRUNED_A_RUN), pruneEvents(db, nowMs - RETENTION_MS, MAX_PRUNED_A_RUN)] as const;
 }
 
 export type Stranded = Awaited<ReturnType<typeof takeStranded>>[number];

@@ -19,8 +19,8 @@ export interface ExportFile {
 
 const MAX_RECORDS = 500;
 
-/** Exports a workspace, as many pages an answer. */
-export async function exportWorkspace(workspaceId: string, pages = 200): Promise<ExportFile> {
+/** Exports a workspace, as many pages an answer; `meanwhile` is done between two answers. */
+export async function exportWorkspace(workspaceId: string, pages = 200, meanwhile?: () => Promise<unknown>): Promise<ExportFile> {
   const lines: any[] = [];
   let cursor: string | undefined;
   for (let answers = 1; ; answers++) {
@@ -34,6 +34,7 @@ export async function exportWorkspace(workspaceId: string, pages = 200): Promise
     if (last.type === "end") return { header: lines[0], records: lines.slice(1), end: last, answers };
     expect(last.type).toBe("continue");
     ({ cursor } = last);
+    await meanwhile?.();
   }
 }
 

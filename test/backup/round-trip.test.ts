@@ -11,6 +11,8 @@ import { complete, eraseWhole, type ExportFile, exportWorkspace, importFile, sen
 import { answersOf, createFullWorkspace, type FullWorkspace, rowsOf } from "./full-workspace.ts";
 
 const EXPORTED = [...new Set(ROWS_PARTS.map(({ table }) => getTableName(table)))];
+/** Counted anew by an import. */
+const COUNTED = ["conversation_counts", "conversation_spans", "lead_counts", "lead_days"];
 const MINUTE_MS = 60_000;
 const YEAR_MS = 365 * 24 * 60 * MINUTE_MS;
 
@@ -42,6 +44,7 @@ describe.each([0, 1])("a workspace of shard %i", (shard) => {
     expect(await answersOf(workspace)).toEqual(answers);
     const now = await rowsOf(workspace.id);
     for (const table of EXPORTED) expect([table, now[table]]).toEqual([table, rows[table]]);
+    for (const table of COUNTED) expect([table, now[table]]).toEqual([table, rows[table]!.filter((row: any) => row.count !== 0)]);
     const again = await exportWorkspace(workspace.id);
     expect([again.end, sorted(again)]).toEqual([file.end, sorted(file)]);
     expect(await rowsOf(neighbour.id)).toEqual(others);
@@ -59,7 +62,7 @@ describe("an import", () => {
 
   test("that was cut off goes on, and a second one changes nothing", async () => {
     // Once before the counts, which follow the rows, and once among them.
-    const countsAt = file.records.findIndex(({ type }) => type === "conversation_counts");
+    const countsAt = file.records.findIndex(({ type }) => type === "usage_periods");
     for (const cutAt of [countsAt - 20, countsAt + 2]) {
       for (let at = 0; at < cutAt; at += 30)
         expect((await sendRecords(file, file.records.slice(at, Math.min(at + 30, cutAt)))).status).toBe(200);
@@ -125,6 +128,21 @@ describe("an import", () => {
     await importFile(pruned, 25);
     expect((await exportWorkspace(workspace.id)).end).toEqual(pruned.end);
   });
+});
+
+test("the lists of a workspace that was exported while it was in use tell how many there are", { timeout: 60_000 }, async () => {
+  const workspace = await createFullWorkspace(0);
+  const file = await exportWorkspace(workspace.id, 4, async () => {
+    await workspace.call("POST", `/agents/${workspace.agentId}/messages`, { message: "When are refunds paid?" });
+    const path = `/widget/v1/agents/${workspace.agentId}/leads`;
+    expect((await send("POST", path, { headers: newAddress(), body: { email: "eve@example.com" } })).status).toBe(201);
+  });
+  await eraseWhole(workspace.id);
+  await importFile(file);
+  for (const list of ["/conversations?limit=100", "/conversations?limit=100&updated_since=2020-01-01T00:00:00Z", "/leads?limit=100"]) {
+    const { data, total } = (await workspace.call("GET", list)).body;
+    expect([list, total]).toEqual([list, data.length]);
+  }
 });
 
 test("texts and numbers come back to the last bit", async () => {

@@ -109,7 +109,13 @@ test("a deep page is the one that a shallow walk comes to, with every filter", {
 
 test("updated_since takes RFC 3339, with an offset or without", async () => {
   const { workspace } = await populate(10);
-  const times = ["2026-01-01T00:00:05Z", "2026-01-01T00:00:05", "2026-01-01T01:00:05.000+01:00", "2026-01-01T01:00:05%2B01:00"];
+  const times = [
+    "2026-01-01T00:00:05Z",
+    "2026-01-01T00:00:05",
+    "2026-01-01T01:00:05.000+01:00",
+    "2026-01-01T01:00:05%2B01:00",
+    "2026-01-01t00:00:05z",
+  ];
   for (const time of times) expect((await workspace.call("GET", `/conversations?updated_since=${time}`)).body.total, time).toBe(5);
   const { body } = await workspace.call("GET", "/conversations?updated_since=yesterday");
   expect(body.detail).toMatchObject([{ loc: ["query", "updated_since"], type: "datetime_parsing", input: "yesterday" }]);

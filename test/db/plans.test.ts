@@ -457,6 +457,7 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "db/shard-store.findUsedShard": () => [shardStore.findUsedShard(db, 1)],
   "db/shard-store.readSize": () => [{ toSQL: () => shardStore.readSize(db).getQuery() }],
   "db/shard-store.readColumns": () => [shardStore.readColumns(db)],
+  "privacy/erasure-store.eraseThreadsWith": () => [privacyErasure.eraseThreadsWith(db, WORKSPACE, "ada@example.com")],
   "privacy/erasure-store.eraseLeadEvents": () => Object.values(privacyErasure.eraseLeadEvents(db, WORKSPACE, [ID], 2000)),
   "privacy/person-store.listVisitors": () => IDENTIFIERS.map((who) => person.listVisitors(db, WORKSPACE, who)),
   "privacy/person-store.countRecords": () => IDENTIFIERS.flatMap((who) => person.countRecords(db, WORKSPACE, who) as readonly Statement[]),

@@ -100,6 +100,27 @@ test("the same mail twice, and ten at once, is asked once", async () => {
   expect(await outbox(mailbox)).toHaveLength(1);
 });
 
+test("the same Message-ID of another sender is another mail", async () => {
+  const mailbox = await createMailbox();
+  const headers = { "Message-ID": "<1@example.net>" };
+  await arrive({ to: mailbox.address, headers });
+  await arrive({ to: mailbox.address, headers, from: "Bob <bob@example.net>" });
+  const all = await conversations(mailbox);
+  expect(all.map(({ visitor }) => visitor.email).toSorted()).toEqual(["ada@example.net", "bob@example.net"]);
+  expect(await outbox(mailbox)).toHaveLength(2);
+});
+
+test("a mail that names several senders is refused, and joins nothing", async () => {
+  const mailbox = await createMailbox();
+  await arrive({ to: mailbox.address });
+  const [answer] = await sendAll(mailbox);
+  const to = (answer!.replyTo as { email: string }).email;
+  const [envelopeFrom, several] = ["mallory@example.org", "names several senders"];
+  expect(await arrive({ to, envelopeFrom, from: "ada@example.net, mallory@example.org" })).toContain(several);
+  expect(await arrive({ to, envelopeFrom, from: "ada@example.net\r\nFrom: mallory@example.org" })).toContain(several);
+  expect((await conversations(mailbox)).map(({ messages }) => messages.length)).toEqual([2]);
+});
+
 test("what a program wrote is taken in silence, and a sender who does not stop is not answered any more", async () => {
   const mailbox = await createMailbox();
   expect(await arrive({ to: mailbox.address, headers: { "Auto-Submitted": "auto-replied" } })).toBeUndefined();
@@ -191,6 +212,23 @@ test("erasing a person leaves nothing of their mails", async () => {
     expect(await query(workspace.id, `SELECT * FROM ${table} WHERE workspace_id = ?`, workspace.id)).toEqual([]);
   }
 });
+
+test.each(["email=ADA@example.net", "anon_id=email:ada@example.net"])(
+  "erasing by %s finds a mail that no conversation came of",
+  async (person) => {
+    const mailbox = await createMailbox();
+    const { workspace } = mailbox;
+    await arrive({ to: mailbox.address });
+    await arrive({ to: mailbox.address, from: "Bob <bob@example.net>" });
+    // As if the objects had died before they kept the questions.
+    await query(workspace.id, "DELETE FROM conversations WHERE workspace_id = ?", workspace.id);
+    const erased = await workspace.call("DELETE", `/privacy/visitors?${person}`);
+    expect(erased.body.deleted).toMatchObject({ conversations: 0, email_threads: 1 });
+    expect(await query(workspace.id, "SELECT address FROM email_threads WHERE workspace_id = ?", workspace.id)).toEqual([
+      { address: "bob@example.net" },
+    ]);
+  },
+);
 
 test("a neighbour's mailbox is its own", async () => {
   const mailbox = await createMailbox();

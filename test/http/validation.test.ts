@@ -139,6 +139,13 @@ const BODIES: BadInput[] = [
   { operation: ASK, body: new Uint8Array([0x22, 0xff, 0xfe, 0x22]), detail: [notJson(0, "the body is not valid UTF-8")] },
   // A surrogate half in UTF-8's form is not UTF-8.
   { operation: ASK, body: new Uint8Array([0x22, 0xed, 0xa0, 0x80, 0x22]), detail: [notJson(0, "the body is not valid UTF-8")] },
+  // As gzip begins.
+  {
+    operation: ASK,
+    body: new Uint8Array([0x1f, 0x8b, 0x08, 0x00]),
+    headers: { "Content-Encoding": "gzip" },
+    detail: [notJson(0, "the body is not valid UTF-8: send it without Content-Encoding")],
+  },
   { operation: ASK, body: { message: "Hi" }, headers: { "Content-Type": "text/plain" }, detail: [notJson(0, SEND_JSON)] },
   { operation: ASK, body: { message: "Hi" }, headers: { "Content-Type": "" }, detail: [notJson(0, SEND_JSON)] },
   { operation: ASK, body: { message: "Hi" }, headers: { "Content-Type": "application/jsonp" }, detail: [notJson(0, SEND_JSON)] },

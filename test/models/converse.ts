@@ -85,6 +85,7 @@ export async function requestOf(texts: Record<string, string>, changes: Partial<
     instructions: null,
     language: "en",
     agentName: "Ada",
+    welcomeMessage: "Hello!",
     modelName: null,
     history: [],
     tools: [],

@@ -7,12 +7,10 @@ import { LeakGuard, type Secret } from "./leak-guard.ts";
 import { MAX_ANSWER_LENGTH } from "./limits.ts";
 import { KnownLinks } from "./links.ts";
 import type { HandoffReason } from "../../conversations/status.ts";
-import { HandedOff, type Opening } from "../model.ts";
+import { HandedOff, type Opening, SMALL_TALK_CONFIDENCE } from "../model.ts";
 import { only, opened } from "../pieces.ts";
 import type { ReplyEvent } from "./reply-events.ts";
 
-/** A greeting is answered in kind, and rightly so nearly always. */
-const SMALLTALK_CONFIDENCE = 0.9;
 /** Small talk is short, and holds neither links nor numbers: whatever does is an answer that rests on nothing. */
 const MAX_SMALLTALK_LENGTH = 200;
 const CUT = "…";
@@ -112,7 +110,7 @@ export class Reply {
     for await (const piece of this.text(begun, [])) text += piece;
     if (text === "") return failEmpty();
     if (text.length > MAX_SMALLTALK_LENGTH || /\d/.test(text) || text.includes(NO_LINK)) return UNSUPPORTED;
-    return { outcome: "answered", confidence: SMALLTALK_CONFIDENCE, cited: [], text: only(text) };
+    return { outcome: "answered", confidence: SMALL_TALK_CONFIDENCE, cited: [], text: only(text) };
   }
 
   /** What the visitor reads of what comes after the header. What is named later on is cited too. */

@@ -6,17 +6,13 @@ import {
   answers,
   apiKeys,
   auditLog,
-  conversationCounts,
   conversations,
-  conversationSpans,
   deliveries,
   deliveryAttempts,
   emailOutbox,
   emailThreads,
   events,
   handoffs,
-  leadCounts,
-  leadDays,
   leads,
   messages,
   privacyErasures,
@@ -45,7 +41,7 @@ export interface RowsPart {
 export type Part = RowsPart | { kind: "knowledge" } | { kind: "workspace" };
 
 const rows = (table: WorkspaceTable, ...key: RowsPart["key"]): RowsPart => ({ kind: "rows", table, key });
-/** Kept by triggers: an import puts them in the place of what its own rows were counted to. */
+/** Kept by triggers, and telling of more than the rows that are there: an import puts them in the place of what its own rows were counted to. */
 const counts = (table: WorkspaceTable, ...key: RowsPart["key"]): RowsPart => ({ kind: "counts", table, key });
 
 /**
@@ -76,17 +72,6 @@ export const PARTS: readonly Part[] = [
   rows(webhookErasures, webhookErasures.id),
   rows(privacyErasures, privacyErasures.id),
   counts(usagePeriods, usagePeriods.period),
-  counts(conversationCounts, conversationCounts.agentId, conversationCounts.status, conversationCounts.channel),
-  counts(
-    conversationSpans,
-    conversationSpans.days,
-    conversationSpans.day,
-    conversationSpans.agentId,
-    conversationSpans.status,
-    conversationSpans.channel,
-  ),
-  counts(leadCounts, leadCounts.agentId),
-  counts(leadDays, leadDays.day, leadDays.agentId),
   counts(analyticsDays, analyticsDays.agentId, analyticsDays.day),
   counts(unansweredQuestions, unansweredQuestions.agentId, unansweredQuestions.questionKey),
   counts(unansweredQuestionDays, unansweredQuestionDays.agentId, unansweredQuestionDays.questionKey, unansweredQuestionDays.day),
@@ -101,6 +86,10 @@ export const NOT_EXPORTED: Record<string, string> = {
   workspace_imports: "tells of a deployment, not of a workspace",
   idempotency_records: "kept for a day, and pruned; a request that is repeated across a move is done again",
   email_arrivals: "kept for days, and pruned; a mail that comes again across a move is answered again",
+  conversation_counts: "a trigger counts the conversations as they come in, so that lists tell how many there are",
+  conversation_spans: "the same, by the time of their last activity",
+  lead_counts: "the same, of leads",
+  lead_days: "the same, by day",
   analytics_changes: "never holds a row",
 };
 

@@ -1,0 +1,1 @@
+CREATE INDEX `email_threads_address` ON `email_threads` (`workspace_id`,`address`);

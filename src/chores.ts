@@ -1,0 +1,106 @@
+import { idleWrites } from "./conversations/changes.ts";
+import type { ConversationKey } from "./conversations/moves-store.ts";
+import { listIdle } from "./conversations/store.ts";
+import type { Database } from "./db/client.ts";
+import type { Statement } from "./db/transact.ts";
+import type { EmailMessage } from "./email/outbound.ts";
+import { listDueMails, pruneArrivals } from "./email/store.ts";
+import { KEY_LIFETIME_MS, pruneKeys } from "./http/idempotency-store.ts";
+import { indexAnswer } from "./knowledge/answers.ts";
+import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "./knowledge/store.ts";
+import { wakeSources } from "./knowledge/wake-source.ts";
+import { indexLeads, type LeadRow } from "./leads/leads.ts";
+import { listUnindexedLeads } from "./leads/store.ts";
+import type { Meter } from "./meter.ts";
+import type { ErasureMessage } from "./operator/erasure.ts";
+import { listDeleted } from "./operator/store.ts";
+import { readableErasures, resumeErasure } from "./privacy/erase.ts";
+import { listUnfinishedErasures } from "./privacy/erasure-store.ts";
+import { PRUNE_EVERY_MS, type PruneMessage } from "./retention/prune.ts";
+import { takeDue } from "./retention/store.ts";
+import { WAKE_UP_MS, wakeUp } from "./wake-up.ts";
+import { eraseMoreLog } from "./webhooks/endpoints.ts";
+import { listWebhookErasures } from "./webhooks/erasure-store.ts";
+import { findStranded, pruneLog, wakeStranded } from "./webhooks/sweep.ts";
+import { wakeDeliveries } from "./webhooks/wake.ts";
+
+/** How much one run takes up of each kind and shard; the next run, a minute later, goes on. */
+const MAX_A_RUN = 100;
+/** More of these, since one call hands over all of a workspace. */
+const MAX_LEADS_A_RUN = 1_000;
+/** An erasure that takes longer than this is taken for dead; two at once do no harm. */
+const ERASURE_MS = 5 * 60_000;
+const MAX_ERASURES_A_RUN = 5;
+/** Mail servers send one again for days; by then it is another mail to us, which costs an answer and nothing else. */
+const MAIL_MEMORY_MS = 7 * 24 * 60 * 60_000;
+/** More than a minute brings; deleting a row costs little. */
+const MAX_PRUNED_A_RUN = 5_000;
+
+/** A run of the sweep, in one shard. */
+interface Run {
+  env: Env;
+  meter: Meter;
+  db: Database;
+  nowMs: number;
+}
+
+type Pieces = readonly Promise<unknown>[];
+
+/** Something that each run takes care of. */
+export interface Chore {
+  /** By this the log counts what was found. */
+  kind: string;
+  /** Finds what is left lying. */
+  find: Statement;
+  /** What is done about the rows that were found, each piece by itself. */
+  work: (found: unknown[]) => Pieces | Promise<Pieces>;
+}
+
+/** What each run takes care of in a shard, beside removing what is old. */
+export function choresOf(run: Run): Chore[] {
+  const { env, db, nowMs } = run;
+  const beforeMs = nowMs - WAKE_UP_MS;
+  return [
+    chore("prunes", takeDue(db, nowMs, nowMs + PRUNE_EVERY_MS, MAX_A_RUN), (due) => [
+      wakeUp(env.ERASURE_QUEUE, due.map(({ workspaceId }) => ({ workspaceId, prune: true })) satisfies PruneMessage[]),
+    ]),
+    chore("sources", listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN), (sources) => [wakeSources(env, sources)]),
+    chore("syncs", requestDueSyncs(db, nowMs, MAX_A_RUN), (sources) => [wakeSources(env, sources)]),
+    chore("answers", listUnindexedAnswers(db, beforeMs, MAX_A_RUN), (answers) => answers.map((answer) => indexAnswer(run, answer))),
+    chore("workspaces", listDeleted(db, beforeMs, MAX_A_RUN), (deleted) => [wakeUp(env.ERASURE_QUEUE, deleted satisfies ErasureMessage[])]),
+    chore("conversations", listIdle(db, nowMs, MAX_A_RUN), (idle) => [resolveIdle(run, idle)]),
+    chore("leads", listUnindexedLeads(db, beforeMs, MAX_LEADS_A_RUN), (leads) => handOver(run, leads)),
+    chore("erasures", listUnfinishedErasures(db, nowMs - ERASURE_MS, MAX_A_RUN), async (unfinished) => {
+      const readable = await readableErasures(env, unfinished);
+      return readable.slice(0, MAX_ERASURES_A_RUN).map((erasure) => resumeErasure({ ...run, workspaceId: erasure.workspaceId }, erasure));
+    }),
+    chore("webhooks", listWebhookErasures(db, MAX_ERASURES_A_RUN), (erasures) => erasures.map((erasure) => eraseMoreLog(db, erasure))),
+    chore("mails", listDueMails(db, beforeMs, nowMs, MAX_A_RUN), (mails) => [wakeUp(env.EMAIL_QUEUE, mails satisfies EmailMessage[])]),
+    chore("deliveries", findStranded(db, nowMs), (stranded) => [wakeStranded(env, stranded)]),
+  ];
+}
+
+/** The statements that remove what is old. */
+export function tidyingOf(db: Database, nowMs: number): Statement[] {
+  return [
+    ...pruneLog(db, nowMs),
+    pruneArrivals(db, nowMs - MAIL_MEMORY_MS, MAX_PRUNED_A_RUN),
+    pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_A_RUN),
+  ];
+}
+
+/** Keeps a statement's rows and what is done about them together; in a list their types are of no use to anybody. */
+function chore<Find extends Statement>(kind: string, find: Find, work: (found: Awaited<Find>) => Pieces | Promise<Pieces>): Chore {
+  return { kind, find, work: work as Chore["work"] };
+}
+
+async function resolveIdle({ env, db, nowMs }: Run, idle: ConversationKey[]): Promise<void> {
+  const [first, ...rest] = idle.flatMap((key) => idleWrites(db, key, nowMs));
+  if (first) await wakeDeliveries(env, await db.batch([first, ...rest]));
+}
+
+/** Hands leads to their workspaces' indexes. */
+function handOver(run: Run, leads: LeadRow[]): Promise<void>[] {
+  const byWorkspace = Map.groupBy(leads, ({ workspaceId }) => workspaceId);
+  return [...byWorkspace].map(([workspaceId, rows]) => indexLeads({ ...run, workspaceId }, rows));
+}
