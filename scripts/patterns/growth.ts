@@ -14,8 +14,10 @@ const MIN_SLOW_MS = 2;
 const MAX_BOUNDED_MS = 50;
 /** The shortest of so many tries, which a busy machine does not make slower. */
 const TRIES = 3;
-/** All tries of a pattern take a tenth of it, unless one of them does not end. */
+/** All tries of a linear pattern take half a second at most: what is not over by then does not end. */
 const LIMIT_MS = 5_000;
+/** Those of a slow one that is given little take three seconds, on a machine that is not busy. */
+const BOUNDED_LIMIT_MS = 20_000;
 
 type Regex = Pick<Pattern, "source" | "flags">;
 
@@ -26,7 +28,7 @@ export function slowInputOf(regex: Regex, limitMs = LIMIT_MS): string | undefine
 
 /** An input of at most so many characters that takes a pattern too long; undefined where none was found. */
 export function slowInputWithin(regex: Regex, maxChars: number): string | undefined {
-  return firstSlow(regex, LIMIT_MS, (run, { pump }) => {
+  return firstSlow(regex, BOUNDED_LIMIT_MS, (run, { pump }) => {
     const pumps = Math.ceil(maxChars / pump.length);
     return run(pumps) > MAX_BOUNDED_MS && shortestOf(TRIES, () => run(pumps)) > MAX_BOUNDED_MS;
   });
