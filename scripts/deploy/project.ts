@@ -8,6 +8,8 @@ import { PlainError } from "../dev/flags.ts";
 import { ROOT } from "../dev/project.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** A number may be missing: its database is not bound any more, or not for a while. */
+const SHARD_BINDINGS = new Set(Array.from({ length: MAX_SHARDS }, (_, shard) => bindingName(shard)));
 
 /** A D1 database as the configuration names it. */
 export interface DatabaseBinding {
@@ -118,9 +120,6 @@ function problemsOf(project: Project): string[] {
     ...(dimensions > 0 ? [] : ["OPENAI_EMBEDDING_DIMENSIONS is not set: the Vectorize index is made with it. Set it to the model's."]),
   ];
 }
-
-/** A number may be missing: its database is not bound any more, or not for a while. */
-const SHARD_BINDINGS = new Set(Array.from({ length: MAX_SHARDS }, (_, shard) => bindingName(shard)));
 
 function databaseProblems({ binding, name, id, migrations }: DatabaseBinding): string[] {
   return [
