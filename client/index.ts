@@ -155,7 +155,7 @@ function senderOf(options: ClientOptions): Send {
       ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
       ...(signal && { signal }),
     };
-    const url = baseUrl.replace(/\/+$/, "") + locationOf(path, input);
+    const url = baseUrl.replace(/(?<!\/)\/+$/, "") + locationOf(path, input);
     for (let left = retries; ; left--) {
       const response = await fetch(url, init).catch((error: unknown) => {
         if (left === 0 || signal?.aborted) throw error;

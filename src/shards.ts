@@ -3,7 +3,7 @@ import { boundShards, directoryDb, isBoundShard, shardDb } from "./db/client.ts"
 import { shardOf } from "./db/ids.ts";
 import type { Meter } from "./meter.ts";
 import { shardFault } from "./db/shard-fault.ts";
-import { findUsedShard, type listShards, readColumns, readSize } from "./db/shard-store.ts";
+import { findUsedShard, listShards, readColumns, readSize } from "./db/shard-store.ts";
 
 /**
  * A database of this size takes no new workspaces. D1 ends at 10 GB; what is left is for the workspaces that are there
@@ -38,6 +38,14 @@ export async function readShards(env: Env, meter: Meter, counts: readonly { shar
     }
   });
   return (await Promise.all(states)).flat();
+}
+
+/** The shards that are bound, and those that are not but hold workspaces, in order. One trip to the directory. */
+export async function listKnownShards(env: Env, meter: Meter): Promise<number[]> {
+  const directory = directoryDb(env, meter);
+  const [counts] = await directory.batch([listShards(directory)]);
+  const used = counts.filter(({ workspacesCount }) => workspacesCount > 0).map(({ shard }) => shard);
+  return [...new Set([...boundShards(env), ...used])].toSorted((a, b) => a - b);
 }
 
 /** Whether an identifier can name a record: its shard is bound, or was, and holds workspaces still. */

@@ -20,11 +20,18 @@ void test("wrangler.toml is the one list of what a deployment makes", () => {
   assert.equal(new Set(project.queues).size, project.queues.length);
 });
 
-void test("shards are bound in order, and each has a name", (t) => {
+void test("shards are bound by number, some of which may be missing, and each has a name", (t) => {
   const shards = (...bindings: string[]) =>
     bindings.map((binding) => `\n[[env.production.d1_databases]]\nbinding = "${binding}"\n`).join("");
   assert.equal(readProject(withMore(t, SECOND_SHARD)).databases.length, 2);
-  assert.throws(() => readProject(withMore(t, SECOND_SHARD.replaceAll("DB_1", "DB_2"))), /DB_2 is bound where DB_1 should be/);
+  const gap = readProject(withMore(t, SECOND_SHARD.replaceAll("DB_1", "DB_255"))).databases;
+  assert.deepEqual(
+    gap.map(({ binding }) => binding),
+    ["DB", "DB_255"],
+  );
+  for (const name of ["DB_0", "DB_01", "DB_256", "DB1", "OTHER"]) {
+    assert.throws(() => readProject(withMore(t, SECOND_SHARD.replaceAll("DB_1", name))), new RegExp(`${name} is no name of a database`));
+  }
   assert.throws(() => readProject(withMore(t, shards("DB_1"))), /DB_1 has no database_name/);
 });
 

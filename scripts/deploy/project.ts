@@ -2,11 +2,14 @@ import { existsSync, readdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { configProblems } from "../../src/config-variables.ts";
+import { bindingName, MAX_SHARDS } from "../../src/db/shard-fault.ts";
 import { WORKERS_AI_DIMENSIONS } from "../../src/models/embedding-size.ts";
 import { PlainError } from "../dev/flags.ts";
 import { ROOT } from "../dev/project.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** A number may be missing: its database is not bound any more, or not for a while. */
+const SHARD_BINDINGS = new Set(Array.from({ length: MAX_SHARDS }, (_, shard) => bindingName(shard)));
 
 /** A D1 database as the configuration names it. */
 export interface DatabaseBinding {
@@ -110,18 +113,17 @@ function problemsOf(project: Project): string[] {
   const { databases, dimensions } = project;
   return [
     ...valueProblems(project),
-    ...databases.flatMap((database, shard) => databaseProblems(database, shard)),
-    ...(databases.length === 0 ? ["No D1 database is bound. Bind one as DB."] : []),
+    ...databases.flatMap(databaseProblems),
+    ...(databases.some(({ binding }) => binding === bindingName(0))
+      ? []
+      : ["No D1 database is bound as DB: it holds what crosses workspaces."]),
     ...(dimensions > 0 ? [] : ["OPENAI_EMBEDDING_DIMENSIONS is not set: the Vectorize index is made with it. Set it to the model's."]),
   ];
 }
 
-function databaseProblems({ binding, name, id, migrations }: DatabaseBinding, shard: number): string[] {
-  const expected = shard === 0 ? "DB" : `DB_${shard}`;
+function databaseProblems({ binding, name, id, migrations }: DatabaseBinding): string[] {
   return [
-    ...(binding === expected
-      ? []
-      : [`${binding} is bound where ${expected} should be: databases are DB, DB_1, DB_2, … in order, without gaps.`]),
+    ...(SHARD_BINDINGS.has(binding) ? [] : [`${binding} is no name of a database: they are DB, DB_1, DB_2, … up to DB_${MAX_SHARDS - 1}.`]),
     ...(name === "" ? [`${binding} has no database_name: databases are found and made by it.`] : []),
     ...(id === undefined || UUID.test(id) ? [] : [`The database_id of ${binding} is a placeholder. Take it out: it is found by its name.`]),
     ...(migrations.length > 0 ? [] : [`The migrations_dir of ${binding} holds no migrations.`]),

@@ -5,8 +5,8 @@ const FNV_PRIME = 0x01000193;
 const FORM = /^(\d{1,9})-([0-9a-z]{1,7})(-done)?$/;
 
 /**
- * A place in an answer: how much of its text was said, and a check of it. Both follow from the text alone, so that a place
- * means the same however the answer was cut into pieces, and can be found again in an answer that comes from storage.
+ * A position in an answer: the length of the text up to it, and a checksum of that text. It does not depend on how the
+ * answer was cut into events, so that it can also be found in a stored answer.
  */
 export interface Place {
   length: number;
@@ -15,22 +15,22 @@ export interface Place {
 
 export const BEGINNING: Place = { length: 0, check: FNV_BASIS };
 
-/** The place that comes after some more text. */
+/** The position after some more text. */
 export function placeAfter({ length, check }: Place, text: string): Place {
   let hash = check;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME) >>> 0;
   return { length: length + text.length, check: hash };
 }
 
-/** The id of the event after which a stream is at that place: `<length>-<check>`, and `-done` after the last one. */
+/** The id of the event that ends at a position: `<length>-<check>`, with `-done` after the last event. */
 export function eventIdOf({ length, check }: Place, isDone = false): string {
   return `${length}-${check.toString(36)}${isDone ? "-done" : ""}`;
 }
 
 /**
- * The place that an id means in an answer.
+ * The position that an event id names in an answer.
  * @param text the answer, as far as it is known.
- * @returns undefined where the id is none of this text: it is another run's, not yet reached, or no id at all.
+ * @returns undefined when the id does not fit this text: another run's, not reached yet, or malformed.
  */
 export function placeIn(text: string, eventId: string | undefined): (Place & { isDone: boolean }) | undefined {
   const [, length, check, done] = FORM.exec(eventId ?? "") ?? [];

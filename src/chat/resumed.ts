@@ -25,9 +25,9 @@ interface Found {
 }
 
 /**
- * Goes on with the stream of an answer, after the event that the client names: from storage where it is finished, else from
- * the session that writes it. A client that has it all gets 204, which tells an EventSource that this is the end.
- * @param find asks D1, in one trip, and throws where the caller may not read the conversation.
+ * Resumes the stream of an answer after the event that the client names: from D1 when the answer is finished, else from
+ * the session that writes it. A client that has the whole answer gets 204, on which an EventSource stops.
+ * @param find reads D1 in one trip, and throws when the caller may not read the conversation.
  * @throws ApiError not_found.
  */
 export async function answerResumed(

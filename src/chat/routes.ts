@@ -8,6 +8,7 @@ import type { AppContext } from "../http/context.ts";
 import { notFound } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
 import { repeatsJoin } from "../http/idempotency.ts";
+import { jsonBody } from "../http/json-body.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, streamableResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
 import { answered } from "./outcome.ts";
@@ -31,7 +32,7 @@ const askAgent = createRoute({
   ...needsScope("chat:write", repeatsJoin),
   request: {
     params: z.object({ agent_id: uuid() }),
-    body: { required: true, content: { "application/json": { schema: chatInSchema } } },
+    body: jsonBody(chatInSchema),
   },
   responses: { 200: streamableResponse(chatAnswerSchema, "The answer.", chatEventsSchema), ...errorResponses(402, 403, 404, 409, 422) },
 });

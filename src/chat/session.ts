@@ -10,7 +10,7 @@ import { readStream } from "./stream-reader.ts";
 import { type Refusal, startTurn, type Turn, type TurnRequest, type TurnResult, TurnRunner } from "./turn.ts";
 import { ForgottenError, type Run, TurnQueue } from "./turn-queue.ts";
 
-/** On whose behalf a turn is run, and who hears of its beginning. */
+/** The request on whose behalf a turn runs, and who hears that its answer begins. */
 interface Occasion {
   meter: Meter;
   /** The request that waits for it; undefined where the object takes it up by itself. */
@@ -24,7 +24,10 @@ interface Taken {
   result: Promise<TurnResult>;
 }
 
-/** One object a conversation: it puts turns in order, lets many read an answer while it is written, and finishes the turns whose run died. */
+/**
+ * One object per conversation: it runs turns in order, lets any number of clients read an answer while it is written,
+ * and finishes turns whose run died.
+ */
 export class ChatSession extends DurableObject<Env> {
   private readonly turns: TurnQueue<TurnRequest, Turn>;
   private readonly runner: TurnRunner;
@@ -32,7 +35,7 @@ export class ChatSession extends DurableObject<Env> {
   private readonly streams = new Map<string, AnswerStream>();
   /** The questions that may be asked again while they are answered, by the answer's id. */
   private readonly taken = new Map<string, Taken>();
-  /** Settled while no turn stores its question, and with it the conversation that it begins. */
+  /** Settled while no turn is storing its question or creating its conversation. */
   private storing: Promise<void> = Promise.resolve();
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -42,16 +45,16 @@ export class ChatSession extends DurableObject<Env> {
     this.runner = new TurnRunner(env, engineFor(env), ctx.storage.kv);
   }
 
-  /**
-   * Answers a visitor's message, after those that came before it.
-   * @param requestId the request that waits, for the log.
-   */
+  /** Answers a visitor's message once the messages before it are answered. @param requestId the request that waits, for the log. */
   async ask(request: TurnRequest, requestId?: string): Promise<{ result: TurnResult; cost: Cost }> {
     const meter = new Meter();
     return { result: await this.take(request, { meter, requestId }).result, cost: meter.cost };
   }
 
-  /** The same as a stream of events, once the message may be answered; its cost is what was spent until then. */
+  /**
+   * Answers a visitor's message as a stream of events, which begins once the message may be answered. The cost in the
+   * result is what was spent until then.
+   */
   async stream(request: TurnRequest, caller: StreamCaller): Promise<{ refusal?: Refusal; body?: ReadableStream; cost: Cost }> {
     const meter = new Meter();
     const { begun, result } = this.take(request, { meter, requestId: caller.requestId });
@@ -61,7 +64,7 @@ export class ChatSession extends DurableObject<Env> {
     return { body: readStream(first, readingOf(this.env, caller)), cost: { ...meter.cost } };
   }
 
-  /** Goes on with the stream of an answer that is yet to be finished; null where there is none. */
+  /** Resumes the stream of an unfinished answer; null where this object writes no such answer. */
   async resume(answerId: string, caller: StreamCaller): Promise<ReadableStream | null> {
     const isAwaited = this.turns.awaits((request, turn) => (turn ?? request.ids)?.answerId === answerId);
     return isAwaited ? readStream(this.streamOf(answerId), readingOf(this.env, caller)) : null;
@@ -73,7 +76,10 @@ export class ChatSession extends DurableObject<Env> {
     await measureJob(this.env, head, () => this.turns.resume());
   }
 
-  /** Forgets everything: the conversation is erased. Once it has returned no turn that it took writes to D1 what was not there. */
+  /**
+   * Deletes all of the object's storage when the conversation is erased. After it returns, no turn that was queued or
+   * running adds rows to D1.
+   */
   async erase(): Promise<void> {
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();

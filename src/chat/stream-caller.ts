@@ -3,7 +3,7 @@ import { mintToken } from "../widget/token.ts";
 import type { Begun } from "./stream.ts";
 import type { Reading } from "./stream-reader.ts";
 
-/** Who asks for a stream: a request, as an object can be told of it. */
+/** The caller of a stream, in a form that can be passed to a Durable Object. */
 export interface StreamCaller {
   /** For errors and the log. */
   requestId: string;
@@ -12,7 +12,7 @@ export interface StreamCaller {
   visitor?: { agentId: string; visitorId: string | null; anonId: string } | undefined;
 }
 
-/** How a caller reads a stream. A visitor gets their token in its first event, to pick the stream up with. */
+/** The reading of a stream for its caller. A visitor's first event also holds their token, with which they can resume the stream. */
 export function readingOf(env: Env, { visitor, ...caller }: StreamCaller): Reading {
   if (!visitor) return caller;
   const { agentId, anonId } = visitor;

@@ -19,14 +19,14 @@ export interface Reading {
   heartbeatMs?: number;
 }
 
-/** Whether a reader with that last event has the whole answer. */
+/** Whether a reader whose last event has this id already has the whole answer. */
 export function hasAll(stream: AnswerStream, lastEventId: string | undefined): boolean {
   return typeof stream.end === "object" && placeIn(stream.text, lastEventId)?.isDone === true;
 }
 
 /**
- * An answer as Server-Sent Events, for one reader. It makes an event when the reader takes one, of all that was written since
- * the last: a slow reader gets fewer and longer ones, and none are queued for it.
+ * An answer as Server-Sent Events for one reader. Each read makes one event of all text that was written since the last
+ * read: a slow reader gets fewer, longer events, and none are queued.
  */
 export function readStream(stream: AnswerStream, reading: Reading): ReadableStream<Uint8Array> {
   const reader = new StreamReader(stream, reading);
@@ -60,7 +60,7 @@ class StreamReader {
     this.silence = new Silence(reading.heartbeatMs ?? HEARTBEAT_MS, () => this.wake?.(false));
   }
 
-  /** What comes next, as soon as there is anything: at least a comment, once in a while. */
+  /** The next events, as soon as there is new text; after a while without any, a comment as heartbeat. */
   async next(): Promise<{ text: string; isLast: boolean }> {
     while (!this.isGone) {
       // Taken before looking, so that no change is missed.

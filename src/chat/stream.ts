@@ -9,8 +9,8 @@ export interface Begun {
 }
 
 /**
- * An answer while it is written, in one place however many read it: its text so far, which is bounded as answers are, and
- * how it ended. A reader comes back for more at its own pace, and nothing waits for it.
+ * An answer while it is written, shared by all its readers: the text so far, which has the length limit of answers, and
+ * how it ended. Each reader takes new text at its own pace; the writer waits for none.
  */
 export class AnswerStream {
   private written = "";
@@ -18,7 +18,7 @@ export class AnswerStream {
   private outcome: ChatAnswer | "failed" | undefined;
   private change = Promise.withResolvers<void>();
 
-  /** An answer that was written before. */
+  /** The finished stream of a stored answer. */
   static of(answer: ChatAnswer): AnswerStream {
     const stream = new AnswerStream();
     stream.begin({ conversationId: answer.conversation_id, messageId: answer.message_id, visitorId: null });
@@ -53,14 +53,14 @@ export class AnswerStream {
     this.wake();
   }
 
-  /** @param answer begins with what was said; what was not is said now. */
+  /** @param answer the whole answer, of which the stream's text so far is the beginning; the rest is emitted now. */
   finish(answer: ChatAnswer): void {
     this.written = answer.answer;
     this.outcome = answer;
     this.wake();
   }
 
-  /** The run failed: those who read are told so, and the next run has a stream of its own. */
+  /** Ends the stream with an error, since its run failed; the next run has a stream of its own. */
   fail(): void {
     this.outcome = "failed";
     this.wake();

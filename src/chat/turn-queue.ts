@@ -12,7 +12,7 @@ interface Queued<Request, Turn> {
   runs: number;
 }
 
-/** A turn that waited was erased with all that was stored. */
+/** The queue's storage was emptied while the turn was waiting in it. */
 export class ForgottenError extends Error {}
 
 /** One run of a turn. */
@@ -26,8 +26,8 @@ export interface Run {
 type Work<Turn, Result> = (turn: Turn, run: Run) => Promise<Result>;
 
 /**
- * Runs a conversation's turns one after another, in order of arrival. A turn is in storage before it begins and until
- * it has ended, so that one whose object died is run again.
+ * Runs a conversation's turns one at a time, in order of arrival. A turn stays in storage from its arrival until its
+ * end, so that a turn whose object died is run again.
  */
 export class TurnQueue<Request, Turn> {
   private tail: Promise<unknown> = Promise.resolve();
@@ -38,9 +38,9 @@ export class TurnQueue<Request, Turn> {
   private left: "none" | "by_a_death" | "by_a_failure";
 
   /**
-   * @param begin makes a turn of a request when its time has come.
-   * @param workLeft runs a turn that was left.
-   * @param drop hears of a turn that is given up after its last run.
+   * @param begin turns a request into a turn when its run begins.
+   * @param workLeft runs a turn that an earlier run left unfinished.
+   * @param drop is told of a turn that is given up after its last run.
    */
   constructor(
     private readonly storage: DurableObjectStorage,
@@ -54,8 +54,8 @@ export class TurnQueue<Request, Turn> {
   }
 
   /**
-   * Stores a request and runs it when those before it have ended, those that were left included.
-   * @throws ForgottenError where the storage was emptied before its turn came.
+   * Stores a request and runs it after all earlier turns, unfinished ones of an earlier run included.
+   * @throws ForgottenError when the storage is emptied before the turn's run begins.
    */
   async add<Result>(request: Request, work: Work<Turn, Result>): Promise<Result> {
     void this.runLeft();
@@ -71,15 +71,15 @@ export class TurnQueue<Request, Turn> {
     return result;
   }
 
-  /** Runs the turns that were left; one that fails again is left for the next time. */
+  /** Runs the unfinished turns again; a turn that fails again waits for the next alarm. */
   async resume(): Promise<void> {
     if (this.stored().length > 0) await this.storage.setAlarm(Date.now() + RESUME_AFTER_MS);
     await this.runLeft();
   }
 
   /**
-   * Whether a turn is yet to end. Asking begins the turns of a dead object at once, since somebody waits for them; one that
-   * failed keeps waiting for the alarm, or its runs would be used up in seconds.
+   * Whether a turn is still unfinished. The question restarts the turns of a dead object at once, since a client waits
+   * for them; a turn that failed keeps waiting for the alarm, or its runs would be used up within seconds.
    */
   awaits(isIt: (request: Request, turn: Turn | null) => boolean): boolean {
     if (this.left === "by_a_death") void this.runLeft();

@@ -34,7 +34,7 @@ export interface TurnVisitor {
   joins: string | null;
 }
 
-/** One message of a visitor and all that answering it needs; its identifiers make running it again harmless. */
+/** One message of a visitor and all that answering it needs. The identifiers are fixed, so a turn may be run again without harm. */
 export interface Turn {
   workspaceId: string;
   agentId: string;
@@ -74,9 +74,9 @@ export type Refusal = Exclude<TurnResult, { outcome: "answered" }>;
 
 /** Hears of an answer while it is made. It must not throw. */
 interface TurnListener {
-  /** The question is stored and will be answered: before it, the turn may still be refused. */
+  /** The question is stored and will be answered. Until this is called, the turn may still be refused. */
   begin(begun: Begun): void;
-  /** A piece, as a model writes it: together a beginning of the answer, and often all of it. */
+  /** A piece of the answer as the model writes it. All pieces joined are the beginning of the final answer, and often all of it. */
   say(text: string): void;
 }
 
@@ -93,6 +93,27 @@ export function startTurn(request: TurnRequest, nowMs: number): Turn {
 /** What the last run finds: it does not ask the index, which may be what failed. */
 const NOTHING_FOUND: Retrieval = { passages: [], curated: [], questionTerms: [], previousTerms: [] };
 
+/** One run of a turn. */
+interface Run {
+  turn: Turn;
+  db: Database;
+  meter: Meter;
+  /** Whether it is the turn's last run: then a human takes over, rather than that nobody answers. */
+  isLast: boolean;
+  listener: TurnListener;
+}
+
+type Agent = typeof agents.$inferSelect;
+
+/** What the first batch found: the agent, the conversation as it was, and those of the turn's messages that are stored. */
+type Found = Omit<Awaited<ReturnType<typeof beginTurn>>, "written"> & { visitorId: string | null };
+
+/** The search that begins before the conversation is read, and the earlier questions that it was told of. */
+interface EarlySearch {
+  previousQuestions: readonly string[];
+  retrieval: Promise<Retrieval>;
+}
+
 /** Runs turns of one conversation: one D1 batch in, beside the search, and one out. */
 export class TurnRunner {
   /** What the search beside the first batch is told of earlier turns: the batch says whether it was right. */
@@ -100,7 +121,7 @@ export class TurnRunner {
 
   private readonly journal: CallJournal;
 
-  /** @param storage keeps what tools were called for: without it, only for as long as the runner lives. */
+  /** @param storage keeps the journal of tool calls; without it, the journal lives only as long as this runner. */
   constructor(
     private readonly env: Env,
     private readonly model: Model,
@@ -110,52 +131,62 @@ export class TurnRunner {
   }
 
   /**
+   * Admits a turn, then replays, withholds or makes its answer.
    * @param isLast whether this is the turn's last run: then a human takes over, rather than that nobody answers.
    */
   async run(turn: Turn, meter: Meter, isLast = false, listener = NOBODY): Promise<TurnResult> {
-    const db = dbFor(this.env, turn.workspaceId, meter);
-    const expected = this.previousQuestions;
-    const searching = isLast ? Promise.resolve(NOTHING_FOUND) : this.search(turn, expected, meter);
-    // A turn that is refused needs no search; any other one awaits it, and fails there.
-    searching.catch(() => undefined);
-    const { agent, state, earlier, stored, written } = await beginTurn(db, turn);
-    // The answer waits for no queue.
-    waitUntil(wakeDeliveries(this.env, written));
-    const refusal = refusalOf(turn, agent, state, stored.length > 0);
+    const run: Run = { turn, db: dbFor(this.env, turn.workspaceId, meter), meter, isLast, listener };
+    const early = this.searchEarly(run);
+    const found = await this.admit(run);
+    const refusal = refusalOf(turn, found);
     if (refusal) return refusal;
-    const visitorId = stored.find((message) => message.id === turn.questionId)?.authorId ?? null;
-    const begin = (messageId: string | null) => listener.begin({ conversationId: turn.conversationId, messageId, visitorId });
-    const done = (answer: ChatAnswer): TurnResult => {
-      this.journal.close();
-      return { outcome: "answered", answer, visitorId };
-    };
+    const { agent, state, stored } = found;
     const answered = stored.find((message) => message.id === turn.answerId);
-    if (answered) {
-      begin(turn.answerId);
-      // Stored by a run that died, or asked for again: it is answered the same.
-      return done(toChatAnswer(answered, state!.status));
-    }
+    if (answered) return this.done(found, replay(run, found, answered));
     // Deleted since an earlier run stored the question.
     if (!agent) return { outcome: "agent_not_found" };
-    if (state && isWithHuman(state.status)) {
-      // Counted by a run that died before a human took over.
-      if (stored.some((message) => message.quotaPeriod !== null)) await db.batch([returnQuota(db, turn)]);
-      begin(null);
-      return done(silent(turn, agent.handoffMessage, state.status));
-    }
-    begin(turn.answerId);
-    const history = state?.status === "resolved" ? [] : earlier.map(toSaid).reverse();
+    if (state && isWithHuman(state.status)) return this.done(found, await staySilent(run, found, agent, state.status));
+    return this.done(found, await this.answer(run, found, agent, early));
+  }
+
+  /** Begins to search beside the first batch: of earlier turns it knows what this runner saw. */
+  private searchEarly({ turn, meter, isLast }: Run): EarlySearch {
+    const { previousQuestions } = this;
+    const retrieval = isLast ? Promise.resolve(NOTHING_FOUND) : this.search(turn, previousQuestions, meter);
+    // A turn that is refused needs no search; any other one awaits it, and fails there.
+    retrieval.catch(() => undefined);
+    return { previousQuestions, retrieval };
+  }
+
+  /** Stores the question, if it may be asked, and reads what an answer needs. */
+  private async admit({ turn, db }: Run): Promise<Found> {
+    const { written, ...found } = await beginTurn(db, turn);
+    // The answer waits for no queue.
+    waitUntil(wakeDeliveries(this.env, written));
+    return { ...found, visitorId: found.stored.find((message) => message.id === turn.questionId)?.authorId ?? null };
+  }
+
+  private async answer(run: Run, found: Found, agent: Agent, early: EarlySearch): Promise<ChatAnswer> {
+    const { turn, db, meter, isLast, listener } = run;
+    tellBegin(run, found, turn.answerId);
+    const history = found.state?.status === "resolved" ? [] : found.earlier.map(toSaid).reverse();
     const questions = history.filter(({ by }) => by === "visitor").map(({ text }) => text);
-    const previous = questions.slice(-PREVIOUS_QUESTIONS);
-    this.previousQuestions = [...previous, turn.message].slice(-PREVIOUS_QUESTIONS);
-    const retrieval = await (isLast || isSame(previous, expected) ? searching : this.search(turn, previous, meter));
+    const previousQuestions = questions.slice(-PREVIOUS_QUESTIONS);
+    this.previousQuestions = [...previousQuestions, turn.message].slice(-PREVIOUS_QUESTIONS);
+    const retrieval = await this.retrieve(run, previousQuestions, early);
     const tools = [
-      ...builtInTools({ env: this.env, meter, turn, visitorId, written: [...questions, turn.message] }),
+      ...builtInTools({ env: this.env, meter, turn, visitorId: found.visitorId, written: [...questions, turn.message] }),
       ...this.agentTools(turn, agent),
     ];
-    const asked = { turn, agent, previousQuestions: previous, history, retrieval, tools };
+    const asked = { turn, agent, previousQuestions, history, retrieval, tools };
     const reply = isLast ? failedReply(asked) : await replyTo(this.model, asked, (text) => listener.say(text));
-    return done(await this.finish(db, turn, agent.name, reply));
+    return this.finish(db, turn, agent.name, reply);
+  }
+
+  /** What the early search finds, if it was told of the right questions; else it searches anew. */
+  private retrieve({ turn, meter, isLast }: Run, previousQuestions: string[], early: EarlySearch): Promise<Retrieval> {
+    const wasRight = isLast || isSame(previousQuestions, early.previousQuestions);
+    return wasRight ? early.retrieval : this.search(turn, previousQuestions, meter);
   }
 
   /** Reads nothing of the conversation, so that it need not wait for it. */
@@ -164,7 +195,7 @@ export class TurnRunner {
     return index.search({ question: turn.message, previousQuestions, limit: PASSAGES });
   }
 
-  private agentTools(turn: Turn, agent: typeof agents.$inferSelect) {
+  private agentTools(turn: Turn, agent: Agent) {
     const { workspaceId, conversationId, answerId } = turn;
     this.journal.open(answerId);
     return agentTools({ env: this.env, workspaceId, conversationId, turnId: answerId, journal: this.journal }, agent);
@@ -179,16 +210,37 @@ export class TurnRunner {
     // Erased meanwhile: the answer is given, and nothing of it is kept.
     return { ...fields, conversation_id: turn.conversationId, status: status ?? "resolved" };
   }
+
+  private done({ visitorId }: Found, answer: ChatAnswer): TurnResult {
+    this.journal.close();
+    return { outcome: "answered", answer, visitorId };
+  }
+}
+
+/** Says that the turn will be answered by this message of the agent's, or by none. */
+function tellBegin({ turn, listener }: Run, { visitorId }: Found, messageId: string | null): void {
+  listener.begin({ conversationId: turn.conversationId, messageId, visitorId });
+}
+
+/** Stored by a run that died, or asked for again: it is answered the same. */
+function replay(run: Run, found: Found, answered: Found["stored"][number]): ChatAnswer {
+  tellBegin(run, found, run.turn.answerId);
+  return toChatAnswer(answered, found.state!.status);
+}
+
+/** A human has the conversation: the message is stored, and the agent says nothing. */
+async function staySilent(run: Run, found: Found, agent: Agent, status: ConversationStatus): Promise<ChatAnswer> {
+  const { turn, db } = run;
+  // Counted by a run that died before a human took over.
+  if (found.stored.some((message) => message.quotaPeriod !== null)) await db.batch([returnQuota(db, turn)]);
+  tellBegin(run, found, null);
+  const fields = { answer: agent.handoffMessage, citations: [], confidence: 0, needs_human: true, message_id: null };
+  return { ...fields, conversation_id: turn.conversationId, status };
 }
 
 /** Why a turn was not taken, in the order of the checks: existence, state, quota. Undefined when it was. */
-function refusalOf(
-  turn: Turn,
-  agent: typeof agents.$inferSelect | undefined,
-  state: { agentId: string; channel: string; isOthers: number; status: ConversationStatus } | undefined,
-  isStored: boolean,
-): Refusal | undefined {
-  if (isStored) return undefined;
+function refusalOf(turn: Turn, { agent, state, stored }: Found): Refusal | undefined {
+  if (stored.length > 0) return undefined;
   if (!agent) return { outcome: "agent_not_found" };
   if (!turn.isNew) {
     if (!state) return { outcome: "conversation_not_found" };
@@ -198,12 +250,6 @@ function refusalOf(
   }
   if (agent.status === "paused") return { outcome: "agent_paused" };
   return { outcome: "quota_exceeded" };
-}
-
-/** A human has the conversation: the message is stored, the agent stays silent. */
-function silent(turn: Turn, handoffMessage: string, status: ConversationStatus): ChatAnswer {
-  const fields = { answer: handoffMessage, citations: [], confidence: 0, needs_human: true, message_id: null };
-  return { ...fields, conversation_id: turn.conversationId, status };
 }
 
 /** What a colleague of the team wrote was said by the agent's side too. */

@@ -6,7 +6,10 @@ import { conversations, leads, messages, visitors } from "../db/schema.ts";
 import { emailKeyOf } from "../email-key.ts";
 import type { Turn, TurnVisitor } from "./turn.ts";
 
-/** Adds a turn's visitor, or what is new of them, and makes theirs what they did before they said who they are. */
+/**
+ * Adds the turn's visitor or updates what is known of them. Where the visitor identifies an earlier anonymous one, the
+ * anonymous visitor's records become theirs.
+ */
 export function keepVisitor(db: Database, turn: Turn, visitor: TurnVisitor, isAdmitted: SQL) {
   const { workspaceId, nowMs } = turn;
   const { joins, isProfileVerified, ...who } = visitor;
@@ -50,17 +53,20 @@ function joinVisitor(db: Database, turn: Turn, { joins, anonId }: { joins: strin
   ];
 }
 
-/** The visitor of this name, or the one that it was merged into. */
+/** The visitor with this anonymous id, or the visitor that this one was merged into. */
 export function personOf(workspaceId: string, anonId: string): SQL {
   return sql`(SELECT coalesce(merged_into, id) FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${anonId})`;
 }
 
-/** The visitor of this name itself, where it was merged: what it begins is its own to open. */
+/** The visitor with this anonymous id if merged into another one: conversations that it begins stay open to it. */
 export function mergedIdOf({ workspaceId }: Turn, { anonId }: TurnVisitor): SQL {
   return sql`(SELECT id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${anonId} AND merged_into IS NOT NULL)`;
 }
 
-/** That a conversation with this visitor is the turn's to continue: nobody's yet, its visitor's, or theirs from now on. */
+/**
+ * SQL condition: the turn may continue a conversation of this visitor. It has no visitor yet, is the turn's visitor's
+ * own, or becomes theirs by this turn.
+ */
 export function isTheirs({ workspaceId, visitor }: Turn, visitorId: SQL): SQL {
   if (!visitor) return sql`TRUE`;
   const person = personOf(workspaceId, visitor.anonId);

@@ -47,7 +47,7 @@ export const chatAnswerSchema = z
 
 export type ChatAnswer = z.infer<typeof chatAnswerSchema>;
 
-/** An answer that is stored, as it was given; the status is the conversation's now. */
+/** A stored answer on the wire, as it was first given; `status` is the conversation's current status. */
 export function toChatAnswer(stored: typeof messages.$inferSelect, status: ConversationStatus): ChatAnswer {
   const { id, conversationId, content, confidence, needsHuman } = stored;
   const fields = { answer: content, citations: stored.citations as Citation[], confidence: confidence ?? 0, needs_human: needsHuman };

@@ -1,5 +1,5 @@
 import { writeThenRead } from "../db/transact.ts";
-import { type Database, dbFor } from "../db/client.ts";
+import { type Database, databaseOf } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import type { Meter } from "../meter.ts";
 import { wakeUp } from "../wake-up.ts";
@@ -98,8 +98,4 @@ function moves(db: Database, op: ConversationOperation, move: Move, { by, answer
 
 function eventOf({ workspaceId, conversationId, nowMs }: ConversationKey & { nowMs: number }): NewEvent {
   return { id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs };
-}
-
-function databaseOf({ env, workspaceId, meter }: ConversationOperation): Database {
-  return dbFor(env, workspaceId, meter);
 }

@@ -5,6 +5,7 @@ import type { AppContext } from "../http/context.ts";
 import { toCursorPage } from "../http/cursor.ts";
 import { notFound } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
+import { jsonBody } from "../http/json-body.ts";
 import { errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
 import { changeConversation, type ConversationOperation, replyAsHuman } from "./changes.ts";
@@ -82,7 +83,7 @@ const updateConversation = createRoute({
   tags: ["Conversations"],
   summary: "Change a conversation's status or tags",
   ...needsScope("conversations:write"),
-  request: { params, body: { required: true, content: { "application/json": { schema: conversationUpdateSchema } } } },
+  request: { params, body: jsonBody(conversationUpdateSchema) },
   responses: { 200: jsonResponse(conversationSchema, "The conversation as it now is."), ...errorResponses(403, 404, 422) },
 });
 
@@ -100,7 +101,7 @@ const replyToConversation = createRoute({
   summary: "Reply as a human of the team",
   description: "The agent stays silent from then on, until the conversation is resolved or its status is set to open.",
   ...needsScope("conversations:write"),
-  request: { params, body: { required: true, content: { "application/json": { schema: replyInSchema } } } },
+  request: { params, body: jsonBody(replyInSchema) },
   responses: { 201: jsonResponse(replySchema, "The message, and the conversation's status."), ...errorResponses(403, 404, 422) },
 });
 

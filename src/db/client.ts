@@ -27,6 +27,11 @@ export function dbFor(env: Env, id: string, meter: Meter): Database {
   return shardDb(env, shardOf(id), meter);
 }
 
+/** The database of the workspace that an operation works in. @throws Fault as `dbFor` does. */
+export function databaseOf({ env, workspaceId, meter }: { env: Env; workspaceId: string; meter: Meter }): Database {
+  return dbFor(env, workspaceId, meter);
+}
+
 /**
  * A shard's database.
  * @throws Fault when it is not bound.

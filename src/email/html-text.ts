@@ -6,14 +6,20 @@ const BLOCKS = new Set(["p", "div", "br", "li", "tr", "ul", "ol", "table", "pre"
 const UNREAD = new Set(["head", "style", "script", "title", "blockquote", "template", "svg"]);
 const QUOTES = /\b(gmail_quote|gmail_extra|yahoo_quoted|moz-cite-prefix|protonmail_quote|zmail_extra)\b/;
 const QUOTE_IDS = /^(divRplyFwdMsg|appendonsend|mail-editor-reference-message-container)$/;
+/** Three hundred answers, each quoting the one before. The parser searches and moves all open elements at each tag. */
+const MAX_DEPTH = 1_000;
 
-/** The text that the writer of an HTML mail wrote: its lines, without the history that it quotes. */
+/**
+ * The text that the writer of an HTML mail wrote: its lines, without the history that it quotes. It ends where elements are
+ * nested deeper than in any mail.
+ */
 export function textOfHtml(html: string): string {
   let text = "";
   let [depth, unreadFrom] = [0, 0];
   const parser = new Parser({
     onopentag(name, { class: classes = "", id = "" }) {
       depth++;
+      if (depth > MAX_DEPTH) return parser.pause();
       if (unreadFrom === 0 && (UNREAD.has(name) || QUOTES.test(classes) || QUOTE_IDS.test(id))) unreadFrom = depth;
       if (unreadFrom === 0 && BLOCKS.has(name)) text += name === "li" ? "\n- " : "\n";
     },

@@ -38,7 +38,8 @@ function classify(c: AppContext, error: unknown): ApiError {
 /** Whether the platform says that the same call may go through later. */
 function isPassing(error: unknown): boolean {
   const { retryable, overloaded } = error as { retryable?: unknown; overloaded?: unknown };
-  return retryable === true || overloaded === true || /D1_ERROR: .*(overloaded|timeout|reset)/i.test(String(error));
+  const fault = /D1_ERROR: (.*)/i.exec(String(error))?.[1] ?? "";
+  return retryable === true || overloaded === true || /overloaded|timeout|reset/i.test(fault);
 }
 
 /** Answers a path with no route: 405 with what is allowed where another method would do, else 404. */

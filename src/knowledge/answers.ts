@@ -8,8 +8,8 @@ import { indexOf } from "./stub.ts";
 type AnswerRow = typeof answers.$inferSelect;
 
 /**
- * Adds a curated answer; from then on the agent uses it. Should the service die between row and index, the sweep hands
- * the row to the index.
+ * Adds a curated answer and hands it to the agent's index. If the request dies between the row and the index, the sweep
+ * hands the answer over.
  * @returns undefined when there is no such agent.
  */
 export async function addAnswer(op: KnowledgeOperation, body: { question: string; answer: string }): Promise<AnswerRow | undefined> {
@@ -23,8 +23,8 @@ export async function addAnswer(op: KnowledgeOperation, body: { question: string
 }
 
 /**
- * Notes that the index has an answer, or takes it out again where it was deleted meanwhile. No answer to a caller waits
- * for it: the sweep would only repeat the hand-over.
+ * Marks an answer as indexed, or takes it out of the index again when it was deleted meanwhile. No caller waits for
+ * this: if it fails, the sweep only repeats the hand-over.
  */
 export async function noteIndexed(op: Pick<KnowledgeOperation, "env" | "meter" | "nowMs">, answer: AnswerRow): Promise<void> {
   const { env, meter, nowMs } = op;
@@ -33,7 +33,7 @@ export async function noteIndexed(op: Pick<KnowledgeOperation, "env" | "meter" |
   if (!noted) await indexOf(env, meter, answer.workspaceId, answer.agentId).removeAnswer(answer.id);
 }
 
-/** Hands an answer to its agent's index whose own request died before it could. */
+/** Hands an answer to its agent's index, for a request that died before doing so. */
 export async function indexAnswer(op: Pick<KnowledgeOperation, "env" | "meter" | "nowMs">, answer: AnswerRow): Promise<void> {
   const { id, question } = answer;
   await indexOf(op.env, op.meter, answer.workspaceId, answer.agentId).putAnswer({ id, question, answer: answer.answer });

@@ -66,7 +66,7 @@ function headingOf(line: Line): Block | undefined {
   if (line.text.length > MAX_HEADING_LENGTH) return undefined;
   const match = ATX_HEADING.exec(line.text);
   if (!match) return undefined;
-  const text = match[2]!.replace(/[ \t]+#+[ \t]*$/, "").trim();
+  const text = match[2]!.replace(/(?<![ \t])[ \t]+#+[ \t]*$/, "").trim();
   return text === "" ? undefined : { kind: "heading", text, level: match[1]!.length };
 }
 

@@ -6,7 +6,7 @@ const COMMON = 1_000;
 /** Words looked at for a misspelt one. */
 const MAX_NEIGHBOURS = 2_000;
 
-/** The words of an agent's chunks, from their fts5vocab table. It exists where anything was ever written. */
+/** The vocabulary of an agent's chunks, read from their fts5vocab table, which exists once a chunk was written. */
 export class ChunkTerms {
   /** FTS5 counts a word's chunks by walking through them: common words are dear, and come again. */
   private readonly counts = new Map<string, number>();
@@ -14,7 +14,7 @@ export class ChunkTerms {
 
   constructor(private readonly sql: SqlStorage) {}
 
-  /** Forgets what a write may have made wrong; `everything` after one that may have made it very wrong. */
+  /** Drops the cached frequencies that a write may have made stale; `everything` after a write that may have changed most of them. */
   forget(everything: boolean): void {
     this.beginnings.clear();
     if (everything) this.counts.clear();

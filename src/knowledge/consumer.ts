@@ -38,9 +38,9 @@ interface Run {
 }
 
 /**
- * Works on one source: on a text until it is ready or failed, on a site for a while, before it wakes itself up again.
- * Twice the same wake-up does the work once: a source is taken by one run at a time, and one that is neither waiting nor
- * abandoned is left alone.
+ * Works on one source: a text until it is ready or failed, a site for one shift, after which it sends itself a wake-up.
+ * A repeated wake-up does the work once: one run holds a source's lease at a time, and a source that is neither waiting
+ * nor abandoned is left alone.
  * @param clock Unix milliseconds.
  */
 export async function ingest(
@@ -70,7 +70,7 @@ export async function ingest(
   }
 }
 
-/** Gives up on a source whose wake-up failed as often as it may. */
+/** Fails a source whose wake-up has used up its retries. */
 export async function giveUp(env: Env, { workspaceId, agentId, sourceId }: IngestionMessage, meter = new Meter()): Promise<void> {
   if (!isBoundShard(env, sourceId)) return;
   const db = dbFor(env, sourceId, meter);

@@ -7,7 +7,7 @@ export interface StagedText {
   hash: string;
 }
 
-/** One build of a source's index. Searches see what is live; a building one grows beside it. */
+/** One build of a source's index. Searches read the live generation, while another may be built beside it. */
 export interface Generation {
   id: number;
   state: "building" | "live";
@@ -23,7 +23,7 @@ export interface CuratedAnswer {
   answer: string;
 }
 
-/** The same as a row; its number is another one each time that it is replaced. */
+/** A curated answer as a row; replacing it gives it a new row number. */
 export interface StoredAnswer extends Record<string, SqlStorageValue> {
   id: number;
   answerId: string;
@@ -142,7 +142,7 @@ export class IndexStore {
     this.forget();
   }
 
-  /** Begins anew: call it where the tables are gone. */
+  /** Resets the cached state: to be called when the tables were dropped. */
   forget(): void {
     this.exists = false;
     this.sizes = undefined;
@@ -190,7 +190,7 @@ export class IndexStore {
     return { id, state: "building", runId, hash };
   }
 
-  /** Puts a built generation in the place of the live one, whose documents go, but for those that the new one kept. */
+  /** Makes a built generation the live one. The documents of the former live generation are removed, except those that the new one kept. */
   switchLive(sourceId: string, generationId: number): void {
     this.sql.exec("DELETE FROM generations WHERE source_id = ? AND state = 'live'", sourceId);
     this.sql.exec("UPDATE generations SET state = 'live' WHERE id = ?", generationId);
@@ -245,7 +245,7 @@ export class IndexStore {
 
   // --- Curated answers ---
 
-  /** @returns the number of its row. */
+  /** @returns the answer's row number. */
   putAnswer({ id, question, answer }: CuratedAnswer): number {
     this.deleteAnswer(id);
     const insert = "INSERT INTO answers (answer_id, question, answer) VALUES (?, ?, ?) RETURNING id";
@@ -264,7 +264,7 @@ export class IndexStore {
     return this.answersWhere("id IN (SELECT value FROM json_each(?))", JSON.stringify(rows)).toArray();
   }
 
-  /** All of them, one by one. */
+  /** All curated answers, one by one. */
   listAnswers(): Iterable<StoredAnswer> {
     return this.answersWhere("true ORDER BY id");
   }
@@ -294,7 +294,7 @@ export class IndexStore {
   }
 }
 
-/** The term in the index that says of which generation a chunk is, so that a query can leave one out. */
+/** The index term that marks a chunk's generation, so that a query can exclude a generation. */
 export function generationTerm(generationId: number): string {
   return `g${generationId}`;
 }

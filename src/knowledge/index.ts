@@ -21,7 +21,7 @@ const MAX_QUESTION_LENGTH = 4_000;
 /** Between two steps of a build. */
 const BREATH_MS = 1;
 
-/** One object an agent: all that it knows, and the search of it. Each method may be repeated without harm. */
+/** One object per agent: the agent's knowledge and the search of it. Each method may be repeated without harm. */
 export class KnowledgeIndex extends DurableObject<Env> {
   private readonly store: IndexStore;
   private readonly ingestion: TextIngestion;
@@ -53,7 +53,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
     await this.ingestion.stage(sourceId, name, text);
   }
 
-  /** One bounded step of indexing a staged text: call it until it is done. Another `runId` starts anew. */
+  /** One bounded step of indexing a staged text, to be called until it is done. Another `runId` starts a new build. */
   async ingestText(sourceId: string, runId: string): Promise<IngestProgress> {
     const progress = this.ingestion.step(sourceId, runId);
     // A local thread that always has a next step to run takes no new request: a search would wait for the whole build.
@@ -105,13 +105,13 @@ export class KnowledgeIndex extends DurableObject<Env> {
     return this.store.isEmpty ? { rows: [], next: null } : this.dump.read(after);
   }
 
-  /** Puts rows of an export in, which may come again; returns what is wrong with them, and then none was put in. */
+  /** Imports rows of an export; repeated rows change nothing. Returns what is wrong with the rows, in which case none was stored. */
   async putDump(rows: DumpedRow[]): Promise<string | undefined> {
     this.answers.forget();
     return this.dump.put(rows);
   }
 
-  /** Forgets everything: the agent is erased. */
+  /** Removes all of an erased agent's knowledge; the names of its vectors stay until the vector index has removed those. */
   async erase(): Promise<void> {
     this.ingestion.forgetAll();
     this.crawls.forgetAll();

@@ -26,7 +26,7 @@ interface Build {
   taken: number;
 }
 
-/** Builds the index of text sources in bounded steps, beside the live one. */
+/** Builds generations of text sources in bounded steps, beside the live ones. */
 export class TextIngestion {
   private readonly builds: Build[] = [];
 
@@ -40,7 +40,7 @@ export class TextIngestion {
     this.store.write(() => this.store.putText(sourceId, { name, hash }, bytes));
   }
 
-  /** One step of a build. */
+  /** One step of building a generation. */
   step(sourceId: string, runId: string): IngestProgress {
     const text = this.store.isEmpty ? undefined : this.store.findText(sourceId);
     if (!text) return this.fail(sourceId, "text_missing", "The text of this source is not stored. Delete the source and create it again.");

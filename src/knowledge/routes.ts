@@ -6,6 +6,7 @@ import { tooLarge } from "../http/body.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError, notFound } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
+import { jsonBody } from "../http/json-body.ts";
 import { pageQuery, toPage, wholePage } from "../http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
@@ -39,7 +40,6 @@ export const knowledgeRoutes = createRouter();
 
 const params = z.object({ agent_id: uuid() });
 const sourceParams = params.extend({ source_id: uuid() });
-const body = <Schema extends z.ZodType>(schema: Schema) => ({ required: true, content: { "application/json": { schema } } });
 
 const listSourcesRoute = createRoute({
   operationId: "listSources",
@@ -69,7 +69,7 @@ const createSourceRoute = createRoute({
   summary: "Add a knowledge source",
   description: "Its ingestion is queued: poll the list until its status is ready or failed.",
   ...needsScope("knowledge:write"),
-  request: { params, body: body(sourceCreateSchema) },
+  request: { params, body: jsonBody(sourceCreateSchema) },
   responses: { 202: jsonResponse(sourceSchema, "The new source, pending."), ...errorResponses(403, 404, 413, 422) },
   "x-max-body-bytes": MAX_SOURCE_BODY_BYTES,
 });
@@ -174,7 +174,7 @@ const createAnswerRoute = createRoute({
   summary: "Add a curated question and answer",
   description: "When a question matches it closely, the agent gives this answer word for word.",
   ...needsScope("knowledge:write"),
-  request: { params, body: body(answerCreateSchema) },
+  request: { params, body: jsonBody(answerCreateSchema) },
   responses: { 201: jsonResponse(answerSchema, "The new answer."), ...errorResponses(403, 404, 422) },
 });
 
@@ -211,7 +211,7 @@ const searchRoute = createRoute({
   summary: "What retrieval finds for a question",
   description: "No model is asked and no message of the quota is used.",
   ...needsScope("knowledge:read"),
-  request: { params, body: body(searchSchema) },
+  request: { params, body: jsonBody(searchSchema) },
   responses: { 200: jsonResponse(searchResultSchema, "What was found, best first."), ...errorResponses(403, 404, 422) },
 });
 

@@ -14,7 +14,7 @@ import type { sourceCreateSchema } from "./wire.ts";
 
 type SourceRow = typeof sources.$inferSelect;
 
-/** Whose agent's knowledge is changed, and when. */
+/** The agent, workspace and clock that a change of knowledge works with. */
 export interface KnowledgeOperation {
   env: Env;
   meter: Meter;
@@ -28,8 +28,8 @@ export interface KnowledgeOperation {
 export type SourceChange = { outcome: "done"; source: SourceRow } | { outcome: "agent_not_found" } | { outcome: "too_many" };
 
 /**
- * Adds a source and queues its ingestion. The row comes first, so that limits and agent are checked before anything is
- * kept; when the text cannot be kept the row goes again.
+ * Adds a source and queues its ingestion. The row is added first, so that limits and agent are checked before any text
+ * is stored; when the text cannot be stored, the row is removed again.
  */
 export async function addSource(op: KnowledgeOperation, body: z.output<typeof sourceCreateSchema>): Promise<SourceChange> {
   const { env, workspace, agentId, nowMs } = op;
@@ -69,8 +69,8 @@ async function keepText(op: KnowledgeOperation, db: Database, source: SourceRow,
 }
 
 /**
- * Asks for a sync; one that is waiting or running is joined.
- * @returns the source as it now is, or undefined when the agent has no such source.
+ * Requests a sync, unless one is waiting or running already.
+ * @returns the source as it is now, or undefined when the agent has no such source.
  */
 export async function syncSource(op: KnowledgeOperation, sourceId: string): Promise<SourceRow | undefined> {
   const { env, workspace, agentId, nowMs } = op;

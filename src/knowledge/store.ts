@@ -47,7 +47,7 @@ export function eraseSource(db: Database, workspaceId: string, agentId: string, 
     .returning({ id: sources.id });
 }
 
-/** Asks for a sync; one that is waiting or running is joined, and then nothing changes and nothing is returned. */
+/** Requests a sync. When one is waiting or running already, nothing changes and nothing is returned. */
 export function requestSync(db: Database, workspaceId: string, agentId: string, sourceId: string, nowMs: number) {
   return db
     .update(sources)
@@ -77,7 +77,7 @@ export function requestDueSyncs(db: Database, nowMs: number, limit: number) {
 /** What a wake-up needs to know of a source. */
 const WAKING = { id: sources.id, workspaceId: sources.workspaceId, agentId: sources.agentId, type: sources.type };
 
-/** Takes a source to work on, if it waits, or whoever had it let its lease run out or wanted to go on by now; returns it then. */
+/** Claims a source for a run if it is waiting, its lease has expired, or its run asked to go on by now; returns the source then. */
 export function claimSource(db: Database, sourceId: string, lease: { id: string; untilMs: number }, nowMs: number) {
   const isOver = or(lt(sources.leaseUntil, nowMs), and(isNull(sources.leaseId), lte(sources.leaseUntil, nowMs)));
   const isFree = or(eq(sources.status, "pending"), and(eq(sources.status, "processing"), isOver));
@@ -88,7 +88,7 @@ export function claimSource(db: Database, sourceId: string, lease: { id: string;
     .returning();
 }
 
-/** Changes a source that this run still holds; returns nothing when it was lost or deleted meanwhile. */
+/** Changes a source while this run holds its lease; returns nothing when the lease was lost or the source deleted. */
 export function updateClaimed(db: Database, sourceId: string, leaseId: string, changes: Partial<NewSource>) {
   return db
     .update(sources)
@@ -97,7 +97,7 @@ export function updateClaimed(db: Database, sourceId: string, leaseId: string, c
     .returning({ id: sources.id });
 }
 
-/** Gives up on a source, whoever holds it. */
+/** Fails a source, whichever run holds its lease. */
 export function failSource(
   db: Database,
   sourceId: string,
@@ -112,7 +112,7 @@ export function failSource(
     .where(and(eq(sources.id, sourceId), inArray(sources.status, ["pending", "processing"])));
 }
 
-/** Sources that wait since before `waitingSinceMs`, or whose lease ran out: no wake-up reached them, or it died. */
+/** Sources that have been waiting since before `waitingSinceMs`, or whose lease has expired: their wake-up was lost, or their run died. */
 export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs: number, limit: number) {
   const stranded = or(
     and(eq(sources.status, "pending"), lt(sources.updatedAt, waitingSinceMs)),
@@ -161,7 +161,7 @@ export function createAnswer(db: Database, answer: typeof answers.$inferInsert) 
   return insertWhere(db, answers, answer, agentExists(answer.workspaceId, answer.agentId)).onConflictDoNothing();
 }
 
-/** Notes that the agent's index has taken an answer up; returns nothing when it was deleted meanwhile. */
+/** Marks a curated answer as indexed; returns nothing when it was deleted meanwhile. */
 export function markIndexed(db: Database, answerId: string, nowMs: number) {
   return db.update(answers).set({ indexedAt: nowMs }).where(eq(answers.id, answerId)).returning({ id: answers.id });
 }
@@ -174,7 +174,7 @@ export function eraseAnswer(db: Database, workspaceId: string, agentId: string, 
     .returning({ id: answers.id });
 }
 
-/** Answers made before `beforeMs` that no index has taken up; those of a workspace that is being erased stay away from it. */
+/** Curated answers added before `beforeMs` that are not indexed yet; those of a workspace that is being erased are left out. */
 export function listUnindexedAnswers(db: Database, beforeMs: number, limit: number) {
   const isLive = sql`EXISTS (SELECT 1 FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id
     WHERE a.id = ${answers.agentId} AND w.deleted_at IS NULL)`;

@@ -1,6 +1,6 @@
 import { wakeUp } from "../wake-up.ts";
 
-/** A wake-up: which source to look at. What there is to do stands in its row. */
+/** A wake-up for one source. The source's row says what is to be done. */
 export interface IngestionMessage {
   workspaceId: string;
   agentId: string;
@@ -15,7 +15,7 @@ export interface Waking {
   type: "website" | "url" | "text";
 }
 
-/** Wakes sources up. Sites have a queue of their own: reading one takes long, and a text is read at once. */
+/** Sends wake-ups for sources. Sites have a queue of their own: a crawl takes long, while a text is indexed at once. */
 export async function wakeSources(env: Env, sources: readonly Waking[], delaySeconds = 0): Promise<void> {
   const messagesOf = (isText: boolean): IngestionMessage[] =>
     sources
@@ -27,7 +27,7 @@ export async function wakeSources(env: Env, sources: readonly Waking[], delaySec
   ]);
 }
 
-/** Wakes one source up. */
+/** Sends a wake-up for one source. */
 export function wakeSource(env: Env, source: Waking, delaySeconds = 0): Promise<void> {
   return wakeSources(env, [source], delaySeconds);
 }

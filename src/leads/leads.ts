@@ -1,6 +1,6 @@
 import { waitUntil } from "cloudflare:workers";
 import type { BatchItem } from "drizzle-orm/batch";
-import { type Database, dbFor } from "../db/client.ts";
+import { type Database, databaseOf } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import type { leads } from "../db/schema.ts";
 import { writeThenRead } from "../db/transact.ts";
@@ -128,8 +128,4 @@ async function noteIndexed(op: LeadOperation, db: Database, rows: readonly LeadR
   const left = new Set(noted.map(({ id }) => id));
   const erased = ids.filter((id) => !left.has(id));
   if (erased.length > 0) await leadIndexOf(env, meter, workspaceId).remove(erased);
-}
-
-function databaseOf({ env, workspaceId, meter }: LeadOperation): Database {
-  return dbFor(env, workspaceId, meter);
 }

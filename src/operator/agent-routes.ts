@@ -4,6 +4,7 @@ import { findAgent, findAgentsCount, listAgents } from "../agents/store.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError, notFound } from "../http/errors.ts";
 import { toTimestampOrNull, uuid } from "../http/fields.ts";
+import { jsonBody } from "../http/json-body.ts";
 import { pageQuery, toPage } from "../http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
@@ -28,7 +29,7 @@ const create = createRoute({
   operationId: "createAgent",
   method: "post",
   path: "/workspaces/{workspace_id}/agents",
-  request: { params, body: { required: true, content: { "application/json": { schema: agentCreateSchema } } } },
+  request: { params, body: jsonBody(agentCreateSchema) },
   responses: { 201: jsonResponse(operatorAgentSchema, "The new agent."), ...errorResponses(403, 404, 409, 422) },
 });
 
@@ -76,7 +77,7 @@ const update = createRoute({
   operationId: "updateAgent",
   method: "patch",
   path: "/workspaces/{workspace_id}/agents/{agent_id}",
-  request: { params: agentParams, body: { required: true, content: { "application/json": { schema: agentUpdateSchema } } } },
+  request: { params: agentParams, body: jsonBody(agentUpdateSchema) },
   responses: { 200: jsonResponse(operatorAgentSchema, "The changed agent."), ...errorResponses(404, 409, 422) },
 });
 

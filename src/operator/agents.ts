@@ -41,7 +41,7 @@ export type AgentChange =
   | { outcome: "too_many" }
   | { outcome: "header_missing"; missing: MissingHeader };
 
-/** Who makes the change, and where. */
+/** The workspace and clock that a change of an agent works with. */
 export interface Operation {
   env: Env;
   meter: Meter;
@@ -150,7 +150,7 @@ function toColumns(body: AgentUpdate): Partial<NewAgent> {
 function slugOf(name: string): string {
   const plain = name.normalize("NFKD").toLowerCase();
   const slug = plain.replaceAll(/[^a-z0-9]+/g, "-").slice(0, 50);
-  return slug.replaceAll(/^-+|-+$/g, "") || "agent";
+  return slug.replaceAll(/^-|-$/g, "") || "agent";
 }
 
 /** Takes a mail address for an agent; false when it is another's. */

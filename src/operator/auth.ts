@@ -8,7 +8,7 @@ import { bearerToken } from "../http/bearer.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 
-/** Lets the operator in. Without an operator's token in the configuration there is no such surface. */
+/** Admits the operator by token. When none is configured, every path of the operator's surface answers 404. */
 export const requireOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
   const tokens = valuesOf(c.env.OPERATOR_TOKEN ?? "");
   if (tokens.length === 0) throw new ApiError("not_found", "There is nothing at this path.");

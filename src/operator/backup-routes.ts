@@ -1,6 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { ApiError, invalid, unavailable } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
+import { jsonBody } from "../http/json-body.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
 import { openWorkspace } from "./auth.ts";
@@ -47,7 +48,7 @@ const importWorkspace = createRoute({
   method: "post",
   path: "/workspaces/{workspace_id}/import",
   "x-max-body-bytes": MAX_IMPORT_BYTES,
-  request: { params, body: { required: true, content: { "application/json": { schema: importSchema } } } },
+  request: { params, body: jsonBody(importSchema) },
   responses: { 200: jsonResponse(importStateSchema, "The records are in."), ...errorResponses(409, 422) },
 });
 
@@ -62,7 +63,7 @@ const completeImport = createRoute({
   operationId: "completeImport",
   method: "post",
   path: "/workspaces/{workspace_id}/import/complete",
-  request: { params, body: { required: true, content: { "application/json": { schema: completeSchema } } } },
+  request: { params, body: jsonBody(completeSchema) },
   responses: { 200: jsonResponse(importStateSchema, "How far the comparison is."), ...errorResponses(409, 422) },
 });
 

@@ -15,7 +15,7 @@ import {
 } from "./erasure-store.ts";
 import { releaseAddresses, releaseSlug } from "./store.ts";
 
-/** A wake-up: which deleted workspace to erase. */
+/** A wake-up for the erasure of one deleted workspace. */
 export interface ErasureMessage {
   workspaceId: string;
 }
@@ -31,8 +31,8 @@ const STEPS_A_RUN = 5;
 type ErasureOutcome = "nothing_to_do" | "goes_on" | "erased";
 
 /**
- * Erases what a deleted workspace held, in bounded steps: objects first, while the rows that name them are there, then
- * the rows, and the workspace's own row last, so that an erasure that died is found and goes on.
+ * Erases a deleted workspace in bounded steps: Durable Objects first, while the rows that name them exist, then the
+ * rows, and the workspace's own row last, so that an erasure that died is found and resumed.
  */
 export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, meter = new Meter()): Promise<ErasureOutcome> {
   if (!isBoundShard(env, workspaceId)) return "nothing_to_do";

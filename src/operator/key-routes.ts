@@ -5,6 +5,7 @@ import { rotating } from "../config.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import { notFound } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
+import { jsonBody } from "../http/json-body.ts";
 import { wholePage } from "../http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
@@ -20,7 +21,7 @@ const create = createRoute({
   operationId: "createKey",
   method: "post",
   path: "/workspaces/{workspace_id}/keys",
-  request: { params, body: { required: true, content: { "application/json": { schema: keyCreateSchema } } } },
+  request: { params, body: jsonBody(keyCreateSchema) },
   responses: { 201: jsonResponse(newKeySchema, "The new key; it is shown only here."), ...errorResponses(404, 422) },
 });
 

@@ -5,6 +5,7 @@ import { KEY_LIFETIME_MS } from "../http/idempotency-store.ts";
 import type { Meter } from "../meter.ts";
 import { erasurePlace } from "../privacy/erase.ts";
 import { decryptSecret, encryptSecret, keyIdOf, SECRET_HEAD_LENGTH, stateOfSecret, UnreadableSecretError } from "../secrets.ts";
+import { listKnownShards } from "../shards.ts";
 import type { StoredTool } from "../tools/definition.ts";
 import { headerPlace } from "../tools/header-secrets.ts";
 import { webhookPlace } from "../webhooks/secret.ts";
@@ -85,33 +86,32 @@ type Page = (walk: Walk, after: string) => Promise<string | undefined>;
  * One bounded step through all that secrets of the configuration made: it counts and, where asked, encrypts anew what an
  * old ENCRYPTION_KEY made. A step may be done again, left out or stopped at any point; a secret that is changed meanwhile
  * stays as it was changed.
- * @returns undefined when the position is behind the last shard.
- * @throws Fault when its shard is not bound: what it holds must not be taken for encrypted anew.
+ * Its shards are those that are bound, and those that hold workspaces.
+ * @returns undefined when the position names no such shard.
+ * @throws Fault when its shard holds workspaces and is not bound: their secrets must not be taken for encrypted anew.
  */
 export async function walkSecrets(
   { env, meter, nowMs }: { env: Env; meter: Meter; nowMs: number },
   { shard, table, after }: WalkPosition,
   renews: boolean,
 ): Promise<WalkStep | undefined> {
-  if (shard > lastShard(env)) return undefined;
+  const isBound = boundShards(env).includes(shard);
+  if (!isBound && !(await listKnownShards(env, meter)).includes(shard)) return undefined;
   const none = { current: 0, outdated: 0, reencrypted: 0, unreadable: 0 };
   const secrets = Object.fromEntries(SECRET_KINDS.map((kind) => [kind, { ...none }])) as WalkStep["secrets"];
   const found = { secrets, apiKeys: { current: 0, outdated: [] }, keepUntilMs: null };
   const walk: Walk = { ...found, env, db: shardDb(env, shard, meter), nowMs, renews };
   const last = await PAGES[table](walk, after);
-  const next = last === undefined ? beginningAfter(env, shard, table) : { shard, table, after: last };
+  const next = last === undefined ? await beginningAfter(env, meter, { shard, table }) : { shard, table, after: last };
   return { secrets, apiKeys: walk.apiKeys, keepUntilMs: walk.keepUntilMs, next };
 }
 
 /** The beginning of the next table; null after the last one of the last shard. */
-function beginningAfter(env: Env, shard: number, table: WalkPosition["table"]): WalkPosition | null {
-  const next = WALKED_TABLES[WALKED_TABLES.indexOf(table) + 1];
-  if (next) return { shard, table: next, after: "" };
-  return shard < lastShard(env) ? { shard: shard + 1, table: WALKED_TABLES[0], after: "" } : null;
-}
-
-function lastShard(env: Env): number {
-  return Math.max(...boundShards(env));
+async function beginningAfter(env: Env, meter: Meter, { shard, table }: Omit<WalkPosition, "after">): Promise<WalkPosition | null> {
+  const nextTable = WALKED_TABLES[WALKED_TABLES.indexOf(table) + 1];
+  if (nextTable) return { shard, table: nextTable, after: "" };
+  const nextShard = (await listKnownShards(env, meter)).find((known) => known > shard);
+  return nextShard === undefined ? null : { shard: nextShard, table: WALKED_TABLES[0], after: "" };
 }
 
 const pageAgents: Page = async (walk, after) => {

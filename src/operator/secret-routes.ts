@@ -31,6 +31,10 @@ secretRoutes.openapi(reencrypt, async (c) => c.json(await step(c, c.req.valid("q
 /** One step, from where the caller is. */
 async function step(c: AppContext, position: WalkPosition, renews: boolean) {
   const made = await walkSecrets({ env: c.env, meter: c.get("meter"), nowMs: Date.now() }, position, renews);
-  if (!made) throw new ApiError("not_found", "There is no shard of the number that this cursor names. Begin anew without one.");
+  if (!made)
+    throw new ApiError(
+      "not_found",
+      "No database is bound under the number that this cursor begins with, and no workspace is known there. Begin anew without a cursor.",
+    );
   return toWalkStep(made);
 }

@@ -14,7 +14,7 @@ type NewWorkspace = typeof workspaces.$inferInsert;
 
 // --- The directory, in shard 0 ---------------------------------------------------------------------------------------
 
-/** Takes a slug for a workspace; returns nothing when it is taken. */
+/** Claims a slug for a workspace; returns nothing when another workspace has it. */
 export function claimSlug(directory: Database, entry: typeof workspaceDirectory.$inferInsert) {
   return directory
     .insert(workspaceDirectory)
@@ -39,7 +39,7 @@ export function listDirectory(directory: Database, page: { limit: number; offset
   return directory.select().from(workspaceDirectory).orderBy(desc(workspaceDirectory.workspaceId)).limit(limit).offset(offset);
 }
 
-/** Takes a mail address for an agent; an address that the agent already has is kept. */
+/** Claims a mail address for an agent; an address that the agent already has is kept. */
 export function claimAddress(directory: Database, entry: typeof emailDirectory.$inferInsert) {
   return directory.insert(emailDirectory).values(entry).onConflictDoNothing();
 }

@@ -1,6 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { ApiError, unavailable } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
+import { jsonBody } from "../http/json-body.ts";
 import { pageQuery, toPage } from "../http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
@@ -20,7 +21,7 @@ const create = createRoute({
   operationId: "createWorkspace",
   method: "post",
   path: "/workspaces",
-  request: { body: { required: true, content: { "application/json": { schema: workspaceCreateSchema } } } },
+  request: { body: jsonBody(workspaceCreateSchema) },
   responses: { 201: jsonResponse(workspaceSchema, "The new workspace."), ...errorResponses(409, 422) },
 });
 
@@ -64,7 +65,7 @@ const update = createRoute({
   operationId: "updateWorkspace",
   method: "patch",
   path: "/workspaces/{workspace_id}",
-  request: { params, body: { required: true, content: { "application/json": { schema: workspaceUpdateSchema } } } },
+  request: { params, body: jsonBody(workspaceUpdateSchema) },
   responses: { 200: jsonResponse(workspaceSchema, "The changed workspace."), ...errorResponses(404, 422) },
 });
 

@@ -16,8 +16,8 @@ type WorkspaceRow = typeof workspaces.$inferSelect;
 type Added = { outcome: "added"; workspace: WorkspaceRow } | { outcome: "slug_taken" } | { outcome: "no_room" };
 
 /**
- * Adds a workspace in the shard that holds the fewest of those with room. The slug is taken first, in the directory; a
- * creation that died between the two is finished by the next one with the same slug.
+ * Adds a workspace to the shard with the fewest workspaces among those with room. The slug is claimed first, in the
+ * directory; a creation that died in between is finished by the next one with the same slug.
  */
 export async function addWorkspace(
   env: Env,
@@ -58,7 +58,7 @@ export async function pageWorkspaces(env: Env, meter: Meter, page: { limit: numb
 }
 
 /**
- * Deletes a workspace: from this answer on its keys are refused and it is not found; what it holds is erased in the
+ * Deletes a workspace: once this returns, its keys are refused and it is not found. Its records are erased in the
  * background, step by step.
  * @returns whether there was one.
  */
@@ -72,7 +72,7 @@ export async function deleteWorkspace(env: Env, meter: Meter, workspaceId: strin
   return true;
 }
 
-/** Makes the workspace's gate read its keys and plan anew, before a change of them is answered. */
+/** Makes the workspace's gate reload keys and plan, before a change of them is answered. */
 export async function reloadGate(env: Env, meter: Meter, workspaceId: string): Promise<void> {
   meter.hop();
   await env.GATE.getByName(workspaceId).reload();

@@ -1,5 +1,5 @@
 import { rotating } from "../config.ts";
-import { type Database, dbFor } from "../db/client.ts";
+import { type Database, databaseOf } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import { addressIn } from "../email-key.ts";
 import { keyedHash } from "../hmac.ts";
@@ -130,8 +130,4 @@ export function erasurePlace(auditId: string): string {
 /** Who was erased, so that a later question "was this person erased?" can be answered by whoever knows the person. */
 function hashOf(env: Env, workspaceId: string, { type, value }: Identifier): Promise<string> {
   return keyedHash(rotating(env.KEY_SECRET)[0], `privacy/${workspaceId}/${type}/${value}`);
-}
-
-function databaseOf({ env, workspaceId, meter }: PrivacyOperation): Database {
-  return dbFor(env, workspaceId, meter);
 }

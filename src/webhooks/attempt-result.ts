@@ -3,7 +3,7 @@ import type { Exchange } from "../egress/guarded-fetch.ts";
 /** Why an attempt failed. `secret_unreadable`: it could not be signed, so that nothing was sent. */
 export const ATTEMPT_ERRORS = ["timeout", "connection_failed", "blocked_url", "http_error", "secret_unreadable"] as const;
 
-/** What came of one attempt, as its record has it. */
+/** The result of one attempt, as its row stores it. */
 export interface AttemptResult {
   startedAtMs: number;
   durationMs: number;
@@ -18,13 +18,13 @@ export interface AttemptResult {
   url: string;
 }
 
-/** The attempt that could not be made, since the endpoint's secret cannot be read. */
+/** The result of an attempt that was not sent, because the endpoint's secret cannot be decrypted. */
 export function unsignedResult(url: string, startedAtMs: number): AttemptResult {
   const error = "secret_unreadable";
   return { startedAtMs, durationMs: 0, url, status: null, body: null, isTruncated: false, error, retryAfter: null };
 }
 
-/** Reads an exchange: any 2xx is a success, and a redirect, which is not followed, is a failure like any other answer. */
+/** The result of an HTTP exchange: any 2xx is a success. Redirects are not followed and count as failures. */
 export function resultOf(exchange: Exchange, url: string, startedAtMs: number): AttemptResult {
   const sent = { startedAtMs, durationMs: exchange.durationMs, url };
   if (exchange.outcome !== "answered") {

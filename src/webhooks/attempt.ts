@@ -19,7 +19,7 @@ const TIMEOUT_MS = 15_000;
 const MAX_RESPONSE_BYTES = 8 * 1024;
 const USER_AGENT = "Support-Agent-Webhooks/1.0";
 
-/** What an attempt needs of its surroundings. */
+/** The environment of an attempt: bindings, meter, clock and randomness. */
 export interface AttemptRun {
   env: Env;
   meter: Meter;
@@ -27,7 +27,7 @@ export interface AttemptRun {
   random: () => number;
 }
 
-/** A delivery that is held, with all that sending it needs. */
+/** A delivery under lease, with all that sending it needs. */
 export interface Sendable extends HeldDelivery {
   eventId: string;
   payload: string;
@@ -42,8 +42,10 @@ interface SendingEndpoint {
 }
 
 /**
- * Sends a delivery once: a signed POST through the guard, its record in one batch, and the wake-up of the next attempt.
- * @returns the delivery and its attempt as recorded; undefined when another had taken it over, which then records.
+ * Sends a delivery once: a signed POST through the egress guard, one batch that records the attempt, and a wake-up for
+ * the next attempt after a failure.
+ * @returns the delivery and its attempt as recorded; undefined when the lease was lost to another run, which then
+ * records its own.
  */
 export async function attemptDelivery(
   run: AttemptRun,

@@ -7,13 +7,14 @@ import type { WebhookOperation } from "./endpoints.ts";
 import { findEndpoint } from "./store.ts";
 import { refusalOf } from "./wire.ts";
 
-/** A change of the caller's endpoints, for the verbs. */
+/** The operation of a verb on the caller's endpoints. */
 export function webhookOperation(c: AppContext): WebhookOperation {
   return { env: c.env, meter: c.get("meter"), workspaceId: c.get("caller").workspace.id, nowMs: Date.now(), newId: c.get("newId") };
 }
 
 /**
- * That the caller's plan includes webhooks. Whether the endpoint is there comes first, as in every operation.
+ * Requires that the caller's plan includes webhooks. As in every operation, an endpoint that does not exist is answered
+ * first.
  * @throws ApiError 404 or 403.
  */
 export async function requireWebhooks(c: AppContext, webhookId?: string): Promise<void> {
@@ -26,8 +27,8 @@ export async function requireWebhooks(c: AppContext, webhookId?: string): Promis
 }
 
 /**
- * That a URL leads to a public host now; the schema has judged its text.
- * @throws ApiError 422, or 503 while its host cannot be looked up.
+ * Requires that a URL's host resolves to public addresses now; the schema has checked its text.
+ * @throws ApiError 422, or 503 while the host cannot be looked up.
  */
 export async function requireTarget(c: AppContext, url: string): Promise<void> {
   const judged = await judgeTarget(c.env, url, WEBHOOK_POLICY);

@@ -5,10 +5,10 @@ import type { Sendable } from "./attempt.ts";
 import { claimDeliveries, giveUpHeld, type Lease, listDeliverable, listPayloads, MAX_EARLY_MS } from "./delivery-store.ts";
 import { isSlow } from "./endpoint-health.ts";
 
-/** Where deliveries are sent from: who answers at once must not wait for who does not. */
+/** The queue that a delivery is sent from. Slow endpoints have a lane of their own, so that they do not delay fast ones. */
 export type Lane = "fast" | "slow";
 
-/** What a claim found of the deliveries asked for. The others are over, not due yet, or held by someone else. */
+/** The deliveries that a claim leased. The others asked for are over, not due yet, or leased by another run. */
 export interface Claimed {
   /** Held, and to be sent. */
   sendable: Sendable[];
@@ -19,8 +19,8 @@ export interface Claimed {
 type Found = Awaited<ReturnType<typeof listDeliverable>>[number];
 
 /**
- * Claims deliveries in one trip, whatever their number. Those that may not be sent (the endpoint is disabled or gone,
- * the plan was lost) are given up, which takes another.
+ * Leases any number of deliveries in one trip. A second trip gives up those that may not be sent: their endpoint is
+ * disabled or deleted, or the plan no longer includes webhooks.
  * @param ids all of one shard.
  */
 export async function claimBatch(run: { env: Env; meter: Meter }, lane: Lane, ids: readonly string[], lease: Lease): Promise<Claimed> {

@@ -11,10 +11,7 @@ import type { DeliveryMessage } from "./delivery-message.ts";
 /** A batch's wake-ups come again after so long when their database failed. */
 const RETRY_SECONDS = 10;
 
-/**
- * Delivers what a batch of wake-ups is about.
- * @returns how many of them are to come again.
- */
+/** Sends the deliveries that a batch of wake-ups names. @returns how many of the wake-ups are to be retried. */
 export async function deliver(run: { env: Env; meter: Meter; lane: Lane }, batch: MessageBatch<DeliveryMessage | null>): Promise<number> {
   const ids = batch.messages.flatMap((message) => idOf(run.env, message) ?? []);
   const failed = new Set(await deliverBatch({ ...run, now: Date.now, send: sendByCourier }, ids));

@@ -1,21 +1,23 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { Meter } from "../meter.ts";
+import { withinMs } from "../time-limit.ts";
 import { attemptDelivery, type Sendable } from "./attempt.ts";
 
-/** How a delivery stands when its courier comes back: over, or still under way. */
+/** Whether a delivery's attempt had ended when the caller stopped waiting for it. */
 export type Progress = "over" | "under_way";
 
 /**
- * Sends deliveries, each call in an invocation of its own, which outlives the call: a batch of the queue need not stay
- * open until its slowest receiver has answered. The platform gives it 30 s more, and an exchange ends after 15 s.
+ * Sends deliveries, each in an invocation of its own that outlives the RPC call: a queue batch need not stay open until
+ * its slowest receiver has answered. The platform grants 30 s after the call, and an exchange ends after 15 s.
  */
 export class DeliveryCourier extends WorkerEntrypoint<Env> {
-  /** Makes one attempt and records it, and says after `patienceMs` at the latest how it stands. */
+  /** Makes one attempt and records it. Returns after `patienceMs` at the latest; an unfinished attempt goes on in the background. */
   async send(held: Sendable, patienceMs: number): Promise<Progress> {
     const run = { env: this.env, meter: new Meter(), now: Date.now, random: Math.random };
     const sending = attempt(run, held);
     this.ctx.waitUntil(sending);
-    return within(sending, patienceMs);
+    // What is thrown is the limit's error: an attempt throws nothing.
+    return withinMs(patienceMs, sending, "A delivery").catch(() => "under_way");
   }
 }
 
@@ -27,16 +29,4 @@ async function attempt(run: Parameters<typeof attemptDelivery>[0], held: Sendabl
     // The attempt has told of it itself.
   }
   return "over";
-}
-
-async function within(sending: Promise<Progress>, waitMs: number): Promise<Progress> {
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  const patience = new Promise<Progress>((resolve) => {
-    timer = setTimeout(() => resolve("under_way"), waitMs);
-  });
-  try {
-    return await Promise.race([sending, patience]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

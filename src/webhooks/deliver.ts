@@ -20,7 +20,7 @@ const ATTEMPT_MS = 30_000;
 /** The slow lane waits until an exchange is over. */
 const PATIENCE_MS: Record<Lane, number> = { fast: SLOW_MS, slow: ATTEMPT_MS };
 
-/** What a batch needs of its surroundings. */
+/** The environment of a batch of deliveries. */
 export interface BatchRun {
   env: Env;
   meter: Meter;
@@ -31,9 +31,9 @@ export interface BatchRun {
 }
 
 /**
- * Delivers what a batch of wake-ups is about. On the fast lane nobody is waited for longer than a second: the
- * endpoint's other deliveries are left to the slow lane, and the batch ends while that exchange goes on.
- * @returns those whose database failed: their wake-ups are to come again.
+ * Sends the deliveries that a batch of wake-ups names. On the fast lane the batch waits a second at most for an
+ * endpoint: then the endpoint's other deliveries move to the slow lane, and its open exchange ends in the background.
+ * @returns the deliveries whose database failed: their wake-ups are to be retried.
  */
 export async function deliverBatch(run: BatchRun, ids: readonly string[]): Promise<string[]> {
   const nowMs = run.now();

@@ -1,4 +1,4 @@
-/** A wake-up: which delivery to look at. What there is to do stands in its row. */
+/** A wake-up for one delivery. The delivery's row says what is to be done. */
 export interface DeliveryMessage {
   deliveryId: string;
 }

@@ -8,13 +8,13 @@ import { giveUp, IS_PENDING, isFree } from "./give-up.ts";
 import { hasWebhooks } from "./plan.ts";
 import { giveUpWaiting } from "./store.ts";
 
-/** A right to deliver until a time. As none is given while another holds, its end says whose it is. */
+/** A lease on deliveries. No two leases on a delivery overlap, so the time at which a lease ends identifies its holder. */
 export interface Lease {
   nowMs: number;
   untilMs: number;
 }
 
-/** A delivery that is held, as far as recording an attempt needs it. */
+/** A delivery under lease, with what recording an attempt needs. */
 export interface HeldDelivery {
   id: string;
   workspaceId: string;
@@ -25,13 +25,10 @@ export interface HeldDelivery {
   leaseUntil: number | null;
 }
 
-/** A wake-up may come so much before its time: clocks of two machines differ. */
+/** A wake-up may arrive this much before the delivery is due: the clocks of two machines differ. */
 export const MAX_EARLY_MS = 1_000;
 
-/**
- * Takes the deliveries that are due and that nobody holds; returns which.
- * @param lane "fast" takes none of a slow endpoint.
- */
+/** Leases the deliveries that are due and not under lease; returns them. @param lane "fast" skips those of slow endpoints. */
 export function claimDeliveries(db: Database, ids: readonly string[], lane: "fast" | "slow", { nowMs, untilMs }: Lease) {
   const isFast = sql`NOT EXISTS (SELECT 1 FROM ${webhookEndpoints} e WHERE e.id = ${deliveries.webhookId} AND ${IS_SLOW})`;
   return db
@@ -54,7 +51,7 @@ const endpointColumns = {
   lastDurationMs: webhookEndpoints.lastDurationMs,
 };
 
-/** Those of the deliveries that are not over, with all that delivering them needs but the payloads. */
+/** The pending ones of the deliveries, with all that sending them needs except payloads. */
 export function listDeliverable(db: Database, ids: readonly string[]) {
   return db
     .select({
@@ -76,7 +73,7 @@ export function listDeliverable(db: Database, ids: readonly string[]) {
     .where(and(isOneOf(ids), IS_PENDING));
 }
 
-/** The payloads of the deliveries' events, each once however many deliveries it has. */
+/** The payloads of the deliveries' events. An event with several deliveries is returned once. */
 export function listPayloads(db: Database, ids: readonly string[]) {
   const theirs = sql`(SELECT ${deliveries.eventId} FROM ${deliveries} WHERE ${isOneOf(ids)})`;
   return db
@@ -85,7 +82,7 @@ export function listPayloads(db: Database, ids: readonly string[]) {
     .where(sql`${events.id} IN ${theirs}`);
 }
 
-/** Lets go of deliveries that were not tried; returns which were still held. */
+/** Ends the lease on deliveries that were not attempted; returns those whose lease had not been lost. */
 export function releaseDeliveries(db: Database, ids: readonly string[], leaseUntil: number) {
   return db
     .update(deliveries)
@@ -94,7 +91,7 @@ export function releaseDeliveries(db: Database, ids: readonly string[], leaseUnt
     .returning({ id: deliveries.id, webhookId: deliveries.webhookId });
 }
 
-/** Notes that an endpoint is slow before its exchange is over, so that no other batch waits for it too. */
+/** Marks an endpoint as slow while its exchange is still open, so that no other batch waits for it. */
 export function noteSlow(db: Database, webhookId: string) {
   return db
     .update(webhookEndpoints)
@@ -102,15 +99,15 @@ export function noteSlow(db: Database, webhookId: string) {
     .where(eq(webhookEndpoints.id, webhookId));
 }
 
-/** Gives up held deliveries that may not be sent, each with the attempt that says so. */
+/** Fails leased deliveries that may not be sent, each with an attempt that gives the reason. */
 export function giveUpHeld(db: Database, ids: readonly string[], leaseUntil: number, nowMs: number) {
   const isHeld = and(isOneOf(ids), IS_PENDING, eq(deliveries.leaseUntil, leaseUntil))!;
   return giveUp(db, isHeld, nowMs);
 }
 
 /**
- * Records an attempt that succeeded: the attempt, the endpoint's health, the delivery, which is returned. All of it only
- * while the delivery is held, so that one that was taken over is recorded once.
+ * Records a successful attempt: the attempt's row, the endpoint's health and the delivery, which is returned. Nothing is
+ * written once the lease is lost, so that a delivery taken over by another run is recorded once.
  */
 export function recordSuccess(db: Database, held: HeldDelivery, result: AttemptResult) {
   const endedAt = result.startedAtMs + result.durationMs;
@@ -137,8 +134,8 @@ export interface Consequence {
 }
 
 /**
- * Records an attempt that failed, like `recordSuccess`; it may disable the endpoint, and then all that waits for it fails.
- * Failures at a URL that the endpoint no longer has do not count against it, nor those before anything was sent to it.
+ * Records a failed attempt, like `recordSuccess`. It may disable the endpoint, which fails all of the endpoint's pending
+ * deliveries. A failure does not count against the endpoint when it was at a former URL, or when nothing was sent.
  */
 export function recordFailure(db: Database, held: HeldDelivery, result: AttemptResult, { nextAttemptAt, isGone }: Consequence) {
   const endedAt = result.startedAtMs + result.durationMs;

@@ -5,16 +5,16 @@
 export const MAX_FAILURE_STREAK = 20;
 export const MIN_FAILING_MS = 24 * 60 * 60 * 1000;
 
-/** The answer that says that nobody lives here any more (RFC 9110): the endpoint is disabled at once. */
+/** 410 Gone (RFC 9110): the receiver asks for no more requests, so the endpoint is disabled at once. */
 export const GONE_STATUS = 410;
 
-/** Why an endpoint was disabled by itself. */
+/** Why the service disabled an endpoint. */
 export type SelfDisabledReason = "failing" | "gone";
 
-/** An endpoint that took longer is slow: it is served on the slow lane, where those who answer do not wait for it. */
+/** An endpoint whose last exchange took longer is slow, and is served on the slow lane. */
 export const SLOW_MS = 1_000;
 
-/** Whether an endpoint belongs on the slow lane: it fails, or its last exchange took long. */
+/** Whether an endpoint belongs on the slow lane: its last attempt failed, or its last exchange took long. */
 export function isSlow({ failureStreak, lastDurationMs }: { failureStreak: number; lastDurationMs: number | null }): boolean {
   return failureStreak > 0 || (lastDurationMs ?? 0) > SLOW_MS;
 }

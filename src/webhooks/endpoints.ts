@@ -1,4 +1,4 @@
-import { type Database, dbFor } from "../db/client.ts";
+import { type Database, databaseOf } from "../db/client.ts";
 import { shardOf } from "../db/ids.ts";
 import type { webhookEndpoints } from "../db/schema.ts";
 import { writeThenRead } from "../db/transact.ts";
@@ -18,7 +18,7 @@ const STEPS_A_RUN = 20;
 
 export type EndpointRow = typeof webhookEndpoints.$inferSelect;
 
-/** In whose workspace endpoints are changed, and when. */
+/** The workspace, clock and identifiers that a change of endpoints works with. */
 export interface WebhookOperation {
   env: Env;
   meter: Meter;
@@ -36,8 +36,9 @@ interface NewEndpoint {
 }
 
 /**
- * Adds an endpoint. One that a request before its repetition has made is answered with its own secret.
- * @returns it with its secret, or undefined when the workspace has as many as it may.
+ * Adds an endpoint. When a repeated request finds the endpoint that its first run added, it returns that endpoint's
+ * secret.
+ * @returns the endpoint with its secret, or undefined when the workspace has the maximum already.
  */
 export async function addEndpoint(op: WebhookOperation, fields: NewEndpoint) {
   const { env, workspaceId, nowMs } = op;
@@ -51,8 +52,8 @@ export async function addEndpoint(op: WebhookOperation, fields: NewEndpoint) {
 }
 
 /**
- * Changes an endpoint. What waits for one that is disabled fails.
- * @returns it as it now is, or undefined when the workspace has no such endpoint.
+ * Changes an endpoint. Disabling it fails its pending deliveries.
+ * @returns the changed endpoint, or undefined when the workspace has no such endpoint.
  */
 export async function changeEndpoint(op: WebhookOperation, webhookId: string, changes: EndpointChanges): Promise<EndpointRow | undefined> {
   const { workspaceId, nowMs } = op;
@@ -67,8 +68,9 @@ export async function changeEndpoint(op: WebhookOperation, webhookId: string, ch
 }
 
 /**
- * Gives an endpoint a new secret; for a day both sign.
- * @returns the secret and until when the one before signs too, or undefined when the workspace has no such endpoint.
+ * Gives an endpoint a new secret; for a day, deliveries are signed with the previous secret too.
+ * @returns the new secret and the time until which the previous one signs, or undefined when the workspace has no such
+ * endpoint.
  */
 export async function renewSecret(op: WebhookOperation, webhookId: string) {
   const { env, workspaceId, nowMs } = op;
@@ -85,8 +87,8 @@ export async function renewSecret(op: WebhookOperation, webhookId: string) {
 }
 
 /**
- * Removes an endpoint with its log: nothing is sent to it afterwards. Of a long log, the sweep removes the rest.
- * @returns whether the workspace had it.
+ * Removes an endpoint and its log; nothing is sent to it afterwards. What remains of a long log is removed by the sweep.
+ * @returns whether the workspace had the endpoint.
  */
 export async function removeEndpoint(op: WebhookOperation, webhookId: string): Promise<boolean> {
   const { workspaceId, nowMs } = op;
@@ -99,14 +101,10 @@ export async function removeEndpoint(op: WebhookOperation, webhookId: string): P
   return erased !== undefined;
 }
 
-/** Goes on with the log of an endpoint that was deleted, some steps of it. */
+/** Removes more of a deleted endpoint's log, in a bounded number of steps. */
 export async function eraseMoreLog(db: Database, { id, workspaceId }: { id: string; workspaceId: string }): Promise<void> {
   for (let step = 0; step < STEPS_A_RUN; step++) {
     const [, , [ended]] = await db.batch([...eraseLog(db, workspaceId, id, ERASED_A_STEP), endWebhookErasure(db, workspaceId, id)]);
     if (ended) return;
   }
-}
-
-function databaseOf({ env, workspaceId, meter }: WebhookOperation): Database {
-  return dbFor(env, workspaceId, meter);
 }

@@ -4,7 +4,7 @@ import type { Database } from "../db/client.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { deliveries, deliveryAttempts, webhookEndpoints, webhookErasures } from "../db/schema.ts";
 
-/** Removes an endpoint: from then on nothing is sent to it. Returns it if it was there. */
+/** Removes an endpoint; nothing is sent to it afterwards. Returns the endpoint if it existed. */
 export function eraseEndpoint(db: Database, workspaceId: string, webhookId: string) {
   return db
     .delete(webhookEndpoints)
@@ -22,7 +22,7 @@ export function eraseLog(db: Database, workspaceId: string, webhookId: string, l
   ] as const;
 }
 
-/** Notes that an endpoint is gone and its log is not, so that the sweep goes on with it. */
+/** Notes that a deleted endpoint still has a log, which the sweep goes on to remove. */
 export function noteErasure(db: Database, workspaceId: string, webhookId: string, nowMs: number) {
   const row = { id: webhookId, workspaceId, createdAt: nowMs };
   return insertWhere(db, webhookErasures, row, sql`${isGone(webhookId)} AND ${hasLog(workspaceId, webhookId)}`).onConflictDoNothing();
@@ -33,7 +33,7 @@ export function listWebhookErasures(db: Database, limit: number) {
   return db.select().from(webhookErasures).where(hasArrived(webhookErasures.workspaceId)).orderBy(webhookErasures.createdAt).limit(limit);
 }
 
-/** Forgets an endpoint when nothing of its log is left; returns it then. */
+/** Ends an endpoint's erasure once its log is empty; returns the erasure then. */
 export function endWebhookErasure(db: Database, workspaceId: string, webhookId: string) {
   return db
     .delete(webhookErasures)

@@ -34,10 +34,10 @@ export interface NewEvent {
   nowMs: number;
 }
 
-/** That the statement before this one, in the same batch, changed a row. */
+/** SQL condition: the previous statement of the same batch changed one row. */
 export const IF_CHANGED = sql`changes() = 1`;
 
-/** The conversation as it is when the statement runs. */
+/** An event with the conversation as it is when the statement runs. */
 export function addConversationEvent(
   db: Database,
   event: NewEvent,
@@ -48,7 +48,7 @@ export function addConversationEvent(
   return addEvent(db, event, type, record, condition);
 }
 
-/** A message that is in the batch. */
+/** The event of a message that the same batch adds. */
 export function addMessageEvent(
   db: Database,
   event: NewEvent,
@@ -60,19 +60,19 @@ export function addMessageEvent(
   return addEvent(db, event, type, record, condition);
 }
 
-/** A hand-off that is in the batch. */
+/** The event of a hand-off that the same batch adds. */
 export function addHandoffEvent(db: Database, event: NewEvent, handoffId: string, condition: SQL) {
   const record = sql`(SELECT ${handoffJson()} FROM ${handoffs} h WHERE h.id = ${handoffId})`;
   return addEvent(db, event, "handoff.created", record, condition);
 }
 
-/** A lead that is in the batch. */
+/** The event of a lead that the same batch adds. */
 export function addLeadEvent(db: Database, event: NewEvent, leadId: string, condition: SQL) {
   const record = sql`(SELECT ${LEAD_JSON} FROM ${LEAD_ROWS} WHERE l.id = ${leadId})`;
   return addEvent(db, { ...event, leadId }, "lead.created", record, condition);
 }
 
-/** A source whose sync has just ended. */
+/** The event of a source whose sync has just ended. */
 export function addSourceEvent(
   db: Database,
   event: Omit<NewEvent, "conversationId">,

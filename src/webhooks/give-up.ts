@@ -3,14 +3,15 @@ import type { Database } from "../db/client.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { deliveries, deliveryAttempts, webhookEndpoints } from "../db/schema.ts";
 
-/** Nobody holds the delivery: it was never claimed, or whoever claimed it died. */
+/** SQL condition: the delivery is not under lease, either never claimed or with an expired lease. */
 export function isFree(nowMs: number): SQL {
   return or(isNull(deliveries.leaseUntil), lt(deliveries.leaseUntil, nowMs))!;
 }
 
 /**
- * Fails the deliveries for which the condition holds, each with an attempt that says that its endpoint is disabled.
- * @param isGivenUp picks the same deliveries in both statements, so the first may not change what it reads.
+ * Fails the deliveries that meet a condition, each with an attempt that says that the endpoint is disabled.
+ * @param isGivenUp must select the same deliveries in both statements, so the first may not change what the condition
+ * reads.
  */
 export function giveUp(db: Database, isGivenUp: SQL, nowMs: number) {
   const number = sql<number>`${deliveries.attemptCount} + 1`;
@@ -33,5 +34,5 @@ export function giveUp(db: Database, isGivenUp: SQL, nowMs: number) {
   ] as const;
 }
 
-/** The delivery is not over. */
+/** SQL condition: the delivery has neither succeeded nor failed. */
 export const IS_PENDING = eq(deliveries.status, "pending");

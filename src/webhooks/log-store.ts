@@ -12,7 +12,7 @@ interface Page {
   cursor?: { id: string } | undefined;
 }
 
-/** One page of an endpoint's deliveries, newest first, and one more when there are more; then the attempts of the page. */
+/** One page of an endpoint's deliveries, newest first, plus one row when there are more; then the attempts of those deliveries. */
 export function pageDeliveries(
   db: Database,
   workspaceId: string,
@@ -49,7 +49,7 @@ export function findDelivery(db: Database, workspaceId: string, deliveryId: stri
     .where(and(eq(deliveries.id, deliveryId), eq(deliveries.workspaceId, workspaceId)));
 }
 
-/** Delivers a delivery's event once more, as a new delivery, if that may be. */
+/** Adds a new delivery of an earlier delivery's event, if its endpoint and plan allow it. */
 export function createRedelivery(db: Database, workspaceId: string, deliveryId: string, redelivery: { id: string; nowMs: number }) {
   const row = {
     id: redelivery.id,

@@ -4,9 +4,9 @@ import { limitsOf, PLAN_NAMES } from "../account/plans.ts";
 const PLANS_WITH_WEBHOOKS = PLAN_NAMES.filter((plan) => limitsOf(plan, {}).webhooks);
 
 /**
- * That a workspace may use webhooks, by its plan or the operator's override: `limitsOf` as SQL, for statements that must
- * not deliver without it.
- * @param alias by which the statement reads `workspaces`.
+ * SQL condition: the workspace may use webhooks, by its plan or the operator's override. It is `limitsOf` in SQL, for
+ * statements that must not deliver otherwise.
+ * @param alias the statement's alias of `workspaces`.
  */
 export function hasWebhooks(alias: string): SQL {
   const of = sql.identifier(alias);

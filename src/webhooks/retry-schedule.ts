@@ -15,7 +15,7 @@ const ASKS_FOR_TIME: ReadonlySet<number | null> = new Set([429, 503]);
 /** A receiver may lengthen a wait up to so many times; more, and a delivery could wait for days. */
 const MAX_LENGTHENING = 2;
 
-/** A failed attempt, as far as the next one depends on it. */
+/** A failed attempt, with what its backoff depends on. */
 export interface Failure {
   /** Which attempt it was, from 1. */
   number: number;
@@ -27,8 +27,8 @@ export interface Failure {
 }
 
 /**
- * When a delivery is tried again, Unix milliseconds; undefined after the last attempt.
- * @param random from 0 up to 1, without it.
+ * The time of a delivery's next attempt by the backoff schedule, in Unix milliseconds; undefined after the last attempt.
+ * @param random in [0, 1).
  */
 export function nextAttemptAt(failure: Failure, random: number): number | undefined {
   const regularMs = WAITS_MS[failure.number - 1];

@@ -3,6 +3,7 @@ import { callerDb } from "../admission/caller.ts";
 import { needsScope } from "../admission/middleware.ts";
 import { ApiError, notFound } from "../http/errors.ts";
 import { uuid } from "../http/fields.ts";
+import { jsonBody } from "../http/json-body.ts";
 import { wholePage } from "../http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
@@ -15,7 +16,6 @@ import { toWebhook, webhookInSchema, webhookListSchema, webhookPatchSchema, webh
 export const webhookRoutes = createRouter();
 
 const params = z.object({ webhook_id: uuid() });
-const body = <Schema extends z.ZodType>(schema: Schema) => ({ required: true, content: { "application/json": { schema } } });
 
 const listWebhooks = createRoute({
   operationId: "listWebhooks",
@@ -41,7 +41,7 @@ const createWebhook = createRoute({
   summary: "Register a webhook endpoint",
   description: "The signing secret is in this answer and in no other. Needs webhooks in the plan.",
   ...needsScope("webhooks:write"),
-  request: { body: body(webhookInSchema) },
+  request: { body: jsonBody(webhookInSchema) },
   responses: { 201: jsonResponse(webhookWithSecretSchema, "The endpoint with its secret."), ...errorResponses(403, 409, 422) },
 });
 
@@ -82,7 +82,7 @@ const updateWebhook = createRoute({
   summary: "Change a webhook endpoint",
   description: "Needs webhooks in the plan.",
   ...needsScope("webhooks:write"),
-  request: { params, body: body(webhookPatchSchema) },
+  request: { params, body: jsonBody(webhookPatchSchema) },
   responses: { 200: jsonResponse(webhookSchema, "The endpoint as it now is."), ...errorResponses(403, 404, 422) },
 });
 

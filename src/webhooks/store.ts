@@ -7,7 +7,7 @@ import { giveUp, IS_PENDING, isFree } from "./give-up.ts";
 
 type NewEndpoint = typeof webhookEndpoints.$inferInsert;
 
-/** What a change may change; a field that is left out stays as it is. */
+/** The fields that a change may set; a field that is left out stays as it is. */
 export interface EndpointChanges {
   url?: string | undefined;
   events?: string[] | undefined;
@@ -48,7 +48,7 @@ const oneEndpoint = compiled<typeof columns, { workspaceId: string; webhookId: s
     .where(and(eq(webhookEndpoints.id, param("webhookId")), eq(webhookEndpoints.workspaceId, param("workspaceId")))),
 );
 
-/** Adds an endpoint, unless the workspace is gone or has as many as it may; one that is there stays as it is. */
+/** Adds an endpoint unless the workspace is deleted or has the maximum already. An endpoint with the same id stays as it is. */
 export function createEndpoint(db: Database, endpoint: NewEndpoint, maxEndpoints: number) {
   const { workspaceId } = endpoint;
   const condition = sql`EXISTS (SELECT 1 FROM ${workspaces} WHERE id = ${workspaceId} AND deleted_at IS NULL)
@@ -76,8 +76,8 @@ function enabledColumns(enabled: boolean, nowMs: number) {
 }
 
 /**
- * Gives up the deliveries that wait for an endpoint that is disabled, each with the attempt that says so. One whose
- * request is out just now is left to whoever sent it.
+ * Fails the pending deliveries of a disabled endpoint, each with an attempt that gives the reason. A delivery under
+ * lease is left to the run that holds the lease.
  */
 export function giveUpWaiting(db: Database, workspaceId: string, webhookId: string, nowMs: number) {
   const isWaiting = and(
@@ -93,8 +93,9 @@ export function giveUpWaiting(db: Database, workspaceId: string, webhookId: stri
 }
 
 /**
- * Gives an endpoint a new secret; the old one stays beside it until its time. The same rotation again changes nothing.
- * @param rotation its secret is encrypted.
+ * Gives an endpoint a new secret; the old one stays valid beside it until its expiry. Repeating the same rotation
+ * changes nothing.
+ * @param rotation holds the new secret encrypted.
  */
 export function rotateSecret(
   db: Database,

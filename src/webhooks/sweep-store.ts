@@ -6,8 +6,8 @@ import { deliveries, deliveryAttempts, events, webhookEndpoints } from "../db/sc
 import { isFree } from "./give-up.ts";
 
 /**
- * Takes the deliveries that are due since before `beforeMs` and that nobody holds, the oldest first, and puts them at the
- * end of the line: the next run sees others, however many of one endpoint there are.
+ * Takes the oldest deliveries that have been due since before `beforeMs` and are not under lease, and moves them to the
+ * end of the line, so that the next run sees others even if one endpoint has many.
  */
 export function takeStranded(db: Database, beforeMs: number, nowMs: number, limit: number) {
   // Written out and not bound, since a partial index is used for the very words of its condition.

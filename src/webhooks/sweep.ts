@@ -30,7 +30,10 @@ export function pruneLog(db: Database, nowMs: number) {
 
 export type Stranded = Awaited<ReturnType<typeof takeStranded>>[number];
 
-/** Wakes stranded deliveries on the lanes of their endpoints. Of those beyond an endpoint's share the next runs take care. */
+/**
+ * Sends wake-ups for stranded deliveries, on the lanes of their endpoints. An endpoint's deliveries beyond its share are
+ * left to the next runs.
+ */
 export async function wakeStranded(env: Env, stranded: readonly Stranded[]): Promise<void> {
   const shares = [...Map.groupBy(stranded, ({ webhookId }) => webhookId).values()].map(shareOf);
   const idsOf = (isForSlow: boolean) => shares.filter((share) => share.isSlow === isForSlow).flatMap(({ ids }) => ids);

@@ -11,8 +11,8 @@ const LEASE_MS = 60_000;
 const MESSAGE = "This is a test. Your endpoint is set up.";
 
 /**
- * Sends a test event to an endpoint, enabled or not, and waits for what comes of it. It is logged like any delivery, is
- * not tried again and says nothing of the endpoint's health.
+ * Sends a test event to an endpoint, disabled or not, and waits for the result. It is logged like any delivery, but is
+ * not retried and does not affect the endpoint's health.
  * @returns the delivery with its attempts, or undefined when the workspace has no such endpoint.
  */
 export async function sendTest(

@@ -4,7 +4,7 @@ import { insertWhere } from "../db/insert-where.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints } from "../db/schema.ts";
 import { TEST_EVENT } from "./events.ts";
 
-/** A test to be sent at once by whoever adds it. */
+/** A test delivery, which its caller sends at once. */
 export interface NewTest {
   deliveryId: string;
   eventId: string;
@@ -15,7 +15,7 @@ export interface NewTest {
   leaseUntil: number;
 }
 
-/** Adds a test's event and its delivery, held, if the endpoint is the workspace's; one that is there stays as it is. */
+/** Adds a test's event and its delivery, already under lease, if the workspace has the endpoint. A test with the same id stays as it is. */
 export function addTest(db: Database, { deliveryId, eventId, workspaceId, webhookId, payload, nowMs, leaseUntil }: NewTest) {
   const isThere = sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${webhookId} AND workspace_id = ${workspaceId})`;
   const event = { id: eventId, workspaceId, type: TEST_EVENT, payload, createdAt: nowMs };

@@ -4,8 +4,8 @@ export interface Turn {
 }
 
 /**
- * Puts a batch in the order in which it is delivered: endpoints take turns, so that one with many deliveries does not
- * come before the others, and none has more than `maxOpen` requests open at once.
+ * Orders the deliveries of a batch: endpoints take turns, so that one with many deliveries does not delay the others,
+ * and none has more than `maxOpen` requests open at once.
  */
 export class Turns<Delivery extends Turn> {
   private readonly waiting: Map<string, Delivery[]>;
@@ -19,7 +19,7 @@ export class Turns<Delivery extends Turn> {
     this.waiting = Map.groupBy(deliveries, ({ webhookId }) => webhookId);
   }
 
-  /** The next delivery; undefined when none may start now. Each one taken is ended or left. */
+  /** The next delivery; undefined when none may start now. Every delivery taken must be passed to `end` or `leave`. */
   take(): Delivery | undefined {
     for (const [webhookId, queue] of this.waiting) {
       const open = this.open.get(webhookId) ?? 0;
@@ -39,7 +39,7 @@ export class Turns<Delivery extends Turn> {
     this.open.set(webhookId, this.open.get(webhookId)! - 1);
   }
 
-  /** Notes that a delivery is not waited for: its endpoint gets no more turns. */
+  /** Notes that the batch no longer waits for a delivery: its endpoint gets no more turns in this batch. */
   leave({ webhookId }: Turn): void {
     this.left.add(webhookId);
   }
@@ -48,7 +48,7 @@ export class Turns<Delivery extends Turn> {
     return this.left.has(webhookId);
   }
 
-  /** What was not taken. */
+  /** The deliveries that were not taken. */
   rest(): Delivery[] {
     return [...this.waiting.values()].flat();
   }

@@ -2,14 +2,14 @@ import { wakeUp } from "../wake-up.ts";
 import type { DeliveryMessage } from "./delivery-message.ts";
 
 /**
- * Wakes the deliveries that a batch has made, once it is committed. A wake-up that is lost is found by the sweep.
- * @param written what the batch's writes returned, those of events among them.
+ * Sends wake-ups for the deliveries that a committed batch added. The sweep finds a delivery whose wake-up is lost.
+ * @param written what the batch's writes returned, those that add events included.
  */
 export async function wakeDeliveries(env: Env, written: readonly unknown[]): Promise<void> {
   await wakeUp(env.DELIVERY_QUEUE, written.flatMap(deliveriesIn));
 }
 
-/** Wakes these deliveries on one of the two lanes, after a while if so. */
+/** Sends wake-ups for deliveries to a lane, with a delay if one is given. */
 export function wakeOn(lane: Queue, ids: readonly string[], delaySeconds?: number): Promise<void> {
   return wakeUp(lane, ids.map((deliveryId) => ({ deliveryId })) satisfies DeliveryMessage[], delaySeconds);
 }

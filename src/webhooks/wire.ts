@@ -16,7 +16,7 @@ import { ALL_EVENTS, API_VERSION, EVENT_TYPES } from "./events.ts";
 
 const problemOf = (url: string) => urlProblem(url, WEBHOOK_POLICY, allowsPrivateTargets(env));
 
-/** What is said of a URL that may not be called. */
+/** The message for a URL that may not be called. */
 export function refusalOf(reason: string): string {
   return `this url cannot be called: ${reason}. Use an https URL on a public host, such as https://hooks.example.com/support`;
 }
@@ -147,7 +147,7 @@ export const deliveryPageSchema = cursorPageOf(deliverySchema, "DeliveryPage");
 
 export const deliveryQuery = cursorQuery.extend({ status: z.enum(STATUSES).optional().openapi({ example: "failed" }) });
 
-/** The wire record of an endpoint. Its secret is none of it. */
+/** The wire record of an endpoint, without the secret. */
 export function toWebhook(row: EndpointRow): z.infer<typeof webhookSchema> {
   return {
     id: row.id,

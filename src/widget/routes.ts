@@ -3,6 +3,7 @@ import { requireConfig } from "../admission/middleware.ts";
 import { chatEventsSchema, resumeHeaders } from "../chat/wire.ts";
 import { toHandoff, toMessage } from "../conversations/wire.ts";
 import { uuid } from "../http/fields.ts";
+import { jsonBody } from "../http/json-body.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../http/responses.ts";
 import { createRouter } from "../http/router.ts";
 import { leadSchema, toLead } from "../leads/wire.ts";
@@ -32,7 +33,6 @@ widgetRoutes.use(cors, requireConfig);
 
 const agentParams = z.object({ agent_id: uuid() });
 const conversationParams = z.object({ conversation_id: uuid() });
-const body = <Schema extends z.ZodType>(schema: Schema) => ({ required: true, content: { "application/json": { schema } } });
 
 const getSettings = createRoute({
   operationId: "getWidgetSettings",
@@ -53,7 +53,7 @@ const sendMessage = createRoute({
   operationId: "sendVisitorMessage",
   method: "post",
   path: "/agents/{agent_id}/messages",
-  request: { params: agentParams, body: body(messageInSchema) },
+  request: { params: agentParams, body: jsonBody(messageInSchema) },
   responses: {
     200: streamableResponse(visitorAnswerSchema, "The answer.", chatEventsSchema),
     ...errorResponses(402, 403, 404, 409, 422),
@@ -84,7 +84,7 @@ const sendLead = createRoute({
   operationId: "sendVisitorLead",
   method: "post",
   path: "/agents/{agent_id}/leads",
-  request: { params: agentParams, body: body(leadInSchema) },
+  request: { params: agentParams, body: jsonBody(leadInSchema) },
   responses: { 201: jsonResponse(leadSchema, "The lead."), ...errorResponses(403, 404, 422) },
 });
 
@@ -137,7 +137,7 @@ const rate = createRoute({
   method: "post",
   path: "/conversations/{conversation_id}/csat",
   middleware: [requireVisitor] as const,
-  request: { params: conversationParams, body: body(csatInSchema) },
+  request: { params: conversationParams, body: jsonBody(csatInSchema) },
   responses: { 200: jsonResponse(csatSchema, "The rating; it replaces one before."), ...errorResponses(403, 404, 422) },
 });
 

@@ -107,6 +107,11 @@ describe("what is new in a mail", () => {
     expect(textOfHtml(html)).toBe("It is blue & small.\n\n- one\n\n- two\n\nBye");
   });
 
+  test("of HTML, up to where it is nested deeper than any mail", () => {
+    expect(textOfHtml(`<p>Blue.</p>${"<b>".repeat(900)}Small.${"</b>".repeat(900)}<p>Bye</p>`)).toBe("Blue.\nSmall.\nBye");
+    expect(textOfHtml(`<p>Blue.</p>${"<b>".repeat(1_001)}Small.${"</b>".repeat(1_001)}<p>Bye</p>`)).toBe("Blue.");
+  });
+
   test("hostile text is read in no time", () => {
     const started = performance.now();
     for (const text of ["On ".repeat(70_000), "On x\n".repeat(40_000), ">".repeat(200_000), `From: ${"<".repeat(200_000)}`])

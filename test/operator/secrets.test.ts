@@ -449,15 +449,28 @@ describe("a step", () => {
     expect([answer.status, answer.body.error.code]).toEqual([404, "not_found"]);
   });
 
-  test("a database that is missing between others is not passed over", async () => {
-    const headers = { ...newAddress(), Authorization: `Bearer ${env.OPERATOR_TOKEN}` };
-    const ask = async (cursor: string) => {
+  describe("where databases are missing", () => {
+    const ask = async (bindings: Record<string, unknown>, cursor: string) => {
+      const headers = { ...newAddress(), Authorization: `Bearer ${env.OPERATOR_TOKEN}` };
       const request = new Request(`http://service.test/operator/v1/secrets?cursor=${cursor}`, { headers });
-      return (await app.fetch(request, envWith({ DB_1: undefined, DB_2: env.DB_1 }), createExecutionContext())).json<any>();
+      return (await app.fetch(request, envWith(bindings), createExecutionContext())).json<any>();
     };
-    expect((await ask("0.api_keys.")).next_cursor).toBe("1.agents.");
-    expect((await ask("1.agents.")).error.code).toBe("unavailable");
-    expect((await ask("2.api_keys.")).next_cursor).toBeNull();
+
+    test.each([
+      ["between others", { DB_1: undefined, DB_2: env.DB_1 }],
+      ["at the end", { DB_1: undefined }],
+    ])("one that holds workspaces is not passed over: %s", async (_, bindings) => {
+      await createWorkspaceOn(1);
+      expect((await ask(bindings, "0.api_keys.")).next_cursor).toBe("1.agents.");
+      expect((await ask(bindings, "1.agents.")).error.code).toBe("unavailable");
+    });
+
+    test("numbers that were never used are", async () => {
+      const bindings = { DB_5: env.DB_1 };
+      expect((await ask(bindings, "1.api_keys.")).next_cursor).toBe("5.agents.");
+      expect((await ask(bindings, "3.agents.")).error.code).toBe("not_found");
+      expect((await ask(bindings, "5.api_keys.")).next_cursor).toBeNull();
+    });
   });
 
   test("a workspace's key opens neither", async () => {

@@ -8,7 +8,7 @@ const SHIFT_MS = 15_000;
 const CHARS_PER_STEP = 500_000;
 const LINK_CHARS = 200;
 
-/** How a shift ended: with the crawl, or with the time before which there is nothing to do. */
+/** How a shift ended: with the end of the crawl, or with the time until which the crawl has nothing to do. */
 export type ShiftEnd = CrawlEnd | { done: false; counts: PageCounts; resumeInMs: number };
 
 /** What a shift works with. */
@@ -22,7 +22,7 @@ export interface Shift {
   clock: () => number;
 }
 
-/** Crawls for a while, one page after another. Undefined when the source was removed or taken over. */
+/** Crawls for a bounded time, one page after another. Undefined when the source was removed or another run took over its lease. */
 export async function workShift(shift: Shift): Promise<ShiftEnd | undefined> {
   const { clock } = shift;
   const endsAtMs = clock() + SHIFT_MS;

@@ -42,7 +42,7 @@ export class CrawlStore {
     this.tables.run(query, phase, origin, robots, failuresInARow, sourceId);
   }
 
-  /** Notes how a crawl ended, for a caller who dies before having noted it, and asks again. */
+  /** Stores how a crawl ended, for a caller that dies before recording it and asks again. */
   finish(sourceId: string, end: CrawlEnd): void {
     this.tables.run("UPDATE crawls SET phase = 'done', result = ? WHERE source_id = ?", JSON.stringify(end), sourceId);
   }
@@ -64,7 +64,7 @@ export class CrawlStore {
     return isOthers ? Math.max(row.nextAtMs, row.heldUntilMs) : row.nextAtMs;
   }
 
-  /** Has a host to itself until then, or until it is released. */
+  /** Reserves a host for this source until a time, or until it is released. */
   holdHost(host: string, sourceId: string, untilMs: number): void {
     this.tables.run(
       `INSERT INTO hosts (host, next_fetch_at, held_by, held_until) VALUES (?, 0, ?, ?)
@@ -79,7 +79,7 @@ export class CrawlStore {
     this.tables.run("UPDATE hosts SET held_by = NULL WHERE host = ? AND held_by = ?", host, sourceId);
   }
 
-  /** Nobody asks a host before then. */
+  /** Lets no source ask a host before a time. */
   restHost(host: string, untilMs: number): void {
     this.tables.run(
       `INSERT INTO hosts (host, next_fetch_at, held_until) VALUES (?, ?, 0)
@@ -111,7 +111,7 @@ export class CrawlStore {
     this.tables.run("UPDATE hosts SET held_by = NULL WHERE held_by = ?", sourceId);
   }
 
-  /** Removes hosts whom nobody needs to leave alone any more. */
+  /** Removes hosts that are neither paused nor reserved. */
   dropHosts(nowMs: number): void {
     this.tables.run("DELETE FROM hosts WHERE next_fetch_at < ? AND (held_by IS NULL OR held_until < ?)", nowMs, nowMs);
   }

@@ -13,7 +13,7 @@ interface Build {
   taken: number;
 }
 
-/** Indexes the pages that a crawl has read, beside what is in use, and puts them in its place. */
+/** Builds a generation of the pages that a crawl has read, beside the live one, and then switches to it. */
 export class PageIndexing {
   /** The page that the last step did not finish. */
   private build: Build | undefined;
@@ -35,7 +35,7 @@ export class PageIndexing {
     return true;
   }
 
-  /** Brings what a crawl found into use, in the place of what was in use before. A site that is as it was is left so. */
+  /** Makes what a crawl found the live generation. A site without changes keeps its live generation. */
   switchLive({ id, syncNumber }: CrawlSource): void {
     const { index, settled, texts } = this.stores;
     if (!settled.isSame(id, syncNumber)) {

@@ -34,7 +34,7 @@ export function normalisedUrl(written: string): string | null {
  */
 export function pageKey(normalised: string): string {
   const url = new URL(normalised);
-  const path = url.pathname.replace(INDEX_FILE, "/").replace(/\/+$/, "");
+  const path = url.pathname.replace(INDEX_FILE, "/").replace(/(?<!\/)\/+$/, "");
   const parameters = parametersOf(url).sort((one, other) => compare(nameOf(one), nameOf(other)));
   return `${siteHost(url)}${path}${parameters.length > 0 ? "?" : ""}${parameters.join("&")}`;
 }

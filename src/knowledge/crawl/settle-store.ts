@@ -27,7 +27,7 @@ export class SettleStore {
     return this.tables.all(query, sourceId, run).length > 0;
   }
 
-  /** Whether what is in use is just what this run found. */
+  /** Whether the live generation holds exactly what this run found. */
   isSame(sourceId: string, run: number): boolean {
     const indexed =
       "EXISTS (SELECT 1 FROM pages INDEXED BY pages_run WHERE source_id = ? AND run = ? AND kind = 'page' AND state = 'indexed')";
@@ -36,7 +36,7 @@ export class SettleStore {
     return this.tables.all<{ same: number }>(`SELECT NOT ${indexed} AND NOT ${stale} AS same`, sourceId, run, sourceId, run)[0]!.same === 1;
   }
 
-  /** Brings what this run read into a generation; documents that stay as they were are seen in it too. */
+  /** Moves the documents that this run read into a generation; unchanged documents are marked as seen in it. */
   adopt(sourceId: string, run: number, generationId: number): void {
     const ofRun = "source_id = ? AND run = ? AND kind = 'page'";
     const stays = `SELECT document_id FROM pages INDEXED BY pages_run WHERE ${ofRun} AND state IN ('unchanged', 'kept') AND document_id IS NOT NULL`;
@@ -45,7 +45,7 @@ export class SettleStore {
     this.tables.run(`UPDATE pages SET document_id = NULL WHERE ${ofRun} AND state IN ('failed', 'skipped', 'alias')`, sourceId, run);
   }
 
-  /** Documents are cited by the addresses where their pages are now. */
+  /** Updates the addresses under which documents are cited to where their pages are now. */
   moveDocuments(sourceId: string, run: number): void {
     this.tables.run(
       `UPDATE documents SET url = p.url FROM pages p WHERE p.document_id = documents.id AND p.source_id = ? AND p.run = ? AND p.url <> documents.url`,
@@ -54,7 +54,7 @@ export class SettleStore {
     );
   }
 
-  /** The blocks of pages that are not in use any more: they count no longer. */
+  /** The blocks of pages that are no longer in use, which are to be taken out of the counts. */
   takeUnusedBlocks(sourceId: string, run: number): string[][] {
     const unused = "source_id = ? AND blocks IS NOT NULL AND (run < ? OR state IN ('failed', 'skipped', 'alias'))";
     const rows = this.tables.all<{ blocks: string }>(`SELECT blocks FROM pages WHERE ${unused}`, sourceId, run);
@@ -62,7 +62,7 @@ export class SettleStore {
     return rows.map(({ blocks }) => JSON.parse(blocks) as string[]);
   }
 
-  /** Pages that this run has not found any more go. */
+  /** Removes pages that this run did not find. */
   dropLost(sourceId: string, run: number): void {
     this.tables.run("DELETE FROM page_texts WHERE page_id IN (SELECT id FROM pages WHERE source_id = ? AND run < ?)", sourceId, run);
     this.tables.run("DELETE FROM pages WHERE source_id = ? AND run < ?", sourceId, run);

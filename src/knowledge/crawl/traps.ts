@@ -62,7 +62,7 @@ export interface VariantGroup {
  */
 export function variantGroup(normalised: string): VariantGroup | null {
   const url = new URL(normalised);
-  const path = url.pathname.replace(/\/+$/, "");
+  const path = url.pathname.replace(/(?<!\/)\/+$/, "");
   const datedPath = withoutDateAtEnd(path);
   const parameters = [...url.searchParams];
   const isDated = datedPath !== path || parameters.some(([name, value]) => DATE_PARAMETER.test(name) && DATE_VALUE.test(value));

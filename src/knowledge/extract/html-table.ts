@@ -57,7 +57,7 @@ function rowCells(
     fillSpanned();
     if (cells.length >= MAX_COLUMNS) break;
     const text = textOf(cell)
-      .replace(/\s*\n\s*/g, " ")
+      .replace(/(?<!\s)\s*\n\s*/g, " ")
       .replaceAll("|", "\\|");
     const columns = span(cell, "colspan", MAX_COLUMNS - cells.length);
     const rows = span(cell, "rowspan", MAX_ROW_SPAN);

@@ -148,7 +148,7 @@ export class TextMaker {
     }
     const children = element.children.filter((child) => typeof child === "string" || !isAnchorMark(child));
     const text = this.lineOf(unheaded({ ...element, children }), place);
-    this.headingLine(text.replace(/\s*[#¶]$/, ""), level, flow);
+    this.headingLine(text.replace(/(?<!\s)\s*[#¶]$/, ""), level, flow);
   }
 
   private headingLine(text: string, level: number, flow: Flow): void {
@@ -204,7 +204,7 @@ export class TextMaker {
       if (this.isLeftOut(child, place)) continue;
       if (child.tag === "dt") {
         if (term !== "") flow.block(term);
-        term = this.lineOf(unheaded(child), place).replace(/\s*:$/, "");
+        term = this.lineOf(unheaded(child), place).replace(/(?<!\s)\s*:$/, "");
         continue;
       }
       const blocks = this.blocksOf(child, place);

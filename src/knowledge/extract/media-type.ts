@@ -29,7 +29,7 @@ const MARKDOWN_PATH = /\.(?:md|markdown|mdown|mkd)$/i;
 /** Readers of PDF accept its mark anywhere in the first KiB. */
 const SNIFFED_BYTES = 1024;
 /** Taken out first: one pattern for both would try every way to make one comment of several, of which there are 2^n. */
-const COMMENT = /<!--[\s\S]*?-->/g;
+const COMMENT = /<!--[\s\S]*?(?:-->|$)/g;
 const HTML_START = /^\s*<(?:!doctype html|html|head|body|title|meta|script|h1|div|p)\b/i;
 /** Control characters that no text holds, as in the WHATWG rules for sniffing. */
 // oxlint-disable-next-line no-control-regex

@@ -20,7 +20,7 @@ const MIN_REPEATED_PAGES = 3;
 const MIN_REPEATED_SHARE = 0.4;
 /** Lines at the top and at the bottom that may be running heads. */
 const EDGE_LINES = 2;
-const PAGE_NUMBER = /^(?:page|seite|p\.?)?\s*[-–]?\s*\d{1,4}\s*[-–]?(?:\s*(?:of|\/|von)\s*\d{1,4})?$/i;
+const PAGE_NUMBER = /^(?:page|seite|p\.?)?\s*(?:[-–]\s*)?\d{1,4}(?:\s*[-–])?(?:\s*(?:of|\/|von)\s*\d{1,4})?$/i;
 /** A step down of more than this many line heights begins a paragraph. */
 const PARAGRAPH_STEP = 1.7;
 const HEADING_RATIO = 1.15;

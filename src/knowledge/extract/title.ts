@@ -8,10 +8,10 @@ export interface TitleCandidates {
 }
 
 const MAX_TITLE_CHARS = 300;
-/** What is longer is a text that stands in a title's place; some of the patterns look at it from each of its characters. */
+/** What is longer is a text that stands in a title's place. */
 const MAX_CANDIDATE_CHARS = 1_000;
 /** Between a page's name and its site's. A hyphen may be part of a name, so it counts with spaces alone. */
-const SEPARATOR = /\s+[-–—|·•»«:/]+\s+|\s*[|»·—]\s*/;
+const SEPARATOR = /(?<!\s)\s+[-–—|·•»«:/]+\s+|[|»·—]/;
 /** Words that sites add to their own name. */
 const SITE_WORDS =
   /\b(?:docs?|documentation|help|support|cent(?:er|re)|hc|blog|knowledge|base|guides?|handbook|manual|wiki|com|org|net|io|dev|inc|ltd|gmbh|the|official|site|website|home)\b/g;
@@ -60,7 +60,7 @@ function withoutSite(candidate: string, h1: string, site: Set<string>): string {
   if (parts.every(isSite)) return h1 === "" ? candidate : "";
   let title = candidate;
   while (parts.length > 1 && isSite(parts.at(-1)!))
-    title = title.slice(0, title.lastIndexOf(parts.pop()!)).replace(/\s*[-–—|·•»«:/]+\s*$/, "");
+    title = title.slice(0, title.lastIndexOf(parts.pop()!)).replace(/(?<!\s)\s*(?<![-–—|·•»«:/])[-–—|·•»«:/]+\s*$/, "");
   while (parts.length > 1 && isSite(parts[0]!)) {
     const first = parts.shift()!;
     title = title.slice(title.indexOf(first) + first.length).replace(/^\s*[-–—|·•»«:/]+\s*/, "");

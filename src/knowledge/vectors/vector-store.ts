@@ -15,7 +15,7 @@ export interface UnnamedChunk extends Record<string, SqlStorageValue> {
   content: string;
 }
 
-/** Whose the vectors are, how they are made, and when the outside is tried again. */
+/** The agent that the vectors belong to, the version they are made with, and the backoff of the vector index. */
 export interface VectorState extends VectorScope {
   version: string;
   failures: number;
@@ -51,7 +51,7 @@ CREATE TRIGGER vectors_left AFTER DELETE ON chunk_vectors WHEN NOT EXISTS (SELEC
 END;
 `;
 
-/** What stays when an agent is erased, until all that it names is gone. */
+/** The tables that outlive an agent's erasure, until all vectors named in them are removed. */
 export const VECTOR_TABLES = ["vector_state", "vectors"];
 
 const TEXT_OF = "FROM chunk_vectors cv JOIN chunks c ON c.id = cv.chunk_id JOIN documents d ON d.id = c.document_id";
@@ -99,7 +99,7 @@ export class VectorStore {
     this.run("UPDATE vector_state SET failures = ?, retry_at = ?", failures, retryAtMs);
   }
 
-  /** All vectors are to be removed: call it where their chunks go. */
+  /** Queues all vectors for removal: to be called when their chunks are removed. */
   leaveAll(): void {
     this.run("DELETE FROM vectors WHERE presence = 'none'");
     this.run("UPDATE vectors SET task = 'remove', not_before = 0 WHERE task IS NOT 'verify'");
@@ -155,7 +155,7 @@ export class VectorStore {
       .map(({ name }) => name);
   }
 
-  /** From here on the outside may have them or not, whatever comes of the call. */
+  /** Notes that vectors are being sent: whatever the call returns, the vector index may have them or not. */
   noteSending(names: readonly string[]): void {
     this.update("presence = 'maybe'", names);
   }
@@ -174,7 +174,7 @@ export class VectorStore {
     this.update(`task = 'verify', not_before = ${verifyAtMs}`, names, "remove");
   }
 
-  /** What was looked up: those still there are removed again, the others forgotten. */
+  /** Notes the result of a look-up: vectors that are still present are queued for removal again, the others are forgotten. */
   noteVerified(names: readonly string[], present: readonly string[]): void {
     this.update("task = 'remove', not_before = 0", present, "verify");
     this.run("DELETE FROM vectors WHERE task = 'verify' AND name IN (SELECT value FROM json_each(?))", JSON.stringify(names));

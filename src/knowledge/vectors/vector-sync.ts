@@ -25,9 +25,9 @@ const REFUSED_RETRY_MS = 24 * 60 * 60_000;
 const UNBOUND_RETRY_MS = 24 * 60 * 60_000;
 
 /**
- * Brings an agent's vectors up to its chunks, from the object's alarm: what there is to do stands in its storage from the
- * transaction on that changed the chunks, so that no crash loses any of it. No sync waits for it: a source is ready when
- * its words are searched, and its vectors, which show minutes later at best, join in as they come.
+ * Syncs an agent's vectors with its chunks, from the object's alarm. The work is queued in storage by the same
+ * transaction that changes the chunks, so that no crash loses any. A source does not wait for its vectors: it is ready
+ * when full-text search finds it, and its vectors follow minutes later.
  */
 export class VectorSync {
   private readonly store: VectorStore;
@@ -60,12 +60,12 @@ export class VectorSync {
     return { store: this.store, engines, scope: this.ownScope };
   }
 
-  /** Sees to it that what is to be done gets done. Call it after every change of the chunks, in the same turn. */
+  /** Schedules the alarm if there is work. Call it after every change of the chunks, in the same turn of the event loop. */
   wake(): void {
     if (this.prepare()) this.schedule();
   }
 
-  /** The alarm: does a bounded part of what is to be done. It never throws, so that the platform never gives up on it. */
+  /** The alarm's work: one bounded part of what is queued. It never throws, so that the platform does not give up on the alarm. */
   run(): Promise<void> {
     this.running ??= this.runOnce().finally(() => (this.running = undefined));
     return this.running;
@@ -110,7 +110,7 @@ export class VectorSync {
     );
   }
 
-  /** Forgets all chunks, and keeps the names of their vectors until the outside has forgotten them too. */
+  /** Removes all chunks, and keeps the names of their vectors until the vector index has removed those too. */
   async erase(): Promise<void> {
     this.engines ??= this.findEngines();
     this.isPrepared = false;

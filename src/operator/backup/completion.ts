@@ -19,9 +19,9 @@ import type { End, ImportState } from "./wire.ts";
 const PAGES_A_REQUEST = 200;
 
 /**
- * Compares what came in with the end of its export, in bounded steps, and makes the workspace visible when all of it is
- * there as it was. To be called until the state is complete.
- * @throws ImportRefusal where the two differ.
+ * Compares the imported records with the end of the export, in bounded steps, and makes the workspace visible when they
+ * match. To be called until the state is complete.
+ * @throws ImportRefusal when they differ.
  */
 export async function checkImport(op: ImportOperation, end: End, pages = PAGES_A_REQUEST): Promise<ImportState> {
   const opened = await openImport(op);
@@ -67,10 +67,7 @@ async function conclude(
   log("workspace_imported", { workspace_id: key.workspaceId, export_id: key.exportId });
 }
 
-/**
- * Gives an import up that is under way: what came in is erased in the background.
- * @returns whether there was one.
- */
+/** Abandons an import that is under way; its records are erased in the background. @returns whether there was one. */
 export async function giveUpImport(env: Env, meter: Meter, workspaceId: string, nowMs: number): Promise<boolean> {
   if (!isBoundShard(env, workspaceId)) return false;
   const db = dbFor(env, workspaceId, meter);

@@ -18,7 +18,7 @@ export function listRows(db: Database, { table, key, only }: RowsPart, workspace
     .limit(limit);
 }
 
-/** The agent that comes after one; with `including` that one itself, if it is there. */
+/** The next agent after an id; with `including`, the agent with that id itself if it exists. */
 export function findAgentAfter(db: Database, workspaceId: string, agentId: string, including: boolean) {
   const isNext = including ? eq(agents.id, agentId) : gt(agents.id, agentId);
   return db

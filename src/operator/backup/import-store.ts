@@ -23,7 +23,7 @@ export function findAnyWorkspace(db: Database, workspaceId: string) {
   return db.select({ id: workspaces.id, deletedAt: workspaces.deletedAt }).from(workspaces).where(eq(workspaces.id, workspaceId));
 }
 
-/** Begins an import; one that is under way goes on. */
+/** Begins an import, or continues the one under way. */
 export function beginImport(db: Database, { workspaceId, exportId }: ImportKey, nowMs: number) {
   return db.insert(workspaceImports).values({ workspaceId, exportId, createdAt: nowMs }).onConflictDoNothing();
 }
@@ -105,7 +105,7 @@ export function completeImport(db: Database, key: ImportKey, workspace: Values, 
   ] as const;
 }
 
-/** Gives an import up: the workspace is there as one that was deleted, for its erasure to take what came in. */
+/** Abandons an import: the workspace is added as a deleted one, so that its erasure removes the records that came in. */
 export function abandonImport(db: Database, workspaceId: string, nowMs: number) {
   const columns = columnsOf(workspaces).map(({ name }) => {
     if (name === "id") return sql`${workspaceId}`;

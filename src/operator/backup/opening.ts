@@ -1,5 +1,6 @@
-import { type Database, databases, dbFor, directoryDb, isBoundShard } from "../../db/client.ts";
+import { type Database, dbFor, directoryDb, isBoundShard } from "../../db/client.ts";
 import { shardOf } from "../../db/ids.ts";
+import { bindingName } from "../../db/shard-fault.ts";
 import type { workspaceImports } from "../../db/schema.ts";
 import type { Meter } from "../../meter.ts";
 import { claimSlug, findSlug } from "../store.ts";
@@ -55,9 +56,8 @@ async function checkHeader(env: Env, { schema, workspace_id: workspaceId }: Head
   }
   if (isBoundShard(env, workspaceId)) return;
   const shard = shardOf(workspaceId);
-  const bound = databases(env).length;
-  const advice = `Bind databases up to DB_${shard}: the last byte of every identifier of the workspace names it.`;
-  throw new ImportRefusal("invalid", `The workspace belongs to shard ${shard}, and shards 0 to ${bound - 1} are bound. ${advice}`);
+  const advice = `Bind a database as ${bindingName(shard)}: the last byte of every identifier of the workspace names it.`;
+  throw new ImportRefusal("invalid", `The workspace belongs to shard ${shard}, which is not bound. ${advice}`);
 }
 
 async function takeSlug({ env, meter, header }: ImportOperation): Promise<void> {

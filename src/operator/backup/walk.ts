@@ -10,7 +10,7 @@ import type { Place, Progress } from "./progress.ts";
 /** Rows of the largest records, some 64 KB each, that an isolate holds with ease. */
 const ROWS_A_PAGE = 250;
 
-/** Whose records are read. */
+/** The workspace whose records are read. */
 export interface Walk {
   env: Env;
   meter: Meter;

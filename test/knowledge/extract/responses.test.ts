@@ -80,6 +80,8 @@ describe("kinds of responses", () => {
   it("reads Markdown without its front matter", async () => {
     const body = '---\ntitle: "Set up"\ndraft: false\n---\n# Heading\n\nText <b>as is</b>.';
     expect(await read(body, "text/markdown")).toMatchObject({ title: "Set up", text: "# Heading\n\nText <b>as is</b>." });
+    const unnamed = `---\ntitle: x${" ".repeat(19_000)}x\n---\n# Heading`;
+    expect(await read(unnamed, "text/markdown")).toMatchObject({ title: "Heading" });
     expect(await read("Intro\n\n## Use it ##\n\nText.", "text/plain", "https://a.example/readme.md")).toMatchObject({ title: "Use it" });
   });
 
