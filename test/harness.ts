@@ -6,6 +6,9 @@ import worker from "../src/index.ts";
 
 const ORIGIN = "http://service.test";
 
+/** The tests' databases, in the order of their shards. */
+export const databases = [env.DB, env.DB_1];
+
 /** A call's answer, its body read. */
 export interface Answer<Body = any> {
   status: number;
@@ -142,9 +145,7 @@ export async function costOf(request: () => Promise<unknown>): Promise<{ object_
 
 /** The rows that a statement finds or changes in the database of the record with this identifier. */
 export async function query<Row = Record<string, unknown>>(id: string, statement: string, ...values: unknown[]): Promise<Row[]> {
-  const database = shardOf(id) === 0 ? env.DB : env.DB_1;
-  const { results } = await database
-    .prepare(statement)
+  const { results } = await databases[shardOf(id)]!.prepare(statement)
     .bind(...values)
     .all<Row>();
   return results;
@@ -153,7 +154,7 @@ export async function query<Row = Record<string, unknown>>(id: string, statement
 /** How many rows every table of every database has. */
 export async function countRows(): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  for (const [shard, database] of [env.DB, env.DB_1].entries()) {
+  for (const [shard, database] of databases.entries()) {
     const tables = await database
       .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\'")
       .all<{ name: string }>();

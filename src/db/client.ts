@@ -10,11 +10,6 @@ export function boundShards(env: Env): number[] {
   return Array.from({ length: MAX_SHARDS }, (_, shard) => shard).filter((shard) => bindingOf(env, shard) !== undefined);
 }
 
-/** The databases that the operator has bound, in shard order. */
-export function databases(env: Env): D1Database[] {
-  return boundShards(env).map((shard) => bindingOf(env, shard)!);
-}
-
 function bindingOf(env: Env, shard: number): D1Database | undefined {
   return (env as unknown as Record<string, D1Database | undefined>)[bindingName(shard)];
 }

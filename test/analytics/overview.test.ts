@@ -1,8 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { databases } from "../../src/db/client.ts";
 import { newId, shardOf } from "../../src/db/ids.ts";
-import { costOf, createAgent, createKey, createWorkspace, learn, query, send, type Workspace } from "../harness.ts";
+import { costOf, createAgent, createKey, createWorkspace, databases, learn, query, send, type Workspace } from "../harness.ts";
 import { DAY_MS } from "./history.ts";
 
 const TEXT = "# Refunds\n\nRefunds are paid within five working days.";
@@ -200,7 +199,7 @@ async function populate(count: number, questions = 7) {
     at_ms: today - (at % SPREAD_DAYS) * DAY_MS,
     question: at % 5 === 0 ? `question ${at % questions}` : null,
   }));
-  const db = databases(env)[shard]!;
+  const db = databases[shard]!;
   const json = JSON.stringify(rows);
   const insert =
     db.prepare(`INSERT INTO conversations (id, workspace_id, agent_id, channel, status, last_message_at, created_at, updated_at)

@@ -3,13 +3,13 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { beginTurn } from "../../src/chat/store.ts";
 import { startTurn, type Turn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
-import { databases, dbFor } from "../../src/db/client.ts";
+import { dbFor } from "../../src/db/client.ts";
 import { newId, shardOf } from "../../src/db/ids.ts";
 import { Meter } from "../../src/meter.ts";
 import { ExtractiveEngine } from "../../src/models/extractive-engine.ts";
 import type { Model } from "../../src/models/model.ts";
 import { eraseConversationRows } from "../../src/privacy/erasure-store.ts";
-import { createAgent, createWorkspace, envWith, query, sessionStorage } from "../harness.ts";
+import { createAgent, createWorkspace, databases, envWith, query, sessionStorage } from "../harness.ts";
 
 /** Many requests, on a machine that may be busy. */
 const SLOW = { timeout: 30_000 };
@@ -432,7 +432,7 @@ test("a turn that waits while its conversation is erased does not bring it back,
 
 test("a session is erased after the turn that runs has stored its question, so that the rows go with the others", async () => {
   const { workspace, id, session, requestOf, runWith } = await createConversation();
-  const database = databases(env)[shardOf(id)]!;
+  const database = databases[shardOf(id)]!;
   let isStoring = false;
   const batch = async (statements: D1PreparedStatement[]) => {
     isStoring = true;

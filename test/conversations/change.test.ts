@@ -1,9 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { databases } from "../../src/db/client.ts";
 import { shardOf } from "../../src/db/ids.ts";
 import { sweep } from "../../src/schedule.ts";
-import { createAgent, createWorkspace, learn, listen, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, databases, learn, listen, type Workspace } from "../harness.ts";
 
 const TEXT = "# Refunds\n\nRefunds are paid within five working days.";
 const UNKNOWN = "What is the capital of France?";
@@ -23,7 +22,7 @@ async function converse(question = KNOWN) {
 
 /** The events of a workspace as they would be sent, oldest first. */
 async function eventsOf({ id }: Workspace): Promise<any[]> {
-  const db = databases(env)[shardOf(id)]!;
+  const db = databases[shardOf(id)]!;
   const { results } = await db.prepare("SELECT payload FROM events WHERE workspace_id = ? ORDER BY id").bind(id).all<{ payload: string }>();
   return results.map(({ payload }) => JSON.parse(payload));
 }

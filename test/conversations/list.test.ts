@@ -1,8 +1,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { databases } from "../../src/db/client.ts";
 import { newId, shardOf } from "../../src/db/ids.ts";
-import { costOf, createWorkspace } from "../harness.ts";
+import { costOf, createWorkspace, databases } from "../harness.ts";
 
 const STATUSES = ["open", "ai_handled", "needs_human", "human_active", "resolved"];
 const CHANNELS = ["widget", "hosted", "email", "api", "playground"];
@@ -23,7 +22,7 @@ async function populate(count: number, apartMs = 1000) {
   const insert = `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, last_message_at, created_at, updated_at)
     SELECT value ->> 'id', ?1, value ->> 'agent_id', value ->> 'channel', value ->> 'status', value ->> 'at_ms', value ->> 'at_ms',
       value ->> 'at_ms' FROM json_each(?2)`;
-  await databases(env)[shard]!.prepare(insert).bind(workspace.id, JSON.stringify(rows)).run();
+  await databases[shard]!.prepare(insert).bind(workspace.id, JSON.stringify(rows)).run();
   return { workspace, agents, rows: rows.toReversed() };
 }
 

@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { databases, dbFor } from "../../src/db/client.ts";
+import { dbFor } from "../../src/db/client.ts";
 import { shardOf } from "../../src/db/ids.ts";
 import { keepResponse, reserveKey } from "../../src/http/idempotency-store.ts";
 import { Meter } from "../../src/meter.ts";
 import { sweep } from "../../src/schedule.ts";
-import { createAgent, createWorkspace, learn, query, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, databases, learn, query, type Workspace } from "../harness.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -18,7 +18,7 @@ async function prepare() {
 }
 
 function database({ id }: Workspace): D1Database {
-  return databases(env)[shardOf(id)]!;
+  return databases[shardOf(id)]!;
 }
 
 /** As if the service had died after doing the work and before answering. */

@@ -1,11 +1,10 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { databases } from "../../src/db/client.ts";
 import { newId, shardOf } from "../../src/db/ids.ts";
 import type { LeadOperation, NewLead } from "../../src/leads/leads.ts";
 import { Meter } from "../../src/meter.ts";
 import { sweep } from "../../src/schedule.ts";
-import { createAgent, createWorkspace, query, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, databases, query, type Workspace } from "../harness.ts";
 
 export const START_MS = Date.UTC(2026, 0, 1);
 
@@ -48,7 +47,7 @@ export async function writeRows(workspace: Workspace, leads: MadeUp[]): Promise<
   const insert = `INSERT INTO leads (id, workspace_id, agent_id, name, email, phone, custom_fields, created_at)
     SELECT value ->> 'id', ?1, value ->> 'agentId', value ->> 'name', value ->> 'email', value ->> 'phone', value -> 'customFields',
       value ->> 'createdAtMs' FROM json_each(?2)`;
-  const database = databases(env)[shardOf(workspace.id)]!;
+  const database = databases[shardOf(workspace.id)]!;
   await database.prepare(insert).bind(workspace.id, JSON.stringify(leads)).run();
 }
 

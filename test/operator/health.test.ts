@@ -2,19 +2,18 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, test } from "vitest";
 import { app } from "../../src/app.ts";
-import { databases } from "../../src/db/client.ts";
 import { newId } from "../../src/db/ids.ts";
 import { judgeQueue, judgeWork } from "../../src/operator/health-rules.ts";
 import wrangler from "../../wrangler.toml?raw";
 import { addEvent, createReceiver } from "../webhooks/world.ts";
-import { costOf, createAgent, createWorkspaceOn, envWith, operate, query } from "../harness.ts";
+import { costOf, createAgent, createWorkspaceOn, databases, envWith, operate, query } from "../harness.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 /** The health is the whole deployment's: nothing of other tests may wait. */
 beforeEach(async () => {
-  for (const database of databases(env)) {
+  for (const database of databases) {
     await database.batch(
       ["deliveries", "sources", "conversations", "email_outbox", "workspaces", "privacy_erasures", "webhook_erasures"].map((table) =>
         database.prepare(`DELETE FROM ${table}`),

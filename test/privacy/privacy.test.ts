@@ -1,13 +1,13 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { databases, dbFor } from "../../src/db/client.ts";
+import { dbFor } from "../../src/db/client.ts";
 import { newId, shardOf } from "../../src/db/ids.ts";
 import { Meter } from "../../src/meter.ts";
 import { beginErasure } from "../../src/privacy/erasure-store.ts";
 import { sweep } from "../../src/schedule.ts";
 import { encryptSecret } from "../../src/secrets.ts";
-import { createAgent, createWorkspace, learn, listen, query, send, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, databases, learn, listen, query, send, type Workspace } from "../harness.ts";
 
 const KNOWN = "When are refunds paid?";
 
@@ -56,7 +56,7 @@ async function placesOf(mark: string): Promise<string[]> {
   const look = (place: string, rows: unknown) => {
     if (JSON.stringify(rows, readable).toLowerCase().includes(mark)) places.push(place);
   };
-  for (const database of databases(env)) {
+  for (const database of databases) {
     const { results: tables } = await database.prepare(OWN_TABLES).all<{ name: string }>();
     for (const { name } of tables) look(name, (await database.prepare(`SELECT * FROM "${name}"`).all()).results);
   }

@@ -2,13 +2,24 @@ import { createExecutionContext } from "cloudflare:test";
 import { env, withEnv } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../src/app.ts";
-import { databases } from "../../src/db/client.ts";
 import { newId, shardOf } from "../../src/db/ids.ts";
 import { sweep } from "../../src/schedule.ts";
 import { decryptSecret } from "../../src/secrets.ts";
 import { EVENT_TYPES } from "../../src/webhooks/events.ts";
 import { eventSchema } from "../../src/webhooks/wire.ts";
-import { costOf, createKey, createNeighbour, createWorkspace, envWith, listen, operate, query, send, type Workspace } from "../harness.ts";
+import {
+  costOf,
+  createKey,
+  createNeighbour,
+  createWorkspace,
+  databases,
+  envWith,
+  listen,
+  operate,
+  query,
+  send,
+  type Workspace,
+} from "../harness.ts";
 import { missing, notBoolean, notOneOf, notString, tooFew, tooLong, tooMany, tooShort, wrong } from "../http/items.ts";
 import { newHost, RESOLVER, resolverBehaves, resolveTo } from "../outbound.ts";
 
@@ -469,7 +480,7 @@ test("a creation that is asked for again with its key answers the same secret, a
   const rotated = await workspace.call("POST", `/webhooks/${body.id}/rotate-secret`, undefined, { "Idempotency-Key": "turn" });
   const secrets = [body.secret, rotated.body.secret].map((secret: string) => secret.slice("whsec_".length));
   let rows = 0;
-  for (const database of databases(env)) {
+  for (const database of databases) {
     const { results: tables } = await database
       .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'")
       .all();
