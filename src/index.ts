@@ -2,14 +2,14 @@ import { app } from "./app.ts";
 import { isConfigured } from "./config.ts";
 import { receiveMail } from "./email/inbound.ts";
 import { consume, putBack } from "./queues.ts";
-import { sweep } from "./schedule.ts";
-import { sweepApart } from "./shard-sweeper.ts";
+import { sweep } from "./sweep/sweep.ts";
+import { sweepApart } from "./sweep/shard-sweeper.ts";
 
 export { WorkspaceGate } from "./admission/gate.ts";
 export { ChatSession } from "./chat/session.ts";
 export { KnowledgeIndex } from "./knowledge/index.ts";
 export { LeadIndex } from "./leads/index.ts";
-export { ShardSweeper } from "./shard-sweeper.ts";
+export { ShardSweeper } from "./sweep/shard-sweeper.ts";
 export { DeliveryCourier } from "./webhooks/courier.ts";
 
 export default {

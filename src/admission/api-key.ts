@@ -1,7 +1,7 @@
 import { formatUuid, parseUuid } from "../db/ids.ts";
-import { hmacKey } from "../hmac.ts";
-import { keyIdOf } from "../secrets.ts";
-import { sha256Hex } from "../sha256.ts";
+import { hmacKey } from "../crypto/hmac.ts";
+import { keyIdOf } from "../crypto/secrets.ts";
+import { sha256Hex } from "../crypto/sha256.ts";
 
 const KEY_START = "sk_live_";
 /** How much of a key is shown to tell it from others; it ends inside the random part, so it gives nothing away. */

@@ -1,5 +1,5 @@
 import { shardFault } from "../db/shard-fault.ts";
-import { UnreadableSecretError } from "../secrets.ts";
+import { UnreadableSecretError } from "../crypto/secrets.ts";
 import { logProblem } from "../telemetry/log.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError, unavailable } from "./errors.ts";

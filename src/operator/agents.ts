@@ -9,7 +9,7 @@ import type { agents } from "../db/schema.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";
 import { indexOf } from "../knowledge/stub.ts";
 import type { Meter } from "../meter.ts";
-import { encryptSecret } from "../secrets.ts";
+import { encryptSecret } from "../crypto/secrets.ts";
 import { type GivenTool, type MissingHeader, sealTools } from "../tools/header-secrets.ts";
 import { claimAddress, findAddress, releaseAddresses } from "./store.ts";
 import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";

@@ -4,7 +4,7 @@ import { boundShards, type Database, shardDb } from "../db/client.ts";
 import { KEY_LIFETIME_MS } from "../http/idempotency-store.ts";
 import type { Meter } from "../meter.ts";
 import { erasurePlace } from "../privacy/erase.ts";
-import { decryptSecret, encryptSecret, keyIdOf, SECRET_HEAD_LENGTH, stateOfSecret, UnreadableSecretError } from "../secrets.ts";
+import { decryptSecret, encryptSecret, keyIdOf, SECRET_HEAD_LENGTH, stateOfSecret, UnreadableSecretError } from "../crypto/secrets.ts";
 import { listKnownShards } from "../shards.ts";
 import type { StoredTool } from "../tools/definition.ts";
 import { headerPlace } from "../tools/header-secrets.ts";

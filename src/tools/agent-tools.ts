@@ -1,5 +1,5 @@
 import type { Tool, ToolOutcome } from "../models/tool.ts";
-import { sha256Hex } from "../sha256.ts";
+import { sha256Hex } from "../crypto/sha256.ts";
 import { callTool, type CallResult } from "./call.ts";
 import { isChanging, type StoredTool } from "./definition.ts";
 import type { CallJournal } from "./journal.ts";

@@ -1,4 +1,4 @@
-import { decryptSecret, encryptSecret } from "../secrets.ts";
+import { decryptSecret, encryptSecret } from "../crypto/secrets.ts";
 import type { StoredTool } from "./definition.ts";
 import { sampleOf } from "./url-template.ts";
 

@@ -2,7 +2,7 @@ import { type Database, dbFor } from "../db/client.ts";
 import { guardedFetch } from "../egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../egress/url-rules.ts";
 import { Meter } from "../meter.ts";
-import { UnreadableSecretError } from "../secrets.ts";
+import { UnreadableSecretError } from "../crypto/secrets.ts";
 import { type JobEnd, measureJob } from "../telemetry/measure-job.ts";
 import { type AttemptResult, resultOf, unsignedResult } from "./attempt-result.ts";
 import { attemptRow, type HeldDelivery, recordFailure, recordSuccess } from "./delivery-store.ts";

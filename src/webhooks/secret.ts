@@ -1,4 +1,4 @@
-import { decryptSecret, encryptSecret } from "../secrets.ts";
+import { decryptSecret, encryptSecret } from "../crypto/secrets.ts";
 
 /** As Standard Webhooks asks for: 24 to 64 random bytes behind a prefix that says what it is. */
 const SECRET_BYTES = 32;

@@ -1,4 +1,4 @@
-import { importHmacKey } from "../hmac.ts";
+import { importHmacKey } from "../crypto/hmac.ts";
 import { SECRET_PREFIX } from "./secret.ts";
 
 /** One request to be signed: https://www.standardwebhooks.com, symmetric scheme v1. */

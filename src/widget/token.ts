@@ -1,5 +1,5 @@
 import { formatUuid, parseUuid } from "../db/ids.ts";
-import { hmacKey } from "../hmac.ts";
+import { hmacKey } from "../crypto/hmac.ts";
 
 const TOKEN_START = "vt_";
 const ID_BYTES = 16;

@@ -1,4 +1,3 @@
-import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { newId, shardOf } from "../../src/db/ids.ts";
 import { costOf, createAgent, createKey, createWorkspace, databases, learn, query, send, type Workspace } from "../harness.ts";

@@ -5,7 +5,7 @@ import { Meter } from "../../src/meter.ts";
 import { checkImport } from "../../src/operator/backup/completion.ts";
 import { NOT_EXPORTED, ROWS_PARTS } from "../../src/operator/backup/parts.ts";
 import type { End, Header } from "../../src/operator/backup/wire.ts";
-import { sweep } from "../../src/schedule.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createNeighbour, createWorkspace, newAddress, operate, query, send } from "../harness.ts";
 import { complete, eraseWhole, type ExportFile, exportWorkspace, importFile, sendRecords } from "./file.ts";
 import { answersOf, createFullWorkspace, type FullWorkspace, rowsOf } from "./full-workspace.ts";

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { shardOf } from "../../src/db/ids.ts";
-import { sweep } from "../../src/schedule.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createWorkspace, databases, learn, listen, type Workspace } from "../harness.ts";
 
 const TEXT = "# Refunds\n\nRefunds are paid within five working days.";

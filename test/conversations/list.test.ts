@@ -1,4 +1,3 @@
-import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { newId, shardOf } from "../../src/db/ids.ts";
 import { costOf, createWorkspace, databases } from "../harness.ts";

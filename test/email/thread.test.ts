@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { sendMail } from "../../src/email/outbound.ts";
-import { sweep } from "../../src/schedule.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
 import { createNeighbour, deliver, envWith, operate, query } from "../harness.ts";
 import { arrive, conversations, createMailbox, mailService, mime, outbox } from "./mailbox.ts";
 

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { newId, shardOf } from "../../src/db/ids.ts";
 import { prune } from "../../src/retention/prune.ts";
 import { cutoffsOf, DEFAULT_RETENTION, retentionOf } from "../../src/retention/rules.ts";
-import { sweep } from "../../src/schedule.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
 import {
   createAgent,
   createNeighbour,

@@ -7,7 +7,7 @@ import { FULL_SHARD_BYTES, shardWithRoom } from "../../src/shards.ts";
 import { receiveMail } from "../../src/email/inbound.ts";
 import { Meter } from "../../src/meter.ts";
 import { addWorkspace } from "../../src/operator/workspaces.ts";
-import { sweep } from "../../src/schedule.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createWorkspace, createWorkspaceOn, deliver, envWith, learn, operate, send, type Workspace } from "../harness.ts";
 
 const bindings = env as unknown as Record<string, D1Database | undefined>;

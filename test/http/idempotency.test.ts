@@ -4,7 +4,7 @@ import { dbFor } from "../../src/db/client.ts";
 import { shardOf } from "../../src/db/ids.ts";
 import { keepResponse, reserveKey } from "../../src/http/idempotency-store.ts";
 import { Meter } from "../../src/meter.ts";
-import { sweep } from "../../src/schedule.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createWorkspace, databases, learn, query, type Workspace } from "../harness.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -5,7 +5,7 @@ import { addLead, eraseLeads, indexLeads } from "../../src/leads/leads.ts";
 import { toSearchText } from "../../src/leads/search-text.ts";
 import { eraseLeadRows, listLeads, markIndexed, listUnindexedLeads, pageLeads } from "../../src/leads/store.ts";
 import { Meter } from "../../src/meter.ts";
-import { sweep } from "../../src/schedule.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
 import { costOf, createKey, createWorkspace, deliver, envWith, listen, operate, query, send, type Workspace } from "../harness.ts";
 import { createOffice, indexStorage, type MadeUp, madeUp, newLead, START_MS, sweepAll, writeRows } from "./people.ts";
 

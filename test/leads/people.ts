@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { newId, shardOf } from "../../src/db/ids.ts";
 import type { LeadOperation, NewLead } from "../../src/leads/leads.ts";
 import { Meter } from "../../src/meter.ts";
-import { sweep } from "../../src/schedule.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createWorkspace, databases, query, type Workspace } from "../harness.ts";
 
 export const START_MS = Date.UTC(2026, 0, 1);

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { eraseDeleted } from "../../src/operator/erasure.ts";
 import { ERASED_TABLES } from "../../src/operator/erasure-store.ts";
-import { sweep } from "../../src/schedule.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
 import {
   createAgent,
   createKey,

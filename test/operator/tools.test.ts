@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { decryptSecret } from "../../src/secrets.ts";
+import { decryptSecret } from "../../src/crypto/secrets.ts";
 import { builtInTools, type ToolContext } from "../../src/chat/tools.ts";
 import { BUILT_IN_NAMES } from "../../src/tools/wire.ts";
 import { type Answer, createAgent, createWorkspace, operate, query, send, type Workspace } from "../harness.ts";

@@ -5,8 +5,8 @@ import { dbFor } from "../../src/db/client.ts";
 import { newId, shardOf } from "../../src/db/ids.ts";
 import { Meter } from "../../src/meter.ts";
 import { beginErasure } from "../../src/privacy/erasure-store.ts";
-import { sweep } from "../../src/schedule.ts";
-import { encryptSecret } from "../../src/secrets.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
+import { encryptSecret } from "../../src/crypto/secrets.ts";
 import { createAgent, createWorkspace, databases, learn, listen, query, send, type Workspace } from "../harness.ts";
 
 const KNOWN = "When are refunds paid?";

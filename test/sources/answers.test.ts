@@ -4,7 +4,7 @@ import { newId, shardOf } from "../../src/db/ids.ts";
 import { addAnswer, noteIndexed } from "../../src/knowledge/answers.ts";
 import { limitsOf } from "../../src/account/plans.ts";
 import { Meter } from "../../src/meter.ts";
-import { sweep } from "../../src/schedule.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
 import { countRows, createAgent, createNeighbour, createWorkspace, envWith, query, type Workspace } from "../harness.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

@@ -6,7 +6,7 @@ import { newId } from "../../src/db/ids.ts";
 import worker from "../../src/index.ts";
 import { ExtractiveEngine } from "../../src/models/extractive-engine.ts";
 import { consume } from "../../src/queues.ts";
-import { sweep } from "../../src/schedule.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
 import wrangler from "../../wrangler.toml?raw";
 import { createAgent, createWorkspace, deliver, envWith, learn, operate, query } from "../harness.ts";
 import { arrive, createMailbox, mailService, outbox } from "../email/mailbox.ts";

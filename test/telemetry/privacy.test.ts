@@ -5,7 +5,7 @@ import { app } from "../../src/app.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import { ExtractiveEngine } from "../../src/models/extractive-engine.ts";
 import { consume } from "../../src/queues.ts";
-import { sweep } from "../../src/schedule.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
 import wrangler from "../../wrangler.toml?raw";
 import { createAgent, createWorkspace, deliver, envWith, learn, newAddress, operate, query, send, type Workspace } from "../harness.ts";
 import { arrive, mailService, outbox } from "../email/mailbox.ts";

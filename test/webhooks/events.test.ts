@@ -5,7 +5,7 @@ import { beginTurn, finishTurn } from "../../src/chat/store.ts";
 import { dbFor } from "../../src/db/client.ts";
 import { newId, shardOf } from "../../src/db/ids.ts";
 import { Meter } from "../../src/meter.ts";
-import { sweep } from "../../src/schedule.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
 import { EVENT_TYPES } from "../../src/webhooks/events.ts";
 import { eventSchema } from "../../src/webhooks/wire.ts";
 import { createAgent, createNeighbour, createWorkspace, deliver, learn, listen, operate, query, send, type Workspace } from "../harness.ts";

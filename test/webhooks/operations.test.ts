@@ -3,8 +3,8 @@ import { env, withEnv } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../src/app.ts";
 import { newId, shardOf } from "../../src/db/ids.ts";
-import { sweep } from "../../src/schedule.ts";
-import { decryptSecret } from "../../src/secrets.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
+import { decryptSecret } from "../../src/crypto/secrets.ts";
 import { EVENT_TYPES } from "../../src/webhooks/events.ts";
 import { eventSchema } from "../../src/webhooks/wire.ts";
 import {

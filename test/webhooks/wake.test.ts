@@ -5,7 +5,7 @@ import { newId } from "../../src/db/ids.ts";
 import { giveUp, ingest } from "../../src/knowledge/consumer.ts";
 import { addLead } from "../../src/leads/leads.ts";
 import { Meter } from "../../src/meter.ts";
-import { sweep } from "../../src/schedule.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
 import { redeliver } from "../../src/webhooks/redeliver.ts";
 import { wakeUp } from "../../src/wake-up.ts";
 import { requestHandoff } from "../../src/widget/handoff.ts";

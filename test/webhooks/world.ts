@@ -4,7 +4,7 @@ import { Webhook as SvixWebhook } from "svix";
 import { vi } from "vitest";
 import { newId, seededId, shardOf } from "../../src/db/ids.ts";
 import { Meter } from "../../src/meter.ts";
-import { sweep } from "../../src/schedule.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
 import { attemptDelivery, type Sendable } from "../../src/webhooks/attempt.ts";
 import type { Lane } from "../../src/webhooks/claim.ts";
 import type { Progress } from "../../src/webhooks/courier.ts";

@@ -3,7 +3,7 @@ import { type Exchange, guardedFetch, REDIRECT_STATUSES } from "../../egress/gua
 import { CRAWLER_POLICY, urlProblem } from "../../egress/url-rules.ts";
 import { firstBytesOf, firstOf } from "../../cut.ts";
 import { retryAfterMs } from "../../retry-after.ts";
-import { sha256Hex } from "../../sha256.ts";
+import { sha256Hex } from "../../crypto/sha256.ts";
 import { cleanText } from "../chunk.ts";
 import { extract } from "../extract/extract.ts";
 import { blockFingerprints } from "../extract/furniture.ts";

@@ -1,7 +1,7 @@
 import { apiKeySecrets, rotating } from "../../config.ts";
 import { dbFor } from "../../db/client.ts";
 import type { Meter } from "../../meter.ts";
-import { keyIdsOf } from "../../secrets.ts";
+import { keyIdsOf } from "../../crypto/secrets.ts";
 import { toCursor } from "./cursor.ts";
 import { beginProgress, type Progress } from "./progress.ts";
 import { schemaVersion } from "./record-schema.ts";

@@ -4,7 +4,7 @@ import { agents, leads } from "../../db/schema.ts";
 import { transact } from "../../db/transact.ts";
 import { indexOf } from "../../knowledge/stub.ts";
 import { restoreLeads } from "../../leads/leads.ts";
-import { keyIdsIn, keyIdsOf } from "../../secrets.ts";
+import { keyIdsIn, keyIdsOf } from "../../crypto/secrets.ts";
 import { takeAddress } from "../agents.ts";
 import type { StoredRow } from "./export-store.ts";
 import { addRecords, clearCounts, countRecords, listOwnAgents, updateImport } from "./import-store.ts";

@@ -3,7 +3,7 @@ import { getTableName } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { isUuid } from "../../db/ids.ts";
 import { workspaces } from "../../db/schema.ts";
-import { sha256Hex } from "../../sha256.ts";
+import { sha256Hex } from "../../crypto/sha256.ts";
 import { columnsOf, KNOWLEDGE, partOf, ROWS_PARTS, WORKSPACE } from "./parts.ts";
 
 /** Identifiers as the service makes them: in lower case, or they would name nothing. */

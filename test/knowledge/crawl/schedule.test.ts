@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { giveUp, ingest } from "../../../src/knowledge/consumer.ts";
-import { sweep } from "../../../src/schedule.ts";
+import { sweep } from "../../../src/sweep/sweep.ts";
 import { operate, query } from "../../harness.ts";
 import { catching, createReader, createSite, work } from "./site.ts";
 

@@ -1,10 +1,10 @@
-import { boundShards, shardDb } from "./db/client.ts";
-import { listShards, readSize } from "./db/shard-store.ts";
+import { boundShards, shardDb } from "../db/client.ts";
+import { listShards, readSize } from "../db/shard-store.ts";
 import { type Chore, choresOf, tidyingOf } from "./chores.ts";
-import { type Cost, Meter } from "./meter.ts";
-import { logShardFailure, warnOfShard } from "./shards.ts";
-import { logProblem } from "./telemetry/log.ts";
-import { type JobEnd, measureJob } from "./telemetry/measure-job.ts";
+import { type Cost, Meter } from "../meter.ts";
+import { logShardFailure, warnOfShard } from "../shards.ts";
+import { logProblem } from "../telemetry/log.ts";
+import { type JobEnd, measureJob } from "../telemetry/measure-job.ts";
 
 /** What a run found of each kind, and how much of its work failed. */
 type Found = Record<string, number> & { failed: number };

@@ -1,10 +1,10 @@
 import { createScheduledController, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { newId, shardOf } from "../src/db/ids.ts";
-import worker from "../src/index.ts";
-import { sweep } from "../src/schedule.ts";
-import { createAgent, createWorkspace, createWorkspaceOn, deliver, envWith, operate, query, type Workspace } from "./harness.ts";
+import { newId, shardOf } from "../../src/db/ids.ts";
+import worker from "../../src/index.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
+import { createAgent, createWorkspace, createWorkspaceOn, deliver, envWith, operate, query, type Workspace } from "../harness.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

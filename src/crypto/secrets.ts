@@ -1,5 +1,5 @@
-import { rotating } from "./config.ts";
-import { Fault } from "./fault.ts";
+import { rotating } from "../config.ts";
+import { Fault } from "../fault.ts";
 
 const FORMAT = "v1";
 /** The nonce length that AES-GCM is specified for (NIST SP 800-38D). */

@@ -1,5 +1,5 @@
 import { exports, WorkerEntrypoint } from "cloudflare:workers";
-import { sweepShard, type Swept } from "./schedule.ts";
+import { sweepShard, type Swept } from "./sweep.ts";
 
 /**
  * Sweeps a shard in an invocation of its own: the platform bounds the queries and calls of each, and a deployment may have
