@@ -5,7 +5,7 @@ import type { TurnVisitor } from "../chat/turn.ts";
 import { rotating } from "../config.ts";
 import { firstOf } from "../cut.ts";
 import { type Database, dbFor, directoryDb } from "../db/client.ts";
-import { seededId, shardOf } from "../db/ids.ts";
+import { seededIds, shardOf } from "../db/ids.ts";
 import { anonIdOf, emailKeyOf } from "../email-key.ts";
 import { keyedHash } from "../crypto/hmac.ts";
 import type { Meter } from "../meter.ts";
@@ -164,9 +164,9 @@ async function findConversation({ env, mailbox, recipient, mail, sender }: Incom
 
 /** The same mail again makes the same identifiers, so that nothing is done twice. */
 async function idsOf(workspaceId: string, mailKey: string, atMs: number) {
-  const random = new Uint8Array(await crypto.subtle.digest("SHA-512", new TextEncoder().encode(`email-ids/1\0${mailKey}`)));
-  const id = (at: number) => seededId(shardOf(workspaceId), atMs, random.subarray(at * 16, (at + 1) * 16));
-  return { conversationId: id(0), questionId: id(1), answerId: id(2) };
+  const nextId = await seededIds(`email-ids/1\0${mailKey}`, atMs);
+  const shard = shardOf(workspaceId);
+  return { conversationId: nextId(shard), questionId: nextId(shard), answerId: nextId(shard) };
 }
 
 /** An address is a person's name for us, and nothing proves it: whoever writes from it is never more than that. */

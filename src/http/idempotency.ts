@@ -2,8 +2,7 @@ import { waitUntil } from "cloudflare:workers";
 import type { MiddlewareHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type Database, dbFor } from "../db/client.ts";
-import { seededId } from "../db/ids.ts";
-import { Fault } from "../fault.ts";
+import { seededIds } from "../db/ids.ts";
 import { decryptSecret, encryptSecret } from "../crypto/secrets.ts";
 import { sha256Hex } from "../crypto/sha256.ts";
 import type { AppContext, AppEnv } from "./context.ts";
@@ -15,8 +14,6 @@ const REPLAYED = "Idempotent-Replayed";
 const MAX_KEY_LENGTH = 255;
 /** Longer than any request takes that cannot be joined, a webhook's test of 15 s included: after it whoever held the key is dead. */
 const LEASE_MS = 30_000;
-/** Identifiers that one request may make: SHA-512 gives as many times 16 bytes. */
-const ID_BYTES = 16;
 
 /** The header as the OpenAPI document describes it. */
 export const IDEMPOTENCY_PARAMETER = {
@@ -111,16 +108,8 @@ function replay(c: AppContext, status: number, kept: string): Response {
 }
 
 /** Identifiers that follow from the key and the time of its first use. */
-async function idsOf({ workspaceId, key }: StoredKey, atMs: number): Promise<(shard: number) => string> {
-  const seed = new TextEncoder().encode(`${workspaceId}/${atMs}/${key}`);
-  const random = new Uint8Array(await crypto.subtle.digest("SHA-512", seed));
-  let used = 0;
-  return (shard) => {
-    const bytes = random.subarray(used * ID_BYTES, ++used * ID_BYTES);
-    if (bytes.length < ID_BYTES) throw new Fault("A request makes more identifiers than an Idempotency-Key seeds");
-    // A millisecond apart, so that what is made later sorts later.
-    return seededId(shard, atMs + used, bytes);
-  };
+function idsOf({ workspaceId, key }: StoredKey, atMs: number): Promise<(shard: number) => string> {
+  return seededIds(`${workspaceId}/${atMs}/${key}`, atMs);
 }
 
 /** A request that has run for so long may take as long again; one that died is done anew as soon as its lease has run out. */

@@ -59,6 +59,14 @@ test("a thread of four mails is one conversation", async () => {
   ]);
 });
 
+test("a question comes before its answer by their identifiers too, as the agent reads a thread", async () => {
+  const mailbox = await createMailbox();
+  for (let mail = 0; mail < 8; mail++) await arrive({ to: mailbox.address, from: `sender-${mail}@example.net` });
+  const { id } = mailbox.workspace;
+  const rows = await query<{ role: string }>(id, "SELECT role FROM messages WHERE workspace_id = ? ORDER BY conversation_id, id", id);
+  expect(rows.map(({ role }) => role)).toEqual(Array.from({ length: 8 }, () => ["user", "assistant"]).flat());
+});
+
 test("an id with headers in it does not come back in the answer's", async () => {
   const mailbox = await createMailbox();
   await arrive({ to: mailbox.address, headers: { "Message-ID": "=?utf-8?Q?<a@b>=0D=0ABcc:_eve@example.com?=" } });
