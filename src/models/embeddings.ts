@@ -1,8 +1,7 @@
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { aiGateway, embeddingServer } from "../config.ts";
 import { withinMs } from "../time-limit.ts";
-import { boundedFetch } from "./bounded-fetch.ts";
 import { WORKERS_AI_DIMENSIONS } from "./embedding-size.ts";
+import { openAiServer } from "./openai-server.ts";
 
 /** Turns texts into vectors: near ones are about the same matter. */
 export interface Embeddings {
@@ -47,18 +46,11 @@ function workersAiEmbeddings(env: Env): Embeddings | undefined {
   };
 }
 
-/** The operator's own configuration: unlike addresses that tenants give, it does not pass the egress guard, and may be inside. */
-function serverEmbeddings(env: Env, send: typeof fetch = (...request) => fetch(...request)): Embeddings | undefined {
+function serverEmbeddings(env: Env, send?: typeof fetch): Embeddings | undefined {
   const server = embeddingServer(env);
   if (!server) return undefined;
-  const { baseUrl, apiKey, model, dimensions } = server;
-  const provider = createOpenAICompatible({
-    name: "openai-compatible",
-    baseURL: baseUrl,
-    fetch: boundedFetch(send, MAX_RESPONSE_BYTES),
-    ...(apiKey !== undefined && { apiKey }),
-  });
-  const engine = provider.embeddingModel(model);
+  const { model, dimensions } = server;
+  const engine = openAiServer(server, MAX_RESPONSE_BYTES, send).embeddingModel(model);
   return {
     version: `${model}:${dimensions ?? "own"}`,
     unrelated: SERVER_UNRELATED,

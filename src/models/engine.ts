@@ -1,12 +1,11 @@
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { createWorkersAI } from "workers-ai-provider";
 import { aiGateway, languageServer } from "../config.ts";
-import { boundedFetch } from "./bounded-fetch.ts";
 import { ConversationalModel } from "./language/conversational.ts";
 import { ExtractiveEngine } from "./extractive-engine.ts";
 import { MAX_RESPONSE_BYTES, type ModelLimits } from "./language/limits.ts";
 import type { Model } from "./model.ts";
+import { openAiServer } from "./openai-server.ts";
 
 /** Workers AI's model where neither the deployment nor the agent names one: it calls tools, streams, and knows many languages. */
 const WORKERS_AI_MODEL = "@cf/zai-org/glm-4.7-flash";
@@ -25,19 +24,11 @@ export function engineFor(env: Env, { fetch: send, limits }: EngineParts = {}): 
 
 type Engine = (name: string | null) => LanguageModelV4;
 
-/** The operator's own configuration: unlike addresses that tenants give, it does not pass the egress guard, and may be inside. */
-function openAiCompatible(env: Env, send: typeof fetch = (...request) => fetch(...request)): Engine | undefined {
+function openAiCompatible(env: Env, send?: typeof fetch): Engine | undefined {
   const server = languageServer(env);
   if (!server) return undefined;
-  const { baseUrl, apiKey, model } = server;
-  const provider = createOpenAICompatible({
-    name: "openai-compatible",
-    baseURL: baseUrl,
-    includeUsage: true,
-    fetch: boundedFetch(send, MAX_RESPONSE_BYTES),
-    ...(apiKey !== undefined && { apiKey }),
-  });
-  return (name) => provider.chatModel(name ?? model);
+  const provider = openAiServer(server, MAX_RESPONSE_BYTES, send);
+  return (name) => provider.chatModel(name ?? server.model);
 }
 
 function workersAi(env: Env): Engine | undefined {
