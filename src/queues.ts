@@ -1,5 +1,6 @@
 import { Fault } from "./fault.ts";
-import { type EmailMessage, sendMail } from "./email/outbound.ts";
+import { sendMail } from "./email/outbound.ts";
+import type { EmailMessage } from "./email/wake.ts";
 import { giveUp, ingest } from "./knowledge/consumer.ts";
 import type { IngestionMessage } from "./knowledge/wake-source.ts";
 import type { Meter } from "./meter.ts";

@@ -2,7 +2,7 @@ import { writeThenRead } from "../db/transact.ts";
 import { type Database, databaseOf } from "../db/client.ts";
 import { newId, shardOf } from "../db/ids.ts";
 import type { Meter } from "../meter.ts";
-import { wakeUp } from "../wake-up.ts";
+import { wakeMails } from "../email/wake.ts";
 import { addConversationEvent, addMessageEvent, IF_CHANGED, type NewEvent } from "../webhooks/events-store.ts";
 import { wakeDeliveries } from "../webhooks/wake.ts";
 import { type ConversationKey, followHandoff, moveConversation } from "./moves-store.ts";
@@ -74,7 +74,7 @@ export async function replyAsHuman(op: ConversationOperation, { content, resolve
   ]);
   await wakeDeliveries(op.env, written);
   const [[message], [conversation]] = read;
-  if (conversation?.channel === "email") await wakeUp(op.env.EMAIL_QUEUE, [{ messageId }]);
+  if (conversation?.channel === "email") await wakeMails(op.env, [{ messageId }]);
   return message && conversation && { message, status: conversation.status };
 }
 

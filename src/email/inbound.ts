@@ -12,14 +12,13 @@ import type { Meter } from "../meter.ts";
 import { sha256Hex } from "../crypto/sha256.ts";
 import { withoutData } from "../telemetry/describe-error.ts";
 import { measureJob } from "../telemetry/measure-job.ts";
-import { wakeUp } from "../wake-up.ts";
 import { findOpenAgent } from "../widget/store.ts";
 import { readMessageId, readRecipient, type Recipient, readThreadToken, tokensOf } from "./address.ts";
 import { ignoredBecause } from "./ignored.ts";
 import { questionOf, subjectOf } from "./question.ts";
-import type { EmailMessage } from "./outbound.ts";
 import { hasOneAuthor, parseMail } from "./parse.ts";
 import { countArrivals, eraseThread, findArrival, findMailbox, keepThread, listThreads, noteArrival } from "./store.ts";
+import { wakeMails } from "./wake.ts";
 
 /** What the platform routes at most is 25 MiB; a question needs no such mail. */
 const MAX_MAIL_BYTES = 10 * 1024 * 1024;
@@ -148,7 +147,7 @@ async function ask(incoming: Incoming, db: Database, ids: Awaited<ReturnType<typ
     return { outcome: "refused", reason: result.outcome };
   }
   const { message_id: messageId } = result.answer;
-  if (messageId) await wakeUp(env.EMAIL_QUEUE, [{ messageId }] satisfies EmailMessage[]);
+  if (messageId) await wakeMails(env, [{ messageId }]);
   return { outcome: "taken", reason: null };
 }
 

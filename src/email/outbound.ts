@@ -5,11 +5,7 @@ import { logProblem } from "../telemetry/log.ts";
 import { mintThreadToken } from "./address.ts";
 import { composeMail } from "./compose.ts";
 import { claimMail, findMail, noteMail } from "./store.ts";
-
-/** A wake-up: which message is to go out as mail. */
-export interface EmailMessage {
-  messageId: string;
-}
+import type { EmailMessage } from "./wake.ts";
 
 /** How a wake-up ended; a mail that is put off is tried again at its time. */
 type MailOutcome = "nothing_to_do" | "sent" | "put_off" | "given_up";

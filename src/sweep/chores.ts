@@ -3,8 +3,8 @@ import type { ConversationKey } from "../conversations/moves-store.ts";
 import { listIdle } from "../conversations/store.ts";
 import type { Database } from "../db/client.ts";
 import type { Statement } from "../db/transact.ts";
-import type { EmailMessage } from "../email/outbound.ts";
 import { listDueMails, pruneArrivals } from "../email/store.ts";
+import { wakeMails } from "../email/wake.ts";
 import { KEY_LIFETIME_MS, pruneKeys } from "../http/idempotency-store.ts";
 import { indexAnswer } from "../knowledge/answers.ts";
 import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "../knowledge/store.ts";
@@ -75,7 +75,7 @@ export function choresOf(run: Run): Chore[] {
       return readable.slice(0, MAX_ERASURES_A_RUN).map((erasure) => resumeErasure({ ...run, workspaceId: erasure.workspaceId }, erasure));
     }),
     chore("webhooks", listWebhookErasures(db, MAX_ERASURES_A_RUN), (erasures) => erasures.map((erasure) => eraseMoreLog(db, erasure))),
-    chore("mails", listDueMails(db, beforeMs, nowMs, MAX_A_RUN), (mails) => [wakeUp(env.EMAIL_QUEUE, mails satisfies EmailMessage[])]),
+    chore("mails", listDueMails(db, beforeMs, nowMs, MAX_A_RUN), (mails) => [wakeMails(env, mails)]),
     chore("deliveries", findStranded(db, nowMs), (stranded) => [wakeStranded(env, stranded)]),
   ];
 }
