@@ -1,4 +1,5 @@
 import { and, eq, lt, type SQL, sql } from "drizzle-orm";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
 import {
@@ -61,28 +62,29 @@ export function eraseConversationRows(
   inactiveSinceMs?: number,
 ) {
   const ids = inactiveSinceMs === undefined ? jsonIds(conversationIds) : inactiveIds(conversationIds, inactiveSinceMs);
-  const ofEvents = sql`SELECT id FROM ${events} WHERE workspace_id = ${workspaceId} AND conversation_id IN ${ids}`;
+  const theirs = sql`workspace_id = ${workspaceId} AND conversation_id IN ${ids}`;
+  const ofEvents = sql`SELECT id FROM ${events} WHERE ${theirs}`;
   return {
     ...eraseEventRows(db, workspaceId, ofEvents, limit),
     messages: db
       .delete(messages)
-      .where(some(messages, sql`workspace_id = ${workspaceId} AND conversation_id IN ${ids}`, limit))
+      .where(some(messages, theirs, limit))
       .returning({ id: messages.id }),
     handoffs: db
       .delete(handoffs)
-      .where(some(handoffs, sql`workspace_id = ${workspaceId} AND conversation_id IN ${ids}`, limit))
+      .where(some(handoffs, theirs, limit))
       .returning({ id: handoffs.id }),
     email_outbox: db
       .delete(emailOutbox)
-      .where(some(emailOutbox, sql`workspace_id = ${workspaceId} AND conversation_id IN ${ids}`, limit))
+      .where(some(emailOutbox, theirs, limit))
       .returning({ id: emailOutbox.messageId }),
     email_threads: db
       .delete(emailThreads)
-      .where(some(emailThreads, sql`workspace_id = ${workspaceId} AND conversation_id IN ${ids}`, limit))
+      .where(some(emailThreads, theirs, limit))
       .returning({ id: emailThreads.conversationId }),
     idempotency_records: db
       .delete(idempotencyRecords)
-      .where(some(idempotencyRecords, sql`workspace_id = ${workspaceId} AND conversation_id IN ${ids}`, limit))
+      .where(some(idempotencyRecords, theirs, limit))
       .returning({ id: idempotencyRecords.key }),
     conversations: db
       .delete(conversations)
@@ -126,22 +128,13 @@ function eraseEventRows(db: Database, workspaceId: string, ofEvents: SQL, limit:
 }
 
 function isEmpty(workspaceId: string): SQL {
-  const none = (table: typeof messages | typeof events | typeof handoffs | typeof emailOutbox | typeof idempotencyRecords) =>
-    sql`NOT EXISTS (SELECT 1 FROM ${table} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversations}.id)`;
-  return sql`${none(messages)} AND ${none(events)} AND ${none(handoffs)} AND ${none(emailOutbox)} AND ${none(idempotencyRecords)}`;
+  const none = [messages, events, handoffs, emailOutbox, idempotencyRecords].map(
+    (table) => sql`NOT EXISTS (SELECT 1 FROM ${table} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversations}.id)`,
+  );
+  return sql.join(none, sql` AND `);
 }
 
-type ErasedTable =
-  | typeof messages
-  | typeof events
-  | typeof handoffs
-  | typeof deliveries
-  | typeof deliveryAttempts
-  | typeof emailOutbox
-  | typeof emailThreads
-  | typeof idempotencyRecords;
-
-function some(table: ErasedTable, condition: SQL, limit: number): SQL {
+function some(table: SQLiteTable, condition: SQL, limit: number): SQL {
   return sql`rowid IN (SELECT rowid FROM ${table} WHERE ${condition} LIMIT ${limit})`;
 }
 
