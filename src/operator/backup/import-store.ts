@@ -1,6 +1,7 @@
 import { and, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../../db/client.ts";
+import { insertWhere } from "../../db/insert-where.ts";
 import { agents, workspaceImports, workspaces } from "../../db/schema.ts";
 import { columnsOf, COUNTS_TABLES, primaryKeyOf, referencesOf, type RowsPart } from "./parts.ts";
 
@@ -107,21 +108,11 @@ export function completeImport(db: Database, key: ImportKey, workspace: Values, 
 
 /** Abandons an import: the workspace is added as a deleted one, so that its erasure removes the records that came in. */
 export function abandonImport(db: Database, workspaceId: string, nowMs: number) {
-  const columns = columnsOf(workspaces).map(({ name }) => {
-    if (name === "id") return sql`${workspaceId}`;
-    if (name === "plan") return sql`'free'`;
-    if (name === "name" || name === "slug") return sql`''`;
-    if (name === "limits" || name === "retention") return sql`'{}'`;
-    // A workspace that is being erased is not pruned beside it.
-    if (name === "prune_at") return sql`NULL`;
-    return name.endsWith("_at") ? sql`${nowMs}` : sql`0`;
-  });
+  // Without a time to be pruned at: a workspace that is being erased is not pruned beside it.
+  const deleted = { id: workspaceId, name: "", slug: "", plan: "free" as const, createdAt: nowMs, updatedAt: nowMs, deletedAt: nowMs };
   const isTheirs = and(eq(workspaceImports.workspaceId, workspaceId), isNull(workspaceImports.completedAt))!;
   return [
-    db
-      .insert(workspaces)
-      .select(sql`SELECT ${sql.join(columns, sql`, `)} WHERE EXISTS (SELECT 1 FROM ${workspaceImports} WHERE ${isTheirs})`)
-      .onConflictDoNothing(),
+    insertWhere(db, workspaces, deleted, sql`EXISTS (SELECT 1 FROM ${workspaceImports} WHERE ${isTheirs})`).onConflictDoNothing(),
     db.delete(workspaceImports).where(isTheirs).returning({ workspaceId: workspaceImports.workspaceId }),
   ] as const;
 }
