@@ -1,9 +1,9 @@
-import { and, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
-import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../../db/client.ts";
 import { insertWhere } from "../../db/insert-where.ts";
 import { agents, workspaceImports, workspaces } from "../../db/schema.ts";
-import { columnsOf, COUNTS_TABLES, primaryKeyOf, referencesOf, type RowsPart } from "./parts.ts";
+import { columnsOf, COUNTS_TABLES, primaryKeyOf, propertiesOf, referencesOf, type RowsPart } from "./parts.ts";
 
 /** Which import writes. */
 export interface ImportKey {
@@ -48,19 +48,11 @@ export function updateImport(db: Database, key: ImportKey, changes: Partial<type
  * stays; a count is replaced.
  */
 export function addRecords(db: Database, { kind, table }: RowsPart, key: ImportKey, records: readonly Values[]) {
-  const exported = columnsOf(table);
-  // The insert names every column of the table.
-  const values = (Object.values(getTableColumns(table)) as SQLiteColumn[]).map((column) => {
-    const at = exported.indexOf(column);
-    return at < 0 ? sql`NULL` : valueAt(at);
-  });
   const conditions = [isUnderWay(key), ...referencesOf(table).map((reference) => isNotForeign(reference, key.workspaceId))];
-  const insert = db
-    .insert(table)
-    .select(sql`SELECT ${sql.join(values, sql`, `)} FROM json_each(${JSON.stringify(records)}) WHERE ${sql.join(conditions, sql` AND `)}`);
+  const insert = insertRecords(db, table, records, sql.join(conditions, sql` AND `));
   if (kind === "rows") return insert.onConflictDoNothing();
   const primary = primaryKeyOf(table);
-  const others = Object.entries(propertiesOf(table)).filter(([, column]) => !primary.includes(column));
+  const others = propertiesOf(table).filter(([, column]) => !primary.includes(column));
   const set = Object.fromEntries(others.map(([property, column]) => [property, sql.raw(`excluded."${column.name}"`)]));
   return insert.onConflictDoUpdate({ target: primary, set });
 }
@@ -98,10 +90,8 @@ export function listOwnAgents(db: Database, workspaceId: string, agentIds: reado
 
 /** Ends an import: the workspace's own row is there from now on, and everything else with it. */
 export function completeImport(db: Database, key: ImportKey, workspace: Values, nowMs: number) {
-  const values = workspace.map((_, at) => valueAt(at));
-  const row = sql`SELECT ${sql.join(values, sql`, `)} FROM json_each(${JSON.stringify([workspace])}) WHERE ${isUnderWay(key)}`;
   return [
-    db.insert(workspaces).select(row).onConflictDoNothing(),
+    insertRecords(db, workspaces, [workspace], isUnderWay(key)).onConflictDoNothing(),
     updateImport(db, key, { workspace: null, checked: null, completedAt: nowMs }),
   ] as const;
 }
@@ -117,6 +107,12 @@ export function abandonImport(db: Database, workspaceId: string, nowMs: number) 
   ] as const;
 }
 
+/** What is not exported of a row takes its default. */
+function insertRecords(db: Database, table: SQLiteTable, records: readonly Values[], condition: SQL) {
+  const values = Object.fromEntries(propertiesOf(table).map(([property], at) => [property, valueAt(at)]));
+  return insertWhere(db, table, values, condition, sql`json_each(${JSON.stringify(records)})`);
+}
+
 function isUnderWay({ workspaceId, exportId }: ImportKey): SQL {
   return sql`EXISTS (SELECT 1 FROM ${workspaceImports} i WHERE i.workspace_id = ${workspaceId} AND i.export_id = ${exportId}
     AND i.completed_at IS NULL)`;
@@ -128,8 +124,4 @@ function isNotForeign({ at, target }: ReturnType<typeof referencesOf>[number], w
 
 function valueAt(at: number): SQL {
   return sql.raw(`json_extract(json_each.value, '$[${at}]')`);
-}
-
-function propertiesOf(table: SQLiteTable): Record<string, SQLiteColumn> {
-  return Object.fromEntries(Object.entries(table).filter(([, value]) => columnsOf(table).includes(value as SQLiteColumn)));
 }
