@@ -1,4 +1,5 @@
 import { eq, getTableName, isNotNull, and, sql } from "drizzle-orm";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../db/client.ts";
 import {
   agents,
@@ -33,6 +34,9 @@ import {
   workspaceImports,
   workspaces,
 } from "../db/schema.ts";
+
+/** A table with rows of a workspace. */
+export type WorkspaceTable = SQLiteTable & { workspaceId: SQLiteColumn };
 
 /** Every table with rows of a workspace but its own row, in the order in which they are emptied. */
 const WORKSPACE_TABLES = [
@@ -99,9 +103,9 @@ export function eraseAgents(db: Database, agentIds: string[]) {
   return db.delete(agents).where(isOneOf(agents.id, agentIds));
 }
 
-/** Removes up to `limit` rows of the workspace from each table; each returns what it removed. */
-export function eraseSomeRows(db: Database, workspaceId: string, limit: number) {
-  return WORKSPACE_TABLES.map((table) => {
+/** Removes up to `limit` rows of the workspace from each table, all of them by default; each returns what it removed. */
+export function eraseSomeRows(db: Database, workspaceId: string, limit: number, tables: readonly WorkspaceTable[] = WORKSPACE_TABLES) {
+  return tables.map((table) => {
     const some = sql`(SELECT rowid FROM ${table} WHERE ${table.workspaceId} = ${workspaceId} LIMIT ${limit})`;
     return db
       .delete(table)

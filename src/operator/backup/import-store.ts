@@ -3,6 +3,7 @@ import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../../db/client.ts";
 import { insertWhere } from "../../db/insert-where.ts";
 import { agents, workspaceImports, workspaces } from "../../db/schema.ts";
+import { eraseSomeRows } from "../erasure-store.ts";
 import { columnsOf, COUNTS_TABLES, primaryKeyOf, propertiesOf, referencesOf, type RowsPart } from "./parts.ts";
 
 /** Which import writes. */
@@ -70,13 +71,7 @@ export function countRecords(db: Database, { table }: RowsPart, workspaceId: str
 
 /** Removes up to `limit` rows of the workspace from each table of counts: what its triggers counted while rows came in. */
 export function clearCounts(db: Database, { workspaceId }: ImportKey, limit: number) {
-  return COUNTS_TABLES.map((table) => {
-    const some = sql`(SELECT rowid FROM ${table} WHERE ${table.workspaceId} = ${workspaceId} LIMIT ${limit})`;
-    return db
-      .delete(table)
-      .where(sql`rowid IN ${some}`)
-      .returning({ workspaceId: table.workspaceId });
-  });
+  return eraseSomeRows(db, workspaceId, limit, COUNTS_TABLES);
 }
 
 /** Which of these agents the workspace has. */

@@ -25,9 +25,7 @@ import {
   webhookErasures,
   workspaces,
 } from "../../db/schema.ts";
-
-/** A table with rows of a workspace. */
-type WorkspaceTable = SQLiteTable & { workspaceId: SQLiteColumn };
+import type { WorkspaceTable } from "../erasure-store.ts";
 
 /** Some rows of a table, and the columns that they are read in the order of: an index has them after the workspace's id. */
 export interface RowsPart {
