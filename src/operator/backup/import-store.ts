@@ -1,6 +1,7 @@
 import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../../db/client.ts";
+import { jsonIds } from "../../db/json.ts";
 import { insertWhere } from "../../db/insert-where.ts";
 import { agents, workspaceImports, workspaces } from "../../db/schema.ts";
 import { eraseSomeRows } from "../erasure-store.ts";
@@ -76,7 +77,7 @@ export function clearCounts(db: Database, { workspaceId }: ImportKey, limit: num
 
 /** Which of these agents the workspace has. */
 export function listOwnAgents(db: Database, workspaceId: string, agentIds: readonly string[]) {
-  const isAsked = sql`${agents.id} IN (SELECT value FROM json_each(${JSON.stringify(agentIds)}))`;
+  const isAsked = sql`${agents.id} IN ${jsonIds(agentIds)}`;
   return db
     .select({ id: agents.id })
     .from(agents)
