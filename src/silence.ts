@@ -27,8 +27,12 @@ export class Silence {
 
   private look(): void {
     const leftMs = this.sinceMs + this.limitMs - Date.now();
-    if (leftMs <= 0) this.breaks();
-    this.timer = this.lookIn(leftMs > 0 ? leftMs : this.limitMs);
-    if (leftMs <= 0) this.onLong();
+    if (leftMs > 0) {
+      this.timer = this.lookIn(leftMs);
+      return;
+    }
+    this.breaks();
+    this.timer = this.lookIn(this.limitMs);
+    this.onLong();
   }
 }

@@ -5,6 +5,11 @@ export function timestampJson(ms: SQL): SQL {
   return sql`(strftime('%Y-%m-%dT%H:%M:%S', ${ms} / 1000, 'unixepoch') || printf('.%03dZ', ${ms} % 1000))`;
 }
 
+/** Identifiers as a list to be `IN`: one bound value, however many there are, where D1 takes a hundred. */
+export function jsonIds(ids: readonly string[]): SQL {
+  return sql`(SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+}
+
 /** A flag as JSON's true or false. */
 export function booleanJson(flag: SQL): SQL {
   return sql`json(CASE WHEN ${flag} THEN 'true' ELSE 'false' END)`;

@@ -2,6 +2,7 @@ import { and, desc, eq, gte, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
+import { jsonIds } from "../db/json.ts";
 import { DAY_MS } from "../db/days.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { leadCounts, leadDays, leads } from "../db/schema.ts";
@@ -102,5 +103,5 @@ function conditions(workspaceId: string, { agentId, sinceMs }: LeadFilter): (SQL
 
 /** The plus keeps the planner from reading the whole workspace: it cannot know that there are fewer identifiers. */
 function isOneOf(workspaceId: string, leadIds: readonly string[]): SQL {
-  return and(sql`+${leads.workspaceId} = ${workspaceId}`, sql`${leads.id} IN (SELECT value FROM json_each(${JSON.stringify(leadIds)}))`)!;
+  return and(sql`+${leads.workspaceId} = ${workspaceId}`, sql`${leads.id} IN ${jsonIds(leadIds)}`)!;
 }

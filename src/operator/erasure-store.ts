@@ -1,5 +1,7 @@
 import { eq, getTableName, isNotNull, and, sql } from "drizzle-orm";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../db/client.ts";
+import { jsonIds } from "../db/json.ts";
 import {
   agents,
   analyticsChanges,
@@ -33,6 +35,9 @@ import {
   workspaceImports,
   workspaces,
 } from "../db/schema.ts";
+
+/** A table with rows of a workspace. */
+export type WorkspaceTable = SQLiteTable & { workspaceId: SQLiteColumn };
 
 /** Every table with rows of a workspace but its own row, in the order in which they are emptied. */
 const WORKSPACE_TABLES = [
@@ -91,17 +96,17 @@ export function listSomeAgents(db: Database, workspaceId: string, limit: number)
 
 /** Removes these conversations' rows; what belongs to them goes with its own table. */
 export function eraseConversations(db: Database, conversationIds: string[]) {
-  return db.delete(conversations).where(isOneOf(conversations.id, conversationIds));
+  return db.delete(conversations).where(sql`${conversations.id} IN ${jsonIds(conversationIds)}`);
 }
 
 /** Removes these agents' rows. */
 export function eraseAgents(db: Database, agentIds: string[]) {
-  return db.delete(agents).where(isOneOf(agents.id, agentIds));
+  return db.delete(agents).where(sql`${agents.id} IN ${jsonIds(agentIds)}`);
 }
 
-/** Removes up to `limit` rows of the workspace from each table; each returns what it removed. */
-export function eraseSomeRows(db: Database, workspaceId: string, limit: number) {
-  return WORKSPACE_TABLES.map((table) => {
+/** Removes up to `limit` rows of the workspace from each table, all of them by default; each returns what it removed. */
+export function eraseSomeRows(db: Database, workspaceId: string, limit: number, tables: readonly WorkspaceTable[] = WORKSPACE_TABLES) {
+  return tables.map((table) => {
     const some = sql`(SELECT rowid FROM ${table} WHERE ${table.workspaceId} = ${workspaceId} LIMIT ${limit})`;
     return db
       .delete(table)
@@ -113,8 +118,4 @@ export function eraseSomeRows(db: Database, workspaceId: string, limit: number) 
 /** Removes the workspace's own row: nothing of it is left then. */
 export function eraseWorkspace(db: Database, workspaceId: string) {
   return db.delete(workspaces).where(eq(workspaces.id, workspaceId));
-}
-
-function isOneOf(column: typeof agents.id | typeof conversations.id, ids: string[]) {
-  return sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 }

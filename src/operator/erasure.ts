@@ -61,25 +61,14 @@ async function eraseStep(env: Env, db: Database, workspaceId: string, meter: Met
     listSomeAgents(db, workspaceId, OBJECTS_A_STEP),
   ]);
   if (conversations.length > 0 || agents.length > 0) {
+    const conversationIds = conversations.map(({ id }) => id);
+    const agentIds = agents.map(({ id }) => id);
     await Promise.all([
-      ...conversations.map(({ id }) => sessionOf(env, meter, workspaceId, id).erase()),
-      ...agents.map(({ id }) => indexOf(env, meter, workspaceId, id).erase()),
+      ...conversationIds.map((id) => sessionOf(env, meter, workspaceId, id).erase()),
+      ...agentIds.map((id) => indexOf(env, meter, workspaceId, id).erase()),
     ]);
-    await releaseMailboxes(
-      directoryDb(env, meter),
-      workspaceId,
-      agents.map(({ id }) => id),
-    );
-    await db.batch([
-      eraseConversations(
-        db,
-        conversations.map(({ id }) => id),
-      ),
-      eraseAgents(
-        db,
-        agents.map(({ id }) => id),
-      ),
-    ]);
+    await releaseMailboxes(directoryDb(env, meter), workspaceId, agentIds);
+    await db.batch([eraseConversations(db, conversationIds), eraseAgents(db, agentIds)]);
     return true;
   }
   const [first, ...rest] = eraseSomeRows(db, workspaceId, ROWS_A_STEP);

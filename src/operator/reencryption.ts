@@ -127,10 +127,8 @@ async function renewIdentity(walk: Walk, row: AgentSecrets): Promise<Change | un
   const place = identityPlace(row.id);
   const renewal = new Renewal(walk, "identity_secrets");
   const identitySecret = row.identitySecret && (await renewal.of(row.identitySecret, place));
-  const previous = row.previousIdentitySecret;
-  const isValid = previous !== null && walk.nowMs < (row.previousIdentitySecretUntil ?? 0);
-  const after = { identitySecret, previousIdentitySecret: isValid ? await renewal.of(previous, place) : previous };
-  return renewal.change(() => replaceIdentitySecrets(walk.db, row.id, row, after));
+  const previousIdentitySecret = await renewal.ofPrevious(row.previousIdentitySecret, row.previousIdentitySecretUntil, place);
+  return renewal.change(() => replaceIdentitySecrets(walk.db, row.id, row, { identitySecret, previousIdentitySecret }));
 }
 
 async function renewTools(walk: Walk, row: AgentSecrets): Promise<Change | undefined> {
@@ -149,13 +147,9 @@ const pageEndpoints: Page = async (walk, after) => {
   const changes = rows.map(async (row) => {
     const place = webhookPlace(row.id);
     const renewal = new Renewal(walk, "webhook_secrets");
-    const previous = row.previousSecret;
-    const isValid = previous !== null && walk.nowMs < (row.previousSecretUntil ?? 0);
-    const renewed = {
-      secret: await renewal.of(row.secret, place),
-      previousSecret: isValid ? await renewal.of(previous, place) : previous,
-    };
-    return renewal.change(() => replaceEndpointSecrets(walk.db, row.id, row, renewed));
+    const secret = await renewal.of(row.secret, place);
+    const previousSecret = await renewal.ofPrevious(row.previousSecret, row.previousSecretUntil, place);
+    return renewal.change(() => replaceEndpointSecrets(walk.db, row.id, row, { secret, previousSecret }));
   });
   await write(walk, await Promise.all(changes));
   return lastOf(rows, SECRETS_A_STEP)?.id;
@@ -215,7 +209,7 @@ interface Change {
   statement: ReturnType<typeof replaceTools> | ReturnType<typeof replaceEndpointSecrets> | ReturnType<typeof replaceErasureSecret>;
 }
 
-/** The secrets of one kind of one row, counted and made anew. One that is past its time is nobody's any more, and left as it is. */
+/** The secrets of one kind of one row, counted and made anew. */
 class Renewal {
   private renewed = 0;
 
@@ -241,6 +235,12 @@ class Renewal {
       counts.unreadable++;
       return stored;
     }
+  }
+
+  /** The same of a secret that is valid for a while. One that is past its time is nobody's any more, and left as it is. */
+  async ofPrevious(stored: string | null, untilMs: number | null, place: string): Promise<string | null> {
+    const isValid = stored !== null && this.walk.nowMs < (untilMs ?? 0);
+    return isValid ? this.of(stored, place) : stored;
   }
 
   change(replace: () => Change["statement"]): Change | undefined {

@@ -2,6 +2,7 @@ import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
+import { jsonIds } from "../db/json.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { emailDirectory, workspaceDirectory, workspaces } from "../db/schema.ts";
 
@@ -66,7 +67,7 @@ export function createWorkspace(db: Database, workspace: NewWorkspace) {
 
 /** The workspaces with these identifiers that are not deleted. */
 export function listWorkspaces(db: Database, workspaceIds: string[]) {
-  const wanted = sql`${workspaces.id} IN (SELECT value FROM json_each(${JSON.stringify(workspaceIds)}))`;
+  const wanted = sql`${workspaces.id} IN ${jsonIds(workspaceIds)}`;
   return db
     .select()
     .from(workspaces)

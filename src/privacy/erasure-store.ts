@@ -2,6 +2,7 @@ import { and, eq, lt, type SQL, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { hasArrived } from "../db/arrived.ts";
 import type { Database } from "../db/client.ts";
+import { jsonIds } from "../db/json.ts";
 import {
   auditLog,
   conversations,
@@ -140,8 +141,4 @@ function some(table: SQLiteTable, condition: SQL, limit: number): SQL {
 
 function inactiveIds(ids: readonly string[], sinceMs: number): SQL {
   return sql`(SELECT id FROM ${conversations} WHERE id IN ${jsonIds(ids)} AND updated_at < ${sinceMs})`;
-}
-
-function jsonIds(ids: readonly string[]): SQL {
-  return sql`(SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 }

@@ -1,5 +1,6 @@
 import { and, eq, getTableColumns, gt, inArray, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
+import { jsonIds } from "../db/json.ts";
 import { conversations, handoffs, leads, messages, visitors } from "../db/schema.ts";
 
 /** By what a person is looked for. An email is in lower case. */
@@ -79,7 +80,7 @@ export function listFirstMessages(db: Database, workspaceId: string, conversatio
 
 /** The hand-offs of these conversations, oldest first. */
 export function listHandoffs(db: Database, workspaceId: string, conversationIds: readonly string[]) {
-  const wanted = sql`${handoffs.conversationId} IN (SELECT value FROM json_each(${JSON.stringify(conversationIds)}))`;
+  const wanted = sql`${handoffs.conversationId} IN ${jsonIds(conversationIds)}`;
   return db
     .select()
     .from(handoffs)

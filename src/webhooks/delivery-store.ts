@@ -1,5 +1,6 @@
 import { and, eq, lte, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
+import { jsonIds } from "../db/json.ts";
 import { insertWhere } from "../db/insert-where.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints, workspaces } from "../db/schema.ts";
 import type { AttemptResult } from "./attempt-result.ts";
@@ -225,5 +226,5 @@ function isDue(byMs: number): SQL {
 }
 
 function isOneOf(ids: readonly string[]): SQL {
-  return sql`${deliveries.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+  return sql`${deliveries.id} IN ${jsonIds(ids)}`;
 }

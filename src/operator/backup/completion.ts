@@ -13,17 +13,14 @@ import { columnsOf } from "./parts.ts";
 import { beginProgress, type Progress, progressSchema } from "./progress.ts";
 import { ImportRefusal } from "./refusal.ts";
 import { readPage } from "./walk.ts";
-import type { End, ImportState } from "./wire.ts";
-
-/** As many as an answer of an export holds; a page asks D1 or an object at most twice. */
-const PAGES_A_REQUEST = 200;
+import { type End, type ImportState, MAX_PAGES } from "./wire.ts";
 
 /**
  * Compares the imported records with the end of the export, in bounded steps, and makes the workspace visible when they
  * match. To be called until the state is complete.
  * @throws ImportRefusal when they differ.
  */
-export async function checkImport(op: ImportOperation, end: End, pages = PAGES_A_REQUEST): Promise<ImportState> {
+export async function checkImport(op: ImportOperation, end: End, pages = MAX_PAGES): Promise<ImportState> {
   const opened = await openImport(op);
   const { db, key, row } = opened;
   if (row.completedAt !== null) return { state: "complete", warnings: [] };

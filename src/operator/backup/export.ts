@@ -1,8 +1,7 @@
-import { apiKeySecrets, rotating } from "../../config.ts";
 import { dbFor } from "../../db/client.ts";
 import type { Meter } from "../../meter.ts";
-import { keyIdsOf } from "../../crypto/secrets.ts";
 import { toCursor } from "./cursor.ts";
+import { ownKeyIds } from "./key-ids.ts";
 import { beginProgress, type Progress } from "./progress.ts";
 import { schemaVersion } from "./record-schema.ts";
 import { readPage, type Walk } from "./walk.ts";
@@ -56,7 +55,6 @@ async function* linesOf(op: ExportOperation, from: Progress | undefined, pages: 
 }
 
 async function headerOf({ env, workspace, nowMs }: ExportOperation, exportId: string): Promise<Header> {
-  const [encryption, keys] = await Promise.all([keyIdsOf(rotating(env.ENCRYPTION_KEY)), keyIdsOf(apiKeySecrets(env))]);
   return {
     type: "header",
     format: FORMAT,
@@ -65,6 +63,6 @@ async function headerOf({ env, workspace, nowMs }: ExportOperation, exportId: st
     workspace_id: workspace.id,
     slug: workspace.slug,
     exported_at: new Date(nowMs).toISOString(),
-    key_ids: { ENCRYPTION_KEY: encryption, KEY_SECRET: keys },
+    key_ids: await ownKeyIds(env),
   };
 }

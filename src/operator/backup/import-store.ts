@@ -1,8 +1,11 @@
-import { and, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
-import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../../db/client.ts";
+import { jsonIds } from "../../db/json.ts";
+import { insertWhere } from "../../db/insert-where.ts";
 import { agents, workspaceImports, workspaces } from "../../db/schema.ts";
-import { columnsOf, COUNTS_TABLES, primaryKeyOf, referencesOf, type RowsPart } from "./parts.ts";
+import { eraseSomeRows } from "../erasure-store.ts";
+import { columnsOf, COUNTS_TABLES, primaryKeyOf, propertiesOf, referencesOf, type RowsPart } from "./parts.ts";
 
 /** Which import writes. */
 export interface ImportKey {
@@ -47,19 +50,11 @@ export function updateImport(db: Database, key: ImportKey, changes: Partial<type
  * stays; a count is replaced.
  */
 export function addRecords(db: Database, { kind, table }: RowsPart, key: ImportKey, records: readonly Values[]) {
-  const exported = columnsOf(table);
-  // The insert names every column of the table.
-  const values = (Object.values(getTableColumns(table)) as SQLiteColumn[]).map((column) => {
-    const at = exported.indexOf(column);
-    return at < 0 ? sql`NULL` : valueAt(at);
-  });
   const conditions = [isUnderWay(key), ...referencesOf(table).map((reference) => isNotForeign(reference, key.workspaceId))];
-  const insert = db
-    .insert(table)
-    .select(sql`SELECT ${sql.join(values, sql`, `)} FROM json_each(${JSON.stringify(records)}) WHERE ${sql.join(conditions, sql` AND `)}`);
+  const insert = insertRecords(db, table, records, sql.join(conditions, sql` AND `));
   if (kind === "rows") return insert.onConflictDoNothing();
   const primary = primaryKeyOf(table);
-  const others = Object.entries(propertiesOf(table)).filter(([, column]) => !primary.includes(column));
+  const others = propertiesOf(table).filter(([, column]) => !primary.includes(column));
   const set = Object.fromEntries(others.map(([property, column]) => [property, sql.raw(`excluded."${column.name}"`)]));
   return insert.onConflictDoUpdate({ target: primary, set });
 }
@@ -77,18 +72,12 @@ export function countRecords(db: Database, { table }: RowsPart, workspaceId: str
 
 /** Removes up to `limit` rows of the workspace from each table of counts: what its triggers counted while rows came in. */
 export function clearCounts(db: Database, { workspaceId }: ImportKey, limit: number) {
-  return COUNTS_TABLES.map((table) => {
-    const some = sql`(SELECT rowid FROM ${table} WHERE ${table.workspaceId} = ${workspaceId} LIMIT ${limit})`;
-    return db
-      .delete(table)
-      .where(sql`rowid IN ${some}`)
-      .returning({ workspaceId: table.workspaceId });
-  });
+  return eraseSomeRows(db, workspaceId, limit, COUNTS_TABLES);
 }
 
 /** Which of these agents the workspace has. */
 export function listOwnAgents(db: Database, workspaceId: string, agentIds: readonly string[]) {
-  const isAsked = sql`${agents.id} IN (SELECT value FROM json_each(${JSON.stringify(agentIds)}))`;
+  const isAsked = sql`${agents.id} IN ${jsonIds(agentIds)}`;
   return db
     .select({ id: agents.id })
     .from(agents)
@@ -97,33 +86,27 @@ export function listOwnAgents(db: Database, workspaceId: string, agentIds: reado
 
 /** Ends an import: the workspace's own row is there from now on, and everything else with it. */
 export function completeImport(db: Database, key: ImportKey, workspace: Values, nowMs: number) {
-  const values = workspace.map((_, at) => valueAt(at));
-  const row = sql`SELECT ${sql.join(values, sql`, `)} FROM json_each(${JSON.stringify([workspace])}) WHERE ${isUnderWay(key)}`;
   return [
-    db.insert(workspaces).select(row).onConflictDoNothing(),
+    insertRecords(db, workspaces, [workspace], isUnderWay(key)).onConflictDoNothing(),
     updateImport(db, key, { workspace: null, checked: null, completedAt: nowMs }),
   ] as const;
 }
 
 /** Abandons an import: the workspace is added as a deleted one, so that its erasure removes the records that came in. */
 export function abandonImport(db: Database, workspaceId: string, nowMs: number) {
-  const columns = columnsOf(workspaces).map(({ name }) => {
-    if (name === "id") return sql`${workspaceId}`;
-    if (name === "plan") return sql`'free'`;
-    if (name === "name" || name === "slug") return sql`''`;
-    if (name === "limits" || name === "retention") return sql`'{}'`;
-    // A workspace that is being erased is not pruned beside it.
-    if (name === "prune_at") return sql`NULL`;
-    return name.endsWith("_at") ? sql`${nowMs}` : sql`0`;
-  });
+  // Without a time to be pruned at: a workspace that is being erased is not pruned beside it.
+  const deleted = { id: workspaceId, name: "", slug: "", plan: "free" as const, createdAt: nowMs, updatedAt: nowMs, deletedAt: nowMs };
   const isTheirs = and(eq(workspaceImports.workspaceId, workspaceId), isNull(workspaceImports.completedAt))!;
   return [
-    db
-      .insert(workspaces)
-      .select(sql`SELECT ${sql.join(columns, sql`, `)} WHERE EXISTS (SELECT 1 FROM ${workspaceImports} WHERE ${isTheirs})`)
-      .onConflictDoNothing(),
+    insertWhere(db, workspaces, deleted, sql`EXISTS (SELECT 1 FROM ${workspaceImports} WHERE ${isTheirs})`).onConflictDoNothing(),
     db.delete(workspaceImports).where(isTheirs).returning({ workspaceId: workspaceImports.workspaceId }),
   ] as const;
+}
+
+/** What is not exported of a row takes its default. */
+function insertRecords(db: Database, table: SQLiteTable, records: readonly Values[], condition: SQL) {
+  const values = Object.fromEntries(propertiesOf(table).map(([property], at) => [property, valueAt(at)]));
+  return insertWhere(db, table, values, condition, sql`json_each(${JSON.stringify(records)})`);
 }
 
 function isUnderWay({ workspaceId, exportId }: ImportKey): SQL {
@@ -137,8 +120,4 @@ function isNotForeign({ at, target }: ReturnType<typeof referencesOf>[number], w
 
 function valueAt(at: number): SQL {
   return sql.raw(`json_extract(json_each.value, '$[${at}]')`);
-}
-
-function propertiesOf(table: SQLiteTable): Record<string, SQLiteColumn> {
-  return Object.fromEntries(Object.entries(table).filter(([, value]) => columnsOf(table).includes(value as SQLiteColumn)));
 }

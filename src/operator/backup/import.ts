@@ -1,14 +1,14 @@
 import { getTableName } from "drizzle-orm";
-import { apiKeySecrets, rotating } from "../../config.ts";
 import { agents, leads } from "../../db/schema.ts";
 import { transact } from "../../db/transact.ts";
 import { indexOf } from "../../knowledge/stub.ts";
 import { restoreLeads } from "../../leads/leads.ts";
-import { keyIdsIn, keyIdsOf } from "../../crypto/secrets.ts";
+import { keyIdsIn } from "../../crypto/secrets.ts";
 import { takeAddress } from "../agents.ts";
 import type { StoredRow } from "./export-store.ts";
 import { addRecords, clearCounts, countRecords, listOwnAgents, updateImport } from "./import-store.ts";
 import { type ImportOperation, openImport, type OpenImport } from "./opening.ts";
+import { ownKeyIds } from "./key-ids.ts";
 import { KNOWLEDGE } from "./parts.ts";
 import { checkRecords, type CheckedRecords, type GivenRecord, secretsText } from "./records.ts";
 import type { KnowledgeRecord } from "./record-schema.ts";
@@ -95,12 +95,12 @@ async function putKnowledge({ env, meter }: ImportOperation, { db, key }: OpenIm
 
 /** What the operator should know: secrets that came along and that this deployment cannot read. */
 async function warningsOf({ env, header }: ImportOperation, records: CheckedRecords): Promise<string[]> {
-  const [encryption, keys] = await Promise.all([keyIdsOf(rotating(env.ENCRYPTION_KEY)), keyIdsOf(apiKeySecrets(env))]);
-  const unreadable = new Set(keyIdsIn(secretsText(records)).filter((id) => !encryption.includes(id)));
+  const own = await ownKeyIds(env);
+  const unreadable = new Set(keyIdsIn(secretsText(records)).filter((id) => !own.ENCRYPTION_KEY.includes(id)));
   const warnings = [...unreadable].map(
     (id) => `Stored secrets cannot be read: add the value with the id ${id} to ENCRYPTION_KEY, after a comma.`,
   );
-  if (header.key_ids.KEY_SECRET.some((id) => !keys.includes(id))) {
+  if (header.key_ids.KEY_SECRET.some((id) => !own.KEY_SECRET.includes(id))) {
     warnings.push("API keys will be refused: add the exporting deployment's KEY_SECRET to KEY_SECRET, after a comma.");
   }
   return warnings;

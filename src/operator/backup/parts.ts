@@ -25,9 +25,7 @@ import {
   webhookErasures,
   workspaces,
 } from "../../db/schema.ts";
-
-/** A table with rows of a workspace. */
-type WorkspaceTable = SQLiteTable & { workspaceId: SQLiteColumn };
+import type { WorkspaceTable } from "../erasure-store.ts";
 
 /** Some rows of a table, and the columns that they are read in the order of: an index has them after the workspace's id. */
 export interface RowsPart {
@@ -113,9 +111,15 @@ export const COUNTS_TABLES = ROWS_PARTS.flatMap((part) => (part.kind === "counts
 /** Tells of a deployment: there the key's secret is no longer the first. */
 const NOT_EXPORTED_COLUMNS: ReadonlySet<SQLiteColumn> = new Set([apiKeys.outdatedUseAt]);
 
-/** The columns of a table that are exported, in the order of a record. */
+/** The columns of a table that are exported, in the order of a record, each after its name in the schema. */
+export function propertiesOf(table: SQLiteTable): [property: string, column: SQLiteColumn][] {
+  const all = Object.entries(getTableColumns(table)) as [string, SQLiteColumn][];
+  return all.filter(([, column]) => !NOT_EXPORTED_COLUMNS.has(column));
+}
+
+/** The columns alone. */
 export function columnsOf(table: SQLiteTable): SQLiteColumn[] {
-  return (Object.values(getTableColumns(table)) as SQLiteColumn[]).filter((column) => !NOT_EXPORTED_COLUMNS.has(column));
+  return propertiesOf(table).map(([, column]) => column);
 }
 
 /** The columns of a table's primary key. */

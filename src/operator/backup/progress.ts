@@ -2,14 +2,19 @@ import { z } from "@hono/zod-openapi";
 
 const place = z.array(z.union([z.string(), z.number()]));
 
+/** What a walk has met: how many records of each type, and their checksum. */
+export const tally = {
+  counts: z.record(z.string(), z.int().gte(0)),
+  checksum: z.string().regex(/^[0-9a-f]{64}$/),
+};
+
 /** How far a walk through a workspace has come, and what it has met so far. */
 export const progressSchema = z.strictObject({
   exportId: z.guid(),
   /** The part that is next, and the last key of it that was read; null before its first. */
   part: z.int().gte(0),
   after: place.nullable(),
-  counts: z.record(z.string(), z.int().gte(0)),
-  checksum: z.string().regex(/^[0-9a-f]{64}$/),
+  ...tally,
 });
 
 export type Progress = z.infer<typeof progressSchema>;

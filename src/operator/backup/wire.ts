@@ -1,12 +1,13 @@
 import { z } from "@hono/zod-openapi";
 import { integerQuery, slug, timestamp, uuid } from "../../http/fields.ts";
+import { tally } from "./progress.ts";
 
 /** Of an export's lines; another one is another format. */
 export const FORMAT = 1;
 /** A place may hold a question of 2,000 characters. */
 const MAX_CURSOR_LENGTH = 16_000;
-/** Well below the 1,000 queries that one invocation may make; a page takes two at most. */
-const MAX_PAGES = 200;
+/** Pages of one request: well below the 1,000 queries that one invocation may make; a page takes two at most. */
+export const MAX_PAGES = 200;
 /** About 200 ms of the database's time. */
 const MAX_RECORDS = 500;
 /** A parameter of D1 ends at 2 MB, and the records of one table go to it as one. */
@@ -34,11 +35,7 @@ const headerSchema = z.strictObject({
 export type Header = z.infer<typeof headerSchema>;
 
 /** The last line of an export. */
-const endSchema = z.strictObject({
-  type: z.literal("end"),
-  counts: z.record(z.string(), z.int().gte(0)),
-  checksum: z.string().regex(/^[0-9a-f]{64}$/),
-});
+const endSchema = z.strictObject({ type: z.literal("end"), ...tally });
 
 export type End = z.infer<typeof endSchema>;
 
