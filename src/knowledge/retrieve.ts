@@ -1,6 +1,6 @@
 import { previousWords } from "./follow-up.ts";
-import { boundedQuery, fullTextQuery } from "./full-text.ts";
-import { generationTerm, type IndexStore } from "./index-store.ts";
+import { boundedQuery, fullTextQuery, generationTerm } from "./full-text.ts";
+import type { IndexStore } from "./index-store.ts";
 import type { Passage, QueryTerm, Retrieval, SearchQuery } from "./passage.ts";
 import { indexTerms, queryTerms, type Vocabulary } from "./query.ts";
 import { match, rankScore, termPlaces } from "./rank.ts";
