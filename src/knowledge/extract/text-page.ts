@@ -1,3 +1,4 @@
+import { withoutClosingHashes } from "../blocks.ts";
 import { directivesOfHeader } from "../crawl/directives.ts";
 import { decodeText } from "./charset.ts";
 import { cleanLine } from "./clean.ts";
@@ -33,8 +34,8 @@ export function extractMarkdown(response: FetchedResponse): ExtractedPage {
   const frontMatter = FRONT_MATTER.exec(whole);
   const text = frontMatter ? whole.slice(frontMatter[0].length) : whole;
   const named = titleIn(frontMatter?.[1] ?? "");
-  const heading = HEADING.exec(text.slice(0, TITLE_WITHIN_CHARS))?.[1]?.replace(/(?<![ \t])[ \t]+#+[ \t]*$/, "");
-  return pageOf(response, text, cleanLine(named ?? heading ?? "") || titleOfUrl(response.url));
+  const [, heading = ""] = HEADING.exec(text.slice(0, TITLE_WITHIN_CHARS)) ?? [];
+  return pageOf(response, text, cleanLine(named ?? withoutClosingHashes(heading)) || titleOfUrl(response.url));
 }
 
 /** What front matter names as the title, without its quotes; undefined where it names none. */
