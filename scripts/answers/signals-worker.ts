@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { IndexStore } from "../../src/knowledge/index-store.ts";
 import { TextIngestion } from "../../src/knowledge/ingest.ts";
-import { searchChunks } from "../../src/knowledge/retrieve.ts";
+import { rankChunks } from "../../src/knowledge/retrieve.ts";
 import { draft } from "../../src/models/extractive.ts";
 
 /*
@@ -29,8 +29,9 @@ export class Corpus extends DurableObject<SignalsEnv> {
 
   async ask(turns: string[]): Promise<{ signals: Record<string, number>; cited: string[] }> {
     const question = turns.at(-1)!;
-    const found = searchChunks(this.store, { question, previousQuestions: turns.slice(0, -1), limit: PASSAGES });
-    const { signals, cited } = draft(question, { ...found, curated: [] });
+    const { ranked, ...words } = rankChunks(this.store, { question, previousQuestions: turns.slice(0, -1) });
+    const passages = ranked.slice(0, PASSAGES).map(({ passage }) => passage);
+    const { signals, cited } = draft(question, { passages, curated: [], ...words });
     return { signals: { ...signals }, cited: cited.map(({ sourceId }) => sourceId) };
   }
 }

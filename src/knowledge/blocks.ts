@@ -62,11 +62,16 @@ class LineReader {
   }
 }
 
+/** The text of a Markdown heading without the hashes that may close it. */
+export function withoutClosingHashes(heading: string): string {
+  return heading.replace(/(?<![ \t])[ \t]+#+[ \t]*$/, "");
+}
+
 function headingOf(line: Line): Block | undefined {
   if (line.text.length > MAX_HEADING_LENGTH) return undefined;
   const match = ATX_HEADING.exec(line.text);
   if (!match) return undefined;
-  const text = match[2]!.replace(/(?<![ \t])[ \t]+#+[ \t]*$/, "").trim();
+  const text = withoutClosingHashes(match[2]!).trim();
   return text === "" ? undefined : { kind: "heading", text, level: match[1]!.length };
 }
 

@@ -4,6 +4,11 @@
  */
 const MAX_SCORED = 2_000;
 
+/** The index term that marks a chunk's generation, so that a query can exclude a generation. */
+export function generationTerm(generationId: number): string {
+  return `g${generationId}`;
+}
+
 /** An FTS5 expression for any of these terms, each taken literally. */
 export function fullTextQuery(terms: readonly string[]): string {
   return terms.map(literal).join(" OR ");

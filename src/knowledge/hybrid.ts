@@ -3,7 +3,7 @@ import { logRarely } from "../telemetry/log.ts";
 import { leans } from "./follow-up.ts";
 import { fuse } from "./fusion.ts";
 import type { IndexStore } from "./index-store.ts";
-import type { Passage, Retrieval, SearchQuery } from "./passage.ts";
+import { type Passage, passageText, type Retrieval, type SearchQuery } from "./passage.ts";
 import { type RankedChunk, rankChunks, readLiveChunks } from "./retrieve.ts";
 import type { NearChunk, SemanticSearch } from "./vectors/semantic-search.ts";
 
@@ -53,8 +53,7 @@ async function reranked(reranker: Reranker, question: string, passages: Passage[
   const read = passages.slice(0, RERANKED);
   if (read.length < 2) return passages;
   try {
-    const texts = read.map(({ title, heading, content }) => [title, heading, content].filter((part) => part !== null).join("\n"));
-    const scores = await reranker.score(question, texts, RERANK_LIMIT_MS);
+    const scores = await reranker.score(question, read.map(passageText), RERANK_LIMIT_MS);
     const scored = read.map((passage, at) => ({ ...passage, score: scores[at]! }));
     return [...scored.sort((a, b) => b.score - a.score), ...passages.slice(RERANKED)];
   } catch (error) {

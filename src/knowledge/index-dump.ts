@@ -1,7 +1,6 @@
 import type { Binding, CrawlTables } from "./crawl/crawl-tables.ts";
-import { generationTerm, type IndexStore } from "./index-store.ts";
-import { titleTermsOf } from "./ingest.ts";
-import { terms } from "./terms.ts";
+import type { IndexStore } from "./index-store.ts";
+import { headingTermsOf, titleTermsOf } from "./ingest.ts";
 
 /**
  * The tables that a dump holds, those that others refer to first. Of the rest the full-text index is made anew, and how long
@@ -105,15 +104,10 @@ export class IndexDump {
     const query = "SELECT title, generation_id AS generationId FROM documents WHERE id = ?";
     const [document] = this.store.sql.exec<{ title: string; generationId: number }>(query, chunk["document_id"]!).toArray();
     if (!document) return;
-    const heading = chunk["heading"] === null ? "" : terms(String(chunk["heading"])).join(" ");
-    this.store.sql.exec(
-      "INSERT INTO chunk_index (rowid, generation, title, heading, body) VALUES (?, ?, ?, ?, ?)",
-      chunk["id"]!,
-      generationTerm(document.generationId),
-      titleTermsOf(document.title),
-      heading,
-      chunk["terms"]!,
-    );
+    // Its row was checked against the table's columns.
+    const { id, heading, terms } = chunk as { id: number; heading: string | null; terms: string };
+    const words = { titleTerms: titleTermsOf(document.title), headingTerms: headingTermsOf(heading), bodyTerms: terms };
+    this.store.indexChunk(id, document.generationId, words);
   }
 
   /** Undefined where nothing was ever written into such a table. */

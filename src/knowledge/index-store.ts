@@ -1,4 +1,5 @@
 import { ChunkTerms } from "./chunk-terms.ts";
+import { generationTerm } from "./full-text.ts";
 
 /** A text source as it was handed in. */
 export interface StagedText {
@@ -98,7 +99,7 @@ export class IndexStore {
     private readonly storage: DurableObjectStorage,
     private readonly onWrite: () => void = () => undefined,
   ) {
-    this.exists = this.readExists();
+    this.exists = this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'texts'").toArray().length > 0;
     this.chunkTerms = new ChunkTerms(storage.sql);
   }
 
@@ -234,13 +235,18 @@ export class IndexStore {
   }
 
   addChunks(documentId: number, generationId: number, chunks: readonly NewChunk[]): void {
-    for (const { heading, content, titleTerms, headingTerms, bodyTerms } of chunks) {
+    for (const { heading, content, ...words } of chunks) {
       const insert = "INSERT INTO chunks (document_id, heading, content, terms) VALUES (?, ?, ?, ?) RETURNING id";
-      const { id } = this.sql.exec<{ id: number }>(insert, documentId, heading, content, bodyTerms).one();
-      const index = "INSERT INTO chunk_index (rowid, generation, title, heading, body) VALUES (?, ?, ?, ?, ?)";
-      this.sql.exec(index, id, generationTerm(generationId), titleTerms, headingTerms, bodyTerms);
+      const { id } = this.sql.exec<{ id: number }>(insert, documentId, heading, content, words.bodyTerms).one();
+      this.indexChunk(id, generationId, words);
     }
     this.sql.exec("UPDATE documents SET chunks_count = chunks_count + ? WHERE id = ?", chunks.length, documentId);
+  }
+
+  /** Puts the words of a stored chunk into the full-text index. */
+  indexChunk(id: number, generationId: number, { titleTerms, headingTerms, bodyTerms }: Omit<NewChunk, "heading" | "content">): void {
+    const insert = "INSERT INTO chunk_index (rowid, generation, title, heading, body) VALUES (?, ?, ?, ?, ?)";
+    this.sql.exec(insert, id, generationTerm(generationId), titleTerms, headingTerms, bodyTerms);
   }
 
   // --- Curated answers ---
@@ -288,13 +294,4 @@ export class IndexStore {
     if (entries <= MERGED_AT_ONCE_CHUNKS) this.sql.exec("INSERT INTO chunk_index (chunk_index) VALUES ('optimize')");
     else this.sql.exec("INSERT INTO chunk_index (chunk_index, rank) VALUES ('merge', ?)", -MERGED_PAGES);
   }
-
-  private readExists(): boolean {
-    return this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'texts'").toArray().length > 0;
-  }
-}
-
-/** The index term that marks a chunk's generation, so that a query can exclude a generation. */
-export function generationTerm(generationId: number): string {
-  return `g${generationId}`;
 }

@@ -137,10 +137,14 @@ export function titleTermsOf(title: string): string {
   return terms(title.slice(0, MAX_TITLE_LENGTH)).join(" ");
 }
 
+/** A heading's terms; "" for a chunk without one. */
+export function headingTermsOf(heading: string | null): string {
+  return heading === null ? "" : terms(heading).join(" ");
+}
+
 /** A chunk with what the index has of it. */
 export function newChunk({ heading, content }: Chunk, titleTerms: string): NewChunk {
-  const headingTerms = heading === null ? "" : terms(heading).join(" ");
-  return { heading, content, titleTerms, headingTerms, bodyTerms: terms(content).join(" ") };
+  return { heading, content, titleTerms, headingTerms: headingTermsOf(heading), bodyTerms: terms(content).join(" ") };
 }
 
 /** The next of an iterator's values, at most so many. */

@@ -19,6 +19,11 @@ export interface Passage {
   score: number;
 }
 
+/** A passage as one text for a model: what it is about stands before what it says. Vectors are named by it (TEXT_VERSION). */
+export function passageText({ title, heading, content }: Pick<Passage, "title" | "heading" | "content">): string {
+  return [title, heading, content].filter((part) => part !== null).join("\n");
+}
+
 /** A curated answer whose question resembles the one asked. */
 export interface CuratedMatch {
   answerId: string;

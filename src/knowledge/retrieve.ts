@@ -1,6 +1,6 @@
 import { previousWords } from "./follow-up.ts";
-import { boundedQuery, fullTextQuery } from "./full-text.ts";
-import { generationTerm, type IndexStore } from "./index-store.ts";
+import { boundedQuery, fullTextQuery, generationTerm } from "./full-text.ts";
+import type { IndexStore } from "./index-store.ts";
 import type { Passage, QueryTerm, Retrieval, SearchQuery } from "./passage.ts";
 import { indexTerms, queryTerms, type Vocabulary } from "./query.ts";
 import { match, rankScore, termPlaces } from "./rank.ts";
@@ -30,22 +30,19 @@ interface Row extends Record<string, SqlStorageValue> {
   terms: string;
 }
 
-/** Finds the passages on a question in the chunks that are live. */
-export function searchChunks(store: IndexStore, query: SearchQuery): Omit<Retrieval, "curated"> {
-  const { ranked, ...words } = rankChunks(store, query);
-  return { passages: ranked.slice(0, query.limit).map(({ passage }) => passage), ...words };
-}
-
-/** The chunks that hold words of a question, best first, and those words. */
-export function rankChunks(store: IndexStore, query: SearchQuery): { ranked: RankedChunk[] } & Omit<Retrieval, "curated" | "passages"> {
+/** The live chunks that hold words of a question, best first, and those words. */
+export function rankChunks(
+  store: IndexStore,
+  { question, previousQuestions }: Omit<SearchQuery, "limit">,
+): { ranked: RankedChunk[] } & Omit<Retrieval, "curated" | "passages"> {
   const { chunkTerms } = store;
   const vocabulary: Vocabulary = {
     size: store.size.chunks,
     frequencies: (wanted) => chunkTerms.frequencies(wanted),
     beginningWith: (prefix) => chunkTerms.beginningWith(prefix),
   };
-  const questionTerms = queryTerms(query.question, vocabulary);
-  const previousTerms = previousWords(query.question, query.previousQuestions, questionTerms, vocabulary);
+  const questionTerms = queryTerms(question, vocabulary);
+  const previousTerms = previousWords(question, previousQuestions, questionTerms, vocabulary);
   const words = [...questionTerms, ...previousTerms];
   const asked = indexTerms(words);
   const ranked = rank(candidates(store, asked), words, new Set(asked));

@@ -34,9 +34,14 @@ export function normalisedUrl(written: string): string | null {
  */
 export function pageKey(normalised: string): string {
   const url = new URL(normalised);
-  const path = url.pathname.replace(INDEX_FILE, "/").replace(/(?<!\/)\/+$/, "");
+  const path = withoutEndSlashes(url.pathname.replace(INDEX_FILE, "/"));
   const parameters = parametersOf(url).sort((one, other) => compare(nameOf(one), nameOf(other)));
   return `${siteHost(url)}${path}${parameters.length > 0 ? "?" : ""}${parameters.join("&")}`;
+}
+
+/** A path without the slashes at its end. */
+export function withoutEndSlashes(path: string): string {
+  return path.replace(/(?<!\/)\/+$/, "");
 }
 
 /** The site that is read: the host where the start URL led, with or without `www.`. */

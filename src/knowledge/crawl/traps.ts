@@ -1,3 +1,5 @@
+import { withoutEndSlashes } from "./page-url.ts";
+
 /** Files that are never a page of text. PDFs, texts and Markdown are. */
 const NO_PAGE_FILE = new RegExp(
   "\\.(?:" +
@@ -62,7 +64,7 @@ export interface VariantGroup {
  */
 export function variantGroup(normalised: string): VariantGroup | null {
   const url = new URL(normalised);
-  const path = url.pathname.replace(/(?<!\/)\/+$/, "");
+  const path = withoutEndSlashes(url.pathname);
   const datedPath = withoutDateAtEnd(path);
   const parameters = [...url.searchParams];
   const isDated = datedPath !== path || parameters.some(([name, value]) => DATE_PARAMETER.test(name) && DATE_VALUE.test(value));

@@ -1,4 +1,4 @@
-import { parseContentType } from "./media-type.ts";
+import { parseContentType, withoutComments } from "./media-type.ts";
 
 /** Where HTML must declare its encoding, by its standard. */
 const PRESCAN_BYTES = 1024;
@@ -22,7 +22,7 @@ function byMark([first, second, third]: Uint8Array): TextDecoder | undefined {
 }
 
 function byDeclaration(bytes: Uint8Array): TextDecoder | undefined {
-  const head = String.fromCharCode(...bytes.subarray(0, PRESCAN_BYTES)).replace(/<!--[\s\S]*?(?:-->|$)/g, "");
+  const head = withoutComments(String.fromCharCode(...bytes.subarray(0, PRESCAN_BYTES)));
   const label = META_CHARSET.exec(head)?.[1] ?? XML_DECLARATION.exec(head)?.[1];
   // A declaration that could be read as ASCII was not written in UTF-16.
   return label && /^utf-?16/i.test(label) ? new TextDecoder() : byLabel(label ?? null);

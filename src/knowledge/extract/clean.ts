@@ -15,3 +15,8 @@ export function cleanCharacters(text: string): string {
 export function cleanLine(text: string): string {
   return cleanCharacters(text).replace(/\s+/g, " ").trim();
 }
+
+/** A heading without the sign of its own link at its end. */
+export function withoutLinkSign(heading: string): string {
+  return heading.replace(/(?<!\s)\s*[#¶]$/, "");
+}

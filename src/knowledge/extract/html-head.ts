@@ -1,5 +1,5 @@
 import { directivesOfMeta, type RobotsDirectives } from "../crawl/directives.ts";
-import { cleanLine } from "./clean.ts";
+import { cleanLine, withoutLinkSign } from "./clean.ts";
 import { rawText } from "./html-marks.ts";
 import type { HtmlElement } from "./html-tree.ts";
 
@@ -71,7 +71,7 @@ class HeadReader {
     const { tag, attributes } = element;
     if (tag === "html") this.htmlLanguage ||= attributes.get("lang") ?? attributes.get("xml:lang") ?? "";
     else if (tag === "title") this.title ||= cleanLine(rawText(element));
-    else if (tag === "h1") this.h1 ||= cleanLine(rawText(element)).replace(/(?<!\s)\s*[#¶]$/, "");
+    else if (tag === "h1") this.h1 ||= withoutLinkSign(cleanLine(rawText(element)));
     else if (tag === "base") this.baseHref ??= attributes.get("href") ?? null;
     else if (tag === "meta") this.readMeta(element);
     else if (tag === "link" && /(?:^|\s)canonical(?:\s|$)/i.test(attributes.get("rel") ?? ""))

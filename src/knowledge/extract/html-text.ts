@@ -1,4 +1,4 @@
-import { cleanCharacters, cleanLine } from "./clean.ts";
+import { cleanCharacters, cleanLine, withoutLinkSign } from "./clean.ts";
 import { codeBlock } from "./html-code.ts";
 import { imageText } from "./html-image.ts";
 import { hasQuestion, holdsSections, isAccordionButton, isAnchorMark, isFootnoteMark, isLinkListWithin } from "./html-marks.ts";
@@ -148,7 +148,7 @@ export class TextMaker {
     }
     const children = element.children.filter((child) => typeof child === "string" || !isAnchorMark(child));
     const text = this.lineOf(unheaded({ ...element, children }), place);
-    this.headingLine(text.replace(/(?<!\s)\s*[#¶]$/, ""), level, flow);
+    this.headingLine(withoutLinkSign(text), level, flow);
   }
 
   private headingLine(text: string, level: number, flow: Flow): void {

@@ -28,7 +28,7 @@ const UNTOLD = new Set([
 const MARKDOWN_PATH = /\.(?:md|markdown|mdown|mkd)$/i;
 /** Readers of PDF accept its mark anywhere in the first KiB. */
 const SNIFFED_BYTES = 1024;
-/** Taken out first: one pattern for both would try every way to make one comment of several, of which there are 2^n. */
+/** Taken out before a head is matched: one pattern for both would try every way to make one comment of several, of which there are 2^n. */
 const COMMENT = /<!--[\s\S]*?(?:-->|$)/g;
 const HTML_START = /^\s*<(?:!doctype html|html|head|body|title|meta|script|h1|div|p)\b/i;
 /** Control characters that no text holds, as in the WHATWG rules for sniffing. */
@@ -64,7 +64,12 @@ function sniffed(head: string, bytes: Uint8Array): MediaKind {
 }
 
 function isHtml(head: string): boolean {
-  return HTML_START.test(head.replace(/^\u00ef\u00bb\u00bf/, "").replace(COMMENT, ""));
+  return HTML_START.test(withoutComments(head.replace(/^\u00ef\u00bb\u00bf/, "")));
+}
+
+/** The beginning of a document without its comments; one that does not end there goes as well. */
+export function withoutComments(head: string): string {
+  return head.replace(COMMENT, "");
 }
 
 /** UTF-16 holds NULs, so a byte order mark speaks before the bytes do. */

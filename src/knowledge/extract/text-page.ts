@@ -1,16 +1,15 @@
+import { withoutClosingHashes } from "../blocks.ts";
 import { directivesOfHeader } from "../crawl/directives.ts";
 import { decodeText } from "./charset.ts";
 import { cleanLine } from "./clean.ts";
 import type { ExtractedPage, FetchedResponse } from "./response.ts";
-import { titleOfUrl } from "./title.ts";
+import { MAX_CANDIDATE_CHARS, titleOfUrl } from "./title.ts";
 
 /** As much text as one page gives: a book. What is longer is cut there. */
 const MAX_TEXT_CHARS = 1024 * 1024;
 const FRONT_MATTER = /^---[ \t]*\n([\s\S]{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)/;
 const TITLE = /^title[ \t]*:(.*)$/im;
 const QUOTED = /^(["'])(.+)\1$/;
-/** What is longer is a text that stands in a title's place. */
-const MAX_TITLE_CHARS = 1_000;
 const HEADING = /^#{1,6}[ \t]+(\S.*)$/m;
 /** Where a Markdown file has its first heading, if it is the title. */
 const TITLE_WITHIN_CHARS = 2_000;
@@ -33,14 +32,14 @@ export function extractMarkdown(response: FetchedResponse): ExtractedPage {
   const frontMatter = FRONT_MATTER.exec(whole);
   const text = frontMatter ? whole.slice(frontMatter[0].length) : whole;
   const named = titleIn(frontMatter?.[1] ?? "");
-  const heading = HEADING.exec(text.slice(0, TITLE_WITHIN_CHARS))?.[1]?.replace(/(?<![ \t])[ \t]+#+[ \t]*$/, "");
-  return pageOf(response, text, cleanLine(named ?? heading ?? "") || titleOfUrl(response.url));
+  const [, heading = ""] = HEADING.exec(text.slice(0, TITLE_WITHIN_CHARS)) ?? [];
+  return pageOf(response, text, cleanLine(named ?? withoutClosingHashes(heading)) || titleOfUrl(response.url));
 }
 
 /** What front matter names as the title, without its quotes; undefined where it names none. */
 function titleIn(frontMatter: string): string | undefined {
   const value = TITLE.exec(frontMatter)?.[1]?.trim() ?? "";
-  if (value === "" || value.length > MAX_TITLE_CHARS) return undefined;
+  if (value === "" || value.length > MAX_CANDIDATE_CHARS) return undefined;
   return QUOTED.exec(value)?.[2] ?? value;
 }
 

@@ -9,7 +9,7 @@ export interface TitleCandidates {
 
 const MAX_TITLE_CHARS = 300;
 /** What is longer is a text that stands in a title's place. */
-const MAX_CANDIDATE_CHARS = 1_000;
+export const MAX_CANDIDATE_CHARS = 1_000;
 /** Between a page's name and its site's. A hyphen may be part of a name, so it counts with spaces alone. */
 const SEPARATOR = /(?<!\s)\s+[-–—|·•»«:/]+\s+|[|»·—]/;
 /** Words that sites add to their own name. */

@@ -1,4 +1,5 @@
 import { firstBytesOf } from "../../cut.ts";
+import { type Passage, passageText } from "../passage.ts";
 
 /** Raised whenever the embedded text is made differently, so that everything is embedded anew. */
 export const TEXT_VERSION = 1;
@@ -7,10 +8,9 @@ const MAX_BYTES = 8_000;
 /** With the agent's id before it a vector's name fills the 64 bytes that it may have: nobody finds two texts with one. */
 const NAME_BYTES = 20;
 
-/** The text of a chunk that its vector is made of: what it is about stands before what it says. */
-export function embeddedText(chunk: { title: string; heading: string | null; content: string }): string {
-  const { title, heading, content } = chunk;
-  return firstBytesOf([title, ...(heading === null ? [] : [heading]), content].join("\n"), MAX_BYTES);
+/** The text of a chunk that its vector is made of. */
+export function embeddedText(chunk: Pick<Passage, "title" | "heading" | "content">): string {
+  return firstBytesOf(passageText(chunk), MAX_BYTES);
 }
 
 /** What is asked, as it is embedded. */

@@ -1,18 +1,19 @@
 import type { VectorScope } from "./vector-index.ts";
 
-/** A vector that is to be made, with what its text is made of. */
-export interface WantedVector extends Record<string, SqlStorageValue> {
-  name: string;
+/** What a vector's text is made of. */
+interface ChunkText extends Record<string, SqlStorageValue> {
   title: string;
   heading: string | null;
   content: string;
 }
 
-export interface UnnamedChunk extends Record<string, SqlStorageValue> {
+/** A vector that is to be made. */
+export interface WantedVector extends ChunkText {
+  name: string;
+}
+
+export interface UnnamedChunk extends ChunkText {
   id: number;
-  title: string;
-  heading: string | null;
-  content: string;
 }
 
 /** The agent that the vectors belong to, the version they are made with, and the backoff of the vector index. */
@@ -54,7 +55,9 @@ END;
 /** The tables that outlive an agent's erasure, until all vectors named in them are removed. */
 export const VECTOR_TABLES = ["vector_state", "vectors"];
 
-const TEXT_OF = "FROM chunk_vectors cv JOIN chunks c ON c.id = cv.chunk_id JOIN documents d ON d.id = c.document_id";
+const TEXT_COLUMNS = "d.title, c.heading, c.content";
+/** The tables that these columns are in, to be joined to `chunk_vectors cv`. */
+const TEXT_TABLES = "JOIN chunks c ON c.id = cv.chunk_id JOIN documents d ON d.id = c.document_id";
 
 /** Every statement that keeps the names of an agent's vectors, beside the chunks in the same storage. */
 export class VectorStore {
@@ -109,7 +112,7 @@ export class VectorStore {
 
   listUnnamed(limit: number): UnnamedChunk[] {
     if (!this.isComplete) return [];
-    const query = `SELECT c.id, d.title, c.heading, c.content ${TEXT_OF} WHERE cv.name IS NULL ORDER BY cv.chunk_id LIMIT ?`;
+    const query = `SELECT c.id, ${TEXT_COLUMNS} FROM chunk_vectors cv ${TEXT_TABLES} WHERE cv.name IS NULL ORDER BY cv.chunk_id LIMIT ?`;
     return this.storage.sql.exec<UnnamedChunk>(query, limit).toArray();
   }
 
@@ -139,10 +142,9 @@ export class VectorStore {
   listWanted(nowMs: number, limit: number): WantedVector[] {
     if (!this.isComplete) return [];
     // Texts that are equal but for their place share a vector: any of them will do.
-    const query = `SELECT v.name, d.title, c.heading, c.content
+    const query = `SELECT v.name, ${TEXT_COLUMNS}
       FROM (SELECT name FROM vectors WHERE task = 'put' AND not_before <= ? ORDER BY not_before LIMIT ?) v
-      JOIN chunk_vectors cv ON cv.chunk_id = (SELECT min(chunk_id) FROM chunk_vectors WHERE name = v.name)
-      JOIN chunks c ON c.id = cv.chunk_id JOIN documents d ON d.id = c.document_id`;
+      JOIN chunk_vectors cv ON cv.chunk_id = (SELECT min(chunk_id) FROM chunk_vectors WHERE name = v.name) ${TEXT_TABLES}`;
     return this.storage.sql.exec<WantedVector>(query, nowMs, limit).toArray();
   }
 
