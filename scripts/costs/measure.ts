@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Prepared, send } from "../bench/load.ts";
+import { workerdCpuMs } from "../bench/memory.ts";
 import { operations, type Seed, seed } from "../bench/seed.ts";
 import { serve, type Served, wrangler } from "../bench/serve.ts";
 import { openDesk } from "../bench/webhooks/desk.ts";
 import { openReceiver } from "../bench/webhooks/receiver.ts";
-import { workerdCpuMs } from "./cpu.ts";
 import { type Line, spentBy } from "./lines.ts";
 import { openModel } from "./model.ts";
 
