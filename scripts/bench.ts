@@ -1,14 +1,14 @@
-import { randomBytes } from "node:crypto";
-import { rmSync } from "node:fs";
-import { mkdtemp, writeFile } from "node:fs/promises";
-import { availableParallelism, tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { benchCrawl } from "./bench/crawl.ts";
+import { temporaryDirectory } from "./bench/directory.ts";
 import { load, type Prepared, type Round, send } from "./bench/load.ts";
 import { probe } from "./bench/probe.ts";
 import { type Bundle, describeBundle, measureBundle, type Measured, median, type Result, table } from "./bench/report.ts";
 import { benchScale, type ScaleOptions } from "./bench/scale/scale.ts";
+import { makeSecrets } from "./bench/secrets.ts";
 import { type Operation, operations, seed } from "./bench/seed.ts";
 import { build, type Build, serve, type Served } from "./bench/serve.ts";
 import { describeWebhooks, measureWebhooks } from "./bench/webhooks/run.ts";
@@ -80,10 +80,7 @@ function readOptions(): Options {
 async function main(): Promise<void> {
   const options = readOptions();
   if (options.crawl) return benchCrawl();
-  const directory = await mkdtemp(join(tmpdir(), "bench-"));
-  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
-  process.once("SIGINT", () => process.exit(130));
-  process.env["TMPDIR"] = directory;
+  const directory = await temporaryDirectory("bench-");
   console.error("Building …");
   if (options.webhooks) return benchWebhooks(directory, options);
   if (options.scale) {
@@ -125,14 +122,6 @@ async function measureAll(ours: Build, floor: Build, { seconds, only }: Options)
   } finally {
     await Promise.all(served.map((worker) => worker.close()));
   }
-}
-
-function makeSecrets() {
-  const secret = () => randomBytes(32).toString("base64");
-  const secrets = { OPERATOR_TOKEN: secret(), KEY_SECRET: secret(), ENCRYPTION_KEY: secret() };
-  // Where wrangler looks for required secrets: else it warns.
-  Object.assign(process.env, secrets, { WRANGLER_LOG: "error" });
-  return secrets;
 }
 
 function fillFloor(port: number): Promise<unknown> {

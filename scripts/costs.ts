@@ -1,8 +1,7 @@
-import { rmSync } from "node:fs";
-import { mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { temporaryDirectory } from "./bench/directory.ts";
 import { measure } from "./costs/measure.ts";
 import { describe } from "./costs/table.ts";
 import { told } from "./dev/flags.ts";
@@ -14,10 +13,7 @@ import { told } from "./dev/flags.ts";
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { json: { type: "string" } } });
-  const directory = await mkdtemp(join(tmpdir(), "costs-"));
-  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
-  process.once("SIGINT", () => process.exit(130));
-  process.env["TMPDIR"] = directory;
+  const directory = await temporaryDirectory("costs-");
   console.error("Building and measuring …");
   const measurements = await measure(join(directory, "worker"));
   console.log(describe(measurements));

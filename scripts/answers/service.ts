@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { send } from "../bench/load.ts";
+import { makeSecrets } from "../bench/secrets.ts";
 import { build, serve } from "../bench/serve.ts";
 
 /** Requests under way at once: the worker and its objects share a thread with nobody else here. */
@@ -28,10 +28,7 @@ export async function withService<T>(work: (service: Service) => Promise<T>, bin
   const directory = await mkdtemp(join(tmpdir(), "answers-"));
   const temporary = process.env["TMPDIR"];
   process.env["TMPDIR"] = directory;
-  const secret = (): string => randomBytes(32).toString("base64");
-  const secrets = { OPERATOR_TOKEN: secret(), KEY_SECRET: secret(), ENCRYPTION_KEY: secret() };
-  // Where wrangler looks for required secrets: else it warns.
-  Object.assign(process.env, secrets, { WRANGLER_LOG: "error" });
+  const secrets = makeSecrets();
   const served = await serve(await build("wrangler.toml", "index.js", directory), { ...secrets, ...bindings });
   try {
     return await work(await openWorkspace(served.port, secrets.OPERATOR_TOKEN));

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { PlainError } from "../dev/flags.ts";
+import { PlainError, readArgs } from "../dev/flags.ts";
 import { operatorTarget, type OperatorTarget } from "../operator/target.ts";
 
 export const USAGE = `npm run --silent backup -- export --workspace ID --url URL > FILE   one workspace as lines of JSON
@@ -28,7 +28,7 @@ export type Command =
  */
 export function parseCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
   const options = { workspace: { type: "string" }, url: { type: "string" }, help: { type: "boolean" } } as const;
-  const { values, positionals } = read(() => parseArgs({ args: [...args], options, allowPositionals: true }));
+  const { values, positionals } = readArgs(USAGE, () => parseArgs({ args: [...args], options, allowPositionals: true }));
   const [action, file] = positionals;
   if (values.help || action === undefined) return { action: "help" };
   const target = operatorTarget(values.url ?? DEFAULT_URL, environment);
@@ -39,12 +39,4 @@ export function parseCommand(args: readonly string[], environment: NodeJS.Proces
   if (action !== "import" && action !== "verify") throw new PlainError(`There is no ${action}.\n\n${USAGE}`);
   if (file === undefined) throw new PlainError(`Name the file: ${action} FILE`);
   return { action, ...target, file };
-}
-
-function read<T>(parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    throw new PlainError(`${(error as Error).message}\n\n${USAGE}`);
-  }
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 const PAGE_BYTES = 4096;
-/** The unit of the kernel's times. */
+/** Linux counts processor time in hundredths of a second, wherever it runs today. */
 const TICK_MS = 10;
 
 /** How much memory the workerd processes that this one started hold, in MB. Undefined where the system has no /proc. */

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 
 /** A request as it arrived, without what each tool adds of its own. */
 export interface Recorded {
@@ -13,8 +14,8 @@ export interface Recorded {
 export async function startRecorder() {
   const recorded: Recorded[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const text = await textOf(request);
-    const body: unknown = text === "" ? undefined : JSON.parse(text);
+    const sent = await text(request);
+    const body: unknown = sent === "" ? undefined : JSON.parse(sent);
     recorded.push({ method: request.method!, url: request.url!, authorization: request.headers.authorization, body });
     const streams = request.url!.endsWith("/stream") || (body as { stream?: boolean } | undefined)?.stream;
     if (streams) response.setHeader("Content-Type", "text/event-stream").end("id: 0\nevent: done\ndata: {}\n\n");
@@ -29,10 +30,4 @@ export async function startRecorder() {
     take: () => recorded.splice(0),
     close: () => void server.close(),
   };
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString("utf8");
 }

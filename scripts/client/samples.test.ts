@@ -4,14 +4,13 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { ROOT } from "../dev/project.ts";
 import { type Recorded, startRecorder } from "./recorder.ts";
 
 /** None takes more than seconds; one that hangs must not hang the tests. */
 const TIMEOUT_MS = 60_000;
 const run = (command: string, args: string[]) => promisify(execFile)(command, args, { timeout: TIMEOUT_MS });
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 /** As an integrator's project might be: strict, and with nothing of this one. */
 const COMPILER_OPTIONS = {

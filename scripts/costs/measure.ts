@@ -1,12 +1,12 @@
-import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Prepared, send } from "../bench/load.ts";
+import { workerdCpuMs } from "../bench/memory.ts";
+import { makeSecrets } from "../bench/secrets.ts";
 import { operations, type Seed, seed } from "../bench/seed.ts";
 import { serve, type Served, wrangler } from "../bench/serve.ts";
 import { openDesk } from "../bench/webhooks/desk.ts";
 import { openReceiver } from "../bench/webhooks/receiver.ts";
-import { workerdCpuMs } from "./cpu.ts";
 import { type Line, spentBy } from "./lines.ts";
 import { openModel } from "./model.ts";
 
@@ -50,9 +50,7 @@ const DEADLINE_MS = 30_000;
 
 /** Runs the built service here, with a model that answers at once, and takes down what questions and events cost. */
 export async function measure(directory: string): Promise<Measurements> {
-  const secret = () => randomBytes(32).toString("base64");
-  const secrets = { OPERATOR_TOKEN: secret(), KEY_SECRET: secret(), ENCRYPTION_KEY: secret() };
-  Object.assign(process.env, secrets, { WRANGLER_LOG: "error" });
+  const secrets = makeSecrets();
   await wrangler("deploy", "scripts/costs/worker.ts", "--dry-run", "--config", "wrangler.toml", "--env=", "--outdir", directory);
   const build = { config: "wrangler.toml", directory, script: "worker.js", upload: join(directory, "upload.bundle") };
   const [model, receiver] = [await openModel(), await openReceiver()];

@@ -1,5 +1,4 @@
-import { ChatSession as Session, KnowledgeIndex as Index, LeadIndex as Leads, WorkspaceGate as Gate } from "../../src/index.ts";
-import service from "../../src/index.ts";
+import service, { ChatSession as Session, KnowledgeIndex as Index, LeadIndex as Leads, WorkspaceGate as Gate } from "../../src/index.ts";
 
 export { DeliveryCourier, ShardSweeper } from "../../src/index.ts";
 
@@ -44,33 +43,20 @@ function watch(storage: DurableObjectStorage): void {
   count(storage, "read", ["get", "list"]);
 }
 
-export class WorkspaceGate extends Gate {
-  constructor(ctx: DurableObjectState, env: Env) {
-    watch(ctx.storage);
-    super(ctx, env);
-  }
+/** An object's class, which watches the storage of each before it is used. */
+function watched(original: new (ctx: DurableObjectState, env: Env) => object) {
+  return class extends original {
+    constructor(ctx: DurableObjectState, env: Env) {
+      watch(ctx.storage);
+      super(ctx, env);
+    }
+  };
 }
 
-export class KnowledgeIndex extends Index {
-  constructor(ctx: DurableObjectState, env: Env) {
-    watch(ctx.storage);
-    super(ctx, env);
-  }
-}
-
-export class ChatSession extends Session {
-  constructor(ctx: DurableObjectState, env: Env) {
-    watch(ctx.storage);
-    super(ctx, env);
-  }
-}
-
-export class LeadIndex extends Leads {
-  constructor(ctx: DurableObjectState, env: Env) {
-    watch(ctx.storage);
-    super(ctx, env);
-  }
-}
+export const WorkspaceGate = watched(Gate);
+export const KnowledgeIndex = watched(Index);
+export const ChatSession = watched(Session);
+export const LeadIndex = watched(Leads);
 
 /** What was counted since it was last asked for. */
 function take(): typeof counted {

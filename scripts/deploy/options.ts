@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { PlainError } from "../dev/flags.ts";
+import { PlainError, readArgs } from "../dev/flags.ts";
 
 /** What `npm run deploy` was started with. */
 export interface Options {
@@ -30,7 +30,15 @@ export const USAGE = `npm run deploy [-- FLAGS]: brings the service to the Cloud
  * @throws PlainError for one that it does not know.
  */
 export function parseOptions(args: readonly string[]): Options {
-  const { values } = parse(args);
+  const options = {
+    "dry-run": { type: "boolean" },
+    help: { type: "boolean", short: "h" },
+    url: { type: "string" },
+    wait: { type: "string" },
+    config: { type: "string", short: "c" },
+    env: { type: "string", short: "e" },
+  } as const;
+  const { values } = readArgs(USAGE, () => parseArgs({ args: [...args], options }));
   const waitSeconds = Number(values.wait ?? DEFAULT_WAIT_SECONDS);
   if (!(waitSeconds >= 0)) throw new PlainError(`--wait takes seconds, not "${values.wait}".`);
   if (values.url !== undefined && !URL.canParse(values.url)) throw new PlainError(`--url takes a URL, not "${values.url}".`);
@@ -42,22 +50,4 @@ export function parseOptions(args: readonly string[]): Options {
     config: values.config,
     env: values.env ?? "production",
   };
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        "dry-run": { type: "boolean" },
-        help: { type: "boolean", short: "h" },
-        url: { type: "string" },
-        wait: { type: "string" },
-        config: { type: "string", short: "c" },
-        env: { type: "string", short: "e" },
-      },
-    });
-  } catch (error) {
-    throw new PlainError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
-  }
 }

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { appendFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { readProject } from "./project.ts";
 import { namesIn } from "./queues.ts";
-import { SECOND_SHARD, SMALL } from "./stand-in/desk.ts";
+import { SECOND_SHARD, SMALL, writeSmall } from "./stand-in/desk.ts";
 
 void test("wrangler.toml is the one list of what a deployment makes", () => {
   const project = readProject({ config: undefined, env: "production" });
@@ -62,13 +61,7 @@ void test("the names of wrangler's table are read by its head, and another form 
 
 /** The small project with more at the end of its configuration. */
 function withMore(t: TestContext, more: string): { config: string; env: string } {
-  const directory = mkdtempSync(join(tmpdir(), "project-test-"));
-  t.after(() => rmSync(directory, { recursive: true }));
-  for (const [name, content] of Object.entries(SMALL)) {
-    mkdirSync(dirname(join(directory, name)), { recursive: true });
-    writeFileSync(join(directory, name), content);
-  }
-  const config = join(directory, "wrangler.toml");
+  const config = join(writeSmall(t), "wrangler.toml");
   appendFileSync(config, more);
   return { config, env: "production" };
 }

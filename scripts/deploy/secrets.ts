@@ -24,21 +24,20 @@ export const secrets: Step = {
         say(name, `would set${hasAccount ? "" : " where it does not exist"}, ${kept[name] ? `from ${shown(file)}` : "made at random"}`);
       else deployment.missingSecrets[name] = kept[name] || randomSecret();
     }
-    keep(deployment, file);
+    keep(deployment, file, kept);
   },
 };
 
 /** Names what was made only after it is safe. */
-function keep({ project, missingSecrets, say }: Deployment, file: string): void {
+function keep({ project, missingSecrets, say }: Deployment, file: string, kept: NodeJS.Dict<string>): void {
   // The operator may have written some of them.
   const problems = valueProblems(project, missingSecrets);
   if (problems.length > 0) throw new PlainError(problems.join("\n"));
-  const before = readDevVars(file);
   setDevVars(file, missingSecrets);
   for (const name of Object.keys(missingSecrets)) {
     say(
       name,
-      before[name]
+      kept[name]
         ? `will be set with the Worker, from ${shown(file)}`
         : `made at random, kept in ${shown(file)}, will be set with the Worker`,
     );

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PlainError } from "../dev/flags.ts";
+import { reasonOf } from "../dev/service.ts";
 import type { Step } from "./deployment.ts";
 
 const REQUEST_MS = 10_000;
@@ -40,7 +41,6 @@ async function ask(url: URL): Promise<string> {
     await response.body?.cancel();
     return String(response.status);
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    return `no answer (${cause instanceof Error ? cause.message || cause.name : String(cause)})`;
+    return `no answer (${reasonOf(error)})`;
   }
 }

@@ -26,6 +26,18 @@ export function told(error: unknown): string {
   return error instanceof PlainError || isWrongFlag ? error.message : inspect(error);
 }
 
+/**
+ * What `parse` reads of a command line.
+ * @throws PlainError with the usage too, where it holds a wrong flag.
+ */
+export function readArgs<Read>(usage: string, parse: () => Read): Read {
+  try {
+    return parse();
+  } catch (error) {
+    throw new PlainError(`${(error as Error).message}\n\n${usage}`);
+  }
+}
+
 const ALIASES: Record<string, string> = { "-c": "--config", "-e": "--env", "-r": "--remote", "-h": "--help", "-v": "--version" };
 /** Flags that take every value up to the next flag. */
 const LIST_FLAGS = new Set(["--var", "--env-file"]);

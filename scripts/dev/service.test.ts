@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { PlainError } from "./flags.ts";
-import { clientOf, operatorRefusal } from "./service.ts";
+import { clientOf, operatorRefusal, reasonOf } from "./service.ts";
 
 void test("a service that hangs up, or is not there, is told plainly", async () => {
   const server = createServer((request) => request.socket.destroy()).listen(0, "127.0.0.1");
@@ -16,6 +16,11 @@ void test("a service that hangs up, or is not there, is told plainly", async () 
   server.close();
   await once(server, "close");
   await assert.rejects(ask, isTold(/was not answered: .*ECONNREFUSED/));
+});
+
+void test("a reason without a message is told by its name", () => {
+  assert.equal(reasonOf(new TypeError("fetch failed", { cause: new AggregateError([]) })), "AggregateError");
+  assert.equal(reasonOf(new TypeError("fetch failed", { cause: "other" })), "fetch failed");
 });
 
 void test("a configuration that allows no demo is told with what to do", async () => {

@@ -38,8 +38,10 @@ export function clientOf(url: string, token: string): Client {
 
 /** Why a request was not answered, in the words of whatever failed below `fetch`. */
 export function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error;
-  return cause instanceof Error ? cause.message : message;
+  const { cause } = error as Error;
+  const { message, name } = cause instanceof Error ? cause : (error as Error);
+  // A host of several addresses, none of which can be reached, fails without a message.
+  return message || name;
 }
 
 /**

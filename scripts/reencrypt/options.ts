@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { PlainError } from "../dev/flags.ts";
+import { readArgs } from "../dev/flags.ts";
 import { operatorTarget, type OperatorTarget } from "../operator/target.ts";
 
 export const USAGE = `npm run reencrypt -- --url https://support.example.com [--check]
@@ -20,20 +20,12 @@ interface Options extends OperatorTarget {
  * @throws PlainError that says what is missing.
  */
 export function readOptions(args: readonly string[], environment: Record<string, string | undefined>): Options | undefined {
-  const values = parse(args);
+  const options = {
+    url: { type: "string" },
+    check: { type: "boolean", default: false },
+    help: { type: "boolean", short: "h", default: false },
+  } as const;
+  const { values } = readArgs(USAGE, () => parseArgs({ args: [...args], options }));
   if (values.help) return undefined;
   return { ...operatorTarget(values.url, environment), isCheck: values.check };
-}
-
-function parse(args: readonly string[]) {
-  try {
-    const options = {
-      url: { type: "string" },
-      check: { type: "boolean", default: false },
-      help: { type: "boolean", short: "h", default: false },
-    } as const;
-    return parseArgs({ args: [...args], options }).values;
-  } catch (error) {
-    throw new PlainError(`${(error as Error).message}\n\n${USAGE}`);
-  }
 }

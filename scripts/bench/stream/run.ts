@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { load, type Prepared, send } from "../load.ts";
 import { workerdCpuMs } from "../memory.ts";
 import { median } from "../report.ts";
+import { makeSecrets } from "../secrets.ts";
 import { operations, type Seed, seed } from "../seed.ts";
 import { type Build, serve, type Served } from "../serve.ts";
 import { type Marks, read, type Read } from "./read.ts";
@@ -43,9 +43,7 @@ export interface StreamResults {
 
 /** Streams of a stand-in model, read directly and through the built worker, in turns. */
 export async function measureStreams(ours: Build, floor: Build): Promise<StreamResults> {
-  const secret = () => randomBytes(32).toString("base64");
-  const secrets = { OPERATOR_TOKEN: secret(), KEY_SECRET: secret(), ENCRYPTION_KEY: secret() };
-  Object.assign(process.env, secrets, { WRANGLER_LOG: "error" });
+  const secrets = makeSecrets();
   const model = new Worker(new URL("model.ts", import.meta.url));
   const modelPort = await new Promise<number>((resolve, reject) => model.once("message", resolve).once("error", reject));
   const url = `http://127.0.0.1:${modelPort}/v1`;

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { makeSecrets } from "../secrets.ts";
 import { type Build, serve } from "../serve.ts";
 import { openDesk } from "./desk.ts";
 import {
@@ -25,9 +25,7 @@ const THROUGHPUT_SECONDS = 5;
 
 /** Events from their cause to a receiver on this machine, through the built worker and its queues. */
 export async function measureWebhooks(build: Build): Promise<WebhookResults> {
-  const secret = () => randomBytes(32).toString("base64");
-  const secrets = { OPERATOR_TOKEN: secret(), KEY_SECRET: secret(), ENCRYPTION_KEY: secret() };
-  Object.assign(process.env, secrets, { WRANGLER_LOG: "error" });
+  const secrets = makeSecrets();
   const served = await serve(build, { ...secrets, ALLOW_PRIVATE_TARGETS: "true" });
   const receiver = await openReceiver();
   try {

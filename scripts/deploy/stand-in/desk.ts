@@ -61,6 +61,17 @@ dead_letter_queue = "small-work-dlq"
 `,
 };
 
+/** Writes the small project into a directory of its own, which goes when the test ends. */
+export function writeSmall(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), "deploy-test-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  for (const [name, content] of Object.entries(SMALL)) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    writeFileSync(join(directory, name), content);
+  }
+  return directory;
+}
+
 /** What binds another database to the small project. */
 export const SECOND_SHARD = `
 [[env.production.d1_databases]]
@@ -101,11 +112,7 @@ export interface Desk {
 
 /** Opens a desk for a test; it is cleared when the test ends. */
 export async function openDesk(t: TestContext, env: NodeJS.ProcessEnv = {}): Promise<Desk> {
-  const directory = mkdtempSync(join(tmpdir(), "deploy-test-"));
-  for (const [name, content] of Object.entries(SMALL)) {
-    mkdirSync(dirname(join(directory, name)), { recursive: true });
-    writeFileSync(join(directory, name), content);
-  }
+  const directory = writeSmall(t);
   const cloudflare = new Cloudflare();
   const api = await cloudflare.listen();
   const service = createServer(({ url }, response) => void response.writeHead(url === "/healthz" ? 200 : 401).end()).listen(0, "127.0.0.1");
@@ -113,7 +120,6 @@ export async function openDesk(t: TestContext, env: NodeJS.ProcessEnv = {}): Pro
   t.after(() => {
     cloudflare.close();
     service.close();
-    rmSync(directory, { recursive: true });
   });
   const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
   // Nobody is logged in at this home but by the token.
