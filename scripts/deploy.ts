@@ -6,8 +6,7 @@ import { secretsNotice } from "./deploy/secrets.ts";
 import { runSteps, STEPS } from "./deploy/steps.ts";
 import { Wrangler } from "./deploy/wrangler.ts";
 import { told } from "./dev/flags.ts";
-
-const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+import { SIGNAL_EXIT_CODES } from "./dev/signals.ts";
 
 /** Answers the process's exit code. */
 async function main(args: readonly string[]): Promise<number> {

@@ -8,9 +8,9 @@ import { applyMigrations } from "./dev/migrations.ts";
 import { claimPort, reachableHost } from "./dev/port.ts";
 import { configDirectory, type Project, readProject, ROOT } from "./dev/project.ts";
 import { clientOf, operatorRefusal, waitUntilHealthy } from "./dev/service.ts";
+import { SIGNAL_EXIT_CODES } from "./dev/signals.ts";
 import { killAll, runWrangler, stopAll } from "./dev/wrangler.ts";
 
-const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 const PARENT_CHECK_MS = 250;
 
 let ending = false;

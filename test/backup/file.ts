@@ -1,4 +1,4 @@
-import { env, exports } from "cloudflare:workers";
+import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { type Answer, deliver, operate, query, send } from "../harness.ts";
 
@@ -25,11 +25,10 @@ export async function exportWorkspace(workspaceId: string, pages = 200, meanwhil
   let cursor: string | undefined;
   for (let answers = 1; ; answers++) {
     const more = cursor === undefined ? "" : `&cursor=${cursor}`;
-    const url = `http://service.test/operator/v1/workspaces/${workspaceId}/export?pages=${pages}${more}`;
-    const response = await exports.default.fetch(new Request(url, { headers: { Authorization: `Bearer ${env.OPERATOR_TOKEN}` } }));
-    expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "application/x-ndjson"]);
-    const text = new TextDecoder().decode(await response.arrayBuffer());
-    for (const line of text.trimEnd().split("\n")) lines.push(JSON.parse(line));
+    const path = `/operator/v1/workspaces/${workspaceId}/export?pages=${pages}${more}`;
+    const { status, headers, body } = await send("GET", path, { token: env.OPERATOR_TOKEN });
+    expect([status, headers.get("Content-Type")]).toEqual([200, "application/x-ndjson"]);
+    for (const line of body.trimEnd().split("\n")) lines.push(JSON.parse(line));
     const last = lines.pop();
     if (last.type === "end") return { header: lines[0], records: lines.slice(1), end: last, answers };
     expect(last.type).toBe("continue");

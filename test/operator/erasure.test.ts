@@ -9,6 +9,7 @@ import {
   createKey,
   createWorkspace,
   createWorkspaceOn,
+  databases,
   deliver,
   envWith,
   learn,
@@ -24,7 +25,6 @@ const QUEUE = "support-agent-erasure";
 const DIRECTORIES = ["workspace_directory", "email_directory"];
 /** A trigger takes what is inserted here, so that it never holds a row. */
 const NEVER_FILLED = ["analytics_changes"];
-const SHARDS = [env.DB, env.DB_1];
 
 interface Table {
   name: string;
@@ -45,7 +45,7 @@ async function workspaceTables(db: D1Database): Promise<Table[]> {
 /** How many rows each table of each database has of a workspace, its own row under `workspaces`. */
 async function rowsOf(workspaceId: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  for (const [shard, db] of SHARDS.entries()) {
+  for (const [shard, db] of databases.entries()) {
     const columns = [...(await workspaceTables(db)).map(({ name }) => [name, "workspace_id"]), ["workspaces", "id"]];
     for (const [table, column] of columns) {
       counts[`${shard}.${table}`] = (await db
@@ -61,7 +61,7 @@ const isEmpty = (counts: Record<string, number>) => Object.values(counts).every(
 
 /** Puts a row into every table of the workspace's database that has none of it: also into those that no call fills yet. */
 async function fillTables(workspaceId: string): Promise<string[]> {
-  const db = SHARDS[Number.parseInt(workspaceId.slice(-2), 16)]!;
+  const db = databases[Number.parseInt(workspaceId.slice(-2), 16)]!;
   const tables = (await workspaceTables(db)).filter(({ name }) => ![...DIRECTORIES, ...NEVER_FILLED].includes(name));
   for (const { name, columns } of tables) {
     const own = await db.prepare(`SELECT 1 FROM "${name}" WHERE workspace_id = ?`).bind(workspaceId).first();
@@ -188,14 +188,14 @@ describe.each([0, 1])("a workspace of shard %i", (shard) => {
 
 /** The gates of workspaces that are there: they hold their window. */
 async function spareGates(): Promise<Set<string>> {
-  const rows = await Promise.all(SHARDS.map((db) => db.prepare("SELECT id FROM workspaces").all<{ id: string }>()));
+  const rows = await Promise.all(databases.map((db) => db.prepare("SELECT id FROM workspaces").all<{ id: string }>()));
   const ids = rows.flatMap(({ results }) => results.map(({ id }) => env.GATE.idFromName(id)));
   return new Set(ids.map((id) => nameOf({ kind: "gate", id })));
 }
 
 test("the erasure knows every table that has rows of a workspace", async () => {
   const known = [...ERASED_TABLES, ...DIRECTORIES].sort();
-  for (const db of SHARDS) expect(known).toEqual((await workspaceTables(db)).map(({ name }) => name));
+  for (const db of databases) expect(known).toEqual((await workspaceTables(db)).map(({ name }) => name));
 });
 
 test("erasing again is safe, before, between and after", async () => {

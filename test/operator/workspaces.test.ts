@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../src/app.ts";
 import { createExecutionContext } from "cloudflare:test";
-import { type Answer, createWorkspace, newAddress, operate, send } from "../harness.ts";
+import { type Answer, createWorkspace, databases, newAddress, operate, send } from "../harness.ts";
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const NOBODY = ["019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00", "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b01", "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4bff"];
@@ -109,7 +109,7 @@ describe("POST /workspaces", () => {
 
   test("a creation that died half-way is finished by the next with the same slug", async () => {
     const { id, slug } = await addWorkspace();
-    for (const db of [env.DB, env.DB_1]) await db.prepare("DELETE FROM workspaces WHERE id = ?").bind(id).run();
+    for (const db of databases) await db.prepare("DELETE FROM workspaces WHERE id = ?").bind(id).run();
     expect((await call("GET", `/workspaces/${id}`)).status).toBe(404);
     const finished = await addWorkspace(slug, { plan: "pro" });
     expect(finished).toMatchObject({ id, slug, plan: "pro" });
