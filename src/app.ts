@@ -1,23 +1,24 @@
 import type { Hono } from "hono";
-import { accountRoutes } from "./account/routes.ts";
-import { limitAddress, requireKey, requireConfig } from "./admission/middleware.ts";
 import { agentRoutes } from "./agents/routes.ts";
 import { analyticsRoutes } from "./analytics/routes.ts";
+import { backupRoutes } from "./backup/routes.ts";
 import { chatRoutes } from "./chat/routes.ts";
 import { conversationRoutes } from "./conversations/routes.ts";
 import { openApiDocument } from "./docs/openapi.ts";
 import { docsRoutes } from "./docs/routes.ts";
-import { type AppEnv, beginRequest } from "./http/context.ts";
-import { answerError, answerNoRoute } from "./http/failures.ts";
-import { logRequest } from "./http/request-log.ts";
-import { createRouter } from "./http/router.ts";
 import { knowledgeRoutes } from "./knowledge/routes.ts";
 import { leadRoutes } from "./leads/routes.ts";
-import { privacyRoutes } from "./privacy/routes.ts";
 import { operatorRoutes } from "./operator/routes.ts";
+import { type AppEnv, beginRequest } from "./platform/http/context.ts";
+import { answerError, answerNoRoute } from "./platform/http/failures.ts";
+import { logRequest } from "./platform/http/request-log.ts";
+import { createRouter } from "./platform/http/router.ts";
+import { privacyRoutes } from "./privacy/routes.ts";
 import { deliveryRoutes } from "./webhooks/delivery-routes.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
 import { widgetRoutes } from "./widget/routes.ts";
+import { limitAddress, requireConfig, requireKey } from "./workspaces/middleware.ts";
+import { accountRoutes } from "./workspaces/routes.ts";
 
 /** The integrators' surface, as its document describes it. */
 const api = createRouter();
@@ -53,6 +54,7 @@ app.get("/api/v1/openapi.json", limitAddress, (c) => {
 app.use("/api/v1/*", requireConfig, requireKey);
 app.route("/api/v1", api);
 app.use("/operator/v1/*", requireConfig);
+operatorRoutes.route("/", backupRoutes);
 app.route("/operator/v1", operatorRoutes);
 app.route("/widget/v1", widgetRoutes);
 app.route("/docs", docsRoutes);

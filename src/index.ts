@@ -1,15 +1,14 @@
 import { app } from "./app.ts";
-import { isConfigured } from "./config.ts";
 import { receiveMail } from "./email/inbound.ts";
+import { isConfigured } from "./platform/config.ts";
 import { consume, putBack } from "./queues.ts";
-import { sweep } from "./sweep/sweep.ts";
-import { sweepApart } from "./sweep/shard-sweeper.ts";
+import { sweep, sweepApart } from "./sweep/sweep.ts";
 
-export { WorkspaceGate } from "./admission/gate.ts";
+export { WorkspaceGate } from "./workspaces/gate.ts";
 export { ChatSession } from "./chat/session.ts";
 export { KnowledgeIndex } from "./knowledge/index.ts";
 export { LeadIndex } from "./leads/index.ts";
-export { ShardSweeper } from "./sweep/shard-sweeper.ts";
+export { ShardSweeper } from "./sweep/sweep.ts";
 export { DeliveryCourier } from "./webhooks/courier.ts";
 
 export default {

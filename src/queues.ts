@@ -1,14 +1,14 @@
-import { Fault } from "./fault.ts";
 import { sendMail } from "./email/outbound.ts";
-import type { EmailMessage } from "./email/wake.ts";
+import type { EmailMessage } from "./events/wake.ts";
 import { giveUp, ingest } from "./knowledge/consumer.ts";
-import type { IngestionMessage } from "./knowledge/wake-source.ts";
-import type { Meter } from "./meter.ts";
+import type { IngestionMessage } from "./knowledge/sources.ts";
 import { eraseDeleted, type ErasureMessage } from "./operator/erasure.ts";
-import { prune, type PruneMessage } from "./retention/prune.ts";
-import { idsOf, logDeadLetter } from "./telemetry/dead-letter.ts";
-import { measureJob } from "./telemetry/measure-job.ts";
-import type { Job } from "./telemetry/report.ts";
+import { idsOf, logDeadLetter } from "./platform/queue.ts";
+import { Fault } from "./platform/telemetry/errors.ts";
+import { measureJob } from "./platform/telemetry/measure-job.ts";
+import type { Meter } from "./platform/telemetry/meter.ts";
+import type { Job } from "./platform/telemetry/report.ts";
+import { prune, type PruneMessage } from "./privacy/retention.ts";
 import { deliver } from "./webhooks/consumer.ts";
 
 /** First wait before a message is tried again; each further one doubles it. */

@@ -1,9 +1,9 @@
 import { createExecutionContext, createMessageBatch, createScheduledController, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { configProblem } from "../src/config.ts";
-import { configProblems } from "../src/config-variables.ts";
 import worker from "../src/index.ts";
+import { configProblems } from "../src/platform/config-variables.ts";
+import { configProblem } from "../src/platform/config.ts";
 import { createAgent, createWorkspace, envWith, learn, query } from "./harness.ts";
 
 const LONG = "a-random-secret-of-more-than-32-characters";

@@ -1,8 +1,8 @@
 import { createExecutionContext, createMessageBatch, getQueueResult, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { vi } from "vitest";
-import { shardOf } from "../src/db/ids.ts";
 import worker from "../src/index.ts";
+import { shardOf } from "../src/platform/db/ids.ts";
 
 const ORIGIN = "http://service.test";
 

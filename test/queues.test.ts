@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { newId } from "../src/db/ids.ts";
+import { newId } from "../src/platform/db/ids.ts";
 import { consume } from "../src/queues.ts";
 import { createAgent, createWorkspace, deliver, envWith, operate, query } from "./harness.ts";
 

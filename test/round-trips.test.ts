@@ -1,7 +1,7 @@
-import { env } from "cloudflare:workers";
 import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { newId, shardOf } from "../src/db/ids.ts";
+import { newId, shardOf } from "../src/platform/db/ids.ts";
 import { costOf, createAgent, createWorkspace, learn, listen, newAddress, operate, query, send } from "./harness.ts";
 
 /** Many requests, on a machine that may be busy. */

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { mintKey } from "../src/admission/api-key.ts";
-import { SCOPES } from "../src/admission/scopes.ts";
+import { mintKey } from "../src/workspaces/api-key.ts";
+import { SCOPES } from "../src/workspaces/scopes.ts";
 import {
   createAgent,
   createKey,

@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
-import { IndexStore } from "../../src/knowledge/index-store.ts";
-import { TextIngestion } from "../../src/knowledge/ingest.ts";
-import { rankChunks } from "../../src/knowledge/retrieve.ts";
+import { TextIngestion } from "../../src/knowledge/indexing/ingest.ts";
+import { IndexStore } from "../../src/knowledge/indexing/store.ts";
+import { rankChunks } from "../../src/knowledge/retrieval/retrieve.ts";
 import { draft } from "../../src/models/extractive.ts";
 
 /*

@@ -1,4 +1,5 @@
-import { limitsOf, PLAN_NAMES } from "../../src/account/plans.ts";
+import { PLAN_NAMES } from "../../src/platform/db/columns.ts";
+import { limitsOf } from "../../src/workspaces/plans.ts";
 import type { Measured, Measurements } from "./measure.ts";
 import { EMBEDDING_DIMENSIONS, INCLUDED, type Item, NEURONS_A_MILLION, OBJECT_GB, PRICES } from "./prices.ts";
 

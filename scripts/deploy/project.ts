@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { unstable_readConfig as readConfig } from "wrangler";
-import { configProblems } from "../../src/config-variables.ts";
-import { bindingName, MAX_SHARDS } from "../../src/db/shard-fault.ts";
-import { WORKERS_AI_DIMENSIONS } from "../../src/models/embedding-size.ts";
+import { WORKERS_AI_DIMENSIONS } from "../../src/models/limits.ts";
+import { configProblems } from "../../src/platform/config-variables.ts";
+import { bindingName, MAX_SHARDS } from "../../src/platform/db/shard-fault.ts";
 import { PlainError } from "../dev/flags.ts";
 import { ROOT } from "../dev/project.ts";
 

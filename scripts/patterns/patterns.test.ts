@@ -9,16 +9,16 @@ import { slowInputOf, slowInputWithin } from "./growth.ts";
 /** Patterns that are slow on texts much longer than they are ever given: with how long those are at most, in characters. */
 const GIVEN_LITTLE: { file: string; begins: string; maxChars: number }[] = [
   // The lists in its own file, and a clause.
-  { file: "src/models/wish.ts", begins: String.raw`\s*\n\s*`, maxChars: 1_000 },
-  { file: "src/models/wish.ts", begins: "^(?:(?:(?:hi|hello|", maxChars: 160 },
+  { file: "src/models/intent.ts", begins: String.raw`\s*\n\s*`, maxChars: 1_000 },
+  { file: "src/models/intent.ts", begins: "^(?:(?:(?:hi|hello|", maxChars: 160 },
   // A passage, and a piece of one.
   { file: "src/models/units.ts", begins: String.raw`!\[[^\]]*\]`, maxChars: 4_000 },
   { file: "src/models/units.ts", begins: String.raw`\s*\n\s*`, maxChars: 4_000 },
   // An answer.
-  { file: "src/models/language/header.ts", begins: "<think>.*?", maxChars: 8_000 },
+  { file: "src/models/header.ts", begins: "<think>.*?", maxChars: 8_000 },
 ];
 /** Those whose text is a workspace's: they are only compiled here, to see whether they can be. */
-const BUILT_OF_INPUT = new Set(["src/tools/parameters-wire.ts"]);
+const BUILT_OF_INPUT = new Set(["src/agents/tools/parameters.ts"]);
 
 void test("no pattern of the source takes more than linear time, whatever it is given", async () => {
   const patterns = await allPatterns();

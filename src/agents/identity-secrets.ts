@@ -1,4 +1,4 @@
-import { decryptSecret, UnreadableSecretError } from "../crypto/secrets.ts";
+import { decryptSecret, UnreadableSecretError } from "../platform/crypto/secrets.ts";
 import type { AgentRow } from "./wire.ts";
 
 /** Where an agent's identity secret is stored: it decrypts nowhere else. */

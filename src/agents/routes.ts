@@ -1,11 +1,10 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { callerDb } from "../admission/caller.ts";
-import { needsScope } from "../admission/middleware.ts";
-import { notFound } from "../http/errors.ts";
-import { uuid } from "../http/fields.ts";
-import { pageQuery, toPage } from "../http/page.ts";
-import { errorResponses, jsonResponse } from "../http/responses.ts";
-import { createRouter } from "../http/router.ts";
+import { notFound } from "../platform/http/errors.ts";
+import { uuid } from "../platform/http/fields.ts";
+import { pageQuery, toPage } from "../platform/http/page.ts";
+import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { findAgent, findAgentsCount, listAgents } from "./store.ts";
 import { agentPageSchema, agentSchema, toAgent } from "./wire.ts";
 

@@ -1,8 +1,8 @@
 import { and, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
-import type { Database } from "../db/client.ts";
-import { compiled } from "../db/compiled.ts";
-import { insertWhere } from "../db/insert-where.ts";
-import { agents, workspaces } from "../db/schema.ts";
+import type { Database } from "../platform/db/client.ts";
+import { compiled } from "../platform/db/compiled.ts";
+import { agents, workspaces } from "../platform/db/schema.ts";
+import { insertWhere } from "../platform/db/sql.ts";
 
 type NewAgent = typeof agents.$inferInsert;
 

@@ -1,10 +1,8 @@
 import { z } from "@hono/zod-openapi";
-import type { agents } from "../db/schema.ts";
-import { timestamp, toTimestamp, uuid } from "../http/fields.ts";
-import { pageOf } from "../http/page.ts";
-
-export const CHANNELS = ["widget", "hosted", "email", "api", "playground"] as const;
-export const AGENT_STATUSES = ["active", "paused"] as const;
+import { AGENT_STATUSES, CHANNELS } from "../platform/db/columns.ts";
+import type { agents } from "../platform/db/schema.ts";
+import { timestamp, toTimestamp, uuid } from "../platform/http/fields.ts";
+import { pageOf } from "../platform/http/page.ts";
 
 /** An agent as integrators see it: never a secret or a prompt. */
 export const agentSchema = z

@@ -1,4 +1,4 @@
-import { DAY_MS } from "../db/days.ts";
+import { DAY_MS } from "../platform/time.ts";
 
 /*
  * What the numbers of the analytics overview mean. The triggers of the migration analytics_rollups keep them by day, of one

@@ -1,10 +1,9 @@
 import { createRoute } from "@hono/zod-openapi";
-import { callerDb } from "../admission/caller.ts";
-import { needsScope } from "../admission/middleware.ts";
 import { findAgent } from "../agents/store.ts";
-import { notFound } from "../http/errors.ts";
-import { errorResponses, jsonResponse } from "../http/responses.ts";
-import { createRouter } from "../http/router.ts";
+import { notFound } from "../platform/http/errors.ts";
+import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { lastDurableDay, rangesOf } from "./definitions.ts";
 import { ALL_AGENTS, listDays, listStatusCounts, listUnansweredQuestions, sumDays } from "./store.ts";
 import { overviewQuery, overviewSchema, toOverview } from "./wire.ts";

@@ -1,7 +1,7 @@
 import { and, asc, between, desc, eq, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
-import type { Database } from "../db/client.ts";
-import { analyticsDays, conversationCounts, unansweredQuestionDays, unansweredQuestions } from "../db/schema.ts";
+import type { Database } from "../platform/db/client.ts";
+import { analyticsDays, conversationCounts, unansweredQuestionDays, unansweredQuestions } from "../platform/db/schema.ts";
 import type { DayRange } from "./definitions.ts";
 
 /** Under this agent stands what all agents of the workspace come to. */

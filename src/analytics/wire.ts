@@ -1,8 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import { DAY_MS } from "../db/days.ts";
-import { CHANNELS } from "../agents/wire.ts";
-import { CONVERSATION_STATUSES, HANDOFF_REASONS } from "../conversations/status.ts";
-import { integerQuery, uuid } from "../http/fields.ts";
+import { CHANNELS, CONVERSATION_STATUSES, HANDOFF_REASONS } from "../platform/db/columns.ts";
+import { integerQuery, uuid } from "../platform/http/fields.ts";
+import { DAY_MS } from "../platform/time.ts";
 import { addUp, type DayRange, medianSeconds, ratesOf, ratio, type Sums } from "./definitions.ts";
 
 const date = () => z.string().openapi({ format: "date", example: "2026-01-31" });

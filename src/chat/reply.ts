@@ -1,15 +1,15 @@
-import { HANDOFF_SUMMARY_LENGTH, type HandoffReason } from "../conversations/status.ts";
+import type { HandoffReason } from "../platform/db/columns.ts";
+import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
 import type { Citation } from "../conversations/wire.ts";
-import { firstOf } from "../cut.ts";
-import type { agents } from "../db/schema.ts";
-import { STRONG_MATCH } from "../knowledge/curated.ts";
-import type { CuratedMatch, Passage, Retrieval } from "../knowledge/passage.ts";
+import { STRONG_MATCH } from "../knowledge/retrieval/curated.ts";
 import { titleOf } from "../knowledge/wire.ts";
-import { HandedOff, type Model, type Opening, type Said } from "../models/model.ts";
-import { describeFailure } from "../models/language/steady.ts";
-import type { Tool } from "../models/tool.ts";
-import { wantsHuman } from "../models/wish.ts";
-import { logProblem } from "../telemetry/log.ts";
+import { wantsHuman } from "../models/intent.ts";
+import { HandedOff, type Model, type Opening, type Said, type Tool } from "../models/model.ts";
+import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
+import { describeFailure } from "../models/stream-with-retry.ts";
+import type { agents } from "../platform/db/schema.ts";
+import { logProblem } from "../platform/telemetry/log.ts";
+import { firstOf } from "../platform/text.ts";
 import type { Turn } from "./turn.ts";
 
 /** How much of a passage a citation shows. */

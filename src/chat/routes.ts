@@ -1,23 +1,20 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { periodOf } from "../account/plans.ts";
-import { callerDb } from "../admission/caller.ts";
-import { needsScope } from "../admission/middleware.ts";
 import { findConversation } from "../conversations/store.ts";
-import { shardOf } from "../db/ids.ts";
-import type { AppContext } from "../http/context.ts";
-import { notFound } from "../http/errors.ts";
-import { uuid } from "../http/fields.ts";
-import { repeatsJoin } from "../http/idempotency.ts";
-import { jsonBody } from "../http/json-body.ts";
-import { emptyResponse, errorResponses, eventStreamResponse, streamableResponse } from "../http/responses.ts";
-import { createRouter } from "../http/router.ts";
-import { answered } from "./outcome.ts";
-import { answerResumed } from "./resumed.ts";
-import { findAnswer } from "./stream-store.ts";
-import { answerStreamed } from "./streamed.ts";
-import { sessionOf } from "./stub.ts";
+import { shardOf } from "../platform/db/ids.ts";
+import { jsonBody } from "../platform/http/body.ts";
+import type { AppContext } from "../platform/http/context.ts";
+import { notFound } from "../platform/http/errors.ts";
+import { uuid } from "../platform/http/fields.ts";
+import { repeatsJoin } from "../platform/http/idempotency.ts";
+import { emptyResponse, errorResponses, eventStreamResponse, streamableResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { callerDb, needsScope } from "../workspaces/middleware.ts";
+import { periodOf } from "../workspaces/plans.ts";
+import { answered, answerResumed, answerStreamed } from "./responses.ts";
+import { sessionOf } from "./session.ts";
+import { findAnswer } from "./store.ts";
 import type { TurnRequest, TurnVisitor } from "./turn.ts";
-import { chatAnswerSchema, chatInSchema, type endUserSchema, chatEventsSchema, resumeHeaders } from "./wire.ts";
+import { chatAnswerSchema, chatEventsSchema, chatInSchema, type endUserSchema, resumeHeaders } from "./wire.ts";
 
 export const chatRoutes = createRouter();
 

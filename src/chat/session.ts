@@ -1,14 +1,13 @@
 import { DurableObject } from "cloudflare:workers";
-import { type Cost, Meter } from "../meter.ts";
 import { engineFor } from "../models/engine.ts";
-import { idsOf, logDeadLetter } from "../telemetry/dead-letter.ts";
-import { withoutData } from "../telemetry/describe-error.ts";
-import { measureJob } from "../telemetry/measure-job.ts";
+import { idsOf, logDeadLetter } from "../platform/queue.ts";
+import { withoutData } from "../platform/telemetry/errors.ts";
+import { measureJob } from "../platform/telemetry/measure-job.ts";
+import { type Cost, Meter } from "../platform/telemetry/meter.ts";
+import { readingOf, readStream, type StreamCaller } from "./stream-reader.ts";
 import { AnswerStream, type Begun } from "./stream.ts";
-import { readingOf, type StreamCaller } from "./stream-caller.ts";
-import { readStream } from "./stream-reader.ts";
-import { type Refusal, startTurn, type Turn, type TurnRequest, type TurnResult, TurnRunner } from "./turn.ts";
 import { ForgottenError, type Run, TurnQueue } from "./turn-queue.ts";
+import { type Refusal, startTurn, type Turn, type TurnRequest, type TurnResult, TurnRunner } from "./turn.ts";
 
 /** The request on whose behalf a turn runs, and who hears that its answer begins. */
 interface Occasion {
@@ -158,4 +157,13 @@ function noteDropped(request: TurnRequest, runs: number): void {
   const action =
     "A visitor's message was not answered. Look for the failed turns of its conversation; if it is not in the transcript, ask for it again.";
   logDeadLetter({ from: "turn", ids: idsOf(request), attempts: runs, action });
+}
+
+/**
+ * The object that puts a conversation's turns in order. Its name begins with the workspace, so a conversation of another
+ * workspace is another object, and an empty one.
+ */
+export function sessionOf(env: Env, meter: Meter, workspaceId: string, conversationId: string): DurableObjectStub<ChatSession> {
+  meter.hop();
+  return env.SESSION.getByName(`${workspaceId}/${conversationId}`);
 }

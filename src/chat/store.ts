@@ -1,15 +1,16 @@
 import { and, desc, eq, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
+import type { HandoffReason } from "../platform/db/columns.ts";
 import { findAgent } from "../agents/store.ts";
-import { questionKeyOf } from "../analytics/questions.ts";
-import { addHandoff } from "../conversations/handoff-store.ts";
 import { conversationExists, isConversation, moveConversation } from "../conversations/moves-store.ts";
-import { HUMAN_STATUSES, type HandoffReason, moveBy } from "../conversations/status.ts";
-import type { Database } from "../db/client.ts";
-import { newId, shardOf } from "../db/ids.ts";
-import { insertWhere } from "../db/insert-where.ts";
-import { agents, conversations, messages, usagePeriods, workspaces } from "../db/schema.ts";
-import { transact, writeThenRead } from "../db/transact.ts";
-import { addConversationEvent, addMessageEvent, IF_CHANGED, type NewEvent } from "../webhooks/events-store.ts";
+import { HUMAN_STATUSES, moveBy } from "../conversations/status.ts";
+import { addHandoff } from "../conversations/store.ts";
+import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
+import { appendEvent, type NewEvent } from "../events/outbox.ts";
+import type { Database } from "../platform/db/client.ts";
+import { newId, shardOf } from "../platform/db/ids.ts";
+import { agents, conversations, messages, usagePeriods, workspaces } from "../platform/db/schema.ts";
+import { insertWhere, transact, writeThenRead } from "../platform/db/sql.ts";
+import { questionKeyOf } from "./question-key.ts";
 import type { Turn } from "./turn.ts";
 import { isTheirs, keepVisitor, mergedIdOf, personOf } from "./visitor-store.ts";
 
@@ -30,7 +31,7 @@ export async function beginTurn(db: Database, turn: Turn) {
       ...(turn.visitor ? keepVisitor(db, turn, turn.visitor, isAdmitted(turn)) : []),
       ...(turn.isNew ? [createConversation(db, turn)] : continueConversation(db, turn)),
       addQuestion(db, turn),
-      ...(turn.isNew ? addConversationEvent(db, eventOf(turn, turn.nowMs), "conversation.created", IF_CHANGED) : []),
+      ...(turn.isNew ? appendEvent(db, eventOf(turn, turn.nowMs), "conversation.created", conversationRecord(turn.conversationId)) : []),
     ],
     after: [findStored(db, turn)],
   });
@@ -146,7 +147,7 @@ export async function finishTurn(db: Database, turn: Turn, outcome: TurnOutcome)
     db,
     [
       addAnswer(db, turn, outcome),
-      ...addMessageEvent(db, eventOf(turn, nowMs), "message.ai_replied", turn.answerId, IF_CHANGED),
+      ...appendEvent(db, eventOf(turn, nowMs), "message.ai_replied", messageRecord(turn.answerId)),
       moveConversation(db, turn, moveBy(handoff ? "agent_handed_off" : "agent_answered"), { nowMs }),
       ...(handoff ? handOff(db, turn, handoff, nowMs) : []),
       ...(handoff?.reason === "model_failure" ? [returnQuota(db, turn)] : []),
@@ -209,4 +210,19 @@ function isAdmitted(turn: Turn): SQL {
 
 function visitorIdOf({ workspaceId, conversationId, visitor }: Turn): SQL {
   return visitor ? personOf(workspaceId, visitor.anonId) : sql`(SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId})`;
+}
+
+/** An agent's answer, if it is this conversation's. */
+export function findAnswer(db: Database, workspaceId: string, conversationId: string, messageId: string) {
+  return db
+    .select()
+    .from(messages)
+    .where(
+      and(
+        eq(messages.id, messageId),
+        eq(messages.workspaceId, workspaceId),
+        eq(messages.conversationId, conversationId),
+        eq(messages.role, "assistant"),
+      ),
+    );
 }

@@ -1,7 +1,18 @@
-import { BEGINNING, eventIdOf, type Place, placeAfter, placeIn } from "./event-id.ts";
-import { Silence } from "../silence.ts";
-import type { AnswerStream, Begun } from "./stream.ts";
-import { type StreamEvent, toComment, toEvent } from "./sse.ts";
+import { rotating } from "../platform/config.ts";
+import { Silence } from "../platform/time.ts";
+import {
+  type AnswerStream,
+  BEGINNING,
+  type Begun,
+  eventIdOf,
+  type Place,
+  placeAfter,
+  placeIn,
+  type StreamEvent,
+  toComment,
+  toEvent,
+} from "./stream.ts";
+import { mintToken } from "./visitor-token.ts";
 
 /** Proxies and load balancers close connections that are silent for a minute, some for half of one. */
 const HEARTBEAT_MS = 15_000;
@@ -114,4 +125,24 @@ class StreamReader {
     const error = { code: "internal_error", message: FAILED, request_id: this.reading.requestId } as const;
     return { id: eventIdOf(this.place ?? BEGINNING), event: "error", data: { error } };
   }
+}
+
+/** The caller of a stream, in a form that can be passed to a Durable Object. */
+export interface StreamCaller {
+  /** For errors and the log. */
+  requestId: string;
+  lastEventId?: string | undefined;
+  /** The visitor whose token `start` and `done` hold; their id is null where only the turn tells it. Nobody over the API. */
+  visitor?: { agentId: string; visitorId: string | null; anonId: string } | undefined;
+}
+
+/** The reading of a stream for its caller. A visitor's first event also holds their token, with which they can resume the stream. */
+export function readingOf(env: Env, { visitor, ...caller }: StreamCaller): Reading {
+  if (!visitor) return caller;
+  const { agentId, anonId } = visitor;
+  const extra = async (begun: Begun) => {
+    const named = { agentId, visitorId: visitor.visitorId ?? begun.visitorId! };
+    return { visitor_token: await mintToken(named, rotating(env.KEY_SECRET)[0], Date.now()), anon_id: anonId };
+  };
+  return { ...caller, extra };
 }

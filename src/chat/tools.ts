@@ -1,8 +1,8 @@
-import { Fault } from "../fault.ts";
-import { indexOf } from "../knowledge/stub.ts";
+import { indexOf } from "../knowledge/index.ts";
 import { addLead } from "../leads/leads.ts";
-import type { Meter } from "../meter.ts";
-import type { Tool, ToolOutcome } from "../models/tool.ts";
+import type { Tool, ToolOutcome } from "../models/model.ts";
+import { Fault } from "../platform/telemetry/errors.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
 import type { Turn } from "./turn.ts";
 
 /** Passages that a search of the model's own brings. */

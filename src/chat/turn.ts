@@ -1,16 +1,16 @@
 import { waitUntil } from "cloudflare:workers";
-import type { CHANNELS } from "../agents/wire.ts";
-import { type ConversationStatus, isWithHuman } from "../conversations/status.ts";
-import { type Database, dbFor } from "../db/client.ts";
-import { newId, shardOf } from "../db/ids.ts";
-import type { agents, messages } from "../db/schema.ts";
-import type { Retrieval } from "../knowledge/passage.ts";
-import { indexOf } from "../knowledge/stub.ts";
-import type { Meter } from "../meter.ts";
+import type { Channel, ConversationStatus } from "../platform/db/columns.ts";
+import { agentTools } from "../agents/tools/agent-tools.ts";
+import { CallJournal, type JournalStorage } from "../agents/tools/journal.ts";
+import { isWithHuman } from "../conversations/status.ts";
+import { wakeDeliveries } from "../events/wake.ts";
+import { indexOf } from "../knowledge/index.ts";
 import type { Model, Said } from "../models/model.ts";
-import { agentTools } from "../tools/agent-tools.ts";
-import { CallJournal, type JournalStorage } from "../tools/journal.ts";
-import { wakeDeliveries } from "../webhooks/wake.ts";
+import type { Retrieval } from "../models/retrieval.ts";
+import { type Database, dbFor } from "../platform/db/client.ts";
+import { newId, shardOf } from "../platform/db/ids.ts";
+import type { agents, messages } from "../platform/db/schema.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
 import { failedReply, type Reply, replyTo } from "./reply.ts";
 import { beginTurn, finishTurn, PREVIOUS_QUESTIONS, returnQuota } from "./store.ts";
 import type { Begun } from "./stream.ts";
@@ -43,7 +43,7 @@ export interface Turn {
   isNew: boolean;
   /** What a new conversation is about, where the channel says it. */
   subject?: string;
-  channel: (typeof CHANNELS)[number];
+  channel: Channel;
   message: string;
   visitor: TurnVisitor | null;
   quota: { period: string; limit: number };

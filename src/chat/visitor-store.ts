@@ -1,9 +1,9 @@
 import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
-import type { Database } from "../db/client.ts";
-import { insertWhere } from "../db/insert-where.ts";
-import { conversations, leads, messages, visitors } from "../db/schema.ts";
-import { emailKeyOf } from "../email-key.ts";
+import type { Database } from "../platform/db/client.ts";
+import { conversations, leads, messages, visitors } from "../platform/db/schema.ts";
+import { insertWhere } from "../platform/db/sql.ts";
+import { emailKeyOf } from "../platform/text.ts";
 import type { Turn, TurnVisitor } from "./turn.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
-import { type ConversationStatus, CONVERSATION_STATUSES } from "../conversations/status.ts";
+import { CONVERSATION_STATUSES, type ConversationStatus } from "../platform/db/columns.ts";
 import { type Citation, citationSchema } from "../conversations/wire.ts";
-import type { messages } from "../db/schema.ts";
-import { uuid } from "../http/fields.ts";
+import type { messages } from "../platform/db/schema.ts";
+import { uuid } from "../platform/http/fields.ts";
 
 /** A person as an integrator names them. */
 export const endUserSchema = z

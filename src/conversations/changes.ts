@@ -1,11 +1,11 @@
-import { writeThenRead } from "../db/transact.ts";
-import { type Database, databaseOf } from "../db/client.ts";
-import { newId, shardOf } from "../db/ids.ts";
-import type { Meter } from "../meter.ts";
-import { wakeMails } from "../email/wake.ts";
-import { addConversationEvent, addMessageEvent, IF_CHANGED, type NewEvent } from "../webhooks/events-store.ts";
-import { wakeDeliveries } from "../webhooks/wake.ts";
+import { appendEvent, type NewEvent } from "../events/outbox.ts";
+import { wakeDeliveries, wakeMails } from "../events/wake.ts";
+import { type Database, databaseOf } from "../platform/db/client.ts";
+import { newId, shardOf } from "../platform/db/ids.ts";
+import { writeThenRead } from "../platform/db/sql.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
 import { type ConversationKey, followHandoff, moveConversation } from "./moves-store.ts";
+import { conversationRecord, messageRecord } from "./payloads.ts";
 import { type Move, moveBy, moveTo, type SettableStatus } from "./status.ts";
 import {
   addReply,
@@ -64,7 +64,7 @@ export async function replyAsHuman(op: ConversationOperation, { content, resolve
   const messageId = op.newId(shardOf(workspaceId));
   const writes = [
     addReply(db, op, { id: messageId, content, nowMs }),
-    ...addMessageEvent(db, eventOf(op), "message.human_replied", messageId, IF_CHANGED),
+    ...appendEvent(db, eventOf(op), "message.human_replied", messageRecord(messageId)),
     noteHumanReply(db, op, nowMs),
     ...moves(db, op, moveBy(resolve ? "team_resolved" : "team_replied"), { by: "human", answered: true }),
   ];
@@ -82,7 +82,7 @@ export async function replyAsHuman(op: ConversationOperation, { content, resolve
 export function idleWrites(db: Database, key: ConversationKey, nowMs: number) {
   return [
     moveConversation(db, key, moveBy("idled"), { nowMs, by: "auto", where: isIdle(nowMs) }),
-    ...addConversationEvent(db, eventOf({ ...key, nowMs }), "conversation.resolved", IF_CHANGED),
+    ...appendEvent(db, eventOf({ ...key, nowMs }), "conversation.resolved", conversationRecord(key.conversationId)),
   ];
 }
 
@@ -92,7 +92,7 @@ function moves(db: Database, op: ConversationOperation, move: Move, { by, answer
   return [
     followHandoff(db, op, move, { nowMs, answered }),
     moveConversation(db, op, move, { nowMs, by }),
-    ...(move("open") === "resolved" ? addConversationEvent(db, eventOf(op), "conversation.resolved", IF_CHANGED) : []),
+    ...(move("open") === "resolved" ? appendEvent(db, eventOf(op), "conversation.resolved", conversationRecord(op.conversationId)) : []),
   ];
 }
 

@@ -1,15 +1,14 @@
 import { and, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
-import type { CHANNELS } from "../agents/wire.ts";
-import type { Database } from "../db/client.ts";
-import { DAY_MS } from "../db/days.ts";
-import { conversationCounts, conversations, conversationSpans, handoffs, visitors } from "../db/schema.ts";
-import { CONVERSATION_STATUSES, type ConversationStatus } from "./status.ts";
+import { type Channel, CONVERSATION_STATUSES, type ConversationStatus } from "../platform/db/columns.ts";
+import type { Database } from "../platform/db/client.ts";
+import { conversationCounts, conversations, conversationSpans, handoffs, visitors } from "../platform/db/schema.ts";
+import { DAY_MS } from "../platform/time.ts";
 
 /** What a list of conversations may be narrowed to. */
 export interface ConversationFilter {
   agentId?: string | undefined;
   status?: ConversationStatus | undefined;
-  channel?: (typeof CHANNELS)[number] | undefined;
+  channel?: Channel | undefined;
   /** Only those with activity at or after it. */
   sinceMs?: number | undefined;
 }

@@ -1,7 +1,8 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
-import type { Database } from "../db/client.ts";
-import { conversations, handoffs, messages } from "../db/schema.ts";
-import { CONVERSATION_STATUSES, type ConversationStatus, handoffAt, type Move } from "./status.ts";
+import { CONVERSATION_STATUSES, type ConversationStatus } from "../platform/db/columns.ts";
+import type { Database } from "../platform/db/client.ts";
+import { conversations, handoffs, messages } from "../platform/db/schema.ts";
+import { handoffAt, type Move } from "./status.ts";
 
 /** A conversation and the workspace that it must belong to. */
 export interface ConversationKey {

@@ -1,23 +1,9 @@
-export const CONVERSATION_STATUSES = ["open", "ai_handled", "needs_human", "human_active", "resolved"] as const;
-
-export type ConversationStatus = (typeof CONVERSATION_STATUSES)[number];
+import type { ConversationStatus } from "../platform/db/columns.ts";
 
 /** The statuses that a caller may ask for. */
 export const SETTABLE_STATUSES = ["open", "resolved", "needs_human", "human_active"] as const satisfies ConversationStatus[];
 
 export type SettableStatus = (typeof SETTABLE_STATUSES)[number];
-
-/** Why an agent handed a conversation to a human. */
-export const HANDOFF_REASONS = [
-  "customer_request",
-  "missing_knowledge",
-  "low_confidence",
-  "unsupported_request",
-  "tool_failure",
-  "model_failure",
-] as const;
-
-export type HandoffReason = (typeof HANDOFF_REASONS)[number];
 
 /** How many characters of a question a hand-off's summary repeats. */
 export const HANDOFF_SUMMARY_LENGTH = 500;

@@ -1,10 +1,13 @@
 import { and, desc, eq, getTableColumns, isNull, lte, type SQL, sql } from "drizzle-orm";
-import { hasArrived } from "../db/arrived.ts";
-import type { Database } from "../db/client.ts";
-import { compiled } from "../db/compiled.ts";
-import { insertWhere } from "../db/insert-where.ts";
-import { conversations, handoffs, messages, visitors } from "../db/schema.ts";
+import type { HandoffReason } from "../platform/db/columns.ts";
+import { appendEvent } from "../events/outbox.ts";
+import type { Database } from "../platform/db/client.ts";
+import { compiled } from "../platform/db/compiled.ts";
+import { newId, shardOf } from "../platform/db/ids.ts";
+import { conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
+import { hasArrived, insertWhere } from "../platform/db/sql.ts";
 import { conversationExists, type ConversationKey, isConversation } from "./moves-store.ts";
+import { handoffRecord } from "./payloads.ts";
 
 /** One conversation of one workspace. */
 type Key = { workspaceId: string; conversationId: string };
@@ -121,4 +124,29 @@ export function listIdle(db: Database, nowMs: number, limit: number) {
       .orderBy(conversations.idleAt)
       .limit(limit)
   );
+}
+
+interface Requested extends ConversationKey {
+  agentId: string;
+  nowMs: number;
+}
+
+interface Cause {
+  reason: HandoffReason;
+  summary: string | SQL | null;
+  triggerMessageId: string | SQL | null;
+  /** What knowledge was missing for, as analytics groups it. */
+  questionKey: string | null;
+}
+
+/** A hand-off and its event, unless the conversation has one already or a human took it over meanwhile. */
+export function addHandoff(db: Database, { workspaceId, conversationId, agentId, nowMs }: Requested, cause: Cause) {
+  const id = newId(shardOf(workspaceId), nowMs);
+  const row = { id, workspaceId, agentId, conversationId, ...cause, status: "pending" as const, requestedAt: nowMs };
+  const isWaiting = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId} AND status = 'needs_human')`;
+  const event = { id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs };
+  return [
+    insertWhere(db, handoffs, row, isWaiting).onConflictDoNothing(),
+    ...appendEvent(db, event, "handoff.created", handoffRecord(id)),
+  ] as const;
 }

@@ -1,9 +1,17 @@
 import { z } from "@hono/zod-openapi";
-import { CHANNELS } from "../agents/wire.ts";
-import type { conversations, handoffs, messages, visitors } from "../db/schema.ts";
-import { cursorPageOf, cursorQuery } from "../http/cursor.ts";
-import { timeQuery, timestamp, toTimestamp, toTimestampOrNull, uuid } from "../http/fields.ts";
-import { CONVERSATION_STATUSES, HANDOFF_REASONS, SETTABLE_STATUSES } from "./status.ts";
+import {
+  AUTHOR_TYPES,
+  CHANNELS,
+  CONVERSATION_STATUSES,
+  HANDOFF_REASONS,
+  HANDOFF_STATUSES,
+  MESSAGE_ROLES,
+  RESOLVERS,
+} from "../platform/db/columns.ts";
+import type { conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
+import { timeQuery, timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
+import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
+import { SETTABLE_STATUSES } from "./status.ts";
 
 export const citationSchema = z
   .object({
@@ -34,7 +42,7 @@ export const handoffSchema = z
     reason: z.enum(HANDOFF_REASONS),
     summary: z.string().nullable().openapi({ example: "Wants a human for a refund that is two weeks late." }),
     trigger_message_id: uuid().nullable(),
-    status: z.enum(["pending", "accepted", "resolved"]),
+    status: z.enum(HANDOFF_STATUSES),
     requested_at: timestamp(),
     accepted_at: timestamp().nullable(),
     resolved_at: timestamp().nullable(),
@@ -45,8 +53,8 @@ export const messageSchema = z
   .object({
     id: uuid(),
     conversation_id: uuid(),
-    role: z.enum(["user", "assistant", "human", "system"]),
-    author: z.object({ type: z.enum(["visitor", "agent", "member", "system"]), id: z.string().nullable(), name: z.string().nullable() }),
+    role: z.enum(MESSAGE_ROLES),
+    author: z.object({ type: z.enum(AUTHOR_TYPES), id: z.string().nullable(), name: z.string().nullable() }),
     content: z.string().openapi({ example: "Refunds are paid within five working days." }),
     citations: z.array(citationSchema),
     confidence: z.number().nullable().openapi({ example: 0.86 }),
@@ -74,7 +82,7 @@ export const conversationSchema = z
     handoff: handoffSchema.nullable().openapi({ description: "The latest hand-off to a human." }),
     csat: csatSchema.nullable(),
     resolved_at: timestamp().nullable(),
-    resolved_by: z.enum(["ai", "human", "api", "auto"]).nullable(),
+    resolved_by: z.enum(RESOLVERS).nullable(),
     first_human_reply_at: timestamp().nullable(),
     reopened_count: z.int(),
     created_at: timestamp(),

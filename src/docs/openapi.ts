@@ -1,12 +1,10 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { endUserSchema } from "../chat/wire.ts";
 import { csatSchema, handoffSchema, visitorSchema } from "../conversations/wire.ts";
-import type { AppEnv } from "../http/context.ts";
-import { HEADER_COMPONENTS } from "../http/responses.ts";
 import { sourceErrorSchema } from "../knowledge/wire.ts";
-import { mendNullableRefs } from "./nullable-refs.ts";
-import { addSamples } from "./samples/add.ts";
-import { tellScopes } from "./scopes.ts";
+import type { AppEnv } from "../platform/http/context.ts";
+import { HEADER_COMPONENTS } from "../platform/http/responses.ts";
+import { addSamples } from "./samples.ts";
 
 const DESCRIPTION = `Programmatic access to one workspace: its AI agents, the conversations held with them, leads, the
 knowledge they answer from, usage and analytics, signed webhooks, and privacy requests.
@@ -91,4 +89,48 @@ export function openApiDocument(api: OpenAPIHono<AppEnv>) {
   tellScopes(mended);
   addSamples(mended);
   return mended;
+}
+
+/** A reference that may be null, as the generator writes it: no value is both a record and null. */
+interface WrittenRef {
+  allOf: [{ $ref: string }, { type: ["object", "null"] } & Record<string, unknown>];
+}
+
+/**
+ * Rewrites, everywhere in a document, what means "this record or null" and says "this record and, beside that, an object or
+ * null", which no null fulfils.
+ */
+function mendNullableRefs(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(mendNullableRefs);
+  if (typeof value !== "object" || value === null) return value;
+  if (isWrittenRef(value)) {
+    const [ref, { type: _, ...rest }] = value.allOf;
+    return { anyOf: [ref, { type: "null" }], ...rest };
+  }
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, mendNullableRefs(part)]));
+}
+
+function isWrittenRef(value: object): value is WrittenRef {
+  const [ref, own] = "allOf" in value && Array.isArray(value.allOf) ? (value.allOf as Record<string, unknown>[]) : [];
+  return ref !== undefined && "$ref" in ref && Array.isArray(own?.["type"]) && own["type"].join() === "object,null";
+}
+
+/** What telling scopes needs of a document. */
+interface ScopedApi {
+  paths?: Record<string, object> | undefined;
+}
+
+interface ScopedOperation {
+  description?: string;
+  "x-scope"?: string;
+}
+
+/** Says in each operation's description, too, which scope it needs: viewers and generators show no extensions. */
+function tellScopes({ paths }: ScopedApi): void {
+  for (const methods of Object.values(paths ?? {})) {
+    for (const operation of Object.values<ScopedOperation>({ ...methods })) {
+      const scope = operation["x-scope"];
+      if (scope) operation.description = [operation.description, `Scope: \`${scope}\`.`].filter(Boolean).join(" ");
+    }
+  }
 }

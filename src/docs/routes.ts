@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { AppEnv } from "../http/context.ts";
+import type { AppEnv } from "../platform/http/context.ts";
 import viewer from "./viewer.browser.js";
 
 /** The files of the bundled viewer that the page loads. */

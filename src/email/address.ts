@@ -1,5 +1,5 @@
-import { formatUuid, parseUuid } from "../db/ids.ts";
-import { hmacKey } from "../crypto/hmac.ts";
+import { hmacKey } from "../platform/crypto/hashes.ts";
+import { formatUuid, parseUuid } from "../platform/db/ids.ts";
 
 /** RFC 5321, 4.5.3.1.1. */
 const MAX_LOCAL_PART = 64;

@@ -1,24 +1,20 @@
 import type { Email } from "postal-mime";
-import { limitsOf, periodOf } from "../account/plans.ts";
-import { sessionOf } from "../chat/stub.ts";
+import { sessionOf } from "../chat/session.ts";
 import type { TurnVisitor } from "../chat/turn.ts";
-import { rotating } from "../config.ts";
-import { firstOf } from "../cut.ts";
-import { type Database, dbFor, directoryDb } from "../db/client.ts";
-import { seededIds, shardOf } from "../db/ids.ts";
-import { anonIdOf, emailKeyOf } from "../email-key.ts";
-import { keyedHash } from "../crypto/hmac.ts";
-import type { Meter } from "../meter.ts";
-import { sha256Hex } from "../crypto/sha256.ts";
-import { withoutData } from "../telemetry/describe-error.ts";
-import { measureJob } from "../telemetry/measure-job.ts";
+import { wakeMails } from "../events/wake.ts";
+import { rotating } from "../platform/config.ts";
+import { keyedHash, sha256Hex } from "../platform/crypto/hashes.ts";
+import { type Database, dbFor, directoryDb } from "../platform/db/client.ts";
+import { seededIds, shardOf } from "../platform/db/ids.ts";
+import { withoutData } from "../platform/telemetry/errors.ts";
+import { measureJob } from "../platform/telemetry/measure-job.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
+import { anonIdOf, emailKeyOf, firstOf } from "../platform/text.ts";
 import { findOpenAgent } from "../widget/store.ts";
-import { readMessageId, readRecipient, type Recipient, readThreadToken, tokensOf } from "./address.ts";
-import { ignoredBecause } from "./ignored.ts";
-import { questionOf, subjectOf } from "./question.ts";
-import { hasOneAuthor, parseMail } from "./parse.ts";
+import { limitsOf, periodOf } from "../workspaces/plans.ts";
+import { isMailAddress, readMessageId, readRecipient, readThreadToken, type Recipient, tokensOf } from "./address.ts";
+import { hasOneAuthor, parseMail, questionOf, subjectOf } from "./parse.ts";
 import { countArrivals, eraseThread, findArrival, findMailbox, keepThread, listThreads, noteArrival } from "./store.ts";
-import { wakeMails } from "./wake.ts";
 
 /** What the platform routes at most is 25 MiB; a question needs no such mail. */
 const MAX_MAIL_BYTES = 10 * 1024 * 1024;
@@ -176,4 +172,35 @@ function visitorOf({ address, name }: Incoming["sender"]): TurnVisitor {
 function refuse(message: ForwardableEmailMessage, words: string, reason: string): Fate {
   message.setReject(words);
   return { outcome: "refused", reason };
+}
+
+/** Headers that only programs set: answering one would be answering a program, which may answer again for ever. */
+const ROBOT_HEADERS = [
+  "list-id",
+  "list-post",
+  "list-unsubscribe",
+  "x-autoreply",
+  "x-autorespond",
+  "x-autoresponder",
+  "x-loop",
+  "feedback-id",
+];
+/** RFC 2076, 3.9, and what vacation programs write. */
+const ROBOT_PRECEDENCE = /^(bulk|list|junk|auto_reply)$/i;
+const ROBOT_MAILBOX = /^(mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?|abuse|listserv|majordomo)([+._@-]|$)/i;
+/** Delivery reports and read receipts (RFC 3462). */
+const REPORT = /^\s*multipart\/report\b/i;
+
+/** Why a mail is taken without an answer; undefined for one that a person wrote. RFC 3834, section 2, says most of it. */
+export function ignoredBecause(mail: Email, envelopeFrom: string, ownMailbox: string): string | undefined {
+  const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value;
+  const from = mail.from?.address?.trim().toLowerCase() ?? "";
+  if (envelopeFrom === "" || envelopeFrom === "<>") return "bounce";
+  if (!isMailAddress(from)) return "no_sender";
+  if (from === ownMailbox || envelopeFrom.toLowerCase() === ownMailbox) return "loop";
+  if (ROBOT_MAILBOX.test(from) || ROBOT_MAILBOX.test(envelopeFrom)) return "robot_sender";
+  if (!/^\s*no\b/i.test(header("auto-submitted") ?? "no")) return "auto_submitted";
+  if (ROBOT_PRECEDENCE.test(header("precedence")?.trim() ?? "")) return "precedence";
+  if (REPORT.test(header("content-type") ?? "")) return "report";
+  return ROBOT_HEADERS.some((name) => header(name) !== undefined) ? "list" : undefined;
 }

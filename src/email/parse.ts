@@ -1,4 +1,6 @@
+import { Parser } from "htmlparser2";
 import PostalMime, { addressParser, type Email } from "postal-mime";
+import { firstOf, oneLineOf } from "../platform/text.ts";
 
 /** Deeper mails are made to break parsers. */
 const PARSER_LIMITS = {
@@ -43,4 +45,113 @@ function isTooLaborious(bytes: Uint8Array): boolean {
     if (bytes[at + 1] === DASH && bytes[at + 2] === DASH && ++dashed > MAX_DASHED_LINES) return true;
   }
   return false;
+}
+
+/** As long as a team's reply may be: longer mails are pasted documents, and their beginning says what is asked. */
+const MAX_QUESTION_LENGTH = 8_000;
+/** How much of a mail is looked at: the answer stands above the history. */
+const MAX_READ_LENGTH = 200_000;
+const MAX_SUBJECT_LENGTH = 300;
+const MAX_NAMED_ATTACHMENTS = 10;
+const MAX_FILE_NAME_LENGTH = 100;
+const NO_SUBJECT = "(no subject)";
+
+/** What a mail asks: what is new in its text, and the names of what was attached, which is not kept. */
+export function questionOf(mail: Email): string {
+  const written = mail.text?.trim() ? mail.text : textOfHtml((mail.html ?? "").slice(0, MAX_READ_LENGTH));
+  const text = firstOf(visibleText(written.slice(0, MAX_READ_LENGTH)), MAX_QUESTION_LENGTH);
+  const files = mail.attachments.filter(({ related }) => !related).slice(0, MAX_NAMED_ATTACHMENTS);
+  const names = files.map(({ filename, mimeType }) => `[Attachment: ${oneLineOf(filename ?? mimeType, MAX_FILE_NAME_LENGTH)}]`);
+  return [text === "" ? subjectOf(mail) : text, ...names].join("\n");
+}
+
+/** A mail's subject, on one line. */
+export function subjectOf(mail: Email): string {
+  return oneLineOf(mail.subject ?? "", MAX_SUBJECT_LENGTH) || NO_SUBJECT;
+}
+
+/** Lines that begin the history below an answer, in the words of the common mail programs. */
+const HISTORY = [
+  /^-{2,}\s*(original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|mensaje original|messaggio originale|oorspronkelijk bericht)\s*-{2,}$/i,
+  /^_{20,}$/,
+  /^begin forwarded message:$/i,
+];
+/** "On Tuesday … wrote:", which programs break over up to three lines. */
+const ATTRIBUTION_START = /^(on|am|le|el|il|em|op|den|dnia|w dniu|пт|ср|вт|пн|чт|сб|вс)\b/iu;
+const ATTRIBUTION_END =
+  /(wrote|schrieb|geschrieben|a écrit|escribió|ha scritto|escreveu|schreef|skrev|napisał\(?a?\)?|пишет|написал\(?а?\)?)\b.{0,200}:$/iu;
+const ATTRIBUTION_LINES = 3;
+/** A block of headers, as Outlook puts above what it quotes. */
+const HEADER_BLOCK = /^\*?(from|von|de|da|van|från|fra)\s?:\*?\s.*[@<[]/i;
+const HEADER_BLOCK_NEXT = /^\*?(sent|date|gesendet|datum|envoyé|enviado|inviato|verzonden|skickat|to|an|à|para)\s?:/i;
+/** RFC 3676, 4.3, and what telephones add. */
+const SIGNATURE =
+  /^(--\s?|__+|sent from my .{1,40}|get outlook for .{1,40}|von meinem .{1,40} gesendet|envoyé de mon .{1,40}|enviado desde mi .{1,40})$/i;
+
+/** Longer lines are never one of these; they are not tried against the patterns. */
+const MAX_MARK_LENGTH = 300;
+
+/**
+ * What is new in a mail: its text up to the history that it quotes and the signature. Each line is looked at once, so
+ * no text makes this slow. A mail that is nothing but quotes is read whole.
+ */
+export function visibleText(text: string): string {
+  const lines = text.replaceAll("\r\n", "\n").split("\n");
+  const end = lines.findIndex((line, at) => beginsHistory(lines, line.trim(), at));
+  const kept = lines.slice(0, end < 0 ? lines.length : end).filter((line) => !line.startsWith(">"));
+  const visible = kept
+    .join("\n")
+    .replaceAll(/\n{3,}/g, "\n\n")
+    .trim();
+  return visible === "" ? text.trim() : visible;
+}
+
+function beginsHistory(lines: string[], line: string, at: number): boolean {
+  if (line === "" || line.length > MAX_MARK_LENGTH) return false;
+  if (SIGNATURE.test(line) || HISTORY.some((mark) => mark.test(line))) return true;
+  if (HEADER_BLOCK.test(line)) return lines.slice(at + 1, at + 4).some((next) => HEADER_BLOCK_NEXT.test(next.trim()));
+  if (!ATTRIBUTION_START.test(line)) return false;
+  const next = lines.slice(at, at + ATTRIBUTION_LINES).map((each) => each.trim().slice(0, MAX_MARK_LENGTH));
+  return next.some((_, count) => ATTRIBUTION_END.test(next.slice(0, count + 1).join(" ")));
+}
+
+/** What stands on lines of its own. */
+const BLOCKS = new Set(["p", "div", "br", "li", "tr", "ul", "ol", "table", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "section"]);
+/** What is not read, and how mail programs mark the history that they quote. */
+const UNREAD = new Set(["head", "style", "script", "title", "blockquote", "template", "svg"]);
+const QUOTES = /\b(gmail_quote|gmail_extra|yahoo_quoted|moz-cite-prefix|protonmail_quote|zmail_extra)\b/;
+const QUOTE_IDS = /^(divRplyFwdMsg|appendonsend|mail-editor-reference-message-container)$/;
+/** Three hundred answers, each quoting the one before. The parser searches and moves all open elements at each tag. */
+const MAX_DEPTH = 1_000;
+
+/**
+ * The text that the writer of an HTML mail wrote: its lines, without the history that it quotes. It ends where elements are
+ * nested deeper than in any mail.
+ */
+export function textOfHtml(html: string): string {
+  let text = "";
+  let [depth, unreadFrom] = [0, 0];
+  const parser = new Parser({
+    onopentag(name, { class: classes = "", id = "" }) {
+      depth++;
+      if (depth > MAX_DEPTH) return parser.pause();
+      if (unreadFrom === 0 && (UNREAD.has(name) || QUOTES.test(classes) || QUOTE_IDS.test(id))) unreadFrom = depth;
+      if (unreadFrom === 0 && BLOCKS.has(name)) text += name === "li" ? "\n- " : "\n";
+    },
+    ontext(words) {
+      if (unreadFrom === 0) text += words.replaceAll(/[\s\u00a0]+/g, " ");
+    },
+    onclosetag(name) {
+      if (unreadFrom === depth) unreadFrom = 0;
+      depth--;
+      if (unreadFrom === 0 && BLOCKS.has(name) && name !== "br") text += "\n";
+    },
+  });
+  parser.end(html);
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .join("\n")
+    .replaceAll(/\n{3,}/g, "\n\n")
+    .trim();
 }

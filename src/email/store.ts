@@ -1,7 +1,16 @@
 import { and, count, eq, gte, inArray, lt, sql } from "drizzle-orm";
-import { hasArrived } from "../db/arrived.ts";
-import type { Database } from "../db/client.ts";
-import { agents, conversations, emailArrivals, emailDirectory, emailOutbox, emailThreads, messages, workspaces } from "../db/schema.ts";
+import type { Database } from "../platform/db/client.ts";
+import {
+  agents,
+  conversations,
+  emailArrivals,
+  emailDirectory,
+  emailOutbox,
+  emailThreads,
+  messages,
+  workspaces,
+} from "../platform/db/schema.ts";
+import { hasArrived } from "../platform/db/sql.ts";
 
 /** Whose mailbox an address is, where one of these is anybody's. */
 export function findMailbox(directory: Database, addresses: string[]) {

@@ -1,9 +1,9 @@
-import { dbFor } from "../db/client.ts";
-import { shardOf } from "../db/ids.ts";
-import type { answers } from "../db/schema.ts";
+import { dbFor } from "../platform/db/client.ts";
+import { shardOf } from "../platform/db/ids.ts";
+import type { answers } from "../platform/db/schema.ts";
+import { indexOf } from "./index.ts";
 import type { KnowledgeOperation } from "./sources.ts";
 import { createAnswer, eraseAnswer, findAnswer, markIndexed } from "./store.ts";
-import { indexOf } from "./stub.ts";
 
 type AnswerRow = typeof answers.$inferSelect;
 

@@ -1,16 +1,16 @@
-import { type Database, dbFor, isBoundShard } from "../db/client.ts";
-import type { sources } from "../db/schema.ts";
-import { transact } from "../db/transact.ts";
-import { newId, shardOf } from "../db/ids.ts";
-import { Meter } from "../meter.ts";
-import { addSourceEvent, IF_CHANGED } from "../webhooks/events-store.ts";
-import { wakeDeliveries } from "../webhooks/wake.ts";
-import { workShift } from "./crawl/crawl-shift.ts";
+import { appendEvent } from "../events/outbox.ts";
+import { wakeDeliveries } from "../events/wake.ts";
+import { type Database, dbFor, isBoundShard } from "../platform/db/client.ts";
+import { newId, shardOf } from "../platform/db/ids.ts";
+import type { sources } from "../platform/db/schema.ts";
+import { transact } from "../platform/db/sql.ts";
+import { Meter } from "../platform/telemetry/meter.ts";
+import { DAY_MS } from "../platform/time.ts";
+import { workShift } from "./crawl/fetch-page.ts";
 import type { CrawlSource, PageCounts } from "./crawl/protocol.ts";
-import { nextSyncAtMs } from "./sync-schedule.ts";
-import { claimSource, failSource, findSource, sourceExists, updateClaimed } from "./store.ts";
-import { indexOf } from "./stub.ts";
-import { type IngestionMessage, wakeSource } from "./wake-source.ts";
+import { indexOf } from "./index.ts";
+import { type IngestionMessage, wakeSource } from "./sources.ts";
+import { claimSource, failSource, findSource, sourceExists, updateClaimed, sourceRecord } from "./store.ts";
 
 /** Longer than a crawl's shift and any one step take; renewed while work goes on. */
 const LEASE_MS = 2 * 60_000;
@@ -84,7 +84,7 @@ export async function giveUp(env: Env, { workspaceId, agentId, sourceId }: Inges
   const event = { id: newId(shardOf(sourceId), nowMs), workspaceId, nowMs };
   const [, ...written] = await db.batch([
     failSource(db, sourceId, error, nextSyncAtMs(source, nowMs), nowMs),
-    ...addSourceEvent(db, event, "source.failed", sourceId, IF_CHANGED),
+    ...appendEvent(db, event, "source.failed", sourceRecord(workspaceId, sourceId)),
   ]);
   await wakeDeliveries(env, written);
 }
@@ -150,7 +150,7 @@ async function end(run: Run, ended: Ended): Promise<void> {
   };
   const { before, written, after } = await transact(db, {
     before: [updateClaimed(db, source.id, leaseId, changes)],
-    writes: addSourceEvent(db, event, type, source.id, IF_CHANGED),
+    writes: appendEvent(db, event, type, sourceRecord(source.workspaceId, source.id)),
     after: [sourceExists(db, source.id)],
   });
   await wakeDeliveries(env, written);
@@ -178,4 +178,25 @@ function columnsOf(finished: Finished, nowMs: number) {
 
 function columnsOfCounts({ found, indexed, failed, skipped }: PageCounts) {
   return { pagesFound: found, pagesIndexed: indexed, pagesFailed: failed, pagesSkipped: skipped };
+}
+
+const PERIOD_MS = { daily: DAY_MS, weekly: 7 * DAY_MS };
+/** Sources that were added together, by a script or an import, are not synced together for ever. */
+const SPREAD = 0.1;
+
+/**
+ * When a source whose sync ends now is synced by itself again: after its schedule's period, up to a tenth sooner or later, always
+ * the same for one source. Null for those that never are: on manual schedule, and texts, which change with nobody's site.
+ */
+export function nextSyncAtMs(
+  { id, type, schedule }: { id: string; type: "website" | "url" | "text"; schedule: "manual" | "daily" | "weekly" },
+  nowMs: number,
+): number | null {
+  if (type === "text" || schedule === "manual") return null;
+  return nowMs + Math.round(PERIOD_MS[schedule] * (1 + SPREAD * deviationOf(id)));
+}
+
+/** -1 to 1, from the random part of an identifier. */
+function deviationOf(id: string): number {
+  return Number.parseInt(id.slice(24, 32), 16) / 2 ** 31 - 1;
 }

@@ -1,6 +1,6 @@
-import type { Binding, CrawlTables } from "./crawl/crawl-tables.ts";
-import type { IndexStore } from "./index-store.ts";
-import { headingTermsOf, titleTermsOf } from "./ingest.ts";
+import type { Binding, CrawlTables } from "./crawl/tables.ts";
+import { headingTermsOf, titleTermsOf } from "./indexing/ingest.ts";
+import type { IndexStore } from "./indexing/store.ts";
 
 /**
  * The tables that a dump holds, those that others refer to first. Of the rest the full-text index is made anew, and how long

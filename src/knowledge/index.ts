@@ -1,19 +1,19 @@
 import { DurableObject } from "cloudflare:workers";
-import type { CrawlProgress, CrawlSource, CrawlStep } from "./crawl/protocol.ts";
-import type { PageState } from "./crawl/page-store.ts";
-import type { ListedPage } from "./crawl/settle-store.ts";
-import { SiteCrawl } from "./crawl/site-crawl.ts";
-import { CuratedAnswers } from "./curated.ts";
-import { type DumpedRow, type DumpPage, type DumpPlace, IndexDump } from "./index-dump.ts";
-import { type CuratedAnswer, IndexStore } from "./index-store.ts";
-import { type IngestProgress, TextIngestion } from "./ingest.ts";
-import type { Retrieval, SearchQuery } from "./passage.ts";
 import { rerankerFor } from "../models/reranker.ts";
-import { measureJob } from "../telemetry/measure-job.ts";
-import { HybridSearch } from "./hybrid.ts";
-import { vectorEnginesFor } from "./vectors/engines.ts";
+import type { Retrieval, SearchQuery } from "../models/retrieval.ts";
+import { measureJob } from "../platform/telemetry/measure-job.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
+import type { ListedPage } from "./crawl/crawl-store.ts";
+import type { PageState } from "./crawl/page-store.ts";
+import type { CrawlProgress, CrawlSource, CrawlStep } from "./crawl/protocol.ts";
+import { SiteCrawl } from "./crawl/site-crawl.ts";
+import { type DumpedRow, type DumpPage, type DumpPlace, IndexDump } from "./index-dump.ts";
+import { type IngestProgress, TextIngestion } from "./indexing/ingest.ts";
+import { type CuratedAnswer, IndexStore } from "./indexing/store.ts";
+import { CuratedAnswers } from "./retrieval/curated.ts";
+import { HybridSearch } from "./retrieval/hybrid.ts";
 import { SemanticSearch } from "./vectors/semantic-search.ts";
-import type { VectorScope } from "./vectors/vector-index.ts";
+import { vectorEnginesFor, type VectorScope } from "./vectors/vector-index.ts";
 import { VectorSync } from "./vectors/vector-sync.ts";
 
 /** What is asked stands in the first page of a message; a longer one is a paste. */
@@ -124,4 +124,13 @@ export class KnowledgeIndex extends DurableObject<Env> {
 function scopeOf({ name = "" }: DurableObjectId): VectorScope {
   const [workspaceId = "", agentId = ""] = name.split("/");
   return { workspaceId, agentId };
+}
+
+/**
+ * The object that holds what an agent knows. Its name begins with the workspace, so an agent of another workspace is
+ * another object, and an empty one.
+ */
+export function indexOf(env: Env, meter: Meter, workspaceId: string, agentId: string): DurableObjectStub<KnowledgeIndex> {
+  meter.hop();
+  return env.INDEX.getByName(`${workspaceId}/${agentId}`);
 }

@@ -1,9 +1,9 @@
 import type { z } from "@hono/zod-openapi";
 import { findAgent } from "../agents/store.ts";
-import { dbFor } from "../db/client.ts";
-import { STRONG_MATCH } from "./curated.ts";
+import { dbFor } from "../platform/db/client.ts";
+import { indexOf } from "./index.ts";
+import { STRONG_MATCH } from "./retrieval/curated.ts";
 import type { KnowledgeOperation } from "./sources.ts";
-import { indexOf } from "./stub.ts";
 import { type searchResultSchema, toFound } from "./wire.ts";
 
 type Found = z.infer<typeof searchResultSchema>["data"];

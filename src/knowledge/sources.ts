@@ -1,15 +1,15 @@
 import type { z } from "@hono/zod-openapi";
-import type { CallerWorkspace } from "../admission/gate.ts";
 import { findAgent } from "../agents/store.ts";
-import { type Database, dbFor } from "../db/client.ts";
-import { shardOf } from "../db/ids.ts";
-import type { sources } from "../db/schema.ts";
-import type { Meter } from "../meter.ts";
+import { type Database, dbFor } from "../platform/db/client.ts";
+import { shardOf } from "../platform/db/ids.ts";
+import type { sources } from "../platform/db/schema.ts";
+import { wakeUp } from "../platform/queue.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
+import type { CallerWorkspace } from "../workspaces/gate.ts";
+import type { ListedPage } from "./crawl/crawl-store.ts";
 import type { PageState } from "./crawl/page-store.ts";
-import type { ListedPage } from "./crawl/settle-store.ts";
+import { indexOf } from "./index.ts";
 import { createSource, eraseSource, findSource, requestSync } from "./store.ts";
-import { indexOf } from "./stub.ts";
-import { wakeSource } from "./wake-source.ts";
 import type { sourceCreateSchema } from "./wire.ts";
 
 type SourceRow = typeof sources.$inferSelect;
@@ -118,4 +118,36 @@ export async function listSourcePages(
 
 function databaseOf({ env, workspace, meter }: KnowledgeOperation): Database {
   return dbFor(env, workspace.id, meter);
+}
+
+/** A wake-up for one source. The source's row says what is to be done. */
+export interface IngestionMessage {
+  workspaceId: string;
+  agentId: string;
+  sourceId: string;
+}
+
+/** A source as a wake-up needs to know it. */
+export interface Waking {
+  id: string;
+  workspaceId: string;
+  agentId: string;
+  type: "website" | "url" | "text";
+}
+
+/** Sends wake-ups for sources. Sites have a queue of their own: a crawl takes long, while a text is indexed at once. */
+export async function wakeSources(env: Env, sources: readonly Waking[], delaySeconds = 0): Promise<void> {
+  const messagesOf = (isText: boolean): IngestionMessage[] =>
+    sources
+      .filter(({ type }) => (type === "text") === isText)
+      .map(({ id, workspaceId, agentId }) => ({ workspaceId, agentId, sourceId: id }));
+  await Promise.all([
+    wakeUp(env.INGESTION_QUEUE, messagesOf(true), delaySeconds),
+    wakeUp(env.CRAWL_QUEUE, messagesOf(false), delaySeconds),
+  ]);
+}
+
+/** Sends a wake-up for one source. */
+export function wakeSource(env: Env, source: Waking, delaySeconds = 0): Promise<void> {
+  return wakeSources(env, [source], delaySeconds);
 }

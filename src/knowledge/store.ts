@@ -1,10 +1,9 @@
-import { and, eq, getTableColumns, inArray, isNull, lt, lte, or, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
-import { hasArrived } from "../db/arrived.ts";
-import type { Database } from "../db/client.ts";
-import { compiled } from "../db/compiled.ts";
-import { insertWhere } from "../db/insert-where.ts";
-import { agents, answers, sources, workspaces } from "../db/schema.ts";
+import type { Database } from "../platform/db/client.ts";
+import { compiled } from "../platform/db/compiled.ts";
+import { agents, answers, sources, workspaces } from "../platform/db/schema.ts";
+import { hasArrived, insertWhere, timestampJson } from "../platform/db/sql.ts";
 
 type NewSource = typeof sources.$inferInsert;
 
@@ -198,4 +197,18 @@ export function eraseAgentKnowledge(db: Database, workspaceId: string, agentId: 
 
 function isAgents(table: typeof sources | typeof answers, workspaceId: string, agentId: string) {
   return and(eq(table.workspaceId, workspaceId), eq(table.agentId, agentId));
+}
+
+/** A source's wire record as SQL, for a statement that reads `sources` as s. A test holds it against that of wire.ts. */
+const SOURCE_JSON = sql`json_object('id', s.id, 'agent_id', s.agent_id, 'type', s.type, 'name', s.name, 'url', s.url,
+  'status', s.status, 'schedule', s.schedule, 'max_pages', s.max_pages, 'pages_found', s.pages_found,
+  'pages_indexed', s.pages_indexed, 'pages_failed', s.pages_failed, 'pages_skipped', s.pages_skipped, 'chunks_count', s.chunks_count,
+  'error', json(CASE WHEN s.error_code IS NOT NULL
+    THEN json_object('code', s.error_code, 'message', coalesce(s.error_message, '')) END),
+  'last_synced_at', ${timestampJson(sql`s.last_synced_at`)}, 'next_sync_at', ${timestampJson(sql`s.next_sync_at`)},
+  'created_at', ${timestampJson(sql`s.created_at`)}, 'updated_at', ${timestampJson(sql`s.updated_at`)})`;
+
+/** A subquery for the outbox: a source's wire record. */
+export function sourceRecord(workspaceId: string, id: string): SQL {
+  return sql`(SELECT ${SOURCE_JSON} FROM ${sources} s WHERE s.id = ${id} AND s.workspace_id = ${workspaceId})`;
 }

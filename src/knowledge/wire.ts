@@ -1,19 +1,17 @@
-import { env } from "cloudflare:workers";
 import { z } from "@hono/zod-openapi";
-import { allowsPrivateTargets } from "../config.ts";
-import type { answers, sources } from "../db/schema.ts";
-import { CRAWLER_POLICY, urlProblem } from "../egress/url-rules.ts";
-import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../http/fields.ts";
-import { pageOf, pageQuery } from "../http/page.ts";
+import { env } from "cloudflare:workers";
+import { SCHEDULES, SOURCE_STATUSES, SOURCE_TYPES } from "../platform/db/columns.ts";
+import type { Passage } from "../models/retrieval.ts";
+import { allowsPrivateTargets } from "../platform/config.ts";
+import type { answers, sources } from "../platform/db/schema.ts";
+import { CRAWLER_POLICY, urlProblem } from "../platform/egress/url-rules.ts";
+import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
+import { pageOf, pageQuery } from "../platform/http/page.ts";
+import type { ListedPage } from "./crawl/crawl-store.ts";
 import type { PageState } from "./crawl/page-store.ts";
-import type { ListedPage } from "./crawl/settle-store.ts";
-import type { Passage } from "./passage.ts";
 
 const MAX_PAGES = 10_000;
 const DEFAULT_MAX_PAGES = 100;
-
-const SOURCE_TYPES = ["website", "url", "text"] as const;
-const SCHEDULES = ["manual", "daily", "weekly"] as const;
 
 /** A source's body as it came: the rules below see it beside whatever else is wrong with it. */
 interface UnreadSource {
@@ -69,7 +67,7 @@ export const sourceSchema = z
     type: z.enum(SOURCE_TYPES),
     name: z.string().openapi({ example: "Help centre" }),
     url: z.string().nullable().openapi({ example: "https://help.example.com" }),
-    status: z.enum(["pending", "processing", "ready", "failed"]),
+    status: z.enum(SOURCE_STATUSES),
     schedule: z.enum(SCHEDULES),
     max_pages: z.int().openapi({ example: 200 }),
     pages_found: z.int().openapi({ example: 48 }),

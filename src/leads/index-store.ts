@@ -1,5 +1,4 @@
-import { gramsOf, type Match } from "./grams.ts";
-import type { SearchText } from "./search-text.ts";
+import { gramsOf, type Match, type SearchText } from "./search.ts";
 
 /** A lead as the index knows it. */
 export interface IndexedLead extends SearchText {

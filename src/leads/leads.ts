@@ -1,19 +1,18 @@
 import { waitUntil } from "cloudflare:workers";
 import type { BatchItem } from "drizzle-orm/batch";
-import { type Database, databaseOf } from "../db/client.ts";
-import { newId, shardOf } from "../db/ids.ts";
-import type { leads } from "../db/schema.ts";
-import { writeThenRead } from "../db/transact.ts";
-import { emailKeyOf } from "../email-key.ts";
-import type { Meter } from "../meter.ts";
-import { logProblem } from "../telemetry/log.ts";
-import { addLeadEvent, IF_CHANGED } from "../webhooks/events-store.ts";
-import { wakeDeliveries } from "../webhooks/wake.ts";
+import { appendEvent } from "../events/outbox.ts";
+import { wakeDeliveries } from "../events/wake.ts";
+import { type Database, databaseOf } from "../platform/db/client.ts";
+import { newId, shardOf } from "../platform/db/ids.ts";
+import type { leads } from "../platform/db/schema.ts";
+import { writeThenRead } from "../platform/db/sql.ts";
+import { logProblem } from "../platform/telemetry/log.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
+import { emailKeyOf } from "../platform/text.ts";
 import type { IndexedLead } from "./index-store.ts";
-import type { LeadQuery } from "./search.ts";
-import { toSearchText } from "./search-text.ts";
-import { createLead, eraseLeadRows, findLead, listLeads, markIndexed, pageLeads } from "./store.ts";
-import { leadIndexOf } from "./stub.ts";
+import { leadIndexOf } from "./index.ts";
+import { type LeadQuery, toSearchText } from "./search.ts";
+import { createLead, eraseLeadRows, findLead, listLeads, markIndexed, pageLeads, leadRecord } from "./store.ts";
 
 export type LeadRow = typeof leads.$inferSelect;
 
@@ -69,8 +68,8 @@ export async function addLead(
   const db = databaseOf(op);
   const row = { id, workspaceId, ...fields, emailKey: fields.email && emailKeyOf(fields.email), createdAt: nowMs };
   // Its event has the lead's own identifier, so that whoever erases the lead finds it.
-  const event = { id, workspaceId, conversationId: fields.conversationId, nowMs };
-  const writes = [createLead(db, row), ...addLeadEvent(db, event, id, IF_CHANGED)];
+  const event = { id, workspaceId, conversationId: fields.conversationId, leadId: id, nowMs };
+  const writes = [createLead(db, row), ...appendEvent(db, event, "lead.created", leadRecord(id))];
   const { written, read } = await writeThenRead(db, writes, [findLead(db, workspaceId, id)]);
   await wakeDeliveries(op.env, written);
   const [[lead]] = read;

@@ -1,8 +1,8 @@
 import { createRoute } from "@hono/zod-openapi";
-import { needsScope } from "../admission/middleware.ts";
-import { toCursorPage } from "../http/cursor.ts";
-import { errorResponses, jsonResponse } from "../http/responses.ts";
-import { createRouter } from "../http/router.ts";
+import { toCursorPage } from "../platform/http/page.ts";
+import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { needsScope } from "../workspaces/middleware.ts";
 import { findLeads, type LeadRow } from "./leads.ts";
 import { leadPageSchema, leadQuery, toLead } from "./wire.ts";
 

@@ -1,11 +1,9 @@
 import { and, desc, eq, gte, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
-import { hasArrived } from "../db/arrived.ts";
-import type { Database } from "../db/client.ts";
-import { jsonIds } from "../db/json.ts";
-import { DAY_MS } from "../db/days.ts";
-import { insertWhere } from "../db/insert-where.ts";
-import { leadCounts, leadDays, leads } from "../db/schema.ts";
+import type { Database } from "../platform/db/client.ts";
+import { leadCounts, leadDays, leads } from "../platform/db/schema.ts";
+import { hasArrived, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
+import { DAY_MS } from "../platform/time.ts";
 
 /** What a list of leads may be narrowed to, beside a search. */
 export interface LeadFilter {
@@ -104,4 +102,14 @@ function conditions(workspaceId: string, { agentId, sinceMs }: LeadFilter): (SQL
 /** The plus keeps the planner from reading the whole workspace: it cannot know that there are fewer identifiers. */
 function isOneOf(workspaceId: string, leadIds: readonly string[]): SQL {
   return and(sql`+${leads.workspaceId} = ${workspaceId}`, sql`${leads.id} IN ${jsonIds(leadIds)}`)!;
+}
+
+/** A lead's wire record, for a statement that reads `leads` as l. */
+const LEAD_JSON = sql`json_object('id', l.id, 'agent_id', l.agent_id, 'conversation_id', l.conversation_id,
+  'visitor_id', l.visitor_id, 'name', l.name, 'email', l.email, 'phone', l.phone, 'message', l.message,
+  'custom_fields', json(l.custom_fields), 'source_url', l.source_url, 'created_at', ${timestampJson(sql`l.created_at`)})`;
+
+/** A subquery for the outbox: a lead's wire record. */
+export function leadRecord(id: string): SQL {
+  return sql`(SELECT ${LEAD_JSON} FROM ${leads} l WHERE l.id = ${id})`;
 }

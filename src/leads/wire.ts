@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { cursorPageOf, cursorQuery } from "../http/cursor.ts";
-import { timeQuery, timestamp, toTimestamp, uuid } from "../http/fields.ts";
+import { timeQuery, timestamp, toTimestamp, uuid } from "../platform/http/fields.ts";
+import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
 import type { LeadRow } from "./leads.ts";
 
 const customFieldSchema = z.union([z.string(), z.number(), z.boolean(), z.null()]);

@@ -1,4 +1,4 @@
-import type { Passage } from "../knowledge/passage.ts";
+import type { Passage } from "./retrieval.ts";
 import type { Unit } from "./units.ts";
 
 interface ScoredUnit {

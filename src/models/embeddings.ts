@@ -1,6 +1,6 @@
-import { aiGateway, embeddingServer } from "../config.ts";
-import { withinMs } from "../time-limit.ts";
-import { WORKERS_AI_DIMENSIONS } from "./embedding-size.ts";
+import { aiGateway, embeddingServer } from "../platform/config.ts";
+import { withinMs } from "../platform/time.ts";
+import { WORKERS_AI_DIMENSIONS } from "./limits.ts";
 import { openAiServer } from "./openai-server.ts";
 
 /** Turns texts into vectors: near ones are about the same matter. */

@@ -1,9 +1,9 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { createWorkersAI } from "workers-ai-provider";
-import { aiGateway, languageServer } from "../config.ts";
-import { ConversationalModel } from "./language/conversational.ts";
-import { ExtractiveEngine } from "./extractive-engine.ts";
-import { MAX_RESPONSE_BYTES, type ModelLimits } from "./language/limits.ts";
+import { aiGateway, languageServer } from "../platform/config.ts";
+import { ExtractiveEngine } from "./extractive.ts";
+import { ConversationalModel } from "./language-model.ts";
+import { MAX_RESPONSE_BYTES, type ModelLimits } from "./limits.ts";
 import type { Model } from "./model.ts";
 import { openAiServer } from "./openai-server.ts";
 

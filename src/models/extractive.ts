@@ -1,10 +1,11 @@
-import type { Passage, QueryTerm, Retrieval } from "../knowledge/passage.ts";
-import { terms } from "../knowledge/terms.ts";
+import { terms } from "../text/terms.ts";
 import { composeAnswer, type ScoredPassage } from "./compose.ts";
 import { confidenceOf, type Signals } from "./confidence.ts";
-import type { KnowledgeQuestion } from "./model.ts";
-import { hasShape, type Shape, shapeOf } from "./shape.ts";
-import { type Unit, unitsOf } from "./units.ts";
+import { replyToThanks, smallTalkOf } from "./intent.ts";
+import { type KnowledgeQuestion, type Model, type ModelRequest, type Opening, SMALL_TALK_CONFIDENCE } from "./model.ts";
+import { only, sentencesOf } from "./pieces.ts";
+import type { Passage, QueryTerm, Retrieval } from "./retrieval.ts";
+import { hasShape, type Shape, shapeOf, type Unit, unitsOf } from "./units.ts";
 
 /** Passages that are read for an answer. */
 const PASSAGES_READ = 5;
@@ -127,4 +128,25 @@ function held(all: ReadonlySet<string>, { term, alike, parts }: QueryTerm): numb
   if (all.has(term)) return 1;
   if (parts.length > 0 && parts.every((part) => all.has(part))) return 1;
   return alike !== null && all.has(alike) ? ALIKE_SHARE : 0;
+}
+
+const extractive = new ExtractiveModel();
+
+/** The engine without a network: it says the knowledge's own sentences, one by one. */
+export class ExtractiveEngine implements Model {
+  async answer(request: ModelRequest): Promise<Opening> {
+    const polite = politeReply(request);
+    if (polite !== undefined) return { outcome: "answered", cited: [], confidence: SMALL_TALK_CONFIDENCE, text: only(polite) };
+    const reply = await extractive.answer(request);
+    if (reply.outcome === "no_answer") return reply;
+    const { cited, confidence, text } = reply;
+    return { outcome: "answered", cited, confidence, text: sentencesOf(text, request.language) };
+  }
+}
+
+/** What is said to a visitor who greets or thanks: nobody has to take over for that. */
+function politeReply({ question, welcomeMessage, language }: ModelRequest): string | undefined {
+  const talk = smallTalkOf(question);
+  if (talk === undefined) return undefined;
+  return talk === "thanks" ? replyToThanks(language) : welcomeMessage.trim() || undefined;
 }

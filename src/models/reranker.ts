@@ -1,6 +1,6 @@
-import { aiGateway, reranksPassages } from "../config.ts";
-import { firstOf } from "../cut.ts";
-import { withinMs } from "../time-limit.ts";
+import { aiGateway, reranksPassages } from "../platform/config.ts";
+import { firstOf } from "../platform/text.ts";
+import { withinMs } from "../platform/time.ts";
 
 /** Reads a question and a passage together: slower than comparing vectors, and better. */
 export interface Reranker {

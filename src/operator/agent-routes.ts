@@ -1,16 +1,20 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { limitsOf } from "../account/plans.ts";
 import { findAgent, findAgentsCount, listAgents } from "../agents/store.ts";
-import type { AppContext } from "../http/context.ts";
-import { ApiError, notFound } from "../http/errors.ts";
-import { toTimestampOrNull, uuid } from "../http/fields.ts";
-import { jsonBody } from "../http/json-body.ts";
-import { pageQuery, toPage } from "../http/page.ts";
-import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
-import { createRouter } from "../http/router.ts";
+import type { GivenTool, MissingHeader } from "../agents/tools/header-secrets.ts";
+import { sampleOf } from "../agents/tools/url-template.ts";
+import { toolUrlRefusal } from "../agents/tools/wire.ts";
+import { judgeTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
+import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
+import { jsonBody } from "../platform/http/body.ts";
+import type { AppContext } from "../platform/http/context.ts";
+import { ApiError, invalid, notFound, unavailable, type ValidationItem } from "../platform/http/errors.ts";
+import { toTimestampOrNull, uuid } from "../platform/http/fields.ts";
+import { pageQuery, toPage } from "../platform/http/page.ts";
+import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { limitsOf } from "../workspaces/plans.ts";
 import { addAgent, type AgentChange, changeAgent, type Operation, removeAgent, rotateIdentitySecret } from "./agents.ts";
 import { openWorkspace } from "./auth.ts";
-import { missingHeader, requireToolTargets } from "./tool-checks.ts";
 import {
   agentCreateSchema,
   agentUpdateSchema,
@@ -141,4 +145,27 @@ function changed(change: AgentChange) {
     case "too_many":
       throw new ApiError("plan_required", "The workspace has as many agents as its plan includes. Raise the plan or its limits.agents.");
   }
+}
+
+/**
+ * That every tool's URL leads to a public host now; the schema has judged their text.
+ * @throws ApiError 422, or 503 while a host cannot be looked up.
+ */
+async function requireToolTargets(env: Env, tools: readonly GivenTool[] = []): Promise<void> {
+  const judged = await Promise.all(tools.map(({ url }) => judgeTarget(env, sampleOf(url), WEBHOOK_POLICY)));
+  if (judged.some(({ verdict }) => verdict === "unavailable")) {
+    throw unavailable("The host of a tool's url could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
+  }
+  const refused = judged.flatMap((one, at) => ("reason" in one ? [valueError(["tools", at, "url"], toolUrlRefusal(one.reason))] : []));
+  if (refused.length > 0) throw invalid(refused);
+}
+
+/** 422: a header's value should be kept, and there is none. */
+function missingHeader({ toolIndex, header }: MissingHeader): ApiError<"validation_error"> {
+  const error = "no value is stored for this header of this tool at this host: send one";
+  return invalid([valueError(["tools", toolIndex, "headers", header], error)]);
+}
+
+function valueError(path: (string | number)[], error: string): ValidationItem {
+  return { loc: ["body", ...path], msg: `Value error, ${error}`, type: "value_error", ctx: { error } };
 }

@@ -1,16 +1,16 @@
 import type { z } from "@hono/zod-openapi";
-import type { Limits } from "../account/plans.ts";
 import { identityPlace } from "../agents/identity-secrets.ts";
 import { createAgent, eraseAgent, findAgent, findAgentBySlug, replaceIdentitySecret, updateAgent } from "../agents/store.ts";
+import { type GivenTool, type MissingHeader, sealTools } from "../agents/tools/header-secrets.ts";
 import type { AgentRow } from "../agents/wire.ts";
-import { dbFor, directoryDb } from "../db/client.ts";
-import { newId, shardOf } from "../db/ids.ts";
-import type { agents } from "../db/schema.ts";
+import { indexOf } from "../knowledge/index.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";
-import { indexOf } from "../knowledge/stub.ts";
-import type { Meter } from "../meter.ts";
-import { encryptSecret } from "../crypto/secrets.ts";
-import { type GivenTool, type MissingHeader, sealTools } from "../tools/header-secrets.ts";
+import { encryptSecret } from "../platform/crypto/secrets.ts";
+import { dbFor, directoryDb } from "../platform/db/client.ts";
+import { newId, shardOf } from "../platform/db/ids.ts";
+import type { agents } from "../platform/db/schema.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
+import type { Limits } from "../workspaces/plans.ts";
 import { claimAddress, findAddress, releaseAddresses } from "./store.ts";
 import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";
 

@@ -1,12 +1,11 @@
 import type { MiddlewareHandler } from "hono";
-import { refuseCaller } from "../admission/middleware.ts";
-import { valuesOf } from "../config.ts";
-import { findWorkspace } from "../admission/store.ts";
-import { dbFor } from "../db/client.ts";
-import { isKnownShard } from "../shards.ts";
-import { bearerToken } from "../http/bearer.ts";
-import type { AppContext, AppEnv } from "../http/context.ts";
-import { ApiError } from "../http/errors.ts";
+import { valuesOf } from "../platform/config.ts";
+import { dbFor } from "../platform/db/client.ts";
+import { isKnownShard } from "../platform/db/shards.ts";
+import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
+import { ApiError } from "../platform/http/errors.ts";
+import { refuseCaller } from "../workspaces/middleware.ts";
+import { findWorkspace } from "../workspaces/store.ts";
 
 /** Admits the operator by token. When none is configured, every path of the operator's surface answers 404. */
 export const requireOperator: MiddlewareHandler<AppEnv> = async (c, next) => {

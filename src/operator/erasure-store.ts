@@ -1,7 +1,6 @@
-import { eq, getTableName, isNotNull, and, sql } from "drizzle-orm";
+import { and, eq, getTableName, isNotNull, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
-import type { Database } from "../db/client.ts";
-import { jsonIds } from "../db/json.ts";
+import type { Database } from "../platform/db/client.ts";
 import {
   agents,
   analyticsChanges,
@@ -34,7 +33,8 @@ import {
   webhookErasures,
   workspaceImports,
   workspaces,
-} from "../db/schema.ts";
+} from "../platform/db/schema.ts";
+import { jsonIds } from "../platform/db/sql.ts";
 
 /** A table with rows of a workspace. */
 export type WorkspaceTable = SQLiteTable & { workspaceId: SQLiteColumn };

@@ -1,9 +1,9 @@
-import { sessionOf } from "../chat/stub.ts";
-import { type Database, dbFor, directoryDb, isBoundShard } from "../db/client.ts";
-import { indexOf } from "../knowledge/stub.ts";
-import { leadIndexOf } from "../leads/stub.ts";
-import { Meter } from "../meter.ts";
-import { wakeUp } from "../wake-up.ts";
+import { sessionOf } from "../chat/session.ts";
+import { indexOf } from "../knowledge/index.ts";
+import { leadIndexOf } from "../leads/index.ts";
+import { type Database, dbFor, directoryDb, isBoundShard } from "../platform/db/client.ts";
+import { wakeUp } from "../platform/queue.ts";
+import { Meter } from "../platform/telemetry/meter.ts";
 import {
   eraseAgents,
   eraseConversations,

@@ -1,8 +1,54 @@
-import { createRoute } from "@hono/zod-openapi";
-import { errorResponses, jsonResponse } from "../http/responses.ts";
-import { createRouter } from "../http/router.ts";
-import { readHealth } from "./health.ts";
-import { healthSchema, toHealth } from "./health-wire.ts";
+import { createRoute, z } from "@hono/zod-openapi";
+import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
+import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { type Health, QUEUE_NAMES, readHealth, WORK_KINDS } from "./health.ts";
+
+const healthSchema = z.object({
+  status: z.enum(["ok", "degraded"]).openapi({ description: "degraded: something of what follows is not `ok`." }),
+  checked_at: timestamp(),
+  databases: z.array(z.object({ shard: z.int(), ok: z.boolean(), duration_ms: z.int() })),
+  queues: z.array(
+    z.object({
+      queue: z.enum(QUEUE_NAMES),
+      ok: z.boolean(),
+      messages: z.int().nullable().openapi({ description: "Null where the platform does not tell." }),
+      allowed_messages: z.int().nullable(),
+      oldest_message_at: timestamp().nullable(),
+    }),
+  ),
+  work: z.array(
+    z.object({
+      kind: z.enum(WORK_KINDS),
+      ok: z.boolean(),
+      waiting: z.int().openapi({ description: "Of each database up to 1,000 are counted." }),
+      oldest: z.object({ id: uuid(), workspace_id: uuid(), since: timestamp(), age_seconds: z.int() }).nullable(),
+      allowed_seconds: z.int().nullable(),
+    }),
+  ),
+});
+
+/** The operator's record of the deployment's health. */
+function toHealth({ isOk, databases, queues, work }: Health, nowMs: number): z.infer<typeof healthSchema> {
+  return {
+    status: isOk ? "ok" : "degraded",
+    checked_at: toTimestamp(nowMs),
+    databases: databases.map((one) => ({ shard: one.shard, ok: one.work !== undefined, duration_ms: one.durationMs })),
+    queues: queues.map(({ queue, backlog, allowedMessages, isOk: ok }) => {
+      const oldest = toTimestampOrNull(backlog?.oldestAtMs ?? null);
+      return { queue, ok, messages: backlog?.messages ?? null, allowed_messages: allowedMessages, oldest_message_at: oldest };
+    }),
+    work: work.map(({ kind, count, oldest, ageMs, allowedMs, isOk: ok }) => {
+      const longest = oldest && {
+        id: oldest.id!,
+        workspace_id: oldest.workspaceId!,
+        since: toTimestamp(oldest.sinceMs!),
+        age_seconds: Math.floor(ageMs / 1000),
+      };
+      return { kind, ok, waiting: count, oldest: longest ?? null, allowed_seconds: allowedMs === null ? null : allowedMs / 1000 };
+    }),
+  };
+}
 
 export const healthRoutes = createRouter();
 

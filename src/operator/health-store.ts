@@ -1,6 +1,5 @@
 import { and, asc, count, isNull, lt, lte, or, sql, type SQLWrapper } from "drizzle-orm";
-import { hasArrived } from "../db/arrived.ts";
-import type { Database } from "../db/client.ts";
+import type { Database } from "../platform/db/client.ts";
 import {
   conversations,
   deliveries,
@@ -10,7 +9,8 @@ import {
   webhookEndpoints,
   webhookErasures,
   workspaces,
-} from "../db/schema.ts";
+} from "../platform/db/schema.ts";
+import { hasArrived } from "../platform/db/sql.ts";
 import { IS_SLOW } from "../webhooks/delivery-store.ts";
 
 /** How many of a kind are looked at, the longest waiting first. */

@@ -1,14 +1,21 @@
+import type { StoredTool } from "../platform/db/columns.ts";
 import { identityPlace } from "../agents/identity-secrets.ts";
-import { rotating } from "../config.ts";
-import { boundShards, type Database, shardDb } from "../db/client.ts";
-import { KEY_LIFETIME_MS } from "../http/idempotency-store.ts";
-import type { Meter } from "../meter.ts";
+import { headerPlace } from "../agents/tools/header-secrets.ts";
+import { rotating } from "../platform/config.ts";
+import {
+  decryptSecret,
+  encryptSecret,
+  keyIdOf,
+  SECRET_HEAD_LENGTH,
+  stateOfSecret,
+  UnreadableSecretError,
+} from "../platform/crypto/secrets.ts";
+import { boundShards, type Database, shardDb } from "../platform/db/client.ts";
+import { listKnownShards } from "../platform/db/shards.ts";
+import { KEY_LIFETIME_MS } from "../platform/http/idempotency-store.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
 import { erasurePlace } from "../privacy/erase.ts";
-import { decryptSecret, encryptSecret, keyIdOf, SECRET_HEAD_LENGTH, stateOfSecret, UnreadableSecretError } from "../crypto/secrets.ts";
-import { listKnownShards } from "../shards.ts";
-import type { StoredTool } from "../tools/definition.ts";
-import { headerPlace } from "../tools/header-secrets.ts";
-import { webhookPlace } from "../webhooks/secret.ts";
+import { webhookPlace } from "../webhooks/signature.ts";
 import {
   listAgentSecrets,
   listEndpointSecrets,

@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, sql } from "drizzle-orm";
-import type { Database } from "../db/client.ts";
-import { agents, apiKeys, idempotencyRecords, privacyErasures, webhookEndpoints } from "../db/schema.ts";
+import type { Database } from "../platform/db/client.ts";
+import { agents, apiKeys, idempotencyRecords, privacyErasures, webhookEndpoints } from "../platform/db/schema.ts";
 
 /*
  * What the walk over stored secrets reads and replaces: whole tables, each a page at a time in the order of its primary

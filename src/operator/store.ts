@@ -1,10 +1,8 @@
 import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
-import { hasArrived } from "../db/arrived.ts";
-import type { Database } from "../db/client.ts";
-import { jsonIds } from "../db/json.ts";
-import { insertWhere } from "../db/insert-where.ts";
-import { emailDirectory, workspaceDirectory, workspaces } from "../db/schema.ts";
+import type { Database } from "../platform/db/client.ts";
+import { emailDirectory, workspaceDirectory, workspaces } from "../platform/db/schema.ts";
+import { hasArrived, insertWhere, jsonIds } from "../platform/db/sql.ts";
 
 interface Patches {
   limits?: object;

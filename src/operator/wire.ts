@@ -1,14 +1,15 @@
 import { z } from "@hono/zod-openapi";
-import { limitsOf, PLAN_NAMES } from "../account/plans.ts";
-import { limitsSchema } from "../account/wire.ts";
-import { ALL_SCOPES, expandScopes, SCOPES } from "../admission/scopes.ts";
-import { AGENT_STATUSES, agentSchema, type AgentRow, toAgent } from "../agents/wire.ts";
-import type { apiKeys, workspaces } from "../db/schema.ts";
-import { slug, timestamp, toTimestamp, toTimestampOrNull, uuid } from "../http/fields.ts";
-import { pageOf } from "../http/page.ts";
-import { valueErrorParams } from "../http/validation.ts";
-import { type Retention, RETENTION_BOUNDS, retentionOf } from "../retention/rules.ts";
-import { toolSchema, toolsInputSchema, toTool } from "../tools/wire.ts";
+import { AGENT_STATUSES, PLAN_NAMES, type Retention } from "../platform/db/columns.ts";
+import { toolSchema, toolsInputSchema, toTool } from "../agents/tools/wire.ts";
+import { type AgentRow, agentSchema, toAgent } from "../agents/wire.ts";
+import type { apiKeys, workspaces } from "../platform/db/schema.ts";
+import { slug, timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
+import { pageOf } from "../platform/http/page.ts";
+import { valueErrorParams } from "../platform/http/validation.ts";
+import { limitsOf } from "../workspaces/plans.ts";
+import { RETENTION_BOUNDS, retentionOf } from "../workspaces/retention.ts";
+import { ALL_SCOPES, expandScopes, SCOPES } from "../workspaces/scopes.ts";
+import { limitsSchema } from "../workspaces/wire.ts";
 
 /** The operator may raise any limit this far. */
 const MAX_LIMIT = 1_000_000_000;

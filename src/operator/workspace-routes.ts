@@ -1,13 +1,27 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { ApiError, unavailable } from "../http/errors.ts";
-import { uuid } from "../http/fields.ts";
-import { jsonBody } from "../http/json-body.ts";
-import { pageQuery, toPage } from "../http/page.ts";
-import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
-import { createRouter } from "../http/router.ts";
+import { rotating } from "../platform/config.ts";
+import { newId, shardOf } from "../platform/db/ids.ts";
+import { jsonBody } from "../platform/http/body.ts";
+import { ApiError, notFound, unavailable } from "../platform/http/errors.ts";
+import { uuid } from "../platform/http/fields.ts";
+import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
+import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { mintKey } from "../workspaces/api-key.ts";
+import { createKey, listKeys, revokeKey } from "../workspaces/store.ts";
 import { noWorkspace, openWorkspace } from "./auth.ts";
 import { updateWorkspace } from "./store.ts";
-import { toWorkspace, workspaceCreateSchema, workspacePageSchema, workspaceSchema, workspaceUpdateSchema } from "./wire.ts";
+import {
+  keyCreateSchema,
+  keyPageSchema,
+  newKeySchema,
+  toKey,
+  toWorkspace,
+  workspaceCreateSchema,
+  workspacePageSchema,
+  workspaceSchema,
+  workspaceUpdateSchema,
+} from "./wire.ts";
 import { addWorkspace, deleteWorkspace, pageWorkspaces, reloadGate } from "./workspaces.ts";
 
 export const workspaceRoutes = createRouter();
@@ -93,5 +107,62 @@ workspaceRoutes.openapi(remove, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
   await openWorkspace(c, id);
   if (!(await deleteWorkspace(c.env, c.get("meter"), id, Date.now()))) throw noWorkspace();
+  return c.body(null, 204);
+});
+
+export const keyRoutes = createRouter();
+
+const keyParams = z.object({ workspace_id: uuid() });
+
+const createKeyRoute = createRoute({
+  operationId: "createKey",
+  method: "post",
+  path: "/workspaces/{workspace_id}/keys",
+  request: { params: keyParams, body: jsonBody(keyCreateSchema) },
+  responses: { 201: jsonResponse(newKeySchema, "The new key; it is shown only here."), ...errorResponses(404, 422) },
+});
+
+keyRoutes.openapi(createKeyRoute, async (c) => {
+  const { workspace_id: workspaceId } = c.req.valid("param");
+  const { name, scopes } = c.req.valid("json");
+  const { db } = await openWorkspace(c, workspaceId);
+  const { key, ...made } = await mintKey(workspaceId, rotating(c.env.KEY_SECRET)[0]);
+  const nowMs = Date.now();
+  const row = { id: newId(shardOf(workspaceId), nowMs), workspaceId, name, ...made, scopes, createdAt: nowMs };
+  const [[created]] = await db.batch([createKey(db, row)]);
+  if (!created) throw noWorkspace();
+  await reloadGate(c.env, c.get("meter"), workspaceId);
+  return c.json({ ...toKey(created), key }, 201);
+});
+
+const listKeysRoute = createRoute({
+  operationId: "listKeys",
+  method: "get",
+  path: "/workspaces/{workspace_id}/keys",
+  request: { params: keyParams },
+  responses: { 200: jsonResponse(keyPageSchema, "All keys, oldest first."), ...errorResponses(404, 422) },
+});
+
+keyRoutes.openapi(listKeysRoute, async (c) => {
+  const { workspace_id: workspaceId } = c.req.valid("param");
+  const { db } = await openWorkspace(c, workspaceId);
+  const [keys] = await db.batch([listKeys(db, workspaceId)]);
+  return c.json(wholePage(keys.map(toKey)), 200);
+});
+
+const revoke = createRoute({
+  operationId: "revokeKey",
+  method: "delete",
+  path: "/workspaces/{workspace_id}/keys/{key_id}",
+  request: { params: keyParams.extend({ key_id: uuid() }) },
+  responses: { 204: emptyResponse("Revoked, from the next request on."), ...errorResponses(404, 422) },
+});
+
+keyRoutes.openapi(revoke, async (c) => {
+  const { workspace_id: workspaceId, key_id: keyId } = c.req.valid("param");
+  const { db } = await openWorkspace(c, workspaceId);
+  const [[revoked]] = await db.batch([revokeKey(db, workspaceId, keyId, Date.now())]);
+  if (!revoked) throw notFound("key");
+  await reloadGate(c.env, c.get("meter"), workspaceId);
   return c.body(null, 204);
 });

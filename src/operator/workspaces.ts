@@ -1,12 +1,11 @@
-import type { Plan } from "../account/plans.ts";
-import { closedShards } from "../config.ts";
-import { dbFor, directoryDb } from "../db/client.ts";
-import { newId } from "../db/ids.ts";
-import type { workspaces } from "../db/schema.ts";
-import { listShards } from "../db/shard-store.ts";
-import { readShards, shardWithRoom } from "../shards.ts";
-import type { Meter } from "../meter.ts";
-import { wakeUp } from "../wake-up.ts";
+import type { Plan } from "../platform/db/columns.ts";
+import { closedShards } from "../platform/config.ts";
+import { dbFor, directoryDb } from "../platform/db/client.ts";
+import { newId } from "../platform/db/ids.ts";
+import type { workspaces } from "../platform/db/schema.ts";
+import { listShards, readShards, shardWithRoom } from "../platform/db/shards.ts";
+import { wakeUp } from "../platform/queue.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
 import type { ErasureMessage } from "./erasure.ts";
 import { claimSlug, createWorkspace, findSlug, listDirectory, listWorkspaces, markDeleted, releaseSlug } from "./store.ts";
 

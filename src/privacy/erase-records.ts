@@ -1,8 +1,8 @@
 import type { BatchItem } from "drizzle-orm/batch";
-import { sessionOf } from "../chat/stub.ts";
-import type { Database } from "../db/client.ts";
+import { sessionOf } from "../chat/session.ts";
 import { eraseLeads } from "../leads/leads.ts";
-import type { Meter } from "../meter.ts";
+import type { Database } from "../platform/db/client.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
 import { type Deleted, eraseConversationRows, eraseLeadEvents } from "./erasure-store.ts";
 
 /** Conversations, each with an object, or leads that one step erases. */

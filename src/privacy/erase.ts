@@ -1,10 +1,10 @@
-import { rotating } from "../config.ts";
-import { type Database, databaseOf } from "../db/client.ts";
-import { newId, shardOf } from "../db/ids.ts";
-import { addressIn } from "../email-key.ts";
-import { keyedHash } from "../crypto/hmac.ts";
-import { decryptSecret, encryptSecret, stateOfSecret } from "../crypto/secrets.ts";
-import { logProblem } from "../telemetry/log.ts";
+import { rotating } from "../platform/config.ts";
+import { keyedHash } from "../platform/crypto/hashes.ts";
+import { decryptSecret, encryptSecret, stateOfSecret } from "../platform/crypto/secrets.ts";
+import { type Database, databaseOf } from "../platform/db/client.ts";
+import { newId, shardOf } from "../platform/db/ids.ts";
+import { logProblem } from "../platform/telemetry/log.ts";
+import { addressIn } from "../platform/text.ts";
 import { addUp, eraseConversations, eraseLeadRecords, type Erasing, RECORDS_A_STEP } from "./erase-records.ts";
 import { beginErasure, type Deleted, endErasure, eraseThreadsWith, findAudit, noteDeleted } from "./erasure-store.ts";
 import { eraseVisitors, type Identifier, listConversations, listLeads, listLeadsByVisitor } from "./person-store.ts";

@@ -1,8 +1,6 @@
 import { and, eq, lt, type SQL, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
-import { hasArrived } from "../db/arrived.ts";
-import type { Database } from "../db/client.ts";
-import { jsonIds } from "../db/json.ts";
+import type { Database } from "../platform/db/client.ts";
 import {
   auditLog,
   conversations,
@@ -15,7 +13,8 @@ import {
   idempotencyRecords,
   messages,
   privacyErasures,
-} from "../db/schema.ts";
+} from "../platform/db/schema.ts";
+import { hasArrived, jsonIds } from "../platform/db/sql.ts";
 
 /** How many records of each kind an erasure removed. */
 export type Deleted = Record<string, number>;

@@ -1,6 +1,6 @@
 import { toConversation, toHandoff, toMessage, toVisitor } from "../conversations/wire.ts";
-import { type Database, dbFor } from "../db/client.ts";
 import { toLead } from "../leads/wire.ts";
+import { type Database, dbFor } from "../platform/db/client.ts";
 import type { PrivacyOperation } from "./erase.ts";
 import {
   type Identifier,

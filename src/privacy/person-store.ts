@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, gt, inArray, type SQL, sql } from "drizzle-orm";
-import type { Database } from "../db/client.ts";
-import { jsonIds } from "../db/json.ts";
-import { conversations, handoffs, leads, messages, visitors } from "../db/schema.ts";
+import type { Database } from "../platform/db/client.ts";
+import { conversations, handoffs, leads, messages, visitors } from "../platform/db/schema.ts";
+import { jsonIds } from "../platform/db/sql.ts";
 
 /** By what a person is looked for. An email is in lower case. */
 export interface Identifier {

@@ -1,11 +1,10 @@
 import { createRoute } from "@hono/zod-openapi";
-import { callerDb } from "../admission/caller.ts";
-import { needsScope } from "../admission/middleware.ts";
 import { toVisitor } from "../conversations/wire.ts";
-import type { AppContext } from "../http/context.ts";
-import { toTimestamp } from "../http/fields.ts";
-import { errorResponses, jsonResponse } from "../http/responses.ts";
-import { createRouter } from "../http/router.ts";
+import type { AppContext } from "../platform/http/context.ts";
+import { toTimestamp } from "../platform/http/fields.ts";
+import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { erasePerson, type PrivacyOperation } from "./erase.ts";
 import { exportPerson, toStream } from "./export.ts";
 import { countRecords, listVisitors } from "./person-store.ts";

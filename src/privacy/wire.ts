@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { conversationSchema, messageSchema, visitorSchema } from "../conversations/wire.ts";
-import { emailKeyOf } from "../email-key.ts";
-import { timestamp, uuid } from "../http/fields.ts";
-import { valueErrorParams } from "../http/validation.ts";
+import { timestamp, uuid } from "../platform/http/fields.ts";
+import { valueErrorParams } from "../platform/http/validation.ts";
+import { emailKeyOf } from "../platform/text.ts";
 import type { Identifier } from "./person-store.ts";
 
 const TYPES = ["email", "anon_id", "external_id"] as const;

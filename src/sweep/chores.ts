@@ -1,28 +1,27 @@
 import { idleWrites } from "../conversations/changes.ts";
 import type { ConversationKey } from "../conversations/moves-store.ts";
 import { listIdle } from "../conversations/store.ts";
-import type { Database } from "../db/client.ts";
-import type { Statement } from "../db/transact.ts";
 import { listDueMails, pruneArrivals } from "../email/store.ts";
-import { wakeMails } from "../email/wake.ts";
-import { KEY_LIFETIME_MS, pruneKeys } from "../http/idempotency-store.ts";
+import { wakeDeliveries, wakeMails } from "../events/wake.ts";
 import { indexAnswer } from "../knowledge/answers.ts";
+import { wakeSources } from "../knowledge/sources.ts";
 import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "../knowledge/store.ts";
-import { wakeSources } from "../knowledge/wake-source.ts";
 import { indexLeads, type LeadRow } from "../leads/leads.ts";
 import { listUnindexedLeads } from "../leads/store.ts";
-import type { Meter } from "../meter.ts";
 import type { ErasureMessage } from "../operator/erasure.ts";
 import { listDeleted } from "../operator/store.ts";
+import type { Database } from "../platform/db/client.ts";
+import type { Statement } from "../platform/db/sql.ts";
+import { KEY_LIFETIME_MS, pruneKeys } from "../platform/http/idempotency-store.ts";
+import { WAKE_UP_MS, wakeUp } from "../platform/queue.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
 import { readableErasures, resumeErasure } from "../privacy/erase.ts";
 import { listUnfinishedErasures } from "../privacy/erasure-store.ts";
-import { PRUNE_EVERY_MS, type PruneMessage } from "../retention/prune.ts";
-import { takeDue } from "../retention/store.ts";
-import { WAKE_UP_MS, wakeUp } from "../wake-up.ts";
+import { takeDue } from "../privacy/retention-store.ts";
+import { PRUNE_EVERY_MS, type PruneMessage } from "../privacy/retention.ts";
 import { eraseMoreLog } from "../webhooks/endpoints.ts";
-import { listWebhookErasures } from "../webhooks/erasure-store.ts";
+import { listWebhookErasures } from "../webhooks/store.ts";
 import { findStranded, pruneLog, wakeStranded } from "../webhooks/sweep.ts";
-import { wakeDeliveries } from "../webhooks/wake.ts";
 
 /** How much one run takes up of each kind and shard; the next run, a minute later, goes on. */
 const MAX_A_RUN = 100;

@@ -1,10 +1,10 @@
-import { boundShards, shardDb } from "../db/client.ts";
-import { listShards, readSize } from "../db/shard-store.ts";
+import { exports, WorkerEntrypoint } from "cloudflare:workers";
+import { boundShards, shardDb } from "../platform/db/client.ts";
+import { listShards, logShardFailure, readSize, warnOfShard } from "../platform/db/shards.ts";
+import { logProblem } from "../platform/telemetry/log.ts";
+import { type JobEnd, measureJob } from "../platform/telemetry/measure-job.ts";
+import { type Cost, Meter } from "../platform/telemetry/meter.ts";
 import { type Chore, choresOf, tidyingOf } from "./chores.ts";
-import { type Cost, Meter } from "../meter.ts";
-import { logShardFailure, warnOfShard } from "../shards.ts";
-import { logProblem } from "../telemetry/log.ts";
-import { type JobEnd, measureJob } from "../telemetry/measure-job.ts";
 
 /** What a run found of each kind, and how much of its work failed. */
 type Found = Record<string, number> & { failed: number };
@@ -49,7 +49,7 @@ function endOf(found: Found): JobEnd {
 }
 
 /** Sweeps one shard: one trip finds what is left lying and removes what is old, then each chore is done by itself. */
-export async function sweepShard(env: Env, shard: number, nowMs: number): Promise<Swept> {
+async function sweepShard(env: Env, shard: number, nowMs: number): Promise<Swept> {
   const meter = new Meter();
   const db = shardDb(env, shard, meter);
   const chores = choresOf({ env, meter, db, nowMs });
@@ -75,4 +75,19 @@ async function settle({ work }: Chore, rows: unknown[]): Promise<PromiseSettledR
   } catch (reason) {
     return [{ status: "rejected", reason }];
   }
+}
+
+/**
+ * Sweeps a shard in an invocation of its own: the platform bounds the queries and calls of each, and a deployment may have
+ * many shards.
+ */
+export class ShardSweeper extends WorkerEntrypoint<Env> {
+  async sweep(shard: number, nowMs: number): Promise<Swept> {
+    return sweepShard(this.env, shard, nowMs);
+  }
+}
+
+/** Has a shard swept apart from the others. */
+export async function sweepApart(shard: number, nowMs: number): Promise<Swept> {
+  return exports.ShardSweeper.sweep(shard, nowMs);
 }

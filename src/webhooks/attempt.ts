@@ -1,16 +1,13 @@
-import { type Database, dbFor } from "../db/client.ts";
-import { guardedFetch } from "../egress/guarded-fetch.ts";
-import { WEBHOOK_POLICY } from "../egress/url-rules.ts";
-import { Meter } from "../meter.ts";
-import { UnreadableSecretError } from "../crypto/secrets.ts";
-import { type JobEnd, measureJob } from "../telemetry/measure-job.ts";
-import { type AttemptResult, resultOf, unsignedResult } from "./attempt-result.ts";
+import { wakeOn } from "../events/wake.ts";
+import { UnreadableSecretError } from "../platform/crypto/secrets.ts";
+import { type Database, dbFor } from "../platform/db/client.ts";
+import { type Exchange, guardedFetch } from "../platform/egress/guarded-fetch.ts";
+import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
+import { type JobEnd, measureJob } from "../platform/telemetry/measure-job.ts";
+import { Meter } from "../platform/telemetry/meter.ts";
 import { attemptRow, type HeldDelivery, recordFailure, recordSuccess } from "./delivery-store.ts";
-import { GONE_STATUS } from "./endpoint-health.ts";
-import { nextAttemptAt } from "./retry-schedule.ts";
-import { openSecret } from "./secret.ts";
-import { signatureHeaders } from "./signature.ts";
-import { wakeOn } from "./wake.ts";
+import { GONE_STATUS, nextAttemptAt } from "./retry-schedule.ts";
+import { openSecret, signatureHeaders } from "./signature.ts";
 import type { AttemptRow, DeliveryRow } from "./wire.ts";
 
 /** For the whole exchange. A receiver that works longer should answer first and work then. */
@@ -133,4 +130,52 @@ function endOf({ result, delivery }: Attempted): JobEnd {
     outcome: delivery?.status ?? "superseded",
     fields: { response_status: result.status, error: result.error, exchange_ms: result.durationMs, next_attempt_at: next },
   };
+}
+
+/** Why an attempt failed. `secret_unreadable`: it could not be signed, so that nothing was sent. */
+export const ATTEMPT_ERRORS = ["timeout", "connection_failed", "blocked_url", "http_error", "secret_unreadable"] as const;
+
+/** The result of one attempt, as its row stores it. */
+export interface AttemptResult {
+  startedAtMs: number;
+  durationMs: number;
+  status: number | null;
+  /** The beginning of the answer's body. */
+  body: string | null;
+  isTruncated: boolean;
+  error: (typeof ATTEMPT_ERRORS)[number] | null;
+  /** The header of that name. */
+  retryAfter: string | null;
+  /** Where it was sent. */
+  url: string;
+}
+
+/** The result of an attempt that was not sent, because the endpoint's secret cannot be decrypted. */
+function unsignedResult(url: string, startedAtMs: number): AttemptResult {
+  const error = "secret_unreadable";
+  return { startedAtMs, durationMs: 0, url, status: null, body: null, isTruncated: false, error, retryAfter: null };
+}
+
+/** The result of an HTTP exchange: any 2xx is a success. Redirects are not followed and count as failures. */
+function resultOf(exchange: Exchange, url: string, startedAtMs: number): AttemptResult {
+  const sent = { startedAtMs, durationMs: exchange.durationMs, url };
+  if (exchange.outcome !== "answered") {
+    const error = exchange.outcome === "too_many_redirects" ? "http_error" : exchange.outcome;
+    return { ...sent, status: null, body: null, isTruncated: false, error, retryAfter: null };
+  }
+  const { status, headers, body, isTruncated } = exchange;
+  const isSuccess = status >= 200 && status < 300;
+  return {
+    ...sent,
+    status,
+    body: textOf(body, isTruncated),
+    isTruncated,
+    error: isSuccess ? null : "http_error",
+    retryAfter: headers.get("Retry-After"),
+  };
+}
+
+/** Whatever the bytes are, text comes of them. A character that the cut has torn is left out. */
+function textOf(body: Uint8Array, isTruncated: boolean): string {
+  return new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(body, { stream: isTruncated });
 }

@@ -1,11 +1,11 @@
 import type { z } from "@hono/zod-openapi";
 import { type ConversationRow, type HandoffRow, toConversation, toHandoff, toMessage, type VisitorRow } from "../conversations/wire.ts";
-import type { messages, sources } from "../db/schema.ts";
-import { toTimestamp } from "../http/fields.ts";
+import { API_VERSION, EVENT_TYPES, type EventType } from "../events/event-types.ts";
 import { toSource } from "../knowledge/wire.ts";
 import type { LeadRow } from "../leads/leads.ts";
 import { toLead } from "../leads/wire.ts";
-import { API_VERSION, EVENT_TYPES, type EventType } from "./events.ts";
+import type { messages, sources } from "../platform/db/schema.ts";
+import { toTimestamp } from "../platform/http/fields.ts";
 import type { eventSchema, webhookListSchema } from "./wire.ts";
 
 const DESCRIPTIONS: Record<EventType, string> = {

@@ -1,6 +1,6 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { Meter } from "../meter.ts";
-import { withinMs } from "../time-limit.ts";
+import { Meter } from "../platform/telemetry/meter.ts";
+import { withinMs } from "../platform/time.ts";
 import { attemptDelivery, type Sendable } from "./attempt.ts";
 
 /** Whether a delivery's attempt had ended when the caller stopped waiting for it. */

@@ -1,17 +1,15 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { callerDb } from "../admission/caller.ts";
-import { needsScope } from "../admission/middleware.ts";
-import { toCursorPage } from "../http/cursor.ts";
-import { ApiError, notFound } from "../http/errors.ts";
-import { uuid } from "../http/fields.ts";
-import { errorResponses, jsonResponse } from "../http/responses.ts";
-import { createRouter } from "../http/router.ts";
-import { planRequired, requireWebhooks, webhookOperation } from "./caller.ts";
+import { ApiError, notFound } from "../platform/http/errors.ts";
+import { uuid } from "../platform/http/fields.ts";
+import { toCursorPage } from "../platform/http/page.ts";
+import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { findDelivery, pageDeliveries } from "./log-store.ts";
-import { redeliver, type Redelivery } from "./redeliver.ts";
+import { redeliver, type Redelivery, sendTest } from "./redeliver.ts";
+import { planRequired, requireWebhooks, webhookOperation } from "./routes.ts";
 import { findEndpoint } from "./store.ts";
-import { sendTest } from "./test-event.ts";
-import { type DeliveryRow, deliveryPageSchema, deliveryQuery, deliverySchema, toDelivery, totalOf } from "./wire.ts";
+import { deliveryPageSchema, deliveryQuery, type DeliveryRow, deliverySchema, toDelivery, totalOf } from "./wire.ts";
 
 export const deliveryRoutes = createRouter();
 

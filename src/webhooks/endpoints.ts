@@ -1,11 +1,22 @@
-import { type Database, databaseOf } from "../db/client.ts";
-import { shardOf } from "../db/ids.ts";
-import type { webhookEndpoints } from "../db/schema.ts";
-import { writeThenRead } from "../db/transact.ts";
-import type { Meter } from "../meter.ts";
-import { endWebhookErasure, eraseEndpoint, eraseLog, noteErasure } from "./erasure-store.ts";
-import { newSecret, openSecret, sealSecret } from "./secret.ts";
-import { createEndpoint, type EndpointChanges, findEndpoint, giveUpWaiting, MANUAL, rotateSecret, updateEndpoint } from "./store.ts";
+import { type Database, databaseOf } from "../platform/db/client.ts";
+import { shardOf } from "../platform/db/ids.ts";
+import type { webhookEndpoints } from "../platform/db/schema.ts";
+import { writeThenRead } from "../platform/db/sql.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
+import { newSecret, openSecret, sealSecret } from "./signature.ts";
+import {
+  createEndpoint,
+  type EndpointChanges,
+  endWebhookErasure,
+  eraseEndpoint,
+  eraseLog,
+  findEndpoint,
+  giveUpWaiting,
+  MANUAL,
+  noteErasure,
+  rotateSecret,
+  updateEndpoint,
+} from "./store.ts";
 
 /** As many as anyone has systems to tell. Each event asks all of them, so there must be an end. */
 export const MAX_ENDPOINTS = 100;

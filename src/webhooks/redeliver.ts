@@ -1,9 +1,11 @@
-import { dbFor } from "../db/client.ts";
-import { shardOf } from "../db/ids.ts";
+import { API_VERSION, TEST_EVENT } from "../events/event-types.ts";
+import { wakeOn } from "../events/wake.ts";
+import { dbFor } from "../platform/db/client.ts";
+import { shardOf } from "../platform/db/ids.ts";
+import { attemptDelivery } from "./attempt.ts";
 import type { WebhookOperation } from "./endpoints.ts";
-import { TEST_EVENT } from "./events.ts";
-import { createRedelivery, findDelivery } from "./log-store.ts";
-import { wakeOn } from "./wake.ts";
+import { addTest, createRedelivery, findDelivery, findTest } from "./log-store.ts";
+import type { AttemptRow, DeliveryRow } from "./wire.ts";
 
 type Found = Awaited<ReturnType<typeof findDelivery>>[number];
 
@@ -33,4 +35,38 @@ function refusalOf(original: Found | undefined) {
   if (!original.isEnabled) return "endpoint_disabled";
   if (original.eventType === TEST_EVENT) return "test";
   return original.status === "pending" ? "pending" : "payload_gone";
+}
+
+/** How long a test is held: longer than its exchange may take. Should it die, the sweep sends it after that. */
+const LEASE_MS = 60_000;
+const MESSAGE = "This is a test. Your endpoint is set up.";
+
+/**
+ * Sends a test event to an endpoint, disabled or not, and waits for the result. It is logged like any delivery, but is
+ * not retried and does not affect the endpoint's health.
+ * @returns the delivery with its attempts, or undefined when the workspace has no such endpoint.
+ */
+export async function sendTest(
+  op: WebhookOperation,
+  webhookId: string,
+): Promise<{ delivery: DeliveryRow; attempts: AttemptRow[] } | undefined> {
+  const { env, meter, workspaceId, nowMs } = op;
+  const db = dbFor(env, workspaceId, meter);
+  const [deliveryId, eventId] = [op.newId(shardOf(workspaceId)), op.newId(shardOf(workspaceId))];
+  const payload = payloadOf(eventId, op);
+  const test = { deliveryId, eventId, workspaceId, webhookId, payload, nowMs, leaseUntil: nowMs + LEASE_MS };
+  const [, , [found], attempts] = await db.batch([...addTest(db, test), ...findTest(db, deliveryId)]);
+  if (!found) return undefined;
+  const { delivery, endpoint } = found;
+  // The request was repeated: its first run has sent the test, or is about to.
+  if (delivery.leaseUntil !== test.leaseUntil) return { delivery, attempts };
+  const run = { env, meter, now: () => Date.now(), random: Math.random };
+  const sent = await attemptDelivery(run, { ...delivery, payload, endpoint });
+  return sent && { delivery: sent.delivery, attempts: [sent.attempt] };
+}
+
+function payloadOf(id: string, { workspaceId, nowMs }: WebhookOperation): string {
+  const createdAt = new Date(nowMs).toISOString();
+  const data = { message: MESSAGE };
+  return JSON.stringify({ id, type: TEST_EVENT, created_at: createdAt, api_version: API_VERSION, workspace_id: workspaceId, data });
 }

@@ -1,17 +1,26 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { callerDb } from "../admission/caller.ts";
-import { needsScope } from "../admission/middleware.ts";
-import { ApiError, notFound } from "../http/errors.ts";
-import { uuid } from "../http/fields.ts";
-import { jsonBody } from "../http/json-body.ts";
-import { wholePage } from "../http/page.ts";
-import { emptyResponse, errorResponses, jsonResponse } from "../http/responses.ts";
-import { createRouter } from "../http/router.ts";
-import { requireTarget, requireWebhooks, webhookOperation } from "./caller.ts";
+import { judgeTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
+import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
+import { jsonBody } from "../platform/http/body.ts";
+import type { AppContext } from "../platform/http/context.ts";
+import { ApiError, invalid, notFound, unavailable } from "../platform/http/errors.ts";
+import { uuid } from "../platform/http/fields.ts";
+import { wholePage } from "../platform/http/page.ts";
+import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { eventCatalogue } from "./catalogue.ts";
-import { addEndpoint, changeEndpoint, MAX_ENDPOINTS, removeEndpoint, renewSecret } from "./endpoints.ts";
+import { addEndpoint, changeEndpoint, MAX_ENDPOINTS, removeEndpoint, renewSecret, type WebhookOperation } from "./endpoints.ts";
 import { findEndpoint, listEndpoints } from "./store.ts";
-import { toWebhook, webhookInSchema, webhookListSchema, webhookPatchSchema, webhookSchema, webhookWithSecretSchema } from "./wire.ts";
+import {
+  refusalOf,
+  toWebhook,
+  webhookInSchema,
+  webhookListSchema,
+  webhookPatchSchema,
+  webhookSchema,
+  webhookWithSecretSchema,
+} from "./wire.ts";
 
 export const webhookRoutes = createRouter();
 
@@ -134,3 +143,39 @@ webhookRoutes.openapi(rotateWebhookSecret, async (c) => {
   if (!renewed) throw notFound("webhook endpoint");
   return c.json({ ...toWebhook(renewed.endpoint), secret: renewed.secret }, 200);
 });
+
+/** The operation of a verb on the caller's endpoints. */
+export function webhookOperation(c: AppContext): WebhookOperation {
+  return { env: c.env, meter: c.get("meter"), workspaceId: c.get("caller").workspace.id, nowMs: Date.now(), newId: c.get("newId") };
+}
+
+/**
+ * Requires that the caller's plan includes webhooks. As in every operation, an endpoint that does not exist is answered
+ * first.
+ * @throws ApiError 404 or 403.
+ */
+export async function requireWebhooks(c: AppContext, webhookId?: string): Promise<void> {
+  const { id, limits } = c.get("caller").workspace;
+  if (limits.webhooks) return;
+  const db = callerDb(c);
+  const [[endpoint]] = webhookId === undefined ? [[]] : await db.batch([findEndpoint(db, id, webhookId)]);
+  if (webhookId !== undefined && !endpoint) throw notFound("webhook endpoint");
+  throw planRequired();
+}
+
+/**
+ * Requires that a URL's host resolves to public addresses now; the schema has checked its text.
+ * @throws ApiError 422, or 503 while the host cannot be looked up.
+ */
+async function requireTarget(c: AppContext, url: string): Promise<void> {
+  const judged = await judgeTarget(c.env, url, WEBHOOK_POLICY);
+  if (judged.verdict === "allowed") return;
+  if (judged.verdict === "unavailable") throw unavailable("The url's host could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
+  const error = refusalOf(judged.reason);
+  throw invalid([{ loc: ["body", "url"], msg: `Value error, ${error}`, type: "value_error", input: url, ctx: { error } }]);
+}
+
+/** 403: the plan does not include webhooks. */
+export function planRequired(): ApiError<"plan_required"> {
+  return new ApiError("plan_required", "The plan does not include webhooks. Ask for one that does: pro or enterprise.");
+}

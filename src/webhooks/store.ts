@@ -1,9 +1,8 @@
-import { and, eq, getTableColumns, sql } from "drizzle-orm";
-import type { Database } from "../db/client.ts";
-import { compiled } from "../db/compiled.ts";
-import { insertWhere } from "../db/insert-where.ts";
-import { deliveries, webhookEndpoints, workspaces } from "../db/schema.ts";
-import { giveUp, IS_PENDING, isFree } from "./give-up.ts";
+import { and, eq, getTableColumns, inArray, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import type { Database } from "../platform/db/client.ts";
+import { compiled } from "../platform/db/compiled.ts";
+import { deliveries, deliveryAttempts, webhookEndpoints, webhookErasures, workspaces } from "../platform/db/schema.ts";
+import { hasArrived, insertWhere } from "../platform/db/sql.ts";
 
 type NewEndpoint = typeof webhookEndpoints.$inferInsert;
 
@@ -118,3 +117,82 @@ export function rotateSecret(
 function isEndpoint(workspaceId: string, webhookId: string) {
   return and(eq(webhookEndpoints.id, webhookId), eq(webhookEndpoints.workspaceId, workspaceId));
 }
+
+/** Removes an endpoint; nothing is sent to it afterwards. Returns the endpoint if it existed. */
+export function eraseEndpoint(db: Database, workspaceId: string, webhookId: string) {
+  return db
+    .delete(webhookEndpoints)
+    .where(and(eq(webhookEndpoints.id, webhookId), eq(webhookEndpoints.workspaceId, workspaceId)))
+    .returning({ id: webhookEndpoints.id });
+}
+
+/** Removes the first `limit` deliveries of an endpoint that is gone, with their attempts. */
+export function eraseLog(db: Database, workspaceId: string, webhookId: string, limit: number) {
+  const isTheirs = and(eq(deliveries.workspaceId, workspaceId), eq(deliveries.webhookId, webhookId), isGone(webhookId));
+  const first = db.select({ id: deliveries.id }).from(deliveries).where(isTheirs).orderBy(deliveries.id).limit(limit);
+  return [
+    db.delete(deliveryAttempts).where(inArray(deliveryAttempts.deliveryId, first)),
+    db.delete(deliveries).where(inArray(deliveries.id, first)),
+  ] as const;
+}
+
+/** Notes that a deleted endpoint still has a log, which the sweep goes on to remove. */
+export function noteErasure(db: Database, workspaceId: string, webhookId: string, nowMs: number) {
+  const row = { id: webhookId, workspaceId, createdAt: nowMs };
+  return insertWhere(db, webhookErasures, row, sql`${isGone(webhookId)} AND ${hasLog(workspaceId, webhookId)}`).onConflictDoNothing();
+}
+
+/** Endpoints whose log is not erased yet. */
+export function listWebhookErasures(db: Database, limit: number) {
+  return db.select().from(webhookErasures).where(hasArrived(webhookErasures.workspaceId)).orderBy(webhookErasures.createdAt).limit(limit);
+}
+
+/** Ends an endpoint's erasure once its log is empty; returns the erasure then. */
+export function endWebhookErasure(db: Database, workspaceId: string, webhookId: string) {
+  return db
+    .delete(webhookErasures)
+    .where(and(eq(webhookErasures.id, webhookId), sql`NOT ${hasLog(workspaceId, webhookId)}`))
+    .returning({ id: webhookErasures.id });
+}
+
+function hasLog(workspaceId: string, webhookId: string) {
+  return sql`EXISTS (SELECT 1 FROM ${deliveries} WHERE workspace_id = ${workspaceId} AND webhook_id = ${webhookId})`;
+}
+
+function isGone(webhookId: string) {
+  return sql`NOT EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${webhookId})`;
+}
+
+/** SQL condition: the delivery is not under lease, either never claimed or with an expired lease. */
+export function isFree(nowMs: number): SQL {
+  return or(isNull(deliveries.leaseUntil), lt(deliveries.leaseUntil, nowMs))!;
+}
+
+/**
+ * Fails the deliveries that meet a condition, each with an attempt that says that the endpoint is disabled.
+ * @param isGivenUp must select the same deliveries in both statements, so the first may not change what the condition
+ * reads.
+ */
+export function giveUp(db: Database, isGivenUp: SQL, nowMs: number) {
+  const number = sql<number>`${deliveries.attemptCount} + 1`;
+  const attempt = {
+    deliveryId: sql`${deliveries.id}`,
+    workspaceId: sql`${deliveries.workspaceId}`,
+    number,
+    startedAt: nowMs,
+    durationMs: 0,
+    error: "endpoint_disabled",
+    url: sql`e.url`,
+  };
+  const from = sql`${deliveries} JOIN ${webhookEndpoints} e ON e.id = ${deliveries.webhookId}`;
+  return [
+    insertWhere(db, deliveryAttempts, attempt, isGivenUp, from),
+    db
+      .update(deliveries)
+      .set({ status: "failed", attemptCount: number, nextAttemptAt: null, leaseUntil: null, completedAt: nowMs })
+      .where(isGivenUp),
+  ] as const;
+}
+
+/** SQL condition: the delivery has neither succeeded nor failed. */
+export const IS_PENDING = eq(deliveries.status, "pending");

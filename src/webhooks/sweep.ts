@@ -1,10 +1,10 @@
-import type { Database } from "../db/client.ts";
-import { DAY_MS } from "../db/days.ts";
-import { DEFAULT_RETENTION } from "../retention/rules.ts";
-import { isSlow } from "./endpoint-health.ts";
-import { pruneDeliveries, pruneEvents, takeStranded } from "./sweep-store.ts";
-import { WAKE_UP_MS } from "../wake-up.ts";
-import { wakeOn } from "./wake.ts";
+import { wakeOn } from "../events/wake.ts";
+import type { Database } from "../platform/db/client.ts";
+import { WAKE_UP_MS } from "../platform/queue.ts";
+import { DAY_MS } from "../platform/time.ts";
+import { DEFAULT_RETENTION } from "../workspaces/retention.ts";
+import { pruneDeliveries, pruneEvents, takeStranded } from "./delivery-store.ts";
+import { isSlow } from "./retry-schedule.ts";
 
 /** How many stranded deliveries one run looks at; it wakes fewer where they are of few endpoints. */
 const MAX_SEEN_A_RUN = 1_000;

@@ -1,18 +1,18 @@
-import { env } from "cloudflare:workers";
+import { DELIVERY_STATUSES, DELIVERY_TRIGGERS } from "../platform/db/columns.ts";
 import { z } from "@hono/zod-openapi";
-import { allowsPrivateTargets } from "../config.ts";
+import { env } from "cloudflare:workers";
 import { conversationSchema, handoffSchema, messageSchema } from "../conversations/wire.ts";
-import type { deliveries, deliveryAttempts } from "../db/schema.ts";
-import { urlProblem, WEBHOOK_POLICY } from "../egress/url-rules.ts";
-import { cursorPageOf, cursorQuery } from "../http/cursor.ts";
-import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../http/fields.ts";
-import { pageOf } from "../http/page.ts";
-import { valueErrorParams } from "../http/validation.ts";
+import { ALL_EVENTS, API_VERSION, EVENT_TYPES } from "../events/event-types.ts";
 import { sourceSchema } from "../knowledge/wire.ts";
 import { leadSchema } from "../leads/wire.ts";
-import { ATTEMPT_ERRORS } from "./attempt-result.ts";
+import { allowsPrivateTargets } from "../platform/config.ts";
+import type { deliveries, deliveryAttempts } from "../platform/db/schema.ts";
+import { urlProblem, WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
+import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
+import { cursorPageOf, cursorQuery, pageOf } from "../platform/http/page.ts";
+import { valueErrorParams } from "../platform/http/validation.ts";
+import { ATTEMPT_ERRORS } from "./attempt.ts";
 import type { EndpointRow } from "./endpoints.ts";
-import { ALL_EVENTS, API_VERSION, EVENT_TYPES } from "./events.ts";
 
 const problemOf = (url: string) => urlProblem(url, WEBHOOK_POLICY, allowsPrivateTargets(env));
 
@@ -112,8 +112,6 @@ export const webhookListSchema = pageOf(webhookSchema, "WebhookPage")
   .extend({ event_types: z.array(eventTypeSchema).openapi({ description: "The event catalogue." }) })
   .openapi("WebhookList");
 
-const STATUSES = ["pending", "succeeded", "failed"] as const;
-
 const attemptSchema = z
   .object({
     number: z.int(),
@@ -133,8 +131,8 @@ export const deliverySchema = z
     webhook_id: uuid(),
     event_id: uuid(),
     event_type: z.string().openapi({ example: "handoff.created" }),
-    status: z.enum(STATUSES),
-    trigger: z.enum(["event", "test", "redelivery"]),
+    status: z.enum(DELIVERY_STATUSES),
+    trigger: z.enum(DELIVERY_TRIGGERS),
     attempt_count: z.int(),
     next_attempt_at: timestamp().nullable(),
     created_at: timestamp(),
@@ -145,7 +143,7 @@ export const deliverySchema = z
 
 export const deliveryPageSchema = cursorPageOf(deliverySchema, "DeliveryPage");
 
-export const deliveryQuery = cursorQuery.extend({ status: z.enum(STATUSES).optional().openapi({ example: "failed" }) });
+export const deliveryQuery = cursorQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional().openapi({ example: "failed" }) });
 
 /** The wire record of an endpoint, without the secret. */
 export function toWebhook(row: EndpointRow): z.infer<typeof webhookSchema> {

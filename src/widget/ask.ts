@@ -1,19 +1,18 @@
-import { periodOf } from "../account/plans.ts";
 import { identitySecretsOf } from "../agents/identity-secrets.ts";
 import type { AgentRow } from "../agents/wire.ts";
-import { refusalError } from "../chat/outcome.ts";
-import { answerStreamed } from "../chat/streamed.ts";
-import { sessionOf } from "../chat/stub.ts";
+import { type AnswerKey, answerResumed, answerStreamed, refusalError } from "../chat/responses.ts";
+import { sessionOf } from "../chat/session.ts";
 import type { Refusal, TurnRequest, TurnVisitor } from "../chat/turn.ts";
-import { rotating } from "../config.ts";
+import { mintToken, type TokenClaim } from "../chat/visitor-token.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
-import { newId, shardOf } from "../db/ids.ts";
-import type { AppContext } from "../http/context.ts";
-import type { ApiError } from "../http/errors.ts";
+import { rotating } from "../platform/config.ts";
+import { newId, shardOf } from "../platform/db/ids.ts";
+import type { AppContext } from "../platform/http/context.ts";
+import type { ApiError } from "../platform/http/errors.ts";
+import { periodOf } from "../workspaces/plans.ts";
 import { type Identity, readIdentityToken, readUserHash } from "./identity.ts";
 import { agentDb, noConversation, openedAgent, readVisitor, refuse, refuseToken } from "./opening.ts";
-import { findOpenAgent, findTokenVisitor, findVisitorConversation } from "./store.ts";
-import { mintToken, type TokenClaim } from "./token.ts";
+import { findOpenAgent, findOwnConversation, findTokenVisitor, findVisitorAnswer, findVisitorConversation } from "./store.ts";
 import type { MessageIn, VisitorAnswer } from "./wire.ts";
 
 /** As long as a UUID: nobody guesses one. */
@@ -131,4 +130,24 @@ function refusalHere(refusal: Refusal): ApiError {
     default:
       return refusalError(refusal);
   }
+}
+
+/**
+ * Goes on with the stream of an answer in a conversation that the visitor's token opens.
+ * @throws ApiError not_found, origin_not_allowed.
+ */
+export async function resumeForVisitor(c: AppContext, key: AnswerKey): Promise<Response> {
+  const claim = c.get("visitor");
+  const db = await agentDb(c, claim.agentId);
+  return answerResumed(c, key, async () => {
+    const [[found], [conversation], [known], [stored]] = await db.batch([
+      findOpenAgent(db, claim.agentId),
+      findOwnConversation(db, claim, key.conversation_id),
+      findTokenVisitor(db, claim),
+      findVisitorAnswer(db, claim, key),
+    ]);
+    const { workspaceId } = openedAgent(c, found);
+    if (!conversation || !known) throw noConversation();
+    return { workspaceId, status: conversation.status, stored, visitor: { ...claim, anonId: known.anonId } };
+  });
 }

@@ -1,8 +1,8 @@
-import type { MiddlewareHandler } from "hono";
 import { z } from "@hono/zod-openapi";
-import { dbFor, isBoundShard } from "../db/client.ts";
-import type { AppContext, AppEnv } from "../http/context.ts";
-import { ApiError } from "../http/errors.ts";
+import type { MiddlewareHandler } from "hono";
+import { dbFor, isBoundShard } from "../platform/db/client.ts";
+import type { AppContext, AppEnv } from "../platform/http/context.ts";
+import { ApiError } from "../platform/http/errors.ts";
 import { limitRequest } from "./limits.ts";
 import { findAllowedOrigins } from "./store.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { errors, type JWTPayload, jwtVerify } from "jose";
-import { importHmacKey } from "../crypto/hmac.ts";
+import { importHmacKey } from "../platform/crypto/hashes.ts";
 
 /** How far the clock of the server that signs may be from ours. */
 const CLOCK_TOLERANCE_SECONDS = 30;

@@ -1,6 +1,6 @@
-import { addressOf, rateLimited } from "../admission/middleware.ts";
-import { KeyedWindows } from "../admission/keyed-windows.ts";
-import type { AppContext } from "../http/context.ts";
+import type { AppContext } from "../platform/http/context.ts";
+import { KeyedWindows } from "../workspaces/address-limit.ts";
+import { addressOf, rateLimited } from "../workspaces/middleware.ts";
 
 /** All requests of one address in any 60 s: an office of twenty people behind one address may poll every two seconds. */
 const REQUESTS_AN_ADDRESS = 600;

@@ -1,17 +1,16 @@
 import type { MiddlewareHandler } from "hono";
-import { limitsOf } from "../account/plans.ts";
-import { rotating } from "../config.ts";
-import { type Database, dbFor } from "../db/client.ts";
-import { isKnownShard } from "../shards.ts";
-import { bearerToken } from "../http/bearer.ts";
-import type { AppContext, AppEnv } from "../http/context.ts";
-import { ApiError, type ErrorCode } from "../http/errors.ts";
+import { readToken, type TokenClaim } from "../chat/visitor-token.ts";
+import { rotating } from "../platform/config.ts";
+import { type Database, dbFor } from "../platform/db/client.ts";
+import { isKnownShard } from "../platform/db/shards.ts";
+import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
+import { ApiError, type ErrorCode } from "../platform/http/errors.ts";
+import { limitsOf } from "../workspaces/plans.ts";
 import { checkOrigin } from "./cors.ts";
 import { limitVisitor } from "./limits.ts";
 import { findOpenAgent, findOwnConversation } from "./store.ts";
-import { readToken, type TokenClaim } from "./token.ts";
 
-declare module "../http/context.ts" {
+declare module "../platform/http/context.ts" {
   interface CallerVariables {
     /** Set where a visitor's token is required. */
     visitor: TokenClaim;

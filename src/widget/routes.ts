@@ -1,18 +1,16 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { requireConfig } from "../admission/middleware.ts";
 import { chatEventsSchema, resumeHeaders } from "../chat/wire.ts";
 import { toHandoff, toMessage } from "../conversations/wire.ts";
-import { uuid } from "../http/fields.ts";
-import { jsonBody } from "../http/json-body.ts";
-import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../http/responses.ts";
-import { createRouter } from "../http/router.ts";
 import { leadSchema, toLead } from "../leads/wire.ts";
-import { askForVisitor, streamForVisitor } from "./ask.ts";
-import { leaveContact } from "./contact.ts";
+import { jsonBody } from "../platform/http/body.ts";
+import { uuid } from "../platform/http/fields.ts";
+import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { requireConfig } from "../workspaces/middleware.ts";
+import { askForVisitor, resumeForVisitor, streamForVisitor } from "./ask.ts";
 import { cors } from "./cors.ts";
-import { resumeForVisitor } from "./resume.ts";
-import { requestHandoff } from "./handoff.ts";
 import { agentDb, noConversation, openConversation, openedAgent, requireVisitor } from "./opening.ts";
+import { leaveContact, requestHandoff } from "./requests.ts";
 import { findOpenAgent, findOwnConversation, listNewMessages, setCsat } from "./store.ts";
 import {
   csatInSchema,

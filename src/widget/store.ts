@@ -1,8 +1,13 @@
 import { and, eq, getTableColumns, inArray, isNull, or, type SQL, sql } from "drizzle-orm";
-import type { Limits, Plan } from "../account/plans.ts";
-import type { Database } from "../db/client.ts";
-import { agents, conversations, messages, visitors, workspaces } from "../db/schema.ts";
-import type { TokenClaim } from "./token.ts";
+import type { Plan } from "../platform/db/columns.ts";
+import type { TokenClaim } from "../chat/visitor-token.ts";
+import type { ConversationKey } from "../conversations/moves-store.ts";
+import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
+import { IF_CHANGED } from "../events/outbox.ts";
+import type { Database } from "../platform/db/client.ts";
+import { agents, conversations, messages, visitors, workspaces } from "../platform/db/schema.ts";
+import { insertWhere } from "../platform/db/sql.ts";
+import type { Limits } from "../workspaces/plans.ts";
 
 /** The channels of this surface: a conversation of another one does not exist here. */
 export const VISITOR_CHANNELS = ["widget", "hosted"] as const;
@@ -128,4 +133,30 @@ function isHere(agentId: string, conversationId: string): SQL {
 /** The agent's id alone names no workspace. */
 function workspaceOf(agentId: string): SQL {
   return sql`(SELECT workspace_id FROM ${agents} WHERE id = ${agentId})`;
+}
+
+/** Tells the visitor in the transcript, if the statement before handed the conversation over. Nobody's words, so nobody's reply. */
+export function addNotice(
+  db: Database,
+  { workspaceId, conversationId }: ConversationKey,
+  notice: { id: string; content: string; nowMs: number },
+) {
+  const row = {
+    id: notice.id,
+    workspaceId,
+    conversationId,
+    role: "system" as const,
+    authorType: "system" as const,
+    content: notice.content,
+    needsHuman: true,
+    createdAt: notice.nowMs,
+  };
+  return insertWhere(db, messages, row, IF_CHANGED);
+}
+
+/** What the visitor last wrote, and which message it is: the cause of a hand-off that they ask for. */
+export function lastQuestion({ workspaceId, conversationId }: ConversationKey): { summary: SQL; triggerMessageId: SQL } {
+  const last = sql`FROM ${messages} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversationId} AND role = 'user'
+    ORDER BY id DESC LIMIT 1`;
+  return { summary: sql`(SELECT substr(content, 1, ${HANDOFF_SUMMARY_LENGTH}) ${last})`, triggerMessageId: sql`(SELECT id ${last})` };
 }

@@ -1,11 +1,11 @@
 import { z } from "@hono/zod-openapi";
-import { AGENT_STATUSES, type AgentRow } from "../agents/wire.ts";
+import { AGENT_STATUSES, CONVERSATION_STATUSES } from "../platform/db/columns.ts";
+import { type AgentRow } from "../agents/wire.ts";
 import { chatAnswerSchema, endUserSchema, streamField } from "../chat/wire.ts";
-import { CONVERSATION_STATUSES } from "../conversations/status.ts";
 import { handoffSchema, messageSchema } from "../conversations/wire.ts";
-import { uuid } from "../http/fields.ts";
-import { valueErrorParams } from "../http/validation.ts";
 import type { CustomFields } from "../leads/wire.ts";
+import { uuid } from "../platform/http/fields.ts";
+import { valueErrorParams } from "../platform/http/validation.ts";
 import { VISITOR_CHANNELS } from "./store.ts";
 
 /** Twice as long as a token of ours. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { mintKey, readKey } from "../../src/admission/api-key.ts";
-import { keyIdOf } from "../../src/crypto/secrets.ts";
+import { keyIdOf } from "../../src/platform/crypto/secrets.ts";
+import { mintKey, readKey } from "../../src/workspaces/api-key.ts";
 
 const WORKSPACE = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b01";
 const START = "sk_live_";

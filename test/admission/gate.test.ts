@@ -1,8 +1,8 @@
 import { createExecutionContext, evictDurableObject, listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { mintKey } from "../../src/admission/api-key.ts";
 import { app } from "../../src/app.ts";
+import { mintKey } from "../../src/workspaces/api-key.ts";
 import { type Answer, costOf, createKey, createWorkspace, newAddress, operate, query, send } from "../harness.ts";
 
 afterEach(() => {

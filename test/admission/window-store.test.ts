@@ -1,8 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { SlidingWindow } from "../../src/admission/window.ts";
-import { WindowStore } from "../../src/admission/window-store.ts";
+import { SlidingWindow, WindowStore } from "../../src/workspaces/window.ts";
 
 const START_MS = 1_800_000_000_000;
 

@@ -1,11 +1,12 @@
 import { env } from "cloudflare:workers";
+import { HANDOFF_REASONS } from "../../src/platform/db/columns.ts";
 import { beginTurn, finishTurn } from "../../src/chat/store.ts";
 import { startTurn } from "../../src/chat/turn.ts";
 import { changeConversation, idleWrites, replyAsHuman } from "../../src/conversations/changes.ts";
-import { HANDOFF_REASONS, isWithHuman, SETTABLE_STATUSES } from "../../src/conversations/status.ts";
-import { dbFor } from "../../src/db/client.ts";
-import { newId, shardOf } from "../../src/db/ids.ts";
-import { Meter } from "../../src/meter.ts";
+import { isWithHuman, SETTABLE_STATUSES } from "../../src/conversations/status.ts";
+import { dbFor } from "../../src/platform/db/client.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { query } from "../harness.ts";
 
 export const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { newId, shardOf } from "../../src/db/ids.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { costOf, createAgent, createKey, createWorkspace, databases, learn, query, send, type Workspace } from "../harness.ts";
 import { DAY_MS } from "./history.ts";
 

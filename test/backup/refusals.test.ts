@@ -1,11 +1,9 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { newId } from "../../src/db/ids.ts";
-import { Meter } from "../../src/meter.ts";
-import { toCursor } from "../../src/operator/backup/cursor.ts";
-import { importRecords } from "../../src/operator/backup/import.ts";
-import { beginProgress } from "../../src/operator/backup/progress.ts";
-import type { Header } from "../../src/operator/backup/wire.ts";
+import { importRecords } from "../../src/backup/import.ts";
+import { beginProgress, type Header, toCursor } from "../../src/backup/wire.ts";
+import { newId } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { type Answer, createAgent, createNeighbour, createWorkspace, envWith, newAddress, query, send } from "../harness.ts";
 import { complete, eraseWhole, type ExportFile, exportWorkspace, finishErasure, importFile, type Line, sendRecords } from "./file.ts";
 import { createFullWorkspace, type FullWorkspace, rowsOf } from "./full-workspace.ts";

@@ -1,10 +1,10 @@
-import { getTableName } from "drizzle-orm";
 import { env } from "cloudflare:workers";
+import { getTableName } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
-import { Meter } from "../../src/meter.ts";
-import { checkImport } from "../../src/operator/backup/completion.ts";
-import { NOT_EXPORTED, ROWS_PARTS } from "../../src/operator/backup/parts.ts";
-import type { End, Header } from "../../src/operator/backup/wire.ts";
+import { checkImport } from "../../src/backup/completion.ts";
+import { NOT_EXPORTED, ROWS_PARTS } from "../../src/backup/parts.ts";
+import type { End, Header } from "../../src/backup/wire.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createNeighbour, createWorkspace, newAddress, operate, query, send } from "../harness.ts";
 import { complete, eraseWhole, type ExportFile, exportWorkspace, importFile, sendRecords } from "./file.ts";

@@ -2,14 +2,14 @@ import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } fro
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
 import { startTurn, TurnRunner } from "../../src/chat/turn.ts";
-import { newId, shardOf } from "../../src/db/ids.ts";
-import { Meter } from "../../src/meter.ts";
 import { engineFor } from "../../src/models/engine.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, envWith, learn, query, sessionStorage } from "../harness.ts";
 import { LIMITS } from "../models/converse.ts";
 import { channelOf, INJECTIONS, obeying, ORDER } from "../models/injections.ts";
-import { behaveAt, newHost, receivedBy, RESOLVER, resolveTo } from "../outbound.ts";
 import type { Behaviour } from "../outbound-protocol.ts";
+import { behaveAt, newHost, receivedBy, RESOLVER, resolveTo } from "../outbound.ts";
 import { type ChatRequest, OpenAiStandIn, quotationsOf, type Script } from "../stand-ins/openai.ts";
 import { HANDBOOK } from "./handbook.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { startTurn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
-import { newId, shardOf } from "../../src/db/ids.ts";
-import { Meter } from "../../src/meter.ts";
 import { engineFor } from "../../src/models/engine.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, envWith, learn, listen, query } from "../harness.ts";
 import { LIMITS } from "../models/converse.ts";
 import { type ChatRequest, OpenAiStandIn, quotationsOf, type Script } from "../stand-ins/openai.ts";

@@ -3,11 +3,11 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { beginTurn } from "../../src/chat/store.ts";
 import { startTurn, type Turn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
-import { dbFor } from "../../src/db/client.ts";
-import { newId, shardOf } from "../../src/db/ids.ts";
-import { Meter } from "../../src/meter.ts";
-import { ExtractiveEngine } from "../../src/models/extractive-engine.ts";
+import { ExtractiveEngine } from "../../src/models/extractive.ts";
 import type { Model } from "../../src/models/model.ts";
+import { dbFor } from "../../src/platform/db/client.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { eraseConversationRows } from "../../src/privacy/erasure-store.ts";
 import { createAgent, createWorkspace, databases, envWith, query, sessionStorage } from "../harness.ts";
 

@@ -3,10 +3,10 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { beginTurn, finishTurn } from "../../src/chat/store.ts";
 import { startTurn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
-import { dbFor } from "../../src/db/client.ts";
-import { newId, shardOf } from "../../src/db/ids.ts";
-import { Meter } from "../../src/meter.ts";
 import type { Model } from "../../src/models/model.ts";
+import { dbFor } from "../../src/platform/db/client.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, createWorkspaceOn, learn, operate, query, sessionStorage, type Workspace } from "../harness.ts";
 import { HANDBOOK, KNOWN, UNKNOWN } from "./handbook.ts";
 

@@ -1,7 +1,7 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { newId, shardOf } from "../../src/db/ids.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import {
   countRows,
   createAgent,

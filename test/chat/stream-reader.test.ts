@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { BEGINNING, eventIdOf, placeAfter, placeIn } from "../../src/chat/event-id.ts";
-import { AnswerStream } from "../../src/chat/stream.ts";
 import { hasAll, readStream } from "../../src/chat/stream-reader.ts";
+import { AnswerStream, BEGINNING, eventIdOf, placeAfter, placeIn } from "../../src/chat/stream.ts";
 import type { ChatAnswer } from "../../src/chat/wire.ts";
 import { Follower, readEvents } from "../stream-client.ts";
 

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { shardOf } from "../../src/db/ids.ts";
+import { shardOf } from "../../src/platform/db/ids.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createWorkspace, databases, learn, listen, type Workspace } from "../harness.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newId, shardOf } from "../../src/db/ids.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { createAgent, createNeighbour, createWorkspace, learn, query, type Workspace } from "../harness.ts";
 
 /** Many requests, on a machine that may be busy. */

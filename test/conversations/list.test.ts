@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newId, shardOf } from "../../src/db/ids.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { costOf, createWorkspace, databases } from "../harness.ts";
 
 const STATUSES = ["open", "ai_handled", "needs_human", "human_active", "resolved"];

@@ -1,15 +1,6 @@
 import { expect, test } from "vitest";
-import {
-  CONVERSATION_STATUSES,
-  type ConversationStatus,
-  handoffAt,
-  isWithHuman,
-  moveBy,
-  moveTo,
-  SETTABLE_STATUSES,
-  type Trigger,
-  TRIGGERS,
-} from "../../src/conversations/status.ts";
+import { CONVERSATION_STATUSES, type ConversationStatus } from "../../src/platform/db/columns.ts";
+import { handoffAt, isWithHuman, moveBy, moveTo, SETTABLE_STATUSES, type Trigger, TRIGGERS } from "../../src/conversations/status.ts";
 
 /** Every cell: where each trigger leads from open, ai_handled, needs_human, human_active and resolved. */
 const EXPECTED: Record<Trigger, ConversationStatus[]> = {

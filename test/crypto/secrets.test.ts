@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decryptSecret, encryptSecret } from "../../src/crypto/secrets.ts";
+import { decryptSecret, encryptSecret } from "../../src/platform/crypto/secrets.ts";
 import { envWith } from "../harness.ts";
 
 const PLACE = "agent/019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";

@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
-import { boundShards, dbFor, directoryDb, isBoundShard, shardDb } from "../../src/db/client.ts";
-import { newId, shardOf } from "../../src/db/ids.ts";
-import { workspaces } from "../../src/db/schema.ts";
-import { Meter } from "../../src/meter.ts";
+import { boundShards, dbFor, directoryDb, isBoundShard, shardDb } from "../../src/platform/db/client.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { workspaces } from "../../src/platform/db/schema.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, createWorkspaceOn, envWith, learn } from "../harness.ts";
 
 const holds = async (database: D1Database, id: string) =>

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { newId } from "../../src/db/ids.ts";
+import { newId } from "../../src/platform/db/ids.ts";
 import { query } from "../harness.ts";
 
 /** Counters are the triggers' work, so rows are written here as any statement may write them. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatUuid, newId, parseUuid, shardOf } from "../../src/db/ids.ts";
+import { formatUuid, newId, parseUuid, shardOf } from "../../src/platform/db/ids.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

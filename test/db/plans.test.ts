@@ -1,48 +1,39 @@
 import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
-import * as account from "../../src/account/store.ts";
-import * as admission from "../../src/admission/store.ts";
 import * as agents from "../../src/agents/store.ts";
 import * as analytics from "../../src/analytics/store.ts";
+import { columnsOf, ROWS_PARTS } from "../../src/backup/parts.ts";
+import * as exports from "../../src/backup/store.ts";
 import * as chat from "../../src/chat/store.ts";
-import * as streams from "../../src/chat/stream-store.ts";
 import * as visitors from "../../src/chat/visitor-store.ts";
-import * as handoffs from "../../src/conversations/handoff-store.ts";
-import * as json from "../../src/conversations/json-store.ts";
 import * as lists from "../../src/conversations/list-store.ts";
 import * as moves from "../../src/conversations/moves-store.ts";
+import * as json from "../../src/conversations/payloads.ts";
 import { moveBy } from "../../src/conversations/status.ts";
-import * as conversations from "../../src/conversations/store.ts";
-import { type Database, directoryDb } from "../../src/db/client.ts";
-import { newId } from "../../src/db/ids.ts";
-import { workspaces } from "../../src/db/schema.ts";
-import * as shardStore from "../../src/db/shard-store.ts";
+import * as handoffs from "../../src/conversations/store.ts";
 import * as email from "../../src/email/store.ts";
-import * as idempotency from "../../src/http/idempotency-store.ts";
-import * as sourceJson from "../../src/knowledge/json-store.ts";
-import * as knowledge from "../../src/knowledge/store.ts";
+import * as events from "../../src/events/outbox.ts";
+import * as sourceJson from "../../src/knowledge/store.ts";
 import * as leads from "../../src/leads/store.ts";
-import { Meter } from "../../src/meter.ts";
-import * as exports from "../../src/operator/backup/export-store.ts";
-import * as imports from "../../src/operator/backup/import-store.ts";
-import { columnsOf, ROWS_PARTS } from "../../src/operator/backup/parts.ts";
 import * as erasure from "../../src/operator/erasure-store.ts";
 import * as health from "../../src/operator/health-store.ts";
 import * as secrets from "../../src/operator/secret-store.ts";
 import * as operator from "../../src/operator/store.ts";
+import { type Database, directoryDb } from "../../src/platform/db/client.ts";
+import { newId } from "../../src/platform/db/ids.ts";
+import { workspaces } from "../../src/platform/db/schema.ts";
+import * as shardStore from "../../src/platform/db/shards.ts";
+import * as idempotency from "../../src/platform/http/idempotency-store.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import * as privacyErasure from "../../src/privacy/erasure-store.ts";
 import * as person from "../../src/privacy/person-store.ts";
-import * as retention from "../../src/retention/store.ts";
+import * as retention from "../../src/privacy/retention-store.ts";
 import * as deliveries from "../../src/webhooks/delivery-store.ts";
-import * as webhookErasure from "../../src/webhooks/erasure-store.ts";
-import * as events from "../../src/webhooks/events-store.ts";
 import * as log from "../../src/webhooks/log-store.ts";
-import * as webhooks from "../../src/webhooks/store.ts";
-import * as deliverySweep from "../../src/webhooks/sweep-store.ts";
-import * as tests from "../../src/webhooks/test-store.ts";
-import * as notices from "../../src/widget/handoff-store.ts";
-import * as widget from "../../src/widget/store.ts";
+import * as webhookErasure from "../../src/webhooks/store.ts";
+import * as notices from "../../src/widget/store.ts";
+import * as account from "../../src/workspaces/store.ts";
 
 declare global {
   interface ImportMeta {
@@ -56,51 +47,40 @@ interface Statement {
 
 /** Every module that asks D1. */
 const STORES: Record<string, Record<string, unknown>> = {
-  "account/store": account,
-  "admission/store": admission,
   "agents/store": agents,
   "analytics/store": analytics,
+  "backup/store": exports,
   "chat/store": chat,
-  "chat/stream-store": streams,
   "chat/visitor-store": visitors,
-  "conversations/handoff-store": handoffs,
-  "conversations/json-store": json,
   "conversations/list-store": lists,
   "conversations/moves-store": moves,
-  "conversations/store": conversations,
-  "db/shard-store": shardStore,
+  "conversations/payloads": json,
+  "conversations/store": handoffs,
   "email/store": email,
-  "http/idempotency-store": idempotency,
-  "knowledge/json-store": sourceJson,
-  "knowledge/store": knowledge,
+  "events/outbox": events,
+  "knowledge/store": sourceJson,
   "leads/store": leads,
-  "operator/backup/export-store": exports,
-  "operator/backup/import-store": imports,
   "operator/erasure-store": erasure,
   "operator/health-store": health,
   "operator/secret-store": secrets,
   "operator/store": operator,
+  "platform/db/shards": shardStore,
+  "platform/http/idempotency-store": idempotency,
   "privacy/erasure-store": privacyErasure,
   "privacy/person-store": person,
-  "retention/store": retention,
+  "privacy/retention-store": retention,
   "webhooks/delivery-store": deliveries,
-  "webhooks/erasure-store": webhookErasure,
-  "webhooks/events-store": events,
   "webhooks/log-store": log,
-  "webhooks/store": webhooks,
-  "webhooks/sweep-store": deliverySweep,
-  "webhooks/test-store": tests,
-  "widget/handoff-store": notices,
-  "widget/store": widget,
+  "webhooks/store": webhookErasure,
+  "widget/store": notices,
+  "workspaces/store": account,
 };
 
 /** They keep an object's own storage. */
 const OBJECT_STORES = [
-  "admission/window-store",
   "knowledge/crawl/crawl-store",
   "knowledge/crawl/page-store",
-  "knowledge/crawl/settle-store",
-  "knowledge/index-store",
+  "knowledge/indexing/store",
   "knowledge/vectors/vector-store",
   "leads/index-store",
 ];
@@ -245,13 +225,13 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "email/store.findMail": () => [email.findMail(db, ID)],
   "email/store.noteMail": () => [email.noteMail(db, ID, NOW, { status: "sent" })],
   "email/store.listDueMails": () => [email.listDueMails(db, NOW, NOW, 10)],
-  "account/store.findUsage": () => [account.findUsage(db, WORKSPACE, "2026-11")],
-  "account/store.findCounts": () => [account.findCounts(db, WORKSPACE)],
-  "admission/store.findWorkspace": () => [admission.findWorkspace(db, WORKSPACE)],
-  "admission/store.listKeys": () => [admission.listKeys(db, WORKSPACE)],
-  "admission/store.createKey": () => [admission.createKey(db, API_KEY)],
-  "admission/store.revokeKey": () => [admission.revokeKey(db, WORKSPACE, ID, NOW)],
-  "admission/store.noteSecret": () => [admission.noteSecret(db, WORKSPACE, ID, { secretId: "s", outdatedUseAt: NOW })],
+  "workspaces/store.findUsage": () => [account.findUsage(db, WORKSPACE, "2026-11")],
+  "workspaces/store.findCounts": () => [account.findCounts(db, WORKSPACE)],
+  "workspaces/store.findWorkspace": () => [account.findWorkspace(db, WORKSPACE)],
+  "workspaces/store.listKeys": () => [account.listKeys(db, WORKSPACE)],
+  "workspaces/store.createKey": () => [account.createKey(db, API_KEY)],
+  "workspaces/store.revokeKey": () => [account.revokeKey(db, WORKSPACE, ID, NOW)],
+  "workspaces/store.noteSecret": () => [account.noteSecret(db, WORKSPACE, ID, { secretId: "s", outdatedUseAt: NOW })],
   "agents/store.listAgents": () => [agents.listAgents(db, WORKSPACE, PAGE)],
   "agents/store.findAgentsCount": () => [agents.findAgentsCount(db, WORKSPACE)],
   "agents/store.findAgent": () => [agents.findAgent(db, WORKSPACE, AGENT)],
@@ -287,7 +267,7 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
       await chat.finishTurn(database, TURN, { ...OUTCOME, handoff: null });
     }),
   "chat/store.returnQuota": () => [chat.returnQuota(db, TURN)],
-  "chat/stream-store.findAnswer": () => [streams.findAnswer(db, WORKSPACE, ID, OTHER)],
+  "chat/store.findAnswer": () => [chat.findAnswer(db, WORKSPACE, ID, OTHER)],
   "chat/visitor-store.keepVisitor": () => [
     ...visitors.keepVisitor(db, TURN, VISITOR, sql`TRUE`),
     ...visitors.keepVisitor(db, TURN, { ...VISITOR, isProfileVerified: false, joins: OTHER }, sql`TRUE`),
@@ -296,62 +276,63 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "chat/visitor-store.personOf": () => [],
   "chat/visitor-store.mergedIdOf": () => [],
   "chat/visitor-store.isTheirs": () => [],
-  "conversations/handoff-store.addHandoff": () =>
+  "conversations/store.addHandoff": () =>
     handoffs.addHandoff(
       db,
       { ...KEY_OF_CONVERSATION, agentId: AGENT, nowMs: NOW },
       { reason: "customer_request", questionKey: null, ...notices.lastQuestion(KEY_OF_CONVERSATION) },
     ),
   // No statement of its own: a record, which addHandoffEvent and CONVERSATION_JSON hold.
-  "conversations/json-store.handoffJson": () => [],
   "conversations/list-store.pageConversations": () =>
     CONVERSATION_FILTERS.flatMap((filter) =>
       [PAGE, CURSOR_PAGE, DEEP_PAGE].flatMap((page) => lists.pageConversations(db, WORKSPACE, filter, page) as readonly Statement[]),
     ),
   "conversations/moves-store.moveConversation": () => [
     moves.moveConversation(db, KEY_OF_CONVERSATION, moveBy("team_resolved"), { nowMs: NOW, by: "api" }),
-    moves.moveConversation(db, KEY_OF_CONVERSATION, moveBy("idled"), { nowMs: NOW, by: "auto", where: conversations.isIdle(NOW) }),
+    moves.moveConversation(db, KEY_OF_CONVERSATION, moveBy("idled"), { nowMs: NOW, by: "auto", where: handoffs.isIdle(NOW) }),
   ],
   "conversations/moves-store.followHandoff": () =>
     [true, false].map((answered) => moves.followHandoff(db, KEY_OF_CONVERSATION, moveBy("team_replied"), { nowMs: NOW, answered })),
   // No statement of its own: a condition, which moveConversation holds.
   "conversations/moves-store.conversationExists": () => [],
   "conversations/moves-store.isConversation": () => [],
-  "conversations/store.findConversation": () => [conversations.findConversation(db, WORKSPACE, ID)],
-  "conversations/store.findConversationVisitor": () => [conversations.findConversationVisitor(db, WORKSPACE, ID)],
-  "conversations/store.findLatestHandoff": () => [conversations.findLatestHandoff(db, WORKSPACE, ID)],
-  "conversations/store.listMessages": () => [conversations.listMessages(db, WORKSPACE, ID)],
-  "conversations/store.findMessage": () => [conversations.findMessage(db, WORKSPACE, ID)],
-  "conversations/store.setTags": () => [conversations.setTags(db, KEY_OF_CONVERSATION, ["vip"], NOW)],
-  "conversations/store.addReply": () => [conversations.addReply(db, KEY_OF_CONVERSATION, { id: OTHER, content: "Yes.", nowMs: NOW })],
-  "conversations/store.noteHumanReply": () => [conversations.noteHumanReply(db, KEY_OF_CONVERSATION, NOW)],
+  "conversations/store.findConversation": () => [handoffs.findConversation(db, WORKSPACE, ID)],
+  "conversations/store.findConversationVisitor": () => [handoffs.findConversationVisitor(db, WORKSPACE, ID)],
+  "conversations/store.findLatestHandoff": () => [handoffs.findLatestHandoff(db, WORKSPACE, ID)],
+  "conversations/store.listMessages": () => [handoffs.listMessages(db, WORKSPACE, ID)],
+  "conversations/store.findMessage": () => [handoffs.findMessage(db, WORKSPACE, ID)],
+  "conversations/store.setTags": () => [handoffs.setTags(db, KEY_OF_CONVERSATION, ["vip"], NOW)],
+  "conversations/store.addReply": () => [handoffs.addReply(db, KEY_OF_CONVERSATION, { id: OTHER, content: "Yes.", nowMs: NOW })],
+  "conversations/store.noteHumanReply": () => [handoffs.noteHumanReply(db, KEY_OF_CONVERSATION, NOW)],
   // No statement of its own: a condition, which listIdle holds.
   "conversations/store.isIdle": () => [],
-  "conversations/store.listIdle": () => [conversations.listIdle(db, NOW, 100)],
-  "http/idempotency-store.reserveKey": () => idempotency.reserveKey(db, RECORD, NOW),
-  "http/idempotency-store.takeOver": () => [idempotency.takeOver(db, RECORD, NOW, NOW)],
-  "http/idempotency-store.keepResponse": () => [idempotency.keepResponse(db, RECORD, { status: 200, body: "{}", conversationId: ID })],
-  "http/idempotency-store.noteConversation": () => [idempotency.noteConversation(db, RECORD, ID)],
-  "http/idempotency-store.releaseKey": () => [idempotency.releaseKey(db, RECORD)],
-  "http/idempotency-store.pruneKeys": () => [idempotency.pruneKeys(db, NOW, 5000)],
-  "knowledge/store.listSources": () => [knowledge.listSources(db, WORKSPACE, AGENT)],
-  "knowledge/store.findSource": () => [knowledge.findSource(db, WORKSPACE, AGENT, ID)],
-  "knowledge/store.createSource": () => [knowledge.createSource(db, SOURCE, 5)],
-  "knowledge/store.eraseSource": () => [knowledge.eraseSource(db, WORKSPACE, AGENT, ID)],
-  "knowledge/store.requestSync": () => [knowledge.requestSync(db, WORKSPACE, AGENT, ID, NOW)],
-  "knowledge/store.requestDueSyncs": () => [knowledge.requestDueSyncs(db, NOW, 100)],
-  "knowledge/store.claimSource": () => [knowledge.claimSource(db, ID, { id: OTHER, untilMs: NOW }, NOW)],
-  "knowledge/store.updateClaimed": () => [knowledge.updateClaimed(db, ID, OTHER, { status: "ready" })],
-  "knowledge/store.failSource": () => [knowledge.failSource(db, ID, { code: "c", message: "m" }, NOW, NOW)],
-  "knowledge/store.listStrandedSources": () => [knowledge.listStrandedSources(db, NOW, NOW, 100)],
-  "knowledge/store.sourceExists": () => [knowledge.sourceExists(db, ID)],
-  "knowledge/store.listAnswers": () => [knowledge.listAnswers(db, WORKSPACE, AGENT, PAGE)],
-  "knowledge/store.findAnswer": () => [knowledge.findAnswer(db, WORKSPACE, AGENT, ID)],
-  "knowledge/store.createAnswer": () => [knowledge.createAnswer(db, ANSWER)],
-  "knowledge/store.markIndexed": () => [knowledge.markIndexed(db, ID, NOW)],
-  "knowledge/store.eraseAnswer": () => [knowledge.eraseAnswer(db, WORKSPACE, AGENT, ID)],
-  "knowledge/store.listUnindexedAnswers": () => [knowledge.listUnindexedAnswers(db, NOW, 100)],
-  "knowledge/store.eraseAgentKnowledge": () => knowledge.eraseAgentKnowledge(db, WORKSPACE, AGENT),
+  "conversations/store.listIdle": () => [handoffs.listIdle(db, NOW, 100)],
+  "platform/http/idempotency-store.reserveKey": () => idempotency.reserveKey(db, RECORD, NOW),
+  "platform/http/idempotency-store.takeOver": () => [idempotency.takeOver(db, RECORD, NOW, NOW)],
+  "platform/http/idempotency-store.keepResponse": () => [
+    idempotency.keepResponse(db, RECORD, { status: 200, body: "{}", conversationId: ID }),
+  ],
+  "platform/http/idempotency-store.noteConversation": () => [idempotency.noteConversation(db, RECORD, ID)],
+  "platform/http/idempotency-store.releaseKey": () => [idempotency.releaseKey(db, RECORD)],
+  "platform/http/idempotency-store.pruneKeys": () => [idempotency.pruneKeys(db, NOW, 5000)],
+  "knowledge/store.listSources": () => [sourceJson.listSources(db, WORKSPACE, AGENT)],
+  "knowledge/store.findSource": () => [sourceJson.findSource(db, WORKSPACE, AGENT, ID)],
+  "knowledge/store.createSource": () => [sourceJson.createSource(db, SOURCE, 5)],
+  "knowledge/store.eraseSource": () => [sourceJson.eraseSource(db, WORKSPACE, AGENT, ID)],
+  "knowledge/store.requestSync": () => [sourceJson.requestSync(db, WORKSPACE, AGENT, ID, NOW)],
+  "knowledge/store.requestDueSyncs": () => [sourceJson.requestDueSyncs(db, NOW, 100)],
+  "knowledge/store.claimSource": () => [sourceJson.claimSource(db, ID, { id: OTHER, untilMs: NOW }, NOW)],
+  "knowledge/store.updateClaimed": () => [sourceJson.updateClaimed(db, ID, OTHER, { status: "ready" })],
+  "knowledge/store.failSource": () => [sourceJson.failSource(db, ID, { code: "c", message: "m" }, NOW, NOW)],
+  "knowledge/store.listStrandedSources": () => [sourceJson.listStrandedSources(db, NOW, NOW, 100)],
+  "knowledge/store.sourceExists": () => [sourceJson.sourceExists(db, ID)],
+  "knowledge/store.listAnswers": () => [sourceJson.listAnswers(db, WORKSPACE, AGENT, PAGE)],
+  "knowledge/store.findAnswer": () => [sourceJson.findAnswer(db, WORKSPACE, AGENT, ID)],
+  "knowledge/store.createAnswer": () => [sourceJson.createAnswer(db, ANSWER)],
+  "knowledge/store.markIndexed": () => [sourceJson.markIndexed(db, ID, NOW)],
+  "knowledge/store.eraseAnswer": () => [sourceJson.eraseAnswer(db, WORKSPACE, AGENT, ID)],
+  "knowledge/store.listUnindexedAnswers": () => [sourceJson.listUnindexedAnswers(db, NOW, 100)],
+  "knowledge/store.eraseAgentKnowledge": () => sourceJson.eraseAgentKnowledge(db, WORKSPACE, AGENT),
   "leads/store.pageLeads": () =>
     LEAD_FILTERS.flatMap((filter) =>
       [PAGE, CURSOR_PAGE].flatMap((page) => leads.pageLeads(db, WORKSPACE, filter, page) as readonly Statement[]),
@@ -362,7 +343,7 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "leads/store.markIndexed": () => [leads.markIndexed(db, WORKSPACE, [ID], NOW)],
   "leads/store.listUnindexedLeads": () => [leads.listUnindexedLeads(db, NOW, 1000)],
   "leads/store.eraseLeadRows": () => [leads.eraseLeadRows(db, WORKSPACE, [ID])],
-  "operator/backup/export-store.listRows": () =>
+  "backup/store.listRows": () =>
     ROWS_PARTS.flatMap((part) => [
       exports.listRows(db, part, WORKSPACE, null, 250),
       exports.listRows(
@@ -373,27 +354,25 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
         250,
       ),
     ]),
-  "operator/backup/export-store.findAgentAfter": () =>
-    [true, false].map((including) => exports.findAgentAfter(db, WORKSPACE, AGENT, including)),
-  "operator/backup/export-store.findWorkspaceRow": () => [exports.findWorkspaceRow(db, WORKSPACE)],
-  "operator/backup/import-store.findImport": () => [imports.findImport(db, WORKSPACE)],
-  "operator/backup/import-store.findAnyWorkspace": () => [imports.findAnyWorkspace(db, WORKSPACE)],
-  "operator/backup/import-store.beginImport": () => [imports.beginImport(db, IMPORT, NOW)],
-  "operator/backup/import-store.updateImport": () => [imports.updateImport(db, IMPORT, { recountedAt: NOW })],
-  "operator/backup/import-store.addRecords": () =>
-    ROWS_PARTS.map((part) => imports.addRecords(db, part, IMPORT, [columnsOf(part.table).map(() => null)])),
-  "operator/backup/import-store.countRecords": () =>
-    ROWS_PARTS.map((part) => imports.countRecords(db, part, WORKSPACE, [columnsOf(part.table).map(() => null)])),
-  "operator/backup/import-store.clearCounts": () => imports.clearCounts(db, IMPORT, 2000),
-  "operator/backup/import-store.listOwnAgents": () => [imports.listOwnAgents(db, WORKSPACE, [AGENT])],
-  "operator/backup/import-store.completeImport": () =>
-    imports.completeImport(
+  "backup/store.findAgentAfter": () => [true, false].map((including) => exports.findAgentAfter(db, WORKSPACE, AGENT, including)),
+  "backup/store.findWorkspaceRow": () => [exports.findWorkspaceRow(db, WORKSPACE)],
+  "backup/store.findImport": () => [exports.findImport(db, WORKSPACE)],
+  "backup/store.findAnyWorkspace": () => [exports.findAnyWorkspace(db, WORKSPACE)],
+  "backup/store.beginImport": () => [exports.beginImport(db, IMPORT, NOW)],
+  "backup/store.updateImport": () => [exports.updateImport(db, IMPORT, { recountedAt: NOW })],
+  "backup/store.addRecords": () => ROWS_PARTS.map((part) => exports.addRecords(db, part, IMPORT, [columnsOf(part.table).map(() => null)])),
+  "backup/store.countRecords": () =>
+    ROWS_PARTS.map((part) => exports.countRecords(db, part, WORKSPACE, [columnsOf(part.table).map(() => null)])),
+  "backup/store.clearCounts": () => exports.clearCounts(db, IMPORT, 2000),
+  "backup/store.listOwnAgents": () => [exports.listOwnAgents(db, WORKSPACE, [AGENT])],
+  "backup/store.completeImport": () =>
+    exports.completeImport(
       db,
       IMPORT,
       columnsOf(workspaces).map(() => null),
       NOW,
     ),
-  "operator/backup/import-store.abandonImport": () => imports.abandonImport(db, WORKSPACE, NOW),
+  "backup/store.abandonImport": () => exports.abandonImport(db, WORKSPACE, NOW),
   "operator/erasure-store.findDeleted": () => [erasure.findDeleted(db, WORKSPACE)],
   "operator/erasure-store.listSomeConversations": () => [erasure.listSomeConversations(db, WORKSPACE, 100)],
   "operator/erasure-store.listSomeAgents": () => [erasure.listSomeAgents(db, WORKSPACE, 100)],
@@ -447,16 +426,16 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "privacy/erasure-store.endErasure": () => [privacyErasure.endErasure(db, ID)],
   "privacy/erasure-store.eraseConversationRows": () =>
     [undefined, NOW].flatMap((since) => Object.values(privacyErasure.eraseConversationRows(db, WORKSPACE, [ID], 2000, since))),
-  "retention/store.takeDue": () => [retention.takeDue(db, NOW, NOW + 1, 100)],
-  "retention/store.findRetention": () => [retention.findRetention(db, WORKSPACE)],
-  "retention/store.listDueConversations": () => [retention.listDueConversations(db, WORKSPACE, NOW, 50)],
-  "retention/store.listDueLeads": () => [retention.listDueLeads(db, WORKSPACE, NOW, 50)],
-  "retention/store.eraseUnusedVisitors": () => [retention.eraseUnusedVisitors(db, WORKSPACE, [ID])],
-  "retention/store.pruneEventLog": () => Object.values(retention.pruneEventLog(db, WORKSPACE, NOW, 500)),
-  "db/shard-store.listShards": () => [shardStore.listShards(db)],
-  "db/shard-store.findUsedShard": () => [shardStore.findUsedShard(db, 1)],
-  "db/shard-store.readSize": () => [{ toSQL: () => shardStore.readSize(db).getQuery() }],
-  "db/shard-store.readColumns": () => [shardStore.readColumns(db)],
+  "privacy/retention-store.takeDue": () => [retention.takeDue(db, NOW, NOW + 1, 100)],
+  "privacy/retention-store.findRetention": () => [retention.findRetention(db, WORKSPACE)],
+  "privacy/retention-store.listDueConversations": () => [retention.listDueConversations(db, WORKSPACE, NOW, 50)],
+  "privacy/retention-store.listDueLeads": () => [retention.listDueLeads(db, WORKSPACE, NOW, 50)],
+  "privacy/retention-store.eraseUnusedVisitors": () => [retention.eraseUnusedVisitors(db, WORKSPACE, [ID])],
+  "privacy/retention-store.pruneEventLog": () => Object.values(retention.pruneEventLog(db, WORKSPACE, NOW, 500)),
+  "platform/db/shards.listShards": () => [shardStore.listShards(db)],
+  "platform/db/shards.findUsedShard": () => [shardStore.findUsedShard(db, 1)],
+  "platform/db/shards.readSize": () => [{ toSQL: () => shardStore.readSize(db).getQuery() }],
+  "platform/db/shards.readColumns": () => [shardStore.readColumns(db)],
   "privacy/erasure-store.eraseThreadsWith": () => [privacyErasure.eraseThreadsWith(db, WORKSPACE, "ada@example.com")],
   "privacy/erasure-store.eraseLeadEvents": () => Object.values(privacyErasure.eraseLeadEvents(db, WORKSPACE, [ID], 2000)),
   "privacy/person-store.listVisitors": () => IDENTIFIERS.map((who) => person.listVisitors(db, WORKSPACE, who)),
@@ -468,11 +447,13 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
   "privacy/person-store.listLeads": () => IDENTIFIERS.map((who) => person.listLeads(db, WORKSPACE, who, SLICE)),
   "privacy/person-store.listLeadsByVisitor": () => IDENTIFIERS.map((who) => person.listLeadsByVisitor(db, WORKSPACE, who, 50)),
   "privacy/person-store.eraseVisitors": () => IDENTIFIERS.map((who) => person.eraseVisitors(db, WORKSPACE, who)),
-  "webhooks/events-store.addConversationEvent": () => events.addConversationEvent(db, EVENT, "conversation.created", events.IF_CHANGED),
-  "webhooks/events-store.addMessageEvent": () => events.addMessageEvent(db, EVENT, "message.ai_replied", OTHER, events.IF_CHANGED),
-  "webhooks/events-store.addHandoffEvent": () => events.addHandoffEvent(db, EVENT, OTHER, events.IF_CHANGED),
-  "webhooks/events-store.addLeadEvent": () => events.addLeadEvent(db, EVENT, OTHER, events.IF_CHANGED),
-  "webhooks/events-store.addSourceEvent": () => events.addSourceEvent(db, EVENT, "source.synced", OTHER, events.IF_CHANGED),
+  "events/outbox.appendEvent": () => [
+    ...events.appendEvent(db, EVENT, "conversation.created", json.conversationRecord(ID)),
+    ...events.appendEvent(db, EVENT, "message.ai_replied", json.messageRecord(OTHER)),
+    ...events.appendEvent(db, EVENT, "handoff.created", json.handoffRecord(OTHER)),
+    ...events.appendEvent(db, EVENT, "lead.created", leads.leadRecord(OTHER)),
+    ...events.appendEvent(db, EVENT, "source.synced", sourceJson.sourceRecord(WORKSPACE, OTHER)),
+  ],
   "webhooks/delivery-store.claimDeliveries": () =>
     (["fast", "slow"] as const).map((lane) => deliveries.claimDeliveries(db, [ID], lane, { nowMs: NOW, untilMs: NOW })),
   "webhooks/delivery-store.listDeliverable": () => [deliveries.listDeliverable(db, [ID])],
@@ -485,45 +466,45 @@ const STATEMENTS: Record<string, () => readonly Statement[] | Promise<Statement[
     [true, false].flatMap((isGone) => deliveries.recordFailure(db, HELD, RESULT, { nextAttemptAt: NOW, isGone })),
   // No statement of its own: a row, which both of these insert.
   "webhooks/delivery-store.attemptRow": () => [],
-  "webhooks/erasure-store.eraseEndpoint": () => [webhookErasure.eraseEndpoint(db, WORKSPACE, ID)],
-  "webhooks/erasure-store.eraseLog": () => webhookErasure.eraseLog(db, WORKSPACE, ID, 500),
-  "webhooks/erasure-store.noteErasure": () => [webhookErasure.noteErasure(db, WORKSPACE, ID, NOW)],
-  "webhooks/erasure-store.listWebhookErasures": () => [webhookErasure.listWebhookErasures(db, 5)],
-  "webhooks/erasure-store.endWebhookErasure": () => [webhookErasure.endWebhookErasure(db, WORKSPACE, ID)],
+  "webhooks/store.eraseEndpoint": () => [webhookErasure.eraseEndpoint(db, WORKSPACE, ID)],
+  "webhooks/store.eraseLog": () => webhookErasure.eraseLog(db, WORKSPACE, ID, 500),
+  "webhooks/store.noteErasure": () => [webhookErasure.noteErasure(db, WORKSPACE, ID, NOW)],
+  "webhooks/store.listWebhookErasures": () => [webhookErasure.listWebhookErasures(db, 5)],
+  "webhooks/store.endWebhookErasure": () => [webhookErasure.endWebhookErasure(db, WORKSPACE, ID)],
   "webhooks/log-store.pageDeliveries": () =>
     [undefined, "failed" as const].flatMap((status) =>
       [PAGE, CURSOR_PAGE].flatMap((page) => log.pageDeliveries(db, WORKSPACE, ID, status, page) as readonly Statement[]),
     ),
   "webhooks/log-store.findDelivery": () => [log.findDelivery(db, WORKSPACE, ID)],
   "webhooks/log-store.createRedelivery": () => [log.createRedelivery(db, WORKSPACE, ID, { id: OTHER, nowMs: NOW })],
-  "webhooks/store.listEndpoints": () => [webhooks.listEndpoints(db, WORKSPACE)],
-  "webhooks/store.findEndpoint": () => [webhooks.findEndpoint(db, WORKSPACE, ID)],
-  "webhooks/store.createEndpoint": () => [webhooks.createEndpoint(db, ENDPOINT, 100)],
+  "webhooks/store.listEndpoints": () => [webhookErasure.listEndpoints(db, WORKSPACE)],
+  "webhooks/store.findEndpoint": () => [webhookErasure.findEndpoint(db, WORKSPACE, ID)],
+  "webhooks/store.createEndpoint": () => [webhookErasure.createEndpoint(db, ENDPOINT, 100)],
   "webhooks/store.updateEndpoint": () =>
-    [undefined, true, false].map((enabled) => webhooks.updateEndpoint(db, WORKSPACE, ID, { description: null, enabled }, NOW)),
-  "webhooks/store.giveUpWaiting": () => webhooks.giveUpWaiting(db, WORKSPACE, ID, NOW),
+    [undefined, true, false].map((enabled) => webhookErasure.updateEndpoint(db, WORKSPACE, ID, { description: null, enabled }, NOW)),
+  "webhooks/store.giveUpWaiting": () => webhookErasure.giveUpWaiting(db, WORKSPACE, ID, NOW),
   "webhooks/store.rotateSecret": () => [
-    webhooks.rotateSecret(db, WORKSPACE, ID, { id: OTHER, secret: "s", previousUntilMs: NOW, nowMs: NOW }),
+    webhookErasure.rotateSecret(db, WORKSPACE, ID, { id: OTHER, secret: "s", previousUntilMs: NOW, nowMs: NOW }),
   ],
-  "webhooks/sweep-store.takeStranded": () => [deliverySweep.takeStranded(db, NOW, NOW, 1000)],
-  "webhooks/sweep-store.pruneDeliveries": () => deliverySweep.pruneDeliveries(db, NOW, 1000),
-  "webhooks/sweep-store.pruneEvents": () => [deliverySweep.pruneEvents(db, NOW, 1000)],
-  "webhooks/test-store.addTest": () => tests.addTest(db, NEW_TEST),
-  "webhooks/test-store.findTest": () => tests.findTest(db, ID),
-  "widget/handoff-store.addNotice": () => [notices.addNotice(db, KEY_OF_CONVERSATION, { id: OTHER, content: "Wait.", nowMs: NOW })],
+  "webhooks/delivery-store.takeStranded": () => [deliveries.takeStranded(db, NOW, NOW, 1000)],
+  "webhooks/delivery-store.pruneDeliveries": () => deliveries.pruneDeliveries(db, NOW, 1000),
+  "webhooks/delivery-store.pruneEvents": () => [deliveries.pruneEvents(db, NOW, 1000)],
+  "webhooks/log-store.addTest": () => log.addTest(db, NEW_TEST),
+  "webhooks/log-store.findTest": () => log.findTest(db, ID),
+  "widget/store.addNotice": () => [notices.addNotice(db, KEY_OF_CONVERSATION, { id: OTHER, content: "Wait.", nowMs: NOW })],
   // No statements of its own: a hand-off's fields, which addHandoff holds.
-  "widget/handoff-store.lastQuestion": () => [],
-  "widget/store.findOpenAgent": () => [widget.findOpenAgent(db, AGENT)],
+  "widget/store.lastQuestion": () => [],
+  "widget/store.findOpenAgent": () => [notices.findOpenAgent(db, AGENT)],
   "widget/store.findAllowedOrigins": () => [
-    widget.findAllowedOrigins(db, { agentId: AGENT }),
-    widget.findAllowedOrigins(db, { conversationId: ID }),
+    notices.findAllowedOrigins(db, { agentId: AGENT }),
+    notices.findAllowedOrigins(db, { conversationId: ID }),
   ],
-  "widget/store.findTokenVisitor": () => [widget.findTokenVisitor(db, CLAIM)],
-  "widget/store.findVisitorConversation": () => [widget.findVisitorConversation(db, AGENT, ID)],
-  "widget/store.findOwnConversation": () => [widget.findOwnConversation(db, CLAIM, ID)],
-  "widget/store.findVisitorAnswer": () => [widget.findVisitorAnswer(db, CLAIM, { conversation_id: ID, message_id: OTHER })],
-  "widget/store.listNewMessages": () => [undefined, OTHER].map((after) => widget.listNewMessages(db, CLAIM, ID, after)),
-  "widget/store.setCsat": () => [widget.setCsat(db, CLAIM, ID, { score: 5, comment: null }, NOW)],
+  "widget/store.findTokenVisitor": () => [notices.findTokenVisitor(db, CLAIM)],
+  "widget/store.findVisitorConversation": () => [notices.findVisitorConversation(db, AGENT, ID)],
+  "widget/store.findOwnConversation": () => [notices.findOwnConversation(db, CLAIM, ID)],
+  "widget/store.findVisitorAnswer": () => [notices.findVisitorAnswer(db, CLAIM, { conversation_id: ID, message_id: OTHER })],
+  "widget/store.listNewMessages": () => [undefined, OTHER].map((after) => notices.listNewMessages(db, CLAIM, ID, after)),
+  "widget/store.setCsat": () => [notices.setCsat(db, CLAIM, ID, { score: 5, comment: null }, NOW)],
 };
 
 async function planOf(statement: Statement): Promise<string[]> {
@@ -548,13 +529,13 @@ function scansOf(plan: string[]): string[] {
 /** Scans that are meant, each with its reason. */
 const MEANT_SCANS: Record<string, string[]> = {
   // One row a shard.
-  "db/shard-store.listShards": ["SCAN shards"],
+  "platform/db/shards.listShards": ["SCAN shards"],
   // The operator's page of all workspaces, in the index's order: it ends at the page's end.
   "operator/store.listDirectory": ["SCAN workspace_directory USING INDEX sqlite_autoindex_workspace_directory_1"],
   // A partial index: it holds what is unfinished alone.
   "knowledge/store.listStrandedSources": ["SCAN sources USING INDEX sources_unfinished"],
   // It holds what is unfinished alone.
-  "webhooks/erasure-store.listWebhookErasures": ["SCAN webhook_erasures USING INDEX webhook_erasures_created"],
+  "webhooks/store.listWebhookErasures": ["SCAN webhook_erasures USING INDEX webhook_erasures_created"],
   // It never holds a row.
   "operator/erasure-store.eraseSomeRows": ["SCAN analytics_changes"],
 };
@@ -570,7 +551,7 @@ const MEANT_SORTS: Record<string, string[]> = {
   // One transcript, in the order of its times.
   "conversations/store.listMessages": [SORT],
   // The attempts of one delivery; erasures that are under way, which are few.
-  "operator/backup/export-store.listRows": ["USE TEMP B-TREE FOR LAST TERM OF ORDER BY", SORT],
+  "backup/store.listRows": ["USE TEMP B-TREE FOR LAST TERM OF ORDER BY", SORT],
   // The rows of one page; of a deep one also the spans of days that it lies behind.
   "conversations/list-store.pageConversations": [SORT],
   // Unions of one person's records.
@@ -582,7 +563,7 @@ const MEANT_SORTS: Record<string, string[]> = {
   "privacy/person-store.listLeads": [SORT],
   "privacy/person-store.listLeadsByVisitor": [SORT],
   "privacy/person-store.eraseVisitors": [SORT],
-  "retention/store.eraseUnusedVisitors": [SORT],
+  "privacy/retention-store.eraseUnusedVisitors": [SORT],
   // The messages of one conversation: by time, since an answer's identifier is older than what came meanwhile.
   "widget/store.listNewMessages": [SORT],
 };
@@ -601,23 +582,44 @@ const MEANT_WIDE: Record<string, string[]> = {
 
 /** What may read all that a workspace has of a kind: lists of it, its export, and its erasure. */
 const READS_A_WORKSPACE =
-  /^(?:admission\/store\.listKeys|agents\/store\.listAgents|operator\/erasure-store\.\w+|operator\/backup\/(?:export-store\.listRows|import-store\.clearCounts))$/;
+  /^(?:workspaces\/store\.listKeys|agents\/store\.listAgents|operator\/erasure-store\.\w+|backup\/store\.(?:listRows|clearCounts))$/;
 
 /** One row a workspace, a row for each kind that an agent has (what is kept so that nothing need be counted), or at most a hundred endpoints. */
 const FEW_OF_A_WORKSPACE =
   /\b(?:workspace_directory|workspace_imports|sqlite_autoindex_workspace_imports_1|conversation_counts|lead_counts|webhook_endpoints_workspace)\b/;
 
 test("every module that asks D1 is known here", () => {
-  const found = Object.keys(import.meta.glob(["../../src/**/store.ts", "../../src/**/*-store.ts"]));
+  const found = Object.keys(
+    import.meta.glob([
+      "../../src/**/store.ts",
+      "../../src/**/*-store.ts",
+      "../../src/conversations/payloads.ts",
+      "../../src/events/outbox.ts",
+      "../../src/platform/db/shards.ts",
+    ]),
+  );
   const names = found.map((path) => path.slice("../../src/".length, -".ts".length));
   expect(names.toSorted()).toEqual([...Object.keys(STORES), ...OBJECT_STORES].toSorted());
 });
+
+/** They give conditions and subqueries to statements that are tried here, or ask several of them. */
+const PARTS_OF_STATEMENTS = new Set([
+  ...["conversationRecord", "messageRecord", "handoffRecord"].map((name) => `conversations/payloads.${name}`),
+  ...["isKnownShard", "listKnownShards", "logShardFailure", "readShards", "shardWithRoom", "warnOfShard"].map(
+    (name) => `platform/db/shards.${name}`,
+  ),
+  "events/outbox.hasWebhooks",
+  "knowledge/store.sourceRecord",
+  "leads/store.leadRecord",
+  "webhooks/store.giveUp",
+  "webhooks/store.isFree",
+]);
 
 test("every function of theirs is known here", () => {
   const exported = Object.entries(STORES).flatMap(([module, members]) =>
     Object.entries(members).flatMap(([name, member]) => (typeof member === "function" ? [`${module}.${name}`] : [])),
   );
-  expect(exported.toSorted()).toEqual(Object.keys(STATEMENTS).toSorted());
+  expect(exported.filter((name) => !PARTS_OF_STATEMENTS.has(name)).toSorted()).toEqual(Object.keys(STATEMENTS).toSorted());
 });
 
 test.for(Object.entries(STATEMENTS))("%s scans no table and sorts nothing", async ([name, statements]) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newId, shardOf } from "../../src/db/ids.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { DAY_MS, seeded } from "../analytics/history.ts";
 import { createWorkspace, query, type Workspace } from "../harness.ts";
 

@@ -1,6 +1,6 @@
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { addSamples } from "../../src/docs/samples/add.ts";
+import { addSamples } from "../../src/docs/samples.ts";
 import { createAgent, createWorkspace, learn, listen, query } from "../harness.ts";
 import { fetchDocument, listOperations, type Operation } from "../http/document.ts";
 import { readCurl } from "./shell.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isPublicAddress } from "../../src/egress/address-rules.ts";
+import { isPublicAddress } from "../../src/platform/egress/target.ts";
 
 /** The ranges of the IANA special-purpose registries and of multicast: first and last address, then the public neighbours if there are any. */
 const RANGES: [range: string, first: string, last: string, ...neighbours: string[]][] = [

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { guardedFetch, type OutgoingRequest } from "../../src/egress/guarded-fetch.ts";
-import { CRAWLER_POLICY, WEBHOOK_POLICY } from "../../src/egress/url-rules.ts";
+import { guardedFetch, type OutgoingRequest } from "../../src/platform/egress/guarded-fetch.ts";
+import { CRAWLER_POLICY, WEBHOOK_POLICY } from "../../src/platform/egress/url-rules.ts";
 import { envWith } from "../harness.ts";
 import { behaveAt, newHost, receivedBy, RESOLVER, resolverBehaves, resolveTo } from "../outbound.ts";
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { allowsPrivateTargets, configProblem } from "../../src/config.ts";
-import { judgeTarget } from "../../src/egress/target.ts";
-import { WEBHOOK_POLICY } from "../../src/egress/url-rules.ts";
+import { allowsPrivateTargets, configProblem } from "../../src/platform/config.ts";
+import { judgeTarget } from "../../src/platform/egress/target.ts";
+import { WEBHOOK_POLICY } from "../../src/platform/egress/url-rules.ts";
 import { envWith } from "../harness.ts";
-import { newHost, receivedBy, RESOLVER, resolverBehaves, resolveTo, type Records } from "../outbound.ts";
+import { newHost, receivedBy, type Records, RESOLVER, resolverBehaves, resolveTo } from "../outbound.ts";
 
 const asking = envWith({ DNS_OVER_HTTPS_URL: RESOLVER });
 const judge = (host: string, signal?: AbortSignal) => judgeTarget(asking, `https://${host}/`, WEBHOOK_POLICY, signal);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CRAWLER_POLICY, urlProblem, WEBHOOK_POLICY } from "../../src/egress/url-rules.ts";
+import { CRAWLER_POLICY, urlProblem, WEBHOOK_POLICY } from "../../src/platform/egress/url-rules.ts";
 
 const MENDED = "it holds white space, a control character or a backslash";
 const INCOMPLETE = "it is not a complete URL such as https://www.example.com/";

@@ -1,11 +1,9 @@
 import PostalMime from "postal-mime";
 import { describe, expect, test } from "vitest";
 import { mintThreadToken, readRecipient, readThreadToken, replyAddress, threadId, tokensOf } from "../../src/email/address.ts";
-import { composeMail } from "../../src/email/compose.ts";
-import { textOfHtml } from "../../src/email/html-text.ts";
-import { ignoredBecause } from "../../src/email/ignored.ts";
-import { questionOf, subjectOf } from "../../src/email/question.ts";
-import { visibleText } from "../../src/email/visible-text.ts";
+import { ignoredBecause } from "../../src/email/inbound.ts";
+import { composeMail } from "../../src/email/outbound.ts";
+import { questionOf, subjectOf, textOfHtml, visibleText } from "../../src/email/parse.ts";
 import { mime } from "./mailbox.ts";
 
 const CONVERSATION = "019a9f00-1234-7abc-8def-0123456789ab";

@@ -1,10 +1,10 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { newId, shardOf } from "../../src/db/ids.ts";
-import { prune } from "../../src/retention/prune.ts";
-import { cutoffsOf, DEFAULT_RETENTION, retentionOf } from "../../src/retention/rules.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { prune } from "../../src/privacy/retention.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
+import { cutoffsOf, DEFAULT_RETENTION, retentionOf } from "../../src/workspaces/retention.ts";
 import {
   createAgent,
   createNeighbour,

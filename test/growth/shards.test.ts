@@ -1,12 +1,12 @@
 import { applyD1Migrations, evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { configProblem } from "../../src/config.ts";
-import { shardOf } from "../../src/db/ids.ts";
-import { FULL_SHARD_BYTES, shardWithRoom } from "../../src/shards.ts";
 import { receiveMail } from "../../src/email/inbound.ts";
-import { Meter } from "../../src/meter.ts";
 import { addWorkspace } from "../../src/operator/workspaces.ts";
+import { configProblem } from "../../src/platform/config.ts";
+import { shardOf } from "../../src/platform/db/ids.ts";
+import { FULL_SHARD_BYTES, shardWithRoom } from "../../src/platform/db/shards.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createWorkspace, createWorkspaceOn, deliver, envWith, learn, operate, send, type Workspace } from "../harness.ts";
 

@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { dbFor } from "../../src/db/client.ts";
-import { shardOf } from "../../src/db/ids.ts";
-import { keepResponse, reserveKey } from "../../src/http/idempotency-store.ts";
-import { Meter } from "../../src/meter.ts";
+import { dbFor } from "../../src/platform/db/client.ts";
+import { shardOf } from "../../src/platform/db/ids.ts";
+import { keepResponse, reserveKey } from "../../src/platform/http/idempotency-store.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createWorkspace, databases, learn, query, type Workspace } from "../harness.ts";
 

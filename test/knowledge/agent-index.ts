@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
-import type { IngestProgress } from "../../src/knowledge/ingest.ts";
 import type { KnowledgeIndex } from "../../src/knowledge/index.ts";
-import type { Retrieval } from "../../src/knowledge/passage.ts";
+import type { IngestProgress } from "../../src/knowledge/indexing/ingest.ts";
+import type { Retrieval } from "../../src/models/retrieval.ts";
 
 export type Index = DurableObjectStub<KnowledgeIndex>;
 

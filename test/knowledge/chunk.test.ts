@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Chunk, chunks, cleanText, wordCount } from "../../src/knowledge/chunk.ts";
-import { sentences } from "../../src/knowledge/sentences.ts";
+import { type Chunk, chunks, cleanText, wordCount } from "../../src/knowledge/indexing/chunk.ts";
+import { sentences } from "../../src/text/sentences.ts";
 
 const MIB = 1024 * 1024;
 const all = (text: string): Chunk[] => [...chunks(cleanText(text))];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { boundedQuery } from "../../src/knowledge/full-text.ts";
+import { boundedQuery } from "../../src/knowledge/indexing/full-text.ts";
 
 describe("the query of a large knowledge", () => {
   const query = (frequencies: Record<string, number>, size = 200_000): string | undefined =>

@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { IngestProgress } from "../../src/knowledge/ingest.ts";
 import type { KnowledgeIndex } from "../../src/knowledge/index.ts";
+import type { IngestProgress } from "../../src/knowledge/indexing/ingest.ts";
 import { dump, found, type Index, ingest, load, longText, newIndex, search } from "./agent-index.ts";
 
 /** Takes three steps of a step's 64 chunks each, and a rest. */

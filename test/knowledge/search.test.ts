@@ -1,6 +1,6 @@
 import { evictDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { STRONG_MATCH } from "../../src/knowledge/curated.ts";
+import { STRONG_MATCH } from "../../src/knowledge/retrieval/curated.ts";
 import { found, type Index, load, newIndex, search } from "./agent-index.ts";
 
 const TEXTS = {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { newId } from "../../src/db/ids.ts";
-import { nextSyncAtMs } from "../../src/knowledge/sync-schedule.ts";
+import { nextSyncAtMs } from "../../src/knowledge/consumer.ts";
+import { newId } from "../../src/platform/db/ids.ts";
 
 const HOUR = 60 * 60_000;
 const NOW = 1_790_000_000_000;

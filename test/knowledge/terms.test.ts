@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { terms, tokens } from "../../src/knowledge/terms.ts";
+import { terms, tokens } from "../../src/text/terms.ts";
 
 describe("terms", () => {
   it("stems words, folds case and Latin diacritics, and drops stop words", () => {

@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { dbFor } from "../../src/db/client.ts";
 import { addLead, eraseLeads, indexLeads } from "../../src/leads/leads.ts";
-import { toSearchText } from "../../src/leads/search-text.ts";
-import { eraseLeadRows, listLeads, markIndexed, listUnindexedLeads, pageLeads } from "../../src/leads/store.ts";
-import { Meter } from "../../src/meter.ts";
+import { toSearchText } from "../../src/leads/search.ts";
+import { eraseLeadRows, listLeads, listUnindexedLeads, markIndexed, pageLeads } from "../../src/leads/store.ts";
+import { dbFor } from "../../src/platform/db/client.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { costOf, createKey, createWorkspace, deliver, envWith, listen, operate, query, send, type Workspace } from "../harness.ts";
 import { createOffice, indexStorage, type MadeUp, madeUp, newLead, START_MS, sweepAll, writeRows } from "./people.ts";

@@ -1,8 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { newId, shardOf } from "../../src/db/ids.ts";
 import type { LeadOperation, NewLead } from "../../src/leads/leads.ts";
-import { Meter } from "../../src/meter.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createWorkspace, databases, query, type Workspace } from "../harness.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AnswerText } from "../../src/models/language/answer-text.ts";
-import { KnownLinks } from "../../src/models/language/links.ts";
+import { AnswerText, KnownLinks } from "../../src/models/answer-text.ts";
 
 const KNOWN = ["See https://acme.test/help/ and (https://acme.test/a_(b)), or ask at www.acme.test.", "https://cdn.acme.test/logo.png?v=2"];
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Passage } from "../../src/knowledge/passage.ts";
 import { composeAnswer, type ScoredPassage } from "../../src/models/compose.ts";
+import type { Passage } from "../../src/models/retrieval.ts";
 import { unitsOf } from "../../src/models/units.ts";
 
 /** A passage whose sentences are worth this much. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MAX_ANSWER_LENGTH, MAX_OUTPUT_TOKENS } from "../../src/models/language/limits.ts";
+import { MAX_ANSWER_LENGTH, MAX_OUTPUT_TOKENS } from "../../src/models/limits.ts";
 import { quotationsOf } from "../stand-ins/openai.ts";
 import { converse } from "./converse.ts";
 

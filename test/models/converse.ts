@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { engineFor } from "../../src/models/engine.ts";
-import type { ModelLimits } from "../../src/models/language/limits.ts";
+import type { ModelLimits } from "../../src/models/limits.ts";
 import { HandedOff, type ModelRequest } from "../../src/models/model.ts";
 import { load, newIndex } from "../knowledge/agent-index.ts";
 import { type ChatRequest, OpenAiStandIn, type Script } from "../stand-ins/openai.ts";

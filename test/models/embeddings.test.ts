@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { configProblem } from "../../src/config.ts";
 import { embeddingsFor } from "../../src/models/embeddings.ts";
+import { configProblem } from "../../src/platform/config.ts";
 import { envWith } from "../harness.ts";
 import { EmbeddingsStandIn } from "../stand-ins/workers-ai-embeddings.ts";
 

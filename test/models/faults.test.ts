@@ -1,7 +1,7 @@
 import { APICallError } from "@ai-sdk/provider";
 import { describe, expect, it } from "vitest";
-import { MAX_RESPONSE_BYTES } from "../../src/models/language/limits.ts";
-import { describeFailure } from "../../src/models/language/steady.ts";
+import { MAX_RESPONSE_BYTES } from "../../src/models/limits.ts";
+import { describeFailure } from "../../src/models/stream-with-retry.ts";
 import type { ChatRequest, Script } from "../stand-ins/openai.ts";
 import { converse } from "./converse.ts";
 

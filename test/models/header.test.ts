@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HeaderReader, parseHeader } from "../../src/models/language/header.ts";
+import { HeaderReader, parseHeader } from "../../src/models/header.ts";
 
 /** What is read of a reply that comes in these pieces. */
 function read(...pieces: string[]) {

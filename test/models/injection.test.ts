@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { startTurn, TurnRunner } from "../../src/chat/turn.ts";
-import { newId, shardOf } from "../../src/db/ids.ts";
-import { Meter } from "../../src/meter.ts";
 import { engineFor } from "../../src/models/engine.ts";
-import type { Tool } from "../../src/models/tool.ts";
+import type { Tool } from "../../src/models/model.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { HANDBOOK, KNOWN } from "../chat/handbook.ts";
 import { createAgent, createWorkspace, envWith, learn } from "../harness.ts";
 import { type ChatRequest, quotationsOf, type Script } from "../stand-ins/openai.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LeakGuard } from "../../src/models/language/leak-guard.ts";
+import { LeakGuard } from "../../src/models/leak-guard.ts";
 import { HandedOff } from "../../src/models/model.ts";
 
 const RULES = "You answer the visitors of a company as its support agent, from quoted passages of its knowledge and from nothing else.";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shapeOf } from "../../src/models/shape.ts";
+import { shapeOf } from "../../src/models/units.ts";
 
 describe("what form of answer a question asks for", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { expect, it, test } from "vitest";
-import { replyToThanks, smallTalkOf } from "../../src/models/small-talk.ts";
+import { replyToThanks, smallTalkOf } from "../../src/models/intent.ts";
 import { createAgent, createWorkspace, learn } from "../harness.ts";
 
 it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { MAX_TOOL_ROUNDS, TOOL_RESULT_TOKENS } from "../../src/models/language/limits.ts";
-import type { Tool, ToolOutcome } from "../../src/models/tool.ts";
+import { MAX_TOOL_ROUNDS, TOOL_RESULT_TOKENS } from "../../src/models/limits.ts";
+import type { Tool, ToolOutcome } from "../../src/models/model.ts";
 import { load, newIndex } from "../knowledge/agent-index.ts";
 import { type ChatRequest, quotationsOf, type Script } from "../stand-ins/openai.ts";
 import { converse, TEXTS } from "./converse.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { wantsHuman } from "../../src/models/wish.ts";
+import { wantsHuman } from "../../src/models/intent.ts";
 
 describe("wantsHuman", () => {
   it.each([

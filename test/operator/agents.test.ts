@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { decryptSecret } from "../../src/crypto/secrets.ts";
+import { decryptSecret } from "../../src/platform/crypto/secrets.ts";
 import { type Answer, createAgent, createNeighbour, createWorkspace, learn, operate, query, send, type Workspace } from "../harness.ts";
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

@@ -2,11 +2,11 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, test } from "vitest";
 import { app } from "../../src/app.ts";
-import { newId } from "../../src/db/ids.ts";
-import { judgeQueue, judgeWork } from "../../src/operator/health-rules.ts";
+import { judgeQueue, judgeWork } from "../../src/operator/health.ts";
+import { newId } from "../../src/platform/db/ids.ts";
 import wrangler from "../../wrangler.toml?raw";
-import { addEvent, createReceiver } from "../webhooks/world.ts";
 import { costOf, createAgent, createWorkspaceOn, databases, envWith, operate, query } from "../harness.ts";
+import { addEvent, createReceiver } from "../webhooks/world.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { decryptSecret } from "../../src/crypto/secrets.ts";
+import { BUILT_IN_NAMES } from "../../src/agents/tools/wire.ts";
 import { builtInTools, type ToolContext } from "../../src/chat/tools.ts";
-import { BUILT_IN_NAMES } from "../../src/tools/wire.ts";
+import { decryptSecret } from "../../src/platform/crypto/secrets.ts";
 import { type Answer, createAgent, createWorkspace, operate, query, send, type Workspace } from "../harness.ts";
 
 const SECRET = "Bearer s3cr3t-of-the-operator";

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { Meter } from "../../src/meter.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { exportPerson } from "../../src/privacy/export.ts";
 import { createAgent, createWorkspace, query } from "../harness.ts";
 

@@ -1,12 +1,12 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { dbFor } from "../../src/db/client.ts";
-import { newId, shardOf } from "../../src/db/ids.ts";
-import { Meter } from "../../src/meter.ts";
+import { encryptSecret } from "../../src/platform/crypto/secrets.ts";
+import { dbFor } from "../../src/platform/db/client.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { beginErasure } from "../../src/privacy/erasure-store.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
-import { encryptSecret } from "../../src/crypto/secrets.ts";
 import { createAgent, createWorkspace, databases, learn, listen, query, send, type Workspace } from "../harness.ts";
 
 const KNOWN = "When are refunds paid?";

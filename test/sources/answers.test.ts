@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { newId, shardOf } from "../../src/db/ids.ts";
 import { addAnswer, noteIndexed } from "../../src/knowledge/answers.ts";
-import { limitsOf } from "../../src/account/plans.ts";
-import { Meter } from "../../src/meter.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
+import { limitsOf } from "../../src/workspaces/plans.ts";
 import { countRows, createAgent, createNeighbour, createWorkspace, envWith, query, type Workspace } from "../harness.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import worker from "../../src/index.ts";
 import { ingest } from "../../src/knowledge/consumer.ts";
-import { newId } from "../../src/db/ids.ts";
+import { newId } from "../../src/platform/db/ids.ts";
 import { countRows, createAgent, createWorkspace, deliver, envWith, learn, query } from "../harness.ts";
 
 /** Many requests, on a machine that may be busy. */

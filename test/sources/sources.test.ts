@@ -1,10 +1,10 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { limitsOf } from "../../src/account/plans.ts";
-import { newId, shardOf } from "../../src/db/ids.ts";
 import { addSource, syncSource } from "../../src/knowledge/sources.ts";
-import { Meter } from "../../src/meter.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { limitsOf } from "../../src/workspaces/plans.ts";
 import {
   countRows,
   createAgent,

@@ -1,8 +1,8 @@
 import { createScheduledController, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { newId, shardOf } from "../../src/db/ids.ts";
 import worker from "../../src/index.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createWorkspace, createWorkspaceOn, deliver, envWith, operate, query, type Workspace } from "../harness.ts";
 

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { Fault } from "../../src/fault.ts";
-import { describeError } from "../../src/telemetry/describe-error.ts";
+import { describeError, Fault } from "../../src/platform/telemetry/errors.ts";
 
 const PERSON = "lovelace@example.com";
 

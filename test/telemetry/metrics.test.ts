@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { COLUMNS, toDataPoint } from "../../src/telemetry/metrics.ts";
-import type { Report } from "../../src/telemetry/report.ts";
+import { COLUMNS, type Report, toDataPoint } from "../../src/platform/telemetry/report.ts";
 
 const COST = { objectHops: 2, d1Trips: 3, rowsRead: 4, rowsWritten: 5 };
 const REQUEST: Report = {

@@ -3,15 +3,15 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { app } from "../../src/app.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
-import { ExtractiveEngine } from "../../src/models/extractive-engine.ts";
+import { ExtractiveEngine } from "../../src/models/extractive.ts";
 import { consume } from "../../src/queues.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import wrangler from "../../wrangler.toml?raw";
-import { createAgent, createWorkspace, deliver, envWith, learn, newAddress, operate, query, send, type Workspace } from "../harness.ts";
 import { arrive, mailService, outbox } from "../email/mailbox.ts";
+import { createAgent, createWorkspace, deliver, envWith, learn, newAddress, operate, query, send, type Workspace } from "../harness.ts";
 import { behaveAt, newHost } from "../outbound.ts";
 import { claimsOf, hashOf, newSecret, signJwt, visitorOf } from "../widget/desk.ts";
-import { type Watched, watch } from "./watch.ts";
+import { watch, type Watched } from "./watch.ts";
 
 test("the platform's own lines, which hold the URL with its query, are off in every environment", () => {
   const environments = ["observability", "env.production.observability"];

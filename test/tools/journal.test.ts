@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { CallResult } from "../../src/tools/call.ts";
-import { CallJournal, type JournalStorage } from "../../src/tools/journal.ts";
+import type { CallResult } from "../../src/agents/tools/call.ts";
+import { CallJournal, type JournalStorage } from "../../src/agents/tools/journal.ts";
 
 const done = (text: string): CallResult => ({ kind: "answered", text });
 

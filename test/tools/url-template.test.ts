@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ToolParameters } from "../../src/tools/definition.ts";
-import { expandUrl, placeholdersOf, sampleOf, templateProblem, withQuery } from "../../src/tools/url-template.ts";
+import type { ToolParameters } from "../../src/platform/db/columns.ts";
+import { expandUrl, placeholdersOf, sampleOf, templateProblem, withQuery } from "../../src/agents/tools/url-template.ts";
 
 const BASE = "https://api.example.com";
 const PATH = `${BASE}/orders/{id}/items`;

@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { newSecret, sealSecret } from "../../src/webhooks/secret.ts";
+import { consume } from "../../src/queues.ts";
+import { newSecret, sealSecret } from "../../src/webhooks/signature.ts";
 import { createWorkspace, createWorkspaceOn, deliver, envWith, operate, query } from "../harness.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
-import { consume } from "../../src/queues.ts";
 import {
   addEvent,
   addReceiver,

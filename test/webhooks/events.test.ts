@@ -1,13 +1,14 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { limitsOf, PLAN_NAMES } from "../../src/account/plans.ts";
+import { PLAN_NAMES } from "../../src/platform/db/columns.ts";
 import { beginTurn, finishTurn } from "../../src/chat/store.ts";
-import { dbFor } from "../../src/db/client.ts";
-import { newId, shardOf } from "../../src/db/ids.ts";
-import { Meter } from "../../src/meter.ts";
+import { EVENT_TYPES } from "../../src/events/event-types.ts";
+import { dbFor } from "../../src/platform/db/client.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
-import { EVENT_TYPES } from "../../src/webhooks/events.ts";
 import { eventSchema } from "../../src/webhooks/wire.ts";
+import { limitsOf } from "../../src/workspaces/plans.ts";
 import { createAgent, createNeighbour, createWorkspace, deliver, learn, listen, operate, query, send, type Workspace } from "../harness.ts";
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

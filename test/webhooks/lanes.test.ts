@@ -1,8 +1,8 @@
 import { env, exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import type { Sendable } from "../../src/webhooks/attempt.ts";
-import { deliverBatch } from "../../src/webhooks/deliver.ts";
-import { Meter } from "../../src/meter.ts";
+import { deliverBatch } from "../../src/webhooks/consumer.ts";
 import { createWorkspace, createWorkspaceOn } from "../harness.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
 import { addEvent, addReceiver, createReceiver, deliveryOf, endpointOf, SECOND, World } from "./world.ts";

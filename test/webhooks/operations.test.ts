@@ -2,10 +2,10 @@ import { createExecutionContext } from "cloudflare:test";
 import { env, withEnv } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../src/app.ts";
-import { newId, shardOf } from "../../src/db/ids.ts";
+import { EVENT_TYPES } from "../../src/events/event-types.ts";
+import { decryptSecret } from "../../src/platform/crypto/secrets.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
-import { decryptSecret } from "../../src/crypto/secrets.ts";
-import { EVENT_TYPES } from "../../src/webhooks/events.ts";
 import { eventSchema } from "../../src/webhooks/wire.ts";
 import {
   costOf,

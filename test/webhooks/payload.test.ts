@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { addLead } from "../../src/leads/leads.ts";
-import { Meter } from "../../src/meter.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, learn, listen, query, send } from "../harness.ts";
 
 const MAX_BYTES = 65_535;

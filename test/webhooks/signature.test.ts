@@ -1,8 +1,7 @@
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { expect, test } from "vitest";
-import { newSecret } from "../../src/webhooks/secret.ts";
-import { signatureHeaders } from "../../src/webhooks/signature.ts";
+import { newSecret, signatureHeaders } from "../../src/webhooks/signature.ts";
 
 const NOW = Date.now();
 const TEXT = '{"id":"1","data":{"text":"Zoë \\u0000 😀"}}';

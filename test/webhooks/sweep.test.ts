@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { newId, shardOf } from "../../src/db/ids.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { createWorkspace, createWorkspaceOn, query } from "../harness.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
 import { addEvent, addReceiver, attemptsOf, createReceiver, deliveryOf, MINUTE, type Receiver, SECOND, World } from "./world.ts";

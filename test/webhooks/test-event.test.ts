@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { newId, shardOf } from "../../src/db/ids.ts";
-import { Meter } from "../../src/meter.ts";
-import { sendTest } from "../../src/webhooks/test-event.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { sendTest } from "../../src/webhooks/redeliver.ts";
 import { costOf, createNeighbour, query } from "../harness.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
 import { attemptsOf, createReceiver, deliveryOf, endpointOf, MINUTE, type Receiver, verify, World } from "./world.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Turns } from "../../src/webhooks/turns.ts";
+import { Turns } from "../../src/webhooks/send-order.ts";
 
 /** Deliveries named by endpoint and number: a1, a2, b1. */
 const named = (...names: string[]) => names.map((name) => ({ name, webhookId: name[0]! }));

@@ -1,15 +1,15 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { changeConversation } from "../../src/conversations/changes.ts";
-import { newId } from "../../src/db/ids.ts";
 import { giveUp, ingest } from "../../src/knowledge/consumer.ts";
 import { addLead } from "../../src/leads/leads.ts";
-import { Meter } from "../../src/meter.ts";
+import { dbFor } from "../../src/platform/db/client.ts";
+import { newId } from "../../src/platform/db/ids.ts";
+import { wakeUp } from "../../src/platform/queue.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { redeliver } from "../../src/webhooks/redeliver.ts";
-import { wakeUp } from "../../src/wake-up.ts";
-import { requestHandoff } from "../../src/widget/handoff.ts";
-import { dbFor } from "../../src/db/client.ts";
+import { requestHandoff } from "../../src/widget/requests.ts";
 import { createAgent, createWorkspace, envWith, learn, listen, query } from "../harness.ts";
 
 /** A queue that notes what it is sent. */

@@ -2,14 +2,13 @@ import { env } from "cloudflare:workers";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { vi } from "vitest";
-import { newId, seededId, shardOf } from "../../src/db/ids.ts";
-import { Meter } from "../../src/meter.ts";
+import { newId, seededId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { attemptDelivery, type Sendable } from "../../src/webhooks/attempt.ts";
-import type { Lane } from "../../src/webhooks/claim.ts";
+import { deliverBatch, type Lane } from "../../src/webhooks/consumer.ts";
 import type { Progress } from "../../src/webhooks/courier.ts";
-import { deliverBatch } from "../../src/webhooks/deliver.ts";
-import { newSecret, sealSecret } from "../../src/webhooks/secret.ts";
+import { newSecret, sealSecret } from "../../src/webhooks/signature.ts";
 import { createWorkspace, envWith, query, type Workspace } from "../harness.ts";
 import { newHost, type ReceivedRequest } from "../outbound.ts";
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { mintKey } from "../../src/admission/api-key.ts";
-import { mintToken, readToken, TOKEN_LIFETIME_MS } from "../../src/widget/token.ts";
+import { mintToken, readToken, TOKEN_LIFETIME_MS } from "../../src/chat/visitor-token.ts";
+import { mintKey } from "../../src/workspaces/api-key.ts";
 import { createAgent, query } from "../harness.ts";
 import { createDesk, visitorOf } from "./desk.ts";
 

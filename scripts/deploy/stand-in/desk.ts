@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
-import { WORKERS_AI_DIMENSIONS } from "../../../src/models/embedding-size.ts";
+import { WORKERS_AI_DIMENSIONS } from "../../../src/models/limits.ts";
 import { ROOT } from "../../dev/project.ts";
 import type { Step } from "../deployment.ts";
 import { parseOptions } from "../options.ts";

@@ -1,8 +1,8 @@
-import { type Chunk, chunks, cleanText } from "../chunk.ts";
-import { dropFurniture, isRepeated } from "../extract/furniture.ts";
-import type { Generation } from "../index-store.ts";
-import { CHUNKS_PER_STEP, newChunk, take, titleTermsOf } from "../ingest.ts";
-import type { UnindexedPage } from "./page-texts.ts";
+import { dropFurniture, isRepeated } from "../extract/boilerplate.ts";
+import { type Chunk, chunks, cleanText } from "../indexing/chunk.ts";
+import { CHUNKS_PER_STEP, newChunk, take, titleTermsOf } from "../indexing/ingest.ts";
+import type { Generation } from "../indexing/store.ts";
+import type { UnindexedPage } from "./page-store.ts";
 import type { CrawlSource } from "./protocol.ts";
 import type { CrawlStores } from "./stores.ts";
 

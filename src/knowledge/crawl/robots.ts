@@ -1,7 +1,6 @@
 import robotsParser from "robots-parser";
+import { BOT_TOKEN } from "../extract/robots-directives.ts";
 
-/** What robots.txt calls us: operators of sites write rules for it. */
-export const BOT_TOKEN = "SupportAgentBot";
 /** RFC 9309: at least 500 KiB are to be read; what comes after is not. */
 export const MAX_ROBOTS_BYTES = 500 * 1024;
 /** Each rule is tried on each URL. One with stars costs up to its own length times the URL's, so there may be fewer of those. */

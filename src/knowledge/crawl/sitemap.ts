@@ -1,5 +1,5 @@
 import { Parser } from "htmlparser2";
-import { unpacked } from "./unpack.ts";
+import { unpacked } from "../extract/unpack.ts";
 
 /** What a sitemap names: a page, or another sitemap. */
 export interface SitemapEntry {

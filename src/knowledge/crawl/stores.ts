@@ -1,9 +1,7 @@
-import type { IndexStore } from "../index-store.ts";
-import { CrawlStore } from "./crawl-store.ts";
-import { CrawlTables } from "./crawl-tables.ts";
-import { PageStore } from "./page-store.ts";
-import { PageTexts } from "./page-texts.ts";
-import { SettleStore } from "./settle-store.ts";
+import type { IndexStore } from "../indexing/store.ts";
+import { CrawlStore, SettleStore } from "./crawl-store.ts";
+import { PageStore, PageTexts } from "./page-store.ts";
+import { CrawlTables } from "./tables.ts";
 
 /** What crawls keep in an agent's object, beside its index. */
 export class CrawlStores {

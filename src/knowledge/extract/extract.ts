@@ -1,7 +1,6 @@
 import { extractHtml } from "./html-page.ts";
-import { mediaKind } from "./media-type.ts";
 import { extractPdf } from "./pdf.ts";
-import type { Extraction, FetchedResponse } from "./response.ts";
+import { type Extraction, type FetchedResponse, mediaKind } from "./response.ts";
 import { extractMarkdown, extractText } from "./text-page.ts";
 
 /**

@@ -1,7 +1,7 @@
-import { directivesOfMeta, type RobotsDirectives } from "../crawl/directives.ts";
 import { cleanLine, withoutLinkSign } from "./clean.ts";
 import { rawText } from "./html-marks.ts";
 import type { HtmlElement } from "./html-tree.ts";
+import { directivesOfMeta, type RobotsDirectives } from "./robots-directives.ts";
 
 /** What a page says of itself outside its text. */
 export interface PageHead {

@@ -1,11 +1,10 @@
-import { directivesOfHeader } from "../crawl/directives.ts";
-import { decodeText } from "./charset.ts";
-import { readHead, type PageHead } from "./html-head.ts";
+import { decodeHTML } from "entities";
+import { cleanLine } from "./clean.ts";
+import { type PageHead, readHead } from "./html-head.ts";
 import { mainText, pageFacts } from "./html-main.ts";
-import { readHtml } from "./html-tree.ts";
-import { linksOf, resolveLink } from "./links.ts";
-import type { ExtractedPage, FetchedResponse } from "./response.ts";
-import { questionsBeside } from "./structured-data.ts";
+import { type HtmlElement, readHtml } from "./html-tree.ts";
+import { decodeText, type ExtractedPage, type FetchedResponse, type PageLink } from "./response.ts";
+import { directivesOfHeader } from "./robots-directives.ts";
 import { bounded } from "./text-page.ts";
 import { pageTitle } from "./title.ts";
 
@@ -59,4 +58,89 @@ function withDescription(text: string, description: string): string {
 function withQuestions(text: string, structuredData: string[]): string {
   const questions = questionsBeside(text, structuredData);
   return questions === "" ? text : `${text}\n\n${questions}`.trim();
+}
+
+/** More links than this on one page are a list of everything: the sitemap has them. */
+const MAX_LINKS = 5_000;
+const MAX_URL_CHARS = 2_000;
+
+/** A page's links in order, each once, absolute by its `base`. Links to mail, telephone, scripts and data are none. */
+function linksOf(root: HtmlElement, pageUrl: string, baseHref: string | null): PageLink[] {
+  const base = resolveLink(baseHref ?? "", pageUrl) ?? pageUrl;
+  const found = new Map<string, PageLink>();
+  collect(root, base, found);
+  return [...found.values()];
+}
+
+/** The absolute http(s) URL of an address as it is written in a page; null for every other kind. */
+function resolveLink(written: string, base: string): string | null {
+  const address = written.trim();
+  if (address.length > MAX_URL_CHARS || !URL.canParse(address, base)) return null;
+  const url = new URL(address, base);
+  return (url.protocol === "https:" || url.protocol === "http:") && url.href.length <= MAX_URL_CHARS ? url.href : null;
+}
+
+function collect(element: HtmlElement, base: string, found: Map<string, PageLink>): void {
+  if (found.size >= MAX_LINKS) return;
+  if (element.tag === "a" || element.tag === "area") add(element, base, found);
+  for (const child of element.children) if (typeof child !== "string") collect(child, base, found);
+}
+
+function add({ attributes }: HtmlElement, base: string, found: Map<string, PageLink>): void {
+  const href = attributes.get("href");
+  // A link within the page leads to nothing new.
+  if (!href || href.startsWith("#")) return;
+  const url = resolveLink(href, base);
+  if (url === null) return;
+  const nofollow = /(?:^|\s)(?:nofollow|ugc|sponsored)(?:\s|$)/i.test(attributes.get("rel") ?? "");
+  const known = found.get(url);
+  if (known) known.nofollow &&= nofollow;
+  else found.set(url, { url, nofollow });
+}
+
+interface QuestionAndAnswer {
+  question: string;
+  answer: string;
+}
+
+const MAX_QUESTIONS = 200;
+const MAX_DEPTH = 8;
+const MAX_TAG_CHARS = 500;
+const TAG = new RegExp(`<[/!a-z][^<>]{0,${MAX_TAG_CHARS}}>`, "gi");
+
+/** The questions that a page's JSON-LD answers (FAQPage, QAPage) and its text does not hold, as sections. */
+function questionsBeside(text: string, structuredData: string[]): string {
+  const found = structuredData.flatMap((json) => questionsIn(parsed(json), 0)).slice(0, MAX_QUESTIONS);
+  return found
+    .filter(({ question, answer }) => !text.includes(answer.slice(0, 60)) || !text.includes(question))
+    .map(({ question, answer }) => `## ${question}\n\n${answer}`)
+    .join("\n\n");
+}
+
+function questionsIn(value: unknown, depth: number): QuestionAndAnswer[] {
+  if (depth > MAX_DEPTH || typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return value.slice(0, MAX_QUESTIONS).flatMap((item) => questionsIn(item, depth + 1));
+  const node = value as Record<string, unknown>;
+  if ([node["@type"]].flat().includes("Question")) return questionOf(node);
+  return [...questionsIn(node["@graph"], depth + 1), ...questionsIn(node["mainEntity"], depth + 1)];
+}
+
+function questionOf(node: Record<string, unknown>): QuestionAndAnswer[] {
+  const accepted = [node["acceptedAnswer"]].flat()[0] as Record<string, unknown> | undefined;
+  const question = plain(node["name"]);
+  const answer = plain(accepted?.["text"]);
+  return question === "" || answer === "" ? [] : [{ question, answer }];
+}
+
+/** Structured data holds HTML in its texts. */
+function plain(value: unknown): string {
+  return typeof value === "string" ? cleanLine(decodeHTML(value.replace(TAG, " "))) : "";
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
 }

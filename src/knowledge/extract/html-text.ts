@@ -1,8 +1,6 @@
 import { cleanCharacters, cleanLine, withoutLinkSign } from "./clean.ts";
-import { codeBlock } from "./html-code.ts";
-import { imageText } from "./html-image.ts";
 import { hasQuestion, holdsSections, isAccordionButton, isAnchorMark, isFootnoteMark, isLinkListWithin } from "./html-marks.ts";
-import { isFurniture, isLineNumbers, isNoText, type PageFacts } from "./html-rules.ts";
+import { isFurniture, isLineNumbers, isNamed, isNoText, type PageFacts } from "./html-rules.ts";
 import { isLayoutTable, rowsOf, tableText } from "./html-table.ts";
 import type { HtmlElement, HtmlNode } from "./html-tree.ts";
 
@@ -265,4 +263,68 @@ export function textLength(element: HtmlElement): number {
     else if (!/^(?:title|script|style|select|noscript|template)$/.test(child.tag)) length += textLength(child);
   }
   return length;
+}
+
+/** Parts of a code block that are not code: buttons, and prompts that say what the block is. */
+const NO_CODE = new Set(["button", "svg", "style", "script", "template", "noscript", "select", "textarea", "label", "figcaption"]);
+const NO_CODE_CLASS = /(?:^|-)(?:copy|copybtn|clipboard|tooltip|sr-only|hidden)(?:-|$)/;
+/** Elements that some highlighters put each line in, with no line break between. */
+const LINE_TAGS = new Set(["div", "p", "li", "tr"]);
+const LINE_CLASS = /(?:^|-)(?:token-line|code-line|view-line|line)(?:-|$)/;
+const LANGUAGE_CLASS = /(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|brush:\s?)([a-z0-9+#-]{1,20})(?=[\s;]|$)/i;
+const NO_LANGUAGE = new Set(["default", "none", "text", "plaintext", "plain", "auto", "source", "highlight", "console-output"]);
+
+/** A `pre` as a fenced block with its white space; "" where it is empty. `classes` are those of the elements around it. */
+function codeBlock(pre: HtmlElement, classes: string): string {
+  const parts: string[] = [];
+  collect(pre.children, parts);
+  const code = parts
+    .join("")
+    .replace(/\r\n?/g, "\n")
+    .replace(/[\u200b\u2060\ufeff]/g, "")
+    .replaceAll("\u00a0", " ");
+  const lines = code.split("\n").map((line) => line.trimEnd());
+  const first = lines.findIndex((line) => line !== "");
+  const last = lines.findLastIndex((line) => line !== "");
+  if (first < 0) return "";
+  const body = lines.slice(first, last + 1).join("\n");
+  const fence = body.includes("```") ? "~~~~" : "```";
+  return `${fence}${languageOf(pre, classes)}\n${body}\n${fence}`;
+}
+
+function collect(nodes: HtmlNode[], parts: string[]): void {
+  for (const node of nodes) {
+    if (typeof node === "string") parts.push(node);
+    else if (node.tag === "br") parts.push("\n");
+    else if (!NO_CODE.has(node.tag) && !isLineNumbers(node) && !isNamed(node, NO_CODE_CLASS)) line(node, parts);
+  }
+}
+
+function line(element: HtmlElement, parts: string[]): void {
+  const isLine = LINE_TAGS.has(element.tag) || (element.tag === "span" && isNamed(element, LINE_CLASS));
+  if (isLine && parts.length > 0 && !parts.at(-1)!.endsWith("\n")) parts.push("\n");
+  collect(element.children, parts);
+}
+
+function languageOf(pre: HtmlElement, classes: string): string {
+  const code = pre.children.find((child): child is HtmlElement => typeof child !== "string" && child.tag === "code");
+  for (const names of [code?.attributes.get("class"), pre.attributes.get("class"), classes]) {
+    const language = LANGUAGE_CLASS.exec(names ?? "")?.[1]?.toLowerCase();
+    if (language && !NO_LANGUAGE.has(language)) return language;
+  }
+  return "";
+}
+
+/** Names of what an image is, not of what it shows. */
+const SAYS_NOTHING =
+  /^(?:(?:the|an?|site|our|my)\s+)?(?:image|img|picture|photo|icon|logo|avatar|banner|screenshot|thumbnail|placeholder|spacer|figure|graphic|diagram|hero|gif|badge|illustration)s?[\s\d:._-]*$/i;
+const FILE_NAME = /^\S+\.(?:png|jpe?g|gif|svg|webp|avif|bmp|ico)$|^(?:IMG|DSC|image|screen ?shot)[-_ ]?\d[\w .-]*$|^https?:/i;
+const MAX_ALT_CHARS = 300;
+
+/** What stands in the text for an image: its description where that says something, else "". Spaces around keep words apart. */
+function imageText({ attributes }: HtmlElement): string {
+  const alt = cleanLine(attributes.get("alt") ?? "");
+  const isDecoration = ["presentation", "none"].includes(attributes.get("role") ?? "") || attributes.get("width") === "1";
+  if (alt === "" || isDecoration || alt.length > MAX_ALT_CHARS || SAYS_NOTHING.test(alt) || FILE_NAME.test(alt)) return "";
+  return ` ${alt} `;
 }

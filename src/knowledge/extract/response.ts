@@ -40,3 +40,128 @@ interface SkippedResponse {
 }
 
 export type Extraction = ExtractedPage | SkippedResponse;
+
+export type MediaKind = "html" | "pdf" | "text" | "markdown" | "unsupported";
+
+interface ContentType {
+  /** Lower case, without parameters; "" where there is none. */
+  type: string;
+  charset: string | null;
+}
+
+/** A map, since a site may send the name of what every object has: `Content-Type: constructor`. */
+const BY_TYPE = new Map<string, MediaKind>([
+  ["text/html", "html"],
+  ["application/xhtml+xml", "html"],
+  ["application/pdf", "pdf"],
+  ["application/x-pdf", "pdf"],
+  ["text/plain", "text"],
+  ["text/markdown", "markdown"],
+  ["text/x-markdown", "markdown"],
+]);
+/** Types that servers send for files they do not know: the bytes decide. */
+const UNTOLD = new Set([
+  "",
+  "application/octet-stream",
+  "binary/octet-stream",
+  "application/unknown",
+  "unknown/unknown",
+  "application/force-download",
+]);
+const MARKDOWN_PATH = /\.(?:md|markdown|mdown|mkd)$/i;
+/** Readers of PDF accept its mark anywhere in the first KiB. */
+const SNIFFED_BYTES = 1024;
+/** Taken out before a head is matched: one pattern for both would try every way to make one comment of several, of which there are 2^n. */
+const COMMENT = /<!--[\s\S]*?(?:-->|$)/g;
+const HTML_START = /^\s*<(?:!doctype html|html|head|body|title|meta|script|h1|div|p)\b/i;
+/** Control characters that no text holds, as in the WHATWG rules for sniffing. */
+// oxlint-disable-next-line no-control-regex
+const BINARY = /[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]/;
+
+/** The parts of a Content-Type header. */
+function parseContentType(header: string | null): ContentType {
+  const [type = "", ...parameters] = (header ?? "").split(";");
+  const charset = parameters
+    .map((parameter) => /^\s*charset\s*=\s*["']?([^"'\s]+)/i.exec(parameter)?.[1])
+    .find((value) => value !== undefined);
+  return { type: type.trim().toLowerCase(), charset: charset?.toLowerCase() ?? null };
+}
+
+/**
+ * What a response is. The header is believed where it names a type that can be read, except that a PDF shows itself by its
+ * mark; where the header says nothing, the bytes tell. HTML that is served as text/plain stays text.
+ */
+export function mediaKind(contentType: string | null, url: string, bytes: Uint8Array): MediaKind {
+  const { type } = parseContentType(contentType);
+  if (!UNTOLD.has(type) && !BY_TYPE.has(type)) return "unsupported";
+  const head = latin1(bytes.subarray(0, SNIFFED_BYTES));
+  if (head.includes("%PDF-")) return isHtml(head) ? "html" : "pdf";
+  const declared = BY_TYPE.get(type) ?? sniffed(head, bytes);
+  if (declared === "text" && isBinary(head, bytes)) return "unsupported";
+  return declared === "text" && MARKDOWN_PATH.test(pathOf(url)) ? "markdown" : declared;
+}
+
+function sniffed(head: string, bytes: Uint8Array): MediaKind {
+  if (isHtml(head)) return "html";
+  return isBinary(head, bytes) ? "unsupported" : "text";
+}
+
+function isHtml(head: string): boolean {
+  return HTML_START.test(withoutComments(head.replace(/^\u00ef\u00bb\u00bf/, "")));
+}
+
+/** The beginning of a document without its comments; one that does not end there goes as well. */
+function withoutComments(head: string): string {
+  return head.replace(COMMENT, "");
+}
+
+/** UTF-16 holds NULs, so a byte order mark speaks before the bytes do. */
+function isBinary(head: string, bytes: Uint8Array): boolean {
+  const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+  return !isUtf16 && BINARY.test(head);
+}
+
+function latin1(bytes: Uint8Array): string {
+  return String.fromCharCode(...bytes);
+}
+
+function pathOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).pathname : "";
+}
+
+/** Where HTML must declare its encoding, by its standard. */
+const PRESCAN_BYTES = 1024;
+const META_CHARSET = /<meta\s[^<>]*?charset\s*=\s*(?:["']\s*)?([\w.:-]+)/i;
+const XML_DECLARATION = /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)["']/i;
+
+/**
+ * The text of a document: its encoding by byte order mark, header, then its own declaration (HTML's meta, XML's first line), else
+ * UTF-8. Bytes that are no text of the encoding become U+FFFD; a label that is unknown counts as none.
+ */
+export function decodeText(bytes: Uint8Array, contentType: string | null): string {
+  const decoder = byMark(bytes) ?? byLabel(parseContentType(contentType).charset) ?? byDeclaration(bytes) ?? new TextDecoder();
+  return decoder.decode(bytes);
+}
+
+function byMark([first, second, third]: Uint8Array): TextDecoder | undefined {
+  if (first === 0xef && second === 0xbb && third === 0xbf) return new TextDecoder();
+  if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le");
+  if (first === 0xfe && second === 0xff) return new TextDecoder("utf-16be");
+  return undefined;
+}
+
+function byDeclaration(bytes: Uint8Array): TextDecoder | undefined {
+  const head = withoutComments(String.fromCharCode(...bytes.subarray(0, PRESCAN_BYTES)));
+  const label = META_CHARSET.exec(head)?.[1] ?? XML_DECLARATION.exec(head)?.[1];
+  // A declaration that could be read as ASCII was not written in UTF-16.
+  return label && /^utf-?16/i.test(label) ? new TextDecoder() : byLabel(label ?? null);
+}
+
+function byLabel(label: string | null): TextDecoder | undefined {
+  if (label === null) return undefined;
+  try {
+    return new TextDecoder(label);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,8 +1,7 @@
-import { withoutClosingHashes } from "../blocks.ts";
-import { directivesOfHeader } from "../crawl/directives.ts";
-import { decodeText } from "./charset.ts";
+import { withoutClosingHashes } from "../../text/blocks.ts";
 import { cleanLine } from "./clean.ts";
-import type { ExtractedPage, FetchedResponse } from "./response.ts";
+import { decodeText, type ExtractedPage, type FetchedResponse } from "./response.ts";
+import { directivesOfHeader } from "./robots-directives.ts";
 import { MAX_CANDIDATE_CHARS, titleOfUrl } from "./title.ts";
 
 /** As much text as one page gives: a book. What is longer is cut there. */

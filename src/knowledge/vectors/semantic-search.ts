@@ -1,7 +1,6 @@
-import { logRarely } from "../../telemetry/log.ts";
-import { withinMs } from "../../time-limit.ts";
-import { embeddedQuestion } from "./embedded-text.ts";
-import type { VectorEngines } from "./engines.ts";
+import { logRarely } from "../../platform/telemetry/log.ts";
+import { withinMs } from "../../platform/time.ts";
+import { embeddedQuestion, type VectorEngines } from "./vector-index.ts";
 import type { VectorSync } from "./vector-sync.ts";
 
 /** A chunk that means the like of what is asked. */

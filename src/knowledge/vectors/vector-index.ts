@@ -1,4 +1,8 @@
-import { withinMs } from "../../time-limit.ts";
+import { type Embeddings, embeddingsFor } from "../../models/embeddings.ts";
+import { type Passage, passageText } from "../../models/retrieval.ts";
+import { vectorsRound } from "../../platform/config.ts";
+import { firstBytesOf } from "../../platform/text.ts";
+import { withinMs } from "../../platform/time.ts";
 
 /** Whose vectors. */
 export interface VectorScope {
@@ -7,20 +11,20 @@ export interface VectorScope {
 }
 
 /** A vector under its name, which is the agent's own. */
-export interface NamedVector {
+interface NamedVector {
   name: string;
   values: number[];
 }
 
 /** A vector near the one asked for. */
-export interface NearVector {
+interface NearVector {
   name: string;
   /** Cosine, -1..1. */
   similarity: number;
 }
 
 /** Keeps vectors and finds near ones. What is written shows only after a while. Every method throws where the index is down. */
-export interface VectorIndex {
+interface VectorIndex {
   /** Puts at most PUT_AT_ONCE vectors, in the place of those with the same names. */
   put(scope: VectorScope, vectors: readonly NamedVector[]): Promise<void>;
   /** Takes at most REMOVED_AT_ONCE vectors out. */
@@ -48,7 +52,7 @@ type Binding = Pick<Vectorize, "upsert" | "deleteByIds" | "getByIds" | "query">;
  * One Vectorize index for all tenants: a namespace a workspace, the agent as metadata, whose index `agent` must be made
  * before the first vector is.
  */
-export class VectorizeIndexEngine implements VectorIndex {
+class VectorizeIndexEngine implements VectorIndex {
   constructor(private readonly binding: Binding) {}
 
   async put(scope: VectorScope, vectors: readonly NamedVector[]): Promise<void> {
@@ -84,4 +88,44 @@ function idOf({ agentId }: VectorScope, name: string): string {
 /** The name in an id; undefined where it is another agent's. */
 function nameOf({ agentId }: VectorScope, id: string): string | undefined {
   return id.startsWith(`${agentId}/`) ? id.slice(agentId.length + 1) : undefined;
+}
+
+/** What search by meaning takes. */
+export interface VectorEngines {
+  index: VectorIndex;
+  embeddings: Embeddings;
+  /** Of everything that a vector depends on beside the text: vectors of another version are replaced. */
+  version: string;
+}
+
+/** The deployment's engines; undefined where it has not both of them, and words alone are searched. */
+export function vectorEnginesFor(env: Env): VectorEngines | undefined {
+  const embeddings = embeddingsFor(env);
+  if (!env.VECTORS || !embeddings) return undefined;
+  // The generated types know the binding as it was in the beta.
+  const index = new VectorizeIndexEngine(env.VECTORS as unknown as Vectorize);
+  return { index, embeddings, version: `${TEXT_VERSION}/${vectorsRound(env)}/${embeddings.version}` };
+}
+
+/** Raised whenever the embedded text is made differently, so that everything is embedded anew. */
+const TEXT_VERSION = 1;
+/** No tokenizer makes more tokens of a text than it has bytes, and the usual models read 8,191 or more. */
+const MAX_BYTES = 8_000;
+/** With the agent's id before it a vector's name fills the 64 bytes that it may have: nobody finds two texts with one. */
+const NAME_BYTES = 20;
+
+/** The text of a chunk that its vector is made of. */
+export function embeddedText(chunk: Pick<Passage, "title" | "heading" | "content">): string {
+  return firstBytesOf(passageText(chunk), MAX_BYTES);
+}
+
+/** What is asked, as it is embedded. */
+export function embeddedQuestion(question: string): string {
+  return firstBytesOf(question.trim(), MAX_BYTES);
+}
+
+/** The name of a text's vector: another one for another text or version. 27 letters of base64url. */
+export async function vectorName(version: string, text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`${version}\n${text}`));
+  return new Uint8Array(digest, 0, NAME_BYTES).toBase64({ alphabet: "base64url", omitPadding: true });
 }

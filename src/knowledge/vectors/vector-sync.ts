@@ -1,11 +1,16 @@
-import { logProblem } from "../../telemetry/log.ts";
-import type { IndexStore } from "../index-store.ts";
-import { dropTables } from "./drop-tables.ts";
-import { embedAll } from "./embed-batches.ts";
-import { embeddedText, vectorName } from "./embedded-text.ts";
-import type { VectorEngines } from "./engines.ts";
-import { LOOKED_UP_AT_ONCE, PUT_AT_ONCE, REMOVED_AT_ONCE, type VectorScope } from "./vector-index.ts";
-import { VECTOR_TABLES, type VectorState, VectorStore } from "./vector-store.ts";
+import { EMBEDDED_AT_ONCE, type Embeddings } from "../../models/embeddings.ts";
+import { logProblem } from "../../platform/telemetry/log.ts";
+import type { IndexStore } from "../indexing/store.ts";
+import {
+  embeddedText,
+  LOOKED_UP_AT_ONCE,
+  PUT_AT_ONCE,
+  REMOVED_AT_ONCE,
+  type VectorEngines,
+  vectorName,
+  type VectorScope,
+} from "./vector-index.ts";
+import { dropTables, VECTOR_TABLES, type VectorState, VectorStore } from "./vector-store.ts";
 
 /** Chunks named in one step: some 20 ms of hashing. */
 const NAMED_AT_ONCE = 400;
@@ -184,4 +189,51 @@ export class VectorSync {
     for (const name of names) this.store.postponePut(name, Date.now() + REFUSED_RETRY_MS);
     logProblem("vectors_refused", { agent_id: this.ownScope.agentId, texts: names.length });
   }
+}
+
+/** A model may take the tokens of a whole call together (bge-m3: 60,000); usual text has three bytes a token or more. */
+const BYTES_A_CALL = 120_000;
+/** Nobody waits for it: a model that is loaded first takes a while. */
+const LIMIT_MS = 30_000;
+/** A text that no model refuses. */
+const PLAIN_TEXT = "Hello";
+
+/**
+ * The vectors of any number of texts, in their order; undefined for a text that the model refuses while it takes others.
+ * @throws Error when the model is down.
+ */
+async function embedAll(embeddings: Embeddings, texts: readonly string[]): Promise<(number[] | undefined)[]> {
+  const calls = callsOf(texts).map((call) => embedOrSplit(embeddings, call));
+  return (await Promise.all(calls)).flat();
+}
+
+async function embedOrSplit(embeddings: Embeddings, texts: readonly string[]): Promise<(number[] | undefined)[]> {
+  try {
+    return await embeddings.embed(texts, LIMIT_MS);
+  } catch {
+    // Is it down, or does it refuse one of these texts?
+    await embeddings.embed([PLAIN_TEXT], LIMIT_MS);
+    if (texts.length === 1) return [undefined];
+    const half = Math.ceil(texts.length / 2);
+    return [...(await embedOrSplit(embeddings, texts.slice(0, half))), ...(await embedOrSplit(embeddings, texts.slice(half)))];
+  }
+}
+
+/** The texts in parts that one call may take. */
+function callsOf(texts: readonly string[]): string[][] {
+  const encoder = new TextEncoder();
+  const calls: string[][] = [];
+  let bytes = 0;
+  for (const text of texts) {
+    const size = encoder.encode(text).length;
+    const call = calls.at(-1);
+    if (call && call.length < EMBEDDED_AT_ONCE && bytes + size <= BYTES_A_CALL) {
+      call.push(text);
+      bytes += size;
+    } else {
+      calls.push([text]);
+      bytes = size;
+    }
+  }
+  return calls;
 }

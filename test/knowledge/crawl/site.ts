@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { ingest } from "../../../src/knowledge/consumer.ts";
-import type { IngestionMessage } from "../../../src/knowledge/wake-source.ts";
+import type { IngestionMessage } from "../../../src/knowledge/sources.ts";
 import { createAgent, createWorkspace, envWith } from "../../harness.ts";
 import type { Behaviour } from "../../outbound-protocol.ts";
 import { behaveAt, newHost, receivedBy } from "../../outbound.ts";

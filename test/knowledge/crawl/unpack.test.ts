@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { unpacked } from "../../../src/knowledge/crawl/unpack.ts";
+import { unpacked } from "../../../src/knowledge/extract/unpack.ts";
 
 const KIB = 1024;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { blockFingerprints, dropFurniture, isRepeated } from "../../../src/knowledge/extract/furniture.ts";
+import { blockFingerprints, dropFurniture, isRepeated } from "../../../src/knowledge/extract/boilerplate.ts";
 
 describe("furniture that pages repeat", () => {
   const page = (topic: string) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chunks, cleanText } from "../../../src/knowledge/chunk.ts";
+import { chunks, cleanText } from "../../../src/knowledge/indexing/chunk.ts";
 import docusaurus from "./fixtures/docusaurus.html?raw";
 import docusaurusText from "./fixtures/docusaurus.md?raw";
 import helpCentre from "./fixtures/help-centre.html?raw";

@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { fuse } from "../../../src/knowledge/fusion.ts";
+import { fuse } from "../../../src/knowledge/retrieval/hybrid.ts";
 import { costOf, createAgent, createNeighbour, createWorkspace, learn } from "../../harness.ts";
 import { found, ingest, load, newIndex, search } from "../agent-index.ts";
 import { bind, catchUp, type Desk, newDesk } from "./desk.ts";

@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
-import { IndexStore } from "../../../src/knowledge/index-store.ts";
 import type { KnowledgeIndex } from "../../../src/knowledge/index.ts";
+import { IndexStore } from "../../../src/knowledge/indexing/store.ts";
 import { dump, found, type Index, ingest, load, longText, newIndex, search } from "../agent-index.ts";
 import { alarmOf, bind, catchUp, countVisible, letTimePass, newDesk, outstanding, runAlarm } from "./desk.ts";
 

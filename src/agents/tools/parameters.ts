@@ -1,0 +1,104 @@
+import { z } from "@hono/zod-openapi";
+import type { ToolParameters } from "../../platform/db/columns.ts";
+import { valueErrorParams } from "../../platform/http/validation.ts";
+
+/** Deeper than any form that a visitor's words can fill. */
+const MAX_DEPTH = 16;
+/** The JSON of one tool's parameters: some 1,000 tokens that a model reads with every question. */
+const MAX_LENGTH = 4_096;
+const MAX_PROPERTIES = 50;
+/** Long enough for an order number; what takes longer to read takes longer to match. */
+const MAX_PATTERN_LENGTH = 200;
+
+const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"] as const;
+/** Those that are checked; an unknown format would promise what nothing holds. */
+const FORMATS = ["date-time", "date", "time", "email", "uri", "uuid", "hostname", "ipv4", "ipv6"] as const;
+/** Letters that every model and every query can write, and nothing that an object has a meaning of its own for. */
+const PROPERTY_NAME = /^(?!__)[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+
+const size = () => z.int().gte(0).optional();
+const number = () => z.custom<number>((value) => typeof value === "number", valueErrorParams("use a number")).optional();
+const type = z.union([z.enum(TYPES), z.array(z.enum(TYPES)).min(1)], `use one of ${TYPES.join(", ")}, or a list of them`);
+
+const annotations = {
+  title: z.string().optional(),
+  description: z.string().optional(),
+  default: z.unknown().optional(),
+  examples: z.unknown().optional(),
+};
+
+/** One schema within: what a model fills in as a rule. No references, so that what is checked is what is written. */
+const node: z.ZodType<{ type?: string | string[] | undefined }> = z.lazy(() =>
+  z.strictObject({
+    ...annotations,
+    type: type.optional(),
+    enum: z.array(z.unknown()).min(1).optional(),
+    const: z.unknown().optional(),
+    format: z.enum(FORMATS).optional(),
+    pattern: z.string().max(MAX_PATTERN_LENGTH).refine(isPattern, valueErrorParams("write a regular expression")).optional(),
+    minLength: size(),
+    maxLength: size(),
+    minimum: number(),
+    maximum: number(),
+    exclusiveMinimum: number(),
+    exclusiveMaximum: number(),
+    multipleOf: number(),
+    minItems: size(),
+    maxItems: size(),
+    uniqueItems: z.boolean().optional(),
+    items: node.optional(),
+    properties: properties.optional(),
+    required: z.array(z.string()).optional(),
+    additionalProperties: z.union([z.boolean(), node]).optional(),
+    anyOf: z.array(node).min(1).optional(),
+    oneOf: z.array(node).min(1).optional(),
+    allOf: z.array(node).min(1).optional(),
+  }),
+);
+
+const properties = z.record(z.string(), node).superRefine((declared, ctx) => {
+  const names = Object.keys(declared);
+  if (names.length > MAX_PROPERTIES) ctx.addIssue({ code: "custom", ...valueErrorParams(`declare at most ${MAX_PROPERTIES}`) });
+  for (const name of names.filter((each) => !PROPERTY_NAME.test(each))) {
+    const message = "name it with letters, digits, _ . and -, beginning with a letter, at most 64";
+    ctx.addIssue({ code: "custom", path: [name], ...valueErrorParams(message) });
+  }
+});
+
+const root = z.strictObject({
+  ...annotations,
+  $schema: z.literal(DIALECT).optional(),
+  type: z.literal("object"),
+  properties: properties.default({}),
+  required: z.array(z.string()).optional(),
+  additionalProperties: z.literal(false).optional(),
+});
+
+/** A tool's parameters: JSON Schema of draft 2020-12, in the subset that models and validators agree on. */
+export const parametersSchema = z
+  .custom<object>((value) => isShallow(value, MAX_DEPTH), valueErrorParams(`nest it at most ${MAX_DEPTH} deep`))
+  .pipe(root)
+  .superRefine(({ properties: declared, required = [] }, ctx) => {
+    for (const name of required.filter((each) => !Object.hasOwn(declared, each))) {
+      ctx.addIssue({ code: "custom", path: ["required"], ...valueErrorParams(`${name} is not among the properties`) });
+    }
+  })
+  .refine((schema) => JSON.stringify(schema).length <= MAX_LENGTH, valueErrorParams(`write at most ${MAX_LENGTH} characters of JSON`))
+  .transform((schema) => schema as ToolParameters)
+  .default({ type: "object", properties: {} });
+
+function isPattern(text: string): boolean {
+  try {
+    void new RegExp(text, "u");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Looks no deeper than it has to: what is nested without end ends here. */
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((each) => isShallow(each, levels - 1));
+}

@@ -1,0 +1,63 @@
+import type { IndexStore } from "../indexing/store.ts";
+
+/** Version 1 of the tables of crawls. They are made with the first write, beside those of the index. */
+const SCHEMA = `
+CREATE TABLE crawls (
+  source_id TEXT PRIMARY KEY, sync_number INTEGER NOT NULL, phase TEXT NOT NULL, origin TEXT NOT NULL, robots TEXT,
+  failures_in_a_row INTEGER NOT NULL DEFAULT 0, result TEXT) WITHOUT ROWID;
+CREATE TABLE hosts (host TEXT PRIMARY KEY, next_fetch_at INTEGER NOT NULL, held_by TEXT, held_until INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE variant_groups (
+  source_id TEXT NOT NULL, group_key TEXT NOT NULL, run INTEGER NOT NULL, pages INTEGER NOT NULL, PRIMARY KEY (source_id, group_key)) WITHOUT ROWID;
+CREATE TABLE pages (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, source_id TEXT NOT NULL, page_key TEXT NOT NULL, url TEXT NOT NULL, kind TEXT NOT NULL,
+  run INTEGER NOT NULL, depth INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT, last_state TEXT, last_reason TEXT,
+  attempts INTEGER NOT NULL DEFAULT 0, hops INTEGER NOT NULL DEFAULT 0, handed_out INTEGER NOT NULL DEFAULT 0,
+  not_before INTEGER NOT NULL DEFAULT 0, etag TEXT, last_modified TEXT, hash TEXT, document_id INTEGER, built_id INTEGER,
+  links TEXT, blocks TEXT, UNIQUE (source_id, page_key));
+CREATE INDEX pages_waiting ON pages (source_id, depth, id) WHERE state = 'waiting';
+CREATE INDEX pages_unindexed ON pages (source_id, id) WHERE state = 'fetched';
+CREATE INDEX pages_run ON pages (source_id, run, kind, state, reason);
+CREATE INDEX pages_hash ON pages (source_id, hash) WHERE hash IS NOT NULL;
+CREATE INDEX pages_document ON pages (document_id) WHERE document_id IS NOT NULL;
+CREATE TABLE page_texts (page_id INTEGER PRIMARY KEY, title TEXT NOT NULL, text TEXT NOT NULL);
+CREATE TABLE page_blocks (
+  source_id TEXT NOT NULL, block TEXT NOT NULL, pages INTEGER NOT NULL, PRIMARY KEY (source_id, block)) WITHOUT ROWID;
+`;
+
+export type Binding = string | number | null;
+
+/** The tables that keep an agent's crawls, in the storage of its index. Nothing but writes may go on while they are not there. */
+export class CrawlTables {
+  private made: boolean;
+
+  constructor(private readonly index: IndexStore) {
+    this.made = index.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'crawls'").toArray().length > 0;
+  }
+
+  get exist(): boolean {
+    return this.made;
+  }
+
+  /** Runs a write as one transaction, in tables that exist. */
+  write<T>(work: () => T): T {
+    const result = this.index.write(() => {
+      if (!this.made) this.index.sql.exec(SCHEMA);
+      return work();
+    });
+    this.made = true;
+    return result;
+  }
+
+  /** To be called when the storage was emptied. */
+  forget(): void {
+    this.made = false;
+  }
+
+  run(query: string, ...bindings: Binding[]): void {
+    this.index.sql.exec(query, ...bindings);
+  }
+
+  all<Row>(query: string, ...bindings: Binding[]): Row[] {
+    return this.index.sql.exec(query, ...bindings).toArray() as Row[];
+  }
+}

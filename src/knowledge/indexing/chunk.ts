@@ -1,0 +1,210 @@
+import { type Block, blocks, LIST_ITEM } from "../../text/blocks.ts";
+import { sentenceSpans } from "../../text/sentences.ts";
+
+/** A piece of a document, small enough to be one answer's evidence. */
+export interface Chunk {
+  /** The path of headings it stands under, outermost first. */
+  heading: string | null;
+  content: string;
+}
+
+/** About a page's paragraph or two: enough context for an answer, little enough to be about one thing. */
+const TARGET_WORDS = 350;
+/** A list, table or code block up to this length is not cut: half a recipe is none. */
+const WHOLE_BLOCK_WORDS = 600;
+/** A section shorter than this shares a chunk with the next: alone it says too little to be found or to answer. */
+const MIN_SECTION_WORDS = 8;
+/** Only a sentence longer than this is cut: it is a listing or no language at all. */
+const MAX_PIECE_CHARS = 4_000;
+/** A run of characters without a space longer than this is no single word. */
+const LONG_RUN = 20;
+const LONG_RUN_CHARS_PER_WORD = 8;
+/** Scripts without spaces: about two characters a word. */
+const UNSPACED_CHARS_PER_WORD = 2;
+const FIRST_UNSPACED_CODE = 0x0e00;
+const MAX_HEADING_PATH = 300;
+
+/** Makes any text safe to store and to cut: no lone surrogates, no NUL, one kind of line break. */
+export function cleanText(text: string): string {
+  const lines = text.replace(/\r\n?|\u2028|\u2029/g, "\n");
+  // oxlint-disable-next-line no-control-regex
+  return lines.toWellFormed().replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]/g, " ");
+}
+
+/** The chunks of a cleaned text in order, lazily and in linear time. */
+export function* chunks(text: string): Generator<Chunk> {
+  const packer = new Packer();
+  for (const block of blocks(text)) {
+    if (block.kind === "heading") yield* packer.heading(block);
+    else yield* packer.block(block);
+  }
+  yield* packer.end();
+}
+
+/** How many words a text has, for its size: long runs and scripts without spaces count by their characters. */
+export function wordCount(text: string): number {
+  let words = 0;
+  for (const [run] of text.matchAll(/\S+/g)) words += wordsOfRun(run);
+  return words;
+}
+
+interface Heading {
+  level: number;
+  text: string;
+}
+
+/** Fills chunks with blocks, and starts a new one at headings and when one is full. */
+class Packer {
+  private path: Heading[] = [];
+  /** The last heading, while it stands in no chunk. */
+  private bare: Heading | undefined;
+  private pieces: string[] = [];
+  private words = 0;
+  private openedUnder: string | null = null;
+
+  *heading({ text, level }: Block): Generator<Chunk> {
+    // A heading with neither text nor sections of its own would be lost.
+    if (this.bare && level <= this.bare.level) this.add(this.bare.text);
+    if (this.words >= MIN_SECTION_WORDS) yield* this.flush();
+    const shared = this.words > 0;
+    // In a chunk that is shared with the section before, the heading stands in the text.
+    if (shared) this.add(text);
+    while (this.path.length > 0 && this.path.at(-1)!.level >= level) this.path.pop();
+    this.path.push({ level, text });
+    this.bare = shared ? undefined : this.path.at(-1);
+  }
+
+  *block(block: Block): Generator<Chunk> {
+    this.bare = undefined;
+    const limit = block.kind === "text" ? TARGET_WORDS : WHOLE_BLOCK_WORDS;
+    if (fits(block.text, limit)) return yield* this.piece(block.text.trimEnd(), wordCount(block.text), block.kind !== "text");
+    for (const part of split(block)) yield* this.piece(part, wordCount(part), false);
+  }
+
+  *end(): Generator<Chunk> {
+    if (this.bare) this.add(this.bare.text);
+    yield* this.flush();
+  }
+
+  private *piece(text: string, words: number, needsLeadIn: boolean): Generator<Chunk> {
+    if (this.words > 0 && this.words + words > TARGET_WORDS) {
+      // "To do this:" belongs to the list that follows it.
+      const leadIn = needsLeadIn && this.pieces.length > 1 && this.pieces.at(-1)!.endsWith(":") ? this.pieces.pop() : undefined;
+      yield* this.flush();
+      if (leadIn) this.add(leadIn);
+    }
+    this.add(text, words);
+  }
+
+  private add(text: string, words = wordCount(text)): void {
+    if (this.pieces.length === 0) this.openedUnder = this.headingPath();
+    this.pieces.push(text);
+    this.words += words;
+  }
+
+  private *flush(): Generator<Chunk> {
+    const content = this.pieces.join("\n\n").trim();
+    const heading = this.openedUnder;
+    this.pieces = [];
+    this.words = 0;
+    if (content !== "") yield { heading, content };
+  }
+
+  private headingPath(): string | null {
+    if (this.path.length === 0) return null;
+    const path = this.path.map((heading) => heading.text).join(" > ");
+    return path.length > MAX_HEADING_PATH ? path.slice(-MAX_HEADING_PATH).toWellFormed() : path;
+  }
+}
+
+function fits(text: string, words: number): boolean {
+  // Counting the words of 5 MiB only to learn that they are too many is left out.
+  return text.length <= words * LONG_RUN && wordCount(text) <= words;
+}
+
+/** The parts of a block that is too long for one chunk, each of bounded size. */
+function* split(block: Block): Generator<string> {
+  if (block.kind === "text") yield* packSentences(block.text);
+  else if (block.kind === "table") yield* packLines(block.text, tableHeader(block.text), () => true);
+  else if (block.kind === "list") yield* packLines(block.text, "", (line) => LIST_ITEM.test(line));
+  else yield* packLines(block.text, "", () => true);
+}
+
+function* packSentences(text: string): Generator<string> {
+  const pack = new Pack(" ");
+  for (const { start, end } of sentenceSpans(text)) {
+    for (const piece of bounded(text.slice(start, end))) yield* pack.add(piece);
+  }
+  yield* pack.end();
+}
+
+/** Packs lines; a pack begins only where `mayBegin` says so, unless it grows far too long. */
+function* packLines(text: string, header: string, mayBegin: (line: string) => boolean): Generator<string> {
+  const pack = new Pack("\n", header);
+  for (const line of text.split("\n")) {
+    for (const piece of bounded(line)) yield* pack.add(piece, mayBegin(line));
+  }
+  yield* pack.end();
+}
+
+class Pack {
+  private parts: string[] = [];
+  private words = 0;
+
+  constructor(
+    private readonly separator: string,
+    private readonly header = "",
+  ) {}
+
+  *add(part: string, mayBegin = true): Generator<string> {
+    // Blank lines never pile up: they have no words, so no limit would hold them.
+    if (part === "" && (this.parts.at(-1) ?? "") === "") return;
+    const words = wordCount(part);
+    const limit = mayBegin ? TARGET_WORDS : WHOLE_BLOCK_WORDS;
+    if (this.words > 0 && this.words + words > limit) {
+      yield* this.end();
+      if (this.header !== "") this.parts.push(this.header);
+    }
+    this.parts.push(part);
+    this.words += words;
+  }
+
+  *end(): Generator<string> {
+    const text = this.parts.join(this.separator);
+    this.parts = [];
+    this.words = 0;
+    if (text.trim() !== "") yield text;
+  }
+}
+
+/** The first two rows of a Markdown table, where the second is its ruler: repeated in each part of a cut table. */
+function tableHeader(text: string): string {
+  const end = text.indexOf("\n", text.indexOf("\n") + 1);
+  const [header = "", ruler = ""] = text.slice(0, end < 0 ? 0 : end).split("\n");
+  return /^[\s|:-]+$/.test(ruler) && header.length + ruler.length < MAX_PIECE_CHARS / 4 ? `${header}\n${ruler}` : "";
+}
+
+/** A text in pieces of bounded length, cut at white space where there is any. */
+function* bounded(text: string): Generator<string> {
+  let from = 0;
+  while (text.length - from > MAX_PIECE_CHARS) {
+    const to = cutBefore(text, from, from + MAX_PIECE_CHARS);
+    yield text.slice(from, to).trim();
+    from = to;
+  }
+  yield from === 0 ? text : text.slice(from).trim();
+}
+
+function cutBefore(text: string, from: number, limit: number): number {
+  const space = text.slice(from, limit).lastIndexOf(" ");
+  if (space > MAX_PIECE_CHARS / 2) return from + space;
+  const code = text.charCodeAt(limit);
+  const splitsPair = code >= 0xdc00 && code <= 0xdfff;
+  return splitsPair ? limit - 1 : limit;
+}
+
+function wordsOfRun(run: string): number {
+  const perWord = run.charCodeAt(0) >= FIRST_UNSPACED_CODE ? UNSPACED_CHARS_PER_WORD : LONG_RUN_CHARS_PER_WORD;
+  const longest = perWord === UNSPACED_CHARS_PER_WORD ? UNSPACED_CHARS_PER_WORD : LONG_RUN;
+  return run.length <= longest ? 1 : Math.ceil(run.length / perWord);
+}

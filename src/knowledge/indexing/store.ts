@@ -1,0 +1,344 @@
+import { generationTerm } from "./full-text.ts";
+
+/** A text source as it was handed in. */
+export interface StagedText {
+  name: string;
+  /** Of name and text. */
+  hash: string;
+}
+
+/** One build of a source's index. Searches read the live generation, while another may be built beside it. */
+export interface Generation {
+  id: number;
+  state: "building" | "live";
+  runId: string;
+  /** What it was built from; the same again need not be built again. */
+  hash: string;
+}
+
+/** A question with the answer that the team wrote for it. */
+export interface CuratedAnswer {
+  id: string;
+  question: string;
+  answer: string;
+}
+
+/** A curated answer as a row; replacing it gives it a new row number. */
+export interface StoredAnswer extends Record<string, SqlStorageValue> {
+  id: number;
+  answerId: string;
+  question: string;
+  answer: string;
+}
+
+export interface NewDocument {
+  sourceId: string;
+  generationId: number;
+  type: "page" | "text";
+  url: string | null;
+  title: string;
+  hash: string;
+}
+
+export interface NewChunk {
+  heading: string | null;
+  content: string;
+  titleTerms: string;
+  headingTerms: string;
+  bodyTerms: string;
+}
+
+/** How many entries there are to search. */
+export interface IndexSizes {
+  chunks: number;
+  answers: number;
+}
+
+/** Version 1 of the object's tables. They are made with the first write, so that reading leaves no trace. */
+const SCHEMA = `
+CREATE TABLE texts (source_id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE text_parts (source_id TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (source_id, part));
+CREATE TABLE generations (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, source_id TEXT NOT NULL, state TEXT NOT NULL, run_id TEXT NOT NULL, hash TEXT NOT NULL,
+  UNIQUE (source_id, state));
+CREATE INDEX generations_building ON generations (id) WHERE state = 'building';
+CREATE TABLE documents (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, source_id TEXT NOT NULL, generation_id INTEGER NOT NULL, seen_in INTEGER NOT NULL,
+  type TEXT NOT NULL, url TEXT, title TEXT NOT NULL, hash TEXT NOT NULL, chunks_count INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX documents_source ON documents (source_id, url);
+CREATE TABLE chunks (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, document_id INTEGER NOT NULL, heading TEXT, content TEXT NOT NULL, terms TEXT NOT NULL);
+CREATE INDEX chunks_document ON chunks (document_id);
+CREATE VIRTUAL TABLE chunk_index USING fts5 (generation, title, heading, body, content='', contentless_delete=1,
+  tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '._'");
+CREATE VIRTUAL TABLE chunk_terms USING fts5vocab (chunk_index, row);
+CREATE TABLE answers (id INTEGER PRIMARY KEY AUTOINCREMENT, answer_id TEXT NOT NULL UNIQUE, question TEXT NOT NULL, answer TEXT NOT NULL);
+`;
+
+/** A row ends at 2 MB. */
+const PART_BYTES = 1_000_000;
+/**
+ * Removed words stay in FTS5's segments until these are merged. Up to this size of index (about 0.2 s) all are merged at
+ * once, so that nothing of a removed source is left; a larger one merges a part, and the rest with later writes.
+ */
+const MERGED_AT_ONCE_CHUNKS = 10_000;
+const MERGED_PAGES = 1_000;
+
+/** Every statement that keeps the index of one agent: texts, generations of documents and chunks. */
+export class IndexStore {
+  private exists: boolean;
+  private isWriting = false;
+  /** Counted when asked for and forgotten with every write. */
+  private sizes: IndexSizes | undefined;
+  /** The words of the chunks. */
+  readonly chunkTerms: ChunkTerms;
+
+  /** @param onWrite what is called after each write that is no part of another, in the same turn. */
+  constructor(
+    private readonly storage: DurableObjectStorage,
+    private readonly onWrite: () => void = () => undefined,
+  ) {
+    this.exists = this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'texts'").toArray().length > 0;
+    this.chunkTerms = new ChunkTerms(storage.sql);
+  }
+
+  get sql(): SqlStorage {
+    return this.storage.sql;
+  }
+
+  /** Whether anything was ever written. Nothing but writes may go on where it is false. */
+  get isEmpty(): boolean {
+    return !this.exists;
+  }
+
+  get size(): IndexSizes {
+    const query = "SELECT (SELECT coalesce(sum(chunks_count), 0) FROM documents) AS chunks, (SELECT count(*) FROM answers) AS answers";
+    this.sizes ??= this.sql.exec<{ chunks: number; answers: number }>(query).one();
+    return this.sizes;
+  }
+
+  /** Runs a write as one transaction, in tables that exist. */
+  write<T>(work: () => T): T {
+    const isPart = this.isWriting;
+    this.isWriting = true;
+    try {
+      const result = this.storage.transactionSync(() => {
+        if (!this.exists) this.sql.exec(SCHEMA);
+        return work();
+      });
+      this.exists = true;
+      if (!isPart) this.onWrite();
+      return result;
+    } finally {
+      this.isWriting = isPart;
+      this.sizes = undefined;
+      this.chunkTerms.forget(false);
+    }
+  }
+
+  async erase(): Promise<void> {
+    await this.storage.deleteAlarm();
+    await this.storage.deleteAll();
+    this.forget();
+  }
+
+  /** Resets the cached state: to be called when the tables were dropped. */
+  forget(): void {
+    this.exists = false;
+    this.sizes = undefined;
+    this.chunkTerms.forget(true);
+  }
+
+  // --- Texts ---
+
+  findText(sourceId: string): StagedText | undefined {
+    return this.sql.exec<{ name: string; hash: string }>("SELECT name, hash FROM texts WHERE source_id = ?", sourceId).toArray()[0];
+  }
+
+  readText(sourceId: string): string {
+    const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
+    const parts = this.sql.exec<{ bytes: ArrayBuffer }>("SELECT bytes FROM text_parts WHERE source_id = ? ORDER BY part", sourceId);
+    let text = "";
+    for (const { bytes } of parts) text += decoder.decode(bytes, { stream: true });
+    return text + decoder.decode();
+  }
+
+  putText(sourceId: string, { name, hash }: StagedText, bytes: Uint8Array): void {
+    this.deleteText(sourceId);
+    this.sql.exec("INSERT INTO texts (source_id, name, hash) VALUES (?, ?, ?)", sourceId, name, hash);
+    for (let part = 0; part * PART_BYTES < bytes.length; part++) {
+      const slice = bytes.slice(part * PART_BYTES, (part + 1) * PART_BYTES);
+      this.sql.exec("INSERT INTO text_parts (source_id, part, bytes) VALUES (?, ?, ?)", sourceId, part, slice.buffer);
+    }
+  }
+
+  deleteText(sourceId: string): void {
+    this.sql.exec("DELETE FROM texts WHERE source_id = ?", sourceId);
+    this.sql.exec("DELETE FROM text_parts WHERE source_id = ?", sourceId);
+  }
+
+  // --- Generations ---
+
+  findGeneration(sourceId: string, state: Generation["state"]): Generation | undefined {
+    const query = "SELECT id, state, run_id AS runId, hash FROM generations WHERE source_id = ? AND state = ?";
+    return this.sql.exec<Record<keyof Generation, SqlStorageValue>>(query, sourceId, state).toArray()[0] as Generation | undefined;
+  }
+
+  createGeneration(sourceId: string, runId: string, hash: string): Generation {
+    const query = "INSERT INTO generations (source_id, state, run_id, hash) VALUES (?, 'building', ?, ?) RETURNING id";
+    const { id } = this.sql.exec<{ id: number }>(query, sourceId, runId, hash).one();
+    return { id, state: "building", runId, hash };
+  }
+
+  /** Makes a built generation the live one. The documents of the former live generation are removed, except those that the new one kept. */
+  switchLive(sourceId: string, generationId: number): void {
+    this.sql.exec("DELETE FROM generations WHERE source_id = ? AND state = 'live'", sourceId);
+    this.sql.exec("UPDATE generations SET state = 'live' WHERE id = ?", generationId);
+    this.deleteDocuments("source_id = ? AND seen_in <> ?", sourceId, generationId);
+  }
+
+  /** Removes a half-built generation. */
+  deleteGeneration({ id }: Generation): void {
+    this.deleteDocuments("generation_id = ?", id);
+    this.sql.exec("DELETE FROM generations WHERE id = ?", id);
+  }
+
+  /** Removes all that was built of a source. */
+  deleteIndexOf(sourceId: string): void {
+    this.deleteDocuments("source_id = ?", sourceId);
+    this.sql.exec("DELETE FROM generations WHERE source_id = ?", sourceId);
+  }
+
+  countLive(sourceId: string): { pages: number; chunks: number } {
+    const query = `SELECT count(*) AS pages, coalesce(sum(chunks_count), 0) AS chunks FROM documents
+      WHERE source_id = ? AND seen_in = (SELECT id FROM generations WHERE source_id = ? AND state = 'live')`;
+    return this.sql.exec<{ pages: number; chunks: number }>(query, sourceId, sourceId).one();
+  }
+
+  // --- Documents and chunks ---
+
+  findDocument(generationId: number, sourceId: string): { id: number; chunksCount: number } | undefined {
+    const query = "SELECT id, chunks_count AS chunksCount FROM documents WHERE source_id = ? AND generation_id = ?";
+    return this.sql.exec<{ id: number; chunksCount: number }>(query, sourceId, generationId).toArray()[0];
+  }
+
+  countChunks(documentId: number): number {
+    return this.sql.exec<{ count: number }>("SELECT chunks_count AS count FROM documents WHERE id = ?", documentId).one().count;
+  }
+
+  createDocument(document: NewDocument): number {
+    const { sourceId, generationId, type, url, title, hash } = document;
+    const query = `INSERT INTO documents (source_id, generation_id, seen_in, type, url, title, hash)
+      VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`;
+    return this.sql.exec<{ id: number }>(query, sourceId, generationId, generationId, type, url, title, hash).one().id;
+  }
+
+  addChunks(documentId: number, generationId: number, chunks: readonly NewChunk[]): void {
+    for (const { heading, content, ...words } of chunks) {
+      const insert = "INSERT INTO chunks (document_id, heading, content, terms) VALUES (?, ?, ?, ?) RETURNING id";
+      const { id } = this.sql.exec<{ id: number }>(insert, documentId, heading, content, words.bodyTerms).one();
+      this.indexChunk(id, generationId, words);
+    }
+    this.sql.exec("UPDATE documents SET chunks_count = chunks_count + ? WHERE id = ?", chunks.length, documentId);
+  }
+
+  /** Puts the words of a stored chunk into the full-text index. */
+  indexChunk(id: number, generationId: number, { titleTerms, headingTerms, bodyTerms }: Omit<NewChunk, "heading" | "content">): void {
+    const insert = "INSERT INTO chunk_index (rowid, generation, title, heading, body) VALUES (?, ?, ?, ?, ?)";
+    this.sql.exec(insert, id, generationTerm(generationId), titleTerms, headingTerms, bodyTerms);
+  }
+
+  // --- Curated answers ---
+
+  /** @returns the answer's row number. */
+  putAnswer({ id, question, answer }: CuratedAnswer): number {
+    this.deleteAnswer(id);
+    const insert = "INSERT INTO answers (answer_id, question, answer) VALUES (?, ?, ?) RETURNING id";
+    return this.sql.exec<{ id: number }>(insert, id, question, answer).one().id;
+  }
+
+  deleteAnswer(id: string): void {
+    this.sql.exec("DELETE FROM answers WHERE answer_id = ?", id);
+  }
+
+  findAnswer(id: string): StoredAnswer | undefined {
+    return this.answersWhere("answer_id = ?", id).toArray()[0];
+  }
+
+  readAnswers(rows: readonly number[]): StoredAnswer[] {
+    return this.answersWhere("id IN (SELECT value FROM json_each(?))", JSON.stringify(rows)).toArray();
+  }
+
+  /** All curated answers, one by one. */
+  listAnswers(): Iterable<StoredAnswer> {
+    return this.answersWhere("true ORDER BY id");
+  }
+
+  private answersWhere(where: string, ...bindings: string[]): SqlStorageCursor<StoredAnswer> {
+    return this.sql.exec(`SELECT id, answer_id AS answerId, question, answer FROM answers WHERE ${where}`, ...bindings);
+  }
+
+  private deleteDocuments(where: string, ...bindings: (string | number)[]): void {
+    const before = this.size.chunks;
+    this.chunkTerms.forget(true);
+    const chunkIds = `SELECT id FROM chunks WHERE document_id IN (SELECT id FROM documents WHERE ${where})`;
+    const { rowsWritten } = this.sql.exec(`DELETE FROM chunk_index WHERE rowid IN (${chunkIds})`, ...bindings);
+    this.sql.exec(`DELETE FROM chunks WHERE id IN (${chunkIds})`, ...bindings);
+    this.sql.exec(`DELETE FROM documents WHERE ${where}`, ...bindings);
+    if (rowsWritten > 0) this.purge(before);
+  }
+
+  /** Removes deleted words from the index's segments. */
+  private purge(entries: number): void {
+    if (entries <= MERGED_AT_ONCE_CHUNKS) this.sql.exec("INSERT INTO chunk_index (chunk_index) VALUES ('optimize')");
+    else this.sql.exec("INSERT INTO chunk_index (chunk_index, rank) VALUES ('merge', ?)", -MERGED_PAGES);
+  }
+}
+
+/** Words whose frequency is remembered, and beginnings whose words are. */
+const REMEMBERED = 10_000;
+const REMEMBERED_BEGINNINGS = 50;
+/** Above it a count is worth keeping over writes that change it by a few: it is dear to make, and says "common" anyway. */
+const COMMON = 1_000;
+/** Words looked at for a misspelt one. */
+const MAX_NEIGHBOURS = 2_000;
+
+/** The vocabulary of an agent's chunks, read from their fts5vocab table, which exists once a chunk was written. */
+export class ChunkTerms {
+  /** FTS5 counts a word's chunks by walking through them: common words are dear, and come again. */
+  private readonly counts = new Map<string, number>();
+  private readonly beginnings = new Map<string, Map<string, number>>();
+
+  constructor(private readonly sql: SqlStorage) {}
+
+  /** Drops the cached frequencies that a write may have made stale; `everything` after a write that may have changed most of them. */
+  forget(everything: boolean): void {
+    this.beginnings.clear();
+    if (everything) this.counts.clear();
+    for (const [term, count] of this.counts) if (count < COMMON) this.counts.delete(term);
+  }
+
+  /** In how many chunks each of these terms stands; a term that stands in none is absent. */
+  frequencies(terms: readonly string[]): Map<string, number> {
+    if (this.counts.size > REMEMBERED) this.counts.clear();
+    const unknown = terms.filter((term) => !this.counts.has(term));
+    for (const term of unknown) this.counts.set(term, 0);
+    const query = "SELECT term, doc FROM chunk_terms WHERE term IN (SELECT value FROM json_each(?))";
+    const counted = this.sql.exec<{ term: string; doc: number }>(query, JSON.stringify(unknown));
+    for (const { term, doc } of counted) this.counts.set(term, doc);
+    const found = terms.map((term): [string, number] => [term, this.counts.get(term)!]);
+    return new Map(found.filter(([, count]) => count > 0));
+  }
+
+  /** Terms that begin with these letters, with the number of their chunks. */
+  beginningWith(prefix: string): Map<string, number> {
+    const known = this.beginnings.get(prefix);
+    if (known) return known;
+    const query = "SELECT term, doc FROM chunk_terms WHERE term >= ? AND term < ? LIMIT ?";
+    const rows = this.sql.exec<{ term: string; doc: number }>(query, prefix, `${prefix}\uffff`, MAX_NEIGHBOURS).toArray();
+    const found = new Map(rows.map(({ term, doc }) => [term, doc]));
+    if (this.beginnings.size >= REMEMBERED_BEGINNINGS) this.beginnings.clear();
+    this.beginnings.set(prefix, found);
+    return found;
+  }
+}

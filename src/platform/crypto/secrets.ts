@@ -1,0 +1,120 @@
+import { rotating } from "../config.ts";
+import { Fault } from "../telemetry/errors.ts";
+
+const FORMAT = "v1";
+/** The nonce length that AES-GCM is specified for (NIST SP 800-38D). */
+const NONCE_BYTES = 12;
+const KEY_ID_BYTES = 4;
+/** A nonce is 16 letters of base64url. */
+const STORED_SECRET = /\bv1\.([0-9a-f]{8})\.[\w-]{16}\.[\w-]+/g;
+const BASE64URL = { alphabet: "base64url", omitPadding: true } as const;
+
+/** How many characters a stored secret begins with that name its format and its key: enough for `stateOfSecret`. */
+export const SECRET_HEAD_LENGTH = `${FORMAT}.`.length + KEY_ID_BYTES * 2 + 1;
+
+interface StorageKey {
+  id: string;
+  key: CryptoKey;
+}
+
+/** By what key a stored secret was made: the first of ENCRYPTION_KEY, another that it holds, or one that it does not hold. */
+export type SecretState = "current" | "outdated" | "unreadable";
+
+/** A stored secret that cannot be read. It says why, and nothing of the secret or of where it is: that may name somebody. */
+export class UnreadableSecretError extends Fault {
+  override name = "UnreadableSecretError";
+
+  constructor(reason: string) {
+    super(`A stored secret cannot be read: ${reason}`);
+  }
+}
+
+/**
+ * Encrypts a secret for storage, AES-256-GCM: `v1.<key id>.<nonce>.<ciphertext>`. The key's id is stored with it, so
+ * that the key can be rotated.
+ * @param place where it is stored, such as `agent/<id>`: the text decrypts nowhere else.
+ */
+export async function encryptSecret(env: Env, secret: string, place: string): Promise<string> {
+  const { id, key } = await storageKey(rotating(env.ENCRYPTION_KEY)[0]);
+  const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+  const encrypted = await crypto.subtle.encrypt(gcm(nonce, place), key, new TextEncoder().encode(secret));
+  return [FORMAT, id, nonce.toBase64(BASE64URL), new Uint8Array(encrypted).toBase64(BASE64URL)].join(".");
+}
+
+/**
+ * Decrypts what `encryptSecret` made with any of the keys that are in use.
+ * @throws UnreadableSecretError when none of them is the one, or the text was changed or moved.
+ */
+export async function decryptSecret(env: Env, stored: string, place: string): Promise<string> {
+  const [format, keyId, nonce, encrypted] = stored.split(".");
+  if (format !== FORMAT || !nonce || !encrypted) throw new UnreadableSecretError("its format is not known");
+  const keys = await storageKeys(env);
+  const found = keys.find(({ id }) => id === keyId);
+  if (!found) throw new UnreadableSecretError("ENCRYPTION_KEY no longer holds the key that it was made with");
+  try {
+    const bytes = Uint8Array.fromBase64(encrypted, { alphabet: "base64url" });
+    const plain = await crypto.subtle.decrypt(gcm(Uint8Array.fromBase64(nonce, { alphabet: "base64url" }), place), found.key, bytes);
+    return new TextDecoder().decode(plain);
+  } catch {
+    throw new UnreadableSecretError("it was changed or moved");
+  }
+}
+
+/**
+ * By what key a stored secret was made, as it says itself: nothing is decrypted.
+ * @param stored the secret, or its first `SECRET_HEAD_LENGTH` characters.
+ */
+export async function stateOfSecret(env: Env, stored: string): Promise<SecretState> {
+  const [format, keyId] = stored.split(".");
+  const keys = await storageKeys(env);
+  const at = format === FORMAT ? keys.findIndex(({ id }) => id === keyId) : -1;
+  if (at < 0) return "unreadable";
+  return at === 0 ? "current" : "outdated";
+}
+
+/** What tells a value of a secret from others without giving it away: stored secrets and API keys' rows name theirs so. */
+export async function keyIdOf(value: string): Promise<string> {
+  return (await storageKey(value)).id;
+}
+
+/** The same of several values. */
+export function keyIdsOf(values: readonly string[]): Promise<string[]> {
+  return Promise.all(values.map(keyIdOf));
+}
+
+/** The ids of the keys that stored secrets in a text were encrypted with. */
+export function keyIdsIn(text: string): string[] {
+  return [...text.matchAll(STORED_SECRET)].map(([, keyId]) => keyId!);
+}
+
+function gcm(nonce: Uint8Array, place: string) {
+  return { name: "AES-GCM", iv: nonce, additionalData: new TextEncoder().encode(place) };
+}
+
+/** All keys that are in use, the one for what is new first. */
+function storageKeys(env: Env): Promise<StorageKey[]> {
+  return Promise.all(rotating(env.ENCRYPTION_KEY).map(storageKey));
+}
+
+const keysBySecret = new Map<string, Promise<StorageKey>>();
+
+function storageKey(secret: string): Promise<StorageKey> {
+  let key = keysBySecret.get(secret);
+  if (!key) {
+    key = deriveStorageKey(secret);
+    keysBySecret.set(secret, key);
+  }
+  return key;
+}
+
+async function deriveStorageKey(secret: string): Promise<StorageKey> {
+  const bytes = new TextEncoder().encode(secret);
+  const material = await crypto.subtle.importKey("raw", bytes, "HKDF", false, ["deriveKey", "deriveBits"]);
+  const hkdf = (info: string) => ({ name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: new TextEncoder().encode(info) });
+  const aes = { name: "AES-GCM", length: 256 };
+  const [key, id] = await Promise.all([
+    crypto.subtle.deriveKey(hkdf("stored secrets"), material, aes, false, ["encrypt", "decrypt"]),
+    crypto.subtle.deriveBits(hkdf("key id"), material, KEY_ID_BYTES * 8),
+  ]);
+  return { id: new Uint8Array(id).toHex(), key };
+}

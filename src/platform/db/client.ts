@@ -1,0 +1,98 @@
+import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
+import type { Meter } from "../telemetry/meter.ts";
+import { shardOf } from "./ids.ts";
+import { bindingName, MAX_SHARDS, unboundShard } from "./shard-fault.ts";
+
+export type Database = DrizzleD1Database;
+
+/** The shards whose databases the operator has bound: 0 as DB, 1 as DB_1, 2 as DB_2, … Each stands for itself: one that is missing hides no other. */
+export function boundShards(env: Env): number[] {
+  return Array.from({ length: MAX_SHARDS }, (_, shard) => shard).filter((shard) => bindingOf(env, shard) !== undefined);
+}
+
+function bindingOf(env: Env, shard: number): D1Database | undefined {
+  return (env as unknown as Record<string, D1Database | undefined>)[bindingName(shard)];
+}
+
+/**
+ * The database of the record (or workspace) with this identifier.
+ * @throws Fault when the identifier names a shard that is not bound: its `shardFault` says what to do.
+ */
+export function dbFor(env: Env, id: string, meter: Meter): Database {
+  return shardDb(env, shardOf(id), meter);
+}
+
+/** The database of the workspace that an operation works in. @throws Fault as `dbFor` does. */
+export function databaseOf({ env, workspaceId, meter }: { env: Env; workspaceId: string; meter: Meter }): Database {
+  return dbFor(env, workspaceId, meter);
+}
+
+/**
+ * A shard's database.
+ * @throws Fault when it is not bound.
+ */
+export function shardDb(env: Env, shard: number, meter: Meter): Database {
+  const database = bindingOf(env, shard);
+  if (!database) throw unboundShard(shard);
+  return metered(database, meter);
+}
+
+/** Whether the identifier names a shard that is bound. */
+export function isBoundShard(env: Env, id: string): boolean {
+  return bindingOf(env, shardOf(id)) !== undefined;
+}
+
+/** The database that holds what crosses workspaces. */
+export function directoryDb(env: Env, meter: Meter): Database {
+  return metered(env.DB, meter);
+}
+
+/** Wraps a binding so that each round trip is counted. */
+function metered(database: D1Database, meter: Meter): Database {
+  return drizzle(new MeteredDatabase(database, meter) as unknown as D1Database);
+}
+
+class MeteredDatabase {
+  constructor(
+    private readonly inner: D1Database,
+    private readonly meter: Meter,
+  ) {}
+
+  prepare(query: string): MeteredStatement {
+    return new MeteredStatement(this.inner.prepare(query), this.meter);
+  }
+
+  async batch(statements: MeteredStatement[]): Promise<D1Result[]> {
+    const results = await this.inner.batch(statements.map((statement) => statement.inner));
+    this.meter.trip(results);
+    return results;
+  }
+}
+
+class MeteredStatement {
+  constructor(
+    readonly inner: D1PreparedStatement,
+    private readonly meter: Meter,
+  ) {}
+
+  bind(...values: unknown[]): MeteredStatement {
+    return new MeteredStatement(this.inner.bind(...values), this.meter);
+  }
+
+  async all(): Promise<D1Result> {
+    const result = await this.inner.all();
+    this.meter.trip([result]);
+    return result;
+  }
+
+  async run(): Promise<D1Result> {
+    const result = await this.inner.run();
+    this.meter.trip([result]);
+    return result;
+  }
+
+  async raw(): Promise<unknown[]> {
+    this.meter.trip([]);
+    return this.inner.raw();
+  }
+}

@@ -1,0 +1,75 @@
+/*
+ * What columns hold: the closed sets of values, and the shapes of stored JSON. The schema, the wire schemas and the rules
+ * of the features take them from here, so that each stands once.
+ */
+
+export const PLAN_NAMES = ["free", "starter", "pro", "enterprise"] as const;
+export type Plan = (typeof PLAN_NAMES)[number];
+
+export const AGENT_STATUSES = ["active", "paused"] as const;
+
+/** Where a conversation is held. */
+export const CHANNELS = ["widget", "hosted", "email", "api", "playground"] as const;
+export type Channel = (typeof CHANNELS)[number];
+
+export const CONVERSATION_STATUSES = ["open", "ai_handled", "needs_human", "human_active", "resolved"] as const;
+export type ConversationStatus = (typeof CONVERSATION_STATUSES)[number];
+
+export const RESOLVERS = ["ai", "human", "api", "auto"] as const;
+export const MESSAGE_ROLES = ["user", "assistant", "human", "system"] as const;
+export const AUTHOR_TYPES = ["visitor", "agent", "member", "system"] as const;
+
+/** Why an agent handed a conversation to a human. */
+export const HANDOFF_REASONS = [
+  "customer_request",
+  "missing_knowledge",
+  "low_confidence",
+  "unsupported_request",
+  "tool_failure",
+  "model_failure",
+] as const;
+export type HandoffReason = (typeof HANDOFF_REASONS)[number];
+
+export const HANDOFF_STATUSES = ["pending", "accepted", "resolved"] as const;
+
+export const SOURCE_TYPES = ["website", "url", "text"] as const;
+export const SOURCE_STATUSES = ["pending", "processing", "ready", "failed"] as const;
+/** How often a source is synced by itself. */
+export const SCHEDULES = ["manual", "daily", "weekly"] as const;
+
+export const DELIVERY_STATUSES = ["pending", "succeeded", "failed"] as const;
+export const DELIVERY_TRIGGERS = ["event", "test", "redelivery"] as const;
+
+/** The HTTP methods of agents' tools. */
+export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+export type Method = (typeof METHODS)[number];
+
+/** The parameters of a tool as JSON Schema, in the subset that agents/tools/parameters.ts accepts. */
+export interface ToolParameters {
+  type: "object";
+  properties: Record<string, { type?: string | string[] | undefined }>;
+  required?: string[];
+}
+
+/** A tool of an agent, in `agents.tools`. */
+export interface StoredTool {
+  name: string;
+  description: string;
+  parameters: ToolParameters;
+  method: Method;
+  /** With a placeholder such as `{order}` for each parameter that stands in its path or query. */
+  url: string;
+  /** By name. The values are encrypted, each bound to its tool and name: see agents/tools/header-secrets.ts. */
+  headers: Record<string, string>;
+  timeoutSeconds: number;
+}
+
+/** For how many days a workspace's records are kept, in `workspaces.retention`; null keeps them for ever. */
+export interface Retention {
+  /** After a conversation's last activity: the conversation, its messages, hand-offs and events. */
+  conversations_days: number | null;
+  /** After a lead was left: the lead and its events. */
+  leads_days: number | null;
+  /** After an event: the event, its deliveries and their attempts. */
+  event_log_days: number;
+}

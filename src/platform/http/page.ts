@@ -1,0 +1,110 @@
+import { z } from "@hono/zod-openapi";
+import { integerQuery } from "./fields.ts";
+import { valueErrorParams } from "./validation.ts";
+
+/** The paging parameters that the lists share. */
+export const pageQuery = z.object({
+  limit: integerQuery({ min: 1, max: 100, default: 20 }),
+  offset: integerQuery({ min: 0, default: 0 }),
+});
+
+/** The envelope of every list. */
+export function pageOf<Item extends z.ZodType>(item: Item, name: string) {
+  return z
+    .object({
+      data: z.array(item),
+      total: z.int(),
+      limit: z.int(),
+      offset: z.int(),
+      has_more: z.boolean(),
+    })
+    .openapi(name);
+}
+
+/** One page of a list of `total` records. */
+export function toPage<Item>(data: Item[], total: number, { limit, offset }: { limit: number; offset: number }) {
+  return { data, total, limit, offset, has_more: offset + data.length < total };
+}
+
+/** A list that is always answered whole, in the same envelope. */
+export function wholePage<Item>(data: Item[]) {
+  return { data, total: data.length, limit: data.length, offset: 0, has_more: false };
+}
+
+/** Where a page of a list that runs by time ended: the last record's time and identifier. */
+export interface Position {
+  atMs: number;
+  id: string;
+}
+
+const positionSchema = z.tuple([z.int().gte(0), z.guid()]);
+
+/** The paging parameters of the long lists: by offset, or by the cursor that the page before gave. */
+export const cursorQuery = pageQuery.extend({
+  cursor: z
+    .string()
+    .max(200)
+    .optional()
+    .transform((text, ctx) => {
+      if (text === undefined) return undefined;
+      const position = decode(text);
+      if (position) return position;
+      ctx.addIssue({ code: "custom", input: text, ...valueErrorParams("use the next_cursor of the page before, unchanged") });
+      return z.NEVER;
+    })
+    .openapi({
+      type: "string",
+      description: "The next_cursor of the page before. It is steady under inserts; leave offset out beside it.",
+    }),
+});
+
+/** The envelope of the long lists. */
+export function cursorPageOf<Item extends z.ZodType>(item: Item, name: string) {
+  return pageOf(item, `${name}Base`)
+    .extend({ next_cursor: z.string().nullable().openapi({ description: "Null on the last page." }) })
+    .openapi(name);
+}
+
+interface PageRequest {
+  limit: number;
+  offset: number;
+  cursor?: Position | undefined;
+}
+
+/**
+ * One page of a long list. `rows` holds one record more than the page when there are more; `left` says where a record
+ * stands in the list.
+ */
+export function toCursorPage<Row, Item>(
+  rows: Row[],
+  total: number,
+  { limit, offset }: PageRequest,
+  positionOf: (row: Row) => Position,
+  toItem: (row: Row) => Item,
+) {
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  const hasMore = rows.length > limit;
+  return {
+    data: shown.map(toItem),
+    total,
+    limit,
+    offset,
+    has_more: hasMore,
+    next_cursor: hasMore && last ? encode(positionOf(last)) : null,
+  };
+}
+
+function encode({ atMs, id }: Position): string {
+  return new TextEncoder().encode(JSON.stringify([atMs, id])).toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+function decode(text: string): Position | undefined {
+  try {
+    const json = new TextDecoder().decode(Uint8Array.fromBase64(text, { alphabet: "base64url" }));
+    const [atMs, id] = positionSchema.parse(JSON.parse(json));
+    return { atMs, id };
+  } catch {
+    return undefined;
+  }
+}

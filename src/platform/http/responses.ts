@@ -1,0 +1,117 @@
+import { z } from "@hono/zod-openapi";
+import type { AppContext } from "./context.ts";
+import { STATUS_OF } from "./errors.ts";
+
+const errorSchema = z
+  .object({
+    error: z.object({
+      code: z.enum(Object.keys(STATUS_OF) as [keyof typeof STATUS_OF]),
+      message: z.string().openapi({ description: "What to do about it.", example: "Check the id and that it belongs to this workspace." }),
+      request_id: z.string().openapi({ description: "Equal to the header X-Request-Id.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }),
+    }),
+  })
+  .openapi("Error");
+
+const validationErrorSchema = errorSchema
+  .extend({
+    detail: z.array(
+      z
+        .object({
+          loc: z.array(z.union([z.string(), z.int()])).openapi({ example: ["body", "message"] }),
+          msg: z.string(),
+          type: z.string(),
+          input: z.unknown().optional(),
+          ctx: z.record(z.string(), z.unknown()).optional(),
+        })
+        .openapi("ValidationItem"),
+    ),
+  })
+  .openapi("ValidationError");
+
+const integerHeader = (description: string) => ({ description, schema: { type: "integer" as const } });
+
+/** The headers that responses carry, as components of the document. */
+export const HEADER_COMPONENTS = {
+  RequestId: { description: "Names this request in logs and errors.", schema: { type: "string" as const } },
+  RateLimitLimit: integerHeader("Requests that the workspace may make in any 60 seconds, all its keys together."),
+  RateLimitRemaining: integerHeader("How many of them are left now."),
+  RateLimitReset: integerHeader("Unix seconds at which all of them are left again, if nothing more is sent."),
+  RetryAfter: integerHeader("Whole seconds to wait before trying again."),
+};
+
+const header = (name: keyof typeof HEADER_COMPONENTS) => ({ $ref: `#/components/headers/${name}` });
+
+/** The headers of every response under /api/v1. */
+const HEADERS = {
+  "X-Request-Id": header("RequestId"),
+  "X-RateLimit-Limit": header("RateLimitLimit"),
+  "X-RateLimit-Remaining": header("RateLimitRemaining"),
+  "X-RateLimit-Reset": header("RateLimitReset"),
+};
+
+const DESCRIPTIONS = {
+  401: "No valid API key.",
+  402: "The month's message quota is used up.",
+  403: "The key lacks the scope, or the plan does not include it.",
+  404: "No such record in this workspace.",
+  409: "The record is in a state that does not allow this.",
+  413: "The body is too large.",
+  422: "The request is not valid.",
+  429: "The rate limit is exceeded.",
+  500: "Something failed on our side.",
+  503: "Not available just now: try again later.",
+} as const;
+
+/** The errors that every operation with an API key may answer. */
+const ALWAYS = [401, 429, 500, 503] as const;
+
+type ErrorStatus = keyof typeof DESCRIPTIONS;
+
+/** A JSON answer for a route's `responses`. */
+export function jsonResponse<Schema extends z.ZodType>(schema: Schema, description: string) {
+  return { description, headers: HEADERS, content: { "application/json": { schema } } };
+}
+
+/** An answer that can be asked for as a stream of events as well. */
+export function streamableResponse<Schema extends z.ZodType>(schema: Schema, description: string, events: z.ZodString) {
+  const response = jsonResponse(schema, description);
+  return { ...response, content: { ...response.content, "text/event-stream": { schema: events } } };
+}
+
+/** A stream of events. */
+export function eventStreamResponse(description: string, events: z.ZodString) {
+  return { description, headers: HEADERS, content: { "text/event-stream": { schema: events } } };
+}
+
+/** An answer without a body. */
+export function emptyResponse(description: string) {
+  return { description, headers: HEADERS };
+}
+
+/** The documented errors of a route: those of every operation, and `statuses`. */
+export function errorResponses(...statuses: ErrorStatus[]) {
+  const all = [...ALWAYS, ...statuses].sort((a, b) => a - b);
+  return Object.fromEntries(all.map((status) => [status, errorResponse(status)]));
+}
+
+function errorResponse(status: ErrorStatus) {
+  const schema = status === 422 ? validationErrorSchema : errorSchema;
+  const headers = status === 429 || status === 503 ? { ...HEADERS, "Retry-After": header("RetryAfter") } : HEADERS;
+  return { description: DESCRIPTIONS[status], headers, content: { "application/json": { schema } } };
+}
+
+/** What keeps whatever is between the service and the client from holding events back or changing them. */
+const EVENT_STREAM_HEADERS = {
+  "Content-Type": "text/event-stream; charset=utf-8",
+  "Cache-Control": "no-cache, no-transform",
+  "X-Accel-Buffering": "no",
+};
+
+/**
+ * Answers with Server-Sent Events, as they come.
+ * @param conversationId the conversation that they tell of.
+ */
+export function answerEvents(c: AppContext, body: ReadableStream<Uint8Array>, conversationId: string): Response {
+  c.set("streamedConversation", conversationId);
+  return c.body(body, 200, EVENT_STREAM_HEADERS);
+}

@@ -1,0 +1,76 @@
+import { OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
+import type { Handler, MiddlewareHandler } from "hono";
+import { MAX_BODY_BYTES, readJson } from "./body.ts";
+import type { AppEnv } from "./context.ts";
+import { invalid, type ValidationItem } from "./errors.ts";
+import { IDEMPOTENCY_PARAMETER, idempotent } from "./idempotency.ts";
+import { nameOperation } from "./request-log.ts";
+import { errorResponses } from "./responses.ts";
+import { repeatedItems, toItems } from "./validation.ts";
+
+/** A route whose bodies may be larger than most says so under this name, which the OpenAPI document shows. */
+const MAX_BODY_FIELD = "x-max-body-bytes";
+
+type RegisteredRoute = RouteConfig & {
+  getRoutingPath(): string;
+  [MAX_BODY_FIELD]?: number;
+};
+
+/**
+ * A router whose `openapi` documents a route and validates all its targets (path, query and body) before one answer
+ * names every failed check; the library's own stops at the first target.
+ */
+export function createRouter(): OpenAPIHono<AppEnv> {
+  const router = new OpenAPIHono<AppEnv>();
+  const register = (route: RegisteredRoute, handler: Handler<AppEnv>) => {
+    const { middleware: own, ...contract } = route;
+    if (!route.hide) router.openAPIRegistry.registerPath(documented(contract));
+    const middleware = [own ?? []].flat() as MiddlewareHandler<AppEnv>[];
+    const checks = [...middleware, validator(route), ...(route.method === "post" ? [idempotent] : [])];
+    // A handler of this route alone, where the middleware may be many routes'.
+    if (route.operationId !== undefined) nameOperation(checks[middleware.length]!, route.operationId);
+    router.on(route.method, [route.getRoutingPath()], ...checks, handler);
+    return router;
+  };
+  router.openapi = register as unknown as typeof router.openapi;
+  return router;
+}
+
+/** The contract with what holds for every route that takes a body, and for every POST. */
+function documented(contract: RouteConfig): RouteConfig {
+  const isPost = contract.method === "post";
+  const statuses = [...(isPost ? ([409] as const) : []), ...(contract.request?.body ? ([413] as const) : [])];
+  const responses = { ...errorResponses(...statuses), ...contract.responses };
+  return { ...contract, ...(isPost && { parameters: [IDEMPOTENCY_PARAMETER] }), responses };
+}
+
+function validator(route: RegisteredRoute): MiddlewareHandler<AppEnv> {
+  const { params, query, body } = route.request ?? {};
+  const content = body?.content["application/json"];
+  const bodySchema = content && "schema" in content && content.schema instanceof z.ZodType ? content.schema : undefined;
+  const maxBodyBytes = route[MAX_BODY_FIELD] ?? MAX_BODY_BYTES;
+  return async (c, next) => {
+    const failed: ValidationItem[] = [];
+    const check = (schema: z.ZodType, target: "param" | "query" | "json", raw: unknown) => {
+      const result = schema.safeParse(raw);
+      if (result.success) c.req.addValidatedData(target, result.data as object);
+      else failed.push(...toItems(TARGET_NAMES[target], result.error.issues, raw));
+    };
+    if (params) check(params as z.ZodType, "param", c.req.param());
+    if (query) {
+      failed.push(...repeatedItems(query as z.ZodType, c.req.queries()));
+      check(query as z.ZodType, "query", c.req.query());
+    }
+    if (bodySchema) {
+      const read = await readJson(c.req.raw, maxBodyBytes);
+      if (read.ok) {
+        c.set("bodyText", read.text);
+        check(bodySchema, "json", read.value);
+      } else failed.push(read.item);
+    }
+    if (failed.length > 0) throw invalid(failed);
+    await next();
+  };
+}
+
+const TARGET_NAMES = { param: "path", query: "query", json: "body" } as const;

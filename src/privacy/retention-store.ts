@@ -1,0 +1,97 @@
+import { and, asc, eq, inArray, isNull, lt, lte, sql } from "drizzle-orm";
+import { CONVERSATION_STATUSES } from "../platform/db/columns.ts";
+import type { Database } from "../platform/db/client.ts";
+import { firstIdAt } from "../platform/db/ids.ts";
+import {
+  conversations,
+  deliveries,
+  deliveryAttempts,
+  events,
+  leads,
+  visitors,
+  webhookEndpoints,
+  workspaces,
+} from "../platform/db/schema.ts";
+import { hasArrived } from "../platform/db/sql.ts";
+
+/** Takes workspaces whose records are due to be looked at, the longest due first, and puts them off until `nextMs`. */
+export function takeDue(db: Database, nowMs: number, nextMs: number, limit: number) {
+  const due = db
+    .select({ id: workspaces.id })
+    .from(workspaces)
+    .where(lte(workspaces.pruneAt, nowMs))
+    .orderBy(workspaces.pruneAt)
+    .limit(limit);
+  return db.update(workspaces).set({ pruneAt: nextMs }).where(inArray(workspaces.id, due)).returning({ workspaceId: workspaces.id });
+}
+
+/** What the operator has set for a workspace; nothing for one that is deleted, or not all here yet. */
+export function findRetention(db: Database, workspaceId: string) {
+  return db
+    .select({ retention: workspaces.retention })
+    .from(workspaces)
+    .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt), hasArrived(workspaces.id)));
+}
+
+/** Some conversations without activity since `beforeMs`, the oldest first, with their visitors. Each status is a range of the list's own index. */
+export function listDueConversations(db: Database, workspaceId: string, beforeMs: number, limit: number) {
+  const ranges = CONVERSATION_STATUSES.map(
+    (status) =>
+      sql`SELECT id, updated_at FROM ${conversations} WHERE workspace_id = ${workspaceId} AND status = ${status} AND updated_at < ${beforeMs}`,
+  );
+  const oldest = sql`(SELECT id FROM (${sql.join(ranges, sql` UNION ALL `)} ORDER BY updated_at, id LIMIT ${limit}))`;
+  return db
+    .select({ id: conversations.id, visitorId: conversations.visitorId })
+    .from(conversations)
+    .where(inArray(conversations.id, oldest));
+}
+
+/** Some leads from before `beforeMs`, the oldest first, with their visitors. */
+export function listDueLeads(db: Database, workspaceId: string, beforeMs: number, limit: number) {
+  return db
+    .select({ id: leads.id, visitorId: leads.visitorId })
+    .from(leads)
+    .where(and(eq(leads.workspaceId, workspaceId), lt(leads.createdAt, beforeMs)))
+    .orderBy(asc(leads.createdAt), asc(leads.id))
+    .limit(limit);
+}
+
+/** Removes those of these visitors of whom no conversation and no lead is left, with the anonymous ones that they once were. */
+export function eraseUnusedVisitors(db: Database, workspaceId: string, visitorIds: readonly string[]) {
+  const isUsed = (table: typeof conversations | typeof leads) =>
+    sql`EXISTS (SELECT 1 FROM ${table} u WHERE u.workspace_id = ${workspaceId} AND u.visitor_id = v.id)`;
+  // CROSS JOIN has the planner go from the identifiers to the visitors, and from these to those that were joined to them.
+  const unused = sql`SELECT v.id FROM json_each(${JSON.stringify(visitorIds)}) CROSS JOIN ${visitors} v ON v.id = json_each.value
+    WHERE +v.workspace_id = ${workspaceId} AND NOT ${isUsed(conversations)} AND NOT ${isUsed(leads)}`;
+  const all = sql`(WITH unused AS (${unused}) SELECT id FROM unused
+    UNION SELECT m.id FROM unused CROSS JOIN ${visitors} m ON m.merged_into = unused.id AND m.workspace_id = ${workspaceId})`;
+  return db
+    .delete(visitors)
+    .where(sql`${visitors.id} IN ${all}`)
+    .returning({ id: visitors.id });
+}
+
+/** Removes some of a workspace's deliveries from before `beforeMs` that are over, with their attempts, and events that no delivery needs any more. */
+export function pruneEventLog(db: Database, workspaceId: string, beforeMs: number, limit: number) {
+  const firstId = firstIdAt(beforeMs);
+  const over = sql`(SELECT d.id FROM ${webhookEndpoints} e CROSS JOIN json_each('["succeeded","failed"]') s
+    CROSS JOIN ${deliveries} d ON d.workspace_id = e.workspace_id AND d.webhook_id = e.id AND d.status = s.value AND d.id < ${firstId}
+    WHERE e.workspace_id = ${workspaceId} LIMIT ${limit})`;
+  const isNeeded = sql`EXISTS (SELECT 1 FROM ${deliveries} d WHERE d.workspace_id = ${workspaceId} AND d.event_id = ${events.id})`;
+  const unneeded = db
+    .select({ id: events.id })
+    .from(events)
+    .where(and(eq(events.workspaceId, workspaceId), lt(events.id, firstId), sql`NOT ${isNeeded}`))
+    .limit(limit);
+  return {
+    delivery_attempts: db
+      .delete(deliveryAttempts)
+      .where(sql`${deliveryAttempts.deliveryId} IN ${over}`)
+      .returning({ id: deliveryAttempts.deliveryId }),
+    deliveries: db
+      .delete(deliveries)
+      .where(sql`${deliveries.id} IN ${over}`)
+      .returning({ id: deliveries.id }),
+    events: db.delete(events).where(inArray(events.id, unneeded)).returning({ id: events.id }),
+  };
+}

@@ -1,0 +1,38 @@
+import type { Plan } from "../platform/db/columns.ts";
+
+/** What a workspace may use. An operator may override each number by its name. */
+export interface Limits {
+  requests_per_minute: number;
+  /** Questions that agents are asked to answer, a calendar month. */
+  messages: number;
+  agents: number;
+  /** Sources for each agent. */
+  sources: number;
+  /** The most pages that one website source may read. */
+  max_pages: number;
+  webhooks: boolean;
+}
+
+const PLANS = {
+  free: { requests_per_minute: 60, messages: 100, agents: 1, sources: 5, max_pages: 100, webhooks: false },
+  starter: { requests_per_minute: 120, messages: 2_000, agents: 3, sources: 20, max_pages: 1_000, webhooks: false },
+  pro: { requests_per_minute: 300, messages: 10_000, agents: 10, sources: 100, max_pages: 5_000, webhooks: true },
+  enterprise: { requests_per_minute: 1_200, messages: 100_000, agents: 50, sources: 1_000, max_pages: 10_000, webhooks: true },
+} as const satisfies Record<Plan, Limits>;
+
+/** The plan's limits with the operator's overrides laid over them. */
+export function limitsOf(plan: Plan, overrides: Partial<Limits>): Limits {
+  return { ...PLANS[plan], ...overrides };
+}
+
+/** The billing period that a time falls into, a calendar month, UTC: "2026-11". */
+export function periodOf(nowMs: number): string {
+  return new Date(nowMs).toISOString().slice(0, 7);
+}
+
+/** The first millisecond of the period that a time falls into, and of the next one. */
+export function periodBounds(nowMs: number): { startMs: number; endMs: number } {
+  const now = new Date(nowMs);
+  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
+  return { startMs: Date.UTC(year, month), endMs: Date.UTC(year, month + 1) };
+}

@@ -1,0 +1,45 @@
+import { createRoute } from "@hono/zod-openapi";
+import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { callerDb, needsScope } from "./middleware.ts";
+import { periodOf } from "./plans.ts";
+import { findCounts, findUsage } from "./store.ts";
+import { meSchema, toUsage, usageSchema } from "./wire.ts";
+
+export const accountRoutes = createRouter();
+
+const getMe = createRoute({
+  operationId: "getMe",
+  method: "get",
+  path: "/me",
+  tags: ["Account"],
+  summary: "Who the key belongs to, and what it may do",
+  description: "Any valid key may call it.",
+  responses: { 200: jsonResponse(meSchema, "The key, its workspace and its rate limit."), ...errorResponses() },
+});
+
+accountRoutes.openapi(getMe, (c) => {
+  const { workspace, key } = c.get("caller");
+  const { id, name, slug, plan, limits } = workspace;
+  const rateLimit = { requests_per_minute: limits.requests_per_minute };
+  return c.json({ workspace: { id, name, slug }, plan, api_key: key, rate_limit: rateLimit }, 200);
+});
+
+const getUsage = createRoute({
+  operationId: "getUsage",
+  method: "get",
+  path: "/usage",
+  tags: ["Account"],
+  summary: "Plan, limits and usage of this billing period",
+  ...needsScope("analytics:read"),
+  responses: { 200: jsonResponse(usageSchema, "The current period."), ...errorResponses(403) },
+});
+
+accountRoutes.openapi(getUsage, async (c) => {
+  const { workspace } = c.get("caller");
+  const nowMs = Date.now();
+  const db = callerDb(c);
+  const [[used], [counts]] = await db.batch([findUsage(db, workspace.id, periodOf(nowMs)), findCounts(db, workspace.id)]);
+  const usage = { messages: used?.messages ?? 0, agents: counts?.agents ?? 0, sources: counts?.sources ?? 0, pages: counts?.pages ?? 0 };
+  return c.json(toUsage(workspace.plan, workspace.limits, usage, nowMs), 200);
+});

@@ -1,0 +1,72 @@
+import { and, eq, isNull, sql } from "drizzle-orm";
+import type { Database } from "../platform/db/client.ts";
+import { compiled } from "../platform/db/compiled.ts";
+import { apiKeys, usagePeriods, workspaces } from "../platform/db/schema.ts";
+import { insertWhere } from "../platform/db/sql.ts";
+
+/** The questions counted in one period; no row when there was none. */
+export function findUsage(db: Database, workspaceId: string, period: string) {
+  return usageOf(db, { workspaceId, period });
+}
+
+const usageFields = { messages: usagePeriods.messages };
+const usageOf = compiled<typeof usageFields, { workspaceId: string; period: string }>(usageFields, (db, fields, param) =>
+  db
+    .select(fields)
+    .from(usagePeriods)
+    .where(and(eq(usagePeriods.workspaceId, param("workspaceId")), eq(usagePeriods.period, param("period")))),
+);
+
+/** The workspace's kept counts. */
+export function findCounts(db: Database, workspaceId: string) {
+  return countsOf(db, { workspaceId });
+}
+
+const countFields = { agents: workspaces.agentsCount, sources: workspaces.sourcesCount, pages: workspaces.pagesCount };
+const countsOf = compiled<typeof countFields, { workspaceId: string }>(countFields, (db, fields, param) =>
+  db
+    .select(fields)
+    .from(workspaces)
+    .where(eq(workspaces.id, param("workspaceId"))),
+);
+
+/** The workspace, unless it is deleted. */
+export function findWorkspace(db: Database, workspaceId: string) {
+  return db
+    .select()
+    .from(workspaces)
+    .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt)));
+}
+
+/** All keys of a workspace, revoked ones included, oldest first. */
+export function listKeys(db: Database, workspaceId: string) {
+  return db.select().from(apiKeys).where(eq(apiKeys.workspaceId, workspaceId)).orderBy(apiKeys.id);
+}
+
+/** Adds a key, if its workspace is there; returns it then. */
+export function createKey(db: Database, key: typeof apiKeys.$inferInsert) {
+  const exists = sql`EXISTS (SELECT 1 FROM ${workspaces} WHERE ${workspaces.id} = ${key.workspaceId} AND ${workspaces.deletedAt} IS NULL)`;
+  return insertWhere(db, apiKeys, key, exists).returning();
+}
+
+/** Revokes a key; a key that was revoked keeps its time. Returns its row, or none when there is no such key. */
+export function revokeKey(db: Database, workspaceId: string, keyId: string, nowMs: number) {
+  return db
+    .update(apiKeys)
+    .set({ revokedAt: sql`coalesce(${apiKeys.revokedAt}, ${nowMs})` })
+    .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, keyId)))
+    .returning({ id: apiKeys.id });
+}
+
+/** Notes which secret made a key, and when it was last used under one that is outdated. */
+export function noteSecret(
+  db: Database,
+  workspaceId: string,
+  keyId: string,
+  noted: Pick<typeof apiKeys.$inferSelect, "secretId" | "outdatedUseAt">,
+) {
+  return db
+    .update(apiKeys)
+    .set(noted)
+    .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, keyId)));
+}
