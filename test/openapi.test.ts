@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newAddress, send } from "./harness.ts";
-import { fetchDocument, listOperations } from "./http/document.ts";
+import { fetchDocument, listOperations } from "./platform/http/document.ts";
 
 const OPERATIONS = await listOperations();
 const HEADERS = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id"];

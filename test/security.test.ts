@@ -15,7 +15,7 @@ import {
   send,
   type Workspace,
 } from "./harness.ts";
-import { fetchDocument, listOperations, type Operation } from "./http/document.ts";
+import { fetchDocument, listOperations, type Operation } from "./platform/http/document.ts";
 
 /** The identifiers of real records, by the names that the document gives them. */
 interface Records {

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { ApiError, type Client, paginate } from "../../client/index.ts";
 import { createAgent, createWorkspace, deliver, newAddress, query, send } from "../harness.ts";
-import { listOperations } from "../http/document.ts";
 import { behaveAt, newHost } from "../outbound.ts";
+import { listOperations } from "../platform/http/document.ts";
 import { clientOf, type Sent } from "./desk.ts";
 
 const OPERATIONS = await listOperations();

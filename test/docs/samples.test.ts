@@ -2,7 +2,7 @@ import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { addSamples } from "../../src/docs/samples.ts";
 import { createAgent, createWorkspace, learn, listen, query } from "../harness.ts";
-import { fetchDocument, listOperations, type Operation } from "../http/document.ts";
+import { fetchDocument, listOperations, type Operation } from "../platform/http/document.ts";
 import { readCurl } from "./shell.ts";
 
 const OPERATIONS = await listOperations();

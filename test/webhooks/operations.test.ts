@@ -20,8 +20,8 @@ import {
   send,
   type Workspace,
 } from "../harness.ts";
-import { missing, notBoolean, notOneOf, notString, tooFew, tooLong, tooMany, tooShort, wrong } from "../http/items.ts";
 import { newHost, RESOLVER, resolverBehaves, resolveTo } from "../outbound.ts";
+import { missing, notBoolean, notOneOf, notString, tooFew, tooLong, tooMany, tooShort, wrong } from "../platform/http/items.ts";
 
 const URL = "https://hooks.example.com/support";
 const TYPES = [...EVENT_TYPES, "*"];

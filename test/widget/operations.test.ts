@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
+import { app } from "../../src/app.ts";
 import { KNOWN, UNKNOWN } from "../chat/handbook.ts";
-import { costOf, createAgent, operate, query, send, newAddress, countRows, envWith } from "../harness.ts";
+import { costOf, countRows, createAgent, envWith, newAddress, operate, query, send } from "../harness.ts";
 import {
   above,
   below,
@@ -16,8 +17,7 @@ import {
   tooLong,
   tooShort,
   wrong,
-} from "../http/items.ts";
-import { app } from "../../src/app.ts";
+} from "../platform/http/items.ts";
 import { conversationOf, createDesk, visitorOf } from "./desk.ts";
 
 const NOBODY = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";

@@ -1,0 +1,136 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { CallResult } from "../../../src/agents/tools/call.ts";
+import { CallJournal, type JournalStorage } from "../../../src/agents/tools/journal.ts";
+
+const done = (text: string): CallResult => ({ kind: "answered", text });
+
+/** An object's storage, which outlives the object. */
+class Storage implements JournalStorage {
+  readonly entries = new Map<string, unknown>();
+  list<Value>({ prefix = "" }: SyncKvListOptions = {}): Iterable<[string, Value]> {
+    return [...this.entries].filter(([name]) => name.startsWith(prefix)) as [string, Value][];
+  }
+  put(name: string, value: unknown): void {
+    this.entries.set(name, structuredClone(value));
+  }
+  delete(name: string): boolean {
+    return this.entries.delete(name);
+  }
+}
+
+let storage: Storage;
+let made: string[];
+
+/** A life of the object that runs the turn. */
+function life(turnId = "turn"): { call: (key: string, result?: CallResult | "dies") => Promise<string>; close: () => void } {
+  const journal = new CallJournal(storage);
+  journal.open(turnId);
+  return {
+    close: () => journal.close(),
+    call: async (key, result = done(key)) => {
+      const make = async () => {
+        made.push(key);
+        if (result === "dies") throw new Error("The object died");
+        return result;
+      };
+      const journaled = await journal.once(key, make);
+      return journaled.isKnown ? journaled.result.kind : "not known";
+    },
+  };
+}
+
+beforeEach(() => {
+  storage = new Storage();
+  made = [];
+});
+
+describe("a changing call", () => {
+  it("is made once in its run, asked for one after the other or side by side", async () => {
+    const { call } = life();
+    expect(await Promise.all([call("a"), call("a")])).toEqual(["answered", "answered"]);
+    expect(await call("a")).toBe("answered");
+    expect(made).toEqual(["a"]);
+  });
+
+  it("is not made again by the next run, which gets its result", async () => {
+    await life().call("a");
+    expect(await life().call("a")).toBe("answered");
+    expect(made).toEqual(["a"]);
+  });
+
+  it("that was under way when the object died is not made again: nobody knows what came of it", async () => {
+    await life()
+      .call("a", "dies")
+      .catch(() => undefined);
+    expect(await life().call("a")).toBe("not known");
+    expect(made).toEqual(["a"]);
+  });
+
+  it("that got no answer is not made again, in this run or the next", async () => {
+    const { call } = life();
+    expect(await call("a", { kind: "unknown", problem: "It did not answer in time." })).toBe("not known");
+    expect(await call("a")).toBe("not known");
+    expect(await life().call("a")).toBe("not known");
+    expect(made).toEqual(["a"]);
+  });
+
+  it("that failed is not made again either: the other side may have done it all the same", async () => {
+    const { call } = life();
+    await call("a", { kind: "failed", problem: "It answered with status 500.", text: "" });
+    expect(await call("a")).toBe("failed");
+    expect(made).toEqual(["a"]);
+  });
+
+  it("that was never sent may be made by the next run", async () => {
+    await life().call("a", { kind: "refused", problem: "Nothing was done." });
+    expect(await life().call("a")).toBe("answered");
+    expect(made).toEqual(["a", "a"]);
+  });
+});
+
+describe("a run that comes after another", () => {
+  it("goes on where it had asked for all that the other did", async () => {
+    const first = life();
+    await first.call("a");
+    await first.call("b");
+    const second = life();
+    expect([await second.call("a"), await second.call("b"), await second.call("c")]).toEqual(["answered", "answered", "answered"]);
+    expect(made).toEqual(["a", "b", "c"]);
+  });
+
+  it("makes no other call before: it could be the same thing in other words", async () => {
+    await life().call("a");
+    const second = life();
+    expect(await second.call("a in other words")).toBe("not known");
+    expect(made).toEqual(["a"]);
+  });
+
+  it("of another turn knows nothing of it", async () => {
+    await life().call("a");
+    const other = life("other turn");
+    expect(await other.call("b")).toBe("answered");
+    expect(made).toEqual(["a", "b"]);
+  });
+});
+
+it("keeps nothing once the turn has ended", async () => {
+  const { call, close } = life();
+  await call("a");
+  expect(storage.entries.size).toBe(1);
+  close();
+  expect(storage.entries.size).toBe(0);
+  // Nor what a dead run left.
+  await life().call("b");
+  new CallJournal(storage).close();
+  expect(storage.entries.size).toBe(0);
+});
+
+it("without storage remembers while it lives", async () => {
+  const journal = new CallJournal();
+  for (let run = 0; run < 2; run++) {
+    journal.open("turn");
+    const make = async () => (made.push("a"), done("a"));
+    expect(await journal.once("a", make)).toMatchObject({ isKnown: true });
+  }
+  expect(made).toEqual(["a"]);
+});

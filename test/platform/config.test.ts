@@ -1,0 +1,137 @@
+import { createExecutionContext, createMessageBatch, createScheduledController, getQueueResult } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import worker from "../../src/index.ts";
+import { configProblems } from "../../src/platform/config-variables.ts";
+import { configProblem } from "../../src/platform/config.ts";
+import { createAgent, createWorkspace, envWith, learn, query } from "../harness.ts";
+
+const LONG = "a-random-secret-of-more-than-32-characters";
+/** A mark that no sentence holds by itself. */
+const SECRET = "zq7";
+
+const PRODUCTION = {
+  ENVIRONMENT: "production",
+  ALLOW_PRIVATE_TARGETS: "false",
+  OPERATOR_TOKEN: LONG,
+  KEY_SECRET: LONG,
+  ENCRYPTION_KEY: LONG,
+  OPENAI_MODEL: "small",
+};
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe("each value", () => {
+  test.each([
+    ["ENVIRONMENT", "staging"],
+    ["ENVIRONMENT", ""],
+    ["ENVIRONMENT", undefined],
+    ["ALLOW_PRIVATE_TARGETS", "yes"],
+    ["ALLOW_PRIVATE_TARGETS", "true"],
+    ["ALLOW_PRIVATE_TARGETS", false],
+    ["OPERATOR_TOKEN", SECRET],
+    ["OPERATOR_TOKEN", `${LONG},${SECRET}`],
+    ["KEY_SECRET", undefined],
+    ["KEY_SECRET", " , "],
+    ["KEY_SECRET", SECRET],
+    ["KEY_SECRET", `${SECRET},${LONG}`],
+    ["ENCRYPTION_KEY", ""],
+    ["ENCRYPTION_KEY", SECRET.repeat(10)],
+    ["OPENAI_BASE_URL", "api.example.com/v1"],
+    ["OPENAI_BASE_URL", "file:///etc/passwd"],
+    ["OPENAI_API_KEY", `${SECRET}\n`],
+    ["OPENAI_EMBEDDING_MODEL", "small"],
+    ["OPENAI_EMBEDDING_DIMENSIONS", "0"],
+    ["OPENAI_EMBEDDING_DIMENSIONS", "1537"],
+    ["OPENAI_EMBEDDING_DIMENSIONS", "1e3"],
+    ["AI_GATEWAY_ID", "https://gateway.ai.cloudflare.com/v1/account/gateway"],
+    ["DNS_OVER_HTTPS_URL", "http://127.0.0.1/dns-query"],
+    ["DNS_OVER_HTTPS_URL", "1.1.1.1"],
+    ["CRAWL_PAUSE_MS", "a moment"],
+    ["CRAWL_PAUSE_MS", "-1"],
+    ["CRAWL_PAUSE_MS", "60001"],
+    ["CRAWL_PAUSE_MS", 250],
+    ["CLOSED_SHARDS", "DB_1"],
+    ["CLOSED_SHARDS", "0;1"],
+    ["CLOSED_SHARDS", "256"],
+    ["VECTORS_ROUND", "two"],
+    ["RERANK_PASSAGES", "on"],
+  ])("%s = %j is refused with its name and not with the value", (name, value) => {
+    const problems = configProblems({ ...PRODUCTION, [name]: value });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(new RegExp(`^${name} .+\\. .+\\.$|^${name} .+: .+\\.$`));
+    expect(problems[0]).not.toContain(SECRET);
+  });
+
+  test.each([
+    [{}],
+    [{ OPERATOR_TOKEN: undefined }],
+    [{ OPERATOR_TOKEN: `${LONG},${LONG}2`, KEY_SECRET: `${LONG},old`, ENCRYPTION_KEY: ` ${LONG} , old` }],
+    [{ OPENAI_BASE_URL: "http://127.0.0.1:11434/v1", OPENAI_MODEL: "small", OPENAI_API_KEY: "sk-1_2/3=" }],
+    [
+      {
+        OPENAI_BASE_URL: "https://api.example.com/v1",
+        OPENAI_MODEL: "s",
+        OPENAI_EMBEDDING_MODEL: "e",
+        OPENAI_EMBEDDING_DIMENSIONS: "1536",
+      },
+    ],
+    [{ AI_GATEWAY_ID: "support-agent_1", DNS_OVER_HTTPS_URL: "", CRAWL_PAUSE_MS: "0", VECTORS_ROUND: "12", RERANK_PASSAGES: "true" }],
+    [{ ENVIRONMENT: "development", ALLOW_PRIVATE_TARGETS: "true", KEY_SECRET: "short", ENCRYPTION_KEY: "short", OPERATOR_TOKEN: "short" }],
+  ])("%j is a configuration that works", (values) => {
+    expect(configProblems({ ...PRODUCTION, ...values })).toEqual([]);
+  });
+
+  test("a server needs a model, and all that is wrong is told of at once", () => {
+    const problems = configProblems({
+      ...PRODUCTION,
+      OPENAI_BASE_URL: "https://api.example.com/v1",
+      OPENAI_MODEL: "",
+      CRAWL_PAUSE_MS: "soon",
+    });
+    expect(problems.map((problem) => problem.split(" ")[0])).toEqual(["OPENAI_MODEL", "CRAWL_PAUSE_MS"]);
+  });
+
+  test("the values that development comes with are right", () => {
+    expect(configProblem(env)).toBeUndefined();
+  });
+});
+
+describe("while a value is wrong", () => {
+  const wrong = () => envWith({ CRAWL_PAUSE_MS: "a moment" });
+  const told = (log: { mock: { calls: unknown[][] } }) => log.mock.calls.map(([line]) => String(line)).join("\n");
+
+  test("a batch is put back whole, and the log names the variable", async () => {
+    const log = vi.spyOn(console, "error");
+    const body = { source_id: crypto.randomUUID(), workspace_id: crypto.randomUUID() };
+    const batch = createMessageBatch("support-agent-ingestion", [{ id: "1", timestamp: new Date(), attempts: 1, body }]);
+    await worker.queue(batch, wrong());
+    expect(await getQueueResult(batch, createExecutionContext())).toMatchObject({ retryBatch: { retry: true }, explicitAcks: [] });
+    expect(told(log)).toContain("CRAWL_PAUSE_MS");
+  });
+
+  test("a mail is left with its sender's server, which tries again, and the log names the variable", () => {
+    const log = vi.spyOn(console, "error");
+    const untouched = {} as ForwardableEmailMessage;
+    expect(() => worker.email(untouched, wrong())).toThrow(/configuration is wrong/);
+    expect(told(log)).toContain("CRAWL_PAUSE_MS");
+  });
+
+  test("cron leaves everything as it is, and the log names the variable", async () => {
+    const workspace = await createWorkspace();
+    const agent = await createAgent(workspace);
+    await learn(workspace, agent.id, "# Opening hours\n\nThe shop in Graz is open from 9 to 18 on weekdays.");
+    const { body: asked } = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "When is the shop in Graz open?" });
+    const inFortyDays = { scheduledTime: new Date(Date.now() + 40 * 24 * 3_600_000) };
+    const status = async () => (await query(workspace.id, "SELECT status FROM conversations WHERE id = ?", asked.conversation_id))[0];
+    const before = await status();
+    const log = vi.spyOn(console, "error");
+    await worker.scheduled(createScheduledController(inFortyDays), wrong());
+    expect(await status()).toEqual(before);
+    expect(told(log)).toContain("CRAWL_PAUSE_MS");
+    await worker.scheduled(createScheduledController(inFortyDays), env);
+    expect(await status()).toEqual({ status: "resolved" });
+  });
+});

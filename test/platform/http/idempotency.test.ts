@@ -1,0 +1,159 @@
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { dbFor } from "../../../src/platform/db/client.ts";
+import { shardOf } from "../../../src/platform/db/ids.ts";
+import { keepResponse, reserveKey } from "../../../src/platform/http/idempotency-store.ts";
+import { Meter } from "../../../src/platform/telemetry/meter.ts";
+import { sweep } from "../../../src/sweep/sweep.ts";
+import { createAgent, createWorkspace, databases, learn, query, type Workspace } from "../../harness.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+async function prepare() {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
+  const post = (path: string, body: unknown, key: string) => workspace.call("POST", path, body, { "Idempotency-Key": key });
+  return { workspace, agent, post, answers: `/agents/${agent.id}/answers`, messages: `/agents/${agent.id}/messages` };
+}
+
+function database({ id }: Workspace): D1Database {
+  return databases[shardOf(id)]!;
+}
+
+/** As if the service had died after doing the work and before answering. */
+function forgetAnswer(workspace: Workspace, key: string) {
+  return holdKey(workspace, key, 0);
+}
+
+/** As if the request were not answered, and its key held until then. */
+function holdKey(workspace: Workspace, key: string, untilMs: number) {
+  const hold =
+    "UPDATE idempotency_records SET response_status = NULL, response_body = NULL, lease_until = ? WHERE workspace_id = ? AND key = ?";
+  return database(workspace).prepare(hold).bind(untilMs, workspace.id, key).run();
+}
+
+test("the same key and body are done once and answered the same", async () => {
+  const { post, answers, workspace } = await prepare();
+  const body = { question: "How do I cancel?", answer: "In Billing." };
+  const first = await post(answers, body, "k-1");
+  const second = await post(answers, body, "k-1");
+  expect([first.status, first.headers.get("Idempotent-Replayed")]).toEqual([201, null]);
+  expect([second.status, second.headers.get("Idempotent-Replayed")]).toEqual([201, "true"]);
+  expect(second.body).toEqual(first.body);
+  expect((await workspace.call("GET", answers)).body.total).toBe(1);
+});
+
+test("another body, or another operation, with the same key is a conflict", async () => {
+  const { post, answers, messages } = await prepare();
+  await post(answers, { question: "How do I cancel?", answer: "In Billing." }, "k-1");
+  for (const [path, body] of [
+    [answers, { question: "How do I cancel?", answer: "In Settings." }],
+    [messages, { message: "How do I cancel?" }],
+  ] as const) {
+    expect(await post(path, body, "k-1")).toMatchObject({ status: 409, body: { error: { code: "idempotency_conflict" } } });
+  }
+});
+
+test("a question whose answer was lost is answered again, and neither asked nor counted twice", async () => {
+  const { post, messages, workspace } = await prepare();
+  const body = { message: "When are refunds paid?", user: { id: "u-1" } };
+  const first = await post(messages, body, "k-1");
+  await forgetAnswer(workspace, "k-1");
+  const again = await post(messages, body, "k-1");
+  expect(again).toMatchObject({ status: 200, body: first.body });
+  const { body: conversation } = await workspace.call("GET", `/conversations/${first.body.conversation_id}`);
+  expect(conversation.message_count).toBe(2);
+  expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(1);
+});
+
+test("what was created before a death is not created again", async () => {
+  const { post, answers, agent, workspace } = await prepare();
+  const conversation = (await post(`/agents/${agent.id}/messages`, { message: "When are refunds paid?" }, "k-0")).body.conversation_id;
+  const requests = [
+    [answers, { question: "How do I cancel?", answer: "In Billing." }],
+    [`/agents/${agent.id}/sources`, { type: "text", name: "Hours", text: "We are open at nine." }],
+    [`/conversations/${conversation}/messages`, { content: "Hello from the team." }],
+  ] as const;
+  for (const [at, [path, body]] of requests.entries()) {
+    const first = await post(path, body, `k-${at + 1}`);
+    await forgetAnswer(workspace, `k-${at + 1}`);
+    const again = await post(path, body, `k-${at + 1}`);
+    expect(again).toMatchObject({ status: first.status, body: { id: first.body.id } });
+  }
+  expect((await workspace.call("GET", answers)).body.total).toBe(1);
+  expect((await workspace.call("GET", `/agents/${agent.id}/sources`)).body.total).toBe(2);
+  expect((await workspace.call("GET", `/conversations/${conversation}`)).body.message_count).toBe(3);
+});
+
+test("twenty at once with one key do it once", async () => {
+  const { post, answers, workspace } = await prepare();
+  const all = await Promise.all(
+    Array.from({ length: 20 }, () => post(answers, { question: "How do I cancel?", answer: "In Billing." }, "k-1")),
+  );
+  const statuses = new Set(all.map(({ status }) => status));
+  expect([...statuses].every((status) => status === 201 || status === 409)).toBe(true);
+  expect(new Set(all.filter(({ status }) => status === 201).map(({ body }) => body.id)).size).toBe(1);
+  expect((await workspace.call("GET", answers)).body.total).toBe(1);
+});
+
+test.each([
+  ["that runs for a second", 29_000, 1],
+  ["that runs for long", 20_000, 10],
+  ["that has nearly run out of its time", 2_500, 3],
+])("a request %s is waited for as long as it may still take", async (_, leftMs, seconds) => {
+  const { post, answers, workspace } = await prepare();
+  const body = { question: "How do I cancel?", answer: "In Billing." };
+  await post(answers, body, "k-1");
+  await holdKey(workspace, "k-1", Date.now() + leftMs);
+  const again = await post(answers, body, "k-1");
+  expect(again).toMatchObject({ status: 409, body: { error: { code: "conflict" } } });
+  const asked = Number(again.headers.get("Retry-After"));
+  expect(Math.abs(asked - seconds)).toBeLessThanOrEqual(1);
+  // Whoever held it is dead by then.
+  await holdKey(workspace, "k-1", Date.now() - 1);
+  expect((await post(answers, body, "k-1")).status).toBe(201);
+});
+
+test("a refusal is kept as well; keys are the workspace's own, and are told when they do not fit", async () => {
+  const { post, messages } = await prepare();
+  const unknown = { message: "Hi", conversation_id: crypto.randomUUID() };
+  const first = await post(messages, unknown, "k-1");
+  expect(first.status).toBe(404);
+  const second = await post(messages, unknown, "k-1");
+  expect([second.status, second.headers.get("Idempotent-Replayed")]).toEqual([404, "true"]);
+  const { request_id: requestId, ...error } = second.body.error;
+  expect(first.body.error).toMatchObject(error);
+  // Each answer is named by its own request, a replayed one too.
+  expect(requestId).toBe(second.headers.get("X-Request-Id"));
+  expect(requestId).not.toBe(first.body.error.request_id);
+  const other = await prepare();
+  expect((await other.post(other.messages, { message: "When are refunds paid?" }, "k-1")).status).toBe(200);
+  const long = await post(messages, { message: "Hi" }, "k".repeat(256));
+  expect(long.body.detail).toMatchObject([{ loc: ["header", "Idempotency-Key"], type: "string_too_long" }]);
+});
+
+test("nothing is kept of a conversation that is erased while it is answered", async () => {
+  const { post, messages, workspace } = await prepare();
+  const { body } = await post(messages, { message: "When are refunds paid?", user: { id: "u-1" } }, "k-1");
+  const db = dbFor(env, workspace.id, new Meter());
+  const nowMs = Date.now();
+  const record = { workspaceId: workspace.id, key: "k-2", requestHash: "", leaseUntil: nowMs, createdAt: nowMs };
+  await db.batch(reserveKey(db, record, 0));
+  await workspace.call("DELETE", "/privacy/visitors?external_id=u-1");
+  await db.batch([keepResponse(db, record, { status: 200, body: "{}", conversationId: body.conversation_id })]);
+  const kept = "SELECT key, response_body FROM idempotency_records WHERE workspace_id = ?";
+  expect(await query(workspace.id, kept, workspace.id)).toEqual([{ key: "k-2", response_body: null }]);
+});
+
+test("a key is free again after a day, and the sweep forgets it", async () => {
+  const { post, answers, workspace } = await prepare();
+  await post(answers, { question: "How do I cancel?", answer: "In Billing." }, "k-1");
+  await sweep(env, Date.now() + DAY_MS + 1000);
+  const { results } = await database(workspace)
+    .prepare("SELECT key FROM idempotency_records WHERE workspace_id = ?")
+    .bind(workspace.id)
+    .all();
+  expect(results).toEqual([]);
+  expect((await post(answers, { question: "Another?", answer: "Yes." }, "k-1")).status).toBe(201);
+});
