@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { build, serve, type Served } from "../bench/serve.ts";
-import { type Client, clientOf, ask as call } from "../dev/service.ts";
+import { build, serve, type Served } from "../../bench/serve.ts";
+import { ask as call, type Client, clientOf } from "../dev/service.ts";
 import { exportTo, fileSink } from "./export.ts";
 import { importFile } from "./import.ts";
 import { operatorOf } from "./operator.ts";

@@ -2,18 +2,18 @@ import { writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { benchCrawl } from "./bench/crawl.ts";
-import { temporaryDirectory } from "./bench/directory.ts";
-import { load, type Prepared, type Round, send } from "./bench/load.ts";
-import { probe } from "./bench/probe.ts";
-import { type Bundle, describeBundle, measureBundle, type Measured, median, type Result, table } from "./bench/report.ts";
-import { benchScale, type ScaleOptions } from "./bench/scale/scale.ts";
-import { makeSecrets } from "./bench/secrets.ts";
-import { type Operation, operations, seed } from "./bench/seed.ts";
-import { build, type Build, serve, type Served } from "./bench/serve.ts";
-import { describeWebhooks, measureWebhooks } from "./bench/webhooks/run.ts";
-import { describeStreams, measureStreams } from "./bench/stream/run.ts";
-import { PlainError, told } from "./dev/flags.ts";
+import { PlainError, told } from "../scripts/dev/flags.ts";
+import { benchCrawl } from "./crawl.ts";
+import { temporaryDirectory } from "./directory.ts";
+import { load, type Prepared, type Round, send } from "./load.ts";
+import { probe } from "./probe.ts";
+import { type Bundle, describeBundle, measureBundle, type Measured, median, type Result, table } from "./report.ts";
+import { benchScale, type ScaleOptions } from "./scale/scale.ts";
+import { makeSecrets } from "./secrets.ts";
+import { type Operation, operations, seed } from "./seed.ts";
+import { build, type Build, serve, type Served } from "./serve.ts";
+import { describeStreams, measureStreams } from "./stream/run.ts";
+import { describeWebhooks, measureWebhooks } from "./webhooks/run.ts";
 
 /*
  * `npm run bench`: each operation of the built worker against its floor, a bare worker that makes the same hops. They
@@ -89,7 +89,7 @@ async function main(): Promise<void> {
   }
   const [ours, floor] = await Promise.all([
     build("wrangler.toml", "index.js", join(directory, "ours")),
-    build("scripts/bench/floor.toml", "floor.js", join(directory, "floor")),
+    build("bench/workers/floor.toml", "floor.js", join(directory, "floor")),
   ]);
   if (options.stream) return benchStreams(ours, floor, options);
   const results = await measureAll(ours, floor, options);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Service, withService } from "../answers/service.ts";
+import { type Service, withService } from "./answers/service.ts";
 import { workerdMegabytes } from "./memory.ts";
 import { serveSite, type Site } from "./site.ts";
 

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Prepared, send } from "../bench/load.ts";
-import { workerdCpuMs } from "../bench/memory.ts";
-import { makeSecrets } from "../bench/secrets.ts";
-import { operations, type Seed, seed } from "../bench/seed.ts";
-import { serve, type Served, wrangler } from "../bench/serve.ts";
-import { openDesk } from "../bench/webhooks/desk.ts";
-import { openReceiver } from "../bench/webhooks/receiver.ts";
+import { type Prepared, send } from "../load.ts";
+import { workerdCpuMs } from "../memory.ts";
+import { makeSecrets } from "../secrets.ts";
+import { operations, type Seed, seed } from "../seed.ts";
+import { serve, type Served, wrangler } from "../serve.ts";
+import { openDesk } from "../webhooks/desk.ts";
+import { openReceiver } from "../webhooks/receiver.ts";
 import { type Line, spentBy } from "./lines.ts";
 import { openModel } from "./model.ts";
 
@@ -51,8 +51,8 @@ const DEADLINE_MS = 30_000;
 /** Runs the built service here, with a model that answers at once, and takes down what questions and events cost. */
 export async function measure(directory: string): Promise<Measurements> {
   const secrets = makeSecrets();
-  await wrangler("deploy", "scripts/costs/worker.ts", "--dry-run", "--config", "wrangler.toml", "--env=", "--outdir", directory);
-  const build = { config: "wrangler.toml", directory, script: "worker.js", upload: join(directory, "upload.bundle") };
+  await wrangler("deploy", "bench/workers/object-rows.ts", "--dry-run", "--config", "wrangler.toml", "--env=", "--outdir", directory);
+  const build = { config: "wrangler.toml", directory, script: "object-rows.js", upload: join(directory, "upload.bundle") };
   const [model, receiver] = [await openModel(), await openReceiver()];
   const bindings = { ...secrets, OPENAI_BASE_URL: model.baseUrl, OPENAI_MODEL: "costs", ALLOW_PRIVATE_TARGETS: "true" };
   const served = await serve(build, bindings);

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { send } from "../bench/load.ts";
-import { makeSecrets } from "../bench/secrets.ts";
-import { build, serve } from "../bench/serve.ts";
+import { send } from "../load.ts";
+import { makeSecrets } from "../secrets.ts";
+import { build, serve } from "../serve.ts";
 
 /** Requests under way at once: the worker and its objects share a thread with nobody else here. */
 const CONCURRENCY = 8;

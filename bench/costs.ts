@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { temporaryDirectory } from "./bench/directory.ts";
+import { told } from "../scripts/dev/flags.ts";
 import { measure } from "./costs/measure.ts";
 import { describe } from "./costs/table.ts";
-import { told } from "./dev/flags.ts";
+import { temporaryDirectory } from "./directory.ts";
 
 /*
  * `npm run costs`: what a question and an event cost on the platform's price list, from what the built service uses here.

@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
+import { PlainError, told } from "../scripts/dev/flags.ts";
 import { measureCurated } from "./answers/curated.ts";
 import { readData } from "./answers/data.ts";
 import { type Service, withService } from "./answers/service.ts";
 import { measureSpeed } from "./answers/speed.ts";
 import { measureSupport } from "./answers/support.ts";
-import { PlainError, told } from "./dev/flags.ts";
 
 /*
  * `npm run bench:answers -- --data FILE`: how good search and answers are. A file of questions goes through the built

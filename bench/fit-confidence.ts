@@ -3,12 +3,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { PlainError, told } from "../scripts/dev/flags.ts";
 import { isAnswerable, readData, type SupportData, type SupportPassage, userTurns } from "./answers/data.ts";
 import { type Coefficients, fitLogistic, type Observation, probability } from "./answers/logistic.ts";
 import { auroc, calibrationError } from "./answers/measures.ts";
 import { forEach } from "./answers/service.ts";
-import { build, serve } from "./bench/serve.ts";
-import { PlainError, told } from "./dev/flags.ts";
+import { build, serve } from "./serve.ts";
 
 /*
  * `npm run fit:confidence -- --data FILE`: fits what the signals of src/models/confidence.ts weigh, and writes it to
@@ -52,7 +52,7 @@ async function observe(data: SupportData): Promise<Observed[]> {
   const directory = await mkdtemp(join(tmpdir(), "fit-"));
   process.env["TMPDIR"] = directory;
   process.env["WRANGLER_LOG"] = "error";
-  const served = await serve(await build("scripts/answers/signals.toml", "signals-worker.js", directory), {});
+  const served = await serve(await build("bench/workers/signals.toml", "signals.js", directory), {});
   try {
     const observed: Observed[] = [];
     for (const { share, count } of PARTS) {

@@ -1,10 +1,10 @@
-// Runs in a thread of its own: a server of the OpenAI protocol that writes as fast as it is asked to.
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort } from "node:worker_threads";
 import { FIRST_WORD, INSTANT, PACED, TOKEN_MS, TOKENS } from "./terms.ts";
 
+// Runs in a thread of its own: a server of the OpenAI protocol that writes as fast as it is asked to.
 /** The first one names the passage that the answer rests on, and is not part of it. */
 const tokens = ["@sources p1\n", FIRST_WORD, ...Array.from({ length: TOKENS - 2 }, (_, at) => ` word${at}`)];
 
