@@ -3,7 +3,7 @@ import type { EmailMessage } from "./events/wake.ts";
 import { giveUp, ingest } from "./knowledge/consumer.ts";
 import type { IngestionMessage } from "./knowledge/sources.ts";
 import { eraseDeleted, type ErasureMessage } from "./operator/erasure.ts";
-import { idsOf, logDeadLetter } from "./platform/queue.ts";
+import { idFields, logDeadLetter } from "./platform/queue.ts";
 import { Fault } from "./platform/telemetry/errors.ts";
 import { measureJob } from "./platform/telemetry/measure-job.ts";
 import type { Meter } from "./platform/telemetry/meter.ts";
@@ -88,7 +88,7 @@ async function consumeTogether(job: Job, batch: MessageBatch<never>, env: Env, w
 }
 
 async function consumeOne(job: Job, message: Message, env: Env, work: Work): Promise<void> {
-  const { workspace_id: workspaceId, ...ids } = idsOf(message.body);
+  const { workspace_id: workspaceId, ...ids } = idFields(message.body);
   const { attempts } = message;
   const head = {
     job,
@@ -113,7 +113,7 @@ async function consumeOne(job: Job, message: Message, env: Env, work: Work): Pro
 /** Tells of a dead letter before anything can go wrong with it. */
 function bury(queue: string, message: Message, { work, action }: DeadLetters): Work {
   return async (env, body, meter) => {
-    logDeadLetter({ from: queue, ids: { queue_message_id: message.id, ...idsOf(body) }, attempts: message.attempts, action });
+    logDeadLetter({ from: queue, ids: { queue_message_id: message.id, ...idFields(body) }, attempts: message.attempts, action });
     return work?.(env, body, meter);
   };
 }

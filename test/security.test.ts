@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { mintKey } from "../src/workspaces/api-key.ts";
+import { mintApiKey } from "../src/workspaces/api-key.ts";
 import { SCOPES } from "../src/workspaces/scopes.ts";
 import {
   createAgent,
@@ -174,8 +174,8 @@ describe.each(each)("%s", (_, operation) => {
     const { workspace, records } = await createRecords();
     const revoked = await createKey(workspace, ["*"]);
     await operate("DELETE", `/workspaces/${workspace.id}/keys/${revoked.id}`);
-    const forged = await mintKey(workspace.id, "not the secret");
-    const unknown = await mintKey(workspace.id, env.KEY_SECRET);
+    const forged = await mintApiKey(workspace.id, "not the secret");
+    const unknown = await mintApiKey(workspace.id, env.KEY_SECRET);
     const before = await stateOf(workspace, records);
     for (const [token, code] of [
       [undefined, "missing_api_key"],

@@ -3,7 +3,7 @@ import { releaseSlug } from "../operator/store.ts";
 import { reloadGate } from "../operator/workspaces.ts";
 import { dbFor, directoryDb, isBoundShard } from "../platform/db/client.ts";
 import { workspaces } from "../platform/db/schema.ts";
-import { wakeUp } from "../platform/queue.ts";
+import { sendWakeUps } from "../platform/queue.ts";
 import { log } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { type ImportOperation, openImport, type OpenImport } from "./import.ts";
@@ -70,6 +70,6 @@ export async function giveUpImport(env: Env, meter: Meter, workspaceId: string, 
   if (!abandoned) return false;
   const directory = directoryDb(env, meter);
   await directory.batch([releaseSlug(directory, workspaceId)]);
-  await wakeUp(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
+  await sendWakeUps(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
   return true;
 }

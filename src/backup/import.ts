@@ -3,7 +3,7 @@ import { indexOf } from "../knowledge/index.ts";
 import { restoreLeads } from "../leads/leads.ts";
 import { takeAddress } from "../operator/agents.ts";
 import { claimSlug, findSlug } from "../operator/store.ts";
-import { apiKeySecrets, rotating } from "../platform/config.ts";
+import { apiKeySecrets, secretValues } from "../platform/config.ts";
 import { keyIdsIn, keyIdsOf } from "../platform/crypto/secrets.ts";
 import { type Database, dbFor, directoryDb, isBoundShard } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
@@ -188,6 +188,6 @@ async function takeSlug({ env, meter, header }: ImportOperation): Promise<void> 
 
 /** Which values of the two secrets this deployment has, by their ids. */
 export async function ownKeyIds(env: Env): Promise<Header["key_ids"]> {
-  const [encryption, keys] = await Promise.all([keyIdsOf(rotating(env.ENCRYPTION_KEY)), keyIdsOf(apiKeySecrets(env))]);
+  const [encryption, keys] = await Promise.all([keyIdsOf(secretValues(env.ENCRYPTION_KEY)), keyIdsOf(apiKeySecrets(env))]);
   return { ENCRYPTION_KEY: encryption, KEY_SECRET: keys };
 }

@@ -9,7 +9,7 @@ import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
 import type { agents } from "../platform/db/schema.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
-import { firstOf } from "../platform/text.ts";
+import { truncate } from "../platform/text.ts";
 import type { Turn } from "./turn.ts";
 
 /** How much of a passage a citation shows. */
@@ -101,7 +101,7 @@ function curatedReply({ answerId, question, answer, score }: CuratedMatch): Repl
 }
 
 function handOff({ turn, agent }: Pick<Question, "turn" | "agent">, reason: HandoffReason, confidence: number): Reply {
-  const summary = firstOf(turn.message, HANDOFF_SUMMARY_LENGTH);
+  const summary = truncate(turn.message, HANDOFF_SUMMARY_LENGTH);
   return { text: agent.handoffMessage, citations: [], confidence, handoff: { reason, summary } };
 }
 
@@ -111,5 +111,5 @@ function toCitation(passage: Passage): Citation {
 }
 
 function snippetOf(content: string): string {
-  return content.length <= SNIPPET_LENGTH ? content : `${firstOf(content, SNIPPET_LENGTH).trimEnd()}…`;
+  return content.length <= SNIPPET_LENGTH ? content : `${truncate(content, SNIPPET_LENGTH).trimEnd()}…`;
 }

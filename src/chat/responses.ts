@@ -2,7 +2,7 @@ import type { ConversationStatus } from "../platform/db/columns.ts";
 import type { messages } from "../platform/db/schema.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
-import { answerEvents } from "../platform/http/responses.ts";
+import { eventStream } from "../platform/http/responses.ts";
 import { sessionOf } from "./session.ts";
 import { hasAll, readingOf, readStream, type StreamCaller } from "./stream-reader.ts";
 import { AnswerStream } from "./stream.ts";
@@ -52,7 +52,7 @@ export async function answerStreamed(
   const { refusal, body, cost } = await session.stream(request, { requestId: c.get("requestId"), visitor });
   c.get("meter").add(cost);
   if (refusal) throw errorOf(refusal);
-  return answerEvents(c, body!, request.conversationId);
+  return eventStream(c, body!, request.conversationId);
 }
 
 /** An answer, as a path names it. */
@@ -85,7 +85,7 @@ export async function answerResumed(
   const caller: StreamCaller = { requestId: c.get("requestId"), lastEventId: c.req.header(LAST_EVENT_ID), visitor };
   if (found.stored) return answerStored(c, found, caller);
   const body = await sessionOf(c.env, c.get("meter"), workspaceId, conversationId).resume(messageId, caller);
-  if (body) return answerEvents(c, body, conversationId);
+  if (body) return eventStream(c, body, conversationId);
   // Finished between the two, or not there at all.
   return answerStored(c, await find(), caller);
 }
@@ -94,7 +94,7 @@ function answerStored(c: AppContext, { stored, status }: Pick<Found, "stored" | 
   if (!stored) throw noAnswer();
   const stream = AnswerStream.of(toChatAnswer(stored, status));
   if (hasAll(stream, caller.lastEventId)) return c.body(null, 204);
-  return answerEvents(c, readStream(stream, readingOf(c.env, caller)), stored.conversationId);
+  return eventStream(c, readStream(stream, readingOf(c.env, caller)), stored.conversationId);
 }
 
 function noAnswer(): ApiError<"not_found"> {

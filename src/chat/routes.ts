@@ -5,7 +5,7 @@ import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
-import { repeatsJoin } from "../platform/http/idempotency.ts";
+import { joinRetries } from "../platform/http/idempotency.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
@@ -26,7 +26,7 @@ const askAgent = createRoute({
   summary: "Ask an agent",
   description:
     "The agent answers from its knowledge, or hands the conversation to a human. Each question that it is asked to answer counts toward the month's message quota.",
-  ...needsScope("chat:write", repeatsJoin),
+  ...needsScope("chat:write", joinRetries),
   request: {
     params: z.object({ agent_id: uuid() }),
     body: jsonBody(chatInSchema),

@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { engineFor } from "../models/engine.ts";
-import { idsOf, logDeadLetter } from "../platform/queue.ts";
+import { idFields, logDeadLetter } from "../platform/queue.ts";
 import { withoutData } from "../platform/telemetry/errors.ts";
 import { measureJob } from "../platform/telemetry/measure-job.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
@@ -156,7 +156,7 @@ function refuseForgotten(error: unknown): Refusal {
 function noteDropped(request: TurnRequest, runs: number): void {
   const action =
     "A visitor's message was not answered. Look for the failed turns of its conversation; if it is not in the transcript, ask for it again.";
-  logDeadLetter({ from: "turn", ids: idsOf(request), attempts: runs, action });
+  logDeadLetter({ from: "turn", ids: idFields(request), attempts: runs, action });
 }
 
 /**
@@ -164,6 +164,6 @@ function noteDropped(request: TurnRequest, runs: number): void {
  * workspace is another object, and an empty one.
  */
 export function sessionOf(env: Env, meter: Meter, workspaceId: string, conversationId: string): DurableObjectStub<ChatSession> {
-  meter.hop();
+  meter.countObjectHop();
   return env.SESSION.getByName(`${workspaceId}/${conversationId}`);
 }

@@ -1,5 +1,5 @@
-import { rotating } from "../platform/config.ts";
-import { Silence } from "../platform/time.ts";
+import { secretValues } from "../platform/config.ts";
+import { IdleTimer } from "../platform/time.ts";
 import {
   type AnswerStream,
   BEGINNING,
@@ -12,7 +12,7 @@ import {
   toComment,
   toEvent,
 } from "./stream.ts";
-import { mintToken } from "./visitor-token.ts";
+import { mintVisitorToken } from "./visitor-token.ts";
 
 /** Proxies and load balancers close connections that are silent for a minute, some for half of one. */
 const HEARTBEAT_MS = 15_000;
@@ -59,7 +59,7 @@ class StreamReader {
   private place: Place | undefined;
   /** Ends a wait for the next change: whether there was one. */
   private wake: ((isChanged: boolean) => void) | undefined;
-  private readonly silence: Silence;
+  private readonly silence: IdleTimer;
   isGone = false;
 
   constructor(
@@ -68,7 +68,7 @@ class StreamReader {
   ) {
     const place = placeIn(stream.text, reading.lastEventId);
     if (place && !place.isDone && stream.begun) this.place = place;
-    this.silence = new Silence(reading.heartbeatMs ?? HEARTBEAT_MS, () => this.wake?.(false));
+    this.silence = new IdleTimer(reading.heartbeatMs ?? HEARTBEAT_MS, () => this.wake?.(false));
   }
 
   /** The next events, as soon as there is new text; after a while without any, a comment as heartbeat. */
@@ -80,7 +80,7 @@ class StreamReader {
       const events = await this.newEvents();
       if (isLast) this.silence.stop();
       if (events.length > 0) {
-        this.silence.breaks();
+        this.silence.reset();
         return { text: events.map(toEvent).join(""), isLast };
       }
       if (!(await this.isChanged(changed))) return { text: toComment("still answering"), isLast: false };
@@ -142,7 +142,7 @@ export function readingOf(env: Env, { visitor, ...caller }: StreamCaller): Readi
   const { agentId, anonId } = visitor;
   const extra = async (begun: Begun) => {
     const named = { agentId, visitorId: visitor.visitorId ?? begun.visitorId! };
-    return { visitor_token: await mintToken(named, rotating(env.KEY_SECRET)[0], Date.now()), anon_id: anonId };
+    return { visitor_token: await mintVisitorToken(named, secretValues(env.KEY_SECRET)[0], Date.now()), anon_id: anonId };
   };
   return { ...caller, extra };
 }

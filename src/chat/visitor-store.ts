@@ -3,7 +3,7 @@ import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import { conversations, leads, messages, visitors } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
-import { emailKeyOf } from "../platform/text.ts";
+import { normalizeEmail } from "../platform/text.ts";
 import type { Turn, TurnVisitor } from "./turn.ts";
 
 /**
@@ -13,7 +13,7 @@ import type { Turn, TurnVisitor } from "./turn.ts";
 export function keepVisitor(db: Database, turn: Turn, visitor: TurnVisitor, isAdmitted: SQL) {
   const { workspaceId, nowMs } = turn;
   const { joins, isProfileVerified, ...who } = visitor;
-  const emailKey = who.email && emailKeyOf(who.email);
+  const emailKey = who.email && normalizeEmail(who.email);
   const row = { id: turn.visitorId, workspaceId, ...who, emailKey, createdAt: nowMs, updatedAt: nowMs };
   const known = (column: SQLiteColumn) => {
     const given = sql`excluded.${sql.identifier(column.name)}`;

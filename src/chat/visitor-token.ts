@@ -15,18 +15,18 @@ const LABEL = new TextEncoder().encode("visitor-token/1\0");
 export const TOKEN_LIFETIME_MS = 365 * 24 * 60 * 60 * 1000;
 
 /** What a token says of its bearer. */
-export interface TokenClaim {
+export interface VisitorClaim {
   agentId: string;
   visitorId: string;
 }
 
-export type TokenReading = ({ outcome: "genuine" } & TokenClaim) | { outcome: "forged" } | { outcome: "expired" };
+export type VisitorTokenResult = ({ outcome: "genuine" } & VisitorClaim) | { outcome: "forged" } | { outcome: "expired" };
 
 /**
  * A visitor's token: `vt_` and, in base64url, the agent's 16 bytes, the visitor's 16, when it was made and an
  * HMAC-SHA256 over them. It is checked without storage.
  */
-export async function mintToken({ agentId, visitorId }: TokenClaim, secret: string, nowMs: number): Promise<string> {
+export async function mintVisitorToken({ agentId, visitorId }: VisitorClaim, secret: string, nowMs: number): Promise<string> {
   const named = new Uint8Array(NAMED_BYTES);
   named.set(parseUuid(agentId));
   named.set(parseUuid(visitorId), ID_BYTES);
@@ -39,7 +39,7 @@ export async function mintToken({ agentId, visitorId }: TokenClaim, secret: stri
 }
 
 /** Reads a token that one of the secrets made. */
-export async function readToken(token: string, secrets: readonly string[], nowMs: number): Promise<TokenReading> {
+export async function verifyVisitorToken(token: string, secrets: readonly string[], nowMs: number): Promise<VisitorTokenResult> {
   const body = token.slice(TOKEN_START.length);
   if (!token.startsWith(TOKEN_START) || !BODY.test(body)) return { outcome: "forged" };
   const bytes = Uint8Array.fromBase64(body, { alphabet: "base64url" });

@@ -1,6 +1,6 @@
 import { appendEvent, type NewEvent } from "../events/outbox.ts";
-import { wakeDeliveries, wakeMails } from "../events/wake.ts";
-import { type Database, databaseOf } from "../platform/db/client.ts";
+import { wakeDeliveries, wakeEmails } from "../events/wake.ts";
+import { type Database, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { writeThenRead } from "../platform/db/sql.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
@@ -38,7 +38,7 @@ interface Changes {
  */
 export async function changeConversation(op: ConversationOperation, { status, tags }: Changes) {
   const { workspaceId, conversationId } = op;
-  const db = databaseOf(op);
+  const db = workspaceDb(op);
   const writes = [
     // Before the move, whose event shows the conversation as it then is.
     ...(tags ? [setTags(db, op, [...new Set(tags)], op.nowMs)] : []),
@@ -60,7 +60,7 @@ export async function changeConversation(op: ConversationOperation, { status, ta
  */
 export async function replyAsHuman(op: ConversationOperation, { content, resolve }: { content: string; resolve: boolean }) {
   const { workspaceId, conversationId, nowMs } = op;
-  const db = databaseOf(op);
+  const db = workspaceDb(op);
   const messageId = op.newId(shardOf(workspaceId));
   const writes = [
     addReply(db, op, { id: messageId, content, nowMs }),
@@ -74,7 +74,7 @@ export async function replyAsHuman(op: ConversationOperation, { content, resolve
   ]);
   await wakeDeliveries(op.env, written);
   const [[message], [conversation]] = read;
-  if (conversation?.channel === "email") await wakeMails(op.env, [{ messageId }]);
+  if (conversation?.channel === "email") await wakeEmails(op.env, [{ messageId }]);
   return message && conversation && { message, status: conversation.status };
 }
 

@@ -5,7 +5,7 @@ import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
-import { hasArrived, insertWhere } from "../platform/db/sql.ts";
+import { importCompleted, insertWhere } from "../platform/db/sql.ts";
 import { conversationExists, type ConversationKey, isConversation } from "./moves-store.ts";
 import { handoffRecord } from "./payloads.ts";
 
@@ -120,7 +120,7 @@ export function listIdle(db: Database, nowMs: number, limit: number) {
       .select({ workspaceId: conversations.workspaceId, conversationId: conversations.id })
       .from(conversations)
       // Written out, since a bound value cannot match the condition of the partial index.
-      .where(and(sql`${conversations.status} = 'ai_handled'`, isIdle(nowMs), hasArrived(conversations.workspaceId)))
+      .where(and(sql`${conversations.status} = 'ai_handled'`, isIdle(nowMs), importCompleted(conversations.workspaceId)))
       .orderBy(conversations.idleAt)
       .limit(limit)
   );

@@ -74,7 +74,7 @@ export async function mintThreadToken(conversationId: string, secret: string): P
 }
 
 /** The conversation that a token names, if one of the secrets made it. */
-export async function readThreadToken(token: string, secrets: readonly string[]): Promise<string | undefined> {
+export async function verifyThreadToken(token: string, secrets: readonly string[]): Promise<string | undefined> {
   const bytes = fromBase32(token);
   // The last letter has bits to spare: one token has one form.
   if (toBase32(bytes) !== token) return undefined;

@@ -1,18 +1,18 @@
 import type { Email } from "postal-mime";
 import { sessionOf } from "../chat/session.ts";
 import type { TurnVisitor } from "../chat/turn.ts";
-import { wakeMails } from "../events/wake.ts";
-import { rotating } from "../platform/config.ts";
+import { wakeEmails } from "../events/wake.ts";
+import { secretValues } from "../platform/config.ts";
 import { keyedHash, sha256Hex } from "../platform/crypto/hashes.ts";
 import { type Database, dbFor, directoryDb } from "../platform/db/client.ts";
 import { seededIds, shardOf } from "../platform/db/ids.ts";
 import { withoutData } from "../platform/telemetry/errors.ts";
 import { measureJob } from "../platform/telemetry/measure-job.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { anonIdOf, emailKeyOf, firstOf } from "../platform/text.ts";
+import { anonIdForEmail, normalizeEmail, truncate } from "../platform/text.ts";
 import { findOpenAgent } from "../widget/store.ts";
 import { limitsOf, periodOf } from "../workspaces/plans.ts";
-import { isMailAddress, readMessageId, readRecipient, readThreadToken, type Recipient, tokensOf } from "./address.ts";
+import { isMailAddress, readMessageId, readRecipient, verifyThreadToken, type Recipient, tokensOf } from "./address.ts";
 import { hasOneAuthor, parseMail, questionOf, subjectOf } from "./parse.ts";
 import { countArrivals, eraseThread, findArrival, findMailbox, keepThread, listThreads, noteArrival } from "./store.ts";
 
@@ -80,7 +80,7 @@ async function receive({ message, env, meter, nowMs }: Arrival): Promise<Fate> {
   const { workspaceId } = mailbox;
   if (ignored) return { outcome: "ignored", reason: ignored, workspaceId };
   if (!hasOneAuthor(mail)) return refuse(message, MANY_AUTHORS, "many_authors");
-  const sender = { address: mail.from!.address!.trim(), name: firstOf(mail.from!.name.trim(), MAX_NAME_LENGTH) || null };
+  const sender = { address: mail.from!.address!.trim(), name: truncate(mail.from!.name.trim(), MAX_NAME_LENGTH) || null };
   const fate = await takeIn({ env, meter, mailbox, recipient, mail, sender, nowMs });
   if (fate.outcome === "refused") refuse(message, NOT_NOW, fate.reason!);
   return { ...fate, workspaceId };
@@ -98,11 +98,11 @@ async function takeIn(incoming: Incoming): Promise<Fate> {
   const { env, meter, mailbox, mail, sender, nowMs } = incoming;
   const { workspaceId, agentId } = mailbox;
   const db = dbFor(env, workspaceId, meter);
-  const from = emailKeyOf(sender.address);
+  const from = normalizeEmail(sender.address);
   // Of the sender too: others know a mail's id, and some programs give every mail the same.
   const mailKey = await sha256Hex(`${agentId}\n${from}\n${mail.messageId ?? JSON.stringify(mail.headers)}`);
   // Keyed, since these rows outlive an erasure of the sender by days.
-  const senderKey = await keyedHash(rotating(env.KEY_SECRET)[0], `email-sender/${agentId}/${from}`);
+  const senderKey = await keyedHash(secretValues(env.KEY_SECRET)[0], `email-sender/${agentId}/${from}`);
   const [, [arrival], [recent], [agent]] = await db.batch([
     noteArrival(db, { workspaceId, mailKey, senderKey, createdAt: nowMs }),
     findArrival(db, workspaceId, mailKey),
@@ -122,7 +122,7 @@ async function ask(incoming: Incoming, db: Database, ids: Awaited<ReturnType<typ
   const known = await findConversation(incoming, db);
   const conversationId = known ?? ids.conversationId;
   const subject = subjectOf(mail);
-  const latest = { address: emailKeyOf(sender.address), subject, lastMessageId: readMessageId(mail.messageId), createdAt: nowMs };
+  const latest = { address: normalizeEmail(sender.address), subject, lastMessageId: readMessageId(mail.messageId), createdAt: nowMs };
   // Before the answer: a message in a thread is what makes a mail of it.
   await db.batch([keepThread(db, { conversationId, workspaceId, ...latest })]);
   const { result, cost } = await sessionOf(env, meter, workspaceId, conversationId).ask({
@@ -143,17 +143,17 @@ async function ask(incoming: Incoming, db: Database, ids: Awaited<ReturnType<typ
     return { outcome: "refused", reason: result.outcome };
   }
   const { message_id: messageId } = result.answer;
-  if (messageId) await wakeMails(env, [{ messageId }]);
+  if (messageId) await wakeEmails(env, [{ messageId }]);
   return { outcome: "taken", reason: null };
 }
 
 /** The conversation that a mail continues: one that we named in it, begun by the same sender. */
 async function findConversation({ env, mailbox, recipient, mail, sender }: Incoming, db: Database): Promise<string | undefined> {
   const tokens = [...new Set(tokensOf(recipient.tag, mail.inReplyTo, mail.references))].slice(0, 5);
-  const named = await Promise.all(tokens.map((token) => readThreadToken(token, rotating(env.KEY_SECRET))));
+  const named = await Promise.all(tokens.map((token) => verifyThreadToken(token, secretValues(env.KEY_SECRET))));
   const ids = named.filter((id) => id !== undefined);
   if (ids.length === 0) return undefined;
-  const [threads] = await db.batch([listThreads(db, mailbox.agentId, emailKeyOf(sender.address), ids)]);
+  const [threads] = await db.batch([listThreads(db, mailbox.agentId, normalizeEmail(sender.address), ids)]);
   return ids.find((id) => threads.some(({ conversationId }) => conversationId === id));
 }
 
@@ -166,7 +166,15 @@ async function idsOf(workspaceId: string, mailKey: string, atMs: number) {
 
 /** An address is a person's name for us, and nothing proves it: whoever writes from it is never more than that. */
 function visitorOf({ address, name }: Incoming["sender"]): TurnVisitor {
-  return { anonId: anonIdOf(address), externalId: null, name, email: address, verified: false, isProfileVerified: false, joins: null };
+  return {
+    anonId: anonIdForEmail(address),
+    externalId: null,
+    name,
+    email: address,
+    verified: false,
+    isProfileVerified: false,
+    joins: null,
+  };
 }
 
 function refuse(message: ForwardableEmailMessage, words: string, reason: string): Fate {

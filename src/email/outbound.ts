@@ -1,9 +1,9 @@
 import type { EmailMessage } from "../events/wake.ts";
-import { rotating } from "../platform/config.ts";
+import { secretValues } from "../platform/config.ts";
 import { dbFor, isBoundShard } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
-import { oneLineOf } from "../platform/text.ts";
+import { toSingleLine } from "../platform/text.ts";
 import { mintThreadToken, replyAddress, threadId } from "./address.ts";
 import { claimMail, findMail, noteMail } from "./store.ts";
 
@@ -38,7 +38,7 @@ export async function sendMail(env: Env, { messageId }: EmailMessage, nowMs = Da
     await note({ status: "failed", error: "no_mailbox" });
     return "given_up";
   }
-  const token = await mintThreadToken(parts.conversationId, rotating(env.KEY_SECRET)[0]);
+  const token = await mintThreadToken(parts.conversationId, secretValues(env.KEY_SECRET)[0]);
   const error = await trySend(env, composeMail({ ...parts, mailbox: parts.mailbox, token }));
   const waitMinutes = RETRY_AFTER_MINUTES[claimed.attemptCount - 1];
   if (error === undefined) {
@@ -85,7 +85,7 @@ const REPLY_PREFIX = /^(re|aw|sv|antw|ré|res)\s?(\[\d+\])?:/i;
 export function composeMail(parts: MailParts): EmailMessageBuilder {
   const { mailbox, address, subject, token, lastMessageId } = parts;
   // It is whatever its workspace wrote, and goes into headers.
-  const name = oneLineOf(parts.agentName, MAX_NAME_LENGTH);
+  const name = toSingleLine(parts.agentName, MAX_NAME_LENGTH);
   const replyTo = replyAddress(mailbox, token);
   const references = [...new Set([threadId(mailbox, token), ...parts.earlierIds, ...(lastMessageId ? [lastMessageId] : [])])];
   return {

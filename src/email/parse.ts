@@ -1,6 +1,6 @@
 import { Parser } from "htmlparser2";
 import PostalMime, { addressParser, type Email } from "postal-mime";
-import { firstOf, oneLineOf } from "../platform/text.ts";
+import { truncate, toSingleLine } from "../platform/text.ts";
 
 /** Deeper mails are made to break parsers. */
 const PARSER_LIMITS = {
@@ -59,15 +59,15 @@ const NO_SUBJECT = "(no subject)";
 /** What a mail asks: what is new in its text, and the names of what was attached, which is not kept. */
 export function questionOf(mail: Email): string {
   const written = mail.text?.trim() ? mail.text : textOfHtml((mail.html ?? "").slice(0, MAX_READ_LENGTH));
-  const text = firstOf(visibleText(written.slice(0, MAX_READ_LENGTH)), MAX_QUESTION_LENGTH);
+  const text = truncate(visibleText(written.slice(0, MAX_READ_LENGTH)), MAX_QUESTION_LENGTH);
   const files = mail.attachments.filter(({ related }) => !related).slice(0, MAX_NAMED_ATTACHMENTS);
-  const names = files.map(({ filename, mimeType }) => `[Attachment: ${oneLineOf(filename ?? mimeType, MAX_FILE_NAME_LENGTH)}]`);
+  const names = files.map(({ filename, mimeType }) => `[Attachment: ${toSingleLine(filename ?? mimeType, MAX_FILE_NAME_LENGTH)}]`);
   return [text === "" ? subjectOf(mail) : text, ...names].join("\n");
 }
 
 /** A mail's subject, on one line. */
 export function subjectOf(mail: Email): string {
-  return oneLineOf(mail.subject ?? "", MAX_SUBJECT_LENGTH) || NO_SUBJECT;
+  return toSingleLine(mail.subject ?? "", MAX_SUBJECT_LENGTH) || NO_SUBJECT;
 }
 
 /** Lines that begin the history below an answer, in the words of the common mail programs. */

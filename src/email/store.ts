@@ -10,7 +10,7 @@ import {
   messages,
   workspaces,
 } from "../platform/db/schema.ts";
-import { hasArrived } from "../platform/db/sql.ts";
+import { importCompleted } from "../platform/db/sql.ts";
 
 /** Whose mailbox an address is, where one of these is anybody's. */
 export function findMailbox(directory: Database, addresses: string[]) {
@@ -146,7 +146,7 @@ export function listDueMails(db: Database, beforeMs: number, nowMs: number, limi
           sql`${emailOutbox.status} = 'pending'`,
           lt(emailOutbox.nextAttemptAt, beforeMs),
           sql`coalesce(${emailOutbox.leaseUntil}, 0) <= ${nowMs}`,
-          hasArrived(emailOutbox.workspaceId),
+          importCompleted(emailOutbox.workspaceId),
         ),
       )
       .orderBy(emailOutbox.nextAttemptAt)

@@ -1,4 +1,4 @@
-import { wakeUp } from "../platform/queue.ts";
+import { sendWakeUps } from "../platform/queue.ts";
 
 /** A wake-up for one delivery. The delivery's row says what is to be done. */
 export interface DeliveryMessage {
@@ -10,12 +10,12 @@ export interface DeliveryMessage {
  * @param written what the batch's writes returned, those that add events included.
  */
 export async function wakeDeliveries(env: Env, written: readonly unknown[]): Promise<void> {
-  await wakeUp(env.DELIVERY_QUEUE, written.flatMap(deliveriesIn));
+  await sendWakeUps(env.DELIVERY_QUEUE, written.flatMap(deliveriesIn));
 }
 
 /** Sends wake-ups for deliveries to a lane, with a delay if one is given. */
-export function wakeOn(lane: Queue, ids: readonly string[], delaySeconds?: number): Promise<void> {
-  return wakeUp(lane, ids.map((deliveryId) => ({ deliveryId })) satisfies DeliveryMessage[], delaySeconds);
+export function sendDeliveryWakeUps(lane: Queue, ids: readonly string[], delaySeconds?: number): Promise<void> {
+  return sendWakeUps(lane, ids.map((deliveryId) => ({ deliveryId })) satisfies DeliveryMessage[], delaySeconds);
 }
 
 /** An event's fan-out returns the deliveries that it made; what other writes return is something else. */
@@ -29,6 +29,6 @@ export interface EmailMessage {
 }
 
 /** Sends wake-ups for messages that wait to go out as mail. The sweep finds one whose wake-up is lost. */
-export function wakeMails(env: Env, messages: readonly EmailMessage[]): Promise<void> {
-  return wakeUp(env.EMAIL_QUEUE, messages);
+export function wakeEmails(env: Env, messages: readonly EmailMessage[]): Promise<void> {
+  return sendWakeUps(env.EMAIL_QUEUE, messages);
 }

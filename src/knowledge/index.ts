@@ -131,6 +131,6 @@ function scopeOf({ name = "" }: DurableObjectId): VectorScope {
  * another object, and an empty one.
  */
 export function indexOf(env: Env, meter: Meter, workspaceId: string, agentId: string): DurableObjectStub<KnowledgeIndex> {
-  meter.hop();
+  meter.countObjectHop();
   return env.INDEX.getByName(`${workspaceId}/${agentId}`);
 }

@@ -3,7 +3,7 @@ import { findAgent } from "../agents/store.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { sources } from "../platform/db/schema.ts";
-import { wakeUp } from "../platform/queue.ts";
+import { sendWakeUps } from "../platform/queue.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import type { CallerWorkspace } from "../workspaces/gate.ts";
 import type { ListedPage } from "./crawl/crawl-store.ts";
@@ -142,8 +142,8 @@ export async function wakeSources(env: Env, sources: readonly Waking[], delaySec
       .filter(({ type }) => (type === "text") === isText)
       .map(({ id, workspaceId, agentId }) => ({ workspaceId, agentId, sourceId: id }));
   await Promise.all([
-    wakeUp(env.INGESTION_QUEUE, messagesOf(true), delaySeconds),
-    wakeUp(env.CRAWL_QUEUE, messagesOf(false), delaySeconds),
+    sendWakeUps(env.INGESTION_QUEUE, messagesOf(true), delaySeconds),
+    sendWakeUps(env.CRAWL_QUEUE, messagesOf(false), delaySeconds),
   ]);
 }
 

@@ -3,7 +3,7 @@ import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, answers, sources, workspaces } from "../platform/db/schema.ts";
-import { hasArrived, insertWhere, timestampJson } from "../platform/db/sql.ts";
+import { importCompleted, insertWhere, timestampJson } from "../platform/db/sql.ts";
 
 type NewSource = typeof sources.$inferInsert;
 
@@ -122,7 +122,7 @@ export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs:
       .select(WAKING)
       .from(sources)
       // Written out, since a bound value cannot match the condition of the partial index.
-      .where(and(sql`${sources.status} IN ('pending', 'processing')`, stranded, hasArrived(sources.workspaceId)))
+      .where(and(sql`${sources.status} IN ('pending', 'processing')`, stranded, importCompleted(sources.workspaceId)))
       .orderBy(sources.updatedAt)
       .limit(limit)
   );

@@ -38,7 +38,7 @@ export class LeadIndex extends DurableObject<Env> {
 
 /** The object that searches a workspace's leads. */
 export function leadIndexOf(env: Env, meter: Meter, workspaceId: string): DurableObjectStub<LeadIndex> {
-  meter.hop();
+  meter.countObjectHop();
   return env.LEADS.getByName(workspaceId);
 }
 

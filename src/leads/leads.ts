@@ -2,13 +2,13 @@ import { waitUntil } from "cloudflare:workers";
 import type { BatchItem } from "drizzle-orm/batch";
 import { appendEvent } from "../events/outbox.ts";
 import { wakeDeliveries } from "../events/wake.ts";
-import { type Database, databaseOf } from "../platform/db/client.ts";
+import { type Database, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { leads } from "../platform/db/schema.ts";
 import { writeThenRead } from "../platform/db/sql.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { emailKeyOf } from "../platform/text.ts";
+import { normalizeEmail } from "../platform/text.ts";
 import type { IndexedLead } from "./index-store.ts";
 import { leadIndexOf } from "./index.ts";
 import { type LeadQuery, toSearchText } from "./search.ts";
@@ -41,7 +41,7 @@ export interface NewLead {
 export async function findLeads(op: LeadOperation, query: Omit<LeadQuery, "q"> & { q?: string | undefined }) {
   const { env, meter, workspaceId } = op;
   const { q, ...rest } = query;
-  const db = databaseOf(op);
+  const db = workspaceDb(op);
   if (!q) {
     const [rows, [counted]] = await db.batch(pageLeads(db, workspaceId, rest, rest));
     return { rows, total: counted?.total ?? 0 };
@@ -65,8 +65,8 @@ export async function addLead(
   id = newId(shardOf(op.workspaceId), op.nowMs),
 ): Promise<LeadRow | undefined> {
   const { workspaceId, nowMs } = op;
-  const db = databaseOf(op);
-  const row = { id, workspaceId, ...fields, emailKey: fields.email && emailKeyOf(fields.email), createdAt: nowMs };
+  const db = workspaceDb(op);
+  const row = { id, workspaceId, ...fields, emailKey: fields.email && normalizeEmail(fields.email), createdAt: nowMs };
   // Its event has the lead's own identifier, so that whoever erases the lead finds it.
   const event = { id, workspaceId, conversationId: fields.conversationId, leadId: id, nowMs };
   const writes = [createLead(db, row), ...appendEvent(db, event, "lead.created", leadRecord(id))];
@@ -86,12 +86,12 @@ export async function addLead(
 /** Hands leads of one workspace to its index whose own request died before it could. */
 export async function indexLeads(op: LeadOperation, rows: readonly LeadRow[]): Promise<void> {
   await putLeads(op, rows);
-  await noteIndexed(op, databaseOf(op), rows);
+  await noteIndexed(op, workspaceDb(op), rows);
 }
 
 /** Hands leads that came with an import to the workspace's index, which is empty yet. */
 export async function restoreLeads(op: LeadOperation, leadIds: readonly string[]): Promise<void> {
-  const db = databaseOf(op);
+  const db = workspaceDb(op);
   const [rows] = await db.batch([listLeads(db, op.workspaceId, [...leadIds])]);
   if (rows.length > 0) await putLeads(op, rows);
 }
@@ -105,7 +105,7 @@ export async function restoreLeads(op: LeadOperation, leadIds: readonly string[]
 export async function eraseLeads(op: LeadOperation, leadIds: readonly string[], along: readonly BatchItem<"sqlite">[] = []) {
   if (leadIds.length === 0) return { leads: 0, others: [] };
   const { env, meter, workspaceId } = op;
-  const db = databaseOf(op);
+  const db = workspaceDb(op);
   await leadIndexOf(env, meter, workspaceId).remove([...leadIds]);
   const [erased, ...others] = await db.batch([eraseLeadRows(db, workspaceId, leadIds), ...along]);
   return { leads: erased.length, others };

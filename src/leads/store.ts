@@ -2,7 +2,7 @@ import { and, desc, eq, gte, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { leadCounts, leadDays, leads } from "../platform/db/schema.ts";
-import { hasArrived, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
+import { importCompleted, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
 
 /** What a list of leads may be narrowed to, beside a search. */
@@ -60,7 +60,7 @@ export function listUnindexedLeads(db: Database, beforeMs: number, limit: number
   return db
     .select()
     .from(leads)
-    .where(and(isNull(leads.indexedAt), lt(leads.createdAt, beforeMs), hasArrived(leads.workspaceId)))
+    .where(and(isNull(leads.indexedAt), lt(leads.createdAt, beforeMs), importCompleted(leads.workspaceId)))
     .orderBy(leads.createdAt)
     .limit(limit);
 }

@@ -1,5 +1,5 @@
 import { aiGateway, embeddingServer } from "../platform/config.ts";
-import { withinMs } from "../platform/time.ts";
+import { withTimeout } from "../platform/time.ts";
 import { WORKERS_AI_DIMENSIONS } from "./limits.ts";
 import { openAiServer } from "./openai-server.ts";
 
@@ -40,7 +40,7 @@ function workersAiEmbeddings(env: Env): Embeddings | undefined {
     unrelated: WORKERS_AI_UNRELATED,
     embed: async (texts, limitMs) => {
       const run = ai.run(WORKERS_AI_MODEL, { text: [...texts], truncate_inputs: true }, aiGateway(env));
-      const answer = await withinMs(limitMs, run, "Embedding");
+      const answer = await withTimeout(limitMs, run, "Embedding");
       return checked("data" in answer ? answer.data : undefined, texts.length, WORKERS_AI_DIMENSIONS);
     },
   };

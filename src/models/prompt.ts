@@ -1,5 +1,5 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
-import { firstBytesOf } from "../platform/text.ts";
+import { truncateBytes } from "../platform/text.ts";
 import type { Evidence, Quotation } from "./evidence.ts";
 import type { Secret } from "./leak-guard.ts";
 import { HISTORY_TOKENS } from "./limits.ts";
@@ -102,7 +102,7 @@ export function estimateTokens(text: string): number {
 
 /** A text's beginning, of so many tokens at most. */
 export function cutToTokens(text: string, tokens: number): string {
-  const beginning = firstBytesOf(text, tokens * BYTES_PER_TOKEN);
+  const beginning = truncateBytes(text, tokens * BYTES_PER_TOKEN);
   return beginning === text ? text : beginning + CUT;
 }
 

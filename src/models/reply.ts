@@ -1,5 +1,5 @@
 import type { HandoffReason } from "../platform/db/columns.ts";
-import { firstOf } from "../platform/text.ts";
+import { truncate } from "../platform/text.ts";
 import { AnswerText, KnownLinks, NO_LINK } from "./answer-text.ts";
 import type { Evidence } from "./evidence.ts";
 import { type Begun, type Header, HeaderReader } from "./header.ts";
@@ -100,7 +100,7 @@ export class Reply {
   private async openByMarkers(whole: string): Promise<Opening> {
     const answer = this.answerText(false);
     const shown = answer.push(whole) + answer.end();
-    const text = firstOf(this.guard.push(shown) + this.guard.end(), MAX_ANSWER_LENGTH);
+    const text = truncate(this.guard.push(shown) + this.guard.end(), MAX_ANSWER_LENGTH);
     return text === "" ? failEmpty() : this.openFrom(answer.markedIds, () => only(text));
   }
 
@@ -118,7 +118,7 @@ export class Reply {
     let left = MAX_ANSWER_LENGTH;
     const shown = (text: string): string => {
       this.heed(answer.headers);
-      const checked = firstOf(this.guard.push(text), left);
+      const checked = truncate(this.guard.push(text), left);
       left -= checked.length;
       return checked;
     };

@@ -1,6 +1,6 @@
-import { aiGateway, reranksPassages } from "../platform/config.ts";
-import { firstOf } from "../platform/text.ts";
-import { withinMs } from "../platform/time.ts";
+import { aiGateway, usesReranker } from "../platform/config.ts";
+import { truncate } from "../platform/text.ts";
+import { withTimeout } from "../platform/time.ts";
 
 /** Reads a question and a passage together: slower than comparing vectors, and better. */
 export interface Reranker {
@@ -19,14 +19,14 @@ const MAX_TEXT_LENGTH = 2_000;
 /** The deployment's reranker, where it has Workers AI and switched it on. */
 export function rerankerFor(env: Env): Reranker | undefined {
   const { AI: ai } = env;
-  if (!ai || !reranksPassages(env)) return undefined;
+  if (!ai || !usesReranker(env)) return undefined;
   return {
     score: async (question, texts, limitMs) => {
-      const contexts = texts.map((text) => ({ text: firstOf(text, MAX_TEXT_LENGTH) }));
-      const input = { query: firstOf(question, MAX_QUESTION_LENGTH), contexts, top_k: texts.length };
+      const contexts = texts.map((text) => ({ text: truncate(text, MAX_TEXT_LENGTH) }));
+      const input = { query: truncate(question, MAX_QUESTION_LENGTH), contexts, top_k: texts.length };
       // The generated types lack the question.
       const run = ai.run(WORKERS_AI_MODEL, input as AiModels[typeof WORKERS_AI_MODEL]["inputs"], aiGateway(env));
-      return scoresOf(await withinMs(limitMs, run, "Reranking"), texts.length);
+      return scoresOf(await withTimeout(limitMs, run, "Reranking"), texts.length);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { APICallError, type LanguageModelV4, type LanguageModelV4CallOptions, type LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import { retryAfterMs, Silence } from "../platform/time.ts";
+import { retryAfterMs, IdleTimer } from "../platform/time.ts";
 import type { ModelLimits } from "./limits.ts";
 
 /** The model gave no sign in time. */
@@ -58,7 +58,7 @@ async function attempt(model: LanguageModelV4, call: Call, { firstTokenMs, idleM
     const { stream } = await Promise.race([model.doStream({ ...call, abortSignal }), stopped]);
     const reader = stream.getReader();
     const first = await Promise.race([readFirst(reader), stopped]);
-    const silence = new Silence(idleMs, () => silent.abort(new SilenceError("sign of life", idleMs)));
+    const silence = new IdleTimer(idleMs, () => silent.abort(new SilenceError("sign of life", idleMs)));
     return readOn(first, reader, silence, abortSignal);
   } finally {
     clearTimeout(timeout);
@@ -81,7 +81,7 @@ async function readFirst(reader: ReadableStreamDefaultReader<LanguageModelV4Stre
 async function* readOn(
   first: LanguageModelV4StreamPart[],
   reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
-  silence: Silence,
+  silence: IdleTimer,
   signal: AbortSignal,
 ): Parts {
   const leave = () => void reader.cancel().catch(() => undefined);
@@ -93,7 +93,7 @@ async function* readOn(
       const read = await reader.read().catch((error: unknown) => (signal.throwIfAborted(), Promise.reject(error as Error)));
       signal.throwIfAborted();
       if (read.done) return;
-      silence.breaks();
+      silence.reset();
       yield read.value;
     }
   } finally {

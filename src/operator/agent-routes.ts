@@ -3,7 +3,7 @@ import { findAgent, findAgentsCount, listAgents } from "../agents/store.ts";
 import type { GivenTool, MissingHeader } from "../agents/tools/header-secrets.ts";
 import { sampleOf } from "../agents/tools/url-template.ts";
 import { toolUrlRefusal } from "../agents/tools/wire.ts";
-import { judgeTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
+import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
@@ -152,7 +152,7 @@ function changed(change: AgentChange) {
  * @throws ApiError 422, or 503 while a host cannot be looked up.
  */
 async function requireToolTargets(env: Env, tools: readonly GivenTool[] = []): Promise<void> {
-  const judged = await Promise.all(tools.map(({ url }) => judgeTarget(env, sampleOf(url), WEBHOOK_POLICY)));
+  const judged = await Promise.all(tools.map(({ url }) => checkTarget(env, sampleOf(url), WEBHOOK_POLICY)));
   if (judged.some(({ verdict }) => verdict === "unavailable")) {
     throw unavailable("The host of a tool's url could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
   }

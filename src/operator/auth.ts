@@ -1,20 +1,20 @@
 import type { MiddlewareHandler } from "hono";
-import { valuesOf } from "../platform/config.ts";
+import { optionalSecretValues } from "../platform/config.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { isKnownShard } from "../platform/db/shards.ts";
 import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
-import { refuseCaller } from "../workspaces/middleware.ts";
+import { unauthorized } from "../workspaces/middleware.ts";
 import { findWorkspace } from "../workspaces/store.ts";
 
 /** Admits the operator by token. When none is configured, every path of the operator's surface answers 404. */
 export const requireOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const tokens = valuesOf(c.env.OPERATOR_TOKEN ?? "");
+  const tokens = optionalSecretValues(c.env.OPERATOR_TOKEN ?? "");
   if (tokens.length === 0) throw new ApiError("not_found", "There is nothing at this path.");
   const token = bearerToken(c);
-  if (token === undefined) throw refuseCaller(c, "missing_api_key", "Send the operator's token: Authorization: Bearer <OPERATOR_TOKEN>");
+  if (token === undefined) throw unauthorized(c, "missing_api_key", "Send the operator's token: Authorization: Bearer <OPERATOR_TOKEN>");
   const matches = await Promise.all(tokens.map((expected) => isSame(token, expected)));
-  if (!matches.includes(true)) throw refuseCaller(c, "invalid_api_key", "This is not the operator's token.");
+  if (!matches.includes(true)) throw unauthorized(c, "invalid_api_key", "This is not the operator's token.");
   await next();
 };
 

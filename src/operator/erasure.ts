@@ -2,7 +2,7 @@ import { sessionOf } from "../chat/session.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { leadIndexOf } from "../leads/index.ts";
 import { type Database, dbFor, directoryDb, isBoundShard } from "../platform/db/client.ts";
-import { wakeUp } from "../platform/queue.ts";
+import { sendWakeUps } from "../platform/queue.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import {
   eraseAgents,
@@ -45,12 +45,12 @@ export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, me
     await directory.batch([releaseSlug(directory, workspaceId)]);
     // After the rows: nothing is left then that a sweep could hand to it.
     await leadIndexOf(env, meter, workspaceId).erase();
-    meter.hop();
+    meter.countObjectHop();
     await env.GATE.getByName(workspaceId).erase();
     await db.batch([eraseWorkspace(db, workspaceId)]);
     return "erased";
   }
-  await wakeUp(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
+  await sendWakeUps(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
   return "goes_on";
 }
 

@@ -10,7 +10,7 @@ import {
   webhookErasures,
   workspaces,
 } from "../platform/db/schema.ts";
-import { hasArrived } from "../platform/db/sql.ts";
+import { importCompleted } from "../platform/db/sql.ts";
 import { IS_SLOW } from "../webhooks/delivery-store.ts";
 
 /** How many of a kind are looked at, the longest waiting first. */
@@ -25,7 +25,7 @@ export function findDueDeliveries(db: Database, lane: "fast" | "slow", nowMs: nu
     sql`status = 'pending'`,
     lte(deliveries.nextAttemptAt, nowMs),
     or(isNull(deliveries.leaseUntil), lt(deliveries.leaseUntil, nowMs)),
-    hasArrived(deliveries.workspaceId),
+    importCompleted(deliveries.workspaceId),
   );
   const seen = db
     .select({
@@ -54,7 +54,7 @@ export function findDueMails(db: Database, nowMs: number) {
   const seen = db
     .select({ id: emailOutbox.messageId, workspaceId: emailOutbox.workspaceId, since })
     .from(emailOutbox)
-    .where(and(sql`status = 'pending'`, lte(emailOutbox.nextAttemptAt, nowMs), isFree, hasArrived(emailOutbox.workspaceId)))
+    .where(and(sql`status = 'pending'`, lte(emailOutbox.nextAttemptAt, nowMs), isFree, importCompleted(emailOutbox.workspaceId)))
     .orderBy(asc(emailOutbox.nextAttemptAt))
     .limit(MAX_SEEN)
     .as("seen");
@@ -68,7 +68,7 @@ export function findWaitingSources(db: Database, nowMs: number) {
   const seen = db
     .select({ id: sources.id, workspaceId: sources.workspaceId, since })
     .from(sources)
-    .where(and(sql`status IN ('pending', 'processing')`, lte(sources.updatedAt, nowMs), isFree, hasArrived(sources.workspaceId)))
+    .where(and(sql`status IN ('pending', 'processing')`, lte(sources.updatedAt, nowMs), isFree, importCompleted(sources.workspaceId)))
     .orderBy(asc(sources.updatedAt))
     .limit(MAX_SEEN)
     .as("seen");
@@ -93,7 +93,7 @@ export function findIdleConversations(db: Database, nowMs: number) {
   const seen = db
     .select({ id: conversations.id, workspaceId: conversations.workspaceId, since: sql<number>`${conversations.idleAt}`.as("since") })
     .from(conversations)
-    .where(and(sql`status = 'ai_handled'`, lte(conversations.idleAt, nowMs), hasArrived(conversations.workspaceId)))
+    .where(and(sql`status = 'ai_handled'`, lte(conversations.idleAt, nowMs), importCompleted(conversations.workspaceId)))
     .orderBy(asc(conversations.idleAt))
     .limit(MAX_SEEN)
     .as("seen");
@@ -122,7 +122,7 @@ export function findErasures(db: Database, of: "persons" | "webhooks", nowMs: nu
   const seen = db
     .select({ id: table.id, workspaceId: table.workspaceId, since: sql<number>`${table.createdAt}`.as("since") })
     .from(table)
-    .where(and(lte(table.createdAt, nowMs), hasArrived(table.workspaceId)))
+    .where(and(lte(table.createdAt, nowMs), importCompleted(table.workspaceId)))
     .orderBy(asc(table.createdAt))
     .limit(MAX_SEEN)
     .as("seen");

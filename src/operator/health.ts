@@ -1,7 +1,7 @@
 import { boundShards, type Database, shardDb } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { withinMs } from "../platform/time.ts";
+import { withTimeout } from "../platform/time.ts";
 import {
   findDeletedWorkspaces,
   findDueDeliveries,
@@ -102,7 +102,7 @@ function queueOf(env: Env, queue: QueueName): Queue {
 /** What somebody answers in time; undefined, and noted, where they do not. */
 async function answerOf<Answer>(whose: string, work: Promise<Answer>, note: (error: unknown) => void): Promise<Answer | undefined> {
   try {
-    return await withinMs(PATIENCE_MS, work, whose);
+    return await withTimeout(PATIENCE_MS, work, whose);
   } catch (error) {
     note(error);
     return undefined;

@@ -1,7 +1,7 @@
 import type { StoredTool } from "../platform/db/columns.ts";
 import { identityPlace } from "../agents/identity-secrets.ts";
 import { headerPlace } from "../agents/tools/header-secrets.ts";
-import { rotating } from "../platform/config.ts";
+import { secretValues } from "../platform/config.ts";
 import {
   decryptSecret,
   encryptSecret,
@@ -186,7 +186,7 @@ const pageResponses: Page = async (walk, after) => {
 };
 
 const pageKeys: Page = async (walk, after) => {
-  const currentId = await keyIdOf(rotating(walk.env.KEY_SECRET)[0]);
+  const currentId = await keyIdOf(secretValues(walk.env.KEY_SECRET)[0]);
   const [rows] = await walk.db.batch([listKeySecrets(walk.db, after, READ_A_STEP)]);
   for (const { secretId, revokedAt, ...key } of rows) {
     if (revokedAt !== null) continue;

@@ -2,7 +2,7 @@ import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import { emailDirectory, workspaceDirectory, workspaces } from "../platform/db/schema.ts";
-import { hasArrived, insertWhere, jsonIds } from "../platform/db/sql.ts";
+import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
 
 interface Patches {
   limits?: object;
@@ -58,7 +58,7 @@ export function releaseAddresses(directory: Database, workspaceId: string, agent
 
 /** Adds a workspace; one that is there, or is being imported, stays as it is. */
 export function createWorkspace(db: Database, workspace: NewWorkspace) {
-  return insertWhere(db, workspaces, workspace, hasArrived(sql`${workspace.id}`))
+  return insertWhere(db, workspaces, workspace, importCompleted(sql`${workspace.id}`))
     .onConflictDoNothing()
     .returning();
 }

@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { rotating } from "../platform/config.ts";
+import { secretValues } from "../platform/config.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, notFound, unavailable } from "../platform/http/errors.ts";
@@ -7,7 +7,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { mintKey } from "../workspaces/api-key.ts";
+import { mintApiKey } from "../workspaces/api-key.ts";
 import { createKey, listKeys, revokeKey } from "../workspaces/store.ts";
 import { noWorkspace, openWorkspace } from "./auth.ts";
 import { updateWorkspace } from "./store.ts";
@@ -126,7 +126,7 @@ keyRoutes.openapi(createKeyRoute, async (c) => {
   const { workspace_id: workspaceId } = c.req.valid("param");
   const { name, scopes } = c.req.valid("json");
   const { db } = await openWorkspace(c, workspaceId);
-  const { key, ...made } = await mintKey(workspaceId, rotating(c.env.KEY_SECRET)[0]);
+  const { key, ...made } = await mintApiKey(workspaceId, secretValues(c.env.KEY_SECRET)[0]);
   const nowMs = Date.now();
   const row = { id: newId(shardOf(workspaceId), nowMs), workspaceId, name, ...made, scopes, createdAt: nowMs };
   const [[created]] = await db.batch([createKey(db, row)]);

@@ -3,8 +3,8 @@ import { closedShards } from "../platform/config.ts";
 import { dbFor, directoryDb } from "../platform/db/client.ts";
 import { newId } from "../platform/db/ids.ts";
 import type { workspaces } from "../platform/db/schema.ts";
-import { listShards, readShards, shardWithRoom } from "../platform/db/shards.ts";
-import { wakeUp } from "../platform/queue.ts";
+import { listShards, listShardStates, chooseShard } from "../platform/db/shards.ts";
+import { sendWakeUps } from "../platform/queue.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import type { ErasureMessage } from "./erasure.ts";
 import { claimSlug, createWorkspace, findSlug, listDirectory, listWorkspaces, markDeleted, releaseSlug } from "./store.ts";
@@ -26,7 +26,7 @@ export async function addWorkspace(
 ): Promise<Added> {
   const directory = directoryDb(env, meter);
   const [counts, [taken]] = await directory.batch([listShards(directory), findSlug(directory, wanted.slug)]);
-  const shard = taken?.shard ?? shardWithRoom(await readShards(env, meter, counts), closedShards(env));
+  const shard = taken?.shard ?? chooseShard(await listShardStates(env, meter, counts), closedShards(env));
   if (shard === undefined) return { outcome: "no_room" };
   const id = taken?.workspaceId ?? newId(shard, nowMs);
   if (!taken) {
@@ -67,12 +67,12 @@ export async function deleteWorkspace(env: Env, meter: Meter, workspaceId: strin
   if (!deleted) return false;
   const directory = directoryDb(env, meter);
   await Promise.all([directory.batch([releaseSlug(directory, workspaceId)]), reloadGate(env, meter, workspaceId)]);
-  await wakeUp(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
+  await sendWakeUps(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
   return true;
 }
 
 /** Makes the workspace's gate reload keys and plan, before a change of them is answered. */
 export async function reloadGate(env: Env, meter: Meter, workspaceId: string): Promise<void> {
-  meter.hop();
+  meter.countObjectHop();
   await env.GATE.getByName(workspaceId).reload();
 }

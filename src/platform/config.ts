@@ -72,7 +72,7 @@ export function vectorsRound(env: Env): string {
 }
 
 /** Whether passages are read once more by a reranker. */
-export function reranksPassages(env: Env): boolean {
+export function usesReranker(env: Env): boolean {
   return variablesOf(env)["RERANK_PASSAGES"] === "true";
 }
 
@@ -106,8 +106,8 @@ export function crawlPauseMs(env: Env): number {
  * The values of a secret that may be under rotation: the first is used for what is new, all are accepted.
  * @throws Error when it holds none.
  */
-export function rotating(secret: string): [string, ...string[]] {
-  const [current, ...previous] = valuesOf(secret);
+export function secretValues(secret: string): [string, ...string[]] {
+  const [current, ...previous] = optionalSecretValues(secret);
   if (current === undefined) throw new Error("A secret of the configuration is empty");
   return [current, ...previous];
 }
@@ -118,13 +118,13 @@ export function rotating(secret: string): [string, ...string[]] {
  */
 export function apiKeySecrets(env: Env): string[] {
   const { RETIRED_KEY_SECRET: retired } = variablesOf(env);
-  return [...rotating(env.KEY_SECRET), ...valuesOf(retired ?? "")];
+  return [...secretValues(env.KEY_SECRET), ...optionalSecretValues(retired ?? "")];
 }
 
 const valuesBySecret = new Map<string, string[]>();
 
 /** All values that a secret holds. Each request asks, so what was read is kept in the isolate. */
-export function valuesOf(secret: string): string[] {
+export function optionalSecretValues(secret: string): string[] {
   let values = valuesBySecret.get(secret);
   if (!values) {
     values = listOf(secret);

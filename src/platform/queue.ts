@@ -16,7 +16,7 @@ const ID_FIELDS = {
  * The identifiers of a message, and nothing else of it: what is no identifier is not known to come from us.
  * @param body a message as it came.
  */
-export function idsOf(body: unknown): Fields {
+export function idFields(body: unknown): Fields {
   if (typeof body !== "object" || body === null) return {};
   const known = Object.entries(ID_FIELDS).map(([name, field]) => [field, (body as Record<string, unknown>)[name]] as const);
   return Object.fromEntries(known.flatMap(([field, value]) => (typeof value === "string" && isUuid(value) ? [[field, value]] : [])));
@@ -38,7 +38,7 @@ export function logDeadLetter({ from, ids, attempts, action }: DeadLetter): void
 }
 
 /** A wake-up that takes longer than this is taken for lost: the sweep sends another. */
-export const WAKE_UP_MS = 60_000;
+export const WAKE_UP_TIMEOUT_MS = 60_000;
 /** The most messages that the platform takes at once. */
 const MAX_MESSAGES_A_SEND = 100;
 
@@ -47,7 +47,7 @@ const MAX_MESSAGES_A_SEND = 100;
  * reason for a line in the log, not for an error.
  * @param delaySeconds how long the queue keeps them first.
  */
-export async function wakeUp(queue: Queue, messages: readonly object[], delaySeconds = 0): Promise<void> {
+export async function sendWakeUps(queue: Queue, messages: readonly object[], delaySeconds = 0): Promise<void> {
   const sends: Promise<void>[] = [];
   for (let at = 0; at < messages.length; at += MAX_MESSAGES_A_SEND)
     sends.push(sendSome(queue, messages.slice(at, at + MAX_MESSAGES_A_SEND), delaySeconds));
@@ -62,6 +62,6 @@ async function sendSome(queue: Queue, messages: readonly object[], delaySeconds:
     );
   } catch (error) {
     // Of those that one send is about the first will do to find the others.
-    logProblem("wake_up_failed", { messages: messages.length, ...idsOf(messages[0]) }, error);
+    logProblem("wake_up_failed", { messages: messages.length, ...idFields(messages[0]) }, error);
   }
 }

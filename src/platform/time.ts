@@ -1,61 +1,65 @@
-/** The length of the days that the triggers count by: whole ones since 1970-01-01, UTC. */
+/** The database triggers count by whole UTC days since 1970-01-01. */
 export const DAY_MS = 86_400_000;
 
-/** What a promise comes to, if it does so within the time; what was begun goes on unheeded. @throws Error when it does not. */
-export async function withinMs<T>(limitMs: number, work: Promise<T>, what: string): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
+/**
+ * Waits at most `limitMs` for a promise; the work itself is not cancelled.
+ * @param what names the work in the error.
+ * @throws Error when the time is up.
+ */
+export async function withTimeout<T>(limitMs: number, work: Promise<T>, what: string): Promise<T> {
+  const { promise: timedOut, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`${what} took longer than ${limitMs} ms`)), limitMs);
-  // Whichever comes second is heard by nobody.
+  // A rejection after the timeout must not count as unhandled.
   work.catch(() => undefined);
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, timedOut]);
   } finally {
     clearTimeout(timer);
   }
 }
 
 /**
- * Tells whenever nothing has broken a silence for so long, until it is stopped. Breaking it only notes the time: a timer for
- * each token of an answer would cost more than the token.
+ * Calls `onIdle` whenever `reset` was not called for `limitMs`, until it is stopped. `reset` only notes the time: setting a
+ * timer for each token of an answer would cost more than the token.
  */
-export class Silence {
-  private sinceMs = Date.now();
+export class IdleTimer {
+  private lastResetMs = Date.now();
   private timer: ReturnType<typeof setTimeout>;
 
   constructor(
     private readonly limitMs: number,
-    private readonly onLong: () => void,
+    private readonly onIdle: () => void,
   ) {
-    this.timer = this.lookIn(limitMs);
+    this.timer = this.schedule(limitMs);
   }
 
-  breaks(): void {
-    this.sinceMs = Date.now();
+  reset(): void {
+    this.lastResetMs = Date.now();
   }
 
   stop(): void {
     clearTimeout(this.timer);
   }
 
-  private lookIn(ms: number): ReturnType<typeof setTimeout> {
-    return setTimeout(() => this.look(), ms);
+  private schedule(delayMs: number): ReturnType<typeof setTimeout> {
+    return setTimeout(() => this.check(), delayMs);
   }
 
-  private look(): void {
-    const leftMs = this.sinceMs + this.limitMs - Date.now();
+  private check(): void {
+    const leftMs = this.lastResetMs + this.limitMs - Date.now();
     if (leftMs > 0) {
-      this.timer = this.lookIn(leftMs);
+      this.timer = this.schedule(leftMs);
       return;
     }
-    this.breaks();
-    this.timer = this.lookIn(this.limitMs);
-    this.onLong();
+    this.reset();
+    this.timer = this.schedule(this.limitMs);
+    this.onIdle();
   }
 }
 
 /**
- * How long a `Retry-After` header asks to wait (RFC 9110), in milliseconds: so many seconds, or until a date; 0 for one that
- * is past. Undefined where there is none, or it is neither.
+ * The wait in milliseconds that a `Retry-After` header (RFC 9110) asks for, given as seconds or as a date; 0 for a past date,
+ * undefined when the header is missing or malformed.
  */
 export function retryAfterMs(header: string | null | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? "";

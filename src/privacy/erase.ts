@@ -1,10 +1,10 @@
-import { rotating } from "../platform/config.ts";
+import { secretValues } from "../platform/config.ts";
 import { keyedHash } from "../platform/crypto/hashes.ts";
 import { decryptSecret, encryptSecret, stateOfSecret } from "../platform/crypto/secrets.ts";
-import { type Database, databaseOf } from "../platform/db/client.ts";
+import { type Database, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
-import { addressIn } from "../platform/text.ts";
+import { emailOfAnonId } from "../platform/text.ts";
 import { addUp, eraseConversations, eraseLeadRecords, type Erasing, RECORDS_A_STEP } from "./erase-records.ts";
 import { beginErasure, type Deleted, endErasure, eraseThreadsWith, findAudit, noteDeleted } from "./erasure-store.ts";
 import { eraseVisitors, type Identifier, listConversations, listLeads, listLeadsByVisitor } from "./person-store.ts";
@@ -33,7 +33,7 @@ export type PrivacyOperation = Erasing;
  */
 export async function erasePerson(op: PrivacyOperation, person: Identifier, actor: string): Promise<{ auditId: string; deleted: Deleted }> {
   const { env, workspaceId, nowMs } = op;
-  const db = databaseOf(op);
+  const db = workspaceDb(op);
   const auditId = newId(shardOf(workspaceId), nowMs);
   const subjectHash = await hashOf(env, workspaceId, person);
   const audit = { id: auditId, workspaceId, actor, action: "privacy.erase", subjectHash, detail: { deleted: none() }, createdAt: nowMs };
@@ -56,7 +56,7 @@ export async function readableErasures<Erasure extends { id: string; identifier:
 
 /** Goes on with an erasure that died. */
 export async function resumeErasure(op: PrivacyOperation, erasure: { id: string; identifier: string }): Promise<void> {
-  const db = databaseOf(op);
+  const db = workspaceDb(op);
   const person = JSON.parse(await decryptSecret(op.env, erasure.identifier, erasurePlace(erasure.id))) as Identifier;
   const [[audit]] = await db.batch([findAudit(db, op.workspaceId, erasure.id)]);
   const deleted = (audit?.detail as { deleted?: Deleted } | null)?.deleted ?? none();
@@ -68,7 +68,7 @@ export async function resumeErasure(op: PrivacyOperation, erasure: { id: string;
  * visitors alone name, then the visitors, some of whom leads alone name; and the leads with the address last.
  */
 async function eraseSteps(op: PrivacyOperation, auditId: string, person: Identifier, deleted: Deleted): Promise<Deleted> {
-  const db = databaseOf(op);
+  const db = workspaceDb(op);
   for (const step of [eraseTheirConversations, eraseTheirThreads, eraseLeadsByVisitor, eraseTheirVisitors, eraseTheirLeads]) {
     while (await step(op, db, person, deleted)) await db.batch([noteDeleted(db, auditId, deleted)]);
   }
@@ -88,7 +88,7 @@ const eraseTheirConversations: Step = async (op, db, person, deleted) => {
 };
 
 const eraseTheirThreads: Step = async ({ workspaceId }, db, person, deleted) => {
-  const address = person.type === "email" ? person.value : person.type === "anon_id" ? addressIn(person.value) : undefined;
+  const address = person.type === "email" ? person.value : person.type === "anon_id" ? emailOfAnonId(person.value) : undefined;
   if (address === undefined) return false;
   const [erased] = await db.batch([eraseThreadsWith(db, workspaceId, address)]);
   addUp(deleted, { email_threads: erased.length });
@@ -129,5 +129,5 @@ export function erasurePlace(auditId: string): string {
 
 /** Who was erased, so that a later question "was this person erased?" can be answered by whoever knows the person. */
 function hashOf(env: Env, workspaceId: string, { type, value }: Identifier): Promise<string> {
-  return keyedHash(rotating(env.KEY_SECRET)[0], `privacy/${workspaceId}/${type}/${value}`);
+  return keyedHash(secretValues(env.KEY_SECRET)[0], `privacy/${workspaceId}/${type}/${value}`);
 }

@@ -14,7 +14,7 @@ import {
   messages,
   privacyErasures,
 } from "../platform/db/schema.ts";
-import { hasArrived, jsonIds } from "../platform/db/sql.ts";
+import { importCompleted, jsonIds } from "../platform/db/sql.ts";
 
 /** How many records of each kind an erasure removed. */
 export type Deleted = Record<string, number>;
@@ -27,7 +27,7 @@ export function beginErasure(db: Database, audit: typeof auditLog.$inferInsert, 
 
 /** Erasures that began before `beforeMs` and have not ended. */
 export function listUnfinishedErasures(db: Database, beforeMs: number, limit: number) {
-  const isUnfinished = and(lt(privacyErasures.createdAt, beforeMs), hasArrived(privacyErasures.workspaceId));
+  const isUnfinished = and(lt(privacyErasures.createdAt, beforeMs), importCompleted(privacyErasures.workspaceId));
   return db.select().from(privacyErasures).where(isUnfinished).orderBy(privacyErasures.createdAt).limit(limit);
 }
 

@@ -12,7 +12,7 @@ import {
   webhookEndpoints,
   workspaces,
 } from "../platform/db/schema.ts";
-import { hasArrived } from "../platform/db/sql.ts";
+import { importCompleted } from "../platform/db/sql.ts";
 
 /** Takes workspaces whose records are due to be looked at, the longest due first, and puts them off until `nextMs`. */
 export function takeDue(db: Database, nowMs: number, nextMs: number, limit: number) {
@@ -30,7 +30,7 @@ export function findRetention(db: Database, workspaceId: string) {
   return db
     .select({ retention: workspaces.retention })
     .from(workspaces)
-    .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt), hasArrived(workspaces.id)));
+    .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt), importCompleted(workspaces.id)));
 }
 
 /** Some conversations without activity since `beforeMs`, the oldest first, with their visitors. Each status is a range of the list's own index. */

@@ -1,5 +1,5 @@
 import { type Database, dbFor, isBoundShard } from "../platform/db/client.ts";
-import { wakeUp } from "../platform/queue.ts";
+import { sendWakeUps } from "../platform/queue.ts";
 import { log } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { type Cutoffs, cutoffsOf } from "../workspaces/retention.ts";
@@ -46,7 +46,7 @@ export async function prune(
   }
   log("pruned", { workspace_id: workspaceId, is_done: isDone, ...deleted });
   if (isDone) return "pruned";
-  await wakeUp(env.ERASURE_QUEUE, [{ workspaceId, prune: true }] satisfies PruneMessage[]);
+  await sendWakeUps(env.ERASURE_QUEUE, [{ workspaceId, prune: true }] satisfies PruneMessage[]);
   return "goes_on";
 }
 

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { conversationSchema, messageSchema, visitorSchema } from "../conversations/wire.ts";
 import { timestamp, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
-import { emailKeyOf } from "../platform/text.ts";
+import { normalizeEmail } from "../platform/text.ts";
 import type { Identifier } from "./person-store.ts";
 
 const TYPES = ["email", "anon_id", "external_id"] as const;
@@ -30,7 +30,7 @@ export const personQuery = z
 export function toIdentifier(query: z.output<typeof personQuery>): Identifier {
   const type = TYPES.find((name) => query[name] !== undefined)!;
   const value = query[type]!;
-  return { type, value: type === "email" ? emailKeyOf(value) : value };
+  return { type, value: type === "email" ? normalizeEmail(value) : value };
 }
 
 const identifierSchema = z

@@ -2,7 +2,7 @@ import { idleWrites } from "../conversations/changes.ts";
 import type { ConversationKey } from "../conversations/moves-store.ts";
 import { listIdle } from "../conversations/store.ts";
 import { listDueMails, pruneArrivals } from "../email/store.ts";
-import { wakeDeliveries, wakeMails } from "../events/wake.ts";
+import { wakeDeliveries, wakeEmails } from "../events/wake.ts";
 import { indexAnswer } from "../knowledge/answers.ts";
 import { wakeSources } from "../knowledge/sources.ts";
 import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "../knowledge/store.ts";
@@ -13,7 +13,7 @@ import { listDeleted } from "../operator/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import type { Statement } from "../platform/db/sql.ts";
 import { KEY_LIFETIME_MS, pruneKeys } from "../platform/http/idempotency-store.ts";
-import { WAKE_UP_MS, wakeUp } from "../platform/queue.ts";
+import { WAKE_UP_TIMEOUT_MS, sendWakeUps } from "../platform/queue.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { readableErasures, resumeErasure } from "../privacy/erase.ts";
 import { listUnfinishedErasures } from "../privacy/erasure-store.ts";
@@ -58,15 +58,17 @@ export interface Chore {
 /** What each run takes care of in a shard, beside removing what is old. */
 export function choresOf(run: Run): Chore[] {
   const { env, db, nowMs } = run;
-  const beforeMs = nowMs - WAKE_UP_MS;
+  const beforeMs = nowMs - WAKE_UP_TIMEOUT_MS;
   return [
     chore("prunes", takeDue(db, nowMs, nowMs + PRUNE_EVERY_MS, MAX_A_RUN), (due) => [
-      wakeUp(env.ERASURE_QUEUE, due.map(({ workspaceId }) => ({ workspaceId, prune: true })) satisfies PruneMessage[]),
+      sendWakeUps(env.ERASURE_QUEUE, due.map(({ workspaceId }) => ({ workspaceId, prune: true })) satisfies PruneMessage[]),
     ]),
     chore("sources", listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN), (sources) => [wakeSources(env, sources)]),
     chore("syncs", requestDueSyncs(db, nowMs, MAX_A_RUN), (sources) => [wakeSources(env, sources)]),
     chore("answers", listUnindexedAnswers(db, beforeMs, MAX_A_RUN), (answers) => answers.map((answer) => indexAnswer(run, answer))),
-    chore("workspaces", listDeleted(db, beforeMs, MAX_A_RUN), (deleted) => [wakeUp(env.ERASURE_QUEUE, deleted satisfies ErasureMessage[])]),
+    chore("workspaces", listDeleted(db, beforeMs, MAX_A_RUN), (deleted) => [
+      sendWakeUps(env.ERASURE_QUEUE, deleted satisfies ErasureMessage[]),
+    ]),
     chore("conversations", listIdle(db, nowMs, MAX_A_RUN), (idle) => [resolveIdle(run, idle)]),
     chore("leads", listUnindexedLeads(db, beforeMs, MAX_LEADS_A_RUN), (leads) => handOver(run, leads)),
     chore("erasures", listUnfinishedErasures(db, nowMs - ERASURE_MS, MAX_A_RUN), async (unfinished) => {
@@ -74,7 +76,7 @@ export function choresOf(run: Run): Chore[] {
       return readable.slice(0, MAX_ERASURES_A_RUN).map((erasure) => resumeErasure({ ...run, workspaceId: erasure.workspaceId }, erasure));
     }),
     chore("webhooks", listWebhookErasures(db, MAX_ERASURES_A_RUN), (erasures) => erasures.map((erasure) => eraseMoreLog(db, erasure))),
-    chore("mails", listDueMails(db, beforeMs, nowMs, MAX_A_RUN), (mails) => [wakeMails(env, mails)]),
+    chore("mails", listDueMails(db, beforeMs, nowMs, MAX_A_RUN), (mails) => [wakeEmails(env, mails)]),
     chore("deliveries", findStranded(db, nowMs), (stranded) => [wakeStranded(env, stranded)]),
   ];
 }

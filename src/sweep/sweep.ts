@@ -1,8 +1,8 @@
 import { exports, WorkerEntrypoint } from "cloudflare:workers";
 import { boundShards, shardDb } from "../platform/db/client.ts";
-import { listShards, logShardFailure, readSize, warnOfShard } from "../platform/db/shards.ts";
+import { listShards, logShardFailure, readSize, warnAboutShard } from "../platform/db/shards.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
-import { type JobEnd, measureJob } from "../platform/telemetry/measure-job.ts";
+import { type JobResult, measureJob } from "../platform/telemetry/measure-job.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
 import { type Chore, choresOf, tidyingOf } from "./chores.ts";
 
@@ -44,7 +44,7 @@ async function sweepShards(env: Env, meter: Meter, sweepOne: (shard: number) => 
   return totals;
 }
 
-function endOf(found: Found): JobEnd {
+function endOf(found: Found): JobResult {
   return { outcome: found.failed === 0 ? "done" : "partly_failed", fields: found };
 }
 
@@ -59,7 +59,7 @@ async function sweepShard(env: Env, shard: number, nowMs: number): Promise<Swept
     ...chores.map(({ find }) => find),
     ...tidyingOf(db, nowMs),
   ]);
-  warnOfShard(env, shard, size.meta.size_after, known);
+  warnAboutShard(env, shard, size.meta.size_after, known);
   const rows = chores.map((_, at) => found[at] as unknown[]);
   const results = (await Promise.all(chores.map((chore, at) => settle(chore, rows[at]!)))).flat();
   const failures = results.filter((result) => result.status === "rejected");

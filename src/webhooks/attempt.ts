@@ -1,9 +1,9 @@
-import { wakeOn } from "../events/wake.ts";
+import { sendDeliveryWakeUps } from "../events/wake.ts";
 import { UnreadableSecretError } from "../platform/crypto/secrets.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
 import { type Exchange, guardedFetch } from "../platform/egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
-import { type JobEnd, measureJob } from "../platform/telemetry/measure-job.ts";
+import { type JobResult, measureJob } from "../platform/telemetry/measure-job.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { attemptRow, type HeldDelivery, recordFailure, recordSuccess } from "./delivery-store.ts";
 import { GONE_STATUS, nextAttemptAt } from "./retry-schedule.ts";
@@ -119,11 +119,11 @@ async function record(run: AttemptRun, db: Database, held: Sendable, result: Att
 /** An endpoint that has just failed is served on the slow lane. */
 async function wakeAgain({ env, now }: AttemptRun, { id, nextAttemptAt }: DeliveryRow): Promise<void> {
   const delaySeconds = Math.max(0, Math.ceil(((nextAttemptAt ?? 0) - now()) / 1000));
-  await wakeOn(env.SLOW_DELIVERY_QUEUE, [id], delaySeconds);
+  await sendDeliveryWakeUps(env.SLOW_DELIVERY_QUEUE, [id], delaySeconds);
 }
 
 /** Without payload, secret, or URL, whose path and query may hold secrets too. */
-function endOf({ result, delivery }: Attempted): JobEnd {
+function endOf({ result, delivery }: Attempted): JobResult {
   const next = delivery?.nextAttemptAt ? new Date(delivery.nextAttemptAt).toISOString() : null;
   return {
     // "superseded": it took longer than the delivery was held, so another attempt stands in the log.

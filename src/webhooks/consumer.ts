@@ -1,5 +1,5 @@
 import { exports } from "cloudflare:workers";
-import { type DeliveryMessage, wakeOn } from "../events/wake.ts";
+import { type DeliveryMessage, sendDeliveryWakeUps } from "../events/wake.ts";
 import { dbFor, isBoundShard } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { log, logProblem } from "../platform/telemetry/log.ts";
@@ -138,7 +138,7 @@ export async function deliverBatch(run: BatchRun, ids: readonly string[]): Promi
   const claimed = claims.flatMap((claim) => (claim.status === "fulfilled" ? [claim.value] : []));
   const sendable = claimed.flatMap((claim) => claim.sendable);
   const forSlowLane = claimed.flatMap((claim) => claim.forSlowLane);
-  await Promise.all([wakeOn(run.env.SLOW_DELIVERY_QUEUE, forSlowLane), sendInTurns(run, sendable, lease)]);
+  await Promise.all([sendDeliveryWakeUps(run.env.SLOW_DELIVERY_QUEUE, forSlowLane), sendInTurns(run, sendable, lease)]);
   return shards.filter((_, at) => claims[at]!.status === "rejected").flat();
 }
 
@@ -173,7 +173,7 @@ async function letGo({ env, meter, lane }: BatchRun, rest: Sendable[], turns: Tu
   const [released] = await db.batch([releaseDeliveries(db, idsOf(rest), lease.untilMs)]);
   const isForSlowLane = ({ webhookId }: { webhookId: string }) => lane === "slow" || turns.isLeft(webhookId);
   const { true: slow = [], false: fast = [] } = Object.groupBy(released, (delivery) => `${isForSlowLane(delivery)}`);
-  await Promise.all([wakeOn(env.SLOW_DELIVERY_QUEUE, idsOf(slow)), wakeOn(env.DELIVERY_QUEUE, idsOf(fast))]);
+  await Promise.all([sendDeliveryWakeUps(env.SLOW_DELIVERY_QUEUE, idsOf(slow)), sendDeliveryWakeUps(env.DELIVERY_QUEUE, idsOf(fast))]);
 }
 
 function idsOf(rows: readonly { id: string }[]): string[] {

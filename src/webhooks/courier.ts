@@ -1,6 +1,6 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { Meter } from "../platform/telemetry/meter.ts";
-import { withinMs } from "../platform/time.ts";
+import { withTimeout } from "../platform/time.ts";
 import { attemptDelivery, type Sendable } from "./attempt.ts";
 
 /** Whether a delivery's attempt had ended when the caller stopped waiting for it. */
@@ -17,7 +17,7 @@ export class DeliveryCourier extends WorkerEntrypoint<Env> {
     const sending = attempt(run, held);
     this.ctx.waitUntil(sending);
     // What is thrown is the limit's error: an attempt throws nothing.
-    return withinMs(patienceMs, sending, "A delivery").catch(() => "under_way");
+    return withTimeout(patienceMs, sending, "A delivery").catch(() => "under_way");
   }
 }
 

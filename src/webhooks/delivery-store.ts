@@ -3,7 +3,7 @@ import { hasWebhooks } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { firstIdAt } from "../platform/db/ids.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints, workspaces } from "../platform/db/schema.ts";
-import { hasArrived, insertWhere, jsonIds } from "../platform/db/sql.ts";
+import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { MAX_FAILURE_STREAK, MIN_FAILING_MS, type SelfDisabledReason, SLOW_MS } from "./retry-schedule.ts";
 import { giveUp, giveUpWaiting, IS_PENDING, isFree } from "./store.ts";
@@ -238,7 +238,7 @@ export function takeStranded(db: Database, beforeMs: number, nowMs: number, limi
     sql`status = 'pending'`,
     lt(deliveries.nextAttemptAt, beforeMs),
     isFree(nowMs),
-    hasArrived(deliveries.workspaceId),
+    importCompleted(deliveries.workspaceId),
   );
   const oldest = db.select({ id: deliveries.id }).from(deliveries).where(isStranded).orderBy(deliveries.nextAttemptAt).limit(limit);
   const ofEndpoint = (column: SQL) => sql`(SELECT ${column} FROM ${webhookEndpoints} e WHERE e.id = ${deliveries.webhookId})`;
@@ -256,7 +256,11 @@ export function takeStranded(db: Database, beforeMs: number, nowMs: number, limi
 
 /** Removes some of the deliveries from before `beforeMs` that are over, with their attempts. */
 export function pruneDeliveries(db: Database, beforeMs: number, limit: number) {
-  const isOld = and(lt(deliveries.id, firstIdAt(beforeMs)), sql`${deliveries.status} <> 'pending'`, hasArrived(deliveries.workspaceId));
+  const isOld = and(
+    lt(deliveries.id, firstIdAt(beforeMs)),
+    sql`${deliveries.status} <> 'pending'`,
+    importCompleted(deliveries.workspaceId),
+  );
   const oldest = db.select({ id: deliveries.id }).from(deliveries).where(isOld).orderBy(deliveries.id).limit(limit);
   return [
     db.delete(deliveryAttempts).where(inArray(deliveryAttempts.deliveryId, oldest)),
@@ -270,7 +274,7 @@ export function pruneEvents(db: Database, beforeMs: number, limit: number) {
   const unneeded = db
     .select({ id: events.id })
     .from(events)
-    .where(and(lt(events.createdAt, beforeMs), sql`NOT ${isNeeded}`, hasArrived(events.workspaceId)))
+    .where(and(lt(events.createdAt, beforeMs), sql`NOT ${isNeeded}`, importCompleted(events.workspaceId)))
     .orderBy(events.createdAt)
     .limit(limit);
   return db.delete(events).where(inArray(events.id, unneeded));

@@ -1,4 +1,4 @@
-import { type Database, databaseOf } from "../platform/db/client.ts";
+import { type Database, workspaceDb } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { webhookEndpoints } from "../platform/db/schema.ts";
 import { writeThenRead } from "../platform/db/sql.ts";
@@ -57,7 +57,7 @@ export async function addEndpoint(op: WebhookOperation, fields: NewEndpoint) {
   const secret = await sealSecret(env, newSecret(), id);
   const disabled = fields.enabled ? {} : { disabledReason: MANUAL, disabledAt: nowMs };
   const row = { id, workspaceId, ...fields, ...disabled, secret, createdAt: nowMs, updatedAt: nowMs };
-  const db = databaseOf(op);
+  const db = workspaceDb(op);
   const [, [endpoint]] = await db.batch([createEndpoint(db, row, MAX_ENDPOINTS), findEndpoint(db, workspaceId, id)]);
   return endpoint && { endpoint, secret: await openSecret(env, endpoint.secret, id) };
 }
@@ -68,7 +68,7 @@ export async function addEndpoint(op: WebhookOperation, fields: NewEndpoint) {
  */
 export async function changeEndpoint(op: WebhookOperation, webhookId: string, changes: EndpointChanges): Promise<EndpointRow | undefined> {
   const { workspaceId, nowMs } = op;
-  const db = databaseOf(op);
+  const db = workspaceDb(op);
   const isAsked = Object.values(changes).some((value) => value !== undefined);
   const writes = [
     ...(isAsked ? [updateEndpoint(db, workspaceId, webhookId, changes, nowMs)] : []),
@@ -91,7 +91,7 @@ export async function renewSecret(op: WebhookOperation, webhookId: string) {
     previousUntilMs: nowMs + PREVIOUS_SECRET_MS,
     nowMs,
   };
-  const db = databaseOf(op);
+  const db = workspaceDb(op);
   const [, [endpoint]] = await db.batch([rotateSecret(db, workspaceId, webhookId, rotation), findEndpoint(db, workspaceId, webhookId)]);
   // The row's own, since a repetition finds the rotation done.
   return endpoint && { endpoint, secret: await openSecret(env, endpoint.secret, webhookId) };
@@ -103,7 +103,7 @@ export async function renewSecret(op: WebhookOperation, webhookId: string) {
  */
 export async function removeEndpoint(op: WebhookOperation, webhookId: string): Promise<boolean> {
   const { workspaceId, nowMs } = op;
-  const db = databaseOf(op);
+  const db = workspaceDb(op);
   const [[erased]] = await db.batch([
     eraseEndpoint(db, workspaceId, webhookId),
     ...eraseLog(db, workspaceId, webhookId, ERASED_A_STEP),

@@ -1,5 +1,5 @@
 import { API_VERSION, TEST_EVENT } from "../events/event-types.ts";
-import { wakeOn } from "../events/wake.ts";
+import { sendDeliveryWakeUps } from "../events/wake.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { attemptDelivery } from "./attempt.ts";
@@ -24,7 +24,7 @@ export async function redeliver(op: WebhookOperation, deliveryId: string): Promi
     findDelivery(db, workspaceId, id),
   ]);
   if (delivery) {
-    await wakeOn(env.DELIVERY_QUEUE, [id]);
+    await sendDeliveryWakeUps(env.DELIVERY_QUEUE, [id]);
     return { outcome: "queued", delivery };
   }
   return { outcome: refusalOf(original) };

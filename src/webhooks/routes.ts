@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { judgeTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
+import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
@@ -168,7 +168,7 @@ export async function requireWebhooks(c: AppContext, webhookId?: string): Promis
  * @throws ApiError 422, or 503 while the host cannot be looked up.
  */
 async function requireTarget(c: AppContext, url: string): Promise<void> {
-  const judged = await judgeTarget(c.env, url, WEBHOOK_POLICY);
+  const judged = await checkTarget(c.env, url, WEBHOOK_POLICY);
   if (judged.verdict === "allowed") return;
   if (judged.verdict === "unavailable") throw unavailable("The url's host could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
   const error = refusalOf(judged.reason);

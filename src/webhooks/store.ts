@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, inArray, isNull, lt, or, type SQL, sql } from
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { deliveries, deliveryAttempts, webhookEndpoints, webhookErasures, workspaces } from "../platform/db/schema.ts";
-import { hasArrived, insertWhere } from "../platform/db/sql.ts";
+import { importCompleted, insertWhere } from "../platform/db/sql.ts";
 
 type NewEndpoint = typeof webhookEndpoints.$inferInsert;
 
@@ -144,7 +144,12 @@ export function noteErasure(db: Database, workspaceId: string, webhookId: string
 
 /** Endpoints whose log is not erased yet. */
 export function listWebhookErasures(db: Database, limit: number) {
-  return db.select().from(webhookErasures).where(hasArrived(webhookErasures.workspaceId)).orderBy(webhookErasures.createdAt).limit(limit);
+  return db
+    .select()
+    .from(webhookErasures)
+    .where(importCompleted(webhookErasures.workspaceId))
+    .orderBy(webhookErasures.createdAt)
+    .limit(limit);
 }
 
 /** Ends an endpoint's erasure once its log is empty; returns the erasure then. */

@@ -1,6 +1,6 @@
-import { wakeOn } from "../events/wake.ts";
+import { sendDeliveryWakeUps } from "../events/wake.ts";
 import type { Database } from "../platform/db/client.ts";
-import { WAKE_UP_MS } from "../platform/queue.ts";
+import { WAKE_UP_TIMEOUT_MS } from "../platform/queue.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { DEFAULT_RETENTION } from "../workspaces/retention.ts";
 import { pruneDeliveries, pruneEvents, takeStranded } from "./delivery-store.ts";
@@ -20,7 +20,7 @@ const MAX_PRUNED_A_RUN = 1_000;
 
 /** Finds deliveries that no wake-up reached. */
 export function findStranded(db: Database, nowMs: number) {
-  return takeStranded(db, nowMs - WAKE_UP_MS, nowMs, MAX_SEEN_A_RUN);
+  return takeStranded(db, nowMs - WAKE_UP_TIMEOUT_MS, nowMs, MAX_SEEN_A_RUN);
 }
 
 /** Removes what the log has shown for long enough. */
@@ -37,7 +37,7 @@ export type Stranded = Awaited<ReturnType<typeof takeStranded>>[number];
 export async function wakeStranded(env: Env, stranded: readonly Stranded[]): Promise<void> {
   const shares = [...Map.groupBy(stranded, ({ webhookId }) => webhookId).values()].map(shareOf);
   const idsOf = (isForSlow: boolean) => shares.filter((share) => share.isSlow === isForSlow).flatMap(({ ids }) => ids);
-  await Promise.all([wakeOn(env.DELIVERY_QUEUE, idsOf(false)), wakeOn(env.SLOW_DELIVERY_QUEUE, idsOf(true))]);
+  await Promise.all([sendDeliveryWakeUps(env.DELIVERY_QUEUE, idsOf(false)), sendDeliveryWakeUps(env.SLOW_DELIVERY_QUEUE, idsOf(true))]);
 }
 
 /** What is woken of one endpoint's deliveries: the oldest. */

@@ -3,9 +3,9 @@ import type { AgentRow } from "../agents/wire.ts";
 import { type AnswerKey, answerResumed, answerStreamed, refusalError } from "../chat/responses.ts";
 import { sessionOf } from "../chat/session.ts";
 import type { Refusal, TurnRequest, TurnVisitor } from "../chat/turn.ts";
-import { mintToken, type TokenClaim } from "../chat/visitor-token.ts";
+import { mintVisitorToken, type VisitorClaim } from "../chat/visitor-token.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
-import { rotating } from "../platform/config.ts";
+import { secretValues } from "../platform/config.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import type { ApiError } from "../platform/http/errors.ts";
@@ -29,7 +29,7 @@ export async function askForVisitor(c: AppContext, agentId: string, body: Messag
   c.get("meter").add(cost);
   if (result.outcome !== "answered") throw refusalHere(result);
   const named = { agentId, visitorId: visitor.visitorId ?? result.visitorId! };
-  const token = await mintToken(named, rotating(c.env.KEY_SECRET)[0], Date.now());
+  const token = await mintVisitorToken(named, secretValues(c.env.KEY_SECRET)[0], Date.now());
   return { ...result.answer, visitor_token: token, anon_id: visitor.anonId };
 }
 
@@ -64,7 +64,7 @@ async function prepare(c: AppContext, agentId: string, body: MessageIn) {
   return { request, visitor: { agentId, visitorId, anonId: visitor.anonId } };
 }
 
-async function find(c: AppContext, agentId: string, claim: TokenClaim | undefined, conversationId: string | undefined) {
+async function find(c: AppContext, agentId: string, claim: VisitorClaim | undefined, conversationId: string | undefined) {
   const db = await agentDb(c, agentId);
   const [[found], [known], [conversation]] = await db.batch([
     findOpenAgent(db, agentId),

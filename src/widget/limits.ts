@@ -1,6 +1,6 @@
 import type { AppContext } from "../platform/http/context.ts";
-import { KeyedWindows } from "../workspaces/address-limit.ts";
-import { addressOf, rateLimited } from "../workspaces/middleware.ts";
+import { RateLimiter } from "../workspaces/address-limit.ts";
+import { clientAddress, rateLimited } from "../workspaces/middleware.ts";
 
 /** All requests of one address in any 60 s: an office of twenty people behind one address may poll every two seconds. */
 const REQUESTS_AN_ADDRESS = 600;
@@ -15,10 +15,10 @@ const TOO_MANY_HERE = "Too many requests from this address.";
 const TOO_MANY_YOURS = "Too many requests of this visitor.";
 
 const windows = {
-  address: new KeyedWindows(REQUESTS_AN_ADDRESS),
-  addressWrites: new KeyedWindows(WRITES_AN_ADDRESS),
-  visitor: new KeyedWindows(REQUESTS_A_VISITOR),
-  visitorWrites: new KeyedWindows(WRITES_A_VISITOR),
+  address: new RateLimiter(REQUESTS_AN_ADDRESS),
+  addressWrites: new RateLimiter(WRITES_AN_ADDRESS),
+  visitor: new RateLimiter(REQUESTS_A_VISITOR),
+  visitorWrites: new RateLimiter(WRITES_A_VISITOR),
 };
 
 /**
@@ -26,8 +26,8 @@ const windows = {
  * @throws ApiError rate_limited.
  */
 export function limitRequest(c: AppContext): void {
-  count("address", addressOf(c), TOO_MANY_HERE);
-  if (c.req.method === "POST") count("addressWrites", addressOf(c), TOO_MANY_HERE);
+  count("address", clientAddress(c), TOO_MANY_HERE);
+  if (c.req.method === "POST") count("addressWrites", clientAddress(c), TOO_MANY_HERE);
 }
 
 /**

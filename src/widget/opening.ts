@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from "hono";
-import { readToken, type TokenClaim } from "../chat/visitor-token.ts";
-import { rotating } from "../platform/config.ts";
+import { verifyVisitorToken, type VisitorClaim } from "../chat/visitor-token.ts";
+import { secretValues } from "../platform/config.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
 import { isKnownShard } from "../platform/db/shards.ts";
 import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
@@ -13,7 +13,7 @@ import { findOpenAgent, findOwnConversation } from "./store.ts";
 declare module "../platform/http/context.ts" {
   interface CallerVariables {
     /** Set where a visitor's token is required. */
-    visitor: TokenClaim;
+    visitor: VisitorClaim;
   }
 }
 
@@ -32,8 +32,8 @@ export const requireVisitor: MiddlewareHandler<AppEnv> = async (c, next) => {
  * @param agentId the agent that it must be of, where the request names one.
  * @throws ApiError invalid_visitor_token, rate_limited.
  */
-export async function readVisitor(c: AppContext, token: string, agentId?: string): Promise<TokenClaim> {
-  const read = await readToken(token, rotating(c.env.KEY_SECRET), Date.now());
+export async function readVisitor(c: AppContext, token: string, agentId?: string): Promise<VisitorClaim> {
+  const read = await verifyVisitorToken(token, secretValues(c.env.KEY_SECRET), Date.now());
   if (read.outcome === "expired") throw refuseToken("The visitor_token has expired. Begin anew without one.");
   if (read.outcome === "forged")
     throw refuseToken("This is not a visitor_token of this service. Send the one of the last answer, unchanged.");

@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, inArray, isNull, or, type SQL, sql } from "drizzle-orm";
 import type { Plan } from "../platform/db/columns.ts";
-import type { TokenClaim } from "../chat/visitor-token.ts";
+import type { VisitorClaim } from "../chat/visitor-token.ts";
 import type { ConversationKey } from "../conversations/moves-store.ts";
 import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
 import { IF_CHANGED } from "../events/outbox.ts";
@@ -42,7 +42,7 @@ export function findAllowedOrigins(db: Database, named: { agentId: string } | { 
 }
 
 /** The visitor that a token names. */
-export function findTokenVisitor(db: Database, { agentId, visitorId }: TokenClaim) {
+export function findTokenVisitor(db: Database, { agentId, visitorId }: VisitorClaim) {
   return db
     .select()
     .from(visitors)
@@ -65,7 +65,7 @@ export function findVisitorConversation(db: Database, agentId: string, conversat
 }
 
 /** A conversation that a token opens. */
-export function findOwnConversation(db: Database, claim: TokenClaim, conversationId: string) {
+export function findOwnConversation(db: Database, claim: VisitorClaim, conversationId: string) {
   return db.select().from(conversations).where(isOwn(claim, conversationId));
 }
 
@@ -73,7 +73,7 @@ export function findOwnConversation(db: Database, claim: TokenClaim, conversatio
  * The messages that came after one, in the order in which they came, of a conversation that a token opens.
  * @param after the message that was seen last; without it all are new.
  */
-export function listNewMessages(db: Database, claim: TokenClaim, conversationId: string, after: string | undefined) {
+export function listNewMessages(db: Database, claim: VisitorClaim, conversationId: string, after: string | undefined) {
   const mayRead = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE ${isOwn(claim, conversationId)})`;
   const workspace = eq(messages.workspaceId, workspaceOf(claim.agentId));
   return db
@@ -85,7 +85,7 @@ export function listNewMessages(db: Database, claim: TokenClaim, conversationId:
 }
 
 /** An agent's answer in a conversation that is found to be the visitor's in the same batch. */
-export function findVisitorAnswer(db: Database, { agentId }: TokenClaim, key: { conversation_id: string; message_id: string }) {
+export function findVisitorAnswer(db: Database, { agentId }: VisitorClaim, key: { conversation_id: string; message_id: string }) {
   const workspace = eq(messages.workspaceId, workspaceOf(agentId));
   const isAnswer = and(eq(messages.id, key.message_id), eq(messages.conversationId, key.conversation_id), eq(messages.role, "assistant"));
   return db.select().from(messages).where(and(workspace, isAnswer));
@@ -105,7 +105,7 @@ function isAfter(messageId: string): SQL {
 /** Notes how content the visitor was; a later score replaces it. */
 export function setCsat(
   db: Database,
-  claim: TokenClaim,
+  claim: VisitorClaim,
   conversationId: string,
   csat: { score: number; comment: string | null },
   nowMs: number,
@@ -117,7 +117,7 @@ export function setCsat(
 }
 
 /** A visitor's own conversation: begun by the one that the token names, whoever that one turned out to be. */
-function isOwn({ agentId, visitorId }: TokenClaim, conversationId: string): SQL {
+function isOwn({ agentId, visitorId }: VisitorClaim, conversationId: string): SQL {
   return and(isHere(agentId, conversationId), or(eq(conversations.visitorId, visitorId), eq(conversations.begunBy, visitorId)))!;
 }
 

@@ -5,7 +5,7 @@ import { SlidingWindow, type WindowState } from "./window.ts";
 const MAX_REMEMBERED = 10_000;
 
 /** A sliding window for each caller, by any name. Kept in the isolate: a flood touches no storage. */
-export class KeyedWindows {
+export class RateLimiter {
   private readonly windows = new Map<string, SlidingWindow>();
 
   /** @param requestsPerMinute what one caller may send in any 60 s. */
@@ -28,7 +28,7 @@ const REQUESTS_PER_MINUTE = 60;
 /** Of an IPv6 address, what a provider gives a customer at the least (RFC 6177): the rest is the customer's to choose. */
 const NETWORK_BYTES = 8;
 
-const windows = new KeyedWindows(REQUESTS_PER_MINUTE);
+const windows = new RateLimiter(REQUESTS_PER_MINUTE);
 
 /** Counts a request without a valid key against its address. */
 export function admitAddress(address: string, nowMs: number): WindowState {
@@ -36,7 +36,7 @@ export function admitAddress(address: string, nowMs: number): WindowState {
 }
 
 /** Whom an address stands for: an IPv4 address is itself, an IPv6 one its network, hex. What is neither is itself. */
-export function networkOf(address: string): string {
+export function clientNetwork(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   // An IPv4 address in the form of an IPv6 one is read as what it is.
   const read = ipaddr.process(address);

@@ -21,7 +21,7 @@ export interface NewKey {
 }
 
 /** What a genuine key says of itself. Whether it still is a key of the workspace, only the workspace's gate knows. */
-export interface KeyClaim {
+export interface ApiKeyClaim {
   workspaceId: string;
   /** SHA-256 of the key, hex. */
   hash: string;
@@ -35,7 +35,7 @@ export interface KeyClaim {
  * A new key: `sk_live_` and, in base64url, 16 random bytes, the workspace's 16 and an HMAC-SHA256 over both, so that a
  * made-up key is refused before anything is asked of storage.
  */
-export async function mintKey(workspaceId: string, secret: string): Promise<NewKey> {
+export async function mintApiKey(workspaceId: string, secret: string): Promise<NewKey> {
   const named = new Uint8Array(RANDOM_BYTES + WORKSPACE_BYTES);
   crypto.getRandomValues(named.subarray(0, RANDOM_BYTES));
   named.set(parseUuid(workspaceId), RANDOM_BYTES);
@@ -46,7 +46,7 @@ export async function mintKey(workspaceId: string, secret: string): Promise<NewK
 }
 
 /** Reads a key that one of the secrets made, the one for new keys first; undefined for anything else. */
-export async function readKey(key: string, secrets: readonly string[]): Promise<KeyClaim | undefined> {
+export async function verifyApiKey(key: string, secrets: readonly string[]): Promise<ApiKeyClaim | undefined> {
   const cacheKey = `${secrets.join()} ${key}`;
   const remembered = rememberedClaims.get(cacheKey);
   if (remembered) return remembered;
@@ -66,9 +66,9 @@ export async function readKey(key: string, secrets: readonly string[]): Promise<
   return undefined;
 }
 
-const rememberedClaims = new Map<string, KeyClaim>();
+const rememberedClaims = new Map<string, ApiKeyClaim>();
 
-function remember(cacheKey: string, claim: KeyClaim): void {
+function remember(cacheKey: string, claim: ApiKeyClaim): void {
   if (rememberedClaims.size >= MAX_REMEMBERED_KEYS) rememberedClaims.delete(rememberedClaims.keys().next().value!);
   rememberedClaims.set(cacheKey, claim);
 }

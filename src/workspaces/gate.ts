@@ -3,10 +3,10 @@ import type { Plan } from "../platform/db/columns.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
-import type { KeyClaim } from "./api-key.ts";
+import type { ApiKeyClaim } from "./api-key.ts";
 import { type Limits, limitsOf } from "./plans.ts";
 import { expandScopes, type Scope } from "./scopes.ts";
-import { findWorkspace, listKeys, noteSecret } from "./store.ts";
+import { findWorkspace, listKeys, recordSecretUse } from "./store.ts";
 import { SlidingWindow, type WindowState, WindowStore } from "./window.ts";
 
 export interface CallerWorkspace {
@@ -71,7 +71,7 @@ export class WorkspaceGate extends DurableObject<Env> {
   }
 
   /** Who holds the key of this claim, and whether the workspace may make one more request now. */
-  async admit(claim: KeyClaim): Promise<Admission> {
+  async admit(claim: ApiKeyClaim): Promise<Admission> {
     const meter = new Meter();
     if (this.directory === undefined) await this.load(meter, () => this.directory === undefined);
     const cost = meter.cost;
@@ -131,7 +131,7 @@ export class WorkspaceGate extends DurableObject<Env> {
   }
 
   /** Notes which secret made a key, once, and that an outdated one is in use, hourly. No answer waits for it. */
-  private noteSecretSoon(known: KnownKey, { secretId, isOutdated }: KeyClaim, nowMs: number): void {
+  private noteSecretSoon(known: KnownKey, { secretId, isOutdated }: ApiKeyClaim, nowMs: number): void {
     const isDue = isOutdated && nowMs >= (known.outdatedUseAtMs ?? 0) + USE_NOTE_MS;
     if (known.secretId === secretId && !isDue) return;
     known.secretId = secretId;
@@ -143,7 +143,7 @@ export class WorkspaceGate extends DurableObject<Env> {
   private async noteSecret({ key, secretId, outdatedUseAtMs }: KnownKey): Promise<void> {
     const db = dbFor(this.env, key.id, new Meter());
     try {
-      await db.batch([noteSecret(db, this.ctx.id.name!, key.id, { secretId, outdatedUseAt: outdatedUseAtMs })]);
+      await db.batch([recordSecretUse(db, this.ctx.id.name!, key.id, { secretId, outdatedUseAt: outdatedUseAtMs })]);
     } catch (error) {
       logProblem("key_note_failed", { key_id: key.id }, error);
     }

@@ -3,8 +3,8 @@ import { apiKeySecrets, isConfigured } from "../platform/config.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
 import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode, unavailable } from "../platform/http/errors.ts";
-import { admitAddress, networkOf } from "./address-limit.ts";
-import { type KeyClaim, readKey } from "./api-key.ts";
+import { admitAddress, clientNetwork } from "./address-limit.ts";
+import { type ApiKeyClaim, verifyApiKey } from "./api-key.ts";
 import type { Admission } from "./gate.ts";
 import type { Scope } from "./scopes.ts";
 import type { WindowState } from "./window.ts";
@@ -38,7 +38,7 @@ export const requireConfig: MiddlewareHandler<AppEnv> = async (c, next) => {
 export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
   const key = bearerToken(c);
   if (key === undefined) throw refuse(c, "missing_api_key");
-  const claim = await readKey(key, apiKeySecrets(c.env));
+  const claim = await verifyApiKey(key, apiKeySecrets(c.env));
   if (!claim) throw refuse(c, "invalid_api_key");
   const admission = await askGate(c, claim);
   if (admission.outcome === "unknown_key") throw refuse(c, "invalid_api_key");
@@ -50,9 +50,9 @@ export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
   await next();
 };
 
-async function askGate(c: AppContext, claim: KeyClaim): Promise<Admission> {
+async function askGate(c: AppContext, claim: ApiKeyClaim): Promise<Admission> {
   const meter = c.get("meter");
-  meter.hop();
+  meter.countObjectHop();
   try {
     const admission = await c.env.GATE.getByName(claim.workspaceId).admit(claim);
     meter.add(admission.cost);
@@ -85,21 +85,21 @@ function requireScope(scope: Scope): MiddlewareHandler<AppEnv> {
 }
 
 function refuse(c: AppContext, code: keyof typeof REFUSALS): ApiError {
-  return refuseCaller(c, code, REFUSALS[code]);
+  return unauthorized(c, code, REFUSALS[code]);
 }
 
 /** The error for a caller without a valid credential, counted against its address. */
-export function refuseCaller(c: AppContext, code: keyof typeof REFUSALS, message: string): ApiError {
+export function unauthorized(c: AppContext, code: keyof typeof REFUSALS, message: string): ApiError {
   return overAddressLimit(c) ?? new ApiError(code, message, { headers: { "WWW-Authenticate": "Bearer" } });
 }
 
 /** Whom a client's address, as the platform gives it, is counted as. */
-export function addressOf(c: AppContext): string {
-  return networkOf(c.req.header("CF-Connecting-IP") ?? "unknown");
+export function clientAddress(c: AppContext): string {
+  return clientNetwork(c.req.header("CF-Connecting-IP") ?? "unknown");
 }
 
 function overAddressLimit(c: AppContext): ApiError | undefined {
-  const window = admitAddress(addressOf(c), Date.now());
+  const window = admitAddress(clientAddress(c), Date.now());
   setRateHeaders(c, window);
   return window.accepted ? undefined : rateLimited(window, "Too many requests without a valid API key from this address.");
 }

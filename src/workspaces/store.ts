@@ -59,7 +59,7 @@ export function revokeKey(db: Database, workspaceId: string, keyId: string, nowM
 }
 
 /** Notes which secret made a key, and when it was last used under one that is outdated. */
-export function noteSecret(
+export function recordSecretUse(
   db: Database,
   workspaceId: string,
   keyId: string,

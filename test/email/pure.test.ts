@@ -1,6 +1,6 @@
 import PostalMime from "postal-mime";
 import { describe, expect, test } from "vitest";
-import { mintThreadToken, readRecipient, readThreadToken, replyAddress, threadId, tokensOf } from "../../src/email/address.ts";
+import { mintThreadToken, readRecipient, verifyThreadToken, replyAddress, threadId, tokensOf } from "../../src/email/address.ts";
 import { ignoredBecause } from "../../src/email/inbound.ts";
 import { composeMail } from "../../src/email/outbound.ts";
 import { questionOf, subjectOf, textOfHtml, visibleText } from "../../src/email/parse.ts";
@@ -21,11 +21,11 @@ describe("addresses", () => {
   test("a token names its conversation, for each secret in use and no other", async () => {
     const token = await mintThreadToken(CONVERSATION, "old");
     expect(token).toMatch(/^[a-z2-7]{42}$/);
-    expect(await readThreadToken(token, ["new", "old"])).toBe(CONVERSATION);
-    expect(await readThreadToken(token, ["new"])).toBeUndefined();
+    expect(await verifyThreadToken(token, ["new", "old"])).toBe(CONVERSATION);
+    expect(await verifyThreadToken(token, ["new"])).toBeUndefined();
     for (const at of [0, 20, 41]) {
       const changed = token.slice(0, at) + (token[at] === "a" ? "b" : "a") + token.slice(at + 1);
-      expect(await readThreadToken(changed, ["old"]), `letter ${at}`).toBeUndefined();
+      expect(await verifyThreadToken(changed, ["old"]), `letter ${at}`).toBeUndefined();
     }
   });
 

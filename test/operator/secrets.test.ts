@@ -12,7 +12,7 @@ import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { beginErasure } from "../../src/privacy/erasure-store.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { sealSecret } from "../../src/webhooks/signature.ts";
-import { mintKey } from "../../src/workspaces/api-key.ts";
+import { mintApiKey } from "../../src/workspaces/api-key.ts";
 import { type Answer, costOf, createWorkspace, createWorkspaceOn, deliver, envWith, newAddress, operate, query, send } from "../harness.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
 import { attemptsOf, changeEndpoint, createReceiver, deliveryOf, endpointOf, HOUR, MINUTE, verify, World } from "../webhooks/world.ts";
@@ -503,7 +503,7 @@ describe("a step", () => {
 
 test("a new key names the secret that made it, and a key that a stranger made is none", async () => {
   const { workspace } = await liveBefore();
-  const foreign = await mintKey(workspace.id, OLD.KEY_SECRET);
+  const foreign = await mintApiKey(workspace.id, OLD.KEY_SECRET);
   expect((await sendTo(BOTH, "GET", "/api/v1/me", { token: foreign.key })).status).toBe(401);
   const { key } = await operateOn(BOTH, "POST", `/workspaces/${workspace.id}/keys`, { name: "Young", scopes: ["*"] });
   expect((await outdatedKeysOf(workspace)).map(({ name }) => name)).toEqual(["Old"]);

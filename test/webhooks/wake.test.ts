@@ -5,7 +5,7 @@ import { giveUp, ingest } from "../../src/knowledge/consumer.ts";
 import { addLead } from "../../src/leads/leads.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { newId } from "../../src/platform/db/ids.ts";
-import { wakeUp } from "../../src/platform/queue.ts";
+import { sendWakeUps } from "../../src/platform/queue.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { redeliver } from "../../src/webhooks/redeliver.ts";
@@ -105,7 +105,7 @@ test("a queue that is down stops no change: the deliveries wait for the sweep", 
 test("wake-ups go out a hundred at a time, the most that the platform takes", async () => {
   const sizes: number[] = [];
   const queue = { sendBatch: async (messages: unknown[]) => void sizes.push(messages.length) } as unknown as Queue;
-  await wakeUp(
+  await sendWakeUps(
     queue,
     Array.from({ length: 250 }, (_, at) => ({ deliveryId: `${at}` })),
   );

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { mintToken, readToken, TOKEN_LIFETIME_MS } from "../../src/chat/visitor-token.ts";
-import { mintKey } from "../../src/workspaces/api-key.ts";
+import { mintVisitorToken, verifyVisitorToken, TOKEN_LIFETIME_MS } from "../../src/chat/visitor-token.ts";
+import { mintApiKey } from "../../src/workspaces/api-key.ts";
 import { createAgent, query } from "../harness.ts";
 import { createDesk, visitorOf } from "./desk.ts";
 
@@ -10,27 +10,27 @@ const NOW_MS = 1_900_000_000_123;
 
 describe("a token", () => {
   test("names its agent and its visitor, and nobody else can make one", async () => {
-    const token = await mintToken(CLAIM, "secret", NOW_MS);
-    expect(await readToken(token, ["secret"], NOW_MS)).toEqual({ outcome: "genuine", ...CLAIM });
-    expect(await readToken(token, ["other"], NOW_MS)).toEqual({ outcome: "forged" });
+    const token = await mintVisitorToken(CLAIM, "secret", NOW_MS);
+    expect(await verifyVisitorToken(token, ["secret"], NOW_MS)).toEqual({ outcome: "genuine", ...CLAIM });
+    expect(await verifyVisitorToken(token, ["other"], NOW_MS)).toEqual({ outcome: "forged" });
     // While the secret is rotated both are good.
-    expect(await readToken(token, ["new", "secret"], NOW_MS)).toMatchObject({ outcome: "genuine" });
+    expect(await verifyVisitorToken(token, ["new", "secret"], NOW_MS)).toMatchObject({ outcome: "genuine" });
   });
 
   test("is refused when any bit of it is another", async () => {
-    const token = await mintToken(CLAIM, "secret", NOW_MS);
+    const token = await mintVisitorToken(CLAIM, "secret", NOW_MS);
     const bytes = Uint8Array.fromBase64(token.slice(3), { alphabet: "base64url" });
     expect(bytes).toHaveLength(70);
     for (let at = 0; at < bytes.length * 8; at++) {
       const changed = Uint8Array.from(bytes);
       changed[at >> 3]! ^= 1 << (at & 7);
       const forged = `vt_${changed.toBase64({ alphabet: "base64url", omitPadding: true })}`;
-      expect(await readToken(forged, ["secret"], NOW_MS), `bit ${at}`).toEqual({ outcome: "forged" });
+      expect(await verifyVisitorToken(forged, ["secret"], NOW_MS), `bit ${at}`).toEqual({ outcome: "forged" });
     }
   });
 
   test("is refused in any other spelling", async () => {
-    const token = await mintToken(CLAIM, "secret", NOW_MS);
+    const token = await mintVisitorToken(CLAIM, "secret", NOW_MS);
     const last = token.at(-1)!;
     const sameBits = String.fromCharCode(last.charCodeAt(0) + 1);
     for (const other of [
@@ -43,25 +43,25 @@ describe("a token", () => {
       `VT_${token.slice(3)}`,
       token.slice(0, -1) + sameBits,
     ]) {
-      expect(await readToken(other, ["secret"], NOW_MS), other).toEqual({ outcome: "forged" });
+      expect(await verifyVisitorToken(other, ["secret"], NOW_MS), other).toEqual({ outcome: "forged" });
     }
   });
 
   test("expires", async () => {
-    const token = await mintToken(CLAIM, "secret", NOW_MS);
-    expect(await readToken(token, ["secret"], NOW_MS + TOKEN_LIFETIME_MS - 1)).toMatchObject({ outcome: "genuine" });
-    expect(await readToken(token, ["secret"], NOW_MS + TOKEN_LIFETIME_MS)).toEqual({ outcome: "expired" });
+    const token = await mintVisitorToken(CLAIM, "secret", NOW_MS);
+    expect(await verifyVisitorToken(token, ["secret"], NOW_MS + TOKEN_LIFETIME_MS - 1)).toMatchObject({ outcome: "genuine" });
+    expect(await verifyVisitorToken(token, ["secret"], NOW_MS + TOKEN_LIFETIME_MS)).toEqual({ outcome: "expired" });
   });
 
   test("is no API key, nor is a key a token", async () => {
-    const { key } = await mintKey(CLAIM.agentId, "secret");
-    expect(await readToken(key, ["secret"], NOW_MS)).toEqual({ outcome: "forged" });
-    expect(await readToken(`vt_${key.slice(8)}`, ["secret"], NOW_MS)).toEqual({ outcome: "forged" });
+    const { key } = await mintApiKey(CLAIM.agentId, "secret");
+    expect(await verifyVisitorToken(key, ["secret"], NOW_MS)).toEqual({ outcome: "forged" });
+    expect(await verifyVisitorToken(`vt_${key.slice(8)}`, ["secret"], NOW_MS)).toEqual({ outcome: "forged" });
   });
 });
 
 describe("the surface", () => {
-  const genuine = (agentId: string, visitorId: string, atMs = Date.now()) => mintToken({ agentId, visitorId }, env.KEY_SECRET, atMs);
+  const genuine = (agentId: string, visitorId: string, atMs = Date.now()) => mintVisitorToken({ agentId, visitorId }, env.KEY_SECRET, atMs);
 
   test("refuses forged, expired and foreign tokens wherever one is taken", async () => {
     const { workspace, agent, visitor } = await createDesk();
@@ -166,6 +166,6 @@ test("tokens made with the secret before are good while it is rotated", async ()
   const { agent, visitor } = await createDesk();
   const { body } = await visitor().write({});
   const secrets = env.KEY_SECRET;
-  const rotated = await readToken(body.visitor_token, ["newer", secrets], Date.now());
+  const rotated = await verifyVisitorToken(body.visitor_token, ["newer", secrets], Date.now());
   expect(rotated).toMatchObject({ outcome: "genuine", agentId: agent.id });
 });

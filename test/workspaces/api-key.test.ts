@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { keyIdOf } from "../../src/platform/crypto/secrets.ts";
-import { mintKey, readKey } from "../../src/workspaces/api-key.ts";
+import { mintApiKey, verifyApiKey } from "../../src/workspaces/api-key.ts";
 
 const WORKSPACE = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b01";
 const START = "sk_live_";
@@ -16,12 +16,12 @@ function tampered(key: string, at: number): string {
 }
 
 test("a key begins with sk_live_ and names its workspace", async () => {
-  const { key, prefix, hash } = await mintKey(WORKSPACE, "secret");
+  const { key, prefix, hash } = await mintApiKey(WORKSPACE, "secret");
   expect(key).toMatch(/^sk_live_[A-Za-z0-9_-]{86}$/);
   expect(prefix).toBe(key.slice(0, 16));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key))).toHex();
   expect(hash).toBe(digest);
-  expect(await readKey(key, ["secret"])).toEqual({
+  expect(await verifyApiKey(key, ["secret"])).toEqual({
     workspaceId: WORKSPACE,
     hash: digest,
     secretId: await keyIdOf("secret"),
@@ -30,13 +30,13 @@ test("a key begins with sk_live_ and names its workspace", async () => {
 });
 
 test("no two keys are alike, in their first 16 characters either", async () => {
-  const keys = await Promise.all(Array.from({ length: 200 }, () => mintKey(WORKSPACE, "secret")));
+  const keys = await Promise.all(Array.from({ length: 200 }, () => mintApiKey(WORKSPACE, "secret")));
   expect(new Set(keys.map(({ key }) => key)).size).toBe(200);
   expect(new Set(keys.map(({ prefix }) => prefix)).size).toBe(200);
 });
 
 test("what is shown of a key gives away nothing of the workspace or the MAC", async () => {
-  const { key } = await mintKey(WORKSPACE, "secret");
+  const { key } = await mintApiKey(WORKSPACE, "secret");
   // 8 characters of base64 are 6 bytes, of the 16 random ones.
   expect(toBytes(key)).toHaveLength(16 + 16 + 32);
   expect(toBytes(key).subarray(16, 32).toHex()).toBe(WORKSPACE.replaceAll("-", ""));
@@ -44,48 +44,48 @@ test("what is shown of a key gives away nothing of the workspace or the MAC", as
 
 describe("a key that was not made here is refused", () => {
   test("one bit turned over in any byte of any part", async () => {
-    const { key } = await mintKey(WORKSPACE, "secret");
-    for (let at = 0; at < 64; at++) expect(await readKey(tampered(key, at), ["secret"]), `byte ${at}`).toBeUndefined();
-    expect(await readKey(toKey(toBytes(key)), ["secret"])).toBeDefined();
+    const { key } = await mintApiKey(WORKSPACE, "secret");
+    for (let at = 0; at < 64; at++) expect(await verifyApiKey(tampered(key, at), ["secret"]), `byte ${at}`).toBeUndefined();
+    expect(await verifyApiKey(toKey(toBytes(key)), ["secret"])).toBeDefined();
   });
 
   test("another workspace under the same MAC", async () => {
-    const [mine, yours] = await Promise.all([mintKey(WORKSPACE, "secret"), mintKey(crypto.randomUUID(), "secret")]);
+    const [mine, yours] = await Promise.all([mintApiKey(WORKSPACE, "secret"), mintApiKey(crypto.randomUUID(), "secret")]);
     const [a, b] = [toBytes(mine.key), toBytes(yours.key)];
     a.set(b.subarray(16, 32), 16);
-    expect(await readKey(toKey(a), ["secret"])).toBeUndefined();
+    expect(await verifyApiKey(toKey(a), ["secret"])).toBeUndefined();
   });
 
   test("another secret", async () => {
-    const { key } = await mintKey(WORKSPACE, "secret");
-    expect(await readKey(key, ["other"])).toBeUndefined();
-    expect(await readKey(key, ["secret "])).toBeUndefined();
-    expect(await readKey(key, [])).toBeUndefined();
+    const { key } = await mintApiKey(WORKSPACE, "secret");
+    expect(await verifyApiKey(key, ["other"])).toBeUndefined();
+    expect(await verifyApiKey(key, ["secret "])).toBeUndefined();
+    expect(await verifyApiKey(key, [])).toBeUndefined();
   });
 
   test("the same bytes in another spelling", async () => {
-    const { key } = await mintKey(WORKSPACE, "secret");
+    const { key } = await mintApiKey(WORKSPACE, "secret");
     const body = key.slice(START.length);
     // 86 characters hold four bits more than 64 bytes: they must be zero.
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const last = alphabet.indexOf(body.at(-1)!);
     for (let extra = 1; extra < 16; extra++) {
-      expect(await readKey(START + body.slice(0, -1) + alphabet[last + extra]!, ["secret"]), `${extra}`).toBeUndefined();
+      expect(await verifyApiKey(START + body.slice(0, -1) + alphabet[last + extra]!, ["secret"]), `${extra}`).toBeUndefined();
     }
     for (const spelling of [`${body}==`, `${body}=`, ` ${body}`, `${body}\n`, body.slice(0, -1), `${body}A`]) {
-      expect(await readKey(START + spelling, ["secret"]), JSON.stringify(spelling)).toBeUndefined();
+      expect(await verifyApiKey(START + spelling, ["secret"]), JSON.stringify(spelling)).toBeUndefined();
     }
-    expect(await readKey(`SK_LIVE_${body}`, ["secret"])).toBeUndefined();
-    expect(await readKey(body, ["secret"])).toBeUndefined();
-    expect(await readKey("", ["secret"])).toBeUndefined();
+    expect(await verifyApiKey(`SK_LIVE_${body}`, ["secret"])).toBeUndefined();
+    expect(await verifyApiKey(body, ["secret"])).toBeUndefined();
+    expect(await verifyApiKey("", ["secret"])).toBeUndefined();
   });
 
   test("the standard alphabet of base64", async () => {
     for (;;) {
-      const { key } = await mintKey(WORKSPACE, "secret");
+      const { key } = await mintApiKey(WORKSPACE, "secret");
       const standard = START + key.slice(START.length).replaceAll("-", "+").replaceAll("_", "/");
       if (standard === key) continue;
-      expect(await readKey(standard, ["secret"])).toBeUndefined();
+      expect(await verifyApiKey(standard, ["secret"])).toBeUndefined();
       return;
     }
   });
@@ -93,25 +93,25 @@ describe("a key that was not made here is refused", () => {
 
 describe("while the secret is rotated", () => {
   test("keys of the new and of the old one are accepted, and of no third", async () => {
-    const [old, young, third] = await Promise.all(["old", "new", "third"].map((secret) => mintKey(WORKSPACE, secret)));
-    expect(await readKey(old!.key, ["new", "old"])).toEqual({
+    const [old, young, third] = await Promise.all(["old", "new", "third"].map((secret) => mintApiKey(WORKSPACE, secret)));
+    expect(await verifyApiKey(old!.key, ["new", "old"])).toEqual({
       workspaceId: WORKSPACE,
       hash: old!.hash,
       secretId: old!.secretId,
       isOutdated: true,
     });
-    expect(await readKey(young!.key, ["new", "old"])).toEqual({
+    expect(await verifyApiKey(young!.key, ["new", "old"])).toEqual({
       workspaceId: WORKSPACE,
       hash: young!.hash,
       secretId: young!.secretId,
       isOutdated: false,
     });
-    expect(await readKey(third!.key, ["new", "old"])).toBeUndefined();
+    expect(await verifyApiKey(third!.key, ["new", "old"])).toBeUndefined();
   });
 
   test("a key that was accepted before is not remembered past the end of its secret", async () => {
-    const { key } = await mintKey(WORKSPACE, "old");
-    expect(await readKey(key, ["new", "old"])).toBeDefined();
-    expect(await readKey(key, ["new"])).toBeUndefined();
+    const { key } = await mintApiKey(WORKSPACE, "old");
+    expect(await verifyApiKey(key, ["new", "old"])).toBeDefined();
+    expect(await verifyApiKey(key, ["new"])).toBeUndefined();
   });
 });

@@ -2,7 +2,7 @@ import { createExecutionContext, evictDurableObject, listDurableObjectIds, runIn
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { app } from "../../src/app.ts";
-import { mintKey } from "../../src/workspaces/api-key.ts";
+import { mintApiKey } from "../../src/workspaces/api-key.ts";
 import { type Answer, costOf, createKey, createWorkspace, newAddress, operate, query, send } from "../harness.ts";
 
 afterEach(() => {
@@ -216,7 +216,7 @@ describe("made-up keys", () => {
     await me(workspace.key);
     const objects = (await listDurableObjectIds(env.GATE)).length;
     const headers = newAddress();
-    const other = await mintKey(workspace.id, "another secret");
+    const other = await mintApiKey(workspace.id, "another secret");
     const bytes = Uint8Array.fromBase64(workspace.key.slice(8), { alphabet: "base64url" });
     bytes[63]! ^= 1;
     const flipped = `sk_live_${bytes.toBase64({ alphabet: "base64url", omitPadding: true })}`;
@@ -230,13 +230,13 @@ describe("made-up keys", () => {
 
   test("take nothing from a workspace's window", async () => {
     const workspace = await createWorkspace({ limits: { requests_per_minute: 5 } });
-    const { key } = await mintKey(workspace.id, env.KEY_SECRET);
+    const { key } = await mintApiKey(workspace.id, env.KEY_SECRET);
     for (let at = 0; at < 10; at++) expect((await me(key)).body.error.code).toBe("invalid_api_key");
     expect(remaining(await me(workspace.key))).toBe(4);
   });
 
   test("a genuine key of a workspace that there is not is invalid", async () => {
-    const { key } = await mintKey("019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00", env.KEY_SECRET);
+    const { key } = await mintApiKey("019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00", env.KEY_SECRET);
     expect((await me(key)).body.error.code).toBe("invalid_api_key");
   });
 

@@ -2,7 +2,7 @@ import type { StoredTool } from "../../platform/db/columns.ts";
 import { type Exchange, guardedFetch } from "../../platform/egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../../platform/egress/url-rules.ts";
 import { log } from "../../platform/telemetry/log.ts";
-import { firstOf } from "../../platform/text.ts";
+import { truncate } from "../../platform/text.ts";
 import { hasBody, isChanging } from "./definition.ts";
 import { openHeaders } from "./header-secrets.ts";
 import { expandUrl, placeholdersOf, withQuery } from "./url-template.ts";
@@ -85,10 +85,10 @@ function resultOf(exchange: Exchange): CallResult {
   const text = textOfBody(headers.get("Content-Type"), body);
   const isRefusal = SPEAKING_REFUSALS.has(status);
   if (status >= 300 && !isRefusal)
-    return { kind: "failed", problem: `It answered with status ${status}.`, text: firstOf(text ?? "", MAX_FAILURE_LENGTH) };
+    return { kind: "failed", problem: `It answered with status ${status}.`, text: truncate(text ?? "", MAX_FAILURE_LENGTH) };
   if (text === undefined && !isRefusal)
     return { kind: "failed", problem: `It answered with status ${status}, and with something that is no text.`, text: "" };
-  const said = firstOf(text ?? "", MAX_TEXT_LENGTH);
+  const said = truncate(text ?? "", MAX_TEXT_LENGTH);
   return { kind: "answered", text: isRefusal || said === "" ? `Status ${status}. ${said}`.trimEnd() : said };
 }
 

@@ -2,7 +2,7 @@ import { allowsPrivateTargets, crawlPauseMs } from "../../platform/config.ts";
 import { sha256Hex } from "../../platform/crypto/hashes.ts";
 import { type Exchange, guardedFetch, REDIRECT_STATUSES } from "../../platform/egress/guarded-fetch.ts";
 import { CRAWLER_POLICY, urlProblem } from "../../platform/egress/url-rules.ts";
-import { firstBytesOf, firstOf } from "../../platform/text.ts";
+import { truncateBytes, truncate } from "../../platform/text.ts";
 import { retryAfterMs } from "../../platform/time.ts";
 import { blockFingerprints } from "../extract/boilerplate.ts";
 import { extract } from "../extract/extract.ts";
@@ -194,8 +194,8 @@ function redirectResult(env: Env, location: string, base: string): FetchResult {
 }
 
 async function readResult(page: PageToFetch, read: ExtractedPage, headers: Headers): Promise<FetchResult> {
-  const title = firstOf(read.title, MAX_TITLE_CHARS);
-  const text = firstBytesOf(cleanText(read.text), MAX_TEXT_BYTES);
+  const title = truncate(read.title, MAX_TITLE_CHARS);
+  const text = truncateBytes(cleanText(read.text), MAX_TEXT_BYTES);
   // Its text stands below a limit that no honest page meets.
   if (read.truncated && text.trim() === "") return failed("too_complex");
   return {

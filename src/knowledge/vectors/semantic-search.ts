@@ -1,5 +1,5 @@
 import { logRarely } from "../../platform/telemetry/log.ts";
-import { withinMs } from "../../platform/time.ts";
+import { withTimeout } from "../../platform/time.ts";
 import { embeddedQuestion, type VectorEngines } from "./vector-index.ts";
 import type { VectorSync } from "./vector-sync.ts";
 
@@ -34,7 +34,7 @@ export class SemanticSearch {
     const startedAtMs = Date.now();
     try {
       const asking = this.vectorOf(engines, text).then((values) => engines.index.nearest(scope, values));
-      const found = await withinMs(LIMIT_MS, asking, "Searching by meaning");
+      const found = await withTimeout(LIMIT_MS, asking, "Searching by meaning");
       if (!store.isComplete) return [];
       const chunks = Map.groupBy(store.listChunks(found.map(({ name }) => name)), ({ name }) => name);
       return found.flatMap(({ name, similarity }) => {

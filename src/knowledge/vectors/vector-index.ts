@@ -1,8 +1,8 @@
 import { type Embeddings, embeddingsFor } from "../../models/embeddings.ts";
 import { type Passage, passageText } from "../../models/retrieval.ts";
 import { vectorsRound } from "../../platform/config.ts";
-import { firstBytesOf } from "../../platform/text.ts";
-import { withinMs } from "../../platform/time.ts";
+import { truncateBytes } from "../../platform/text.ts";
+import { withTimeout } from "../../platform/time.ts";
 
 /** Whose vectors. */
 export interface VectorScope {
@@ -58,15 +58,15 @@ class VectorizeIndexEngine implements VectorIndex {
   async put(scope: VectorScope, vectors: readonly NamedVector[]): Promise<void> {
     const { workspaceId: namespace, agentId: agent } = scope;
     const records = vectors.map(({ name, values }) => ({ id: idOf(scope, name), namespace, values, metadata: { agent } }));
-    await withinMs(WRITE_LIMIT_MS, this.binding.upsert(records), "Putting vectors");
+    await withTimeout(WRITE_LIMIT_MS, this.binding.upsert(records), "Putting vectors");
   }
 
   async remove(scope: VectorScope, names: readonly string[]): Promise<void> {
-    await withinMs(WRITE_LIMIT_MS, this.binding.deleteByIds(names.map((name) => idOf(scope, name))), "Removing vectors");
+    await withTimeout(WRITE_LIMIT_MS, this.binding.deleteByIds(names.map((name) => idOf(scope, name))), "Removing vectors");
   }
 
   async present(scope: VectorScope, names: readonly string[]): Promise<string[]> {
-    const found = await withinMs(WRITE_LIMIT_MS, this.binding.getByIds(names.map((name) => idOf(scope, name))), "Looking vectors up");
+    const found = await withTimeout(WRITE_LIMIT_MS, this.binding.getByIds(names.map((name) => idOf(scope, name))), "Looking vectors up");
     return found.flatMap(({ id }) => nameOf(scope, id) ?? []);
   }
 
@@ -116,12 +116,12 @@ const NAME_BYTES = 20;
 
 /** The text of a chunk that its vector is made of. */
 export function embeddedText(chunk: Pick<Passage, "title" | "heading" | "content">): string {
-  return firstBytesOf(passageText(chunk), MAX_BYTES);
+  return truncateBytes(passageText(chunk), MAX_BYTES);
 }
 
 /** What is asked, as it is embedded. */
 export function embeddedQuestion(question: string): string {
-  return firstBytesOf(question.trim(), MAX_BYTES);
+  return truncateBytes(question.trim(), MAX_BYTES);
 }
 
 /** The name of a text's vector: another one for another text or version. 27 letters of base64url. */

@@ -1,4 +1,4 @@
-import { rotating } from "../config.ts";
+import { secretValues } from "../config.ts";
 import { Fault } from "../telemetry/errors.ts";
 
 const FORMAT = "v1";
@@ -35,7 +35,7 @@ export class UnreadableSecretError extends Fault {
  * @param place where it is stored, such as `agent/<id>`: the text decrypts nowhere else.
  */
 export async function encryptSecret(env: Env, secret: string, place: string): Promise<string> {
-  const { id, key } = await storageKey(rotating(env.ENCRYPTION_KEY)[0]);
+  const { id, key } = await storageKey(secretValues(env.ENCRYPTION_KEY)[0]);
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
   const encrypted = await crypto.subtle.encrypt(gcm(nonce, place), key, new TextEncoder().encode(secret));
   return [FORMAT, id, nonce.toBase64(BASE64URL), new Uint8Array(encrypted).toBase64(BASE64URL)].join(".");
@@ -93,7 +93,7 @@ function gcm(nonce: Uint8Array, place: string) {
 
 /** All keys that are in use, the one for what is new first. */
 function storageKeys(env: Env): Promise<StorageKey[]> {
-  return Promise.all(rotating(env.ENCRYPTION_KEY).map(storageKey));
+  return Promise.all(secretValues(env.ENCRYPTION_KEY).map(storageKey));
 }
 
 const keysBySecret = new Map<string, Promise<StorageKey>>();

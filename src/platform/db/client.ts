@@ -1,7 +1,7 @@
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import type { Meter } from "../telemetry/meter.ts";
 import { shardOf } from "./ids.ts";
-import { bindingName, MAX_SHARDS, unboundShard } from "./shard-fault.ts";
+import { bindingName, MAX_SHARDS, unboundShardError } from "./shard-fault.ts";
 
 export type Database = DrizzleD1Database;
 
@@ -23,7 +23,7 @@ export function dbFor(env: Env, id: string, meter: Meter): Database {
 }
 
 /** The database of the workspace that an operation works in. @throws Fault as `dbFor` does. */
-export function databaseOf({ env, workspaceId, meter }: { env: Env; workspaceId: string; meter: Meter }): Database {
+export function workspaceDb({ env, workspaceId, meter }: { env: Env; workspaceId: string; meter: Meter }): Database {
   return dbFor(env, workspaceId, meter);
 }
 
@@ -33,7 +33,7 @@ export function databaseOf({ env, workspaceId, meter }: { env: Env; workspaceId:
  */
 export function shardDb(env: Env, shard: number, meter: Meter): Database {
   const database = bindingOf(env, shard);
-  if (!database) throw unboundShard(shard);
+  if (!database) throw unboundShardError(shard);
   return metered(database, meter);
 }
 
@@ -64,7 +64,7 @@ class MeteredDatabase {
 
   async batch(statements: MeteredStatement[]): Promise<D1Result[]> {
     const results = await this.inner.batch(statements.map((statement) => statement.inner));
-    this.meter.trip(results);
+    this.meter.countD1Trip(results);
     return results;
   }
 }
@@ -81,18 +81,18 @@ class MeteredStatement {
 
   async all(): Promise<D1Result> {
     const result = await this.inner.all();
-    this.meter.trip([result]);
+    this.meter.countD1Trip([result]);
     return result;
   }
 
   async run(): Promise<D1Result> {
     const result = await this.inner.run();
-    this.meter.trip([result]);
+    this.meter.countD1Trip([result]);
     return result;
   }
 
   async raw(): Promise<unknown[]> {
-    this.meter.trip([]);
+    this.meter.countD1Trip([]);
     return this.inner.raw();
   }
 }

@@ -14,7 +14,7 @@ export function bindingName(shard: number): string {
 }
 
 /** The error of an identifier whose shard has no database. */
-export function unboundShard(shard: number): Fault {
+export function unboundShardError(shard: number): Fault {
   return new Fault(`${UNBOUND} ${shard}: bind it as ${bindingName(shard)}`);
 }
 
@@ -22,7 +22,7 @@ export function unboundShard(shard: number): Fault {
  * What is wrong with the databases of this deployment, as a sentence for the log, where an error comes of that: a shard
  * that is not bound any more, or one without the newest migrations. Undefined for any other error.
  */
-export function shardFault(error: unknown): string | undefined {
+export function explainShardError(error: unknown): string | undefined {
   const text = String(error);
   if (text.includes(UNBOUND)) return `${text.slice(text.indexOf(UNBOUND))}. Its workspaces are out of reach until then.`;
   const missing = NOT_MIGRATED.exec(text)?.[1];

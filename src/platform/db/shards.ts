@@ -4,7 +4,7 @@ import type { Meter } from "../telemetry/meter.ts";
 import { boundShards, type Database, directoryDb, isBoundShard, shardDb } from "./client.ts";
 import { shardOf } from "./ids.ts";
 import { shards, workspaces } from "./schema.ts";
-import { shardFault } from "./shard-fault.ts";
+import { explainShardError } from "./shard-fault.ts";
 
 /**
  * A database of this size takes no new workspaces. D1 ends at 10 GB; what is left is for the workspaces that are there
@@ -20,13 +20,13 @@ export interface ShardState {
 }
 
 /** The shard for a new workspace: of those with room the one that holds the fewest, the first of several. Undefined when none has room. */
-export function shardWithRoom(states: readonly ShardState[], closed: ReadonlySet<number>): number | undefined {
+export function chooseShard(states: readonly ShardState[], closed: ReadonlySet<number>): number | undefined {
   const open = states.filter(({ shard, sizeBytes }) => sizeBytes < FULL_SHARD_BYTES && !closed.has(shard));
   return open.toSorted((a, b) => a.workspacesCount - b.workspacesCount || a.shard - b.shard)[0]?.shard;
 }
 
 /** How full each bound shard is: one trip to each, side by side. One that cannot be asked, or lacks migrations, is left out and logged. */
-export async function readShards(env: Env, meter: Meter, counts: readonly { shard: number; workspacesCount: number }[]) {
+export async function listShardStates(env: Env, meter: Meter, counts: readonly { shard: number; workspacesCount: number }[]) {
   const states = boundShards(env).map(async (shard): Promise<ShardState[]> => {
     try {
       const db = shardDb(env, shard, meter);
@@ -59,13 +59,13 @@ export async function isKnownShard(env: Env, meter: Meter, id: string): Promise<
 
 /** The log's line for a shard that did not do what was asked of it, with what mends it where that is known. */
 export function logShardFailure(event: string, shard: number, error: unknown): void {
-  const fault = shardFault(error);
+  const fault = explainShardError(error);
   if (fault === undefined) logProblem(event, { shard }, error);
   else logProblem(event, { shard, detail: fault });
 }
 
 /** What a run of the sweep says of a shard that needs the operator: it is nearly full, or others are known that are not bound. */
-export function warnOfShard(env: Env, shard: number, sizeBytes: number, known: Awaited<ReturnType<typeof listShards>>): void {
+export function warnAboutShard(env: Env, shard: number, sizeBytes: number, known: Awaited<ReturnType<typeof listShards>>): void {
   if (sizeBytes >= FULL_SHARD_BYTES) {
     const detail = "It takes no new workspaces: bind another database, and set retention for the largest workspaces.";
     logProblem("shard_full", { shard, size_bytes: sizeBytes, detail });

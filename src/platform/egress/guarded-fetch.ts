@@ -1,5 +1,5 @@
 import { readAtMost } from "./read-body.ts";
-import { judgeTarget } from "./target.ts";
+import { checkTarget } from "./target.ts";
 import type { UrlPolicy } from "./url-rules.ts";
 
 /** The statuses whose Location is followed. */
@@ -91,7 +91,7 @@ async function follow(env: Env, request: OutgoingRequest, trail: Trail, deadline
 }
 
 async function refusalOf(env: Env, url: string, policy: UrlPolicy, deadline: AbortSignal): Promise<End | undefined> {
-  const judged = await judgeTarget(env, url, policy, deadline);
+  const judged = await checkTarget(env, url, policy, deadline);
   if (judged.verdict === "blocked") return { outcome: "blocked_url", reason: judged.reason };
   if (deadline.aborted) return timedOut();
   return judged.verdict === "allowed" ? undefined : { outcome: "connection_failed", reason: judged.reason };

@@ -21,7 +21,7 @@ export type TargetVerdict = { verdict: "allowed" } | { verdict: "blocked" | "unr
  * Judges a URL by its text and, where names can be asked for, by every address that its host has now: for a URL that is
  * to be stored. `guardedFetch` judges again before each request.
  */
-export async function judgeTarget(env: Env, url: string, policy: UrlPolicy, signal?: AbortSignal): Promise<TargetVerdict> {
+export async function checkTarget(env: Env, url: string, policy: UrlPolicy, signal?: AbortSignal): Promise<TargetVerdict> {
   const allowsPrivate = allowsPrivateTargets(env);
   const problem = urlProblem(url, policy, allowsPrivate);
   if (problem !== undefined) return { verdict: "blocked", reason: problem };

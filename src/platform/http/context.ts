@@ -24,7 +24,7 @@ export interface AppEnv {
     /** The conversation that a streamed answer tells of. Nobody waits for the end of such an answer. */
     streamedConversation: string | undefined;
     /** Whether the operation may be asked again while it is being done, and answers both times alike. */
-    repeatsJoin: boolean | undefined;
+    joinsRetries: boolean | undefined;
     /** Whose request it is, for the log. */
     logFields: { workspaceId: string; keyId?: string } | undefined;
   };

@@ -1,5 +1,5 @@
 import { UnreadableSecretError } from "../crypto/secrets.ts";
-import { shardFault } from "../db/shard-fault.ts";
+import { explainShardError } from "../db/shard-fault.ts";
 import { logProblem } from "../telemetry/log.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError, unavailable } from "./errors.ts";
@@ -26,7 +26,7 @@ function classify(c: AppContext, error: unknown): ApiError {
     const message = "A stored secret that this needs cannot be read just now. Try again later: nothing was lost and nothing was done.";
     return unavailable(message, UNREADABLE_RETRY_SECONDS);
   }
-  const fault = shardFault(error);
+  const fault = explainShardError(error);
   if (fault !== undefined) {
     logProblem("shard_fault", { request_id: c.get("requestId"), detail: fault });
     return unavailable("The service cannot reach this workspace's data just now. Its log says what is missing.", SHARD_RETRY_SECONDS);

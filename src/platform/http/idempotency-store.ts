@@ -29,7 +29,7 @@ export function takeOver(db: Database, key: Key, leaseUntil: number, nowMs: numb
  * Keeps the response; the same request is answered with it from now on. Of a conversation that was erased while it was
  * answered nothing is kept.
  */
-export function keepResponse(db: Database, key: Key, response: { status: number; body: string; conversationId: string | null }) {
+export function storeResponse(db: Database, key: Key, response: { status: number; body: string; conversationId: string | null }) {
   const { status, body, conversationId } = response;
   return db
     .update(idempotencyRecords)
@@ -38,7 +38,7 @@ export function keepResponse(db: Database, key: Key, response: { status: number;
 }
 
 /** Notes whose conversation a streamed response tells of: the response itself is not kept, since the conversation holds it. */
-export function noteConversation(db: Database, key: Key, conversationId: string) {
+export function linkConversation(db: Database, key: Key, conversationId: string) {
   return db
     .update(idempotencyRecords)
     .set({ conversationId })

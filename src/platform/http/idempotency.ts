@@ -7,7 +7,7 @@ import { type Database, dbFor } from "../db/client.ts";
 import { seededIds } from "../db/ids.ts";
 import type { AppContext, AppEnv } from "./context.ts";
 import { ApiError, invalid } from "./errors.ts";
-import { keepResponse, KEY_LIFETIME_MS, noteConversation, releaseKey, reserveKey, takeOver } from "./idempotency-store.ts";
+import { storeResponse, KEY_LIFETIME_MS, linkConversation, releaseKey, reserveKey, takeOver } from "./idempotency-store.ts";
 
 const HEADER = "Idempotency-Key";
 const REPLAYED = "Idempotent-Replayed";
@@ -44,7 +44,7 @@ export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
       throw new ApiError("idempotency_conflict", "This Idempotency-Key was used for another request. Use a new key for a new request.");
     }
     if (stored.responseStatus !== null) return replay(c, stored.responseStatus, await openBody(c.env, record, stored.responseBody ?? ""));
-    if (c.get("repeatsJoin")) markJoined(c, stored.leaseUntil);
+    if (c.get("joinsRetries")) markJoined(c, stored.leaseUntil);
     else if (!(await db.batch([takeOver(db, record, record.leaseUntil, nowMs)]))[0].length) throw stillRunning(stored.leaseUntil - nowMs);
   }
   c.set("newId", await idsOf(record, stored?.createdAt ?? nowMs));
@@ -56,8 +56,8 @@ export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
  * For operations that can be asked again while they are being done: a repeated request is not turned away, but done with
  * the same identifiers, by which the operation knows it and answers both alike. So a streamed answer needs no copy here.
  */
-export const repeatsJoin: MiddlewareHandler<AppEnv> = async (c, next) => {
-  c.set("repeatsJoin", true);
+export const joinRetries: MiddlewareHandler<AppEnv> = async (c, next) => {
+  c.set("joinsRetries", true);
   await next();
 };
 
@@ -77,10 +77,10 @@ async function keep(c: AppContext, db: Database, record: StoredKey): Promise<voi
   if (status >= 500) return void (await db.batch([releaseKey(db, record)]));
   const streamed = c.get("streamedConversation");
   // The client need not wait for it.
-  if (streamed !== undefined) return waitUntil(db.batch([noteConversation(db, record, streamed)]));
+  if (streamed !== undefined) return waitUntil(db.batch([linkConversation(db, record, streamed)]));
   const text = await c.res.clone().text();
   const body = text === "" ? "" : await encryptSecret(c.env, text, placeOf(record));
-  await db.batch([keepResponse(db, record, { status, body, conversationId: conversationOf(text) })]);
+  await db.batch([storeResponse(db, record, { status, body, conversationId: conversationOf(text) })]);
 }
 
 /** A response as it was; it is kept encrypted, since some hold a secret that is shown once. */

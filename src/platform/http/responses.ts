@@ -111,7 +111,7 @@ const EVENT_STREAM_HEADERS = {
  * Answers with Server-Sent Events, as they come.
  * @param conversationId the conversation that they tell of.
  */
-export function answerEvents(c: AppContext, body: ReadableStream<Uint8Array>, conversationId: string): Response {
+export function eventStream(c: AppContext, body: ReadableStream<Uint8Array>, conversationId: string): Response {
   c.set("streamedConversation", conversationId);
   return c.body(body, 200, EVENT_STREAM_HEADERS);
 }

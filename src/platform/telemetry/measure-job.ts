@@ -3,7 +3,7 @@ import { Meter } from "./meter.ts";
 import { type Job, report } from "./report.ts";
 
 /** What is known of a job before it begins. */
-export interface JobHead {
+export interface JobContext {
   job: Job;
   workspaceId?: string | null;
   /** Which try this is, from 1. */
@@ -14,7 +14,7 @@ export interface JobHead {
 }
 
 /** What a job may add to its line when it has ended. */
-export interface JobEnd {
+export interface JobResult {
   outcome?: string;
   /** Whose it turned out to be. */
   workspaceId?: string;
@@ -28,14 +28,14 @@ export interface JobEnd {
  */
 export async function measureJob<Result>(
   env: Env,
-  head: JobHead,
+  head: JobContext,
   work: (meter: Meter) => Promise<Result>,
-  endOf: (result: Result) => JobEnd = () => ({}),
+  endOf: (result: Result) => JobResult = () => ({}),
   meter: Meter = new Meter(),
 ): Promise<Result> {
   const startedAtMs = Date.now();
   const { job, attempts = 1, messages = 0 } = head;
-  const tell = ({ outcome = "done", error, ...end }: JobEnd & { error?: unknown }) => {
+  const tell = ({ outcome = "done", error, ...end }: JobResult & { error?: unknown }) => {
     const workspaceId = end.workspaceId ?? head.workspaceId ?? null;
     const fields = { ...head.fields, ...end.fields };
     const durationMs = Date.now() - startedAtMs;

@@ -14,11 +14,11 @@ export interface Cost {
 export class Meter {
   readonly cost: Cost = { objectHops: 0, d1Trips: 0, rowsRead: 0, rowsWritten: 0 };
 
-  hop(): void {
+  countObjectHop(): void {
     this.cost.objectHops++;
   }
 
-  trip(results: readonly D1Result[]): void {
+  countD1Trip(results: readonly D1Result[]): void {
     this.cost.d1Trips++;
     for (const { meta } of results) {
       this.cost.rowsRead += meta.rows_read;

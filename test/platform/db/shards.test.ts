@@ -5,7 +5,7 @@ import { receiveMail } from "../../../src/email/inbound.ts";
 import { addWorkspace } from "../../../src/operator/workspaces.ts";
 import { configProblem } from "../../../src/platform/config.ts";
 import { shardOf } from "../../../src/platform/db/ids.ts";
-import { FULL_SHARD_BYTES, shardWithRoom } from "../../../src/platform/db/shards.ts";
+import { FULL_SHARD_BYTES, chooseShard } from "../../../src/platform/db/shards.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../../src/sweep/sweep.ts";
 import { createAgent, createWorkspace, createWorkspaceOn, deliver, envWith, learn, operate, send, type Workspace } from "../../harness.ts";
@@ -125,12 +125,12 @@ test("what crosses workspaces goes through all three shards: lists, the sweep, e
 test("the shard with the fewest workspaces of those with room", () => {
   const state = (shard: number, workspacesCount: number, sizeBytes = 0) => ({ shard, workspacesCount, sizeBytes });
   const none = new Set<number>();
-  expect(shardWithRoom([state(0, 2), state(1, 1), state(2, 1)], none)).toBe(1);
-  expect(shardWithRoom([state(0, 5), state(1, 1, FULL_SHARD_BYTES)], none)).toBe(0);
-  expect(shardWithRoom([state(0, 5), state(1, 1, FULL_SHARD_BYTES - 1)], none)).toBe(1);
-  expect(shardWithRoom([state(0, 5), state(1, 1)], new Set([1]))).toBe(0);
-  expect(shardWithRoom([state(0, 5, FULL_SHARD_BYTES), state(1, 1)], new Set([1]))).toBeUndefined();
-  expect(shardWithRoom([], none)).toBeUndefined();
+  expect(chooseShard([state(0, 2), state(1, 1), state(2, 1)], none)).toBe(1);
+  expect(chooseShard([state(0, 5), state(1, 1, FULL_SHARD_BYTES)], none)).toBe(0);
+  expect(chooseShard([state(0, 5), state(1, 1, FULL_SHARD_BYTES - 1)], none)).toBe(1);
+  expect(chooseShard([state(0, 5), state(1, 1)], new Set([1]))).toBe(0);
+  expect(chooseShard([state(0, 5, FULL_SHARD_BYTES), state(1, 1)], new Set([1]))).toBeUndefined();
+  expect(chooseShard([], none)).toBeUndefined();
 });
 
 const NEW = () => ({ name: "Acme", slug: crypto.randomUUID(), plan: "free" as const });

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { allowsPrivateTargets, configProblem } from "../../../src/platform/config.ts";
-import { judgeTarget } from "../../../src/platform/egress/target.ts";
+import { checkTarget } from "../../../src/platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../../../src/platform/egress/url-rules.ts";
 import { envWith } from "../../harness.ts";
 import { newHost, receivedBy, type Records, RESOLVER, resolverBehaves, resolveTo } from "../../outbound.ts";
 
 const asking = envWith({ DNS_OVER_HTTPS_URL: RESOLVER });
-const judge = (host: string, signal?: AbortSignal) => judgeTarget(asking, `https://${host}/`, WEBHOOK_POLICY, signal);
+const judge = (host: string, signal?: AbortSignal) => checkTarget(asking, `https://${host}/`, WEBHOOK_POLICY, signal);
 
 const ALLOWED = { verdict: "allowed" };
 const PRIVATE = { verdict: "blocked", reason: "its host leads to an address that is not public" };
@@ -100,14 +100,14 @@ test("what its text forbids is not looked up", async () => {
 });
 
 test("without a resolver the text alone is judged", async () => {
-  expect(await judgeTarget(envWith({ DNS_OVER_HTTPS_URL: "" }), `https://${newHost()}/`, WEBHOOK_POLICY)).toEqual(ALLOWED);
+  expect(await checkTarget(envWith({ DNS_OVER_HTTPS_URL: "" }), `https://${newHost()}/`, WEBHOOK_POLICY)).toEqual(ALLOWED);
 });
 
 test("receivers on a laptop are not looked up, and production has none", async () => {
   const laptop = envWith({ DNS_OVER_HTTPS_URL: RESOLVER, ALLOW_PRIVATE_TARGETS: "true" });
-  expect(await judgeTarget(laptop, "http://localhost:9000/", WEBHOOK_POLICY)).toEqual(ALLOWED);
+  expect(await checkTarget(laptop, "http://localhost:9000/", WEBHOOK_POLICY)).toEqual(ALLOWED);
   const production = { ...laptop, ENVIRONMENT: "production" } as Env;
   expect(configProblem(production)).toContain("ALLOW_PRIVATE_TARGETS");
   expect(allowsPrivateTargets(production)).toBe(false);
-  expect(await judgeTarget(production, "http://localhost:9000/", WEBHOOK_POLICY)).toMatchObject({ verdict: "blocked" });
+  expect(await checkTarget(production, "http://localhost:9000/", WEBHOOK_POLICY)).toMatchObject({ verdict: "blocked" });
 });

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { dbFor } from "../../../src/platform/db/client.ts";
 import { shardOf } from "../../../src/platform/db/ids.ts";
-import { keepResponse, reserveKey } from "../../../src/platform/http/idempotency-store.ts";
+import { storeResponse, reserveKey } from "../../../src/platform/http/idempotency-store.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../../src/sweep/sweep.ts";
 import { createAgent, createWorkspace, databases, learn, query, type Workspace } from "../../harness.ts";
@@ -141,7 +141,7 @@ test("nothing is kept of a conversation that is erased while it is answered", as
   const record = { workspaceId: workspace.id, key: "k-2", requestHash: "", leaseUntil: nowMs, createdAt: nowMs };
   await db.batch(reserveKey(db, record, 0));
   await workspace.call("DELETE", "/privacy/visitors?external_id=u-1");
-  await db.batch([keepResponse(db, record, { status: 200, body: "{}", conversationId: body.conversation_id })]);
+  await db.batch([storeResponse(db, record, { status: 200, body: "{}", conversationId: body.conversation_id })]);
   const kept = "SELECT key, response_body FROM idempotency_records WHERE workspace_id = ?";
   expect(await query(workspace.id, kept, workspace.id)).toEqual([{ key: "k-2", response_body: null }]);
 });
