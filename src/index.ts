@@ -7,7 +7,7 @@ import { sweep, sweepApart } from "./sweep/sweep.ts";
 export { WorkspaceGate } from "./workspaces/gate.ts";
 export { ChatSession } from "./chat/session.ts";
 export { KnowledgeIndex } from "./knowledge/index.ts";
-export { LeadIndex } from "./leads/index.ts";
+export { LeadIndex } from "./leads/lead-index.ts";
 export { ShardSweeper } from "./sweep/sweep.ts";
 export { DeliveryCourier } from "./webhooks/courier.ts";
 

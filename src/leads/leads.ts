@@ -9,14 +9,13 @@ import { writeThenRead } from "../platform/db/sql.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { normalizeEmail } from "../platform/text.ts";
-import type { IndexedLead } from "./index-store.ts";
-import { leadIndexOf } from "./index.ts";
-import { type LeadQuery, toSearchText } from "./search.ts";
+import { type IndexedLead, leadIndexOf, type LeadQuery } from "./lead-index.ts";
+import { toSearchText } from "./search-text.ts";
 import { createLead, eraseLeadRows, findLead, listLeads, markIndexed, pageLeads, leadRecord } from "./store.ts";
 
 export type LeadRow = typeof leads.$inferSelect;
 
-/** In whose workspace leads are read or changed, and when. */
+/** The workspace whose leads are read or changed, and the clock. */
 export interface LeadOperation {
   env: Env;
   meter: Meter;
@@ -24,7 +23,7 @@ export interface LeadOperation {
   nowMs: number;
 }
 
-/** What a contact form says. */
+/** The fields of a contact form. */
 export interface NewLead {
   agentId: string;
   conversationId: string | null;
@@ -37,7 +36,7 @@ export interface NewLead {
   sourceUrl: string | null;
 }
 
-/** One page of leads, newest first, one row more when there are more, and how many there are. A search asks the index which they are. */
+/** One page of leads, newest first, plus one row when there is another page, and the total. With `q` the index decides which. */
 export async function findLeads(op: LeadOperation, query: Omit<LeadQuery, "q"> & { q?: string | undefined }) {
   const { env, meter, workspaceId } = op;
   const { q, ...rest } = query;
@@ -54,9 +53,9 @@ export async function findLeads(op: LeadOperation, query: Omit<LeadQuery, "q"> &
 }
 
 /**
- * Adds a lead with its event, and hands it to the index, so that the next search finds it. Should the index be out of
- * reach, the lead is there all the same and the sweep hands it over.
- * @param id given where the same lead may come again: it is added once.
+ * Adds a lead with its event, and indexes it. If the index cannot be reached, the lead is stored all the same and the sweep
+ * indexes it later.
+ * @param id makes the call idempotent: a lead with the same id is added once.
  * @returns undefined when the workspace has no such agent.
  */
 export async function addLead(
@@ -67,7 +66,7 @@ export async function addLead(
   const { workspaceId, nowMs } = op;
   const db = workspaceDb(op);
   const row = { id, workspaceId, ...fields, emailKey: fields.email && normalizeEmail(fields.email), createdAt: nowMs };
-  // Its event has the lead's own identifier, so that whoever erases the lead finds it.
+  // The event takes the lead's identifier, so that erasing the lead finds it.
   const event = { id, workspaceId, conversationId: fields.conversationId, leadId: id, nowMs };
   const writes = [createLead(db, row), ...appendEvent(db, event, "lead.created", leadRecord(id))];
   const { written, read } = await writeThenRead(db, writes, [findLead(db, workspaceId, id)]);
@@ -76,20 +75,20 @@ export async function addLead(
   if (!lead) return undefined;
   try {
     await putLeads(op, [lead]);
-    waitUntil(noteIndexed(op, db, [lead]));
+    waitUntil(confirmIndexed(op, db, [lead]));
   } catch (error) {
     logProblem("lead_not_indexed", { workspace_id: workspaceId, lead_id: id }, error);
   }
   return lead;
 }
 
-/** Hands leads of one workspace to its index whose own request died before it could. */
+/** Indexes leads of one workspace that their own requests could not index. */
 export async function indexLeads(op: LeadOperation, rows: readonly LeadRow[]): Promise<void> {
   await putLeads(op, rows);
-  await noteIndexed(op, workspaceDb(op), rows);
+  await confirmIndexed(op, workspaceDb(op), rows);
 }
 
-/** Hands leads that came with an import to the workspace's index, which is empty yet. */
+/** Indexes leads of an import. */
 export async function restoreLeads(op: LeadOperation, leadIds: readonly string[]): Promise<void> {
   const db = workspaceDb(op);
   const [rows] = await db.batch([listLeads(db, op.workspaceId, [...leadIds])]);
@@ -97,10 +96,9 @@ export async function restoreLeads(op: LeadOperation, leadIds: readonly string[]
 }
 
 /**
- * Removes leads from the index and then their rows: should this stop half-way, they are still found, and erasing them
- * again finishes it.
- * @param along goes in the transaction of the rows.
- * @returns how many there were, and what the other statements returned.
+ * Erases leads, the index first: if this dies half-way, the rows are still found and erasing them again completes it.
+ * @param along statements for the same transaction as the rows.
+ * @returns how many leads were erased, and what the other statements returned.
  */
 export async function eraseLeads(op: LeadOperation, leadIds: readonly string[], along: readonly BatchItem<"sqlite">[] = []) {
   if (leadIds.length === 0) return { leads: 0, others: [] };
@@ -119,12 +117,12 @@ async function putLeads({ env, meter, workspaceId }: LeadOperation, rows: readon
   await leadIndexOf(env, meter, workspaceId).put(indexed);
 }
 
-/** Notes what the index has, and takes out again what was erased meanwhile. */
-async function noteIndexed(op: LeadOperation, db: Database, rows: readonly LeadRow[]): Promise<void> {
+/** Marks leads as indexed, and removes from the index those that were erased in the meantime. */
+async function confirmIndexed(op: LeadOperation, db: Database, rows: readonly LeadRow[]): Promise<void> {
   const { env, meter, workspaceId, nowMs } = op;
   const ids = rows.map(({ id }) => id);
-  const [noted] = await db.batch([markIndexed(db, workspaceId, ids, nowMs)]);
-  const left = new Set(noted.map(({ id }) => id));
-  const erased = ids.filter((id) => !left.has(id));
+  const [marked] = await db.batch([markIndexed(db, workspaceId, ids, nowMs)]);
+  const existing = new Set(marked.map(({ id }) => id));
+  const erased = ids.filter((id) => !existing.has(id));
   if (erased.length > 0) await leadIndexOf(env, meter, workspaceId).remove(erased);
 }

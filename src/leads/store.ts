@@ -5,7 +5,7 @@ import { leadCounts, leadDays, leads } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
 
-/** What a list of leads may be narrowed to, beside a search. */
+/** The filters of a list of leads, besides the search. */
 export interface LeadFilter {
   agentId?: string | undefined;
   sinceMs?: number | undefined;
@@ -17,7 +17,7 @@ interface Page {
   cursor?: { atMs: number; id: string } | undefined;
 }
 
-/** One page of leads, newest first, and one more when there are more; then how many there are. */
+/** One page of leads, newest first, plus one row when there is another page; then the total. */
 export function pageLeads(db: Database, workspaceId: string, filter: LeadFilter, { limit, offset, cursor }: Page) {
   const after = cursor && sql`(${leads.createdAt}, ${leads.id}) < (${cursor.atMs}, ${cursor.id})`;
   return [
@@ -32,7 +32,7 @@ export function pageLeads(db: Database, workspaceId: string, filter: LeadFilter,
   ] as const;
 }
 
-/** The leads with these identifiers, in no order. */
+/** The leads with these identifiers, in no particular order. */
 export function listLeads(db: Database, workspaceId: string, leadIds: readonly string[]) {
   return db.select().from(leads).where(isOneOf(workspaceId, leadIds));
 }
@@ -45,17 +45,17 @@ export function findLead(db: Database, workspaceId: string, leadId: string) {
     .where(and(eq(leads.id, leadId), eq(leads.workspaceId, workspaceId)));
 }
 
-/** Adds a lead, if the agent is there. */
+/** Adds a lead if the workspace has the agent. */
 export function createLead(db: Database, lead: typeof leads.$inferInsert) {
   return insertWhere(db, leads, lead, agentExists(lead.workspaceId, lead.agentId)).onConflictDoNothing();
 }
 
-/** Notes that the workspace's index has these leads; returns those that are still there. */
+/** Marks leads as indexed; returns those that still exist. */
 export function markIndexed(db: Database, workspaceId: string, leadIds: readonly string[], nowMs: number) {
   return db.update(leads).set({ indexedAt: nowMs }).where(isOneOf(workspaceId, leadIds)).returning({ id: leads.id });
 }
 
-/** Leads made before `beforeMs` that no index has taken up, oldest first. */
+/** Leads created before `beforeMs` that are not indexed yet, oldest first. */
 export function listUnindexedLeads(db: Database, beforeMs: number, limit: number) {
   return db
     .select()
@@ -65,12 +65,12 @@ export function listUnindexedLeads(db: Database, beforeMs: number, limit: number
     .limit(limit);
 }
 
-/** Removes rows; each that was there is returned. */
+/** Deletes rows; returns those that existed. */
 export function eraseLeadRows(db: Database, workspaceId: string, leadIds: readonly string[]) {
   return db.delete(leads).where(isOneOf(workspaceId, leadIds)).returning({ id: leads.id });
 }
 
-/** From the kept counts: their number is that of the agents, not of the leads. */
+/** Sums the counters that triggers maintain: one row for each agent. */
 function sumCounts(db: Database, workspaceId: string, { agentId }: LeadFilter) {
   const isAgent = agentId === undefined ? undefined : eq(leadCounts.agentId, agentId);
   return db
@@ -79,7 +79,7 @@ function sumCounts(db: Database, workspaceId: string, { agentId }: LeadFilter) {
     .where(and(eq(leadCounts.workspaceId, workspaceId), isAgent));
 }
 
-/** With a time, the rest of its day is a range of the index; the days after it have kept counts. */
+/** Counts the rows of the first day, and sums the daily counters of the days after it. */
 function countSince(db: Database, workspaceId: string, filter: LeadFilter, sinceMs: number) {
   const nextDay = Math.ceil(sinceMs / DAY_MS);
   const isOfDay = and(...conditions(workspaceId, filter), lt(leads.createdAt, nextDay * DAY_MS));
@@ -99,17 +99,17 @@ function conditions(workspaceId: string, { agentId, sinceMs }: LeadFilter): (SQL
   ];
 }
 
-/** The plus keeps the planner from reading the whole workspace: it cannot know that there are fewer identifiers. */
+/** The unary plus keeps the planner off the workspace's index: there are fewer identifiers than leads. */
 function isOneOf(workspaceId: string, leadIds: readonly string[]): SQL {
   return and(sql`+${leads.workspaceId} = ${workspaceId}`, sql`${leads.id} IN ${jsonIds(leadIds)}`)!;
 }
 
-/** A lead's wire record, for a statement that reads `leads` as l. */
+/** A lead's wire record as JSON, of a row of `leads` with the alias l. */
 const LEAD_JSON = sql`json_object('id', l.id, 'agent_id', l.agent_id, 'conversation_id', l.conversation_id,
   'visitor_id', l.visitor_id, 'name', l.name, 'email', l.email, 'phone', l.phone, 'message', l.message,
   'custom_fields', json(l.custom_fields), 'source_url', l.source_url, 'created_at', ${timestampJson(sql`l.created_at`)})`;
 
-/** A subquery for the outbox: a lead's wire record. */
+/** A subquery that gives a lead's wire record, for `appendEvent`. */
 export function leadRecord(id: string): SQL {
   return sql`(SELECT ${LEAD_JSON} FROM ${leads} l WHERE l.id = ${id})`;
 }

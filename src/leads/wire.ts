@@ -5,7 +5,7 @@ import type { LeadRow } from "./leads.ts";
 
 const customFieldSchema = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
-/** What a contact form asks for beside the usual fields: one value for each name. */
+/** Fields of a contact form besides the usual ones, by name. */
 export type CustomFields = Record<string, z.infer<typeof customFieldSchema>>;
 
 export const leadSchema = z

@@ -1,6 +1,6 @@
 import { sessionOf } from "../chat/session.ts";
 import { indexOf } from "../knowledge/index.ts";
-import { leadIndexOf } from "../leads/index.ts";
+import { leadIndexOf } from "../leads/lead-index.ts";
 import { type Database, dbFor, directoryDb, isBoundShard } from "../platform/db/client.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { Meter } from "../platform/telemetry/meter.ts";

@@ -1,13 +1,14 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { addLead, eraseLeads, indexLeads } from "../../src/leads/leads.ts";
-import { toSearchText } from "../../src/leads/search.ts";
+import { toSearchText } from "../../src/leads/search-text.ts";
 import { eraseLeadRows, listLeads, listUnindexedLeads, markIndexed, pageLeads } from "../../src/leads/store.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { costOf, createKey, createWorkspace, deliver, envWith, listen, operate, query, send, type Workspace } from "../harness.ts";
-import { createOffice, indexStorage, type MadeUp, madeUp, newLead, START_MS, sweepAll, writeRows } from "./people.ts";
+import { createOffice, indexStorage, type MadeUp, madeUp, newLead, START_MS, sweepAll, writeRows } from "./office.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -16,7 +17,7 @@ const search = async (workspace: Workspace, q: string) => (await workspace.call(
 /** An environment whose index of leads is out of reach. */
 const withoutIndex = () => envWith({ LEADS: { getByName: () => ({ put: () => Promise.reject(new Error("Out of reach")) }) } });
 
-test("a lead is listed, found and told of in the same form", async () => {
+test("a lead has the same form in the list, in a search and in its event", async () => {
   const { workspace, agents, op } = await createOffice();
   await listen(workspace);
   const customFields = { company: "Ünïcode & Söhne", seats: 12 };
@@ -48,7 +49,7 @@ test("a lead is listed, found and told of in the same form", async () => {
   ]);
 });
 
-test("no lead, event or entry is left of an agent that is not the workspace's", async () => {
+test("a lead for another workspace's agent leaves no lead, event or index entry", async () => {
   const [{ workspace, op }, other] = [await createOffice(), await createOffice()];
   await listen(workspace);
   expect(await addLead(op, newLead(other.agents[0], { name: "Eve" }))).toBeUndefined();
@@ -57,7 +58,7 @@ test("no lead, event or entry is left of an agent that is not the workspace's", 
   expect((await indexStorage(workspace)).tables).toEqual([]);
 });
 
-test("another workspace's leads are neither listed nor found, and the scope is asked for", async () => {
+test("another workspace's leads are neither listed nor found, and the scope is required", async () => {
   const [{ agents, op }, other] = [await createOffice(), await createOffice()];
   await addLead(op, newLead(agents[0], { name: "Ada Lovelace" }));
   expect((await other.workspace.call("GET", "/leads")).body.total).toBe(0);
@@ -69,7 +70,7 @@ test("another workspace's leads are neither listed nor found, and the scope is a
   expect(refused.body.error.message).toContain("leads:read");
 });
 
-test("a lead that the index could not take is there all the same, and cron hands it over", async () => {
+test("a lead that could not be indexed is stored all the same, and the sweep indexes it", async () => {
   const { workspace, agents, op } = await createOffice();
   const lead = await addLead({ ...op, env: withoutIndex() }, newLead(agents[0], { name: "Grace Hopper" }));
   expect((await workspace.call("GET", "/leads")).body.data).toMatchObject([{ id: lead!.id }]);
@@ -81,7 +82,7 @@ test("a lead that the index could not take is there all the same, and cron hands
   expect(await query(workspace.id, "SELECT 1 FROM leads WHERE indexed_at IS NULL AND workspace_id = ?", workspace.id)).toEqual([]);
 });
 
-test("one workspace's index that is out of reach leaves the others' leads to their own", async () => {
+test("an unreachable index of one workspace does not keep another's leads from being indexed", async () => {
   const offices = [await createOffice(), await createOffice()] as const;
   for (const { workspace, agents } of offices) await writeRows(workspace, [madeUp(workspace, agents[0], 0, { name: "Ada" })]);
   const [broken, whole] = offices.map(({ workspace }) => workspace) as [Workspace, Workspace];
@@ -90,7 +91,7 @@ test("one workspace's index that is out of reach leaves the others' leads to the
   expect([(await search(broken, "ada")).total, (await search(whole, "ada")).total]).toEqual([0, 1]);
 });
 
-test("a total that was counted before stays right when leads come and go", async () => {
+test("a search's total stays right when leads are added and erased", async () => {
   const { workspace, agents, op } = await createOffice();
   const add = (name: string, agentId: string) => addLead(op, newLead(agentId, { name, phone: "+1 (202) 555" }));
   const totals = async () => {
@@ -108,22 +109,19 @@ test("a total that was counted before stays right when leads come and go", async
   expect(await totals()).toEqual([2, 2, 3, 1, 2]);
 });
 
-test("an erased lead leaves no word in the index, and erasing again is safe", async () => {
+test("an erased lead leaves nothing in the index, and erasing again is safe", async () => {
   const { workspace, agents, op } = await createOffice();
   const mark = { name: "Žofie Ωμέγα", email: "žofie@ωμέγα.example", phone: "+999 888 777", customFields: { тайна: "秘密" } };
   await addLead(op, newLead(agents[0], { name: "Ada Lovelace", phone: "+1 222" }));
-  const before = (await indexStorage(workspace)).words;
   const erased = await addLead(op, newLead(agents[1], mark));
   expect((await search(workspace, "秘密")).total).toBe(1);
   expect((await eraseLeads(op, [erased!.id, crypto.randomUUID()])).leads).toBe(1);
   expect((await eraseLeads(op, [erased!.id])).leads).toBe(0);
-  const after = await indexStorage(workspace);
-  expect(after.words).toEqual(before);
-  expect(after.rows).toMatchObject([{ text: "ada lovelace\u001f+1 222" }]);
+  expect((await indexStorage(workspace)).rows).toMatchObject([{ text: "ada lovelace\u001f+1 222" }]);
   expect((await workspace.call("GET", "/leads")).body.total).toBe(1);
 });
 
-test("a lead that is erased while it is handed over leaves the index again", async () => {
+test("a lead that is erased while it is indexed is removed from the index again", async () => {
   const { workspace, agents, op } = await createOffice();
   const lead = await addLead({ ...op, env: withoutIndex() }, newLead(agents[0], { name: "Ada" }));
   await eraseLeads(op, [lead!.id]);
@@ -131,31 +129,63 @@ test("a lead that is erased while it is handed over leaves the index again", asy
   expect((await indexStorage(workspace)).rows).toEqual([]);
 });
 
-test("late leads find their place, however many come between two others", async () => {
+/** Puts made-up leads into the workspace's index, without D1. */
+const put = (workspace: Workspace, leads: MadeUp[]) => {
+  const indexed = leads.map((lead) => ({ id: lead.id, agentId: lead.agentId, createdAtMs: lead.createdAtMs, ...toSearchText(lead) }));
+  return env.LEADS.getByName(workspace.id).put(indexed);
+};
+
+test("leads are found in the order of the list, in whatever order they are indexed", async () => {
   const { workspace, agents } = await createOffice();
-  const index = env.LEADS.getByName(workspace.id);
-  const put = (leads: MadeUp[]) =>
-    index.put(leads.map((lead) => ({ id: lead.id, agentId: lead.agentId, createdAtMs: lead.createdAtMs, ...toSearchText(lead) })));
-  const made = Array.from({ length: 500 }, (_, at) => madeUp(workspace, agents[0], at, { name: `Lead ${at}` }));
-  await put([made[0]!, made[499]!]);
-  // Upwards, downwards and from both ends, one by one: each finds less room than the one before.
-  for (const lead of made.slice(1, 200)) await put([lead]);
-  for (const lead of made.slice(200, 300).toReversed()) await put([lead]);
-  for (let at = 0; at < 99; at++) await put([made[300 + (at % 2 ? (at - 1) / 2 : 98 - at / 2)]!]);
-  await put(made.slice(350).toReversed());
-  await put(made);
+  const made = Array.from({ length: 300 }, (_, at) => madeUp(workspace, agents[0], at, { name: `Lead ${at}` }));
+  await put(workspace, [made[0]!, made[299]!]);
+  for (let at = 0; at < 50; at++) await put(workspace, [made[at % 2 ? at : 299 - at]!]);
+  await put(workspace, made.slice(150).toReversed());
+  await put(workspace, made);
+  const newestFirst = made.map(({ id }) => id).toReversed();
   const { rows } = await indexStorage(workspace);
-  expect(rows.map((row: any) => row.lead_id)).toEqual(made.map(({ id }) => id).toReversed());
-  const hits = await index.search({ q: "lead 1", limit: 200, offset: 0 });
-  expect(hits.ids).toEqual(
-    made
-      .filter((_, at) => String(at).startsWith("1"))
-      .map(({ id }) => id)
-      .toReversed(),
-  );
+  expect(rows.map((row: any) => row.lead_id)).toEqual(newestFirst);
+  const hits = await env.LEADS.getByName(workspace.id).search({ q: "lead 1", limit: 200, offset: 0 });
+  const names = new Map(made.map(({ id, name }) => [id, name!]));
+  expect(hits.ids).toEqual(newestFirst.filter((id) => names.get(id)!.startsWith("Lead 1")));
 });
 
-test("a list costs one D1 trip, a search one hop more, and neither reads more rows in a larger workspace", async () => {
+/** The tables that the index had before it scanned its texts. */
+const FORMER_SCHEMA = `
+CREATE TABLE agents (number INTEGER PRIMARY KEY, agent_id TEXT NOT NULL UNIQUE);
+CREATE TABLE entries (
+  label INTEGER PRIMARY KEY, lead_id TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL, agent INTEGER NOT NULL,
+  text TEXT NOT NULL, digits TEXT NOT NULL);
+CREATE INDEX entries_order ON entries (created_at, lead_id);
+CREATE VIRTUAL TABLE trigrams USING fts5 (text, digits, content='', columnsize=0, tokenize='trigram case_sensitive 1');
+CREATE VIRTUAL TABLE short_grams USING fts5 (words, content='', columnsize=0, detail=none, tokenize='ascii');
+INSERT INTO trigrams (trigrams, rank) VALUES ('secure-delete', 1);
+INSERT INTO short_grams (short_grams, rank) VALUES ('secure-delete', 1);
+`;
+
+test("an index with the former tables is converted when it is next used", async () => {
+  const { workspace, agents } = await createOffice();
+  const made = Array.from({ length: 3 }, (_, at) => madeUp(workspace, agents[at % 2]!, at, { name: `Ada ${at}`, phone: `+1 20${at}` }));
+  const index = env.LEADS.getByName(workspace.id);
+  await runInDurableObject(index, (_, { storage: { sql } }) => {
+    sql.exec(FORMER_SCHEMA);
+    for (const [at, agentId] of agents.entries()) sql.exec("INSERT INTO agents VALUES (?, ?)", at + 1, agentId);
+    for (const [at, lead] of made.entries()) {
+      const { text, digits } = toSearchText(lead);
+      const row = [at * 8_192, lead.id, lead.createdAtMs, agents.indexOf(lead.agentId) + 1, text, digits];
+      sql.exec("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", ...row);
+      sql.exec("INSERT INTO trigrams (rowid, text, digits) VALUES (?, ?, ?)", at * 8_192, text, digits);
+    }
+  });
+  await evictDurableObject(index);
+  expect(await index.search({ q: "ada", limit: 2, offset: 0 })).toEqual({ ids: [made[2]!.id, made[1]!.id, made[0]!.id], total: 3 });
+  expect((await index.search({ q: "1201", limit: 2, offset: 0 })).ids).toEqual([made[1]!.id]);
+  expect((await index.search({ q: "ada", agentId: agents[1], limit: 2, offset: 0 })).ids).toEqual([made[1]!.id]);
+  await put(workspace, made);
+  expect(await indexStorage(workspace)).toMatchObject({ tables: ["leads"], rows: { length: 3 } });
+});
+
+test("a list costs one D1 trip, a search one hop more, and neither reads more D1 rows in a larger workspace", async () => {
   const costs = [];
   for (const size of [50, 1000]) {
     const { workspace, agents } = await createOffice();

@@ -82,7 +82,6 @@ const OBJECT_STORES = [
   "knowledge/crawl/page-store",
   "knowledge/indexing/store",
   "knowledge/vectors/vector-store",
-  "leads/index-store",
 ];
 
 const db = directoryDb(env, new Meter());

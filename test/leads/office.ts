@@ -57,19 +57,12 @@ export async function sweepAll(workspace: Workspace): Promise<void> {
   while ((await query(workspace.id, left, workspace.id)).length > 0) await sweep(env, Date.now());
 }
 
-/** What the index object of a workspace holds: its tables' rows, and the words of its full-text tables. */
-export function indexStorage(workspace: Workspace): Promise<{ tables: string[]; rows: unknown[]; words: string[] }> {
+/** The tables of a workspace's lead index, and its rows, newest first. */
+export function indexStorage(workspace: Workspace): Promise<{ tables: string[]; rows: unknown[] }> {
   return runInDurableObject(env.LEADS.getByName(workspace.id), (_, { storage: { sql } }) => {
     const names = sql.exec("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'").toArray();
     const tables = names.map(({ name }) => name as string);
-    if (!tables.includes("entries")) return { tables, rows: [], words: [] };
-    const words = ["trigrams", "short_grams"].flatMap((table) => {
-      sql.exec(`INSERT INTO ${table} (${table}) VALUES ('integrity-check')`);
-      sql.exec(`CREATE VIRTUAL TABLE words_of USING fts5vocab (${table}, row)`);
-      const found = sql.exec("SELECT term FROM words_of").toArray();
-      sql.exec("DROP TABLE words_of");
-      return found.map(({ term }) => term as string);
-    });
-    return { tables, rows: sql.exec("SELECT * FROM entries ORDER BY label DESC").toArray(), words };
+    if (!tables.includes("leads")) return { tables, rows: [] };
+    return { tables, rows: sql.exec("SELECT * FROM leads ORDER BY created_at DESC, lead_id DESC").toArray() };
   });
 }

@@ -1,0 +1,82 @@
+/** The fields of a lead that a search looks in. */
+export interface Searchable {
+  name: string | null;
+  email: string | null;
+  phone: string | null;
+  customFields: Record<string, unknown>;
+}
+
+/** A lead's searchable fields, normalized for comparison. */
+export interface SearchText {
+  /** All fields, folded and joined with a separator that no folded text contains. */
+  text: string;
+  /** The digits of the phone number. */
+  digits: string;
+}
+
+/** What a search looks for: a substring of the text or, unless null, of the digits. */
+export interface SearchTerm {
+  text: string;
+  digits: string | null;
+}
+
+const FIELD_SEPARATOR = "\u001f";
+/** Replaced by U+FFFD in folded text, so that a term never matches across two fields. */
+const RESERVED = new RegExp(`[\\0\u001e${FIELD_SEPARATOR}]`, "g");
+
+/** Characters that separate the digits of a formatted phone number. */
+const PHONE_PUNCTUATION = /[\s+()/.–-]/gu;
+/** A formatted query with fewer digits is a date or a range rather than a phone number. */
+const MIN_FORMATTED_DIGITS = 5;
+
+/** The searchable text of a lead. */
+export function toSearchText({ name, email, phone, customFields }: Searchable): SearchText {
+  const fields = [name, email, phone, ...leavesOf(customFields)];
+  const folded = fields.map((field) => fold(field ?? "")).filter((field) => field !== "");
+  return { text: folded.join(FIELD_SEPARATOR), digits: digitsOf(phone ?? "") };
+}
+
+/** The term of a query. A query of digits alone, or formatted as a phone number, also matches the phone number's digits. */
+export function toSearchTerm(query: string): SearchTerm {
+  const digits = digitsOf(query);
+  const isDigits = /^\p{Nd}+$/u.test(query);
+  const isPhone = digits.length >= MIN_FORMATTED_DIGITS && /^\p{Nd}+$/u.test(query.replace(PHONE_PUNCTUATION, ""));
+  return { text: fold(query), digits: isDigits || isPhone ? digits : null };
+}
+
+/** Normalizes a text so that differences in case and in the composition of accents do not matter. */
+function fold(text: string): string {
+  // Upper case first: it maps ß to SS and ı to I. Lower-casing İ leaves a combining dot, which is removed.
+  const lower = text.toWellFormed().toUpperCase().toLowerCase().normalize("NFC").replaceAll("i\u0307", "i");
+  // A final sigma depends on its place in the word, which a substring does not have.
+  return lower.replaceAll("ς", "σ").replace(RESERVED, "\ufffd");
+}
+
+/** The names and values of nested fields. Iterative, because the caller decides how deep they are nested. */
+function leavesOf(customFields: Record<string, unknown>): string[] {
+  const leaves: string[] = [];
+  const stack: unknown[] = [customFields];
+  while (stack.length > 0) {
+    const value = stack.pop();
+    if (value === null || value === undefined) continue;
+    if (Array.isArray(value)) stack.push(...(value as unknown[]));
+    else if (typeof value === "object") {
+      leaves.push(...Object.keys(value));
+      stack.push(...Object.values(value));
+    } else if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") leaves.push(String(value));
+  }
+  return leaves;
+}
+
+/** The decimal digits of a text; those of other scripts are converted to 0–9. */
+function digitsOf(text: string): string {
+  return Array.from(text.matchAll(/\p{Nd}/gu), ([digit]) => valueOf(digit)).join("");
+}
+
+/** Unicode encodes the ten digits of each script consecutively, starting with zero. */
+function valueOf(digit: string): number {
+  const codePoint = digit.codePointAt(0)!;
+  let zero = codePoint;
+  while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--;
+  return (codePoint - zero) % 10;
+}
