@@ -1,13 +1,12 @@
 import { sendMail } from "./email/outbound.ts";
-import type { EmailMessage } from "./events/wake.ts";
+import type { EmailMessage } from "./events/outbox.ts";
 import { giveUp, ingest } from "./knowledge/consumer.ts";
 import type { IngestionMessage } from "./knowledge/sources.ts";
 import { eraseDeleted, type ErasureMessage } from "./operator/erasure.ts";
 import { idFields, logDeadLetter } from "./platform/queue.ts";
 import { Fault } from "./platform/telemetry/errors.ts";
-import { measureJob } from "./platform/telemetry/measure-job.ts";
 import type { Meter } from "./platform/telemetry/meter.ts";
-import type { Job } from "./platform/telemetry/report.ts";
+import { type Job, measureJob } from "./platform/telemetry/report.ts";
 import { prune, type PruneMessage } from "./privacy/retention.ts";
 import { deliver } from "./webhooks/consumer.ts";
 

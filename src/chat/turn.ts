@@ -1,13 +1,13 @@
 import { waitUntil } from "cloudflare:workers";
-import type { Channel, ConversationStatus } from "../platform/db/columns.ts";
 import { agentTools } from "../agents/tools/agent-tools.ts";
 import { CallJournal, type JournalStorage } from "../agents/tools/journal.ts";
 import { isWithHuman } from "../conversations/status.ts";
-import { wakeDeliveries } from "../events/wake.ts";
+import { wakeDeliveries } from "../events/outbox.ts";
 import { indexOf } from "../knowledge/index.ts";
 import type { Model, Said } from "../models/model.ts";
 import type { Retrieval } from "../models/retrieval.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
+import type { Channel, ConversationStatus } from "../platform/db/columns.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { agents, messages } from "../platform/db/schema.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";

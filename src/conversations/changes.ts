@@ -1,5 +1,4 @@
-import { appendEvent, type NewEvent } from "../events/outbox.ts";
-import { wakeDeliveries, wakeEmails } from "../events/wake.ts";
+import { appendEvent, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { type Database, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { writeThenRead } from "../platform/db/sql.ts";

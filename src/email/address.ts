@@ -1,4 +1,4 @@
-import { hmacKey } from "../platform/crypto/hashes.ts";
+import { mintToken, type TokenFormat, verifyToken } from "../platform/crypto/signed-token.ts";
 import { formatUuid, parseUuid } from "../platform/db/ids.ts";
 
 /** RFC 5321, 4.5.3.1.1. */
@@ -9,16 +9,19 @@ const MAX_ADDRESS_LENGTH = 254;
 const ADDRESS = /^[^\s@<>()[\]\\,;:"\p{Cc}]+@[^\s@<>()[\]\\,;:"\p{Cc}]+$/u;
 /** An id of a mail as RFC 5322, 3.6.4, has it, in ASCII. A line holds 998 characters. */
 const MESSAGE_ID = /^<[\x21-\x3b\x3d\x3f-\x7e]{1,900}>$/;
-const ID_BYTES = 16;
-/** 80 bits: nobody guesses one by mail. */
-const MAC_BYTES = 10;
 /** Lower case and without signs, since mail systems keep neither the case of an address nor all signs. */
 const BASE32 = "abcdefghijklmnopqrstuvwxyz234567";
 const TOKEN = /^[a-z2-7]{42}$/;
 /** What marks our own ids among those of a thread. */
 const THREAD_ID = /<t\.([a-z2-7]{42})@[^<>\s]+>/g;
-/** KEY_SECRET makes other MACs too: under this label none is ever made for the other's sake. */
-const LABEL = new TextEncoder().encode("email-thread/1\0");
+/** The conversation's id, with 80 bits of the MAC: an address has little room, and nobody guesses 80 bits by mail. */
+const THREAD_TOKEN: TokenFormat = {
+  prefix: "",
+  label: "email-thread/1\0",
+  payloadBytes: 16,
+  macBytes: 10,
+  encoding: { encode: toBase32, decode: fromBase32 },
+};
 
 /** An address that mail came to: the mailbox, and what stood behind a plus. */
 export interface Recipient {
@@ -67,27 +70,15 @@ export function tokensOf(tag: string | null, ...threadHeaders: (string | undefin
   return [...(tag && TOKEN.test(tag) ? [tag] : []), ...inHeaders];
 }
 
-/** Names a conversation in 42 letters that nobody else can make: its 16 bytes and the start of an HMAC-SHA256. */
-export async function mintThreadToken(conversationId: string, secret: string): Promise<string> {
-  const id = parseUuid(conversationId);
-  return toBase32(new Uint8Array([...id, ...(await macOf(id, secret))]));
+/** The token of a conversation, 42 characters that nobody else can make. */
+export function mintThreadToken(conversationId: string, secret: string): Promise<string> {
+  return mintToken(THREAD_TOKEN, parseUuid(conversationId), secret);
 }
 
-/** The conversation that a token names, if one of the secrets made it. */
+/** The conversation that a token names, if one of the secrets signed it. */
 export async function verifyThreadToken(token: string, secrets: readonly string[]): Promise<string | undefined> {
-  const bytes = fromBase32(token);
-  // The last letter has bits to spare: one token has one form.
-  if (toBase32(bytes) !== token) return undefined;
-  const [id, mac] = [bytes.subarray(0, ID_BYTES), bytes.subarray(ID_BYTES, ID_BYTES + MAC_BYTES)];
-  for (const secret of secrets) {
-    if (crypto.subtle.timingSafeEqual(await macOf(id, secret), mac)) return formatUuid(id);
-  }
-  return undefined;
-}
-
-async function macOf(id: Uint8Array, secret: string): Promise<Uint8Array> {
-  const mac = await crypto.subtle.sign("HMAC", await hmacKey(secret), new Uint8Array([...LABEL, ...id]));
-  return new Uint8Array(mac, 0, MAC_BYTES);
+  const verified = await verifyToken(THREAD_TOKEN, token, secrets);
+  return verified && formatUuid(verified.payload);
 }
 
 /** RFC 4648, section 6, in lower case; 26 bytes fill 42 letters, so the last two bits are zero. */

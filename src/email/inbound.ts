@@ -1,18 +1,18 @@
 import type { Email } from "postal-mime";
 import { sessionOf } from "../chat/session.ts";
 import type { TurnVisitor } from "../chat/turn.ts";
-import { wakeEmails } from "../events/wake.ts";
+import { wakeEmails } from "../events/outbox.ts";
 import { secretValues } from "../platform/config.ts";
 import { keyedHash, sha256Hex } from "../platform/crypto/hashes.ts";
 import { type Database, dbFor, directoryDb } from "../platform/db/client.ts";
 import { seededIds, shardOf } from "../platform/db/ids.ts";
 import { withoutData } from "../platform/telemetry/errors.ts";
-import { measureJob } from "../platform/telemetry/measure-job.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
+import { measureJob } from "../platform/telemetry/report.ts";
 import { anonIdForEmail, normalizeEmail, truncate } from "../platform/text.ts";
 import { findOpenAgent } from "../widget/store.ts";
 import { limitsOf, periodOf } from "../workspaces/plans.ts";
-import { isMailAddress, readMessageId, readRecipient, verifyThreadToken, type Recipient, tokensOf } from "./address.ts";
+import { isMailAddress, readMessageId, readRecipient, type Recipient, tokensOf, verifyThreadToken } from "./address.ts";
 import { hasOneAuthor, parseMail, questionOf, subjectOf } from "./parse.ts";
 import { countArrivals, eraseThread, findArrival, findMailbox, keepThread, listThreads, noteArrival } from "./store.ts";
 

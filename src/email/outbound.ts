@@ -1,4 +1,4 @@
-import type { EmailMessage } from "../events/wake.ts";
+import type { EmailMessage } from "../events/outbox.ts";
 import { secretValues } from "../platform/config.ts";
 import { dbFor, isBoundShard } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";

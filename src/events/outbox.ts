@@ -1,9 +1,10 @@
 import { type SQL, sql } from "drizzle-orm";
-import { PLAN_NAMES } from "../platform/db/columns.ts";
 import type { Database } from "../platform/db/client.ts";
+import { PLAN_NAMES } from "../platform/db/columns.ts";
 import { newIdSql, shardOf } from "../platform/db/ids.ts";
 import { deliveries, events, webhookEndpoints, workspaces } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
+import { sendWakeUps } from "../platform/queue.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { ALL_EVENTS, API_VERSION, type EventType } from "./event-types.ts";
 
@@ -77,4 +78,37 @@ const PLANS_WITH_WEBHOOKS = PLAN_NAMES.filter((plan) => limitsOf(plan, {}).webho
 export function hasWebhooks(alias: string): SQL {
   const of = sql.identifier(alias);
   return sql`coalesce(json_extract(${of}.limits, '$.webhooks'), ${of}.plan IN ${PLANS_WITH_WEBHOOKS})`;
+}
+
+/** A wake-up for one delivery. The delivery's row says what is to be done. */
+export interface DeliveryMessage {
+  deliveryId: string;
+}
+
+/**
+ * Sends wake-ups for the deliveries that a committed batch added. The sweep finds a delivery whose wake-up is lost.
+ * @param written what the batch's writes returned, those that add events included.
+ */
+export async function wakeDeliveries(env: Env, written: readonly unknown[]): Promise<void> {
+  await sendWakeUps(env.DELIVERY_QUEUE, written.flatMap(deliveriesIn));
+}
+
+/** Sends wake-ups for deliveries to a lane, with a delay if one is given. */
+export function sendDeliveryWakeUps(lane: Queue, ids: readonly string[], delaySeconds?: number): Promise<void> {
+  return sendWakeUps(lane, ids.map((deliveryId) => ({ deliveryId })) satisfies DeliveryMessage[], delaySeconds);
+}
+
+/** An event's fan-out returns the deliveries that it made; what other writes return is something else. */
+function deliveriesIn(rows: unknown): DeliveryMessage[] {
+  return Array.isArray(rows) ? rows.filter((row: Partial<DeliveryMessage>) => row.deliveryId !== undefined) : [];
+}
+
+/** A wake-up: which message is to go out as mail. */
+export interface EmailMessage {
+  messageId: string;
+}
+
+/** Sends wake-ups for messages that wait to go out as mail. The sweep finds one whose wake-up is lost. */
+export function wakeEmails(env: Env, messages: readonly EmailMessage[]): Promise<void> {
+  return sendWakeUps(env.EMAIL_QUEUE, messages);
 }

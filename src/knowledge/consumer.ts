@@ -1,5 +1,4 @@
-import { appendEvent } from "../events/outbox.ts";
-import { wakeDeliveries } from "../events/wake.ts";
+import { appendEvent, wakeDeliveries } from "../events/outbox.ts";
 import { type Database, dbFor, isBoundShard } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { sources } from "../platform/db/schema.ts";
@@ -10,7 +9,7 @@ import { workShift } from "./crawl/fetch-page.ts";
 import type { CrawlSource, PageCounts } from "./crawl/protocol.ts";
 import { indexOf } from "./index.ts";
 import { type IngestionMessage, wakeSource } from "./sources.ts";
-import { claimSource, failSource, findSource, sourceExists, updateClaimed, sourceRecord } from "./store.ts";
+import { claimSource, failSource, findSource, sourceExists, sourceRecord, updateClaimed } from "./store.ts";
 
 /** Longer than a crawl's shift and any one step take; renewed while work goes on. */
 const LEASE_MS = 2 * 60_000;

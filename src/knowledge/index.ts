@@ -1,8 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
 import { rerankerFor } from "../models/reranker.ts";
 import type { Retrieval, SearchQuery } from "../models/retrieval.ts";
-import { measureJob } from "../platform/telemetry/measure-job.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
+import { measureJob } from "../platform/telemetry/report.ts";
 import type { ListedPage } from "./crawl/crawl-store.ts";
 import type { PageState } from "./crawl/page-store.ts";
 import type { CrawlProgress, CrawlSource, CrawlStep } from "./crawl/protocol.ts";

@@ -1,7 +1,6 @@
 import { waitUntil } from "cloudflare:workers";
 import type { BatchItem } from "drizzle-orm/batch";
-import { appendEvent } from "../events/outbox.ts";
-import { wakeDeliveries } from "../events/wake.ts";
+import { appendEvent, wakeDeliveries } from "../events/outbox.ts";
 import { type Database, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { leads } from "../platform/db/schema.ts";

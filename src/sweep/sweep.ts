@@ -2,8 +2,8 @@ import { exports, WorkerEntrypoint } from "cloudflare:workers";
 import { boundShards, shardDb } from "../platform/db/client.ts";
 import { listShards, logShardFailure, readSize, warnAboutShard } from "../platform/db/shards.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
-import { type JobResult, measureJob } from "../platform/telemetry/measure-job.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
+import { type JobResult, measureJob } from "../platform/telemetry/report.ts";
 import { type Chore, choresOf, tidyingOf } from "./chores.ts";
 
 /** What a run found of each kind, and how much of its work failed. */

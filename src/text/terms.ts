@@ -1,4 +1,5 @@
 import { stemmer } from "stemmer";
+import { LruCache } from "../platform/lru-cache.ts";
 
 const words = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));
 
@@ -58,7 +59,7 @@ const CLITIC = /['’](?:s|ll|re|ve|d|m)$/i;
 const CAMEL = /(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
 const PLURAL_ACRONYM = /^[A-Z]{2,}s$/;
 
-const memo = new Map<string, readonly Token[]>();
+const memo = new LruCache<string, readonly Token[]>(MEMO_SIZE);
 let segmenter: Intl.Segmenter | undefined;
 
 /** The tokens of a text in order, without stop words. Index, queries and the scoring of sentences all use this. */
@@ -88,7 +89,6 @@ function remembered(word: string): readonly Token[] {
   if (known) return known;
   const made = analyse(word);
   if (word.length > MAX_TERM_LENGTH) return made;
-  if (memo.size >= MEMO_SIZE) memo.clear();
   memo.set(word, made);
   return made;
 }

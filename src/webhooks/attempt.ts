@@ -1,10 +1,10 @@
-import { sendDeliveryWakeUps } from "../events/wake.ts";
+import { sendDeliveryWakeUps } from "../events/outbox.ts";
 import { UnreadableSecretError } from "../platform/crypto/secrets.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
 import { type Exchange, guardedFetch } from "../platform/egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
-import { type JobResult, measureJob } from "../platform/telemetry/measure-job.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
+import { type JobResult, measureJob } from "../platform/telemetry/report.ts";
 import { attemptRow, type HeldDelivery, recordFailure, recordSuccess } from "./delivery-store.ts";
 import { GONE_STATUS, nextAttemptAt } from "./retry-schedule.ts";
 import { openSecret, signatureHeaders } from "./signature.ts";

@@ -1,5 +1,5 @@
 import { exports } from "cloudflare:workers";
-import { type DeliveryMessage, sendDeliveryWakeUps } from "../events/wake.ts";
+import { type DeliveryMessage, sendDeliveryWakeUps } from "../events/outbox.ts";
 import { dbFor, isBoundShard } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { log, logProblem } from "../platform/telemetry/log.ts";

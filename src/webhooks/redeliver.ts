@@ -1,5 +1,5 @@
 import { API_VERSION, TEST_EVENT } from "../events/event-types.ts";
-import { sendDeliveryWakeUps } from "../events/wake.ts";
+import { sendDeliveryWakeUps } from "../events/outbox.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { attemptDelivery } from "./attempt.ts";

@@ -1,4 +1,4 @@
-import { sendDeliveryWakeUps } from "../events/wake.ts";
+import { sendDeliveryWakeUps } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { WAKE_UP_TIMEOUT_MS } from "../platform/queue.ts";
 import { DAY_MS } from "../platform/time.ts";

@@ -1,6 +1,6 @@
 import type { AppContext } from "../platform/http/context.ts";
-import { RateLimiter } from "../workspaces/address-limit.ts";
 import { clientAddress, rateLimited } from "../workspaces/middleware.ts";
+import { RateLimiter } from "../workspaces/rate-limit.ts";
 
 /** All requests of one address in any 60 s: an office of twenty people behind one address may poll every two seconds. */
 const REQUESTS_AN_ADDRESS = 600;

@@ -1,7 +1,7 @@
 import { type ConversationKey, moveConversation } from "../conversations/moves-store.ts";
 import { moveBy } from "../conversations/status.ts";
 import { addHandoff, findConversation, findLatestHandoff } from "../conversations/store.ts";
-import { wakeDeliveries } from "../events/wake.ts";
+import { wakeDeliveries } from "../events/outbox.ts";
 import { addLead } from "../leads/leads.ts";
 import type { Database } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";

@@ -1,13 +1,13 @@
 import { DurableObject } from "cloudflare:workers";
-import type { Plan } from "../platform/db/columns.ts";
 import { dbFor } from "../platform/db/client.ts";
+import type { Plan } from "../platform/db/columns.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
 import type { ApiKeyClaim } from "./api-key.ts";
 import { type Limits, limitsOf } from "./plans.ts";
+import { SlidingWindow, type WindowState, WindowStore } from "./rate-limit.ts";
 import { expandScopes, type Scope } from "./scopes.ts";
 import { findWorkspace, listKeys, recordSecretUse } from "./store.ts";
-import { SlidingWindow, type WindowState, WindowStore } from "./window.ts";
 
 export interface CallerWorkspace {
   id: string;
@@ -24,7 +24,6 @@ interface CallerKey {
   scopes: Scope[];
 }
 
-/** The gate's answer: who this is, what it may do and how much is left. */
 export type Admission =
   | { outcome: "known"; workspace: CallerWorkspace; key: CallerKey; window: WindowState; cost: Cost }
   | { outcome: "unknown_key"; cost: Cost }
@@ -33,9 +32,9 @@ export type Admission =
 interface KnownKey {
   key: CallerKey;
   isRevoked: boolean;
-  /** Which secret made it; null where that is not noted yet. */
+  /** Which secret signed it; null until that is recorded. */
   secretId: string | null;
-  /** When it was last used under an outdated secret, Unix milliseconds, to the hour. */
+  /** When it was last used under an outdated secret, Unix milliseconds, at most an hour ago. */
   outdatedUseAtMs: number | null;
 }
 
@@ -45,19 +44,18 @@ interface Directory {
 }
 
 /**
- * How long an accepted request may stay unwritten. Requests of that time share one write, which no answer waits for:
- * a planned eviction waits for it, and a crash forgets this much of the window at the most. Writing more often costs
- * throughput, since each write waits for the disk.
+ * Accepted requests within this time share one write of the window, which no response waits for. A planned eviction waits for
+ * the write; a crash loses at most this much of the window. More frequent writes would cost throughput.
  */
 const WRITE_DELAY_MS = 50;
-/** To the hour is enough to know whether a key of an outdated secret is still in use, and costs one write an hour. */
-const USE_NOTE_MS = 60 * 60 * 1000;
+/** Enough to see whether a key of an outdated secret is still in use. */
+const USE_INTERVAL_MS = 60 * 60 * 1000;
 
-/** One object a workspace: it admits each request in one hop. */
+/** One object per workspace: it authenticates and rate limits each request in one call. */
 export class WorkspaceGate extends DurableObject<Env> {
   private window = new SlidingWindow();
   private readonly store: WindowStore;
-  /** Undefined until read; null when there is no such workspace. */
+  /** Undefined until loaded; null if the workspace does not exist. */
   private directory: Directory | null | undefined;
   private reloads: Promise<void> = Promise.resolve();
   private writeIsDue = false;
@@ -70,7 +68,7 @@ export class WorkspaceGate extends DurableObject<Env> {
     });
   }
 
-  /** Who holds the key of this claim, and whether the workspace may make one more request now. */
+  /** The workspace and key of this claim, counted against the workspace's rate limit. */
   async admit(claim: ApiKeyClaim): Promise<Admission> {
     const meter = new Meter();
     if (this.directory === undefined) await this.load(meter, () => this.directory === undefined);
@@ -78,7 +76,7 @@ export class WorkspaceGate extends DurableObject<Env> {
     const found = this.directory?.keysByHash.get(claim.hash);
     if (!this.directory || !found) return { outcome: "unknown_key", cost };
     if (found.isRevoked) return { outcome: "revoked_key", cost };
-    this.noteSecretSoon(found, claim, Date.now());
+    this.recordSecretUseSoon(found, claim, Date.now());
     const { key } = found;
     const { workspace } = this.directory;
     const window = this.window.admit(Date.now(), workspace.limits.requests_per_minute);
@@ -86,12 +84,12 @@ export class WorkspaceGate extends DurableObject<Env> {
     return { outcome: "known", workspace, key, window, cost };
   }
 
-  /** Reads keys and plan anew. Whoever changes one of them calls this before answering, so that the next request sees it. */
+  /** Reloads keys and plan. Every change of them calls this before it responds, so that the next request sees it. */
   async reload(): Promise<void> {
     await this.load(new Meter(), () => true);
   }
 
-  /** Forgets everything that is stored: the workspace is erased. */
+  /** Deletes the object's storage when the workspace is erased. */
   async erase(): Promise<void> {
     this.directory = null;
     this.window = new SlidingWindow();
@@ -99,8 +97,8 @@ export class WorkspaceGate extends DurableObject<Env> {
   }
 
   /**
-   * Loads run one after another, so that an older reading never replaces a newer one. Where one fails, what was known is
-   * forgotten: it may name a key that was revoked just now.
+   * Loads run one after another, so that an older result never replaces a newer one. A failed load discards the directory: it
+   * may hold a key that was just revoked.
    */
   private load(meter: Meter, isNeeded: () => boolean): Promise<void> {
     const load = async () => {
@@ -130,17 +128,17 @@ export class WorkspaceGate extends DurableObject<Env> {
     return { workspace: { id, name, slug, plan, limits: limitsOf(plan, row.limits) }, keysByHash: new Map(keysByHash) };
   }
 
-  /** Notes which secret made a key, once, and that an outdated one is in use, hourly. No answer waits for it. */
-  private noteSecretSoon(known: KnownKey, { secretId, isOutdated }: ApiKeyClaim, nowMs: number): void {
-    const isDue = isOutdated && nowMs >= (known.outdatedUseAtMs ?? 0) + USE_NOTE_MS;
+  /** Records which secret signed a key, once, and each hour that an outdated one is in use. No response waits for it. */
+  private recordSecretUseSoon(known: KnownKey, { secretId, isOutdated }: ApiKeyClaim, nowMs: number): void {
+    const isDue = isOutdated && nowMs >= (known.outdatedUseAtMs ?? 0) + USE_INTERVAL_MS;
     if (known.secretId === secretId && !isDue) return;
     known.secretId = secretId;
     if (isOutdated) known.outdatedUseAtMs = nowMs;
-    this.ctx.waitUntil(this.noteSecret(known));
+    this.ctx.waitUntil(this.recordUse(known));
   }
 
-  /** One that fails is made up for: by the next hour's, or by the next object's first. */
-  private async noteSecret({ key, secretId, outdatedUseAtMs }: KnownKey): Promise<void> {
+  /** A failed write is not retried: the next hour, or the next instance of the object, writes again. */
+  private async recordUse({ key, secretId, outdatedUseAtMs }: KnownKey): Promise<void> {
     const db = dbFor(this.env, key.id, new Meter());
     try {
       await db.batch([recordSecretUse(db, this.ctx.id.name!, key.id, { secretId, outdatedUseAt: outdatedUseAtMs })]);

@@ -3,46 +3,49 @@ import { apiKeySecrets, isConfigured } from "../platform/config.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
 import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode, unavailable } from "../platform/http/errors.ts";
-import { admitAddress, clientNetwork } from "./address-limit.ts";
 import { type ApiKeyClaim, verifyApiKey } from "./api-key.ts";
 import type { Admission } from "./gate.ts";
+import { clientNetwork, RateLimiter, type WindowState } from "./rate-limit.ts";
 import type { Scope } from "./scopes.ts";
-import type { WindowState } from "./window.ts";
 
-/** Who calls, as handlers see it. @public */
+/** The caller as handlers see it. @public */
 export type Caller = Pick<Extract<Admission, { outcome: "known" }>, "workspace" | "key" | "window">;
 
 declare module "../platform/http/context.ts" {
   interface CallerVariables {
-    /** Set once the key is admitted. */
+    /** Set by requireKey. */
     caller: Caller;
   }
 }
 
-/** A missing secret is mended by a deployment, not by waiting a moment. */
+/** Only a deployment repairs the configuration, so callers wait longer than after a transient error. */
 const MISCONFIGURED_RETRY_SECONDS = 60;
 
-const REFUSALS = {
+/** Requests without a valid key that one address may make in any 60 s. */
+const UNAUTHENTICATED_PER_MINUTE = 60;
+const addressLimiter = new RateLimiter(UNAUTHENTICATED_PER_MINUTE);
+
+const KEY_ERRORS = {
   missing_api_key: "Send your API key in the header: Authorization: Bearer sk_live_…",
   invalid_api_key: "This is not a key of this service. Check that you copied it whole, or ask your operator for a new one.",
   revoked_api_key: "This key was revoked. Use another one, or ask your operator for a new one.",
 } as const satisfies Partial<Record<ErrorCode, string>>;
 
-/** 503 while the configuration is not safe to work with; the log names the variable. */
+/** Answers 503 while the configuration is invalid; the log names the variable. */
 export const requireConfig: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (isConfigured(c.env)) return next();
   throw overAddressLimit(c) ?? unavailable("The service is not configured yet. Its log names what is wrong.", MISCONFIGURED_RETRY_SECONDS);
 };
 
-/** Admits requests with a workspace's key, in one hop: 401 without one, 429 over the rate limit. */
+/** Authenticates the API key with one call to the workspace's gate: 401 without a valid key, 429 over the rate limit. */
 export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
   const key = bearerToken(c);
-  if (key === undefined) throw refuse(c, "missing_api_key");
+  if (key === undefined) throw keyError(c, "missing_api_key");
   const claim = await verifyApiKey(key, apiKeySecrets(c.env));
-  if (!claim) throw refuse(c, "invalid_api_key");
-  const admission = await askGate(c, claim);
-  if (admission.outcome === "unknown_key") throw refuse(c, "invalid_api_key");
-  if (admission.outcome === "revoked_key") throw refuse(c, "revoked_api_key");
+  if (!claim) throw keyError(c, "invalid_api_key");
+  const admission = await callGate(c, claim);
+  if (admission.outcome === "unknown_key") throw keyError(c, "invalid_api_key");
+  if (admission.outcome === "revoked_key") throw keyError(c, "revoked_api_key");
   c.set("logFields", { workspaceId: admission.workspace.id, keyId: admission.key.id });
   setRateHeaders(c, admission.window);
   if (!admission.window.accepted) throw rateLimited(admission.window, "The workspace's rate limit is exceeded, all its keys together.");
@@ -50,7 +53,7 @@ export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
   await next();
 };
 
-async function askGate(c: AppContext, claim: ApiKeyClaim): Promise<Admission> {
+async function callGate(c: AppContext, claim: ApiKeyClaim): Promise<Admission> {
   const meter = c.get("meter");
   meter.countObjectHop();
   try {
@@ -58,21 +61,21 @@ async function askGate(c: AppContext, claim: ApiKeyClaim): Promise<Admission> {
     meter.add(admission.cost);
     return admission;
   } catch (error) {
-    // Without its gate nothing is known of the workspace, so the answer carries the address's limit.
+    // Only the gate knows the workspace's rate limit, so the response carries the address's limit instead.
     throw overAddressLimit(c) ?? error;
   }
 }
 
-/** Lets everyone in, each address so often a minute. */
+/** Limits requests that need no key, by address. */
 export const limitAddress: MiddlewareHandler<AppEnv> = async (c, next) => {
   const limited = overAddressLimit(c);
   if (limited) throw limited;
   await next();
 };
 
-/** Part of an operation's contract: 403 unless the key carries the scope, as the document says, and then what else it runs. */
-export function needsScope(scope: Scope, ...further: MiddlewareHandler<AppEnv>[]) {
-  return { "x-scope": scope, middleware: [requireScope(scope), ...further] };
+/** The scope that a route requires, for its OpenAPI document and as middleware: 403 unless the key carries it. */
+export function needsScope(scope: Scope, ...middleware: MiddlewareHandler<AppEnv>[]) {
+  return { "x-scope": scope, middleware: [requireScope(scope), ...middleware] };
 }
 
 function requireScope(scope: Scope): MiddlewareHandler<AppEnv> {
@@ -84,22 +87,22 @@ function requireScope(scope: Scope): MiddlewareHandler<AppEnv> {
   };
 }
 
-function refuse(c: AppContext, code: keyof typeof REFUSALS): ApiError {
-  return unauthorized(c, code, REFUSALS[code]);
+function keyError(c: AppContext, code: keyof typeof KEY_ERRORS): ApiError {
+  return unauthorized(c, code, KEY_ERRORS[code]);
 }
 
-/** The error for a caller without a valid credential, counted against its address. */
-export function unauthorized(c: AppContext, code: keyof typeof REFUSALS, message: string): ApiError {
+/** The 401 for a caller without a valid credential, counted against its address: 429 once that is over its limit. */
+export function unauthorized(c: AppContext, code: keyof typeof KEY_ERRORS, message: string): ApiError {
   return overAddressLimit(c) ?? new ApiError(code, message, { headers: { "WWW-Authenticate": "Bearer" } });
 }
 
-/** Whom a client's address, as the platform gives it, is counted as. */
+/** The name under which the client's address is rate limited. */
 export function clientAddress(c: AppContext): string {
   return clientNetwork(c.req.header("CF-Connecting-IP") ?? "unknown");
 }
 
 function overAddressLimit(c: AppContext): ApiError | undefined {
-  const window = admitAddress(clientAddress(c), Date.now());
+  const window = addressLimiter.admit(clientAddress(c), Date.now());
   setRateHeaders(c, window);
   return window.accepted ? undefined : rateLimited(window, "Too many requests without a valid API key from this address.");
 }
@@ -110,7 +113,7 @@ function setRateHeaders(c: AppContext, window: WindowState): void {
   c.header("X-RateLimit-Reset", String(Math.ceil(window.resetAtMs / 1000)));
 }
 
-/** 429, with how long to wait. */
+/** 429 with Retry-After. */
 export function rateLimited(window: WindowState, reason: string): ApiError<"rate_limited"> {
   const seconds = Math.max(1, Math.ceil(window.retryInMs / 1000));
   return new ApiError("rate_limited", `${reason} Try again in ${seconds} s.`, { headers: { "Retry-After": String(seconds) } });

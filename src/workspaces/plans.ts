@@ -1,6 +1,6 @@
 import type { Plan } from "../platform/db/columns.ts";
 
-/** What a workspace may use. An operator may override each number by its name. */
+/** The limits of a workspace. An operator may override each by its name. */
 export interface Limits {
   requests_per_minute: number;
   /** Questions that agents are asked to answer, a calendar month. */
@@ -20,17 +20,17 @@ const PLANS = {
   enterprise: { requests_per_minute: 1_200, messages: 100_000, agents: 50, sources: 1_000, max_pages: 10_000, webhooks: true },
 } as const satisfies Record<Plan, Limits>;
 
-/** The plan's limits with the operator's overrides laid over them. */
+/** The plan's limits with the operator's overrides. */
 export function limitsOf(plan: Plan, overrides: Partial<Limits>): Limits {
   return { ...PLANS[plan], ...overrides };
 }
 
-/** The billing period that a time falls into, a calendar month, UTC: "2026-11". */
+/** The billing period of a time, a calendar month in UTC: "2026-11". */
 export function periodOf(nowMs: number): string {
   return new Date(nowMs).toISOString().slice(0, 7);
 }
 
-/** The first millisecond of the period that a time falls into, and of the next one. */
+/** The start of a time's billing period and of the next one, Unix milliseconds. */
 export function periodBounds(nowMs: number): { startMs: number; endMs: number } {
   const now = new Date(nowMs);
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];

@@ -2,14 +2,14 @@ import type { Retention } from "../platform/db/columns.ts";
 import { DAY_MS } from "../platform/time.ts";
 
 /**
- * What is the customer's stays until somebody says otherwise; what is machinery goes. A visitor goes with the last of what
- * is theirs. Counts and analytics name nobody and stay.
+ * Customer data is kept until the operator sets a limit; the event log is not. A visitor is deleted with their last record.
+ * Counters and analytics identify nobody and are kept.
  */
 export const DEFAULT_RETENTION = { conversations_days: null, leads_days: null, event_log_days: 30 } as const satisfies Retention;
 
 /**
- * The least and the most that may be set. A conversation is picked up again within weeks; an event log cannot be longer than
- * the default, since every database's log is cut there in one sweep.
+ * The range of each setting. Customers return to a conversation within weeks, so it is kept for a month at least. The event
+ * log cannot exceed the default, at which the sweep cuts it for all workspaces.
  */
 export const RETENTION_BOUNDS = {
   conversations_days: { min: 30, max: 3650 },
@@ -17,19 +17,19 @@ export const RETENTION_BOUNDS = {
   event_log_days: { min: 1, max: DEFAULT_RETENTION.event_log_days },
 } as const satisfies Record<keyof Retention, { min: number; max: number }>;
 
-/** What the operator has set, laid over the defaults. */
+/** The defaults with the operator's overrides. */
 export function retentionOf(overrides: Partial<Retention>): Retention {
   return { ...DEFAULT_RETENTION, ...overrides };
 }
 
-/** From before which Unix millisecond records go; undefined where they stay, or where the sweep of all workspaces sees to them. */
+/** Records from before these Unix milliseconds are deleted; undefined if they are kept or the default applies. */
 export interface Cutoffs {
   conversationsMs: number | undefined;
   leadsMs: number | undefined;
   eventLogMs: number | undefined;
 }
 
-/** The cutoffs of a workspace's own settings. */
+/** The cutoffs of a workspace's overrides. */
 export function cutoffsOf(overrides: Partial<Retention>, nowMs: number): Cutoffs {
   const before = (days: number | null | undefined) => (days === null || days === undefined ? undefined : nowMs - days * DAY_MS);
   return {

@@ -1,4 +1,4 @@
-/** Every scope that a key can carry. */
+/** Every scope that an API key can carry. */
 export const SCOPES = [
   "agents:read",
   "chat:write",
@@ -16,7 +16,7 @@ export const SCOPES = [
 
 export type Scope = (typeof SCOPES)[number];
 
-/** Stands for every scope there is, those of later versions included. */
+/** Grants every scope, including those of later versions. */
 export const ALL_SCOPES = "*";
 
 /** The scopes that a stored list grants. */

@@ -4,7 +4,7 @@ import { compiled } from "../platform/db/compiled.ts";
 import { apiKeys, usagePeriods, workspaces } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
 
-/** The questions counted in one period; no row when there was none. */
+/** The questions counted in one period; no row if there were none. */
 export function findUsage(db: Database, workspaceId: string, period: string) {
   return usageOf(db, { workspaceId, period });
 }
@@ -17,7 +17,7 @@ const usageOf = compiled<typeof usageFields, { workspaceId: string; period: stri
     .where(and(eq(usagePeriods.workspaceId, param("workspaceId")), eq(usagePeriods.period, param("period")))),
 );
 
-/** The workspace's kept counts. */
+/** The workspace's counters. */
 export function findCounts(db: Database, workspaceId: string) {
   return countsOf(db, { workspaceId });
 }
@@ -43,13 +43,13 @@ export function listKeys(db: Database, workspaceId: string) {
   return db.select().from(apiKeys).where(eq(apiKeys.workspaceId, workspaceId)).orderBy(apiKeys.id);
 }
 
-/** Adds a key, if its workspace is there; returns it then. */
+/** Adds a key and returns it; nothing if its workspace does not exist. */
 export function createKey(db: Database, key: typeof apiKeys.$inferInsert) {
   const exists = sql`EXISTS (SELECT 1 FROM ${workspaces} WHERE ${workspaces.id} = ${key.workspaceId} AND ${workspaces.deletedAt} IS NULL)`;
   return insertWhere(db, apiKeys, key, exists).returning();
 }
 
-/** Revokes a key; a key that was revoked keeps its time. Returns its row, or none when there is no such key. */
+/** Revokes a key and returns its id; a key that was revoked before keeps its `revokedAt`. */
 export function revokeKey(db: Database, workspaceId: string, keyId: string, nowMs: number) {
   return db
     .update(apiKeys)
@@ -58,15 +58,15 @@ export function revokeKey(db: Database, workspaceId: string, keyId: string, nowM
     .returning({ id: apiKeys.id });
 }
 
-/** Notes which secret made a key, and when it was last used under one that is outdated. */
+/** Records which secret signed a key, and when the key was last used while that secret was outdated. */
 export function recordSecretUse(
   db: Database,
   workspaceId: string,
   keyId: string,
-  noted: Pick<typeof apiKeys.$inferSelect, "secretId" | "outdatedUseAt">,
+  use: Pick<typeof apiKeys.$inferSelect, "secretId" | "outdatedUseAt">,
 ) {
   return db
     .update(apiKeys)
-    .set(noted)
+    .set(use)
     .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, keyId)));
 }

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { SlidingWindow, WindowStore } from "../../src/workspaces/window.ts";
+import { SlidingWindow, WindowStore } from "../../src/workspaces/rate-limit.ts";
 
 const START_MS = 1_800_000_000_000;
 

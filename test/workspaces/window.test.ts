@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SlidingWindow, WINDOW_MS, type WindowState } from "../../src/workspaces/window.ts";
+import { SlidingWindow, WINDOW_MS, type WindowState } from "../../src/workspaces/rate-limit.ts";
 
 const START_MS = 1_800_000_000_000;
 

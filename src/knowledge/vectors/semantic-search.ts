@@ -1,3 +1,4 @@
+import { LruCache } from "../../platform/lru-cache.ts";
 import { logRarely } from "../../platform/telemetry/log.ts";
 import { withTimeout } from "../../platform/time.ts";
 import { embeddedQuestion, type VectorEngines } from "./vector-index.ts";
@@ -20,7 +21,7 @@ const REMEMBERED_QUESTIONS = 100;
 
 /** Finds chunks by what they mean, as far as the outside has them and answers in time. */
 export class SemanticSearch {
-  private readonly asked = new Map<string, number[]>();
+  private readonly asked = new LruCache<string, number[]>(REMEMBERED_QUESTIONS);
   private restsUntilMs = 0;
 
   constructor(private readonly sync: VectorSync) {}
@@ -53,7 +54,6 @@ export class SemanticSearch {
     if (known) return known;
     const [values] = await embeddings.embed([text], LIMIT_MS);
     this.asked.set(text, values!);
-    if (this.asked.size > REMEMBERED_QUESTIONS) this.asked.delete(this.asked.keys().next().value!);
     return values!;
   }
 }

@@ -1,7 +1,10 @@
+import ipaddr from "ipaddr.js";
+import { LruCache } from "../platform/lru-cache.ts";
+
 /** The length of the sliding window. */
 export const WINDOW_MS = 60_000;
 
-/** `count` requests accepted in the same millisecond. */
+/** `count` requests that were accepted in the same millisecond. */
 export interface Accepted {
   atMs: number;
   count: number;
@@ -12,7 +15,7 @@ export interface WindowState {
   limit: number;
   /** The limit minus what was accepted in the last 60 s. */
   remaining: number;
-  /** When `remaining` is back at the limit if nothing more is sent. */
+  /** When `remaining` is back at the limit, if nothing more is sent. */
   resetAtMs: number;
   /** How long until a request would be accepted; 0 when this one was. */
   retryInMs: number;
@@ -25,13 +28,13 @@ export class SlidingWindow {
   private head = 0;
   private used: number;
 
-  /** @param entries what was accepted before, oldest first. */
+  /** @param entries earlier accepted requests, oldest first. */
   constructor(entries: Accepted[] = []) {
     this.entries = entries;
     this.used = entries.reduce((sum, entry) => sum + entry.count, 0);
   }
 
-  /** Accepts or refuses a request at `nowMs`; a clock that runs back counts as standing still. */
+  /** Accepts or refuses a request at `nowMs`; a clock that goes backwards counts as standing still. */
   admit(nowMs: number, limit: number): WindowState {
     const atMs = Math.max(nowMs, this.entries.at(-1)?.atMs ?? 0);
     this.expire(atMs);
@@ -46,7 +49,7 @@ export class SlidingWindow {
     };
   }
 
-  /** What was accepted from `fromMs` on and is still in the window, oldest first. */
+  /** The accepted requests since `fromMs` that are still in the window, oldest first. */
   since(fromMs: number): Accepted[] {
     let from = this.entries.length;
     while (from > this.head && this.entries[from - 1]!.atMs >= fromMs) from--;
@@ -64,14 +67,14 @@ export class SlidingWindow {
     while (this.head < this.entries.length && this.entries[this.head]!.atMs + WINDOW_MS <= nowMs) {
       this.used -= this.entries[this.head++]!.count;
     }
-    // Dropping what has left in one go, when it is half of the array, costs each entry one move at the most.
+    // Expired entries are dropped only when they are half of the array, so that each entry is moved at most once.
     if (this.head > 64 && this.head * 2 > this.entries.length) {
       this.entries = this.entries.slice(this.head);
       this.head = 0;
     }
   }
 
-  /** When so many have left that one more fits: the oldest one, but where the limit was lowered. */
+  /** When one more request fits: after the oldest entry, or later ones if the limit was lowered. */
   private freeAtMs(limit: number, nowMs: number): number {
     let surplus = this.used - limit + 1;
     for (let at = this.head; at < this.entries.length; at++) {
@@ -83,7 +86,7 @@ export class SlidingWindow {
 }
 
 const SECOND_MS = 1_000;
-/** A ring of one slot a second; longer than the window by a few, so that a slot is free again before it is written. */
+/** One slot a second, a few more than the window has: a slot has expired before it is written again. */
 const SLOTS = 64;
 
 interface Slot {
@@ -91,13 +94,13 @@ interface Slot {
   accepted: Accepted[];
 }
 
-/** Keeps a sliding window in an object's storage: a ring of seconds, so that it never grows and nothing is deleted. */
+/** Stores a sliding window in a Durable Object as a ring buffer of seconds, so that it never grows and needs no deletes. */
 export class WindowStore {
   private writtenUpToMs = 0;
 
   constructor(private readonly storage: DurableObjectStorage) {}
 
-  /** What is stored of the last 60 s, oldest first. */
+  /** The stored requests of the last 60 s, oldest first. */
   async load(nowMs: number): Promise<Accepted[]> {
     const keys = Array.from({ length: SLOTS }, (_, slot) => slotKey(slot));
     const slots = await this.storage.get<Slot>(keys);
@@ -105,7 +108,7 @@ export class WindowStore {
     return accepted.filter((entry) => entry.atMs + WINDOW_MS > nowMs).sort((a, b) => a.atMs - b.atMs);
   }
 
-  /** Writes the seconds in which something was accepted since the last time. No answer waits for the write. */
+  /** Writes the seconds in which requests were accepted since the last save. No response waits for the write. */
   async save(window: SlidingWindow): Promise<void> {
     const fromSecond = Math.floor(this.writtenUpToMs / SECOND_MS);
     const bySecond = new Map<number, Accepted[]>();
@@ -123,4 +126,33 @@ export class WindowStore {
 
 function slotKey(slot: number): string {
   return `window:${slot}`;
+}
+
+/** A rate limit for callers of any name. It is kept in the isolate alone, so a flood touches no storage. */
+export class RateLimiter {
+  private readonly windows = new LruCache<string, SlidingWindow>(10_000);
+
+  /** @param requestsPerMinute what one caller may send in any 60 s. */
+  constructor(private readonly requestsPerMinute: number) {}
+
+  /** Counts a request against its caller. */
+  admit(caller: string, nowMs: number): WindowState {
+    let window = this.windows.get(caller);
+    if (!window) {
+      window = new SlidingWindow();
+      this.windows.set(caller, window);
+    }
+    return window.admit(nowMs, this.requestsPerMinute);
+  }
+}
+
+/** What a provider gives an IPv6 customer at the least (RFC 6177): the customer is free to choose the rest of the address. */
+const NETWORK_BYTES = 8;
+
+/** The name under which an address is limited: an IPv4 address itself, the network of an IPv6 address, or any other text. */
+export function clientNetwork(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  // `process` turns an IPv4-mapped IPv6 address into the IPv4 address.
+  const parsed = ipaddr.process(address);
+  return parsed.kind() === "ipv4" ? parsed.toString() : new Uint8Array(parsed.toByteArray().slice(0, NETWORK_BYTES)).toHex();
 }
