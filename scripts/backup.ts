@@ -1,4 +1,4 @@
-// `npm run backup -- export|import|verify|abandon`: one workspace as a file, and back. See "Backup and restore" in the README.
+// `npm run backup -- export|import|verify|abandon`: one workspace as a file, and back. See docs/backup-and-restore.md.
 import { parseCommand, USAGE } from "./backup/command.ts";
 import { exportTo, stdoutSink } from "./backup/export.ts";
 import { abandon, importFile } from "./backup/import.ts";

@@ -1,16 +1,18 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
-import { withoutTranscripts } from "./demo.ts";
-import { ROOT } from "./project.ts";
+import { readGuides, withoutTranscripts } from "./demo.ts";
 
-void test("what the README's commands ask and print is no knowledge; its words and its examples are", () => {
-  const markdown = "# A\n\nOne.\n\n```sh\nask one\n```\n\nTwo.\n\n```\nanswer\n```\n\n```ts\nkept();\n```\n\n```json\n{}\n```\n";
-  assert.equal(withoutTranscripts(markdown), "# A\n\nOne.\n\n\nTwo.\n\n\n```ts\nkept();\n```\n\n");
-  const readme = readFileSync(join(ROOT, "README.md"), "utf8");
-  const known = withoutTranscripts(readme);
-  assert.match(readme, /"message": "Which plans include webhooks\?"/);
-  assert.doesNotMatch(known, /curl -|printf %|operate -/);
-  for (const kept of ["## Start", "### Back up and restore", "def read_event", "function read_event"]) assert(known.includes(kept), kept);
+void test("the commands of a guide and their output are not learned; its text and its examples are", () => {
+  const blocks = ["```sh error=404\nask one\n```", "```text\nanswer\n```", "```json\n{}\n```", "```ts title=a.ts\nkept();\n```"];
+  const markdown = `# A\n\nOne.\n\n${blocks.join("\n\nTwo.\n\n")}\n`;
+  assert.equal(withoutTranscripts(markdown), "# A\n\nOne.\n\n\nTwo.\n\n\nTwo.\n\n\nTwo.\n\n```ts title=a.ts\nkept();\n```\n");
+});
+
+void test("the demo agent learns each guide under its title, without commands", () => {
+  const guides = readGuides();
+  const names = guides.map(({ name }) => name);
+  assert.equal(new Set(names).size, guides.length);
+  for (const name of ["Support Agent Service", "Webhooks", "Back up and restore"]) assert(names.includes(name), name);
+  for (const { name, text } of guides) assert.doesNotMatch(text, /^(curl|api|operator|npm) /m, name);
+  assert.match(guides.find(({ name }) => name === "Webhooks")!.text, /def read_event[^]+function read_event/);
 });

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PlainError } from "./flags.ts";
@@ -12,17 +12,15 @@ const AGENT = {
   slug: "demo-agent",
   description: "Answers questions about this service from its own documentation.",
 };
-/** The service's own documentation. A source is recognised by its name. */
-const DOCUMENTS = [
-  { name: "README", file: "README.md" },
-  { name: "Handbook", file: "scripts/demo/handbook.md" },
-];
+/** What the agent learns: the guides. Those that only contributors read would only be in the way of answers. */
+const GUIDES = "{README.md,docs/*.md}";
+const NOT_LEARNED = new Set(["docs/architecture.md", "docs/measurements.md"]);
 const READY_LIMIT_MS = 120_000;
 const POLL_EVERY_MS = 500;
 
-const CODE_BLOCK = /^```(\w*)\n[^]*?^```\n/gm;
-/** What blocks of commands to type, and of what these print, say that they are. Others hold examples. */
-const TRANSCRIPTS = new Set(["", "sh", "json"]);
+const CODE_BLOCK = /^```(\w*)[^\n]*\n[^]*?^```\n/gm;
+/** The languages of blocks with commands, their output, and pictures. Others hold examples. */
+const TRANSCRIPTS = new Set(["", "sh", "console", "text", "json", "mermaid"]);
 
 /** What a start keeps for the next one. */
 export interface Demo {
@@ -86,31 +84,46 @@ async function ensureWorkspace(operator: Client): Promise<Slugged> {
 }
 
 /**
- * Adds the documents that the agent does not have yet, and waits until all of them are ready. What a killed start left
- * unfinished is made anew: its text may not have been kept.
+ * Adds the guides that the agent does not have yet, as a source each, and waits until all of them are ready. What a
+ * killed start left unfinished is created again: its text may not have been stored.
  */
 async function teach(client: Client, agentId: string): Promise<void> {
   const path = `/api/v1/agents/${agentId}/sources`;
-  const before = await listDocuments(client, path);
-  for (const { name, file } of DOCUMENTS) {
+  const guides = readGuides();
+  const before = await listSources(client, path, guides);
+  for (const { name, text } of guides) {
     const sources = before.filter((source) => source.name === name);
     if (sources.some(({ status }) => status === "ready")) continue;
     for (const { id } of sources) await ask(client, "DELETE", `${path}/${id}`);
-    const text = withoutTranscripts(readFileSync(join(ROOT, file), "utf8"));
     await ask(client, "POST", path, { type: "text", name, text, schedule: "manual" });
   }
-  await waitUntilReady(client, path);
+  await waitUntilReady(client, path, guides);
 }
 
-/** A document as knowledge: a question that one of its commands asks is no answer to that question. */
+/** A guide as knowledge; its source is recognised by its name. */
+interface Guide {
+  name: string;
+  text: string;
+}
+
+/** The README and the guides, each under its title. */
+export function readGuides(): Guide[] {
+  const files = globSync(GUIDES, { cwd: ROOT }).filter((file) => !NOT_LEARNED.has(file));
+  return files.toSorted().map((file) => {
+    const markdown = readFileSync(join(ROOT, file), "utf8");
+    return { name: /^# (.+)$/m.exec(markdown)?.[1] ?? file, text: withoutTranscripts(markdown) };
+  });
+}
+
+/** A guide without its commands: a question that a command asks is no answer to that question. */
 export function withoutTranscripts(markdown: string): string {
   return markdown.replaceAll(CODE_BLOCK, (block, language: string) => (TRANSCRIPTS.has(language) ? "" : block));
 }
 
-async function waitUntilReady(client: Client, path: string): Promise<void> {
+async function waitUntilReady(client: Client, path: string, guides: readonly Guide[]): Promise<void> {
   const deadline = Date.now() + READY_LIMIT_MS;
   for (;;) {
-    const sources = await listDocuments(client, path);
+    const sources = await listSources(client, path, guides);
     const failed = sources.find(({ status }) => status === "failed");
     if (failed) throw new PlainError(`The source "${failed.name}" failed: ${failed.error?.message ?? "no reason given"}`);
     const waiting = sources.filter(({ status }) => status !== "ready");
@@ -123,7 +136,7 @@ async function waitUntilReady(client: Client, path: string): Promise<void> {
   }
 }
 
-async function listDocuments(client: Client, path: string): Promise<Source[]> {
+async function listSources(client: Client, path: string, guides: readonly Guide[]): Promise<Source[]> {
   const { data } = await ask<{ data: Source[] }>(client, "GET", path);
-  return data.filter(({ name }) => DOCUMENTS.some((document) => document.name === name));
+  return data.filter(({ name }) => guides.some((guide) => guide.name === name));
 }

@@ -16,7 +16,7 @@ const NEW_SECRET = "Set a random one of at least 32 characters";
 
 /**
  * Every variable and secret of the service with what its value must be. One that is left out is checked as an empty text.
- * The README's table says what each is for.
+ * docs/deploy-and-configure.md says what each is for.
  */
 const CHECKS: Readonly<Record<string, Check>> = {
   ENVIRONMENT: oneOf("development", "production"),

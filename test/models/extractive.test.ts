@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import handbook from "../../scripts/demo/handbook.md?raw";
+import webhooksGuide from "../../docs/webhooks.md?raw";
 import { ExtractiveModel, type ExtractiveReply } from "../../src/models/extractive.ts";
 import { type Index, load, newIndex } from "../knowledge/agent-index.ts";
 
@@ -243,7 +243,7 @@ describe("confidence in a tiny knowledge", () => {
       text: "Refunds take five days.\n\nOur office is in Vienna.\n\nPasswords are reset by mail.",
       known: "How do I reset my password?",
     },
-    handbook: { text: handbook, known: "How are webhook notifications signed?" },
+    guide: { text: webhooksGuide, known: "How are webhooks signed?" },
   };
   const confidence = async (text: string, question: string): Promise<number> => {
     const index = newIndex();
@@ -265,10 +265,10 @@ describe("confidence in a tiny knowledge", () => {
     ["mixed", "What mail provider does France use?"],
     ["mixed", "Is there an office party?"],
     ["mixed", "How many days has a leap year?"],
-    ["handbook", "What is the capital of France?"],
-    ["handbook", "How do I bake bread?"],
-    ["handbook", "Who won the world cup?"],
-    ["handbook", "How do I file my tax return?"],
+    ["guide", "What is the capital of France?"],
+    ["guide", "How do I bake bread?"],
+    ["guide", "Who won the world cup?"],
+    ["guide", "How do I file my tax return?"],
   ] as const)("of %s, is not misled by the one word that is known: %s", async (name, question) => {
     expect(await confidence(TINY[name].text, question)).toBeLessThan(DEFAULT_THRESHOLD);
   });

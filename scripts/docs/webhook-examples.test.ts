@@ -3,10 +3,11 @@ import { execFile, execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
+import { readBlocks } from "./blocks.ts";
 
-// The README's examples of verifying a delivery, run as they stand there against what the official library signs.
+// The guide's examples of verifying a webhook, run against signatures of the official library.
 
-const README = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+const GUIDE = readFileSync(new URL("../../docs/webhooks.md", import.meta.url), "utf8");
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const BODY = JSON.stringify({ type: "lead.created", data: { name: "Zoë" } });
 
@@ -16,7 +17,7 @@ interface Delivery {
   secret: string;
 }
 
-/** How a language's example is run: it takes the delivery as JSON on its input and prints the event's type. */
+/** How to run a language's example: it reads the delivery as JSON from standard input and prints the event's type. */
 const LANGUAGES: Record<string, { command: string; version: string; args: (example: string) => string[] }> = {
   ts: {
     command: process.execPath,
@@ -37,10 +38,10 @@ const PHP_CALL = `$d = json_decode(stream_get_contents(STDIN), true);
 echo read_event($d["body"], $d["headers"], $d["secret"])["type"];`;
 
 function exampleIn(language: string): string {
-  const section = README.slice(README.indexOf("### Verify a webhook\n"));
-  const [, example] = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, "s").exec(section) ?? [];
-  assert(example, `The README shows no example in ${language}`);
-  return example;
+  const section = GUIDE.slice(GUIDE.indexOf("## Verify a webhook signature\n"));
+  const example = readBlocks("docs/webhooks.md", section).find((block) => block.language === language);
+  assert(example, `The guide shows no example in ${language}`);
+  return example.code;
 }
 
 function sign(at: Date, secret = SECRET, body = BODY): Delivery {
@@ -75,14 +76,14 @@ function run(language: string, delivery: Delivery): Promise<string> {
 for (const [language, { command, version }] of Object.entries(LANGUAGES)) {
   const options = { skip: isInstalled(command, version) ? false : `no ${command} here` };
 
-  void test(`the example in ${language} takes what we sign, also beside another signature`, options, async () => {
+  void test(`the example in ${language} accepts a signed webhook, also beside another signature`, options, async () => {
     const delivery = sign(new Date());
     assert.equal(await run(language, delivery), "lead.created");
     delivery.headers["webhook-signature"] = `v1,${Buffer.alloc(32).toString("base64")} ${delivery.headers["webhook-signature"]}`;
     assert.equal(await run(language, delivery), "lead.created");
   });
 
-  void test(`the example in ${language} refuses another's signature, another body, and what is old`, options, async () => {
+  void test(`the example in ${language} refuses a wrong signature, a changed body and an old timestamp`, options, async () => {
     const other = sign(new Date(), `whsec_${Buffer.alloc(32, 8).toString("base64")}`);
     const changed = { ...sign(new Date()), body: BODY.replace("Zoë", "Eve") };
     const old = sign(new Date(Date.now() - 6 * 60_000));
