@@ -1,6 +1,6 @@
+import { type Element, isTag } from "domhandler";
+import { textContent } from "domutils";
 import { cleanLine, withoutLinkSign } from "./clean.ts";
-import { rawText } from "./html-marks.ts";
-import type { HtmlElement } from "./html-tree.ts";
 import { directivesOfMeta, type RobotsDirectives } from "./robots-directives.ts";
 
 /** What a page says of itself outside its text. */
@@ -29,7 +29,7 @@ const MAX_REFRESH_IN_SECONDS = 10;
 const REFRESH = /^\s*(\d+)(?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']+)/i;
 
 /** Reads what stands in a page's head, wherever its elements stand: many pages have none, or two. */
-export function readHead(root: HtmlElement): PageHead {
+export function readHead(root: Element): PageHead {
   const reader = new HeadReader();
   reader.visit(root, false);
   return reader.head();
@@ -45,10 +45,10 @@ class HeadReader {
   private baseHref: string | null = null;
   private refresh = "";
 
-  visit(element: HtmlElement, withinDrawing: boolean): void {
+  visit(element: Element, withinDrawing: boolean): void {
     if (!withinDrawing) this.read(element);
-    const isDrawing = withinDrawing || element.tag === "svg";
-    for (const child of element.children) if (typeof child !== "string") this.visit(child, isDrawing);
+    const isDrawing = withinDrawing || element.name === "svg";
+    for (const child of element.children) if (isTag(child)) this.visit(child, isDrawing);
   }
 
   head(): PageHead {
@@ -67,21 +67,20 @@ class HeadReader {
     };
   }
 
-  private read(element: HtmlElement): void {
-    const { tag, attributes } = element;
-    if (tag === "html") this.htmlLanguage ||= attributes.get("lang") ?? attributes.get("xml:lang") ?? "";
-    else if (tag === "title") this.title ||= cleanLine(rawText(element));
-    else if (tag === "h1") this.h1 ||= withoutLinkSign(cleanLine(rawText(element)));
-    else if (tag === "base") this.baseHref ??= attributes.get("href") ?? null;
-    else if (tag === "meta") this.readMeta(element);
-    else if (tag === "link" && /(?:^|\s)canonical(?:\s|$)/i.test(attributes.get("rel") ?? ""))
-      this.canonical ??= attributes.get("href") ?? null;
-    else if (tag === "script" && JSON_LD.test(attributes.get("type") ?? "")) this.readScript(rawText(element));
+  private read(element: Element): void {
+    const { name, attribs } = element;
+    if (name === "html") this.htmlLanguage ||= attribs["lang"] ?? attribs["xml:lang"] ?? "";
+    else if (name === "title") this.title ||= cleanLine(textContent(element));
+    else if (name === "h1") this.h1 ||= withoutLinkSign(cleanLine(textContent(element)));
+    else if (name === "base") this.baseHref ??= attribs["href"] ?? null;
+    else if (name === "meta") this.readMeta(element);
+    else if (name === "link" && /(?:^|\s)canonical(?:\s|$)/i.test(attribs["rel"] ?? "")) this.canonical ??= attribs["href"] ?? null;
+    else if (name === "script" && JSON_LD.test(attribs["type"] ?? "")) this.readScript(textContent(element));
   }
 
-  private readMeta({ attributes }: HtmlElement): void {
-    const content = attributes.get("content") ?? "";
-    const name = (attributes.get("name") ?? attributes.get("property") ?? attributes.get("http-equiv") ?? "").toLowerCase();
+  private readMeta({ attribs }: Element): void {
+    const content = attribs["content"] ?? "";
+    const name = (attribs["name"] ?? attribs["property"] ?? attribs["http-equiv"] ?? "").toLowerCase();
     if (name === "refresh") this.refresh ||= content;
     else if (name !== "") this.metas.push({ name, content });
   }

@@ -1,6 +1,7 @@
+import { type Element, isTag } from "domhandler";
+import { existsOne } from "domutils";
 import { isMain, TextMaker, textLength } from "./html-text.ts";
 import { isNamed, type PageFacts } from "./html-rules.ts";
-import type { HtmlElement } from "./html-tree.ts";
 
 /** Containers of the text in common generators and help centres, for pages without a main element. */
 const CONTENT_CLASS =
@@ -15,16 +16,16 @@ const MIN_MAIN_SHARE = 0.2;
 const MAX_CANDIDATES = 20;
 
 /** What has to be known of a page before its text is read. */
-export function pageFacts(root: HtmlElement): PageFacts {
+export function pageFacts(root: Element): PageFacts {
   const controlled = new Set<string>();
-  const holdsMain = new Set<HtmlElement>();
-  const hasMain = someElement(root, isOnlyMain);
-  const visit = (element: HtmlElement, withinMain: boolean, withinFrame: boolean): boolean => {
-    if (opensPanels(element)) for (const id of (element.attributes.get("aria-controls") ?? "").split(/\s+/)) controlled.add(id);
+  const holdsMain = new Set<Element>();
+  const hasMain = existsOne(isOnlyMain, root.children);
+  const visit = (element: Element, withinMain: boolean, withinFrame: boolean): boolean => {
+    if (opensPanels(element)) for (const id of (element.attribs["aria-controls"] ?? "").split(/\s+/)) controlled.add(id);
     const inMain = withinMain || isOnlyMain(element);
-    const inFrame = withinFrame || /^(?:nav|footer|dialog)$/.test(element.tag);
-    let holds = isOnlyMain(element) || (element.tag === "h1" && (inMain || !hasMain) && !inFrame);
-    for (const child of element.children) if (typeof child !== "string" && visit(child, inMain, inFrame)) holds = true;
+    const inFrame = withinFrame || /^(?:nav|footer|dialog)$/.test(element.name);
+    let holds = isOnlyMain(element) || (element.name === "h1" && (inMain || !hasMain) && !inFrame);
+    for (const child of element.children) if (isTag(child) && visit(child, inMain, inFrame)) holds = true;
     if (holds) holdsMain.add(element);
     return holds;
   };
@@ -36,9 +37,9 @@ export function pageFacts(root: HtmlElement): PageFacts {
  * The text of the part of a page that says what the page is about: its main element, else its only article, else a container
  * that is known by name, else all of the body; and where leaving out furniture leaves nearly nothing, the body with it.
  */
-export function mainText(root: HtmlElement, facts: PageFacts): string {
+export function mainText(root: Element, facts: PageFacts): string {
   const maker = new TextMaker(facts, true);
-  const body = find(root, (element) => element.tag === "body")[0] ?? root;
+  const body = find(root, (element) => element.name === "body")[0] ?? root;
   const ofBody = maker.textOf(body);
   for (const candidate of candidates(body)) {
     const text = candidate.map((element) => maker.textOf(element)).join("\n\n");
@@ -50,29 +51,24 @@ export function mainText(root: HtmlElement, facts: PageFacts): string {
 }
 
 /** Parts that may be the main one, the likeliest first. */
-function candidates(body: HtmlElement): HtmlElement[][] {
+function candidates(body: Element): Element[][] {
   const mains = find(body, isOnlyMain);
-  const articles = find(body, (element) => element.tag === "article");
-  const named = find(body, (element) => isNamed(element, CONTENT_CLASS) || CONTENT_ID.test(element.attributes.get("id") ?? ""));
+  const articles = find(body, (element) => element.name === "article");
+  const named = find(body, (element) => isNamed(element, CONTENT_CLASS) || CONTENT_ID.test(element.attribs["id"] ?? ""));
   return [mains, articles.length === 1 ? articles : [], named.length <= MAX_CANDIDATES ? named : []].filter((found) => found.length > 0);
 }
 
 /** The outermost elements that fit, in order. */
-function find(root: HtmlElement, fits: (element: HtmlElement) => boolean): HtmlElement[] {
-  return root.children.flatMap((child) => {
-    if (typeof child === "string") return [];
-    return fits(child) ? [child] : find(child, fits);
-  });
+function find(root: Element, fits: (element: Element) => boolean): Element[] {
+  return root.children.filter(isTag).flatMap((child) => (fits(child) ? [child] : find(child, fits)));
 }
 
-function someElement(root: HtmlElement, fits: (element: HtmlElement) => boolean): boolean {
-  return root.children.some((child) => typeof child !== "string" && (fits(child) || someElement(child, fits)));
+function isOnlyMain(element: Element): boolean {
+  return element.name !== "article" && isMain(element);
 }
 
-function isOnlyMain(element: HtmlElement): boolean {
-  return element.tag !== "article" && isMain(element);
-}
-
-function opensPanels({ tag, attributes }: HtmlElement): boolean {
-  return attributes.has("aria-controls") && (attributes.has("aria-expanded") || attributes.get("role") === "tab") && tag !== "input";
+function opensPanels({ name, attribs }: Element): boolean {
+  return (
+    attribs["aria-controls"] !== undefined && (attribs["aria-expanded"] !== undefined || attribs["role"] === "tab") && name !== "input"
+  );
 }

@@ -1,5 +1,6 @@
+import { type ChildNode, type Element, isTag, isText } from "domhandler";
+import { existsOne, textContent } from "domutils";
 import { isNamed } from "./html-rules.ts";
-import type { HtmlElement, HtmlNode } from "./html-tree.ts";
 
 const ANCHOR_CLASS =
   /(?:^|-)(?:headerlink|header-anchor|hash-link|anchor|anchorjs-link|heading-link|permalink|anchor-link|heading-anchor)(?:-|$)/;
@@ -13,23 +14,25 @@ const QUESTION = /[?？]\s*$/;
 const MIN_LINKS_WITHIN = 2;
 
 /** Whether an element in a heading is the link to that heading and none of its text. */
-export function isAnchorMark(element: HtmlElement): boolean {
-  if (element.tag !== "a" && element.tag !== "button") return false;
-  if (element.tag === "button") return !isAccordionButton(element) && !QUESTION.test(rawText(element));
-  const isWithin = (element.attributes.get("href") ?? "").includes("#") || !element.attributes.has("href");
+export function isAnchorMark(element: Element): boolean {
+  if (element.name !== "a" && element.name !== "button") return false;
+  if (element.name === "button") return !isAccordionButton(element) && !QUESTION.test(textContent(element));
+  const isWithin = (element.attribs["href"] ?? "").includes("#") || !element.attribs["href"] !== undefined;
   if (!isWithin) return false;
-  const text = rawText(element);
+  const text = textContent(element);
   if (ANCHOR_TEXT.test(text)) return true;
-  const label = element.attributes.get("aria-label") ?? element.attributes.get("title") ?? text;
+  const label = element.attribs["aria-label"] ?? element.attribs["title"] ?? text;
   return isNamed(element, ANCHOR_CLASS) && ANCHOR_LABEL.test(label) && (text.length < 3 || ANCHOR_LABEL.test(text));
 }
 
 /** Whether a button is the question or title of a panel that it opens. */
-export function isAccordionButton(element: HtmlElement): boolean {
-  const text = rawText(element);
+export function isAccordionButton(element: Element): boolean {
+  const text = textContent(element);
   if (!/\p{L}/u.test(text)) return false;
   if (QUESTION.test(text)) return true;
-  return element.attributes.has("aria-expanded") && (element.attributes.has("aria-controls") || isNamed(element, ACCORDION_CLASS));
+  return (
+    element.attribs["aria-expanded"] !== undefined && (element.attribs["aria-controls"] !== undefined || isNamed(element, ACCORDION_CLASS))
+  );
 }
 
 /** Whether a text asks. */
@@ -38,43 +41,35 @@ export function hasQuestion(text: string): boolean {
 }
 
 /** Whether an element is the number of a footnote, or the way back from one. */
-export function isFootnoteMark(element: HtmlElement): boolean {
-  if (element.tag !== "sup" && element.tag !== "a") return false;
-  const link = element.tag === "a" ? element : soleChild(element);
-  if (link?.tag !== "a" || !(link.attributes.get("href") ?? "").startsWith("#")) return false;
-  return FOOTNOTE_TEXT.test(rawText(link)) && (element.tag === "sup" || /foot|fn|backref/i.test(link.attributes.get("class") ?? ""));
+export function isFootnoteMark(element: Element): boolean {
+  if (element.name !== "sup" && element.name !== "a") return false;
+  const link = element.name === "a" ? element : soleChild(element);
+  if (link?.name !== "a" || !(link.attribs["href"] ?? "").startsWith("#")) return false;
+  return FOOTNOTE_TEXT.test(textContent(link)) && (element.name === "sup" || /foot|fn|backref/i.test(link.attribs["class"] ?? ""));
 }
 
 /** Whether a list holds nothing but links into its own page: a table of contents. */
-export function isLinkListWithin(list: HtmlElement): boolean {
+export function isLinkListWithin(list: Element): boolean {
   const links = { within: 0 };
   return onlyLinksWithin(list.children, links) && links.within >= MIN_LINKS_WITHIN;
 }
 
-function onlyLinksWithin(nodes: HtmlNode[], links: { within: number }): boolean {
+function onlyLinksWithin(nodes: ChildNode[], links: { within: number }): boolean {
   return nodes.every((node) => {
-    if (typeof node === "string") return node.trim() === "";
-    if (node.tag !== "a") return onlyLinksWithin(node.children, links);
+    if (!isTag(node)) return !isText(node) || node.data.trim() === "";
+    if (node.name !== "a") return onlyLinksWithin(node.children, links);
     links.within++;
-    return (node.attributes.get("href") ?? "").startsWith("#");
+    return (node.attribs["href"] ?? "").startsWith("#");
   });
 }
 
 /** Whether a list's items are sections with headings or accordions: then it is a layout. */
-export function holdsSections(element: HtmlElement): boolean {
-  return element.children.some((child) => {
-    if (typeof child === "string") return false;
-    return /^h[1-6]$/.test(child.tag) || (child.tag === "button" && isAccordionButton(child)) || holdsSections(child);
-  });
+export function holdsSections(element: Element): boolean {
+  return existsOne((child) => /^h[1-6]$/.test(child.name) || (child.name === "button" && isAccordionButton(child)), element.children);
 }
 
 /** The only element within, where no text stands beside it. */
-function soleChild(element: HtmlElement): HtmlElement | undefined {
-  const [child, ...others] = element.children.filter((node) => typeof node !== "string" || node.trim() !== "");
-  return others.length === 0 && typeof child === "object" ? child : undefined;
-}
-
-/** All characters within, as they stand. */
-export function rawText(element: HtmlElement): string {
-  return element.children.map((child) => (typeof child === "string" ? child : rawText(child))).join("");
+function soleChild(element: Element): Element | undefined {
+  const [child, ...others] = element.children.filter((node) => !isText(node) || node.data.trim() !== "");
+  return others.length === 0 && child && isTag(child) ? child : undefined;
 }

@@ -1,8 +1,10 @@
-import { decodeHTML } from "entities";
+import type { Element, Text } from "domhandler";
+import { getElementsByTagName, getElementsByTagType } from "domutils";
+import { ElementType } from "htmlparser2";
 import { cleanLine } from "./clean.ts";
 import { type PageHead, readHead } from "./html-head.ts";
 import { mainText, pageFacts } from "./html-main.ts";
-import { type HtmlElement, readHtml } from "./html-tree.ts";
+import { parseHtml } from "./html-tree.ts";
 import { decodeText, type ExtractedPage, type FetchedResponse, type PageLink } from "./response.ts";
 import { directivesOfHeader } from "./robots-directives.ts";
 import { bounded } from "./text-page.ts";
@@ -15,7 +17,7 @@ const DESCRIPTION_HEAD_CHARS = 40;
 
 /** Reads a page of HTML. */
 export async function extractHtml({ url, headers, bytes }: FetchedResponse): Promise<ExtractedPage> {
-  const { root, truncated } = await readHtml(decodeText(bytes, headers.get("content-type")));
+  const { root, truncated } = parseHtml(decodeText(bytes, headers.get("content-type")));
   const head = readHead(root);
   const main = mainText(root, pageFacts(root));
   const text = bounded(withQuestions(withDescription(main, head.description), head.structuredData));
@@ -65,10 +67,13 @@ const MAX_LINKS = 5_000;
 const MAX_URL_CHARS = 2_000;
 
 /** A page's links in order, each once, absolute by its `base`. Links to mail, telephone, scripts and data are none. */
-function linksOf(root: HtmlElement, pageUrl: string, baseHref: string | null): PageLink[] {
+function linksOf(root: Element, pageUrl: string, baseHref: string | null): PageLink[] {
   const base = resolveLink(baseHref ?? "", pageUrl) ?? pageUrl;
   const found = new Map<string, PageLink>();
-  collect(root, base, found);
+  for (const element of getElementsByTagName((name) => name === "a" || name === "area", root)) {
+    if (found.size >= MAX_LINKS) break;
+    add(element, base, found);
+  }
   return [...found.values()];
 }
 
@@ -80,19 +85,13 @@ function resolveLink(written: string, base: string): string | null {
   return (url.protocol === "https:" || url.protocol === "http:") && url.href.length <= MAX_URL_CHARS ? url.href : null;
 }
 
-function collect(element: HtmlElement, base: string, found: Map<string, PageLink>): void {
-  if (found.size >= MAX_LINKS) return;
-  if (element.tag === "a" || element.tag === "area") add(element, base, found);
-  for (const child of element.children) if (typeof child !== "string") collect(child, base, found);
-}
-
-function add({ attributes }: HtmlElement, base: string, found: Map<string, PageLink>): void {
-  const href = attributes.get("href");
+function add({ attribs }: Element, base: string, found: Map<string, PageLink>): void {
+  const href = attribs["href"];
   // A link within the page leads to nothing new.
   if (!href || href.startsWith("#")) return;
   const url = resolveLink(href, base);
   if (url === null) return;
-  const nofollow = /(?:^|\s)(?:nofollow|ugc|sponsored)(?:\s|$)/i.test(attributes.get("rel") ?? "");
+  const nofollow = /(?:^|\s)(?:nofollow|ugc|sponsored)(?:\s|$)/i.test(attribs["rel"] ?? "");
   const known = found.get(url);
   if (known) known.nofollow &&= nofollow;
   else found.set(url, { url, nofollow });
@@ -105,8 +104,6 @@ interface QuestionAndAnswer {
 
 const MAX_QUESTIONS = 200;
 const MAX_DEPTH = 8;
-const MAX_TAG_CHARS = 500;
-const TAG = new RegExp(`<[/!a-z][^<>]{0,${MAX_TAG_CHARS}}>`, "gi");
 
 /** The questions that a page's JSON-LD answers (FAQPage, QAPage) and its text does not hold, as sections. */
 function questionsBeside(text: string, structuredData: string[]): string {
@@ -134,7 +131,9 @@ function questionOf(node: Record<string, unknown>): QuestionAndAnswer[] {
 
 /** Structured data holds HTML in its texts. */
 function plain(value: unknown): string {
-  return typeof value === "string" ? cleanLine(decodeHTML(value.replace(TAG, " "))) : "";
+  if (typeof value !== "string") return "";
+  const texts = getElementsByTagType(ElementType.Text, parseHtml(value).root) as Text[];
+  return cleanLine(texts.map(({ data }) => data).join(" "));
 }
 
 function parsed(json: string): unknown {

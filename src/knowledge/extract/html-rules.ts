@@ -1,4 +1,4 @@
-import type { HtmlElement } from "./html-tree.ts";
+import { type Element, isTag } from "domhandler";
 
 /** Never text of the page, wherever they stand. */
 const NO_TEXT = new Set(
@@ -58,63 +58,63 @@ export interface PageFacts {
   /** Ids that a button or tab of the page opens and closes. */
   controlled: ReadonlySet<string>;
   /** Elements that hold the page's heading or its main element: a class name never drops those. */
-  holdsMain: ReadonlySet<HtmlElement>;
+  holdsMain: ReadonlySet<Element>;
 }
 
 /** An element's classes as words: `navBar_x1` and `nav-bar` both begin with `nav-bar`. */
-function classWords(element: HtmlElement): string[] {
-  const names = (element.attributes.get("class") ?? "").trim();
+function classWords(element: Element): string[] {
+  const names = (element.attribs["class"] ?? "").trim();
   return names === "" ? [] : names.split(/\s+/).map(words);
 }
 
 /** An id names furniture only where it was not made of a heading: a chapter "Cookies" has the id of a cookie bar. */
-function idWords(element: HtmlElement): string[] {
-  const id = element.attributes.get("id");
-  if (!id || SECTION_TAGS.test(element.tag) || (element.attributes.get("class") ?? "").split(" ").includes("section")) return [];
-  const first = element.children.find((child) => typeof child !== "string");
-  return first && HEADING.test(first.tag) ? [] : [words(id)];
+function idWords(element: Element): string[] {
+  const id = element.attribs["id"];
+  if (!id || SECTION_TAGS.test(element.name) || (element.attribs["class"] ?? "").split(" ").includes("section")) return [];
+  const first = element.children.find((child) => isTag(child));
+  return first && HEADING.test(first.name) ? [] : [words(id)];
 }
 
 /** Whether an element is no text of the page whatever the page is: scripts, controls, navigation, what is hidden. */
-export function isNoText(element: HtmlElement, facts: PageFacts): boolean {
-  const role = element.attributes.get("role")?.toLowerCase() ?? "";
-  return NO_TEXT.has(element.tag) || NO_TEXT_ROLES.has(role) || isHidden(element, facts);
+export function isNoText(element: Element, facts: PageFacts): boolean {
+  const role = element.attribs["role"]?.toLowerCase() ?? "";
+  return NO_TEXT.has(element.name) || NO_TEXT_ROLES.has(role) || isHidden(element, facts);
 }
 
 /** Whether an element's name or kind says that it surrounds the text: side bars, tables of contents, share buttons. */
-export function isFurniture(element: HtmlElement, facts: PageFacts, withinMain: boolean): boolean {
-  if (facts.holdsMain.has(element) || NEVER_FURNITURE.test(element.tag)) return false;
-  if (element.tag === "header") return !withinMain;
-  if (element.tag === "footer") return true;
-  if (HEADING.test(element.tag)) return isNamed(element, FURNITURE_HEADING);
+export function isFurniture(element: Element, facts: PageFacts, withinMain: boolean): boolean {
+  if (facts.holdsMain.has(element) || NEVER_FURNITURE.test(element.name)) return false;
+  if (element.name === "header") return !withinMain;
+  if (element.name === "footer") return true;
+  if (HEADING.test(element.name)) return isNamed(element, FURNITURE_HEADING);
   const names = classWords(element);
-  if (element.tag === "aside" || element.attributes.get("role") === "complementary") return !names.some((name) => ADMONITION.test(name));
-  if (isSphinxContents(element) || (element.tag === "span" && names.includes("lang"))) return true;
+  if (element.name === "aside" || element.attribs["role"] === "complementary") return !names.some((name) => ADMONITION.test(name));
+  if (isSphinxContents(element) || (element.name === "span" && names.includes("lang"))) return true;
   return [...names, ...idWords(element)].some((name) => FURNITURE.test(name) && (SURE.test(name) || !LAYOUT.test(name)));
 }
 
 /** Whether an element holds the numbers beside lines of code. */
-export function isLineNumbers(element: HtmlElement): boolean {
-  if (element.tag === "pre" || element.tag === "code") return false;
+export function isLineNumbers(element: Element): boolean {
+  if (element.name === "pre" || element.name === "code") return false;
   return isNamed(element, LINE_NUMBERS);
 }
 
 /** Whether a class of the element matches, as words in lower case between hyphens. */
-export function isNamed(element: HtmlElement, pattern: RegExp): boolean {
+export function isNamed(element: Element, pattern: RegExp): boolean {
   return classWords(element).some((name) => pattern.test(name));
 }
 
-function isHidden(element: HtmlElement, { controlled }: PageFacts): boolean {
-  const { attributes } = element;
-  const hidden = attributes.get("hidden");
-  const isMarked = hidden !== undefined || attributes.get("aria-hidden") === "true" || HIDDEN_STYLE.test(attributes.get("style") ?? "");
+function isHidden(element: Element, { controlled }: PageFacts): boolean {
+  const { attribs } = element;
+  const hidden = attribs["hidden"];
+  const isMarked = hidden !== undefined || attribs["aria-hidden"] === "true" || HIDDEN_STYLE.test(attribs["style"] ?? "");
   if (!isMarked || hidden === "until-found") return false;
-  return !PANEL_ROLES.has(attributes.get("role") ?? "") && !controlled.has(attributes.get("id") ?? "");
+  return !PANEL_ROLES.has(attribs["role"] ?? "") && !controlled.has(attribs["id"] ?? "");
 }
 
 /** Sphinx calls its table of contents "contents", as others call the page's text. */
-function isSphinxContents({ attributes }: HtmlElement): boolean {
-  const classes = (attributes.get("class") ?? "").split(/\s+/);
+function isSphinxContents({ attribs }: Element): boolean {
+  const classes = (attribs["class"] ?? "").split(/\s+/);
   return classes.includes("contents") && classes.includes("topic");
 }
 

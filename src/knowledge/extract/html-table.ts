@@ -1,4 +1,5 @@
-import type { HtmlElement } from "./html-tree.ts";
+import { type Element, isTag } from "domhandler";
+import { existsOne } from "domutils";
 
 /** A wider table is a layout or an attack. */
 const MAX_COLUMNS = 40;
@@ -9,17 +10,17 @@ const MAX_REPEATED_CHARS = 120;
 const BLOCKS_IN_CELLS = /^(?:table|pre|h[1-6])$/;
 
 /** Whether a table lays out blocks and holds no data. */
-export function isLayoutTable(table: HtmlElement, rows: HtmlElement[]): boolean {
-  if (["presentation", "none"].includes(table.attributes.get("role") ?? "")) return true;
+export function isLayoutTable(table: Element, rows: Element[]): boolean {
+  if (["presentation", "none"].includes(table.attribs["role"] ?? "")) return true;
   const widest = rows.reduce((most, row) => Math.max(most, cellsOf(row).length), 0);
-  return widest <= 1 || holdsBlocks(table);
+  return widest <= 1 || existsOne(({ name }) => BLOCKS_IN_CELLS.test(name), table.children);
 }
 
 /** A table's own rows, in order, not those of tables within it. */
-export function rowsOf(table: HtmlElement): HtmlElement[] {
-  return childElements(table).flatMap((child) => {
-    if (child.tag === "tr") return [child];
-    return ["thead", "tbody", "tfoot"].includes(child.tag) ? childElements(child).filter((row) => row.tag === "tr") : [];
+export function rowsOf(table: Element): Element[] {
+  return table.children.filter(isTag).flatMap((child) => {
+    if (child.name === "tr") return [child];
+    return ["thead", "tbody", "tfoot"].includes(child.name) ? child.children.filter(isTag).filter((row) => row.name === "tr") : [];
   });
 }
 
@@ -27,24 +28,20 @@ export function rowsOf(table: HtmlElement): HtmlElement[] {
  * The Markdown of a table of data: a cell that spans rows or columns stands in each row and once in each column group. The ruler
  * follows the first row where that is a row of headings, so that a table which is cut keeps them.
  */
-export function tableText(rows: HtmlElement[], textOf: (cell: HtmlElement) => string): string {
+export function tableText(rows: Element[], textOf: (cell: Element) => string): string {
   const spanning = new Map<number, { text: string; rows: number }>();
   const lines: string[] = [];
   for (const row of rows) {
     const cells = rowCells(row, spanning, textOf);
     if (cells.every((cell) => cell === "")) continue;
     lines.push(`| ${cells.join(" | ")} |`);
-    const isHeader = lines.length === 1 && cellsOf(row).length > 1 && cellsOf(row).every((cell) => cell.tag === "th");
+    const isHeader = lines.length === 1 && cellsOf(row).length > 1 && cellsOf(row).every((cell) => cell.name === "th");
     if (isHeader) lines.push(`| ${cells.map(() => "---").join(" | ")} |`);
   }
   return lines.join("\n");
 }
 
-function rowCells(
-  row: HtmlElement,
-  spanning: Map<number, { text: string; rows: number }>,
-  textOf: (cell: HtmlElement) => string,
-): string[] {
+function rowCells(row: Element, spanning: Map<number, { text: string; rows: number }>, textOf: (cell: Element) => string): string[] {
   const cells: string[] = [];
   const fillSpanned = (): void => {
     for (let from = spanning.get(cells.length); from; from = spanning.get(cells.length)) {
@@ -71,19 +68,11 @@ function rowCells(
   return cells;
 }
 
-function span(cell: HtmlElement, name: string, most: number): number {
-  const value = Number.parseInt(cell.attributes.get(name) ?? "1", 10);
+function span(cell: Element, name: string, most: number): number {
+  const value = Number.parseInt(cell.attribs[name] ?? "1", 10);
   return Math.max(1, Math.min(most, Number.isNaN(value) ? 1 : value));
 }
 
-function cellsOf(row: HtmlElement): HtmlElement[] {
-  return childElements(row).filter((cell) => cell.tag === "td" || cell.tag === "th");
-}
-
-function childElements(element: HtmlElement): HtmlElement[] {
-  return element.children.filter((child): child is HtmlElement => typeof child !== "string");
-}
-
-function holdsBlocks(element: HtmlElement): boolean {
-  return childElements(element).some((child) => BLOCKS_IN_CELLS.test(child.tag) || holdsBlocks(child));
+function cellsOf(row: Element): Element[] {
+  return row.children.filter(isTag).filter((cell) => cell.name === "td" || cell.name === "th");
 }

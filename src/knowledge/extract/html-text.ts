@@ -1,8 +1,8 @@
+import { type ChildNode, Element, isTag, isText } from "domhandler";
 import { cleanCharacters, cleanLine, withoutLinkSign } from "./clean.ts";
 import { hasQuestion, holdsSections, isAccordionButton, isAnchorMark, isFootnoteMark, isLinkListWithin } from "./html-marks.ts";
 import { isFurniture, isLineNumbers, isNamed, isNoText, type PageFacts } from "./html-rules.ts";
 import { isLayoutTable, rowsOf, tableText } from "./html-table.ts";
-import type { HtmlElement, HtmlNode } from "./html-tree.ts";
 
 const BLOCKS = new Set(
   (
@@ -77,43 +77,43 @@ export class TextMaker {
   ) {}
 
   /** The text of an element with all that it holds. */
-  textOf(element: HtmlElement): string {
+  textOf(element: Element): string {
     this.level = 1;
     return this.blocksOf(element, { withinMain: isMain(element), listDepth: 0, classes: "" }).join("\n\n");
   }
 
-  private blocksOf(element: HtmlElement, place: Place): string[] {
+  private blocksOf(element: Element, place: Place): string[] {
     const flow = new Flow();
     this.all(element.children, flow, place);
     return flow.end();
   }
 
-  private lineOf(element: HtmlElement, place: Place): string {
+  private lineOf(element: Element, place: Place): string {
     return cleanLine(this.blocksOf(element, place).join(" "));
   }
 
-  private all(nodes: HtmlNode[], flow: Flow, place: Place): void {
+  private all(nodes: ChildNode[], flow: Flow, place: Place): void {
     for (const node of nodes) {
-      if (typeof node === "string") flow.text(node.replace(/[ \t\n\r\f]+/g, " "));
-      else this.element(node, flow, place);
+      if (isText(node)) flow.text(node.data.replace(/[ \t\n\r\f]+/g, " "));
+      else if (isTag(node)) this.element(node, flow, place);
     }
   }
 
-  private element(element: HtmlElement, flow: Flow, place: Place): void {
-    if (element.tag === "br") return flow.text("\n");
-    if (this.isLeftOut(element, place)) return BLOCKS.has(element.tag) ? flow.break() : undefined;
-    if (element.tag === "img") return flow.text(imageText(element));
-    if (element.tag === "button") return this.button(element, flow, place);
-    if (HEADING.test(element.tag)) return this.heading(element, Number(element.tag[1]), flow, place);
-    if (element.attributes.get("role") === "heading") return this.heading(element, ariaLevel(element), flow, place);
-    if (!BLOCKS.has(element.tag)) return this.all(element.children, flow, place);
+  private element(element: Element, flow: Flow, place: Place): void {
+    if (element.name === "br") return flow.text("\n");
+    if (this.isLeftOut(element, place)) return BLOCKS.has(element.name) ? flow.break() : undefined;
+    if (element.name === "img") return flow.text(imageText(element));
+    if (element.name === "button") return this.button(element, flow, place);
+    if (HEADING.test(element.name)) return this.heading(element, Number(element.name[1]), flow, place);
+    if (element.attribs["role"] === "heading") return this.heading(element, ariaLevel(element), flow, place);
+    if (!BLOCKS.has(element.name)) return this.all(element.children, flow, place);
     flow.break();
     this.block(element, flow, within(element, place));
     flow.break();
   }
 
-  private block(element: HtmlElement, flow: Flow, place: Place): void {
-    switch (element.tag) {
+  private block(element: Element, flow: Flow, place: Place): void {
+    switch (element.name) {
       case "pre":
         return flow.block(codeBlock(element, place.classes));
       case "ul":
@@ -130,22 +130,22 @@ export class TextMaker {
     }
   }
 
-  private isLeftOut(element: HtmlElement, place: Place): boolean {
+  private isLeftOut(element: Element, place: Place): boolean {
     if (isNoText(element, this.facts) || isLineNumbers(element) || isFootnoteMark(element)) return true;
-    if (element.tag === "label") return element.attributes.has("for") || element.children.some((child) => typeof child !== "string");
+    if (element.name === "label") return element.attribs["for"] !== undefined || element.children.some((child) => isTag(child));
     if (!this.withoutFurniture) return false;
-    if (element.tag === "form") return textLength(element) < MIN_FORM_TEXT_CHARS;
+    if (element.name === "form") return textLength(element) < MIN_FORM_TEXT_CHARS;
     return isFurniture(element, this.facts, place.withinMain);
   }
 
-  private heading(element: HtmlElement, level: number, flow: Flow, place: Place): void {
+  private heading(element: Element, level: number, flow: Flow, place: Place): void {
     // One that was never closed holds what follows it.
-    if (element.children.some((child) => typeof child !== "string" && NOT_IN_HEADINGS.test(child.tag))) {
+    if (element.children.some((child) => isTag(child) && NOT_IN_HEADINGS.test(child.name))) {
       flow.break();
       return this.all(element.children, flow, place);
     }
-    const children = element.children.filter((child) => typeof child === "string" || !isAnchorMark(child));
-    const text = this.lineOf(unheaded({ ...element, children }), place);
+    const children = element.children.filter((child) => !isTag(child) || !isAnchorMark(child));
+    const text = this.lineOf(unheaded(new Element("div", element.attribs, children)), place);
     this.headingLine(withoutLinkSign(text), level, flow);
   }
 
@@ -164,12 +164,12 @@ export class TextMaker {
     this.level = level;
   }
 
-  private button(element: HtmlElement, flow: Flow, place: Place): void {
-    if (isAccordionButton(element)) this.opener(this.lineOf({ ...element, tag: "div" }, place), flow);
+  private button(element: Element, flow: Flow, place: Place): void {
+    if (isAccordionButton(element)) this.opener(this.lineOf(new Element("div", element.attribs, element.children), place), flow);
   }
 
-  private details(element: HtmlElement, flow: Flow, place: Place): void {
-    const summary = element.children.find((child): child is HtmlElement => typeof child !== "string" && child.tag === "summary");
+  private details(element: Element, flow: Flow, place: Place): void {
+    const summary = element.children.find((child): child is Element => isTag(child) && child.name === "summary");
     const rest = element.children.filter((child) => child !== summary);
     if (summary) {
       const title = this.lineOf(unheaded(summary), place);
@@ -179,28 +179,27 @@ export class TextMaker {
     this.all(rest, flow, place);
   }
 
-  private list(element: HtmlElement, place: Place): string {
+  private list(element: Element, place: Place): string {
     if (isLinkListWithin(element)) return "";
     const lines: string[] = [];
-    let number = Number.parseInt(element.attributes.get("start") ?? "1", 10) || 1;
+    let number = Number.parseInt(element.attribs["start"] ?? "1", 10) || 1;
     const deeper = { ...place, listDepth: place.listDepth + 1 };
     const indent = place.listDepth < MAX_LIST_DEPTH ? "  " : "";
     for (const child of element.children) {
-      if (typeof child === "string" || this.isLeftOut(child, place)) continue;
-      const blocks =
-        child.tag === "li" ? this.blocksOf(child, deeper) : this.blocksOf({ ...element, tag: "div", children: [child] }, deeper);
+      if (!isTag(child) || this.isLeftOut(child, place)) continue;
+      const blocks = child.name === "li" ? this.blocksOf(child, deeper) : this.blocksOf(new Element("div", {}, [child]), deeper);
       if (blocks.length === 0) continue;
-      const mark = element.tag === "ol" ? `${number++}. ` : "- ";
+      const mark = element.name === "ol" ? `${number++}. ` : "- ";
       lines.push(`${mark}${blocks.join("\n").replace(/\n(?!\n)/g, `\n${indent}`)}`);
     }
     return lines.join("\n");
   }
 
-  private definitions(element: HtmlElement, flow: Flow, place: Place): void {
+  private definitions(element: Element, flow: Flow, place: Place): void {
     let term = "";
     for (const child of groupsOf(element)) {
       if (this.isLeftOut(child, place)) continue;
-      if (child.tag === "dt") {
+      if (child.name === "dt") {
         if (term !== "") flow.block(term);
         term = this.lineOf(unheaded(child), place).replace(/(?<!\s)\s*:$/, "");
         continue;
@@ -215,52 +214,49 @@ export class TextMaker {
     if (term !== "") flow.block(term);
   }
 
-  private table(element: HtmlElement, flow: Flow, place: Place): void {
+  private table(element: Element, flow: Flow, place: Place): void {
     const rows = rowsOf(element).filter((row) => !this.isLeftOut(row, place));
     if (isLayoutTable(element, rows)) return this.all(element.children, flow, place);
     for (const child of element.children) {
-      if (typeof child !== "string" && child.tag === "caption") flow.block(this.lineOf(child, place));
+      if (isTag(child) && child.name === "caption") flow.block(this.lineOf(child, place));
     }
     flow.block(tableText(rows, (cell) => this.lineOf(cell, place)));
   }
 }
 
 /** Whether an element is a page's main part by its tag or role. */
-export function isMain(element: HtmlElement): boolean {
-  return element.tag === "main" || element.tag === "article" || element.attributes.get("role") === "main";
+export function isMain(element: Element): boolean {
+  return element.name === "main" || element.name === "article" || element.attribs["role"] === "main";
 }
 
-function within(element: HtmlElement, place: Place): Place {
-  const classes = `${element.attributes.get("class") ?? ""} ${place.classes}`.slice(0, MAX_CLASSES_CHARS);
+function within(element: Element, place: Place): Place {
+  const classes = `${element.attribs["class"] ?? ""} ${place.classes}`.slice(0, MAX_CLASSES_CHARS);
   return { ...place, withinMain: place.withinMain || isMain(element), classes };
 }
 
-function ariaLevel(element: HtmlElement): number {
-  const level = Number.parseInt(element.attributes.get("aria-level") ?? "2", 10);
+function ariaLevel(element: Element): number {
+  const level = Number.parseInt(element.attribs["aria-level"] ?? "2", 10);
   return level >= 1 && level <= MAX_HEADING_LEVEL ? level : 2;
 }
 
 /** An element whose own headings are plain text. */
-function unheaded(element: HtmlElement): HtmlElement {
-  const plain = (child: HtmlNode): HtmlNode =>
-    typeof child === "string" ? child : { ...child, tag: /^(?:h[1-6]|button)$/.test(child.tag) ? "div" : child.tag };
-  return { ...element, tag: "div", children: element.children.map(plain) };
+function unheaded(element: Element): Element {
+  const plain = (child: ChildNode): ChildNode =>
+    isTag(child) && /^(?:h[1-6]|button)$/.test(child.name) ? new Element("div", child.attribs, child.children) : child;
+  return new Element("div", element.attribs, element.children.map(plain));
 }
 
 /** The terms and definitions of a list, also those that it groups in `div`s. */
-function groupsOf(list: HtmlElement): HtmlElement[] {
-  return list.children.flatMap((child) => {
-    if (typeof child === "string") return [];
-    return child.tag === "div" ? child.children.filter((inner): inner is HtmlElement => typeof inner !== "string") : [child];
-  });
+function groupsOf(list: Element): Element[] {
+  return list.children.filter(isTag).flatMap((child) => (child.name === "div" ? child.children.filter(isTag) : [child]));
 }
 
 /** How much text an element holds, in characters, as far as it matters. */
-export function textLength(element: HtmlElement): number {
+export function textLength(element: Element): number {
   let length = 0;
   for (const child of element.children) {
-    if (typeof child === "string") length += child.trim().length;
-    else if (!/^(?:title|script|style|select|noscript|template)$/.test(child.tag)) length += textLength(child);
+    if (isText(child)) length += child.data.trim().length;
+    else if (isTag(child) && !/^(?:title|script|style|select|noscript|template)$/.test(child.name)) length += textLength(child);
   }
   return length;
 }
@@ -275,7 +271,7 @@ const LANGUAGE_CLASS = /(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|
 const NO_LANGUAGE = new Set(["default", "none", "text", "plaintext", "plain", "auto", "source", "highlight", "console-output"]);
 
 /** A `pre` as a fenced block with its white space; "" where it is empty. `classes` are those of the elements around it. */
-function codeBlock(pre: HtmlElement, classes: string): string {
+function codeBlock(pre: Element, classes: string): string {
   const parts: string[] = [];
   collect(pre.children, parts);
   const code = parts
@@ -292,23 +288,24 @@ function codeBlock(pre: HtmlElement, classes: string): string {
   return `${fence}${languageOf(pre, classes)}\n${body}\n${fence}`;
 }
 
-function collect(nodes: HtmlNode[], parts: string[]): void {
+function collect(nodes: ChildNode[], parts: string[]): void {
   for (const node of nodes) {
-    if (typeof node === "string") parts.push(node);
-    else if (node.tag === "br") parts.push("\n");
-    else if (!NO_CODE.has(node.tag) && !isLineNumbers(node) && !isNamed(node, NO_CODE_CLASS)) line(node, parts);
+    if (isText(node)) parts.push(node.data);
+    else if (!isTag(node)) continue;
+    else if (node.name === "br") parts.push("\n");
+    else if (!NO_CODE.has(node.name) && !isLineNumbers(node) && !isNamed(node, NO_CODE_CLASS)) line(node, parts);
   }
 }
 
-function line(element: HtmlElement, parts: string[]): void {
-  const isLine = LINE_TAGS.has(element.tag) || (element.tag === "span" && isNamed(element, LINE_CLASS));
+function line(element: Element, parts: string[]): void {
+  const isLine = LINE_TAGS.has(element.name) || (element.name === "span" && isNamed(element, LINE_CLASS));
   if (isLine && parts.length > 0 && !parts.at(-1)!.endsWith("\n")) parts.push("\n");
   collect(element.children, parts);
 }
 
-function languageOf(pre: HtmlElement, classes: string): string {
-  const code = pre.children.find((child): child is HtmlElement => typeof child !== "string" && child.tag === "code");
-  for (const names of [code?.attributes.get("class"), pre.attributes.get("class"), classes]) {
+function languageOf(pre: Element, classes: string): string {
+  const code = pre.children.find((child): child is Element => isTag(child) && child.name === "code");
+  for (const names of [code?.attribs["class"], pre.attribs["class"], classes]) {
     const language = LANGUAGE_CLASS.exec(names ?? "")?.[1]?.toLowerCase();
     if (language && !NO_LANGUAGE.has(language)) return language;
   }
@@ -322,9 +319,9 @@ const FILE_NAME = /^\S+\.(?:png|jpe?g|gif|svg|webp|avif|bmp|ico)$|^(?:IMG|DSC|im
 const MAX_ALT_CHARS = 300;
 
 /** What stands in the text for an image: its description where that says something, else "". Spaces around keep words apart. */
-function imageText({ attributes }: HtmlElement): string {
-  const alt = cleanLine(attributes.get("alt") ?? "");
-  const isDecoration = ["presentation", "none"].includes(attributes.get("role") ?? "") || attributes.get("width") === "1";
+function imageText({ attribs }: Element): string {
+  const alt = cleanLine(attribs["alt"] ?? "");
+  const isDecoration = ["presentation", "none"].includes(attribs["role"] ?? "") || attribs["width"] === "1";
   if (alt === "" || isDecoration || alt.length > MAX_ALT_CHARS || SAYS_NOTHING.test(alt) || FILE_NAME.test(alt)) return "";
   return ` ${alt} `;
 }
