@@ -17,7 +17,7 @@ const MIN_LINKS_WITHIN = 2;
 export function isAnchorMark(element: Element): boolean {
   if (element.name !== "a" && element.name !== "button") return false;
   if (element.name === "button") return !isAccordionButton(element) && !QUESTION.test(textContent(element));
-  const isWithin = (element.attribs["href"] ?? "").includes("#") || !element.attribs["href"] !== undefined;
+  const isWithin = (element.attribs["href"] ?? "").includes("#") || element.attribs["href"] === undefined;
   if (!isWithin) return false;
   const text = textContent(element);
   if (ANCHOR_TEXT.test(text)) return true;

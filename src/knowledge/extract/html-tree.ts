@@ -18,9 +18,10 @@ const MAX_DEPTH = 200;
 const MAX_ATTRIBUTE_CHARS = 4_096;
 
 /** Inline elements and parts of drawings that leave only their text in the tree, which keeps it a third smaller. */
-const TRANSPARENT = new Set(
-  ("span b strong i em u s small font mark abbr bdi bdo time wbr ins " + "path g use circle rect line polyline polygon ellipse").split(" "),
-);
+const TRANSPARENT = new Set([
+  ..."span b strong i em u s small font mark abbr bdi bdo time wbr ins".split(" "),
+  ..."path g use circle rect line polyline polygon ellipse".split(" "),
+]);
 /** Parts of classes that make a span matter: hidden text, lines and line numbers of code, icons whose text is a name. */
 const SPAN_CLASS = /line|ln|hidden|sr-only|reader|gutter|copy|permalink|tooltip|icon|symbols|lang/;
 
