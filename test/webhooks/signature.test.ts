@@ -1,5 +1,4 @@
-import { Webhook as StandardWebhook } from "standardwebhooks";
-import { Webhook as SvixWebhook } from "svix";
+import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
 import { newSecret, signatureHeaders } from "../../src/webhooks/signature.ts";
 
@@ -8,11 +7,6 @@ const TEXT = '{"id":"1","data":{"text":"Zoë \\u0000 😀"}}';
 
 const sign = (secrets: string[], text = TEXT, timestampMs = NOW) =>
   signatureHeaders({ id: "019a-1", timestampMs, body: new TextEncoder().encode(text) }, secrets);
-
-const VERIFIERS = {
-  standardwebhooks: (secret: string) => new StandardWebhook(secret),
-  svix: (secret: string) => new SvixWebhook(secret),
-};
 
 test("signs as the example of the specification", async () => {
   const body = new TextEncoder().encode('{"test": 2432232314}');
@@ -24,23 +18,21 @@ test("signs as the example of the specification", async () => {
   });
 });
 
-for (const [name, verifier] of Object.entries(VERIFIERS)) {
-  test(`${name} takes what is signed, and nothing else`, async () => {
-    const secret = newSecret();
-    const headers = await sign([secret]);
-    expect(() => verifier(secret).verify(TEXT, headers)).not.toThrow();
-    expect(() => verifier(secret).verify(TEXT.replace("1", "2"), headers)).toThrow();
-    expect(() => verifier(secret).verify(TEXT, { ...headers, "webhook-id": "019a-2" })).toThrow();
-    expect(() => verifier(newSecret()).verify(TEXT, headers)).toThrow();
-    const old = await sign([secret], TEXT, NOW - 6 * 60_000);
-    expect(() => verifier(secret).verify(TEXT, old)).toThrow();
-  });
+test("the Standard Webhooks verifier accepts what is signed, and nothing else", async () => {
+  const secret = newSecret();
+  const headers = await sign([secret]);
+  expect(() => new Webhook(secret).verify(TEXT, headers)).not.toThrow();
+  expect(() => new Webhook(secret).verify(TEXT.replace("1", "2"), headers)).toThrow();
+  expect(() => new Webhook(secret).verify(TEXT, { ...headers, "webhook-id": "019a-2" })).toThrow();
+  expect(() => new Webhook(newSecret()).verify(TEXT, headers)).toThrow();
+  const old = await sign([secret], TEXT, NOW - 6 * 60_000);
+  expect(() => new Webhook(secret).verify(TEXT, old)).toThrow();
+});
 
-  test(`${name} takes either secret while both sign`, async () => {
-    const [current, previous] = [newSecret(), newSecret()];
-    const headers = await sign([current, previous]);
-    expect(headers["webhook-signature"]!.split(" ")).toHaveLength(2);
-    for (const secret of [current, previous]) expect(() => verifier(secret).verify(TEXT, headers)).not.toThrow();
-    expect(() => verifier(newSecret()).verify(TEXT, headers)).toThrow();
-  });
-}
+test("the Standard Webhooks verifier accepts either secret while both sign", async () => {
+  const [current, previous] = [newSecret(), newSecret()];
+  const headers = await sign([current, previous]);
+  expect(headers["webhook-signature"]!.split(" ")).toHaveLength(2);
+  for (const secret of [current, previous]) expect(() => new Webhook(secret).verify(TEXT, headers)).not.toThrow();
+  expect(() => new Webhook(newSecret()).verify(TEXT, headers)).toThrow();
+});

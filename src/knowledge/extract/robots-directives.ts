@@ -15,7 +15,7 @@ export function directivesOfHeader(header: string | null): RobotsDirectives {
   const found: RobotsDirectives = { noindex: false, nofollow: false };
   let isForUs = true;
   for (const part of (header ?? "").split(",")) {
-    const named = /^\s*([\w-]+)\s*:\s*(.*)$/.exec(part);
+    const named = /^\s*([\w-]+)\s*:(.*)$/s.exec(part);
     const robot = named && !WITH_VALUE.test(named[1]!) ? named[1]! : undefined;
     // A robot's name holds for what follows it, up to the next name.
     if (robot !== undefined) isForUs = isOurs(robot);
