@@ -18,6 +18,7 @@ const NOT_LEARNED = new Set(["docs/architecture.md", "docs/measurements.md"]);
 const READY_LIMIT_MS = 120_000;
 const POLL_EVERY_MS = 500;
 
+const LINK = /\[([^\]\n]+)\]\([^)\s]+\)/g;
 const CODE_BLOCK = /^```(\w*)[^\n]*\n[^]*?^```\n/gm;
 /** The languages of blocks with commands, their output, and pictures. Others hold examples. */
 const TRANSCRIPTS = new Set(["", "sh", "console", "text", "json", "mermaid"]);
@@ -111,13 +112,18 @@ export function readGuides(): Guide[] {
   const files = globSync(GUIDES, { cwd: ROOT }).filter((file) => !NOT_LEARNED.has(file));
   return files.toSorted().map((file) => {
     const markdown = readFileSync(join(ROOT, file), "utf8");
-    return { name: /^# (.+)$/m.exec(markdown)?.[1] ?? file, text: withoutTranscripts(markdown) };
+    return { name: /^# (.+)$/m.exec(markdown)?.[1] ?? file, text: quotable(markdown) };
   });
 }
 
-/** A guide without its commands: a question that a command asks is no answer to that question. */
-export function withoutTranscripts(markdown: string): string {
-  return markdown.replaceAll(CODE_BLOCK, (block, language: string) => (TRANSCRIPTS.has(language) ? "" : block));
+/**
+ * A guide as answers can quote it: without commands, since a question that a command asks is no answer to that question,
+ * and without links, which lead nowhere outside the guide.
+ */
+export function quotable(markdown: string): string {
+  return markdown
+    .replaceAll(CODE_BLOCK, (block, language: string) => (TRANSCRIPTS.has(language) ? "" : block))
+    .replaceAll(LINK, "$1");
 }
 
 async function waitUntilReady(client: Client, path: string, guides: readonly Guide[]): Promise<void> {
