@@ -121,9 +121,7 @@ export function readGuides(): Guide[] {
  * and without links, which lead nowhere outside the guide.
  */
 export function quotable(markdown: string): string {
-  return markdown
-    .replaceAll(CODE_BLOCK, (block, language: string) => (TRANSCRIPTS.has(language) ? "" : block))
-    .replaceAll(LINK, "$1");
+  return markdown.replaceAll(CODE_BLOCK, (block, language: string) => (TRANSCRIPTS.has(language) ? "" : block)).replaceAll(LINK, "$1");
 }
 
 async function waitUntilReady(client: Client, path: string, guides: readonly Guide[]): Promise<void> {

@@ -16,8 +16,8 @@ The examples read \`BASE_URL\` (such as http://localhost:8787), \`API_KEY\` and 
 the environment. Those in TypeScript use the client in this repository's folder \`client\`.`;
 
 /**
- * Components that other records hold "or null". Named here they are described before any of those: the generator takes
- * the null into a component where it first meets it there, and then a list of visitors is one of visitors or null.
+ * Components that other records hold "or null". They are registered first, because the generator makes a component
+ * nullable when it meets it for the first time in such a place.
  */
 const NULLABLE_COMPONENTS = {
   EndUser: endUserSchema,
@@ -35,14 +35,14 @@ const deliveryHeader = (name: string, description: string) => ({
   schema: { type: "string" as const },
 });
 
-/** What the service sends to webhook endpoints. */
+/** The request that webhook endpoints receive. */
 const EVENT = {
   method: "post" as const,
   path: "event",
   operationId: "receiveEvent",
   tags: ["Webhooks"],
   summary: "An event, sent to your endpoint",
-  description: "Signed by Standard Webhooks; verify the body as it came, before any parsing. An event may come twice.",
+  description: "Signed by Standard Webhooks: verify the raw body, before any parsing. An event may arrive more than once.",
   security: [],
   parameters: [
     deliveryHeader("webhook-id", "The event's id, the same on every attempt."),
@@ -50,7 +50,7 @@ const EVENT = {
     deliveryHeader("webhook-signature", "One or, while a secret is rotated, two signatures, separated by a space: `v1,` and base64."),
   ],
   request: { body: { required: true, content: { "application/json": { schema: { $ref: "#/components/schemas/WebhookEvent" } } } } },
-  responses: { "2XX": { description: "Taken, if answered within 15 seconds. Anything else is tried again." } },
+  responses: { "2XX": { description: "Delivered, if answered within 15 seconds. Any other response is retried." } },
 };
 
 /** The OpenAPI 3.1 document of the integrators' surface, with samples of every operation. */
@@ -74,50 +74,42 @@ export function openApiDocument(api: OpenAPIHono<AppEnv>) {
     servers: [{ url: "/api/v1" }],
     security: [{ apiKey: [] }],
     tags: [
-      { name: "Account", description: "The key, the plan and what is used of it." },
+      { name: "Account", description: "The API key, the plan and its usage." },
       { name: "Agents", description: "The workspace's agents." },
       { name: "Analytics", description: "How well questions are answered." },
       { name: "Chat", description: "Ask an agent." },
-      { name: "Conversations", description: "What was said." },
-      { name: "Leads", description: "Who left a way to be reached." },
-      { name: "Knowledge", description: "What agents answer from." },
+      { name: "Conversations", description: "Conversations with their transcripts, and replies by your team." },
+      { name: "Leads", description: "Contact details that visitors leave." },
+      { name: "Knowledge", description: "Sources, curated answers and search." },
       { name: "Webhooks", description: "Signed events, sent to your endpoints, retried and logged." },
-      { name: "Privacy", description: "Find, export and erase what is held about one person." },
+      { name: "Privacy", description: "Find, export and erase the data of one person." },
     ],
   });
-  const mended = mendNullableRefs(document) as typeof document;
-  tellScopes(mended);
-  addSamples(mended);
-  return mended;
+  const rewritten = rewriteNullableRefs(document) as typeof document;
+  describeScopes(rewritten);
+  addSamples(rewritten);
+  return rewritten;
 }
 
-/** A reference that may be null, as the generator writes it: no value is both a record and null. */
-interface WrittenRef {
+/** A nullable reference as the generator writes it, which no value matches: null is not a record. */
+interface GeneratedNullableRef {
   allOf: [{ $ref: string }, { type: ["object", "null"] } & Record<string, unknown>];
 }
 
-/**
- * Rewrites, everywhere in a document, what means "this record or null" and says "this record and, beside that, an object or
- * null", which no null fulfils.
- */
-function mendNullableRefs(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(mendNullableRefs);
+/** Rewrites each generated "this record and (an object or null)" to "this record or null". */
+function rewriteNullableRefs(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(rewriteNullableRefs);
   if (typeof value !== "object" || value === null) return value;
-  if (isWrittenRef(value)) {
+  if (isNullableRef(value)) {
     const [ref, { type: _, ...rest }] = value.allOf;
     return { anyOf: [ref, { type: "null" }], ...rest };
   }
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, mendNullableRefs(part)]));
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, rewriteNullableRefs(part)]));
 }
 
-function isWrittenRef(value: object): value is WrittenRef {
+function isNullableRef(value: object): value is GeneratedNullableRef {
   const [ref, own] = "allOf" in value && Array.isArray(value.allOf) ? (value.allOf as Record<string, unknown>[]) : [];
   return ref !== undefined && "$ref" in ref && Array.isArray(own?.["type"]) && own["type"].join() === "object,null";
-}
-
-/** What telling scopes needs of a document. */
-interface ScopedApi {
-  paths?: Record<string, object> | undefined;
 }
 
 interface ScopedOperation {
@@ -125,8 +117,8 @@ interface ScopedOperation {
   "x-scope"?: string;
 }
 
-/** Says in each operation's description, too, which scope it needs: viewers and generators show no extensions. */
-function tellScopes({ paths }: ScopedApi): void {
+/** Names the scope in each operation's description: viewers and generators do not show `x-scope`. */
+function describeScopes({ paths }: { paths?: Record<string, object> | undefined }): void {
   for (const methods of Object.values(paths ?? {})) {
     for (const operation of Object.values<ScopedOperation>({ ...methods })) {
       const scope = operation["x-scope"];

@@ -5,7 +5,7 @@ import viewer from "./viewer.browser.js";
 /** The files of the bundled viewer that the page loads. */
 const VIEWER_FILES = ["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"];
 
-/** The page runs nothing but the viewer, and talks to nobody but this service. */
+/** The page loads the viewer alone, and connects to this service alone. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
@@ -26,7 +26,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** The API's documentation in a browser: a viewer that is served from here, with no other host. */
+/** The API reference in a browser, with a viewer that this service serves itself. */
 export const docsRoutes = new Hono<AppEnv>();
 
 docsRoutes.get("/", (c) => {

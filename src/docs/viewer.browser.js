@@ -1,10 +1,10 @@
-/* Starts the documentation viewer, with the samples of each operation: one tab each, and a button that copies. */
+/* Starts the documentation viewer, with a tab for each sample of an operation and a button that copies it. */
 /* global SwaggerUIBundle */
 
-/** How the viewer colours a sample; it knows neither TypeScript nor Python, and the former is close to JavaScript. */
-const COLOURS = { Shell: "bash", TypeScript: "javascript" };
-/** Remembers which tab was chosen, for every operation. */
-const CHOICE = "samples";
+/** The viewer's syntax highlighting; it has neither TypeScript nor Python, and the former is close to JavaScript. */
+const HIGHLIGHTING = { Shell: "bash", TypeScript: "javascript" };
+/** The key under which the browser remembers the chosen tab, for all operations. */
+const STORAGE_KEY = "samples";
 
 const samplesPlugin = ({ React }) => ({
   wrapComponents: {
@@ -17,12 +17,12 @@ const samplesPlugin = ({ React }) => ({
 });
 
 function Samples({ samples, getComponent, React }) {
-  const [chosen, choose] = React.useState(() => localStorage.getItem(CHOICE));
+  const [chosen, choose] = React.useState(() => localStorage.getItem(STORAGE_KEY));
   const shown = samples.find(({ label }) => label === chosen) ?? samples[0];
   const HighlightCode = getComponent("HighlightCode", true);
   const tab = ({ label }) => {
     const onClick = () => {
-      localStorage.setItem(CHOICE, label);
+      localStorage.setItem(STORAGE_KEY, label);
       choose(label);
     };
     const isShown = label === shown.label;
@@ -38,16 +38,20 @@ function Samples({ samples, getComponent, React }) {
       "div",
       { style: { padding: 20 } },
       React.createElement("div", { role: "tablist", style: { marginBottom: 10 } }, samples.map(tab)),
-      React.createElement(HighlightCode, { canCopy: true, language: COLOURS[shown.lang] ?? "plaintext", key: shown.label }, shown.source),
+      React.createElement(
+        HighlightCode,
+        { canCopy: true, language: HIGHLIGHTING[shown.lang] ?? "plaintext", key: shown.label },
+        shown.source,
+      ),
     ),
   );
 }
 
-/** The viewer has a dark theme, and leaves it to the page to choose. */
-const darkness = matchMedia("(prefers-color-scheme: dark)");
-const followDarkness = () => document.documentElement.classList.toggle("dark-mode", darkness.matches);
-followDarkness();
-darkness.addEventListener("change", followDarkness);
+/** The viewer leaves the choice of its dark theme to the page. */
+const darkMode = matchMedia("(prefers-color-scheme: dark)");
+const applyColorScheme = () => document.documentElement.classList.toggle("dark-mode", darkMode.matches);
+applyColorScheme();
+darkMode.addEventListener("change", applyColorScheme);
 
 SwaggerUIBundle({
   url: "/api/v1/openapi.json",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { send } from "../harness.ts";
 
-test("the page loads nothing but what the service serves, and runs nothing of its own", async () => {
+test("the page loads only files of the service, and has no inline script", async () => {
   const { status, headers, body } = await send("GET", "/docs");
   expect(status).toBe(200);
   expect(headers.get("Content-Security-Policy")).toContain("script-src 'self';");
@@ -15,14 +15,14 @@ test("the page loads nothing but what the service serves, and runs nothing of it
   }
 });
 
-test("the viewer starts with the samples' tabs", async () => {
+test("the viewer shows a tab for each sample", async () => {
   const { headers, body } = await send("GET", "/docs/viewer.js");
   expect(headers.get("Content-Type")).toBe("text/javascript; charset=utf-8");
   expect(body).toContain("x-codeSamples");
   expect(body).toContain(`url: "/api/v1/openapi.json"`);
 });
 
-test("the viewer is dark where the reader's system is, by the class that its style sheet knows", async () => {
+test("the viewer follows the system's dark mode with the class of its style sheet", async () => {
   const { body } = await send("GET", "/docs/viewer.js");
   expect(body).toContain(`matchMedia("(prefers-color-scheme: dark)")`);
   const { body: css } = await send("GET", "/docs/swagger-ui.css");

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { addSamples } from "../../src/docs/samples.ts";
 import { createAgent, createWorkspace, learn, listen, query } from "../harness.ts";
 import { fetchDocument, listOperations, type Operation } from "../platform/http/document.ts";
-import { readCurl } from "./shell.ts";
+import { parseCurl } from "./shell.ts";
 
 const OPERATIONS = await listOperations();
 const HOST = "http://service.test";
@@ -16,10 +16,10 @@ interface Sample {
 
 const samplesOf = ({ definition }: Operation): Sample[] => definition["x-codeSamples"];
 
-/** What is deleted comes last, so that there is something to ask for before. */
-const IN_ORDER = OPERATIONS.toSorted((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"));
+/** Deletions come last, so that the records exist until then. */
+const DELETIONS_LAST = OPERATIONS.toSorted((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"));
 
-/** The variables that samples read, for a workspace with a record of every kind. */
+/** The environment variables of the samples, for a workspace with a record of every kind. */
 async function createVariables(): Promise<Record<string, string>> {
   const workspace = await createWorkspace();
   const { id: agentId } = await createAgent(workspace);
@@ -45,20 +45,23 @@ async function createVariables(): Promise<Record<string, string>> {
   };
 }
 
-test.each(OPERATIONS.map((operation) => [operation.operationId, operation] as const))("%s has its samples", (operationId, operation) => {
-  const labels = ["curl", "TypeScript", "Python"];
-  const streamed = labels.map((label) => `${label}, streamed`);
-  const samples = samplesOf(operation);
-  expect(samples.map(({ label }) => label)).toEqual(operationId === "askAgent" ? [...labels, ...streamed] : labels);
-  expect(samples[1]!.source).toContain(`client.${operationId}`);
-  for (const { source } of samples) expect(source).toContain("API_KEY");
-});
+test.each(OPERATIONS.map((operation) => [operation.operationId, operation] as const))(
+  "%s has curl, TypeScript and Python samples",
+  (operationId, operation) => {
+    const labels = ["curl", "TypeScript", "Python"];
+    const streamed = labels.map((label) => `${label}, streamed`);
+    const samples = samplesOf(operation);
+    expect(samples.map(({ label }) => label)).toEqual(operationId === "askAgent" ? [...labels, ...streamed] : labels);
+    expect(samples[1]!.source).toContain(`client.${operationId}`);
+    for (const { source } of samples) expect(source).toContain("API_KEY");
+  },
+);
 
-test("every curl sample is answered as its operation says, word for word", async () => {
+test("every curl sample is answered with the documented status", async () => {
   const variables = await createVariables();
-  for (const operation of IN_ORDER) {
+  for (const operation of DELETIONS_LAST) {
     for (const { label, source } of samplesOf(operation).filter(({ lang }) => lang === "Shell")) {
-      const { url, ...init } = readCurl(source, variables);
+      const { url, ...init } = parseCurl(source, variables);
       const response = await exports.default.fetch(new Request(url, init as RequestInit));
       const text = await response.text();
       const expected = Object.keys(operation.definition["responses"]).find((status) => status.startsWith("2"));
@@ -68,7 +71,7 @@ test("every curl sample is answered as its operation says, word for word", async
   }
 });
 
-test("the examples of bodies are examples of their schemas", async () => {
+test("the example of a body has only fields of its schema", async () => {
   const { components } = await fetchDocument();
   for (const { operationId, definition } of OPERATIONS) {
     const ref: string | undefined = definition["requestBody"]?.content["application/json"].schema.$ref;
@@ -79,7 +82,7 @@ test("the examples of bodies are examples of their schemas", async () => {
   }
 });
 
-test("what a shell, TypeScript or Python would read otherwise is written so that they do not", () => {
+test("special characters are escaped for a shell, TypeScript and Python", () => {
   const note = { text: `It's "5" \\ $HOME`, none: null, yes: true, list: ["a", 1], deep: { no: false } };
   const document = {
     servers: [{ url: "/api/v1" }],
@@ -96,12 +99,12 @@ test("what a shell, TypeScript or Python would read otherwise is written so that
   };
   addSamples(document);
   const [curl, typescript, python] = (document.paths["/notes"].post as unknown as { "x-codeSamples": Sample[] })["x-codeSamples"];
-  expect(JSON.parse(readCurl(curl!.source, { BASE_URL: HOST, API_KEY: "k" }).body!)).toEqual(note);
+  expect(JSON.parse(parseCurl(curl!.source, { BASE_URL: HOST, API_KEY: "k" }).body!)).toEqual(note);
   expect(typescript!.source).toContain(String.raw`text: "It's \"5\" \\ $HOME"`);
   for (const literal of [`"none": None,`, `"yes": True,`, `"list": ["a", 1],`, `"no": False,`]) expect(python!.source).toContain(literal);
 });
 
-test("an operation whose body has no example is a mistake that shows", () => {
+test("a body without an example is an error", () => {
   const schema = { $ref: "#/components/schemas/Note" };
   const post = { operationId: "createNote", requestBody: { content: { "application/json": { schema } } }, responses: {} };
   expect(() => addSamples({ paths: { "/notes": { post } } })).toThrow("#/components/schemas/Note has no example");

@@ -1,4 +1,4 @@
-/** A curl command as the request that it sends. */
+/** The request that a curl command sends. */
 export interface CurlRequest {
   method: string;
   url: string;
@@ -6,29 +6,32 @@ export interface CurlRequest {
   body: string | undefined;
 }
 
-/** A word's parts: in single quotes, in double quotes, and bare with escapes. */
+/** The parts of a word: in single quotes, in double quotes, escaped, and bare. */
 const PART = /'([^']*)'|"([^"]*)"|\\([^])|([^\s'"\\]+)/g;
-const VALUED = new Set(["-X", "-H", "-d"]);
+const OPTIONS_WITH_VALUE = new Set(["-X", "-H", "-d"]);
 
 /**
- * Reads a curl command as a shell would, as far as the samples go: quotes and variables.
- * @throws Error on a variable that is not set, or an option that is not known.
+ * Parses a curl command as a shell does: quotes, escapes and variables.
+ * @throws Error on a variable that is not set, or an unknown option.
  */
-export function readCurl(command: string, variables: Record<string, string>): CurlRequest {
+export function parseCurl(command: string, variables: Record<string, string>): CurlRequest {
   const [name, ...words] = wordsOf(command.replaceAll("\\\n", " "), variables);
   if (name !== "curl") throw new Error(`Not a curl command: ${command}`);
   const given: [option: string, value: string][] = [];
   let url: string | undefined;
   for (let at = 0; at < words.length; at++) {
     const word = words[at]!;
-    if (VALUED.has(word)) given.push([word, words[++at]!]);
-    else if (word.startsWith("-") && word !== "-N") throw new Error(`What is ${word}?`);
+    if (OPTIONS_WITH_VALUE.has(word)) given.push([word, words[++at]!]);
+    else if (word.startsWith("-") && word !== "-N") throw new Error(`Unknown option ${word}`);
     else if (word !== "-N") url = word;
   }
-  const of = (option: string) => given.filter(([own]) => own === option).map(([, value]) => value);
-  const headers = of("-H").map((line): [string, string] => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]);
-  const [body] = of("-d");
-  return { method: of("-X")[0] ?? (body === undefined ? "GET" : "POST"), url: url!, headers: Object.fromEntries(headers), body };
+  const valuesOf = (option: string) => given.filter(([own]) => own === option).map(([, value]) => value);
+  const headers = valuesOf("-H").map((line): [string, string] => [
+    line.slice(0, line.indexOf(":")),
+    line.slice(line.indexOf(":") + 1).trim(),
+  ]);
+  const [body] = valuesOf("-d");
+  return { method: valuesOf("-X")[0] ?? (body === undefined ? "GET" : "POST"), url: url!, headers: Object.fromEntries(headers), body };
 }
 
 function wordsOf(command: string, variables: Record<string, string>): string[] {
