@@ -28,7 +28,7 @@ export async function send(
   if (hasBody && !headers.has("Content-Type")) headers.set("Content-Type", "application/json");
   const body = hasBody ? { body: isRaw(options.body) ? options.body : JSON.stringify(options.body) } : {};
   const response = await exports.default.fetch(new Request(ORIGIN + path, { method, headers, ...body }));
-  const text = await response.text();
+  const text = new TextDecoder().decode(await response.bytes());
   const isJson = response.headers.get("Content-Type")?.startsWith("application/json") ?? false;
   return { status: response.status, headers: response.headers, body: isJson && text !== "" ? JSON.parse(text) : text };
 }

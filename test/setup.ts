@@ -1,5 +1,17 @@
-import { applyD1Migrations } from "cloudflare:test";
+import { applyD1Migrations, reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { afterAll, vi } from "vitest";
+import { resetIdClock } from "../src/platform/db/ids.ts";
 
-await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
-await applyD1Migrations(env.DB_1, env.TEST_MIGRATIONS);
+// Files share a worker. Each starts with empty storage, and leaves the bindings, the clock and what it spied on as they were.
+await reset();
+await Promise.all([env.DB, env.DB_1].map((database) => applyD1Migrations(database, env.TEST_MIGRATIONS)));
+resetIdClock();
+
+const bindings: Record<string, unknown> = { ...env };
+afterAll(() => {
+  for (const name of Object.keys(env)) if (!(name in bindings)) Reflect.deleteProperty(env, name);
+  Object.assign(env, bindings);
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});

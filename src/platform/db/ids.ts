@@ -27,6 +27,11 @@ export function newId(shard: number, nowMs: number): string {
   return compose(bytes, lastMs, counter, shard);
 }
 
+/** Forgets the last identifier's time. Tests set the clock forward, and identifiers never run back. */
+export function resetIdClock(): void {
+  lastMs = 0;
+}
+
 /**
  * The UUIDv7 that 16 random bytes make.
  * @param atMs Unix time in milliseconds.
