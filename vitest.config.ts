@@ -47,8 +47,8 @@ const EXPECTED_FAULTS = /^(?:uncaught exception|exception = |NOSENTRY )/;
 
 for (const stream of [process.stdout, process.stderr]) {
   const write = stream.write.bind(stream);
-  stream.write = ((text: string | Uint8Array, ...rest: []) =>
-    (typeof text === "string" && EXPECTED_FAULTS.test(text)) || write(text, ...rest)) as typeof write;
+  stream.write = (text: string | Uint8Array, ...rest: []) =>
+    (typeof text === "string" && EXPECTED_FAULTS.test(text)) || write(text, ...rest);
 }
 
 /** Ends the output with one plain line, for whoever reads it by machine. */
