@@ -526,7 +526,7 @@ export interface Schemas {
     events?: ("conversation.created" | "conversation.resolved" | "message.ai_replied" | "message.human_replied" | "handoff.created" | "lead.created" | "source.synced" | "source.failed" | "*")[] | null | undefined;
     /** Null clears it. */
     description?: string | null | undefined;
-    /** true also forgives past failures; with false, what waits to be delivered fails. */
+    /** true also resets the failure streak; false fails the pending deliveries. */
     enabled?: boolean | null | undefined;
   };
   Delivery: {

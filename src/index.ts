@@ -9,7 +9,7 @@ export { ChatSession } from "./chat/session.ts";
 export { KnowledgeIndex } from "./knowledge/index.ts";
 export { LeadIndex } from "./leads/lead-index.ts";
 export { ShardSweeper } from "./sweep/sweep.ts";
-export { DeliveryCourier } from "./webhooks/courier.ts";
+export { DeliverySender } from "./webhooks/attempt.ts";
 
 export default {
   fetch: app.fetch,

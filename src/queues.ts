@@ -8,7 +8,7 @@ import { Fault } from "./platform/telemetry/errors.ts";
 import type { Meter } from "./platform/telemetry/meter.ts";
 import { type Job, measureJob } from "./platform/telemetry/report.ts";
 import { prune, type PruneMessage } from "./privacy/retention.ts";
-import { deliver } from "./webhooks/consumer.ts";
+import { handleDeliveryBatch } from "./webhooks/consumer.ts";
 
 /** First wait before a message is tried again; each further one doubles it. */
 const RETRY_SECONDS = 5;
@@ -62,8 +62,8 @@ type BatchWork = (env: Env, batch: MessageBatch<never>, meter: Meter) => Promise
 
 /** What is done with a whole batch of a queue, and with each of its messages. */
 const BATCH_WORK: Partial<Record<Job, BatchWork>> = {
-  deliveries: (env, batch, meter) => deliver({ env, meter, lane: "fast" }, batch),
-  "slow-deliveries": (env, batch, meter) => deliver({ env, meter, lane: "slow" }, batch),
+  deliveries: (env, batch, meter) => handleDeliveryBatch({ env, meter, queue: "fast" }, batch),
+  "slow-deliveries": (env, batch, meter) => handleDeliveryBatch({ env, meter, queue: "slow" }, batch),
 };
 
 /** Works through a batch: each message on its own, so that one that fails is tried again alone, or all together. */

@@ -1,6 +1,6 @@
 import service, { ChatSession as Session, KnowledgeIndex as Index, LeadIndex as Leads, WorkspaceGate as Gate } from "../../src/index.ts";
 
-export { DeliveryCourier, ShardSweeper } from "../../src/index.ts";
+export { DeliverySender, ShardSweeper } from "../../src/index.ts";
 
 /*
  * The service, with its objects' storage counted: what the platform bills of it no log line says. Only `npm run costs`

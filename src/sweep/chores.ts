@@ -19,9 +19,9 @@ import { readableErasures, resumeErasure } from "../privacy/erase.ts";
 import { listUnfinishedErasures } from "../privacy/erasure-store.ts";
 import { takeDue } from "../privacy/retention-store.ts";
 import { PRUNE_EVERY_MS, type PruneMessage } from "../privacy/retention.ts";
-import { eraseMoreLog } from "../webhooks/endpoints.ts";
-import { listWebhookErasures } from "../webhooks/store.ts";
-import { findStranded, pruneLog, wakeStranded } from "../webhooks/sweep.ts";
+import { listLogErasures } from "../webhooks/endpoint-store.ts";
+import { continueLogErasure } from "../webhooks/endpoints.ts";
+import { rescueOrphanedDeliveries, pruneLog, wakeOrphanedDeliveries } from "../webhooks/sweep.ts";
 
 /** How much one run takes up of each kind and shard; the next run, a minute later, goes on. */
 const MAX_A_RUN = 100;
@@ -75,9 +75,9 @@ export function choresOf(run: Run): Chore[] {
       const readable = await readableErasures(env, unfinished);
       return readable.slice(0, MAX_ERASURES_A_RUN).map((erasure) => resumeErasure({ ...run, workspaceId: erasure.workspaceId }, erasure));
     }),
-    chore("webhooks", listWebhookErasures(db, MAX_ERASURES_A_RUN), (erasures) => erasures.map((erasure) => eraseMoreLog(db, erasure))),
+    chore("webhooks", listLogErasures(db, MAX_ERASURES_A_RUN), (erasures) => erasures.map((erasure) => continueLogErasure(db, erasure))),
     chore("mails", listDueMails(db, beforeMs, nowMs, MAX_A_RUN), (mails) => [wakeEmails(env, mails)]),
-    chore("deliveries", findStranded(db, nowMs), (stranded) => [wakeStranded(env, stranded)]),
+    chore("deliveries", rescueOrphanedDeliveries(db, nowMs), (stranded) => [wakeOrphanedDeliveries(env, stranded)]),
   ];
 }
 

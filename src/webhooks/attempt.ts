@@ -1,22 +1,52 @@
+import { WorkerEntrypoint } from "cloudflare:workers";
 import { sendDeliveryWakeUps } from "../events/outbox.ts";
 import { UnreadableSecretError } from "../platform/crypto/secrets.ts";
-import { type Database, dbFor } from "../platform/db/client.ts";
+import { dbFor } from "../platform/db/client.ts";
 import { type Exchange, guardedFetch } from "../platform/egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { type JobResult, measureJob } from "../platform/telemetry/report.ts";
-import { attemptRow, type HeldDelivery, recordFailure, recordSuccess } from "./delivery-store.ts";
+import { withTimeout } from "../platform/time.ts";
+import { attemptRow, type LeasedDelivery, recordFailure, recordSuccess } from "./delivery-store.ts";
 import { GONE_STATUS, nextAttemptAt } from "./retry-schedule.ts";
 import { openSecret, signatureHeaders } from "./signature.ts";
 import type { AttemptRow, DeliveryRow } from "./wire.ts";
 
-/** For the whole exchange. A receiver that works longer should answer first and work then. */
+/** For the whole HTTP exchange. A receiver that needs longer should respond first and process afterwards. */
 const TIMEOUT_MS = 15_000;
-/** Enough to see what went wrong; the log keeps it for each attempt. */
+/** Response bytes that the delivery log keeps. */
 const MAX_RESPONSE_BYTES = 8 * 1024;
 const USER_AGENT = "Support-Agent-Webhooks/1.0";
 
-/** The environment of an attempt: bindings, meter, clock and randomness. */
+/** A leased delivery with all that sending it needs. */
+export interface SendableDelivery extends LeasedDelivery {
+  eventId: string;
+  payload: string;
+  endpoint: { url: string; secret: string; previousSecret: string | null; previousSecretUntil: number | null };
+}
+
+/** Whether the attempt was finished when the caller stopped waiting for it. */
+export type SendState = "finished" | "running";
+
+/**
+ * Makes attempts, each in an invocation of its own that outlives the RPC call, so that a queue batch does not stay open
+ * until its slowest receiver has responded. The platform grants 30 s after the call; an exchange ends after 15 s.
+ */
+export class DeliverySender extends WorkerEntrypoint<Env> {
+  /** Makes one attempt and records it. Returns within `maxWaitMs`; an unfinished attempt continues in the background. */
+  async send(delivery: SendableDelivery, maxWaitMs: number): Promise<SendState> {
+    const run = { env: this.env, meter: new Meter(), now: Date.now, random: Math.random };
+    const finished = attemptDelivery(run, delivery).then(
+      () => "finished" as const,
+      // Already logged. The delivery stays leased until the lease expires; then the sweep rescues it.
+      () => "finished" as const,
+    );
+    this.ctx.waitUntil(finished);
+    return withTimeout(maxWaitMs, finished, "A delivery").catch(() => "running");
+  }
+}
+
+/** The environment of an attempt. */
 export interface AttemptRun {
   env: Env;
   meter: Meter;
@@ -24,56 +54,45 @@ export interface AttemptRun {
   random: () => number;
 }
 
-/** A delivery under lease, with all that sending it needs. */
-export interface Sendable extends HeldDelivery {
-  eventId: string;
-  payload: string;
-  endpoint: SendingEndpoint;
-}
-
-interface SendingEndpoint {
-  url: string;
-  secret: string;
-  previousSecret: string | null;
-  previousSecretUntil: number | null;
-}
-
 /**
- * Sends a delivery once: a signed POST through the egress guard, one batch that records the attempt, and a wake-up for
- * the next attempt after a failure.
- * @returns the delivery and its attempt as recorded; undefined when the lease was lost to another run, which then
- * records its own.
+ * Makes one attempt of a delivery: a signed POST, one batch that records it and, after a failure, a delayed wake-up for the
+ * next attempt.
+ * @returns the delivery and its attempt as recorded; undefined when the lease was lost to another run, which records its own.
  */
 export async function attemptDelivery(
   run: AttemptRun,
-  held: Sendable,
+  delivery: SendableDelivery,
 ): Promise<{ delivery: DeliveryRow; attempt: AttemptRow } | undefined> {
-  const fields = { webhook_id: held.webhookId, delivery_id: held.id, event_id: held.eventId };
-  const head = { job: "webhook_attempt", workspaceId: held.workspaceId, attempts: held.attemptCount + 1, fields } as const;
+  const fields = { webhook_id: delivery.webhookId, delivery_id: delivery.id, event_id: delivery.eventId };
+  const head = { job: "webhook_attempt", workspaceId: delivery.workspaceId, attempts: delivery.attemptCount + 1, fields } as const;
   const meter = new Meter();
-  const { result, delivery } = await measureJob(run.env, head, () => sendAndRecord({ ...run, meter }, held), endOf, meter);
+  const { result, recorded } = await measureJob(run.env, head, () => sendAndRecord({ ...run, meter }, delivery), toJobResult, meter);
   run.meter.add(meter.cost);
-  return delivery && { delivery, attempt: attemptRow(held, result) };
+  return recorded && { delivery: recorded, attempt: attemptRow(delivery, result) };
 }
 
-interface Attempted {
+interface Attempt {
   result: AttemptResult;
-  /** Undefined when another attempt had taken the delivery over. */
-  delivery: DeliveryRow | undefined;
+  /** Undefined when the lease was lost. */
+  recorded: DeliveryRow | undefined;
 }
 
-async function sendAndRecord(run: AttemptRun, held: Sendable): Promise<Attempted> {
-  const result = await send(run, held);
-  const delivery = await record(run, dbFor(run.env, held.id, run.meter), held, result);
-  if (delivery?.status === "pending") await wakeAgain(run, delivery);
-  return { result, delivery };
+async function sendAndRecord(run: AttemptRun, delivery: SendableDelivery): Promise<Attempt> {
+  const result = await send(run, delivery);
+  const recorded = await record(run, delivery, result);
+  if (recorded?.status === "pending") {
+    // An endpoint that has just failed is served on the slow queue.
+    const delaySeconds = Math.max(0, Math.ceil(((recorded.nextAttemptAt ?? 0) - run.now()) / 1000));
+    await sendDeliveryWakeUps(run.env.SLOW_DELIVERY_QUEUE, [recorded.id], delaySeconds);
+  }
+  return { result, recorded };
 }
 
-async function send({ env, now }: AttemptRun, { id, eventId, webhookId, payload, endpoint }: Sendable): Promise<AttemptResult> {
+async function send({ env, now }: AttemptRun, { id, eventId, webhookId, payload, endpoint }: SendableDelivery): Promise<AttemptResult> {
   const startedAtMs = now();
   const body = new TextEncoder().encode(payload);
-  const secrets = await openSecrets(env, webhookId, secretsOf(endpoint, startedAtMs));
-  if (!secrets) return unsignedResult(endpoint.url, startedAtMs);
+  const secrets = await readSecrets(env, webhookId, endpoint, startedAtMs);
+  if (!secrets) return failedResult("secret_unreadable", { startedAtMs, durationMs: 0, url: endpoint.url });
   const signature = await signatureHeaders({ id: eventId, timestampMs: startedAtMs, body }, secrets);
   const exchange = await guardedFetch(env, {
     url: endpoint.url,
@@ -85,97 +104,76 @@ async function send({ env, now }: AttemptRun, { id, eventId, webhookId, payload,
     timeoutMs: TIMEOUT_MS,
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
-  return resultOf(exchange, endpoint.url, startedAtMs);
+  return toResult(exchange, endpoint.url, startedAtMs);
 }
 
-/** Undefined when one cannot be read: its receiver would refuse what it has not signed. */
-async function openSecrets(env: Env, webhookId: string, stored: readonly string[]): Promise<string[] | undefined> {
+/** The secrets that sign now: the current one and, during a rotation, the previous one. Undefined when one cannot be decrypted. */
+async function readSecrets(env: Env, webhookId: string, endpoint: SendableDelivery["endpoint"], nowMs: number) {
+  const { secret, previousSecret, previousSecretUntil } = endpoint;
+  const isRotating = previousSecret !== null && previousSecretUntil !== null && nowMs < previousSecretUntil;
+  const stored = isRotating ? [secret, previousSecret] : [secret];
   try {
-    return await Promise.all(stored.map((secret) => openSecret(env, secret, webhookId)));
+    return await Promise.all(stored.map((one) => openSecret(env, one, webhookId)));
   } catch (error) {
     if (!(error instanceof UnreadableSecretError)) throw error;
     return undefined;
   }
 }
 
-/** The secrets that sign now: the current one first and, for a while, the one before. */
-function secretsOf({ secret, previousSecret, previousSecretUntil }: SendingEndpoint, nowMs: number): string[] {
-  const isValid = previousSecret !== null && previousSecretUntil !== null && nowMs < previousSecretUntil;
-  return isValid ? [secret, previousSecret] : [secret];
-}
-
-async function record(run: AttemptRun, db: Database, held: Sendable, result: AttemptResult): Promise<DeliveryRow | undefined> {
+async function record(run: AttemptRun, delivery: SendableDelivery, result: AttemptResult): Promise<DeliveryRow | undefined> {
+  const db = dbFor(run.env, delivery.id, run.meter);
   if (result.error === null) {
-    const [, , [delivery]] = await db.batch(recordSuccess(db, held, result));
-    return delivery;
+    const [, , [succeeded]] = await db.batch(recordSuccess(db, delivery, result));
+    return succeeded;
   }
-  const failure = { ...result, number: held.attemptCount + 1, endedAtMs: result.startedAtMs + result.durationMs };
-  const next = held.trigger === "test" ? undefined : nextAttemptAt(failure, run.random());
-  const consequence = { nextAttemptAt: next, isGone: result.status === GONE_STATUS };
-  const [, , [delivery]] = await db.batch(recordFailure(db, held, result, consequence));
-  return delivery;
+  const failure = { ...result, number: delivery.attemptCount + 1, endedAtMs: result.startedAtMs + result.durationMs };
+  const retryAt = delivery.trigger === "test" ? undefined : nextAttemptAt(failure, run.random());
+  const [, , [failed]] = await db.batch(recordFailure(db, delivery, result, { retryAt, isGone: result.status === GONE_STATUS }));
+  return failed;
 }
 
-/** An endpoint that has just failed is served on the slow lane. */
-async function wakeAgain({ env, now }: AttemptRun, { id, nextAttemptAt }: DeliveryRow): Promise<void> {
-  const delaySeconds = Math.max(0, Math.ceil(((nextAttemptAt ?? 0) - now()) / 1000));
-  await sendDeliveryWakeUps(env.SLOW_DELIVERY_QUEUE, [id], delaySeconds);
-}
-
-/** Without payload, secret, or URL, whose path and query may hold secrets too. */
-function endOf({ result, delivery }: Attempted): JobResult {
-  const next = delivery?.nextAttemptAt ? new Date(delivery.nextAttemptAt).toISOString() : null;
+/** Logged without payload, secret and URL, whose path and query may hold secrets. */
+function toJobResult({ result, recorded }: Attempt): JobResult {
+  const next = recorded?.nextAttemptAt ? new Date(recorded.nextAttemptAt).toISOString() : null;
   return {
-    // "superseded": it took longer than the delivery was held, so another attempt stands in the log.
-    outcome: delivery?.status ?? "superseded",
+    // "superseded": the attempt outlasted its lease, so the log holds another run's attempt.
+    outcome: recorded?.status ?? "superseded",
     fields: { response_status: result.status, error: result.error, exchange_ms: result.durationMs, next_attempt_at: next },
   };
 }
 
-/** Why an attempt failed. `secret_unreadable`: it could not be signed, so that nothing was sent. */
+/** Why an attempt failed. With `secret_unreadable` it could not be signed, so nothing was sent. */
 export const ATTEMPT_ERRORS = ["timeout", "connection_failed", "blocked_url", "http_error", "secret_unreadable"] as const;
 
 /** The result of one attempt, as its row stores it. */
 export interface AttemptResult {
   startedAtMs: number;
   durationMs: number;
+  url: string;
+  /** Null when there was no response. */
   status: number | null;
-  /** The beginning of the answer's body. */
+  /** The beginning of the response's body. */
   body: string | null;
   isTruncated: boolean;
   error: (typeof ATTEMPT_ERRORS)[number] | null;
-  /** The header of that name. */
+  /** The response header. */
   retryAfter: string | null;
-  /** Where it was sent. */
-  url: string;
 }
 
-/** The result of an attempt that was not sent, because the endpoint's secret cannot be decrypted. */
-function unsignedResult(url: string, startedAtMs: number): AttemptResult {
-  const error = "secret_unreadable";
-  return { startedAtMs, durationMs: 0, url, status: null, body: null, isTruncated: false, error, retryAfter: null };
+type RequestFields = Pick<AttemptResult, "startedAtMs" | "durationMs" | "url">;
+
+function failedResult(error: AttemptResult["error"], request: RequestFields): AttemptResult {
+  return { ...request, status: null, body: null, isTruncated: false, error, retryAfter: null };
 }
 
-/** The result of an HTTP exchange: any 2xx is a success. Redirects are not followed and count as failures. */
-function resultOf(exchange: Exchange, url: string, startedAtMs: number): AttemptResult {
-  const sent = { startedAtMs, durationMs: exchange.durationMs, url };
-  if (exchange.outcome !== "answered") {
-    const error = exchange.outcome === "too_many_redirects" ? "http_error" : exchange.outcome;
-    return { ...sent, status: null, body: null, isTruncated: false, error, retryAfter: null };
-  }
+/** Any 2xx is a success. Redirects are not followed and count as failures. */
+function toResult(exchange: Exchange, url: string, startedAtMs: number): AttemptResult {
+  const request = { startedAtMs, durationMs: exchange.durationMs, url };
+  if (exchange.outcome !== "answered")
+    return failedResult(exchange.outcome === "too_many_redirects" ? "http_error" : exchange.outcome, request);
   const { status, headers, body, isTruncated } = exchange;
   const isSuccess = status >= 200 && status < 300;
-  return {
-    ...sent,
-    status,
-    body: textOf(body, isTruncated),
-    isTruncated,
-    error: isSuccess ? null : "http_error",
-    retryAfter: headers.get("Retry-After"),
-  };
-}
-
-/** Whatever the bytes are, text comes of them. A character that the cut has torn is left out. */
-function textOf(body: Uint8Array, isTruncated: boolean): string {
-  return new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(body, { stream: isTruncated });
+  // In stream mode the decoder drops a character that the truncation cut in half.
+  const text = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(body, { stream: isTruncated });
+  return { ...request, status, body: text, isTruncated, error: isSuccess ? null : "http_error", retryAfter: headers.get("Retry-After") };
 }

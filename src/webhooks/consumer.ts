@@ -4,28 +4,54 @@ import { dbFor, isBoundShard } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { log, logProblem } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import type { Sendable } from "./attempt.ts";
-import type { Progress } from "./courier.ts";
+import type { SendableDelivery, SendState } from "./attempt.ts";
 import {
+  cancelLeasedDeliveries,
   claimDeliveries,
-  giveUpHeld,
   type Lease,
-  listDeliverable,
   listPayloads,
-  MAX_EARLY_MS,
-  noteSlow,
+  listPendingDeliveries,
+  markEndpointSlow,
+  MAX_CLOCK_SKEW_MS,
   releaseDeliveries,
 } from "./delivery-store.ts";
 import { isSlow, SLOW_MS } from "./retry-schedule.ts";
-import { Turns } from "./send-order.ts";
 
-/** A batch's wake-ups come again after so long when their database failed. */
+/*
+ * How an event is delivered, from top to bottom:
+ *
+ * 1. The batch that causes an event appends it and inserts a pending delivery for each subscribed endpoint
+ *    (events/outbox.ts). After the commit, `wakeDeliveries` sends a wake-up with each id to the queue.
+ * 2. This consumer claims the deliveries of a batch of wake-ups: it leases those that are due. It cancels those whose
+ *    endpoint is disabled or whose plan has no webhooks.
+ * 3. It sends the others concurrently, within limits, each in an invocation of its own (attempt.ts): a signed POST.
+ * 4. The attempt is recorded. A success ends the delivery. A failure schedules the next attempt (retry-schedule.ts) with
+ *    a delayed wake-up; after the last attempt the delivery fails. An endpoint that keeps failing is disabled.
+ * 5. What no wake-up reaches, because a message or a consumer was lost, the sweep rescues (sweep.ts).
+ */
+
+/** The queue that a delivery is sent from. Slow endpoints have a queue of their own, so that they do not delay fast ones. */
+export type DeliveryQueue = "fast" | "slow";
+
+/** How many requests are open at the same time: the platform allows six; a seventh would wait while its timeout runs. */
+const MAX_CONCURRENCY = 6;
+const MAX_CONCURRENCY_PER_ENDPOINT = 2;
+/** How long a batch leases its deliveries. After a crash they wait this long before they are sent again. */
+const LEASE_MS = 90_000;
+/** What one attempt may take: 15 s for the request, and its database writes. No attempt starts later than this before the lease ends. */
+const MAX_ATTEMPT_MS = 30_000;
+/** How long a batch waits for one response. The fast queue stops waiting after a second; the attempt continues in the background. */
+const MAX_WAIT_MS: Record<DeliveryQueue, number> = { fast: SLOW_MS, slow: MAX_ATTEMPT_MS };
+/** The delay of wake-ups whose database failed. */
 const RETRY_SECONDS = 10;
 
-/** Sends the deliveries that a batch of wake-ups names. @returns how many of the wake-ups are to be retried. */
-export async function deliver(run: { env: Env; meter: Meter; lane: Lane }, batch: MessageBatch<DeliveryMessage | null>): Promise<number> {
-  const ids = batch.messages.flatMap((message) => idOf(run.env, message) ?? []);
-  const failed = new Set(await deliverBatch({ ...run, now: Date.now, send: sendByCourier }, ids));
+/** Sends the deliveries of a batch of wake-ups. @returns how many of the wake-ups are retried. */
+export async function handleDeliveryBatch(
+  run: { env: Env; meter: Meter; queue: DeliveryQueue },
+  batch: MessageBatch<DeliveryMessage | null>,
+): Promise<number> {
+  const ids = batch.messages.flatMap((message) => deliveryIdOf(run.env, message) ?? []);
+  const failed = new Set(await sendDeliveries({ ...run, now: Date.now, send: sendInBackground }, ids));
   for (const message of batch.messages) {
     if (failed.has(message.body?.deliveryId ?? "")) message.retry({ delaySeconds: RETRY_SECONDS });
     else message.ack();
@@ -33,149 +59,194 @@ export async function deliver(run: { env: Env; meter: Meter; lane: Lane }, batch
   return failed.size;
 }
 
-/** A delivery whose courier dies stays held until its lease ends; then the sweep finds it. */
-async function sendByCourier(held: Sendable, patienceMs: number): Promise<Progress> {
-  try {
-    return await exports.DeliveryCourier.send(held, patienceMs);
-  } catch (error) {
-    logProblem("webhook_courier_failed", { workspace_id: held.workspaceId, delivery_id: held.id }, error);
-    return "over";
-  }
-}
-
-/** The delivery that a message names; undefined for one that no version of the service wrote. */
-function idOf(env: Env, { body }: Message<DeliveryMessage | null>): string | undefined {
+/** The delivery that a message names; undefined for a malformed message. */
+function deliveryIdOf(env: Env, { body }: Message<DeliveryMessage | null>): string | undefined {
   const id = body?.deliveryId;
   return typeof id === "string" && isBoundShard(env, id) ? id : undefined;
 }
 
-/** The queue that a delivery is sent from. Slow endpoints have a lane of their own, so that they do not delay fast ones. */
-export type Lane = "fast" | "slow";
-
-/** The deliveries that a claim leased. The others asked for are over, not due yet, or leased by another run. */
-interface Claimed {
-  /** Held, and to be sent. */
-  sendable: Sendable[];
-  /** Not held: they are of endpoints that belong on the slow lane. */
-  forSlowLane: string[];
-}
-
-type Found = Awaited<ReturnType<typeof listDeliverable>>[number];
-
-/**
- * Leases any number of deliveries in one trip. A second trip gives up those that may not be sent: their endpoint is
- * disabled or deleted, or the plan no longer includes webhooks.
- * @param ids all of one shard.
- */
-async function claimBatch(run: { env: Env; meter: Meter }, lane: Lane, ids: readonly string[], lease: Lease): Promise<Claimed> {
-  const db = dbFor(run.env, ids[0]!, run.meter);
-  const [claimed, found, payloads] = await db.batch([
-    claimDeliveries(db, ids, lane, lease),
-    listDeliverable(db, ids),
-    listPayloads(db, ids),
-  ]);
-  const heldIds = new Set(claimed.map(({ id }) => id));
-  const payloadByEvent = new Map(payloads.map(({ eventId, payload }) => [eventId, payload]));
-  const held = found.filter(({ id }) => heldIds.has(id)).map((row) => ({ id: row.id, sendable: sendableOf(row, payloadByEvent) }));
-  const unsendable = held.filter(({ sendable }) => sendable === undefined).map(({ id }) => id);
-  if (unsendable.length > 0) {
-    await db.batch(giveUpHeld(db, unsendable, lease.untilMs, lease.nowMs));
-    log("webhook_deliveries_given_up", { error: "endpoint_disabled", delivery_ids: unsendable });
+/** If the sender dies, the delivery stays leased until the lease expires; then the sweep rescues it. */
+async function sendInBackground(delivery: SendableDelivery, maxWaitMs: number): Promise<SendState> {
+  try {
+    return await exports.DeliverySender.send(delivery, maxWaitMs);
+  } catch (error) {
+    logProblem("webhook_courier_failed", { workspace_id: delivery.workspaceId, delivery_id: delivery.id }, error);
+    return "finished";
   }
-  return {
-    sendable: held.flatMap(({ sendable }) => sendable ?? []),
-    forSlowLane: found.filter((row) => !heldIds.has(row.id) && isForSlowLane(row, lease.nowMs)).map(({ id }) => id),
-  };
 }
-
-/** The delivery as it is sent; undefined when it may not be. A test is sent to a disabled endpoint too. */
-function sendableOf(row: Found, payloadByEvent: ReadonlyMap<string, string>): Sendable | undefined {
-  const { endpoint, hasPlan } = row;
-  const payload = payloadByEvent.get(row.eventId);
-  if (!endpoint || payload === undefined || !hasPlan) return undefined;
-  if (!endpoint.isEnabled && row.trigger !== "test") return undefined;
-  const { id, workspaceId, webhookId, eventId, trigger, attemptCount, leaseUntil } = row;
-  return { id, workspaceId, webhookId, eventId, trigger, attemptCount, leaseUntil, payload, endpoint };
-}
-
-function isForSlowLane({ endpoint, nextAttemptAt, leaseUntil }: Found, nowMs: number): boolean {
-  const isDue = nextAttemptAt !== null && nextAttemptAt <= nowMs + MAX_EARLY_MS;
-  const isFree = leaseUntil === null || leaseUntil < nowMs;
-  return isDue && isFree && endpoint !== null && isSlow(endpoint);
-}
-
-/** The platform lets an invocation wait for so many answers at once; more would wait unsent while their time runs. */
-const MAX_OPEN = 6;
-/** So that one endpoint, however many deliveries it has, leaves room for others. */
-const MAX_OPEN_AN_ENDPOINT = 2;
-/** How long a batch may hold its deliveries: after a crash they wait so long before they are sent again. */
-const LEASE_MS = 90_000;
-/** What an attempt may need of it: 15 s for the exchange, and its records. What could not begin in time is let go. */
-const ATTEMPT_MS = 30_000;
-/** The slow lane waits until an exchange is over. */
-const PATIENCE_MS: Record<Lane, number> = { fast: SLOW_MS, slow: ATTEMPT_MS };
 
 /** The environment of a batch of deliveries. */
 export interface BatchRun {
   env: Env;
   meter: Meter;
-  lane: Lane;
+  queue: DeliveryQueue;
   now: () => number;
-  /** Makes one attempt and records it. Says within `patienceMs` how it stands, and goes on by itself. */
-  send: (held: Sendable, patienceMs: number) => Promise<Progress>;
+  /** Makes one attempt and records it. Returns within `maxWaitMs`; an unfinished attempt continues in the background. */
+  send: (delivery: SendableDelivery, maxWaitMs: number) => Promise<SendState>;
 }
 
 /**
- * Sends the deliveries that a batch of wake-ups names. On the fast lane the batch waits a second at most for an
- * endpoint: then the endpoint's other deliveries move to the slow lane, and its open exchange ends in the background.
+ * Claims and sends deliveries. When an endpoint on the fast queue takes longer than a second, its other deliveries move to
+ * the slow queue.
  * @returns the deliveries whose database failed: their wake-ups are to be retried.
  */
-export async function deliverBatch(run: BatchRun, ids: readonly string[]): Promise<string[]> {
+export async function sendDeliveries(run: BatchRun, ids: readonly string[]): Promise<string[]> {
   const nowMs = run.now();
   const lease = { nowMs, untilMs: nowMs + LEASE_MS };
   const shards = [...Map.groupBy(new Set(ids), shardOf).values()];
-  const claims = await Promise.allSettled(shards.map((shardIds) => claimBatch(run, run.lane, shardIds, lease)));
-  const claimed = claims.flatMap((claim) => (claim.status === "fulfilled" ? [claim.value] : []));
-  const sendable = claimed.flatMap((claim) => claim.sendable);
-  const forSlowLane = claimed.flatMap((claim) => claim.forSlowLane);
-  await Promise.all([sendDeliveryWakeUps(run.env.SLOW_DELIVERY_QUEUE, forSlowLane), sendInTurns(run, sendable, lease)]);
+  const claims = await Promise.allSettled(shards.map((shardIds) => claim(run, shardIds, lease)));
+  const claimed = claims.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  await Promise.all([
+    sendDeliveryWakeUps(
+      run.env.SLOW_DELIVERY_QUEUE,
+      claimed.flatMap(({ forSlowQueue }) => forSlowQueue),
+    ),
+    sendConcurrently(
+      run,
+      claimed.flatMap(({ sendable }) => sendable),
+      lease,
+    ),
+  ]);
   return shards.filter((_, at) => claims[at]!.status === "rejected").flat();
 }
 
-async function sendInTurns(run: BatchRun, sendable: Sendable[], lease: Lease): Promise<void> {
-  const turns = new Turns(sendable, MAX_OPEN_AN_ENDPOINT);
-  const lines = Array.from({ length: Math.min(MAX_OPEN, sendable.length) }, () => sendOneByOne(run, turns, lease));
-  await Promise.all(lines);
-  const byShard = Map.groupBy(turns.rest(), ({ id }) => shardOf(id));
-  await Promise.all([...byShard.values()].map((rest) => letGo(run, rest, turns, lease)));
+/** The result of a claim. The other deliveries are finished, not due yet, or leased by another run. */
+interface Claim {
+  /** Leased, and to be sent. */
+  sendable: SendableDelivery[];
+  /** Not leased: deliveries of slow endpoints. */
+  forSlowQueue: string[];
 }
 
-/** Ends with an exchange that is not waited for: its connection is still open. */
-async function sendOneByOne(run: BatchRun, turns: Turns<Sendable>, lease: Lease): Promise<void> {
-  while (run.now() < lease.untilMs - ATTEMPT_MS) {
-    const next = turns.take();
-    if (!next) return;
-    if ((await run.send(next, PATIENCE_MS[run.lane])) === "under_way") return leave(run, turns, next);
-    turns.end(next);
+type PendingDelivery = Awaited<ReturnType<typeof listPendingDeliveries>>[number];
+
+/**
+ * Leases deliveries of one shard in one round trip. A second one cancels those that may not be sent: their endpoint is
+ * disabled or deleted, or the plan no longer includes webhooks.
+ */
+async function claim(run: BatchRun, ids: readonly string[], lease: Lease): Promise<Claim> {
+  const db = dbFor(run.env, ids[0]!, run.meter);
+  const [claimed, pending, payloads] = await db.batch([
+    claimDeliveries(db, ids, run.queue, lease),
+    listPendingDeliveries(db, ids),
+    listPayloads(db, ids),
+  ]);
+  const leasedIds = new Set(claimed.map(({ id }) => id));
+  const payloadByEvent = new Map(payloads.map(({ eventId, payload }) => [eventId, payload]));
+  const [leased, others] = [pending.filter(({ id }) => leasedIds.has(id)), pending.filter(({ id }) => !leasedIds.has(id))];
+  const sendable = leased.flatMap((delivery) => toSendable(delivery, payloadByEvent) ?? []);
+  const sendableIds = new Set(idsOf(sendable));
+  const unsendable = idsOf(leased).filter((id) => !sendableIds.has(id));
+  if (unsendable.length > 0) {
+    await db.batch(cancelLeasedDeliveries(db, unsendable, lease.untilMs, lease.nowMs));
+    log("webhook_deliveries_given_up", { error: "endpoint_disabled", delivery_ids: unsendable });
+  }
+  return { sendable, forSlowQueue: idsOf(others.filter((delivery) => isForSlowQueue(delivery, lease.nowMs))) };
+}
+
+/** The delivery with all that sending it needs; undefined when it may not be sent. A disabled endpoint still gets tests. */
+function toSendable(delivery: PendingDelivery, payloadByEvent: ReadonlyMap<string, string>): SendableDelivery | undefined {
+  const { endpoint, hasPlan } = delivery;
+  const payload = payloadByEvent.get(delivery.eventId);
+  if (!endpoint || payload === undefined || !hasPlan) return undefined;
+  if (!endpoint.isEnabled && delivery.trigger !== "test") return undefined;
+  const { id, workspaceId, webhookId, eventId, trigger, attemptCount, leaseUntil } = delivery;
+  return { id, workspaceId, webhookId, eventId, trigger, attemptCount, leaseUntil, payload, endpoint };
+}
+
+function isForSlowQueue({ endpoint, nextAttemptAt, leaseUntil }: PendingDelivery, nowMs: number): boolean {
+  const isDue = nextAttemptAt !== null && nextAttemptAt <= nowMs + MAX_CLOCK_SKEW_MS;
+  const isUnleased = leaseUntil === null || leaseUntil < nowMs;
+  return isDue && isUnleased && endpoint !== null && isSlow(endpoint);
+}
+
+async function sendConcurrently(run: BatchRun, sendable: SendableDelivery[], lease: Lease): Promise<void> {
+  const limiter = new EndpointLimiter(sendable, MAX_CONCURRENCY_PER_ENDPOINT);
+  const workers = Array.from({ length: Math.min(MAX_CONCURRENCY, sendable.length) }, () => sendOneByOne(run, limiter, lease));
+  await Promise.all(workers);
+  const byShard = Map.groupBy(limiter.remaining(), ({ id }) => shardOf(id));
+  await Promise.all([...byShard.values()].map((remaining) => release(run, remaining, limiter, lease)));
+}
+
+/** One worker of the batch. It ends with an attempt that continues in the background, because that connection is still open. */
+async function sendOneByOne(run: BatchRun, limiter: EndpointLimiter<SendableDelivery>, lease: Lease): Promise<void> {
+  while (run.now() < lease.untilMs - MAX_ATTEMPT_MS) {
+    const delivery = limiter.start();
+    if (!delivery) return;
+    const state = await run.send(delivery, MAX_WAIT_MS[run.queue]);
+    if (state === "running") {
+      limiter.block(delivery);
+      const db = dbFor(run.env, delivery.id, run.meter);
+      await db.batch([markEndpointSlow(db, delivery.webhookId)]);
+      return;
+    }
+    limiter.finish(delivery);
   }
 }
 
-/** No more turns for its endpoint, in the batches after this one neither. */
-async function leave(run: BatchRun, turns: Turns<Sendable>, sent: Sendable): Promise<void> {
-  turns.leave(sent);
-  const db = dbFor(run.env, sent.id, run.meter);
-  await db.batch([noteSlow(db, sent.webhookId)]);
-}
-
-/** Lets go of deliveries that had no turn, and wakes them again: those of endpoints that were left on the slow lane. */
-async function letGo({ env, meter, lane }: BatchRun, rest: Sendable[], turns: Turns<Sendable>, lease: Lease): Promise<void> {
-  const db = dbFor(env, rest[0]!.id, meter);
-  const [released] = await db.batch([releaseDeliveries(db, idsOf(rest), lease.untilMs)]);
-  const isForSlowLane = ({ webhookId }: { webhookId: string }) => lane === "slow" || turns.isLeft(webhookId);
-  const { true: slow = [], false: fast = [] } = Object.groupBy(released, (delivery) => `${isForSlowLane(delivery)}`);
-  await Promise.all([sendDeliveryWakeUps(env.SLOW_DELIVERY_QUEUE, idsOf(slow)), sendDeliveryWakeUps(env.DELIVERY_QUEUE, idsOf(fast))]);
+/** Releases deliveries that were not sent, and wakes them again: those of slow endpoints on the slow queue. */
+async function release(run: BatchRun, remaining: SendableDelivery[], limiter: EndpointLimiter<SendableDelivery>, lease: Lease) {
+  const { env, meter, queue } = run;
+  const db = dbFor(env, remaining[0]!.id, meter);
+  const [released] = await db.batch([releaseDeliveries(db, idsOf(remaining), lease.untilMs)]);
+  const isForSlow = ({ webhookId }: { webhookId: string }) => queue === "slow" || limiter.isBlocked(webhookId);
+  await Promise.all([
+    sendDeliveryWakeUps(env.SLOW_DELIVERY_QUEUE, idsOf(released.filter(isForSlow))),
+    sendDeliveryWakeUps(env.DELIVERY_QUEUE, idsOf(released.filter((delivery) => !isForSlow(delivery)))),
+  ]);
 }
 
 function idsOf(rows: readonly { id: string }[]): string[] {
   return rows.map(({ id }) => id);
+}
+
+/**
+ * Limits how many deliveries of one endpoint are sent concurrently, and starts them round-robin by endpoint: an endpoint
+ * with many deliveries does not delay the others.
+ */
+export class EndpointLimiter<Delivery extends { webhookId: string }> {
+  private readonly waiting: Map<string, Delivery[]>;
+  private readonly running = new Map<string, number>();
+  private readonly blocked = new Set<string>();
+
+  constructor(
+    deliveries: readonly Delivery[],
+    private readonly maxPerEndpoint: number,
+  ) {
+    this.waiting = Map.groupBy(deliveries, ({ webhookId }) => webhookId);
+  }
+
+  /** The next delivery to send; undefined when none may start now. Pass it to `finish` or `block` afterwards. */
+  start(): Delivery | undefined {
+    for (const [webhookId, deliveries] of this.waiting) {
+      const running = this.running.get(webhookId) ?? 0;
+      if (running >= this.maxPerEndpoint || this.blocked.has(webhookId)) continue;
+      const next = deliveries.shift();
+      // Deleting and setting the key moves the endpoint behind the others.
+      this.waiting.delete(webhookId);
+      if (deliveries.length > 0) this.waiting.set(webhookId, deliveries);
+      this.running.set(webhookId, running + 1);
+      return next;
+    }
+    return undefined;
+  }
+
+  /** Reports that a delivery's attempt is over. */
+  finish({ webhookId }: Delivery): void {
+    this.running.set(webhookId, this.running.get(webhookId)! - 1);
+  }
+
+  /** Starts no more deliveries of this one's endpoint. */
+  block({ webhookId }: Delivery): void {
+    this.blocked.add(webhookId);
+  }
+
+  isBlocked(webhookId: string): boolean {
+    return this.blocked.has(webhookId);
+  }
+
+  /** The deliveries that were not started. */
+  remaining(): Delivery[] {
+    return [...this.waiting.values()].flat();
+  }
 }

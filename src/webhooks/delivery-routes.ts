@@ -5,11 +5,11 @@ import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
-import { findDelivery, pageDeliveries } from "./log-store.ts";
+import { findDelivery, pageDeliveries } from "./delivery-log-store.ts";
+import { findEndpoint } from "./endpoint-store.ts";
 import { redeliver, type Redelivery, sendTest } from "./redeliver.ts";
-import { planRequired, requireWebhooks, webhookOperation } from "./routes.ts";
-import { findEndpoint } from "./store.ts";
-import { deliveryPageSchema, deliveryQuery, type DeliveryRow, deliverySchema, toDelivery, totalOf } from "./wire.ts";
+import { planRequired, requireWebhooksPlan, webhookOperation } from "./routes.ts";
+import { deliveryPageSchema, deliveryQuery, type DeliveryRow, deliverySchema, toDelivery, deliveryCount } from "./wire.ts";
 
 export const deliveryRoutes = createRouter();
 
@@ -30,7 +30,7 @@ const testWebhook = createRoute({
 
 deliveryRoutes.openapi(testWebhook, async (c) => {
   const { webhook_id: webhookId } = c.req.valid("param");
-  await requireWebhooks(c, webhookId);
+  await requireWebhooksPlan(c, webhookId);
   const sent = await sendTest(webhookOperation(c), webhookId);
   if (!sent) throw notFound("webhook endpoint");
   return c.json(toDelivery(sent.delivery, sent.attempts), 200);
@@ -60,7 +60,7 @@ deliveryRoutes.openapi(listDeliveries, async (c) => {
   const byDelivery = Map.groupBy(attempts, ({ deliveryId }) => deliveryId);
   const positionOf = (row: DeliveryRow) => ({ atMs: row.createdAt, id: row.id });
   const toItem = (row: DeliveryRow) => toDelivery(row, byDelivery.get(row.id) ?? []);
-  return c.json(toCursorPage(rows, totalOf(endpoint, status), page, positionOf, toItem), 200);
+  return c.json(toCursorPage(rows, deliveryCount(endpoint, status), page, positionOf, toItem), 200);
 });
 
 const redeliverEvent = createRoute({

@@ -1,4 +1,4 @@
-import { and, eq, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import { hasWebhooks } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { firstIdAt } from "../platform/db/ids.ts";
@@ -6,16 +6,15 @@ import { deliveries, deliveryAttempts, events, webhookEndpoints, workspaces } fr
 import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { MAX_FAILURE_STREAK, MIN_FAILING_MS, type SelfDisabledReason, SLOW_MS } from "./retry-schedule.ts";
-import { giveUp, giveUpWaiting, IS_PENDING, isFree } from "./store.ts";
 
-/** A lease on deliveries. No two leases on a delivery overlap, so the time at which a lease ends identifies its holder. */
+/** A lease on deliveries. Leases on a delivery never overlap, so the time at which a lease ends identifies its holder. */
 export interface Lease {
   nowMs: number;
   untilMs: number;
 }
 
-/** A delivery under lease, with what recording an attempt needs. */
-export interface HeldDelivery {
+/** A leased delivery, with what recording an attempt needs. */
+export interface LeasedDelivery {
   id: string;
   workspaceId: string;
   webhookId: string;
@@ -25,20 +24,31 @@ export interface HeldDelivery {
   leaseUntil: number | null;
 }
 
-/** A wake-up may arrive this much before the delivery is due: the clocks of two machines differ. */
-export const MAX_EARLY_MS = 1_000;
+/** A wake-up may arrive this much before its delivery is due, because the clocks of two machines differ. */
+export const MAX_CLOCK_SKEW_MS = 1_000;
 
-/** Leases the deliveries that are due and not under lease; returns them. @param lane "fast" skips those of slow endpoints. */
-export function claimDeliveries(db: Database, ids: readonly string[], lane: "fast" | "slow", { nowMs, untilMs }: Lease) {
+/** How many pending deliveries one change of an endpoint cancels; the others are cancelled when they are due. */
+const MAX_CANCELLED = 5_000;
+
+/** Leases the deliveries that are due and not leased; returns them. The fast queue skips those of slow endpoints. */
+export function claimDeliveries(db: Database, ids: readonly string[], queue: "fast" | "slow", { nowMs, untilMs }: Lease) {
   const isFast = sql`NOT EXISTS (SELECT 1 FROM ${webhookEndpoints} e WHERE e.id = ${deliveries.webhookId} AND ${IS_SLOW})`;
   return db
     .update(deliveries)
     .set({ leaseUntil: untilMs })
-    .where(and(isOneOf(ids), isDue(nowMs + MAX_EARLY_MS), isFree(nowMs), lane === "fast" ? isFast : undefined))
+    .where(
+      and(
+        isOneOf(ids),
+        IS_PENDING,
+        lte(deliveries.nextAttemptAt, nowMs + MAX_CLOCK_SKEW_MS),
+        isUnleased(nowMs),
+        queue === "fast" ? isFast : undefined,
+      ),
+    )
     .returning({ id: deliveries.id });
 }
 
-/** `isSlow` as SQL, of an endpoint read as `e`. */
+/** `isSlow` as SQL, of an endpoint with the alias `e`. */
 export const IS_SLOW = sql`(e.failure_streak > 0 OR coalesce(e.last_duration_ms, 0) > ${SLOW_MS})`;
 
 const endpointColumns = {
@@ -52,14 +62,13 @@ const endpointColumns = {
 };
 
 /** The pending ones of the deliveries, with all that sending them needs except payloads. */
-export function listDeliverable(db: Database, ids: readonly string[]) {
+export function listPendingDeliveries(db: Database, ids: readonly string[]) {
   return db
     .select({
       id: deliveries.id,
       workspaceId: deliveries.workspaceId,
       webhookId: deliveries.webhookId,
       eventId: deliveries.eventId,
-      eventType: deliveries.eventType,
       trigger: deliveries.trigger,
       attemptCount: deliveries.attemptCount,
       nextAttemptAt: deliveries.nextAttemptAt,
@@ -75,11 +84,11 @@ export function listDeliverable(db: Database, ids: readonly string[]) {
 
 /** The payloads of the deliveries' events. An event with several deliveries is returned once. */
 export function listPayloads(db: Database, ids: readonly string[]) {
-  const theirs = sql`(SELECT ${deliveries.eventId} FROM ${deliveries} WHERE ${isOneOf(ids)})`;
+  const eventIds = sql`(SELECT ${deliveries.eventId} FROM ${deliveries} WHERE ${isOneOf(ids)})`;
   return db
     .select({ eventId: events.id, payload: events.payload })
     .from(events)
-    .where(sql`${events.id} IN ${theirs}`);
+    .where(sql`${events.id} IN ${eventIds}`);
 }
 
 /** Ends the lease on deliveries that were not attempted; returns those whose lease had not been lost. */
@@ -87,67 +96,106 @@ export function releaseDeliveries(db: Database, ids: readonly string[], leaseUnt
   return db
     .update(deliveries)
     .set({ leaseUntil: null })
-    .where(and(isOneOf(ids), IS_PENDING, eq(deliveries.leaseUntil, leaseUntil)))
+    .where(isLeased(isOneOf(ids), leaseUntil))
     .returning({ id: deliveries.id, webhookId: deliveries.webhookId });
 }
 
-/** Marks an endpoint as slow while its exchange is still open, so that no other batch waits for it. */
-export function noteSlow(db: Database, webhookId: string) {
+/** Marks an endpoint as slow while its response is still pending, so that no other batch waits for it. */
+export function markEndpointSlow(db: Database, webhookId: string) {
   return db
     .update(webhookEndpoints)
     .set({ lastDurationMs: SLOW_MS + 1 })
     .where(eq(webhookEndpoints.id, webhookId));
 }
 
-/** Fails leased deliveries that may not be sent, each with an attempt that gives the reason. */
-export function giveUpHeld(db: Database, ids: readonly string[], leaseUntil: number, nowMs: number) {
-  const isHeld = and(isOneOf(ids), IS_PENDING, eq(deliveries.leaseUntil, leaseUntil))!;
-  return giveUp(db, isHeld, nowMs);
+/** Cancels leased deliveries that may not be sent. */
+export function cancelLeasedDeliveries(db: Database, ids: readonly string[], leaseUntil: number, nowMs: number) {
+  return cancelDeliveries(db, isLeased(isOneOf(ids), leaseUntil), nowMs);
+}
+
+/** Cancels the pending deliveries of a disabled endpoint. One that is leased is left to the run that holds the lease. */
+export function cancelPendingDeliveries(db: Database, workspaceId: string, webhookId: string, nowMs: number) {
+  const isCancelled = and(
+    eq(deliveries.workspaceId, workspaceId),
+    eq(deliveries.webhookId, webhookId),
+    IS_PENDING,
+    isUnleased(nowMs),
+    sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${webhookId} AND NOT enabled)`,
+  );
+  // Ordered, so that both statements select the same ones.
+  const first = db.select({ id: deliveries.id }).from(deliveries).where(isCancelled).orderBy(deliveries.id).limit(MAX_CANCELLED);
+  return cancelDeliveries(db, sql`${deliveries.id} IN ${first}`, nowMs);
 }
 
 /**
- * Records a successful attempt: the attempt's row, the endpoint's health and the delivery, which is returned. Nothing is
- * written once the lease is lost, so that a delivery taken over by another run is recorded once.
+ * Cancels deliveries: they fail, each with an attempt that gives the reason.
+ * @param isCancelled is evaluated by both statements, so it may not read what the first one writes.
  */
-export function recordSuccess(db: Database, held: HeldDelivery, result: AttemptResult) {
+function cancelDeliveries(db: Database, isCancelled: SQL, nowMs: number) {
+  const number = sql<number>`${deliveries.attemptCount} + 1`;
+  const attempt = {
+    deliveryId: sql`${deliveries.id}`,
+    workspaceId: sql`${deliveries.workspaceId}`,
+    number,
+    startedAt: nowMs,
+    durationMs: 0,
+    error: "endpoint_disabled",
+    url: sql`e.url`,
+  };
+  const from = sql`${deliveries} JOIN ${webhookEndpoints} e ON e.id = ${deliveries.webhookId}`;
+  return [
+    insertWhere(db, deliveryAttempts, attempt, isCancelled, from),
+    db
+      .update(deliveries)
+      .set({ status: "failed", attemptCount: number, nextAttemptAt: null, leaseUntil: null, completedAt: nowMs })
+      .where(isCancelled),
+  ] as const;
+}
+
+/**
+ * Records a successful attempt: the attempt's row, the endpoint's health and the delivery, which is returned. Writes nothing
+ * once the lease is lost, so that a delivery that another run has claimed is recorded once.
+ */
+export function recordSuccess(db: Database, delivery: LeasedDelivery, result: AttemptResult) {
   const endedAt = result.startedAtMs + result.durationMs;
   return [
-    addAttempt(db, held, result),
+    addAttempt(db, delivery, result),
     db
       .update(webhookEndpoints)
       .set({ failureStreak: 0, failingSince: null, lastSuccessAt: endedAt, lastDurationMs: result.durationMs })
-      .where(and(isItsEndpoint(held), counts(held), isStillHeld(held))),
+      .where(affectsHealth(delivery)),
     db
       .update(deliveries)
-      .set({ status: "succeeded", ...attempted(held), nextAttemptAt: null, completedAt: endedAt })
-      .where(isHeldRow(held))
+      .set({ status: "succeeded", ...countAttempt(delivery), nextAttemptAt: null, completedAt: endedAt })
+      .where(isStillLeased(delivery))
       .returning(),
   ] as const;
 }
 
-/** What follows from a failed attempt. */
-export interface Consequence {
-  /** When the next attempt is due; undefined when this was the last. */
-  nextAttemptAt: number | undefined;
-  /** The endpoint says that it is gone. */
+/** What happens after a failed attempt. */
+export interface RetryDecision {
+  /** When the next attempt is due; undefined after the last one. */
+  retryAt: number | undefined;
+  /** The endpoint responded that it is gone. */
   isGone: boolean;
 }
 
 /**
- * Records a failed attempt, like `recordSuccess`. It may disable the endpoint, which fails all of the endpoint's pending
+ * Records a failed attempt, like `recordSuccess`. It may disable the endpoint, which cancels all of the endpoint's pending
  * deliveries. A failure does not count against the endpoint when it was at a former URL, or when nothing was sent.
  */
-export function recordFailure(db: Database, held: HeldDelivery, result: AttemptResult, { nextAttemptAt, isGone }: Consequence) {
+export function recordFailure(db: Database, delivery: LeasedDelivery, result: AttemptResult, { retryAt, isGone }: RetryDecision) {
   const endedAt = result.startedAtMs + result.durationMs;
   const { enabled, failureStreak, failingSince, disabledReason, disabledAt } = webhookEndpoints;
   const since = sql`coalesce(${failingSince}, ${result.startedAtMs})`;
   const isFailing = sql`${failureStreak} + 1 >= ${MAX_FAILURE_STREAK} AND ${endedAt} - ${since} >= ${MIN_FAILING_MS}`;
   const isDisabling = isGone ? sql`${enabled}` : sql`(${enabled} AND ${isFailing})`;
   const reason: SelfDisabledReason = isGone ? "gone" : "failing";
-  const isEnabled = sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${held.webhookId} AND enabled)`;
-  const mayRetry = nextAttemptAt === undefined ? sql`FALSE` : isEnabled;
+  const isEnabled = sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${delivery.webhookId} AND enabled)`;
+  const mayRetry = retryAt === undefined ? sql`FALSE` : isEnabled;
+  const wasSent = result.error === "secret_unreadable" ? sql`FALSE` : undefined;
   return [
-    addAttempt(db, held, result),
+    addAttempt(db, delivery, result),
     db
       .update(webhookEndpoints)
       .set({
@@ -158,27 +206,27 @@ export function recordFailure(db: Database, held: HeldDelivery, result: AttemptR
         disabledReason: sql`iif(${isDisabling}, ${reason}, ${disabledReason})`,
         disabledAt: sql`iif(${isDisabling}, ${endedAt}, ${disabledAt})`,
       })
-      .where(and(isItsEndpoint(held), eq(webhookEndpoints.url, result.url), wasSent(result), counts(held), isStillHeld(held))),
+      .where(and(affectsHealth(delivery), eq(webhookEndpoints.url, result.url), wasSent)),
     db
       .update(deliveries)
       .set({
-        ...attempted(held),
+        ...countAttempt(delivery),
         status: sql`iif(${mayRetry}, 'pending', 'failed')`,
-        nextAttemptAt: sql`iif(${mayRetry}, ${nextAttemptAt ?? null}, NULL)`,
+        nextAttemptAt: sql`iif(${mayRetry}, ${retryAt ?? null}, NULL)`,
         completedAt: sql`iif(${mayRetry}, NULL, ${endedAt})`,
       })
-      .where(isHeldRow(held))
+      .where(isStillLeased(delivery))
       .returning(),
-    ...(held.trigger === "test" ? [] : giveUpWaiting(db, held.workspaceId, held.webhookId, endedAt)),
+    ...(delivery.trigger === "test" ? [] : cancelPendingDeliveries(db, delivery.workspaceId, delivery.webhookId, endedAt)),
   ] as const;
 }
 
-/** The attempt's row: what the log shows of it. */
-export function attemptRow(held: HeldDelivery, result: AttemptResult): typeof deliveryAttempts.$inferSelect {
+/** The attempt's row, as the delivery log shows it. */
+export function attemptRow(delivery: LeasedDelivery, result: AttemptResult): typeof deliveryAttempts.$inferSelect {
   return {
-    deliveryId: held.id,
-    workspaceId: held.workspaceId,
-    number: held.attemptCount + 1,
+    deliveryId: delivery.id,
+    workspaceId: delivery.workspaceId,
+    number: delivery.attemptCount + 1,
     startedAt: result.startedAtMs,
     durationMs: result.durationMs,
     responseStatus: result.status,
@@ -190,57 +238,56 @@ export function attemptRow(held: HeldDelivery, result: AttemptResult): typeof de
   };
 }
 
-function addAttempt(db: Database, held: HeldDelivery, result: AttemptResult) {
-  return insertWhere(db, deliveryAttempts, attemptRow(held, result), isStillHeld(held));
+function addAttempt(db: Database, delivery: LeasedDelivery, result: AttemptResult) {
+  return insertWhere(db, deliveryAttempts, attemptRow(delivery, result), leaseHolds(delivery));
 }
 
-function attempted({ attemptCount }: HeldDelivery) {
+function countAttempt({ attemptCount }: LeasedDelivery) {
   return { attemptCount: attemptCount + 1, leaseUntil: null };
 }
 
-function isStillHeld(held: HeldDelivery): SQL {
-  return sql`EXISTS (SELECT 1 FROM ${deliveries} WHERE ${isHeldRow(held)})`;
+/** The delivery's endpoint, if the attempt affects its health: a test does not. */
+function affectsHealth(delivery: LeasedDelivery): SQL {
+  const isNoTest = delivery.trigger === "test" ? sql`FALSE` : undefined;
+  return and(eq(webhookEndpoints.id, delivery.webhookId), isNoTest, leaseHolds(delivery))!;
 }
 
-function isHeldRow({ id, leaseUntil }: HeldDelivery): SQL {
-  return and(eq(deliveries.id, id), IS_PENDING, sql`${deliveries.leaseUntil} = ${leaseUntil}`)!;
+function leaseHolds(delivery: LeasedDelivery): SQL {
+  return sql`EXISTS (SELECT 1 FROM ${deliveries} WHERE ${isStillLeased(delivery)})`;
 }
 
-function isItsEndpoint({ webhookId }: HeldDelivery): SQL {
-  return eq(webhookEndpoints.id, webhookId);
+function isStillLeased({ id, leaseUntil }: LeasedDelivery): SQL {
+  return isLeased(eq(deliveries.id, id), leaseUntil);
 }
 
-/** A test says nothing of how an endpoint does. */
-function counts({ trigger }: HeldDelivery): SQL | undefined {
-  return trigger === "test" ? sql`FALSE` : undefined;
+function isLeased(isDelivery: SQL, leaseUntil: number | null): SQL {
+  return and(isDelivery, IS_PENDING, sql`${deliveries.leaseUntil} = ${leaseUntil}`)!;
 }
 
-/** Where its secret could not be read the failure is ours. */
-function wasSent({ error }: AttemptResult): SQL | undefined {
-  return error === "secret_unreadable" ? sql`FALSE` : undefined;
-}
-
-function isDue(byMs: number): SQL {
-  return and(IS_PENDING, lte(deliveries.nextAttemptAt, byMs))!;
+/** Never claimed, or with an expired lease. */
+function isUnleased(nowMs: number): SQL {
+  return or(isNull(deliveries.leaseUntil), lt(deliveries.leaseUntil, nowMs))!;
 }
 
 function isOneOf(ids: readonly string[]): SQL {
   return sql`${deliveries.id} IN ${jsonIds(ids)}`;
 }
 
+const IS_PENDING = eq(deliveries.status, "pending");
+
 /**
- * Takes the oldest deliveries that have been due since before `beforeMs` and are not under lease, and moves them to the
- * end of the line, so that the next run sees others even if one endpoint has many.
+ * Returns the oldest deliveries that have been due since before `beforeMs` and are not leased, and makes them due now, so
+ * that the next run sees others even if one endpoint has many.
  */
-export function takeStranded(db: Database, beforeMs: number, nowMs: number, limit: number) {
-  // Written out and not bound, since a partial index is used for the very words of its condition.
-  const isStranded = and(
+export function rescueOrphans(db: Database, beforeMs: number, nowMs: number, limit: number) {
+  const isOrphaned = and(
+    // Not a bound value: SQLite uses a partial index only for the literal text of its condition.
     sql`status = 'pending'`,
     lt(deliveries.nextAttemptAt, beforeMs),
-    isFree(nowMs),
+    isUnleased(nowMs),
     importCompleted(deliveries.workspaceId),
   );
-  const oldest = db.select({ id: deliveries.id }).from(deliveries).where(isStranded).orderBy(deliveries.nextAttemptAt).limit(limit);
+  const oldest = db.select({ id: deliveries.id }).from(deliveries).where(isOrphaned).orderBy(deliveries.nextAttemptAt).limit(limit);
   const ofEndpoint = (column: SQL) => sql`(SELECT ${column} FROM ${webhookEndpoints} e WHERE e.id = ${deliveries.webhookId})`;
   return db
     .update(deliveries)
@@ -254,7 +301,7 @@ export function takeStranded(db: Database, beforeMs: number, nowMs: number, limi
     });
 }
 
-/** Removes some of the deliveries from before `beforeMs` that are over, with their attempts. */
+/** Deletes up to `limit` finished deliveries from before `beforeMs`, with their attempts. */
 export function pruneDeliveries(db: Database, beforeMs: number, limit: number) {
   const isOld = and(
     lt(deliveries.id, firstIdAt(beforeMs)),
@@ -268,7 +315,7 @@ export function pruneDeliveries(db: Database, beforeMs: number, limit: number) {
   ] as const;
 }
 
-/** Removes some of the events from before `beforeMs` that no delivery needs any more. */
+/** Deletes up to `limit` events from before `beforeMs` that have no deliveries. */
 export function pruneEvents(db: Database, beforeMs: number, limit: number) {
   const isNeeded = sql`EXISTS (SELECT 1 FROM ${deliveries} d WHERE d.workspace_id = ${events.workspaceId} AND d.event_id = ${events.id})`;
   const unneeded = db

@@ -3,39 +3,38 @@ import { shardOf } from "../platform/db/ids.ts";
 import type { webhookEndpoints } from "../platform/db/schema.ts";
 import { writeThenRead } from "../platform/db/sql.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { newSecret, openSecret, sealSecret } from "./signature.ts";
+import { cancelPendingDeliveries } from "./delivery-store.ts";
 import {
   createEndpoint,
   type EndpointChanges,
-  endWebhookErasure,
   eraseEndpoint,
   eraseLog,
   findEndpoint,
-  giveUpWaiting,
-  MANUAL,
-  noteErasure,
+  finishLogErasure,
+  MANUAL_REASON,
   rotateSecret,
+  startLogErasure,
   updateEndpoint,
-} from "./store.ts";
+} from "./endpoint-store.ts";
+import { newSecret, openSecret, sealSecret } from "./signature.ts";
 
-/** As many as anyone has systems to tell. Each event asks all of them, so there must be an end. */
+/** Bounds the work of an event, which is matched against every endpoint. */
 export const MAX_ENDPOINTS = 100;
-/** How long the secret before still signs: time to bring the new one to every receiver. */
+/** How long the previous secret still signs: time to deploy the new one to every receiver. */
 const PREVIOUS_SECRET_MS = 24 * 60 * 60 * 1000;
-/** Deliveries that one step of an erasure removes, with their attempts. */
-const ERASED_A_STEP = 500;
-/** Steps of a run of the sweep for each endpoint that was deleted; the next run goes on. */
-const STEPS_A_RUN = 20;
+/** Deliveries that one step of an erasure deletes, with their attempts. */
+const DELIVERIES_PER_STEP = 500;
+/** Steps that one run of the sweep makes for a deleted endpoint; the next run continues. */
+const STEPS_PER_RUN = 20;
 
 export type EndpointRow = typeof webhookEndpoints.$inferSelect;
 
-/** The workspace, clock and identifiers that a change of endpoints works with. */
+/** The workspace, clock and id generator of an operation on endpoints. */
 export interface WebhookOperation {
   env: Env;
   meter: Meter;
   workspaceId: string;
   nowMs: number;
-  /** Makes the identifier of what is added. */
   newId: (shard: number) => string;
 }
 
@@ -47,15 +46,14 @@ interface NewEndpoint {
 }
 
 /**
- * Adds an endpoint. When a repeated request finds the endpoint that its first run added, it returns that endpoint's
- * secret.
- * @returns the endpoint with its secret, or undefined when the workspace has the maximum already.
+ * Adds an endpoint. A repeated request returns the endpoint of its first run, with that endpoint's secret.
+ * @returns undefined when the workspace has the maximum already.
  */
 export async function addEndpoint(op: WebhookOperation, fields: NewEndpoint) {
   const { env, workspaceId, nowMs } = op;
   const id = op.newId(shardOf(workspaceId));
   const secret = await sealSecret(env, newSecret(), id);
-  const disabled = fields.enabled ? {} : { disabledReason: MANUAL, disabledAt: nowMs };
+  const disabled = fields.enabled ? {} : { disabledReason: MANUAL_REASON, disabledAt: nowMs };
   const row = { id, workspaceId, ...fields, ...disabled, secret, createdAt: nowMs, updatedAt: nowMs };
   const db = workspaceDb(op);
   const [, [endpoint]] = await db.batch([createEndpoint(db, row, MAX_ENDPOINTS), findEndpoint(db, workspaceId, id)]);
@@ -63,25 +61,24 @@ export async function addEndpoint(op: WebhookOperation, fields: NewEndpoint) {
 }
 
 /**
- * Changes an endpoint. Disabling it fails its pending deliveries.
- * @returns the changed endpoint, or undefined when the workspace has no such endpoint.
+ * Changes an endpoint. Disabling it cancels its pending deliveries.
+ * @returns undefined when the workspace has no such endpoint.
  */
 export async function changeEndpoint(op: WebhookOperation, webhookId: string, changes: EndpointChanges): Promise<EndpointRow | undefined> {
   const { workspaceId, nowMs } = op;
   const db = workspaceDb(op);
-  const isAsked = Object.values(changes).some((value) => value !== undefined);
+  const isChange = Object.values(changes).some((value) => value !== undefined);
   const writes = [
-    ...(isAsked ? [updateEndpoint(db, workspaceId, webhookId, changes, nowMs)] : []),
-    ...(changes.enabled === false ? giveUpWaiting(db, workspaceId, webhookId, nowMs) : []),
+    ...(isChange ? [updateEndpoint(db, workspaceId, webhookId, changes, nowMs)] : []),
+    ...(changes.enabled === false ? cancelPendingDeliveries(db, workspaceId, webhookId, nowMs) : []),
   ];
   const { read } = await writeThenRead(db, writes, [findEndpoint(db, workspaceId, webhookId)]);
   return read[0][0];
 }
 
 /**
- * Gives an endpoint a new secret; for a day, deliveries are signed with the previous secret too.
- * @returns the new secret and the time until which the previous one signs, or undefined when the workspace has no such
- * endpoint.
+ * Rotates an endpoint's secret; for a day, deliveries are signed with the previous one too.
+ * @returns the endpoint with its new secret, or undefined when the workspace has no such endpoint.
  */
 export async function renewSecret(op: WebhookOperation, webhookId: string) {
   const { env, workspaceId, nowMs } = op;
@@ -93,12 +90,12 @@ export async function renewSecret(op: WebhookOperation, webhookId: string) {
   };
   const db = workspaceDb(op);
   const [, [endpoint]] = await db.batch([rotateSecret(db, workspaceId, webhookId, rotation), findEndpoint(db, workspaceId, webhookId)]);
-  // The row's own, since a repetition finds the rotation done.
+  // Read from the row: a repeated request finds the secret of its first run.
   return endpoint && { endpoint, secret: await openSecret(env, endpoint.secret, webhookId) };
 }
 
 /**
- * Removes an endpoint and its log; nothing is sent to it afterwards. What remains of a long log is removed by the sweep.
+ * Deletes an endpoint and its delivery log; the sweep deletes the rest of a long log.
  * @returns whether the workspace had the endpoint.
  */
 export async function removeEndpoint(op: WebhookOperation, webhookId: string): Promise<boolean> {
@@ -106,16 +103,16 @@ export async function removeEndpoint(op: WebhookOperation, webhookId: string): P
   const db = workspaceDb(op);
   const [[erased]] = await db.batch([
     eraseEndpoint(db, workspaceId, webhookId),
-    ...eraseLog(db, workspaceId, webhookId, ERASED_A_STEP),
-    noteErasure(db, workspaceId, webhookId, nowMs),
+    ...eraseLog(db, workspaceId, webhookId, DELIVERIES_PER_STEP),
+    startLogErasure(db, workspaceId, webhookId, nowMs),
   ]);
   return erased !== undefined;
 }
 
-/** Removes more of a deleted endpoint's log, in a bounded number of steps. */
-export async function eraseMoreLog(db: Database, { id, workspaceId }: { id: string; workspaceId: string }): Promise<void> {
-  for (let step = 0; step < STEPS_A_RUN; step++) {
-    const [, , [ended]] = await db.batch([...eraseLog(db, workspaceId, id, ERASED_A_STEP), endWebhookErasure(db, workspaceId, id)]);
-    if (ended) return;
+/** Deletes more of a deleted endpoint's log, in a bounded number of steps. */
+export async function continueLogErasure(db: Database, { id, workspaceId }: { id: string; workspaceId: string }): Promise<void> {
+  for (let step = 0; step < STEPS_PER_RUN; step++) {
+    const [, , [finished]] = await db.batch([...eraseLog(db, workspaceId, id, DELIVERIES_PER_STEP), finishLogErasure(db, workspaceId, id)]);
+    if (finished) return;
   }
 }

@@ -3,8 +3,8 @@ import { sendDeliveryWakeUps } from "../events/outbox.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { attemptDelivery } from "./attempt.ts";
+import { addTest, createRedelivery, findDelivery, findTest } from "./delivery-log-store.ts";
 import type { WebhookOperation } from "./endpoints.ts";
-import { addTest, createRedelivery, findDelivery, findTest } from "./log-store.ts";
 import type { AttemptRow, DeliveryRow } from "./wire.ts";
 
 type Found = Awaited<ReturnType<typeof findDelivery>>[number];
@@ -13,7 +13,7 @@ export type Redelivery =
   | { outcome: "queued"; delivery: Found }
   | { outcome: "not_found" | "endpoint_disabled" | "pending" | "test" | "payload_gone" };
 
-/** Sends a delivery's event to the same endpoint again: a new delivery, the same event id, the whole schedule. */
+/** Queues a new delivery of the same event to the same endpoint, with the same event id and the whole retry schedule. */
 export async function redeliver(op: WebhookOperation, deliveryId: string): Promise<Redelivery> {
   const { env, workspaceId, nowMs } = op;
   const db = dbFor(env, workspaceId, op.meter);
@@ -27,23 +27,23 @@ export async function redeliver(op: WebhookOperation, deliveryId: string): Promi
     await sendDeliveryWakeUps(env.DELIVERY_QUEUE, [id]);
     return { outcome: "queued", delivery };
   }
-  return { outcome: refusalOf(original) };
+  return { outcome: refusalReason(original) };
 }
 
-function refusalOf(original: Found | undefined) {
+function refusalReason(original: Found | undefined) {
   if (!original) return "not_found";
   if (!original.isEnabled) return "endpoint_disabled";
   if (original.eventType === TEST_EVENT) return "test";
   return original.status === "pending" ? "pending" : "payload_gone";
 }
 
-/** How long a test is held: longer than its exchange may take. Should it die, the sweep sends it after that. */
-const LEASE_MS = 60_000;
-const MESSAGE = "This is a test. Your endpoint is set up.";
+/** How long a test is leased: longer than its request may take. If its sender dies, the sweep sends it afterwards. */
+const TEST_LEASE_MS = 60_000;
+const TEST_MESSAGE = "This is a test. Your endpoint is set up.";
 
 /**
- * Sends a test event to an endpoint, disabled or not, and waits for the result. It is logged like any delivery, but is
- * not retried and does not affect the endpoint's health.
+ * Sends a test event to an endpoint, enabled or not, and waits for the result. It is logged like any delivery, but is not
+ * retried and does not affect the endpoint's health.
  * @returns the delivery with its attempts, or undefined when the workspace has no such endpoint.
  */
 export async function sendTest(
@@ -53,20 +53,20 @@ export async function sendTest(
   const { env, meter, workspaceId, nowMs } = op;
   const db = dbFor(env, workspaceId, meter);
   const [deliveryId, eventId] = [op.newId(shardOf(workspaceId)), op.newId(shardOf(workspaceId))];
-  const payload = payloadOf(eventId, op);
-  const test = { deliveryId, eventId, workspaceId, webhookId, payload, nowMs, leaseUntil: nowMs + LEASE_MS };
+  const payload = testPayload(eventId, op);
+  const test = { deliveryId, eventId, workspaceId, webhookId, payload, nowMs, leaseUntil: nowMs + TEST_LEASE_MS };
   const [, , [found], attempts] = await db.batch([...addTest(db, test), ...findTest(db, deliveryId)]);
   if (!found) return undefined;
   const { delivery, endpoint } = found;
-  // The request was repeated: its first run has sent the test, or is about to.
+  // A repeated request: its first run has sent the test, or is about to.
   if (delivery.leaseUntil !== test.leaseUntil) return { delivery, attempts };
   const run = { env, meter, now: () => Date.now(), random: Math.random };
   const sent = await attemptDelivery(run, { ...delivery, payload, endpoint });
   return sent && { delivery: sent.delivery, attempts: [sent.attempt] };
 }
 
-function payloadOf(id: string, { workspaceId, nowMs }: WebhookOperation): string {
+function testPayload(id: string, { workspaceId, nowMs }: WebhookOperation): string {
   const createdAt = new Date(nowMs).toISOString();
-  const data = { message: MESSAGE };
+  const data = { message: TEST_MESSAGE };
   return JSON.stringify({ id, type: TEST_EVENT, created_at: createdAt, api_version: API_VERSION, workspace_id: workspaceId, data });
 }

@@ -4,58 +4,64 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The wait after each failed attempt: quick for a restart, long for an outage, nine attempts in about 5 h 51 m. */
-const WAITS_MS = [5 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 30 * MINUTE_MS, HOUR_MS, 2 * HOUR_MS, 2 * HOUR_MS] as const;
+/** The retry schedule: the delay after each failed attempt. Nine attempts in about 5 h 51 m. */
+const RETRY_DELAYS_MS = [
+  5 * SECOND_MS,
+  1 * MINUTE_MS,
+  5 * MINUTE_MS,
+  15 * MINUTE_MS,
+  30 * MINUTE_MS,
+  1 * HOUR_MS,
+  2 * HOUR_MS,
+  2 * HOUR_MS,
+] as const;
 
-/** Up to so much of a wait is added or taken off, so that what failed together does not come back together. */
+/** Each delay varies by up to this fraction, so that deliveries that failed together are not retried together. */
 const JITTER = 0.1;
 
-/** Answers whose `Retry-After` is heeded: the receiver is there, and says when it can take more. */
-const ASKS_FOR_TIME: ReadonlySet<number | null> = new Set([429, 503]);
-/** A receiver may lengthen a wait up to so many times; more, and a delivery could wait for days. */
+/** Statuses with which a receiver may lengthen the delay by `Retry-After`. */
+const RETRY_AFTER_STATUSES: ReadonlySet<number | null> = new Set([429, 503]);
+/** `Retry-After` lengthens a delay at most this many times; otherwise a delivery could wait for days. */
 const MAX_LENGTHENING = 2;
 
 /** A failed attempt, with what its backoff depends on. */
-export interface Failure {
-  /** Which attempt it was, from 1. */
+export interface FailedAttempt {
+  /** Starting at 1. */
   number: number;
   endedAtMs: number;
-  /** Null when there was no answer. */
+  /** Null when there was no response. */
   status: number | null;
-  /** The header of that name. */
+  /** The response header. */
   retryAfter: string | null;
 }
 
 /**
- * The time of a delivery's next attempt by the backoff schedule, in Unix milliseconds; undefined after the last attempt.
+ * The time of a delivery's next attempt in Unix milliseconds; undefined after the last attempt.
  * @param random in [0, 1).
  */
-export function nextAttemptAt(failure: Failure, random: number): number | undefined {
-  const regularMs = WAITS_MS[failure.number - 1];
-  if (regularMs === undefined) return undefined;
-  const jitteredMs = regularMs * (1 - JITTER + 2 * JITTER * random);
-  const askedMs = ASKS_FOR_TIME.has(failure.status) ? (retryAfterMs(failure.retryAfter, failure.endedAtMs) ?? 0) : 0;
-  const waitMs = Math.min(Math.max(jitteredMs, askedMs), Math.max(jitteredMs, regularMs * MAX_LENGTHENING));
-  return failure.endedAtMs + Math.round(waitMs);
+export function nextAttemptAt(failed: FailedAttempt, random: number): number | undefined {
+  const delayMs = RETRY_DELAYS_MS[failed.number - 1];
+  if (delayMs === undefined) return undefined;
+  const jitteredMs = delayMs * (1 - JITTER + 2 * JITTER * random);
+  const requestedMs = RETRY_AFTER_STATUSES.has(failed.status) ? (retryAfterMs(failed.retryAfter, failed.endedAtMs) ?? 0) : 0;
+  const waitMs = Math.max(jitteredMs, Math.min(requestedMs, delayMs * MAX_LENGTHENING));
+  return failed.endedAtMs + Math.round(waitMs);
 }
 
-/**
- * An endpoint is disabled after so many failed attempts in a row, spread over at least so long: neither one busy hour
- * nor a few attempts over a weekend are enough.
- */
+/** An endpoint is disabled after this many failed attempts in a row, if they are spread over at least this long. */
 export const MAX_FAILURE_STREAK = 20;
-export const MIN_FAILING_MS = 24 * 60 * 60 * 1000;
+export const MIN_FAILING_MS = 24 * HOUR_MS;
 
-/** 410 Gone (RFC 9110): the receiver asks for no more requests, so the endpoint is disabled at once. */
+/** 410 Gone (RFC 9110): the receiver wants no more requests, so the endpoint is disabled immediately. */
 export const GONE_STATUS = 410;
 
 /** Why the service disabled an endpoint. */
 export type SelfDisabledReason = "failing" | "gone";
 
-/** An endpoint whose last exchange took longer is slow, and is served on the slow lane. */
+/** An endpoint whose last response took longer is slow. */
 export const SLOW_MS = 1_000;
 
-/** Whether an endpoint belongs on the slow lane: its last attempt failed, or its last exchange took long. */
+/** Whether an endpoint belongs on the slow queue: its last attempt failed or took long. */
 export function isSlow({ failureStreak, lastDurationMs }: { failureStreak: number; lastDurationMs: number | null }): boolean {
   return failureStreak > 0 || (lastDurationMs ?? 0) > SLOW_MS;
 }

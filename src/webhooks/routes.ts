@@ -9,11 +9,11 @@ import { wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
-import { eventCatalogue } from "./catalogue.ts";
+import { findEndpoint, listEndpoints } from "./endpoint-store.ts";
 import { addEndpoint, changeEndpoint, MAX_ENDPOINTS, removeEndpoint, renewSecret, type WebhookOperation } from "./endpoints.ts";
-import { findEndpoint, listEndpoints } from "./store.ts";
+import { eventCatalogue } from "./event-catalogue.ts";
 import {
-  refusalOf,
+  urlRefusal,
   toWebhook,
   webhookInSchema,
   webhookListSchema,
@@ -56,8 +56,8 @@ const createWebhook = createRoute({
 
 webhookRoutes.openapi(createWebhook, async (c) => {
   const { description = null, ...fields } = c.req.valid("json");
-  await requireTarget(c, fields.url);
-  await requireWebhooks(c);
+  await requirePublicTarget(c, fields.url);
+  await requireWebhooksPlan(c);
   const added = await addEndpoint(webhookOperation(c), { ...fields, description });
   if (!added) {
     throw new ApiError("conflict", `The workspace has ${MAX_ENDPOINTS} webhook endpoints, as many as it may have. Delete one first.`);
@@ -98,8 +98,8 @@ const updateWebhook = createRoute({
 webhookRoutes.openapi(updateWebhook, async (c) => {
   const { webhook_id: webhookId } = c.req.valid("param");
   const { url, events, description, enabled } = c.req.valid("json");
-  if (url) await requireTarget(c, url);
-  await requireWebhooks(c, webhookId);
+  if (url) await requirePublicTarget(c, url);
+  await requireWebhooksPlan(c, webhookId);
   const changes = { url: url ?? undefined, events: events ?? undefined, description, enabled: enabled ?? undefined };
   const endpoint = await changeEndpoint(webhookOperation(c), webhookId, changes);
   if (!endpoint) throw notFound("webhook endpoint");
@@ -144,17 +144,16 @@ webhookRoutes.openapi(rotateWebhookSecret, async (c) => {
   return c.json({ ...toWebhook(renewed.endpoint), secret: renewed.secret }, 200);
 });
 
-/** The operation of a verb on the caller's endpoints. */
+/** The context of an operation on the caller's endpoints. */
 export function webhookOperation(c: AppContext): WebhookOperation {
   return { env: c.env, meter: c.get("meter"), workspaceId: c.get("caller").workspace.id, nowMs: Date.now(), newId: c.get("newId") };
 }
 
 /**
- * Requires that the caller's plan includes webhooks. As in every operation, an endpoint that does not exist is answered
- * first.
+ * Requires that the caller's plan includes webhooks. As in every operation, 404 for a missing endpoint comes first.
  * @throws ApiError 404 or 403.
  */
-export async function requireWebhooks(c: AppContext, webhookId?: string): Promise<void> {
+export async function requireWebhooksPlan(c: AppContext, webhookId?: string): Promise<void> {
   const { id, limits } = c.get("caller").workspace;
   if (limits.webhooks) return;
   const db = callerDb(c);
@@ -164,14 +163,14 @@ export async function requireWebhooks(c: AppContext, webhookId?: string): Promis
 }
 
 /**
- * Requires that a URL's host resolves to public addresses now; the schema has checked its text.
- * @throws ApiError 422, or 503 while the host cannot be looked up.
+ * Requires that a URL's host resolves to public addresses; the schema has checked its syntax.
+ * @throws ApiError 422, or 503 while the host cannot be resolved.
  */
-async function requireTarget(c: AppContext, url: string): Promise<void> {
-  const judged = await checkTarget(c.env, url, WEBHOOK_POLICY);
-  if (judged.verdict === "allowed") return;
-  if (judged.verdict === "unavailable") throw unavailable("The url's host could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
-  const error = refusalOf(judged.reason);
+async function requirePublicTarget(c: AppContext, url: string): Promise<void> {
+  const checked = await checkTarget(c.env, url, WEBHOOK_POLICY);
+  if (checked.verdict === "allowed") return;
+  if (checked.verdict === "unavailable") throw unavailable("The url's host could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
+  const error = urlRefusal(checked.reason);
   throw invalid([{ loc: ["body", "url"], msg: `Value error, ${error}`, type: "value_error", input: url, ctx: { error } }]);
 }
 

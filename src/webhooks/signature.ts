@@ -1,9 +1,9 @@
 import { importHmacKey } from "../platform/crypto/hashes.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
 
-/** One request to be signed: https://www.standardwebhooks.com, symmetric scheme v1. */
+/** A request to sign as https://www.standardwebhooks.com specifies, symmetric scheme v1. */
 export interface SignedMessage {
-  /** The event's: the same on every attempt. */
+  /** The event's id: the same on every attempt. */
   id: string;
   timestampMs: number;
   /** The bytes that are sent. */
@@ -12,7 +12,7 @@ export interface SignedMessage {
 
 /**
  * The three headers of Standard Webhooks.
- * @param secrets `whsec_` and base64. Each signs: while a secret is rotated the receiver may hold either.
+ * @param secrets each signs: during a rotation the receiver may have either. In the form `whsec_` + base64.
  */
 export async function signatureHeaders(message: SignedMessage, secrets: readonly string[]): Promise<Record<string, string>> {
   const timestamp = String(Math.floor(message.timestampMs / 1000));
@@ -29,7 +29,7 @@ async function sign(secret: string, signed: Uint8Array<ArrayBuffer>): Promise<st
   return `v1,${new Uint8Array(await crypto.subtle.sign("HMAC", await importHmacKey(raw), signed)).toBase64()}`;
 }
 
-/** As Standard Webhooks asks for: 24 to 64 random bytes behind a prefix that says what it is. */
+/** Standard Webhooks asks for 24 to 64 random bytes. */
 const SECRET_BYTES = 32;
 const SECRET_PREFIX = "whsec_";
 
@@ -38,20 +38,20 @@ export function newSecret(): string {
   return SECRET_PREFIX + crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64();
 }
 
-/** A signing secret as the endpoint's row holds it. */
+/** Encrypts a signing secret for the endpoint's row. */
 export function sealSecret(env: Env, secret: string, webhookId: string): Promise<string> {
   return encryptSecret(env, secret, webhookPlace(webhookId));
 }
 
 /**
- * Reads what `sealSecret` made for the endpoint.
- * @throws UnreadableSecretError when it was made for another one, or with a key that is no longer in use.
+ * Decrypts a signing secret of the endpoint's row.
+ * @throws UnreadableSecretError when it belongs to another endpoint, or its key is no longer configured.
  */
 export function openSecret(env: Env, stored: string, webhookId: string): Promise<string> {
   return decryptSecret(env, stored, webhookPlace(webhookId));
 }
 
-/** Where an endpoint's secret is stored: it decrypts nowhere else. */
+/** The encryption context of an endpoint's secret: it decrypts with no other one. */
 export function webhookPlace(webhookId: string): string {
   return `webhook/${webhookId}`;
 }

@@ -14,10 +14,10 @@ import { valueErrorParams } from "../platform/http/validation.ts";
 import { ATTEMPT_ERRORS } from "./attempt.ts";
 import type { EndpointRow } from "./endpoints.ts";
 
-const problemOf = (url: string) => urlProblem(url, WEBHOOK_POLICY, allowsPrivateTargets(env));
+const targetProblem = (url: string) => urlProblem(url, WEBHOOK_POLICY, allowsPrivateTargets(env));
 
-/** The message for a URL that may not be called. */
-export function refusalOf(reason: string): string {
+/** The error message for a URL that may not be called. */
+export function urlRefusal(reason: string): string {
   return `this url cannot be called: ${reason}. Use an https URL on a public host, such as https://hooks.example.com/support`;
 }
 
@@ -26,8 +26,8 @@ const url = () =>
     .string()
     .min(8)
     .max(500)
-    .refine((value) => problemOf(value) === undefined, {
-      error: (issue) => refusalOf(problemOf(String(issue.input))!),
+    .refine((value) => targetProblem(value) === undefined, {
+      error: (issue) => urlRefusal(targetProblem(String(issue.input))!),
     })
     .openapi({ format: "uri", description: "HTTPS on a public host.", example: "https://hooks.example.com/support" });
 
@@ -48,7 +48,7 @@ const description = () => z.string().max(300).nullable();
 export const webhookInSchema = z
   .object({ url: url(), events: subscribedEvents(), description: description().optional(), enabled: z.boolean().default(true) })
   .openapi("WebhookIn", {
-    example: { url: "https://hooks.example.com/support", events: ["handoff.created", "lead.created"], description: "Alerts of the desk" },
+    example: { url: "https://hooks.example.com/support", events: ["handoff.created", "lead.created"], description: "Support team alerts" },
   });
 
 export const webhookPatchSchema = z
@@ -56,10 +56,7 @@ export const webhookPatchSchema = z
     url: url().nullable(),
     events: subscribedEvents().nullable(),
     description: description().openapi({ description: "Null clears it." }),
-    enabled: z
-      .boolean()
-      .nullable()
-      .openapi({ description: "true also forgives past failures; with false, what waits to be delivered fails." }),
+    enabled: z.boolean().nullable().openapi({ description: "true also resets the failure streak; false fails the pending deliveries." }),
   })
   .partial()
   .openapi("WebhookPatch", {
@@ -72,7 +69,7 @@ export const webhookSchema = z
     id: uuid(),
     url: z.string().openapi({ example: "https://hooks.example.com/support" }),
     events: z.array(z.string()).openapi({ example: ["handoff.created", "lead.created"] }),
-    description: z.string().nullable().openapi({ example: "Alerts of the desk" }),
+    description: z.string().nullable().openapi({ example: "Support team alerts" }),
     enabled: z.boolean(),
     disabled_reason: z.string().nullable().openapi({ description: "manual, failing or gone; null while it is enabled." }),
     disabled_at: timestamp().nullable(),
@@ -165,8 +162,11 @@ export function toWebhook(row: EndpointRow): z.infer<typeof webhookSchema> {
 export type DeliveryRow = typeof deliveries.$inferSelect;
 export type AttemptRow = typeof deliveryAttempts.$inferSelect;
 
-/** How many deliveries an endpoint has, of one status or in all. */
-export function totalOf({ pendingCount, succeededCount, failedCount }: EndpointRow, status: DeliveryRow["status"] | undefined): number {
+/** How many deliveries an endpoint has, with one status or in total. */
+export function deliveryCount(
+  { pendingCount, succeededCount, failedCount }: EndpointRow,
+  status: DeliveryRow["status"] | undefined,
+): number {
   const counts = { pending: pendingCount, succeeded: succeededCount, failed: failedCount };
   return status === undefined ? pendingCount + succeededCount + failedCount : counts[status];
 }

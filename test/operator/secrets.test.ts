@@ -301,7 +301,7 @@ describe("without the old key", () => {
     await changeEndpoint(receiver, { secret: await sealSecret(envWith(OLD), receiver.secret, receiver.id) });
     await behaveAt(receiver.host, {});
     const world = new World(Date.now());
-    const [id] = (await world.happen([receiver])) as [string];
+    const [id] = (await world.cause([receiver])) as [string];
     await world.runUntil(world.nowMs);
     expect(await attemptsOf(id)).toMatchObject([{ error: "secret_unreadable", response_status: null, url: receiver.url }]);
     expect(await deliveryOf(id)).toMatchObject({ status: "pending", attempt_count: 1, lease_until: null });
@@ -320,7 +320,7 @@ describe("without the old key", () => {
     await changeEndpoint(receiver, { secret: await sealSecret(envWith(OLD), receiver.secret, receiver.id) });
     await behaveAt(receiver.host, {});
     const world = new World(Date.now());
-    const [id] = (await world.happen([receiver])) as [string];
+    const [id] = (await world.cause([receiver])) as [string];
     await world.runUntil(world.nowMs + 7 * HOUR);
     expect(await deliveryOf(id)).toMatchObject({ status: "failed", attempt_count: 9 });
     await walk(BOTH, "POST");

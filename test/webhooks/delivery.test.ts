@@ -28,7 +28,7 @@ async function tryOnce(behaviour: Parameters<typeof behaveAt>[1], changes: Recor
   const receiver = await createReceiver();
   await behaveAt(receiver.host, behaviour);
   const world = new World(Date.now());
-  const [id] = (await world.happen([receiver], changes)) as [string];
+  const [id] = (await world.cause([receiver], changes)) as [string];
   await world.runUntil(world.nowMs);
   return { receiver, world, id, delivery: await deliveryOf(id), attempts: await attemptsOf(id), endpoint: await endpointOf(receiver) };
 }
@@ -66,36 +66,36 @@ test("the same wake-up twice, and ten at once, send one request", async () => {
   expect(await attemptsOf(id!)).toHaveLength(1);
 });
 
-test("an attempt that took longer than its lease is not recorded beside the one that took over", async () => {
+test("an attempt that outlasts its lease is not recorded beside the one of the next run", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, {});
   const [id] = await addEvent([receiver], Date.now());
   const world = new World(Date.now());
   // While the first one sends, another takes over and records.
-  await world.batch("fast", [id!], async (held) => {
+  await world.batch("fast", [id!], async (delivery) => {
     await query(id!, "UPDATE deliveries SET lease_until = lease_until + 1, attempt_count = 1 WHERE id = ?", id);
-    return world.send(held);
+    return world.send(delivery);
   });
   expect(await deliveryOf(id!)).toMatchObject({ status: "pending", attempt_count: 1 });
   expect(await attemptsOf(id!)).toEqual([]);
   expect(await endpointOf(receiver)).toMatchObject({ last_success_at: null });
 });
 
-test("a crash between the request and its record: sent again after the lease, with the same id and the same bytes", async () => {
+test("after a crash between the request and its record, the same bytes are sent again with the same id when the lease has expired", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, {});
   const world = new World(Date.now());
-  const [id] = (await world.happen([receiver])) as [string];
+  const [id] = (await world.cause([receiver])) as [string];
   world.crash();
   const startMs = world.nowMs;
   const dying = envWith({ DB: failingBatches(env.DB, 1), DB_1: failingBatches(env.DB_1, 1) });
   const alive = world.env;
   Object.assign(world, { env: { ...alive, DB: dying.DB, DB_1: (dying as any).DB_1 } });
-  await world.batch("fast", [id], async (held) => world.send(held).catch(() => "over" as const));
+  await world.batch("fast", [id], async (delivery) => world.send(delivery).catch(() => "finished" as const));
   Object.assign(world, { env: alive });
   expect(await countOf(receiver)).toBe(1);
   expect(await deliveryOf(id)).toMatchObject({ status: "pending", attempt_count: 0, lease_until: startMs + 90 * SECOND });
-  // Neither a wake-up nor the sweep sends it while it is held.
+  // Neither a wake-up nor the sweep sends it while it is leased.
   await world.runUntil(startMs + 80 * SECOND);
   await world.batch("fast", [id]);
   await world.sweep();
@@ -121,12 +121,12 @@ function failingBatches(database: D1Database, good: number): D1Database {
   } as unknown as D1Database;
 }
 
-test("a failed delivery is tried nine times, each time signed anew, and then fails", async () => {
+test("a delivery is attempted nine times, each with a new signature, and then fails", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, { status: 500, body: "no" });
   const startMs = Date.now();
   const world = new World(startMs);
-  const [id] = (await world.happen([receiver])) as [string];
+  const [id] = (await world.cause([receiver])) as [string];
   await world.runUntil(startMs + 12 * HOUR);
   expect(await deliveryOf(id)).toMatchObject({ status: "failed", attempt_count: 9, next_attempt_at: null });
   const attempts = await attemptsOf(id);
@@ -149,14 +149,14 @@ test("a failed delivery is tried nine times, each time signed anew, and then fai
   expect(await countOf(receiver)).toBe(9);
 });
 
-test("a receiver that is down for three hours gets everything in the end", async () => {
+test("a receiver that was down for three hours gets every event", async () => {
   const receiver = await createReceiver();
   const startMs = Date.now();
   const world = new World(startMs);
   await behaveAt(receiver.host, { fails: "reset" });
   const ids: string[] = [];
   for (let at = 0; at < 12; at++) {
-    ids.push(...(await world.happen([receiver])));
+    ids.push(...(await world.cause([receiver])));
     await world.runUntil(startMs + (at + 1) * 15 * MINUTE);
   }
   for (const id of ids) expect(await deliveryOf(id)).toMatchObject({ status: "pending" });
@@ -166,7 +166,7 @@ test("a receiver that is down for three hours gets everything in the end", async
   expect(await endpointOf(receiver)).toMatchObject({ enabled: 1, failure_streak: 0, failing_since: null, pending_count: 0 });
 });
 
-test("an answer of 12 MB is read to 8 KiB, and a torn character is left out", async () => {
+test("a response of 12 MB is read up to 8 KiB, without a character cut in half", async () => {
   const { delivery, attempts } = await tryOnce({ body: "é".repeat(512 * 1024), times: 12 });
   expect(delivery.status).toBe("succeeded");
   expect(attempts).toMatchObject([{ response_truncated: 1, response_body: "é".repeat(4096) }]);
@@ -174,7 +174,7 @@ test("an answer of 12 MB is read to 8 KiB, and a torn character is left out", as
   expect(odd).toMatchObject([{ response_truncated: 1, response_body: `a${"é".repeat(4095)}` }]);
 });
 
-test("an answer that is no text is kept as text all the same", async () => {
+test("a binary response is stored as text", async () => {
   const { delivery, attempts } = await tryOnce({ bytes: new Uint8Array([0x61, 0xff, 0xfe, 0x62, 0xe2, 0x82]).toBase64() });
   expect(delivery.status).toBe("succeeded");
   expect(attempts[0]!["response_body"]).toBe("a\uFFFD\uFFFDb\uFFFD");
@@ -185,19 +185,19 @@ test.each([
   ["one that breaks in the body", { body: "a", fails: "reset_in_body" as const }, { error: "connection_failed" }],
   ["an error", { status: 500, body: "oh" }, { error: "http_error", response_status: 500, response_body: "oh" }],
   ["an answer to nothing asked", { status: 404 }, { error: "http_error", response_status: 404 }],
-])("%s is a failure, and the next attempt is on the slow lane", async (_, behaviour, attempt) => {
+])("%s is a failure, and the next attempt is on the slow queue", async (_, behaviour, attempt) => {
   const { world, id, delivery, attempts, endpoint } = await tryOnce(behaviour);
   expect(attempts).toMatchObject([attempt]);
   expect(delivery).toMatchObject({ status: "pending", attempt_count: 1, completed_at: null, lease_until: null });
   expect(delivery.next_attempt_at! - attempts[0]!["started_at"] - attempts[0]!["duration_ms"]).toBe(5 * SECOND);
   expect(endpoint).toMatchObject({ failure_streak: 1, failing_since: attempts[0]!["started_at"], enabled: 1 });
   const [, queued] = world.queued;
-  expect(queued).toMatchObject({ lane: "slow", id });
+  expect(queued).toMatchObject({ queue: "slow", id });
   // Not before it is due.
   expect(queued!.atMs).toBeGreaterThanOrEqual(delivery.next_attempt_at!);
 });
 
-test("a TLS failure is a failed connection", async () => {
+test("a TLS error is a failed connection", async () => {
   const receiver = await createReceiver();
   const real = globalThis.fetch;
   const spy = vi.spyOn(globalThis, "fetch").mockImplementation((input, init) => {
@@ -205,7 +205,7 @@ test("a TLS failure is a failed connection", async () => {
     return real(input, init);
   });
   const world = new World(Date.now());
-  const [id] = (await world.happen([receiver])) as [string];
+  const [id] = (await world.cause([receiver])) as [string];
   await world.runUntil(world.nowMs);
   spy.mockRestore();
   expect(await attemptsOf(id)).toMatchObject([{ error: "connection_failed", response_status: null }]);
@@ -234,28 +234,28 @@ test("a redirect is not followed, and fails", async () => {
   expect(await countOf(inside)).toBe(0);
 });
 
-test("a URL that may not be called is not called, and the log says so", async () => {
+test("a blocked URL is not called, and the log says so", async () => {
   const receiver = await createReceiver({ url: "https://10.0.0.1/hooks" });
   const world = new World(Date.now());
-  const [id] = (await world.happen([receiver])) as [string];
+  const [id] = (await world.cause([receiver])) as [string];
   await world.runUntil(world.nowMs);
   expect(await attemptsOf(id)).toMatchObject([{ error: "blocked_url", url: "https://10.0.0.1/hooks" }]);
   expect(await deliveryOf(id)).toMatchObject({ status: "pending" });
 });
 
-test("Retry-After lengthens the wait, to twice of it at most", async () => {
+test("Retry-After lengthens the delay, at most twofold", async () => {
   const { delivery, attempts } = await tryOnce({ status: 503, headers: { "Retry-After": "3600" } });
   expect(delivery.next_attempt_at! - attempts[0]!["started_at"] - attempts[0]!["duration_ms"]).toBe(10 * SECOND);
 });
 
-test("410 disables the endpoint at once, and what waits for it fails", async () => {
+test("410 disables the endpoint immediately and cancels its pending deliveries", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, { status: 500 });
   const world = new World(Date.now());
-  const [waiting] = (await world.happen([receiver])) as [string];
+  const [waiting] = (await world.cause([receiver])) as [string];
   await world.runUntil(world.nowMs + SECOND);
   await behaveAt(receiver.host, { status: 410 });
-  const [last] = (await world.happen([receiver])) as [string];
+  const [last] = (await world.cause([receiver])) as [string];
   await world.batch("slow", [last]);
   const endedMs = (await deliveryOf(last)).completed_at;
   expect(await endpointOf(receiver)).toMatchObject({ enabled: 0, disabled_reason: "gone", disabled_at: endedMs, pending_count: 0 });
@@ -278,7 +278,7 @@ test.each([
   const receiver = await createReceiver({ failure_streak: streak, failing_since: now - failingMs });
   await behaveAt(receiver.host, { status: 500 });
   const world = new World(now);
-  const [id, other] = (await world.happen([receiver, receiver])) as [string, string];
+  const [id, other] = (await world.cause([receiver, receiver])) as [string, string];
   await world.batch("slow", [id]);
   const disabled = { enabled: 0, disabled_reason: "failing", failure_streak: streak + 1 };
   expect(await endpointOf(receiver)).toMatchObject(enabled ? { enabled: 1, disabled_reason: null, disabled_at: null } : disabled);
@@ -286,20 +286,20 @@ test.each([
   expect((await deliveryOf(other)).status).toBe(enabled ? "pending" : "failed");
 });
 
-test("any success clears the streak", async () => {
+test("a success resets the failure streak", async () => {
   const receiver = await createReceiver({ failure_streak: 30, failing_since: 1 });
   await behaveAt(receiver.host, {});
   const world = new World(Date.now());
-  const [id] = (await world.happen([receiver])) as [string];
+  const [id] = (await world.cause([receiver])) as [string];
   await world.batch("slow", [id]);
   expect(await endpointOf(receiver)).toMatchObject({ failure_streak: 0, failing_since: null, enabled: 1 });
   expect((await endpointOf(receiver))["last_success_at"]).toBe((await deliveryOf(id)).completed_at);
 });
 
-test("what is due at an endpoint that is disabled meanwhile fails without a request", async () => {
+test("a due delivery of a disabled endpoint fails without a request", async () => {
   const receiver = await createReceiver();
   const world = new World(Date.now());
-  const [id] = (await world.happen([receiver])) as [string];
+  const [id] = (await world.cause([receiver])) as [string];
   await changeEndpoint(receiver, { enabled: 0 });
   await world.runUntil(world.nowMs);
   expect(await countOf(receiver)).toBe(0);
@@ -307,28 +307,28 @@ test("what is due at an endpoint that is disabled meanwhile fails without a requ
   expect(await attemptsOf(id)).toMatchObject([{ number: 1, error: "endpoint_disabled", duration_ms: 0, url: receiver.url }]);
 });
 
-test("so does what is due in a workspace whose plan has no webhooks any more; an operator's override gives them back", async () => {
+test("so does one in a workspace whose plan no longer has webhooks, unless the operator overrides it", async () => {
   const workspace = await createWorkspace({ plan: "pro" });
   const receiver = await addReceiver(workspace);
   await behaveAt(receiver.host, {});
   const world = new World(Date.now());
-  const [id] = (await world.happen([receiver])) as [string];
+  const [id] = (await world.cause([receiver])) as [string];
   await operate("PATCH", `/workspaces/${workspace.id}`, { plan: "starter" });
   await world.runUntil(world.nowMs);
   expect(await countOf(receiver)).toBe(0);
   expect(await attemptsOf(id)).toMatchObject([{ error: "endpoint_disabled" }]);
   await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { webhooks: true } });
-  const [other] = (await world.happen([receiver])) as [string];
+  const [other] = (await world.cause([receiver])) as [string];
   await world.runUntil(world.nowMs);
   expect(await deliveryOf(other)).toMatchObject({ status: "succeeded" });
 });
 
-test("a retry goes to the endpoint's new URL, and each attempt says which it was", async () => {
+test("a retry goes to the endpoint's new URL, and each attempt shows its URL", async () => {
   const receiver = await createReceiver();
   const moved = await createReceiver();
   await behaveAt(moved.host, {});
   const world = new World(Date.now());
-  const [id] = (await world.happen([receiver])) as [string];
+  const [id] = (await world.cause([receiver])) as [string];
   await world.runUntil(world.nowMs);
   await changeEndpoint(receiver, { url: moved.url });
   await world.runUntil(world.nowMs + MINUTE);
@@ -338,54 +338,54 @@ test("a retry goes to the endpoint's new URL, and each attempt says which it was
   ]);
 });
 
-test("what the old URL answers does not disable an endpoint that has moved meanwhile", async () => {
+test("a failure at the old URL does not disable an endpoint that has moved", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, { status: 410 });
   const world = new World(Date.now());
   const [id] = await addEvent([receiver], world.nowMs);
-  await world.batch("fast", [id!], async (held) => {
+  await world.batch("fast", [id!], async (delivery) => {
     await changeEndpoint(receiver, { url: "https://new.example.com/" });
-    return world.send(held);
+    return world.send(delivery);
   });
   expect(await endpointOf(receiver)).toMatchObject({ enabled: 1, failure_streak: 0 });
   expect(await deliveryOf(id!)).toMatchObject({ status: "pending" });
 });
 
-test("an attempt under way when its endpoint is disabled is recorded, and is the last", async () => {
+test("an attempt that is running when its endpoint is disabled is recorded, and is the last", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, { status: 500 });
   const world = new World(Date.now());
   const [id] = await addEvent([receiver], world.nowMs);
-  await world.batch("fast", [id!], async (held) => {
+  await world.batch("fast", [id!], async (delivery) => {
     await changeEndpoint(receiver, { enabled: 0 });
-    return world.send(held);
+    return world.send(delivery);
   });
   expect(await deliveryOf(id!)).toMatchObject({ status: "failed", attempt_count: 1, next_attempt_at: null });
   expect(await attemptsOf(id!)).toMatchObject([{ error: "http_error" }]);
 });
 
-test("an attempt under way when its endpoint is deleted leaves nothing", async () => {
+test("an attempt that is running when its endpoint is deleted leaves nothing", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, {});
   const world = new World(Date.now());
   const [id] = await addEvent([receiver], world.nowMs);
-  await world.batch("fast", [id!], async (held) => {
+  await world.batch("fast", [id!], async (delivery) => {
     const answer = await receiver.workspace.call("DELETE", `/webhooks/${receiver.id}`);
     expect(answer.status).toBe(204);
-    return world.send(held);
+    return world.send(delivery);
   });
   expect(await query(id!, "SELECT * FROM deliveries WHERE id = ?", id)).toEqual([]);
   expect(await attemptsOf(id!)).toEqual([]);
   expect(await world.batch("fast", [id!])).toEqual([]);
 });
 
-test("a wake-up before its time does nothing", async () => {
+test("an early wake-up does nothing", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, {});
   const now = Date.now();
   const [id] = await addEvent([receiver], now, { next_attempt_at: now + 5 * SECOND });
   const world = new World(now);
-  for (const lane of ["fast", "slow"] as const) await world.batch(lane, [id!]);
+  for (const queue of ["fast", "slow"] as const) await world.batch(queue, [id!]);
   expect(await deliveryOf(id!)).toMatchObject({ status: "pending", attempt_count: 0, lease_until: null });
   expect(world.queued).toEqual([]);
   // Clocks of two machines may differ by a second.
@@ -394,7 +394,7 @@ test("a wake-up before its time does nothing", async () => {
   expect(await countOf(receiver)).toBe(1);
 });
 
-test("while a secret is rotated both sign, and then the new one alone", async () => {
+test("during a rotation both secrets sign, and afterwards only the new one", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, {});
   const startMs = Date.now();
@@ -403,9 +403,9 @@ test("while a secret is rotated both sign, and then the new one alone", async ()
   const secret = await sealSecret(env, next, receiver.id);
   await changeEndpoint(receiver, { secret, previous_secret: row!.secret, previous_secret_until: startMs + HOUR });
   const world = new World(startMs);
-  await world.happen([receiver]);
+  await world.cause([receiver]);
   await world.runUntil(startMs + HOUR);
-  await world.happen([receiver]);
+  await world.cause([receiver]);
   await world.runUntil(startMs + HOUR + 1);
   const [during, after] = await receivedBy(receiver.host);
   for (const valid of [receiver.secret, next]) verify(valid, during!, startMs);
@@ -415,7 +415,7 @@ test("while a secret is rotated both sign, and then the new one alone", async ()
   expect(() => verify(next, tampered, startMs)).toThrow();
 });
 
-test("a line of the log tells of each attempt, and of no payload, secret or URL", async () => {
+test("each attempt is logged without payload, secret and URL", async () => {
   const log = vi.spyOn(console, "log");
   const { id, receiver } = await tryOnce({ status: 500, body: "private" });
   const lines = log.mock.calls.map(([line]) => String(line));
@@ -426,7 +426,7 @@ test("a line of the log tells of each attempt, and of no payload, secret or URL"
   for (const secret of ["Zoë", "hidden", receiver.host, "private", receiver.secret]) expect(lines.join("\n")).not.toContain(secret);
 });
 
-test("where a database is down, its wake-ups come again, and those of others are delivered", async () => {
+test("when a database is down its wake-ups are retried, and those of other databases are delivered", async () => {
   const down = await addReceiver(await createWorkspaceOn(1));
   const up = await addReceiver(await createWorkspaceOn(0));
   await behaveAt(up.host, {});
@@ -444,7 +444,7 @@ test("where a database is down, its wake-ups come again, and those of others are
   expect(await deliveryOf(sent)).toMatchObject({ status: "succeeded" });
 });
 
-test("a wake-up that failed for good is noted, and its delivery waits for the sweep", async () => {
+test("a dead-lettered wake-up is logged, and its delivery waits for the sweep", async () => {
   const receiver = await createReceiver();
   const [id] = await addEvent([receiver], Date.now());
   const error = vi.spyOn(console, "error");

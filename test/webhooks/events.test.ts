@@ -172,7 +172,7 @@ const CAUSES: [type: string, cause: string, run: (desk: Desk) => Promise<unknown
   ],
 ];
 
-test("there is a cause for every type", () => {
+test("every event type has a test", () => {
   expect([...new Set(CAUSES.map(([type]) => type))].toSorted()).toEqual([...EVENT_TYPES].toSorted());
 });
 
@@ -196,7 +196,7 @@ test.for(CAUSES)("%s from %s: once, with the record as the API shows it", async 
   expect(shardOf(deliveries[0]!.id)).toBe(shardOf(workspace.id));
 });
 
-test("a turn that runs again writes its events once", async () => {
+test("a turn that runs twice writes its events once", async () => {
   const { workspace, agent } = await createDesk();
   const shard = shardOf(workspace.id);
   const [conversationId, questionId, answerId, visitorId] = [0, 1, 2, 3].map(() => newId(shard, Date.now())) as [
@@ -229,7 +229,7 @@ test("a turn that runs again writes its events once", async () => {
 });
 
 describe("who gets an event", () => {
-  test("the endpoints that are subscribed and enabled, of this workspace alone", async () => {
+  test("the subscribed and enabled endpoints of the same workspace", async () => {
     const { workspace, endpoint, ask } = await createDesk();
     const created = await listen(workspace, ["conversation.created", "lead.created"]);
     const replied = await listen(workspace, ["message.ai_replied"]);
@@ -251,7 +251,7 @@ describe("who gets an event", () => {
     expect(await deliveriesOf(neighbour.workspace)).toEqual([]);
   });
 
-  test("nobody: then the event is not kept either", async () => {
+  test("without subscribers the event is not stored", async () => {
     const { workspace, endpoint, ask } = await createDesk();
     await workspace.call("PATCH", `/webhooks/${endpoint.id}`, { events: ["lead.created"] });
     await ask();
@@ -272,7 +272,7 @@ describe("who gets an event", () => {
     },
   );
 
-  test("a hundred endpoints: each one delivery, with an identifier of its own", async () => {
+  test("a hundred endpoints get one delivery each, with its own id", async () => {
     const { workspace, ask } = await createDesk();
     for (let at = 1; at < 100; at++) await listen(workspace, ["conversation.created"]);
     await ask();

@@ -65,7 +65,7 @@ async function addDelivery(
 const rowOf = async (id: string) => (await query<Record<string, any>>(id, "SELECT * FROM webhook_endpoints WHERE id = ?", id))[0]!;
 
 describe("POST /webhooks", () => {
-  test("answers the endpoint with its secret, which is stored encrypted and shown nowhere else", async () => {
+  test("returns the endpoint with its secret, which is stored encrypted and shown nowhere else", async () => {
     const workspace = await createWorkspace();
     const body = { url: URL, events: ["lead.created", "handoff.created", "lead.created"], description: "Our desk" };
     const { status, body: created } = await workspace.call("POST", "/webhooks", body);
@@ -93,7 +93,7 @@ describe("POST /webhooks", () => {
     expect((await workspace.call("GET", "/webhooks")).body.data).toEqual([endpoint]);
   });
 
-  test("may begin disabled, and takes every type by *", async () => {
+  test("creates a disabled endpoint, and one for every type by *", async () => {
     const workspace = await createWorkspace();
     const { body } = await workspace.call("POST", "/webhooks", { url: URL, events: ["*"], enabled: false, description: null });
     expect(body).toMatchObject({
@@ -166,7 +166,7 @@ describe("POST /webhooks", () => {
     expect((await workspace.call("GET", "/webhooks")).body).toMatchObject({ total: 1, data: [{ url: URL }] });
   });
 
-  test("refuses a name that leads inside, and says when it cannot be looked up, on creation and change", async () => {
+  test("refuses a host with private addresses, and says when it cannot be resolved, on creation and change", async () => {
     const workspace = await createWorkspace();
     const { id } = await listen(workspace);
     const asking = envWith({ DNS_OVER_HTTPS_URL: RESOLVER });
@@ -194,7 +194,7 @@ describe("POST /webhooks", () => {
     expect((await workspace.call("GET", "/webhooks")).body.data.map(({ url }: any) => url)).toEqual(Array(2).fill(`https://${outside}/`));
   });
 
-  test("past a hundred: 409 that says what to do, whoever asks at once", async () => {
+  test("answers 409 past a hundred endpoints, also to concurrent requests", async () => {
     const workspace = await createWorkspace();
     for (let at = 0; at < 98; at++) await listen(workspace);
     const last = await Promise.all(Array.from({ length: 5 }, () => workspace.call("POST", "/webhooks", { url: URL, events: ["*"] })));
@@ -205,7 +205,7 @@ describe("POST /webhooks", () => {
   });
 });
 
-test("GET /webhooks shows every type with a body as it would be sent", async () => {
+test("GET /webhooks shows every event type with an example body", async () => {
   const workspace = await createWorkspace();
   const { body } = await workspace.call("GET", "/webhooks");
   expect(body).toMatchObject({ data: [], total: 0, has_more: false });
@@ -218,7 +218,7 @@ test("GET /webhooks shows every type with a body as it would be sent", async () 
 });
 
 describe("PATCH /webhooks/{id}", () => {
-  test("changes what is named; null leaves it, but clears the description", async () => {
+  test("changes the given fields; null leaves a field as it is, but clears the description", async () => {
     const workspace = await createWorkspace();
     const { secret: _, ...endpoint } = await listen(workspace);
     const path = `/webhooks/${endpoint.id}`;
@@ -232,7 +232,7 @@ describe("PATCH /webhooks/{id}", () => {
     expect((await workspace.call("PATCH", path, { events: null, url: "x", enabled: 1 })).body.detail).toHaveLength(2);
   });
 
-  test("enabling forgives what failed", async () => {
+  test("enabling resets the failure streak", async () => {
     const workspace = await createWorkspace();
     const { id } = await listen(workspace);
     const fail = `UPDATE webhook_endpoints SET enabled = 0, disabled_reason = 'failing', disabled_at = 5, failure_streak = 20, failing_since = 1 WHERE id = ?`;
@@ -251,7 +251,7 @@ describe("PATCH /webhooks/{id}", () => {
     expect((await workspace.call("PATCH", `/webhooks/${id}`, { enabled: true })).body.failure_streak).toBe(0);
   });
 
-  test("disabling gives up what waits, in the log; what is being sent just now is left alone", async () => {
+  test("disabling cancels pending deliveries in the log, but not one that is being sent", async () => {
     const { workspace, endpoint, ids, path } = await createLog(["pending", "succeeded", "pending", "pending"]);
     const [waiting, , leased, stale] = ids as [string, string, string, string];
     await query(workspace.id, "UPDATE deliveries SET lease_until = ? WHERE id = ?", Date.now() + 60_000, leased);
@@ -279,7 +279,7 @@ describe("PATCH /webhooks/{id}", () => {
 });
 
 describe("DELETE /webhooks/{id}", () => {
-  test("takes the log along, and nothing of the others", async () => {
+  test("deletes the endpoint's log and nothing of the others", async () => {
     const { workspace, endpoint, path } = await createLog(["pending", "succeeded", "failed"]);
     const other = await createLog(["succeeded"], Promise.resolve(workspace));
     expect((await workspace.call("DELETE", path)).status).toBe(204);
@@ -290,7 +290,7 @@ describe("DELETE /webhooks/{id}", () => {
     expect(await query(workspace.id, "SELECT id FROM webhook_erasures WHERE id = ?", endpoint.id)).toEqual([]);
   });
 
-  test("a long log goes on in the background, while nothing is sent any more", async () => {
+  test("deletes a long log in the background, while nothing is sent any more", async () => {
     const { workspace, endpoint, path, eventId } = await createLog([]);
     const many = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1300)
       INSERT INTO deliveries (id, workspace_id, webhook_id, event_id, event_type, status, "trigger", created_at)
@@ -307,7 +307,7 @@ describe("DELETE /webhooks/{id}", () => {
 });
 
 describe("GET /webhooks/{id}/deliveries", () => {
-  test("shows what was sent, newest first, with its attempts in order", async () => {
+  test("lists deliveries newest first, with their attempts in order", async () => {
     const { workspace, endpoint, eventId, ids, path } = await createLog(["succeeded", "pending"]);
     const { body } = await workspace.call("GET", `${path}/deliveries`);
     expect(body).toMatchObject({ total: 2, limit: 20, offset: 0, has_more: false, next_cursor: null });
@@ -335,7 +335,7 @@ describe("GET /webhooks/{id}/deliveries", () => {
     });
   });
 
-  test("by status, with exact totals, page by page and by cursor", async () => {
+  test("filters by status, with exact totals, by offset and by cursor", async () => {
     const statuses = Array.from({ length: 12 }, (_, at) => ["pending", "succeeded", "failed"][at % 3]!);
     const { workspace, endpoint, eventId, ids, path } = await createLog(statuses);
     const list = async (query = "") => (await workspace.call("GET", `${path}/deliveries${query}`)).body;
@@ -364,7 +364,7 @@ describe("GET /webhooks/{id}/deliveries", () => {
     ]);
   });
 
-  test("totals follow every change of a delivery", async () => {
+  test("keeps the totals exact when a delivery changes", async () => {
     const { workspace, ids, path } = await createLog(["pending", "pending", "pending"]);
     const totals = async () => {
       const of = async (status: string) => (await workspace.call("GET", `${path}/deliveries?limit=1&status=${status}`)).body.total;
@@ -383,7 +383,7 @@ describe("POST /webhooks/deliveries/{id}/redeliver", () => {
   const redeliver = (workspace: Workspace, id: string, headers?: Record<string, string>) =>
     workspace.call("POST", `/webhooks/deliveries/${id}/redeliver`, undefined, headers);
 
-  test.for(["succeeded", "failed"])("a delivery that %s: a new one of the same event", async (status) => {
+  test.for(["succeeded", "failed"])("a delivery that %s is redelivered as a new one of the same event", async (status) => {
     const { workspace, endpoint, eventId, ids, path } = await createLog([status]);
     const { status: answered, body } = await redeliver(workspace, ids[0]!);
     expect(answered).toBe(202);
@@ -403,7 +403,7 @@ describe("POST /webhooks/deliveries/{id}/redeliver", () => {
     expect((await workspace.call("GET", `${path}/deliveries`)).body.data[0]).toEqual(body);
   });
 
-  test("while it is pending, of a disabled endpoint, of a test, of an event that is gone: 409 each, and nothing is queued", async () => {
+  test("a pending delivery, a disabled endpoint, a test and a deleted event are 409 each, and nothing is queued", async () => {
     const { workspace, eventId, endpoint, ids, path } = await createLog(["pending", "failed"]);
     const testId = await addEvent(workspace, "webhook.test");
     const tested = await addDelivery(workspace, endpoint.id, { eventId: testId, status: "failed", atMs: Date.now(), type: "webhook.test" });
@@ -420,7 +420,7 @@ describe("POST /webhooks/deliveries/{id}/redeliver", () => {
     ).toEqual([]);
   });
 
-  test("with an Idempotency-Key, one new delivery, also after a crash in between", async () => {
+  test("with an Idempotency-Key there is one new delivery, also after a crash in between", async () => {
     const { workspace, ids } = await createLog(["failed"]);
     const headers = { "Idempotency-Key": "again" };
     const first = await redeliver(workspace, ids[0]!, headers);
@@ -437,7 +437,7 @@ describe("POST /webhooks/deliveries/{id}/redeliver", () => {
 });
 
 describe("POST /webhooks/{id}/rotate-secret", () => {
-  test("gives a new secret; the one before stays beside it for a day", async () => {
+  test("returns a new secret; the previous one stays valid for a day", async () => {
     const workspace = await createWorkspace();
     const { secret: before, ...endpoint } = await listen(workspace);
     const { status, body } = await workspace.call("POST", `/webhooks/${endpoint.id}/rotate-secret`);
@@ -453,7 +453,7 @@ describe("POST /webhooks/{id}/rotate-secret", () => {
     expect(row["previous_secret_until"]).toBe(Date.parse(rotated.updated_at) + DAY_MS);
   });
 
-  test("asked again with its key after a crash it is done once: the receivers' secret still signs", async () => {
+  test("is carried out once when repeated with its Idempotency-Key after a crash: the receivers' secret still signs", async () => {
     const workspace = await createWorkspace();
     const { id, secret: before } = await listen(workspace);
     const rotate = () => workspace.call("POST", `/webhooks/${id}/rotate-secret`, undefined, { "Idempotency-Key": "turn" });
@@ -469,7 +469,7 @@ describe("POST /webhooks/{id}/rotate-secret", () => {
   });
 });
 
-test("a creation that is asked for again with its key answers the same secret, and no row of any table holds one in clear", async () => {
+test("a creation that is repeated with its Idempotency-Key returns the same secret, and no table stores one in plain text", async () => {
   const workspace = await createWorkspace();
   const create = () => workspace.call("POST", "/webhooks", { url: URL, events: ["*"] }, { "Idempotency-Key": "new" });
   const { body } = await create();
@@ -521,7 +521,7 @@ describe("without webhooks in the plan", () => {
   });
 });
 
-test("another workspace's endpoints and deliveries are none, and a key without the scope changes nothing", async () => {
+test("another workspace's endpoints and deliveries are not found, and a key without the scope changes nothing", async () => {
   const { workspace, path, ids } = await createLog(["failed"]);
   const other = await createNeighbour(workspace);
   const reader = await createKey(workspace, ["webhooks:read"]);
@@ -542,7 +542,7 @@ test("another workspace's endpoints and deliveries are none, and a key without t
   expect((await workspace.call("GET", `${path}/deliveries`)).body.total).toBe(1);
 });
 
-test("what a page of deliveries costs does not grow with the log", async () => {
+test("the cost of a page of deliveries does not grow with the log", async () => {
   const { workspace, endpoint, eventId, path } = await createLog(["failed", "failed", "failed"]);
   const many = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
     INSERT INTO deliveries (id, workspace_id, webhook_id, event_id, event_type, status, "trigger", created_at)

@@ -44,7 +44,7 @@ const KINDS: [name: string, character: string][] = [
 ];
 
 describe.each(KINDS)("%s", (_, character) => {
-  test("a reply as long as it may be", async () => {
+  test("a reply of the maximum length", async () => {
     const { workspace, id } = await createDesk();
     const content = character.repeat(8000);
     await workspace.call("POST", `/conversations/${id}/messages`, { content });
@@ -53,7 +53,7 @@ describe.each(KINDS)("%s", (_, character) => {
     expect(data).not.toHaveProperty("truncated");
   });
 
-  test("tags that nobody bounds", async () => {
+  test("tags of any length", async () => {
     const { workspace, id } = await createDesk();
     const long = Array.from({ length: 19 }, (_, at) => `${at}${character.repeat(4000)}`);
     const changed = await workspace.call("PATCH", `/conversations/${id}`, { tags: [...long, "short"], status: "resolved" });
@@ -71,7 +71,7 @@ describe.each(KINDS)("%s", (_, character) => {
   });
 });
 
-test("one enormous tag is cut and the rest is whole", async () => {
+test("one enormous tag is truncated and the rest is complete", async () => {
   const { workspace, id } = await createDesk();
   const enormous = '😀\u0002"x'.repeat(20_000);
   await workspace.call("PATCH", `/conversations/${id}`, { tags: [enormous, "kept"], status: "resolved" });
@@ -82,7 +82,7 @@ test("one enormous tag is cut and the rest is whole", async () => {
   expect(data.tags[0].length).toBeGreaterThan(1000);
 });
 
-test("exactly as long as it may be is whole, and a byte more is cut", async () => {
+test("an event of exactly the maximum size is complete, and one byte more is truncated", async () => {
   const { workspace, id } = await createDesk();
   const resolve = async (length: number) => {
     await query(workspace.id, "DELETE FROM events WHERE workspace_id = ? AND type = 'conversation.resolved'", workspace.id);
@@ -98,7 +98,7 @@ test("exactly as long as it may be is whole, and a byte more is cut", async () =
   expect((await resolve(MAX_BYTES - bytesOf(text) + 2)).data.truncated).toBe(true);
 });
 
-test("the largest lead of a contact form is whole", async () => {
+test("the largest lead of a contact form is complete", async () => {
   const { workspace, agent } = await createDesk();
   const fields = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${at}`.padEnd(64, "n"), "\u0001".repeat(15)]));
   const body = { name: "\u0001".repeat(120), email: "ada@example.com", message: "\u0001".repeat(4000), custom_fields: fields };
@@ -108,7 +108,7 @@ test("the largest lead of a contact form is whole", async () => {
   expect(data).toEqual(left.body);
 });
 
-test("fields of any name are cut where they stand", async () => {
+test("custom fields are truncated in place, whatever their names", async () => {
   const { workspace, agent } = await createDesk();
   const names = ["a.b", 'a"b', "a\\b", "a[0]", "", "ü", "\u0001", "$", '".x', 'a\\"', "line\nbreak"];
   const customFields = Object.fromEntries(names.map((name) => [name, `${name}😀`.repeat(5000)]));
@@ -120,7 +120,7 @@ test("fields of any name are cut where they stand", async () => {
   for (const name of names) expect(customFields[name]!.startsWith(data.custom_fields[name])).toBe(true);
 });
 
-test("what is too long and no text leaves the identifier", async () => {
+test("a record that is too long without long texts is reduced to its id", async () => {
   const { workspace } = await createDesk();
   const data = { id: "record", numbers: Array.from({ length: 40_000 }, (_, at) => at) };
   const insert = "INSERT INTO events (id, workspace_id, type, payload, created_at) VALUES (?, ?, 'lead.created', ?, 1)";

@@ -14,13 +14,13 @@ const failure = (number: number, status: number | null = 500, retryAfter: string
 const waitOf = (...[number, status, retryAfter]: Parameters<typeof failure>) =>
   nextAttemptAt(failure(number, status, retryAfter), 0.5)! - NOW;
 
-test("nine attempts, the last of them 5 h 51 m after the first", () => {
+test("there are nine attempts, the last 5 h 51 m after the first", () => {
   expect(WAITS.map((_, at) => waitOf(at + 1))).toEqual(WAITS);
   expect(nextAttemptAt(failure(9), 0.5)).toBeUndefined();
   expect(WAITS.reduce((sum, wait) => sum + wait) / MINUTE).toBeCloseTo(5 * 60 + 51, 0);
 });
 
-test("each wait varies by a tenth", () => {
+test("each delay varies by a tenth", () => {
   for (const [at, wait] of WAITS.entries()) {
     expect(nextAttemptAt(failure(at + 1), 0)! - NOW).toBe(Math.round(wait * 0.9));
     expect(nextAttemptAt(failure(at + 1), 1)! - NOW).toBe(Math.round(wait * 1.1));

@@ -8,7 +8,7 @@ const TEXT = '{"id":"1","data":{"text":"Zoë \\u0000 😀"}}';
 const sign = (secrets: string[], text = TEXT, timestampMs = NOW) =>
   signatureHeaders({ id: "019a-1", timestampMs, body: new TextEncoder().encode(text) }, secrets);
 
-test("signs as the example of the specification", async () => {
+test("signs like the example of the specification", async () => {
   const body = new TextEncoder().encode('{"test": 2432232314}');
   const message = { id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestampMs: 1_614_265_330_999, body };
   expect(await signatureHeaders(message, ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"])).toEqual({
@@ -18,7 +18,7 @@ test("signs as the example of the specification", async () => {
   });
 });
 
-test("the Standard Webhooks verifier accepts what is signed, and nothing else", async () => {
+test("the Standard Webhooks verifier accepts a signed message, and nothing else", async () => {
   const secret = newSecret();
   const headers = await sign([secret]);
   expect(() => new Webhook(secret).verify(TEXT, headers)).not.toThrow();
@@ -29,7 +29,7 @@ test("the Standard Webhooks verifier accepts what is signed, and nothing else", 
   expect(() => new Webhook(secret).verify(TEXT, old)).toThrow();
 });
 
-test("the Standard Webhooks verifier accepts either secret while both sign", async () => {
+test("the Standard Webhooks verifier accepts either secret during a rotation", async () => {
   const [current, previous] = [newSecret(), newSecret()];
   const headers = await sign([current, previous]);
   expect(headers["webhook-signature"]!.split(" ")).toHaveLength(2);

@@ -7,7 +7,7 @@ import { addEvent, addReceiver, attemptsOf, createReceiver, deliveryOf, MINUTE, 
 const DAY = 24 * 60 * MINUTE;
 
 for (const shard of [0, 1]) {
-  test(`shard ${shard}: a crash between the commit and the wake-up: the sweep finds it after a minute`, async () => {
+  test(`shard ${shard}: a delivery whose wake-up was lost is rescued after a minute`, async () => {
     const receiver = await addReceiver(await createWorkspaceOn(shard));
     await behaveAt(receiver.host, {});
     const startMs = Date.now();
@@ -17,7 +17,7 @@ for (const shard of [0, 1]) {
     expect(world.queued).toEqual([]);
     world.nowMs++;
     await world.sweep();
-    expect(world.queued).toMatchObject([{ lane: "fast", id }]);
+    expect(world.queued).toMatchObject([{ queue: "fast", id }]);
     await world.runUntil(world.nowMs);
     expect(await deliveryOf(id)).toMatchObject({ status: "succeeded" });
     expect(await receivedBy(receiver.host)).toHaveLength(1);
@@ -27,7 +27,7 @@ for (const shard of [0, 1]) {
   });
 }
 
-test("wakes what a dead consumer held, once its lease is over, and what is due later not before it is", async () => {
+test("wakes the deliveries of a dead consumer once their lease has expired, and later ones only when they are due", async () => {
   const receiver = await createReceiver();
   const now = Date.now();
   const old = { next_attempt_at: now - 10 * MINUTE };
@@ -40,20 +40,20 @@ test("wakes what a dead consumer held, once its lease is over, and what is due l
   expect(world.queued.map(({ id }) => id)).toEqual([dead]);
 });
 
-test("a queue that is down loses nothing", async () => {
+test("no delivery is lost when a queue is down", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, { status: 500 }, {});
   const world = new World(Date.now());
   world.isQueueDown = true;
   const [id] = (await addEvent([receiver], world.nowMs)) as [string];
-  world.knows(id);
+  world.track(id);
   await world.batch("fast", [id]);
   expect(await deliveryOf(id)).toMatchObject({ status: "pending", attempt_count: 1 });
   world.isQueueDown = false;
   await world.runUntil(world.nowMs + 2 * MINUTE);
   await world.sweep();
-  // It fails, so the slow lane has it.
-  expect(world.queued).toMatchObject([{ lane: "slow", id }]);
+  // It fails, so the slow queue has it.
+  expect(world.queued).toMatchObject([{ queue: "slow", id }]);
   await world.runUntil(world.nowMs);
   expect(await deliveryOf(id)).toMatchObject({ status: "succeeded", attempt_count: 2 });
 });
@@ -73,7 +73,7 @@ async function strand(receiver: Receiver, count: number, sinceMs: number): Promi
   return [first, ...ids];
 }
 
-test("an endpoint with thousands waiting has its share, and the others theirs", async () => {
+test("an endpoint with thousands of orphaned deliveries does not delay the others", async () => {
   const workspace = await createWorkspace();
   const [crowd, failing, other] = [
     await addReceiver(workspace),
@@ -100,12 +100,12 @@ test("an endpoint with thousands waiting has its share, and the others theirs", 
     expect(crowd.length).toBeLessThanOrEqual(250);
     expect(failing.length).toBeLessThanOrEqual(10);
   }
-  expect(new Set(runs.flatMap(({ crowd }) => crowd.map(({ lane }) => lane)))).toEqual(new Set(["fast"]));
-  expect(new Set(runs.flatMap(({ failing }) => failing.map(({ lane }) => lane)))).toEqual(new Set(["slow"]));
+  expect(new Set(runs.flatMap(({ crowd }) => crowd.map(({ queue }) => queue)))).toEqual(new Set(["fast"]));
+  expect(new Set(runs.flatMap(({ failing }) => failing.map(({ queue }) => queue)))).toEqual(new Set(["slow"]));
   expect(runs.flatMap(({ other }) => other)).toHaveLength(1);
 });
 
-test("what is over goes after thirty days with its attempts, and an event with its last delivery", async () => {
+test("finished deliveries are deleted after thirty days with their attempts, and an event with its last delivery", async () => {
   const receiver = await createReceiver();
   const now = Date.now();
   const over = { status: "succeeded", next_attempt_at: null };
@@ -135,7 +135,7 @@ test("what is over goes after thirty days with its attempts, and an event with i
   expect(await attemptsOf(fresh)).toHaveLength(1);
 });
 
-test("the sweep's line says how many deliveries it found", async () => {
+test("the sweep logs how many deliveries it found", async () => {
   const receiver = await createReceiver();
   await addEvent([receiver], Date.now() - 2 * MINUTE);
   const log = vi.spyOn(console, "log");

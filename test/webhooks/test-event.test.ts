@@ -10,7 +10,7 @@ import { attemptsOf, createReceiver, deliveryOf, endpointOf, MINUTE, type Receiv
 const sendTo = ({ workspace, id }: Receiver, headers?: Record<string, string>) =>
   workspace.call("POST", `/webhooks/${id}/test`, undefined, headers);
 
-test("a test is sent while the caller waits, signed, and its result is the answer", async () => {
+test("a signed test is sent while the caller waits, and its result is the response", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, { body: "hello" });
   const { status, body } = await sendTo(receiver);
@@ -38,7 +38,7 @@ test("a test is sent while the caller waits, signed, and its result is the answe
   expect(log.data).toEqual([body]);
 });
 
-test("a test that fails is not tried again and leaves the endpoint's streak alone", async () => {
+test("a failed test is not retried and does not change the endpoint's failure streak", async () => {
   const receiver = await createReceiver({ failure_streak: 19, failing_since: 1 });
   for (const status of [500, 410]) {
     await behaveAt(receiver.host, { status });
@@ -51,14 +51,14 @@ test("a test that fails is not tried again and leaves the endpoint's streak alon
   expect(await endpointOf(receiver)).toMatchObject({ failure_streak: 19, last_success_at: null });
 });
 
-test("a disabled endpoint gets its test", async () => {
+test("a disabled endpoint gets a test", async () => {
   const receiver = await createReceiver({ enabled: 0, disabled_reason: "gone" });
   await behaveAt(receiver.host, {});
   expect((await sendTo(receiver)).body).toMatchObject({ status: "succeeded" });
   expect(await endpointOf(receiver)).toMatchObject({ enabled: 0, disabled_reason: "gone" });
 });
 
-test("a repeated request answers with the same test", async () => {
+test("a repeated request returns the same test", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, {});
   const key = { "Idempotency-Key": "one" };
@@ -67,7 +67,7 @@ test("a repeated request answers with the same test", async () => {
   expect(await receivedBy(receiver.host)).toHaveLength(1);
 });
 
-test("a request that is taken over finds the test of the one before, and sends no second one", async () => {
+test("a request that resumes a dead one finds its test and sends no second one", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, {});
   const ids = [newId(shardOf(receiver.id), Date.now()), newId(shardOf(receiver.id), Date.now())];
@@ -85,7 +85,7 @@ test("a request that is taken over finds the test of the one before, and sends n
   expect(await receivedBy(receiver.host)).toHaveLength(1);
 });
 
-test("nobody else's endpoint is tested", async () => {
+test("another workspace's endpoint is not tested", async () => {
   const receiver = await createReceiver();
   const neighbour = await createNeighbour(receiver.workspace);
   expect((await neighbour.call("POST", `/webhooks/${receiver.id}/test`)).status).toBe(404);
@@ -108,7 +108,7 @@ test("a test whose sender died is sent once by the sweep", async () => {
   expect(await attemptsOf(body.id)).toMatchObject([{ error: "http_error" }]);
 });
 
-test("it costs the gate's hop and two trips", async () => {
+test("it costs the gate's hop and two D1 round trips", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, {});
   await sendTo(receiver);

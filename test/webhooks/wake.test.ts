@@ -79,7 +79,7 @@ test.for(CAUSES)("%s wakes each of its deliveries once", async ([, run]) => {
   expect(ours.toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
 });
 
-test("a redelivery wakes its own", async () => {
+test("a redelivery is woken", async () => {
   const desk = await createDesk();
   await changeConversation(operationOf(desk, env), { status: "resolved" });
   const { id: workspaceId } = desk.workspace;
@@ -94,7 +94,7 @@ test("a redelivery wakes its own", async () => {
   expect(sent).toEqual([{ deliveryId: (redelivery as any).delivery.id }]);
 });
 
-test("a queue that is down stops no change: the deliveries wait for the sweep", async () => {
+test("a queue that is down fails no request: the deliveries wait for the sweep", async () => {
   const desk = await createDesk();
   const down = envWith({ DELIVERY_QUEUE: { sendBatch: () => Promise.reject(new Error("it is down")) } });
   expect(await changeConversation(operationOf(desk, down), { status: "resolved" })).toMatchObject({ conversation: { status: "resolved" } });
@@ -102,7 +102,7 @@ test("a queue that is down stops no change: the deliveries wait for the sweep", 
   expect(await query(desk.workspace.id, waiting, desk.workspace.id, Date.now())).toHaveLength(2);
 });
 
-test("wake-ups go out a hundred at a time, the most that the platform takes", async () => {
+test("wake-ups are sent a hundred at a time, the platform's maximum", async () => {
   const sizes: number[] = [];
   const queue = { sendBatch: async (messages: unknown[]) => void sizes.push(messages.length) } as unknown as Queue;
   await sendWakeUps(

@@ -4,9 +4,8 @@ import { vi } from "vitest";
 import { newId, seededId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
-import { attemptDelivery, type Sendable } from "../../src/webhooks/attempt.ts";
-import { deliverBatch, type Lane } from "../../src/webhooks/consumer.ts";
-import type { Progress } from "../../src/webhooks/courier.ts";
+import { attemptDelivery, type SendState, type SendableDelivery } from "../../src/webhooks/attempt.ts";
+import { sendDeliveries, type DeliveryQueue } from "../../src/webhooks/consumer.ts";
 import { newSecret, sealSecret } from "../../src/webhooks/signature.ts";
 import { createWorkspace, envWith, query, type Workspace } from "../harness.ts";
 import { newHost, type ReceivedRequest } from "../outbound.ts";
@@ -15,7 +14,7 @@ export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 
-/** An endpoint whose receiver stands at a host of its own. */
+/** An endpoint whose receiver has a host of its own. */
 export interface Receiver {
   workspace: Workspace;
   id: string;
@@ -33,7 +32,7 @@ export interface DeliveryState {
   completed_at: number | null;
 }
 
-/** Adds an endpoint with a host that nobody else has; `changes` are columns of its row. */
+/** Adds an endpoint with a new host; `changes` are columns of its row. */
 export async function addReceiver(workspace: Workspace, changes: Record<string, unknown> = {}): Promise<Receiver> {
   const id = newId(shardOf(workspace.id), Date.now());
   const [host, secret] = [newHost(), newSecret()];
@@ -53,12 +52,12 @@ export async function addReceiver(workspace: Workspace, changes: Record<string, 
   return { workspace, id, host, url, secret };
 }
 
-/** Makes a workspace with one endpoint. */
+/** Creates a workspace with one endpoint. */
 export async function createReceiver(changes: Record<string, unknown> = {}): Promise<Receiver> {
   return addReceiver(await createWorkspace(), changes);
 }
 
-/** Adds an event and its delivery to each of the receivers, due at a time; gives the deliveries' ids. */
+/** Adds an event and its delivery to each of the receivers, due at a time; returns the deliveries' ids. */
 export async function addEvent(receivers: Receiver[], atMs: number, changes: Record<string, unknown> = {}): Promise<string[]> {
   const { workspace } = receivers[0]!;
   const eventId = idAt(workspace, atMs);
@@ -82,7 +81,7 @@ export async function addEvent(receivers: Receiver[], atMs: number, changes: Rec
   return ids;
 }
 
-/** An identifier of that time, also of a past one. */
+/** An id with that timestamp. */
 function idAt(workspace: { id: string }, atMs: number): string {
   return seededId(shardOf(workspace.id), atMs, crypto.getRandomValues(new Uint8Array(16)));
 }
@@ -132,46 +131,50 @@ export function verify(secret: string, { headers, body }: Pick<ReceivedRequest, 
 
 interface Message {
   atMs: number;
-  lane: Lane;
+  queue: DeliveryQueue;
   id: string;
 }
 
-/** A platform whose clock the test holds: its queues deliver when the clock gets there. */
+/** A platform with a clock that the test controls: its queues deliver messages when the clock reaches them. */
 export class World {
   readonly env: Env;
-  /** Everything that was ever queued. */
+  /** Every message that was ever queued. */
   readonly queued: Message[] = [];
   private waiting: Message[] = [];
-  /** While it is down, queues lose what they are given. */
+  /** While true, sending to a queue fails. */
   isQueueDown = false;
   random = 0.5;
 
   constructor(
     public nowMs: number,
-    /** The deliveries that it knows; it drops the wake-ups of others. */
-    private readonly known: Set<string> = new Set(),
+    /** Wake-ups of other deliveries are dropped. */
+    private readonly tracked: Set<string> = new Set(),
   ) {
-    this.env = envWith({ DELIVERY_QUEUE: this.queue("fast"), SLOW_DELIVERY_QUEUE: this.queue("slow") });
+    this.env = envWith({ DELIVERY_QUEUE: this.queueOf("fast"), SLOW_DELIVERY_QUEUE: this.queueOf("slow") });
   }
 
   /** Adds an event and wakes its deliveries. */
-  async happen(receivers: Receiver[], changes: Record<string, unknown> = {}): Promise<string[]> {
+  async cause(receivers: Receiver[], changes: Record<string, unknown> = {}): Promise<string[]> {
     const ids = await addEvent(receivers, this.nowMs, changes);
-    this.knows(...ids);
+    this.track(...ids);
     await this.env.DELIVERY_QUEUE.sendBatch(ids.map((deliveryId) => ({ body: { deliveryId } })));
     return ids;
   }
 
-  knows(...ids: string[]): void {
-    for (const id of ids) this.known.add(id);
+  track(...ids: string[]): void {
+    for (const id of ids) this.tracked.add(id);
   }
 
-  /** Delivers a batch now. */
-  async batch(lane: Lane, ids: string[], send: (held: Sendable) => Promise<Progress> = this.send): Promise<string[]> {
-    return deliverBatch({ env: this.env, meter: new Meter(), lane, now: () => this.nowMs, send }, ids);
+  /** Handles a batch of wake-ups now. */
+  async batch(
+    queue: DeliveryQueue,
+    ids: string[],
+    send: (delivery: SendableDelivery) => Promise<SendState> = this.send,
+  ): Promise<string[]> {
+    return sendDeliveries({ env: this.env, meter: new Meter(), queue, now: () => this.nowMs, send }, ids);
   }
 
-  /** Moves the clock on, and delivers what becomes due on the way. */
+  /** Advances the clock and delivers what becomes due on the way. */
   async runUntil(untilMs: number): Promise<void> {
     for (;;) {
       const nextMs = Math.min(...this.waiting.map(({ atMs }) => atMs));
@@ -179,9 +182,9 @@ export class World {
       this.nowMs = Math.max(this.nowMs, nextMs);
       const due = this.waiting.filter(({ atMs }) => atMs <= this.nowMs);
       this.waiting = this.waiting.filter(({ atMs }) => atMs > this.nowMs);
-      for (const [lane, messages] of Map.groupBy(due, ({ lane }) => lane))
+      for (const [queue, messages] of Map.groupBy(due, ({ queue }) => queue))
         await this.batch(
-          lane,
+          queue,
           messages.map(({ id }) => id),
         );
     }
@@ -192,23 +195,23 @@ export class World {
     await sweep(this.env, this.nowMs);
   }
 
-  /** Loses all wake-ups that are under way. */
+  /** Loses all queued wake-ups. */
   crash(): void {
     this.waiting = [];
   }
 
-  readonly send = async (held: Sendable) => {
-    await attemptDelivery({ env: this.env, meter: new Meter(), now: () => this.nowMs, random: () => this.random }, held);
-    return "over" as const;
+  readonly send = async (delivery: SendableDelivery) => {
+    await attemptDelivery({ env: this.env, meter: new Meter(), now: () => this.nowMs, random: () => this.random }, delivery);
+    return "finished" as const;
   };
 
-  private queue(lane: Lane) {
+  private queueOf(queue: DeliveryQueue) {
     return {
       sendBatch: async (messages: Iterable<{ body: { deliveryId: string } }>, { delaySeconds = 0 } = {}) => {
         if (this.isQueueDown) throw new Error("The queue is down");
         for (const { body } of messages) {
-          if (!this.known.has(body.deliveryId)) continue;
-          const message = { atMs: this.nowMs + delaySeconds * SECOND, lane, id: body.deliveryId };
+          if (!this.tracked.has(body.deliveryId)) continue;
+          const message = { atMs: this.nowMs + delaySeconds * SECOND, queue, id: body.deliveryId };
           this.queued.push(message);
           this.waiting.push(message);
         }

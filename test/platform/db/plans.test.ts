@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { eq, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { ALL_AGENTS } from "../../../src/analytics/store.ts";
 import { columnsOf, ROWS_PARTS } from "../../../src/backup/parts.ts";
@@ -9,7 +9,7 @@ import { isIdle } from "../../../src/conversations/store.ts";
 import { ERASED_TABLES } from "../../../src/operator/erasure-store.ts";
 import { directoryDb } from "../../../src/platform/db/client.ts";
 import { newId } from "../../../src/platform/db/ids.ts";
-import { deliveries, workspaces } from "../../../src/platform/db/schema.ts";
+import { workspaces } from "../../../src/platform/db/schema.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";
 
 declare global {
@@ -102,10 +102,10 @@ const SAMPLES: Record<string, unknown[]> = {
   including: [true, false],
   inactiveSinceMs: [undefined, NOW],
   isAdmitted: [sql`TRUE`],
-  isGivenUp: [eq(deliveries.id, ID)],
   isGone: [true, false],
   kept: [null, "ann@example.com"],
   lane: ["fast", "slow"],
+  queue: ["fast", "slow"],
   move: [moveBy("team_resolved"), moveBy("team_replied"), moveBy("idled")],
   named: [{ agentId: AGENT }, { conversationId: ID }],
   of: ["persons", "webhooks"],
@@ -246,7 +246,7 @@ const MEANT_SCANS: Record<string, string[]> = {
   // A partial index: it holds what is unfinished alone.
   "knowledge/store.listStrandedSources": ["SCAN sources USING INDEX sources_unfinished"],
   // It holds what is unfinished alone.
-  "webhooks/store.listWebhookErasures": ["SCAN webhook_erasures USING INDEX webhook_erasures_created"],
+  "webhooks/endpoint-store.listLogErasures": ["SCAN webhook_erasures USING INDEX webhook_erasures_created"],
   // It never holds a row.
   "operator/erasure-store.eraseSomeRows": ["SCAN analytics_changes"],
 };

@@ -1,24 +1,24 @@
 import { env, exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
-import type { Sendable } from "../../src/webhooks/attempt.ts";
-import { deliverBatch } from "../../src/webhooks/consumer.ts";
+import type { SendableDelivery } from "../../src/webhooks/attempt.ts";
+import { sendDeliveries } from "../../src/webhooks/consumer.ts";
 import { createWorkspace, createWorkspaceOn } from "../harness.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
 import { addEvent, addReceiver, createReceiver, deliveryOf, endpointOf, SECOND, World } from "./world.ts";
 
-/** As long as the batch's other deliveries take, so that the endpoint has further turns meanwhile. */
-const PATIENCE_MS = 500;
+/** As long as the batch's other deliveries take, so that the endpoint could start further ones meanwhile. */
+const MAX_WAIT_MS = 500;
 
 const idsOf = (queued: { id: string }[]) => queued.map(({ id }) => id).sort();
 
-/** Answers at once but for one endpoint, which is still under way when patience ends. */
+/** Answers at once but for one endpoint, which is still under way when maxWait ends. */
 const hangingAt = (world: World, webhookId: string, started: string[] = []) =>
-  async function send(held: Sendable) {
-    started.push(held.id);
-    if (held.webhookId !== webhookId) return world.send(held);
-    await new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
-    return "under_way" as const;
+  async function send(delivery: SendableDelivery) {
+    started.push(delivery.id);
+    if (delivery.webhookId !== webhookId) return world.send(delivery);
+    await new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS));
+    return "running" as const;
   };
 
 test.each([
@@ -26,62 +26,62 @@ test.each([
   ["took longer than a second", { last_duration_ms: 1001 }, "slow"],
   ["took a second", { last_duration_ms: 1000 }, "fast"],
   ["never had a delivery", {}, "fast"],
-])("a delivery to an endpoint that %s is for the right lane", async (_, row, lane) => {
+])("a delivery to an endpoint that %s goes to the right queue", async (_, row, queue) => {
   const receiver = await createReceiver(row);
   await behaveAt(receiver.host, {});
   const world = new World(Date.now());
-  const [id] = (await world.happen([receiver])) as [string];
+  const [id] = (await world.cause([receiver])) as [string];
   await world.batch("fast", [id]);
-  expect(world.queued.map((message) => [message.lane, message.id])).toEqual(
-    lane === "slow"
+  expect(world.queued.map((message) => [message.queue, message.id])).toEqual(
+    queue === "slow"
       ? [
           ["fast", id],
           ["slow", id],
         ]
       : [["fast", id]],
   );
-  expect(await receivedBy(receiver.host)).toHaveLength(lane === "slow" ? 0 : 1);
+  expect(await receivedBy(receiver.host)).toHaveLength(queue === "slow" ? 0 : 1);
   expect((await deliveryOf(id)).lease_until).toBeNull();
-  // The slow lane takes everyone, and who answers at once is served on the fast one again.
+  // The slow queue takes everyone, and who answers at once is served on the fast one again.
   await world.batch("slow", [id]);
   expect(await receivedBy(receiver.host)).toHaveLength(1);
-  const [next] = (await world.happen([receiver])) as [string];
+  const [next] = (await world.cause([receiver])) as [string];
   await world.batch("fast", [next]);
   expect(await receivedBy(receiver.host)).toHaveLength(2);
 });
 
-test("an endpoint that hangs holds up nobody, neither in its batch nor in the next ones", async () => {
+test("a hanging endpoint delays no other, neither in its batch nor in the next ones", async () => {
   const workspace = await createWorkspace();
   const hanging = await addReceiver(workspace);
   const others = await Promise.all(Array.from({ length: 20 }, () => addReceiver(workspace)));
   for (const { host } of others) await behaveAt(host, {});
   const world = new World(Date.now());
-  const first = await world.happen([hanging, ...others]);
-  const second = await world.happen([hanging, ...others]);
-  const third = await world.happen([hanging, ...others]);
+  const first = await world.cause([hanging, ...others]);
+  const second = await world.cause([hanging, ...others]);
+  const third = await world.cause([hanging, ...others]);
   const started: string[] = [];
   await world.batch("fast", [...first, ...second, ...third], hangingAt(world, hanging.id, started));
   for (const { host } of others) expect(await receivedBy(host)).toHaveLength(3);
-  // Two were open at once; the third had no turn, and is the slow lane's.
+  // Two were open at a time; the third moves to the slow queue.
   expect(started.filter((id) => [first[0], second[0], third[0]].includes(id))).toHaveLength(2);
   const left = [first[0]!, second[0]!, third[0]!].filter((id) => !started.includes(id));
-  expect(idsOf(world.queued.filter(({ lane }) => lane === "slow"))).toEqual(left);
+  expect(idsOf(world.queued.filter(({ queue }) => queue === "slow"))).toEqual(left);
   expect((await deliveryOf(left[0]!)).lease_until).toBeNull();
   expect(await endpointOf(hanging)).toMatchObject({ last_duration_ms: 1001 });
-  // The next batch does not even begin with it.
-  const next = await world.happen([hanging, ...others]);
+  // The next batch does not start it.
+  const next = await world.cause([hanging, ...others]);
   started.length = 0;
   await world.batch("fast", next, hangingAt(world, hanging.id, started));
   expect(started).not.toContain(next[0]);
-  expect(world.queued.filter(({ lane, id }) => lane === "slow" && id === next[0])).toHaveLength(1);
+  expect(world.queued.filter(({ queue, id }) => queue === "slow" && id === next[0])).toHaveLength(1);
 });
 
-test("never more than six requests are open, and two to one endpoint", async () => {
+test("at most six requests are open, and two to one endpoint", async () => {
   const workspace = await createWorkspace();
   const receivers = await Promise.all(Array.from({ length: 5 }, () => addReceiver(workspace)));
   const world = new World(Date.now());
   const ids: string[] = [];
-  for (let at = 0; at < 8; at++) ids.push(...(await world.happen(receivers)));
+  for (let at = 0; at < 8; at++) ids.push(...(await world.cause(receivers)));
   const open: string[] = [];
   const most = { all: 0, ofOne: 0 };
   await world.batch("fast", ids, async ({ webhookId }) => {
@@ -90,44 +90,44 @@ test("never more than six requests are open, and two to one endpoint", async () 
     most.ofOne = Math.max(most.ofOne, open.filter((id) => id === webhookId).length);
     await new Promise((resolve) => setTimeout(resolve, 1));
     open.splice(open.indexOf(webhookId), 1);
-    return "over";
+    return "finished";
   });
   expect(most).toEqual({ all: 6, ofOne: 2 });
 });
 
-test("when all connections hang, what had no turn is woken again", async () => {
+test("when all connections hang, the remaining deliveries are woken again", async () => {
   const workspace = await createWorkspace();
   const receivers = await Promise.all(Array.from({ length: 8 }, () => addReceiver(workspace)));
   const world = new World(Date.now());
-  const ids = await world.happen(receivers);
+  const ids = await world.cause(receivers);
   const started: string[] = [];
   await world.batch("fast", ids, async ({ id }) => {
     started.push(id);
-    return "under_way";
+    return "running";
   });
   expect(started).toHaveLength(6);
   const left = ids.filter((id) => !started.includes(id)).sort();
   expect(idsOf(world.queued.slice(ids.length))).toEqual(left);
-  expect(world.queued.slice(ids.length).map(({ lane }) => lane)).toEqual(["fast", "fast"]);
+  expect(world.queued.slice(ids.length).map(({ queue }) => queue)).toEqual(["fast", "fast"]);
   for (const id of left) expect((await deliveryOf(id)).lease_until).toBeNull();
 });
 
-test("what cannot begin while the batch holds it is let go", async () => {
+test("a delivery that cannot be attempted within the lease is released", async () => {
   const receiver = await createReceiver();
   const world = new World(Date.now());
-  const ids = await world.happen([receiver, receiver, receiver]);
+  const ids = await world.cause([receiver, receiver, receiver]);
   const started: string[] = [];
   await world.batch("slow", ids, async ({ id }) => {
     started.push(id);
     world.nowMs += 61 * SECOND;
-    return "over";
+    return "finished";
   });
   expect(started.length).toBeLessThan(3);
   const left = ids.filter((id) => !started.includes(id));
-  expect(world.queued.slice(ids.length).map(({ lane, id }) => [lane, id])).toEqual(left.map((id) => ["slow", id]));
+  expect(world.queued.slice(ids.length).map(({ queue, id }) => [queue, id])).toEqual(left.map((id) => ["slow", id]));
 });
 
-test("a batch of a hundred deliveries is claimed in one trip for each database", async () => {
+test("a batch of a hundred deliveries is claimed in one round trip for each database", async () => {
   const world = new World(Date.now());
   const ids: string[] = [];
   for (const shard of [0, 1]) {
@@ -137,44 +137,44 @@ test("a batch of a hundred deliveries is claimed in one trip for each database",
   }
   const meter = new Meter();
   const sent = new Set<string>();
-  const send = async ({ id }: Sendable) => {
+  const send = async ({ id }: SendableDelivery) => {
     sent.add(id);
-    return "over" as const;
+    return "finished" as const;
   };
-  await deliverBatch({ env: world.env, meter, lane: "fast", now: () => world.nowMs, send }, ids);
+  await sendDeliveries({ env: world.env, meter, queue: "fast", now: () => world.nowMs, send }, ids);
   expect(sent).toHaveLength(100);
   expect(meter.cost.d1Trips).toBe(2);
 });
 
-test("a courier comes back when patience ends, and its exchange goes on", async () => {
+test("the sender returns after the maximum wait, and the attempt continues in the background", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, { body: "a", times: 4, everyMs: 100 });
   const [id] = (await addEvent([receiver], Date.now())) as [string];
-  const progress: string[] = [];
-  await deliverBatch(
+  const states: string[] = [];
+  await sendDeliveries(
     {
       env,
       meter: new Meter(),
-      lane: "fast",
+      queue: "fast",
       now: Date.now,
-      send: async (held) => {
-        const came = await exports.DeliveryCourier.send(held, 50);
-        progress.push(came);
-        return came;
+      send: async (delivery) => {
+        const state = await exports.DeliverySender.send(delivery, 50);
+        states.push(state);
+        return state;
       },
     },
     [id],
   );
-  expect(progress).toEqual(["under_way"]);
+  expect(states).toEqual(["running"]);
   expect(await deliveryOf(id)).toMatchObject({ status: "pending" });
   await expect.poll(async () => (await deliveryOf(id)).status, { timeout: 10_000 }).toBe("succeeded");
 });
 
-test("a slow endpoint that answers at once is a fast one again", async () => {
+test("a slow endpoint that responds quickly is fast again", async () => {
   const receiver = await createReceiver({ last_duration_ms: 9000 });
   await behaveAt(receiver.host, {});
   const world = new World(Date.now());
-  const [id] = (await world.happen([receiver])) as [string];
+  const [id] = (await world.cause([receiver])) as [string];
   await world.batch("slow", [id]);
   expect((await endpointOf(receiver))["last_duration_ms"]).toBeLessThan(1000);
 });

@@ -12,7 +12,7 @@ interface Page {
   cursor?: { id: string } | undefined;
 }
 
-/** One page of an endpoint's deliveries, newest first, plus one row when there are more; then the attempts of those deliveries. */
+/** One page of an endpoint's deliveries, newest first, plus one row when there is another page; then their attempts. */
 export function pageDeliveries(
   db: Database,
   workspaceId: string,
@@ -39,17 +39,17 @@ export function pageDeliveries(
   ] as const;
 }
 
-/** A delivery with what its redelivery depends on, if it is the workspace's and its endpoint is there. */
+/** A delivery with what its redelivery depends on, if its endpoint exists. */
 export function findDelivery(db: Database, workspaceId: string, deliveryId: string) {
-  const isKept = sql<number>`EXISTS (SELECT 1 FROM ${events} WHERE id = ${deliveries.eventId})`.as("is_kept");
+  const hasPayload = sql<number>`EXISTS (SELECT 1 FROM ${events} WHERE id = ${deliveries.eventId})`.as("has_payload");
   return db
-    .select({ ...getTableColumns(deliveries), isEnabled: webhookEndpoints.enabled, isKept })
+    .select({ ...getTableColumns(deliveries), isEnabled: webhookEndpoints.enabled, hasPayload })
     .from(deliveries)
     .innerJoin(webhookEndpoints, eq(webhookEndpoints.id, deliveries.webhookId))
     .where(and(eq(deliveries.id, deliveryId), eq(deliveries.workspaceId, workspaceId)));
 }
 
-/** Adds a new delivery of an earlier delivery's event, if its endpoint and plan allow it. */
+/** Adds a new delivery of a finished delivery's event, if its endpoint is enabled. */
 export function createRedelivery(db: Database, workspaceId: string, deliveryId: string, redelivery: { id: string; nowMs: number }) {
   const row = {
     id: redelivery.id,
@@ -68,7 +68,7 @@ export function createRedelivery(db: Database, workspaceId: string, deliveryId: 
   return insertWhere(db, deliveries, row, condition, from).onConflictDoNothing();
 }
 
-/** A test delivery, which its caller sends at once. */
+/** A test delivery, which its caller sends immediately. */
 export interface NewTest {
   deliveryId: string;
   eventId: string;
@@ -79,9 +79,9 @@ export interface NewTest {
   leaseUntil: number;
 }
 
-/** Adds a test's event and its delivery, already under lease, if the workspace has the endpoint. A test with the same id stays as it is. */
+/** Adds a test's event and its delivery, already leased, if the workspace has the endpoint. A test with the same id stays as it is. */
 export function addTest(db: Database, { deliveryId, eventId, workspaceId, webhookId, payload, nowMs, leaseUntil }: NewTest) {
-  const isThere = sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${webhookId} AND workspace_id = ${workspaceId})`;
+  const endpointExists = sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${webhookId} AND workspace_id = ${workspaceId})`;
   const event = { id: eventId, workspaceId, type: TEST_EVENT, payload, createdAt: nowMs };
   const delivery = {
     id: deliveryId,
@@ -96,8 +96,8 @@ export function addTest(db: Database, { deliveryId, eventId, workspaceId, webhoo
     createdAt: nowMs,
   };
   return [
-    insertWhere(db, events, event, isThere).onConflictDoNothing(),
-    insertWhere(db, deliveries, delivery, isThere).onConflictDoNothing(),
+    insertWhere(db, events, event, endpointExists).onConflictDoNothing(),
+    insertWhere(db, deliveries, delivery, endpointExists).onConflictDoNothing(),
   ] as const;
 }
 

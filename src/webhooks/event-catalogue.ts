@@ -8,6 +8,11 @@ import type { messages, sources } from "../platform/db/schema.ts";
 import { toTimestamp } from "../platform/http/fields.ts";
 import type { eventSchema, webhookListSchema } from "./wire.ts";
 
+/*
+ * The event catalogue of `GET /webhooks`. To add an event type: name it in events/event-types.ts, describe it and give an
+ * example here (the types demand both), and append it with `appendEvent` in the batch that causes it.
+ */
+
 const DESCRIPTIONS: Record<EventType, string> = {
   "conversation.created": "A visitor began a conversation. data is the conversation, before the agent has answered.",
   "conversation.resolved": "A conversation was resolved: by the team, over the API or because it was idle. data is the conversation.",
@@ -19,10 +24,10 @@ const DESCRIPTIONS: Record<EventType, string> = {
   "source.failed": "Reading a knowledge source failed; what was read before stays in use. data is the source, with its error.",
 };
 
-/** When everything in the examples happened. */
+/** The times of the examples. */
 const AT_MS = Date.UTC(2026, 0, 31, 12);
 const LATER_MS = AT_MS + 90_000;
-/** The identifiers of the examples, told apart by their ends. */
+/** An id of the examples. */
 const idOf = (end: string) => `019c1423-e000-7d42-8a55-6f1d2e3c${end}00`;
 
 const WORKSPACE_ID = idOf("a0");
@@ -185,8 +190,8 @@ const failed: typeof sources.$inferSelect = {
   errorMessage: "Reading this source failed several times. Sync it again; what was read before stays in use.",
 };
 
-/** The records that the events tell of, as the API shows them. */
-const RECORDS: Record<EventType, () => z.infer<typeof eventSchema>["data"]> = {
+/** The `data` of each event type: a record as the API shows it. */
+const EXAMPLES: Record<EventType, () => z.infer<typeof eventSchema>["data"]> = {
   "conversation.created": () => toConversation(created, visitor, undefined),
   "conversation.resolved": () => toConversation(resolved, visitor, undefined),
   "message.ai_replied": () => toMessage(aiReply),
@@ -197,7 +202,7 @@ const RECORDS: Record<EventType, () => z.infer<typeof eventSchema>["data"]> = {
   "source.failed": () => toSource(failed),
 };
 
-/** Every type of event, with an example of its whole body. */
+/** Every event type with a description and an example body. */
 export function eventCatalogue(): z.infer<typeof webhookListSchema>["event_types"] {
   return EVENT_TYPES.map((type) => ({
     type,
@@ -208,7 +213,7 @@ export function eventCatalogue(): z.infer<typeof webhookListSchema>["event_types
       created_at: toTimestamp(type === "conversation.created" ? AT_MS : LATER_MS),
       api_version: API_VERSION,
       workspace_id: WORKSPACE_ID,
-      data: RECORDS[type](),
+      data: EXAMPLES[type](),
     },
   }));
 }
