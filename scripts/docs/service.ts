@@ -9,46 +9,38 @@ import { ROOT } from "../dev/project.ts";
 
 /** What a fresh clone does not have: what was installed, built or kept here. */
 const NOT_CLONED = /^(node_modules|\.git|\.wrangler|dist|\.dev\.vars.*|\.secrets\..*)$/;
-const START_LIMIT_MS = 60_000;
+const START_LIMIT_MS = 120_000;
 const STOP_LIMIT_MS = 10_000;
 const POLL_MS = 100;
 const EXPORTS = /^export (SUPPORT_URL=\S+ SUPPORT_KEY=\S+ SUPPORT_AGENT=\S+)$/m;
 
-/** The service as a newcomer has it after `npm run dev`, in a copy of the project. */
-export interface Service {
+/** `npm run dev` in a temporary copy of the project, as a newcomer has it after a clone. */
+interface Service {
   directory: string;
-  /** The variables that `npm run dev` prints. */
-  variables: Record<string, string>;
+  /** The variables that it prints; rejects with its output where it does not start. */
+  variables: Promise<Record<string, string>>;
+  /** Ends it and removes the copy. */
   stop: () => Promise<void>;
 }
 
-/**
- * Starts `npm run dev` in a temporary copy of the project, with a state and secrets of its own.
- * @throws Error with what it printed, where it does not start.
- */
-export async function startService(): Promise<Service> {
+/** Starts the service with a state and secrets of its own. */
+export function startService(): Service {
   const directory = mkdtempSync(join(tmpdir(), "support-agent-docs-"));
-  let child: ChildProcess | undefined;
+  cpSync(ROOT, directory, { recursive: true, filter: (path) => !NOT_CLONED.test(relative(ROOT, path).split(sep)[0]!) });
+  symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));
+  const args = ["scripts/dev.ts", "--port=0", "--var", "ALLOW_PRIVATE_TARGETS:true"];
+  const child = spawn(process.execPath, args, { cwd: directory, stdio: ["ignore", "pipe", "pipe"] });
   const stop = async (): Promise<void> => {
-    if (child) await end(child);
+    await end(child);
     rmSync(directory, { recursive: true, force: true });
   };
-  try {
-    cpSync(ROOT, directory, { recursive: true, filter: (path) => !NOT_CLONED.test(relative(ROOT, path).split(sep)[0]!) });
-    symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));
-    const args = ["scripts/dev.ts", `--port=${await freePort()}`, "--var", "ALLOW_PRIVATE_TARGETS:true"];
-    child = spawn(process.execPath, args, { cwd: directory, stdio: ["ignore", "pipe", "pipe"] });
-    return { directory, variables: await readVariables(child), stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  return { directory, variables: readVariables(child), stop };
 }
 
 async function readVariables(child: ChildProcess): Promise<Record<string, string>> {
   let output = "";
   for (const stream of [child.stdout!, child.stderr!]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
-  for (const deadline = Date.now() + START_LIMIT_MS; Date.now() < deadline && child.exitCode === null; await sleep(POLL_MS)) {
+  for (const deadline = Date.now() + START_LIMIT_MS; Date.now() < deadline && !hasEnded(child); await sleep(POLL_MS)) {
     const [, exported] = EXPORTS.exec(output) ?? [];
     const [, url] = /runs at (\S+)/.exec(output) ?? [];
     const [, key] = /DEMO_API_KEY\s+(\S+)/.exec(output) ?? [];
@@ -61,7 +53,7 @@ async function readVariables(child: ChildProcess): Promise<Record<string, string
 }
 
 async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return;
+  if (hasEnded(child)) return;
   const exited = once(child, "exit");
   child.kill("SIGTERM");
   const timer = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT_MS);
@@ -77,4 +69,8 @@ export async function freePort(): Promise<number> {
   server.close();
   await once(server, "close");
   return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }

@@ -68,10 +68,18 @@ fi
 `;
 }
 
+const running = new Set<number>();
+
+/** Ends what runs of a guide, with the processes that it started. */
+export function killGuides(): void {
+  for (const pid of running) killGroup(pid);
+}
+
 /** The exit code, undefined after a timeout, with everything printed. */
 async function runBash(script: string, { cwd, env, timeoutMs }: ShellOptions): Promise<{ exit: number | undefined; output: string }> {
   // In a process group of its own, so that what a block leaves in the background ends too.
   const shell = spawn("bash", ["-c", script], { cwd, env, detached: true, stdio: ["ignore", "pipe", "inherit"] });
+  running.add(shell.pid!);
   let output = "";
   shell.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
   const closed = once(shell, "close");
@@ -84,6 +92,7 @@ async function runBash(script: string, { cwd, env, timeoutMs }: ShellOptions): P
   clearTimeout(timer);
   killGroup(shell.pid!);
   await closed;
+  running.delete(shell.pid!);
   return { exit: isTimedOut ? undefined : (exit ?? 1), output };
 }
 
