@@ -22,7 +22,7 @@ import {
   type PageResult,
   type PageToFetch,
 } from "./protocol.ts";
-import { MAX_ROBOTS_BYTES, readRobots } from "./robots.ts";
+import { MAX_ROBOTS_BYTES, robotsTextOf } from "./robots.ts";
 import { BOT_TOKEN } from "../extract/robots-directives.ts";
 import { sitemapEntries } from "./sitemap.ts";
 
@@ -140,7 +140,7 @@ async function* results(env: Env, page: PageToFetch): AsyncGenerator<FetchResult
   if (exchange.outcome !== "answered") {
     if (page.kind === "robots" && exchange.outcome === "too_many_redirects") yield { outcome: "robots", text: "" };
     else yield failed(exchange.outcome, exchange.outcome === "timeout" || exchange.outcome === "connection_failed");
-  } else if (page.kind === "robots") yield robotsResult(page, exchange);
+  } else if (page.kind === "robots") yield robotsResult(exchange);
   else if (page.kind === "sitemap" && isSuccess(exchange)) yield* sitemapParts(page, exchange);
   else yield await pageResult(env, page, exchange);
 }
@@ -153,11 +153,9 @@ function isSuccess({ status }: Answered): boolean {
   return status >= 200 && status <= 299;
 }
 
-/** Rules that are not there forbid nothing (RFC 9309, 2.3.1.3). */
-function robotsResult(page: PageToFetch, exchange: Answered): FetchResult {
-  const { status, headers, body } = exchange;
-  if (readRobots(page.url, status, body).kind === "unreachable") return failed(`http_${status}`, true, retryAfterOf(status, headers));
-  return { outcome: "robots", text: isSuccess(exchange) ? new TextDecoder().decode(body) : "" };
+function robotsResult({ status, headers, body }: Answered): FetchResult {
+  const text = robotsTextOf(status, body);
+  return text === undefined ? failed(`http_${status}`, true, retryAfterOf(status, headers)) : { outcome: "robots", text };
 }
 
 async function* sitemapParts(page: PageToFetch, { body }: Answered): AsyncGenerator<FetchResult> {

@@ -20,17 +20,13 @@ export interface RobotsRules {
   sitemaps: string[];
 }
 
-/** How robots.txt was answered: its text, or that there is none, or that the site could not say. */
-export type RobotsAnswer = { kind: "rules"; rules: RobotsRules } | { kind: "unreachable" };
-
 /**
- * What to make of the answer to a request of `robotsUrl` (RFC 9309): any 4xx but 429 allows everything; 429, 5xx and no answer
- * (`status` null) forbid everything for now.
+ * The text of a robots.txt by the response to its request (RFC 9309, 2.3.1): any 4xx but 429 means no rules (""); undefined for 429
+ * and 5xx, where the site is unreachable and nothing may be fetched for now.
  */
-export function readRobots(robotsUrl: string, status: number | null, bytes: Uint8Array): RobotsAnswer {
-  if (status === null || status >= 500 || status === 429) return { kind: "unreachable" };
-  const isRules = status >= 200 && status < 300;
-  return { kind: "rules", rules: parseRobots(robotsUrl, isRules ? textOf(bytes) : "") };
+export function robotsTextOf(status: number, bytes: Uint8Array): string | undefined {
+  if (status >= 500 || status === 429) return undefined;
+  return status >= 200 && status < 300 ? new TextDecoder().decode(bytes.subarray(0, MAX_ROBOTS_BYTES)) : "";
 }
 
 /** The rules in a robots.txt. A page of HTML in its place holds none. */
@@ -42,10 +38,6 @@ export function parseRobots(robotsUrl: string, text: string): RobotsRules {
     delayInSeconds: delay === undefined || !(delay >= 0) ? null : Math.min(delay, MAX_DELAY_IN_SECONDS),
     sitemaps: absolute(parsed.getSitemaps().slice(0, MAX_SITEMAPS), robotsUrl),
   };
-}
-
-function textOf(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes.subarray(0, MAX_ROBOTS_BYTES));
 }
 
 /** The lines that matter, without rules beyond what can be tried on each URL. */

@@ -6,8 +6,6 @@ export interface SitemapEntry {
   kind: "page" | "sitemap";
   /** Absolute, http or https, not yet normalised. */
   url: string;
-  /** When it was changed, as the site says; null where it does not. */
-  lastModifiedMs: number | null;
 }
 
 /** The protocol's own limits. */
@@ -73,20 +71,12 @@ class LineReader implements SitemapReader {
 
   private entryOf(line: string): SitemapEntry[] {
     // A line is a URL of its own; what is relative is prose.
-    return /^\s*https?:\/\//i.test(line) ? entry("page", line, "", this.base) : [];
+    return /^\s*https?:\/\//i.test(line) ? entry("page", line, this.base) : [];
   }
 }
 
-/** What an element's text is, by its own name and that of the element around it. */
-const TEXT_OF: Record<string, "location" | "changed"> = {
-  "url/loc": "location",
-  "sitemap/loc": "location",
-  "item/link": "location",
-  "url/lastmod": "changed",
-  "sitemap/lastmod": "changed",
-  "item/pubdate": "changed",
-  "entry/updated": "changed",
-};
+/** Elements whose text is an entry's address, as parent/child. */
+const LOCATIONS = new Set(["url/loc", "sitemap/loc", "item/link"]);
 const EXTENSION = /^(?:image|video|news|media|xhtml|mobile|pagemap):/;
 const ENTRIES = new Set(["url", "sitemap", "item", "entry"]);
 
@@ -94,7 +84,7 @@ class XmlReader implements SitemapReader {
   isOver = false;
   private readonly path: string[] = [];
   private found: SitemapEntry[] = [];
-  private texts = { location: "", changed: "" };
+  private location = "";
   private silentChars = 0;
   private readonly parser: Parser;
 
@@ -130,32 +120,31 @@ class XmlReader implements SitemapReader {
   private open(name: string, attributes: Record<string, string>): void {
     this.silentChars = 0;
     this.path.push(name);
-    if (ENTRIES.has(name)) this.texts = { location: "", changed: "" };
+    if (ENTRIES.has(name)) this.location = "";
     const isAtomLink = name === "link" && this.path.at(-2) === "entry" && ["alternate", undefined].includes(attributes["rel"]);
-    if (isAtomLink) this.texts.location ||= attributes["href"] ?? "";
+    if (isAtomLink) this.location ||= attributes["href"] ?? "";
   }
 
   private text(text: string): void {
-    const kind = TEXT_OF[`${this.path.at(-2)}/${this.path.at(-1)}`];
-    if (kind && this.texts[kind].length <= MAX_URL_CHARS) this.texts[kind] += text.slice(0, MAX_URL_CHARS + 1);
+    const isLocation = LOCATIONS.has(`${this.path.at(-2)}/${this.path.at(-1)}`);
+    if (isLocation && this.location.length <= MAX_URL_CHARS) this.location += text.slice(0, MAX_URL_CHARS + 1);
   }
 
   private close(name: string): void {
     this.silentChars = 0;
     this.path.pop();
     if (!ENTRIES.has(name)) return;
-    this.found.push(...entry(name === "sitemap" ? "sitemap" : "page", this.texts.location, this.texts.changed, this.base));
-    this.texts = { location: "", changed: "" };
+    this.found.push(...entry(name === "sitemap" ? "sitemap" : "page", this.location, this.base));
+    this.location = "";
   }
 }
 
-function entry(kind: SitemapEntry["kind"], location: string, changed: string, base: string): SitemapEntry[] {
+function entry(kind: SitemapEntry["kind"], location: string, base: string): SitemapEntry[] {
   const address = location.trim();
   if (address === "" || address.length > MAX_URL_CHARS || !URL.canParse(address, base)) return [];
   const url = new URL(address, base);
   if (url.protocol !== "https:" && url.protocol !== "http:") return [];
-  const changedMs = Date.parse(changed.trim());
-  return [{ kind, url: url.href, lastModifiedMs: Number.isNaN(changedMs) ? null : changedMs }];
+  return [{ kind, url: url.href }];
 }
 
 /** A name without its prefix, in lower case: sites bind the sitemap's names to prefixes of their own. Those of extensions stay apart. */

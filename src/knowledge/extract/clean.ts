@@ -20,3 +20,13 @@ export function cleanLine(text: string): string {
 export function withoutLinkSign(heading: string): string {
   return heading.replace(/(?<!\s)\s*[#¶]$/, "");
 }
+
+/** A book. */
+const MAX_TEXT_CHARS = 1024 * 1024;
+
+/** A text cut at the end of a line where it is too long. */
+export function truncateText(text: string): { text: string; truncated: boolean } {
+  if (text.length <= MAX_TEXT_CHARS) return { text, truncated: false };
+  const end = text.lastIndexOf("\n", MAX_TEXT_CHARS);
+  return { text: text.slice(0, end > 0 ? end : MAX_TEXT_CHARS).trimEnd(), truncated: true };
+}

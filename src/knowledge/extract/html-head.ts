@@ -9,7 +9,6 @@ export interface PageHead {
   titles: { og: string; title: string; h1: string };
   siteName: string;
   description: string;
-  language: string | null;
   /** As written; null where there is none. */
   canonical: string | null;
   baseHref: string | null;
@@ -23,7 +22,6 @@ export interface PageHead {
 const JSON_LD = /^application\/ld\+json\s*(?:;|$)/i;
 /** A longer one is a catalogue, no page of questions. */
 const MAX_JSON_LD_CHARS = 200_000;
-const LANGUAGE = /^[a-z]{2,3}(?:[-_][a-z0-9]{2,8}){0,3}$/i;
 /** A slower refresh re-reads a page; a quicker one leads away from it. */
 const MAX_REFRESH_IN_SECONDS = 10;
 const REFRESH = /^\s*(\d+)(?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']+)/i;
@@ -40,7 +38,6 @@ class HeadReader {
   private readonly structuredData: string[] = [];
   private title = "";
   private h1 = "";
-  private htmlLanguage = "";
   private canonical: string | null = null;
   private baseHref: string | null = null;
   private refresh = "";
@@ -52,13 +49,11 @@ class HeadReader {
   }
 
   head(): PageHead {
-    const language = this.htmlLanguage || this.meta("content-language") || this.meta("og:locale");
     const refresh = REFRESH.exec(this.refresh);
     return {
       titles: { og: this.meta("og:title"), title: this.title, h1: this.h1 },
       siteName: this.meta("og:site_name") || this.meta("application-name"),
       description: this.meta("description") || this.meta("og:description"),
-      language: LANGUAGE.test(language) ? language.replaceAll("_", "-").toLowerCase() : null,
       canonical: this.canonical,
       baseHref: this.baseHref,
       refreshTo: refresh && Number(refresh[1]) <= MAX_REFRESH_IN_SECONDS ? refresh[2]!.trim() : null,
@@ -69,8 +64,7 @@ class HeadReader {
 
   private read(element: Element): void {
     const { name, attribs } = element;
-    if (name === "html") this.htmlLanguage ||= attribs["lang"] ?? attribs["xml:lang"] ?? "";
-    else if (name === "title") this.title ||= cleanLine(textContent(element));
+    if (name === "title") this.title ||= cleanLine(textContent(element));
     else if (name === "h1") this.h1 ||= withoutLinkSign(cleanLine(textContent(element)));
     else if (name === "base") this.baseHref ??= attribs["href"] ?? null;
     else if (name === "meta") this.readMeta(element);
@@ -92,4 +86,20 @@ class HeadReader {
   private meta(name: string): string {
     return cleanLine(this.metas.find((meta) => meta.name === name && meta.content.trim() !== "")?.content ?? "");
   }
+}
+
+/** The address that a Link header names as canonical, as PDFs do too; null where none does. */
+export function canonicalOfHeader(headers: Headers, url: string): string | null {
+  const canonical = /<([^<>]{1,2000})>\s*;[^,<]*\brel\s*=\s*"?canonical\b/i.exec((headers.get("link") ?? "").slice(0, 8_000));
+  return canonical ? resolveLink(canonical[1]!, url) : null;
+}
+
+const MAX_URL_CHARS = 2_000;
+
+/** The absolute http(s) URL of an address as it is written in a page; null for every other kind. */
+export function resolveLink(written: string, base: string): string | null {
+  const address = written.trim();
+  if (address.length > MAX_URL_CHARS || !URL.canParse(address, base)) return null;
+  const url = new URL(address, base);
+  return (url.protocol === "https:" || url.protocol === "http:") && url.href.length <= MAX_URL_CHARS ? url.href : null;
 }

@@ -1,13 +1,12 @@
 import type { Element, Text } from "domhandler";
 import { getElementsByTagName, getElementsByTagType } from "domutils";
 import { ElementType } from "htmlparser2";
-import { cleanLine } from "./clean.ts";
-import { type PageHead, readHead } from "./html-head.ts";
+import { cleanLine, truncateText } from "./clean.ts";
+import { canonicalOfHeader, type PageHead, readHead, resolveLink } from "./html-head.ts";
 import { mainText, pageFacts } from "./html-main.ts";
 import { parseHtml } from "./html-tree.ts";
 import { decodeText, type ExtractedPage, type FetchedResponse, type PageLink } from "./response.ts";
 import { directivesOfHeader } from "./robots-directives.ts";
-import { bounded } from "./text-page.ts";
 import { pageTitle } from "./title.ts";
 
 /** A page with less text than this is told by its description too: a landing page, or one that scripts fill. */
@@ -20,7 +19,7 @@ export async function extractHtml({ url, headers, bytes }: FetchedResponse): Pro
   const { root, truncated } = parseHtml(decodeText(bytes, headers.get("content-type")));
   const head = readHead(root);
   const main = mainText(root, pageFacts(root));
-  const text = bounded(withQuestions(withDescription(main, head.description), head.structuredData));
+  const text = truncateText(withQuestions(withDescription(main, head.description), head.structuredData));
   const links = linksOf(root, url, head.baseHref);
   const refreshTo = head.refreshTo === null ? null : resolveLink(head.refreshTo, url);
   if (refreshTo !== null) links.unshift({ url: refreshTo, nofollow: false });
@@ -31,17 +30,10 @@ export async function extractHtml({ url, headers, bytes }: FetchedResponse): Pro
     canonicalUrl: refreshTo ?? canonicalOf(head, headers, url),
     noindex: head.robots.noindex || fromHeader.noindex,
     nofollow: head.robots.nofollow || fromHeader.nofollow,
-    language: head.language ?? headers.get("content-language")?.split(",")[0]?.trim().toLowerCase() ?? null,
     text: text.text,
     links,
     truncated: truncated || text.truncated,
   };
-}
-
-/** The address that a Link header names as canonical, as PDFs do too; null where none does. */
-export function canonicalOfHeader(headers: Headers, url: string): string | null {
-  const canonical = /<([^<>]{1,2000})>\s*;[^,<]*\brel\s*=\s*"?canonical\b/i.exec((headers.get("link") ?? "").slice(0, 8_000));
-  return canonical ? resolveLink(canonical[1]!, url) : null;
 }
 
 function canonicalOf(head: PageHead, headers: Headers, url: string): string | null {
@@ -64,7 +56,6 @@ function withQuestions(text: string, structuredData: string[]): string {
 
 /** More links than this on one page are a list of everything: the sitemap has them. */
 const MAX_LINKS = 5_000;
-const MAX_URL_CHARS = 2_000;
 
 /** A page's links in order, each once, absolute by its `base`. Links to mail, telephone, scripts and data are none. */
 function linksOf(root: Element, pageUrl: string, baseHref: string | null): PageLink[] {
@@ -75,14 +66,6 @@ function linksOf(root: Element, pageUrl: string, baseHref: string | null): PageL
     add(element, base, found);
   }
   return [...found.values()];
-}
-
-/** The absolute http(s) URL of an address as it is written in a page; null for every other kind. */
-function resolveLink(written: string, base: string): string | null {
-  const address = written.trim();
-  if (address.length > MAX_URL_CHARS || !URL.canParse(address, base)) return null;
-  const url = new URL(address, base);
-  return (url.protocol === "https:" || url.protocol === "http:") && url.href.length <= MAX_URL_CHARS ? url.href : null;
 }
 
 function add({ attribs }: Element, base: string, found: Map<string, PageLink>): void {

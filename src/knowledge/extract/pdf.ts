@@ -1,17 +1,14 @@
 import { getDocumentProxy } from "unpdf";
-import { cleanLine } from "./clean.ts";
-import { canonicalOfHeader } from "./html-page.ts";
+import { cleanLine, truncateText } from "./clean.ts";
+import { canonicalOfHeader } from "./html-head.ts";
 import { linesOf, paragraphsOf, type PdfItem, type PdfLine, withoutRunningHeads } from "./pdf-lines.ts";
 import type { Extraction, FetchedResponse } from "./response.ts";
 import { directivesOfHeader } from "./robots-directives.ts";
-import { bounded } from "./text-page.ts";
 import { titleOfUrl } from "./title.ts";
 import { decompressed } from "./unpack.ts";
 
 type PdfDocument = Awaited<ReturnType<typeof getDocumentProxy>>;
 
-/** The reader holds the file and what it unpacks in memory, of which an isolate has 128 MB. */
-const MAX_PDF_BYTES = 16 * 1024 * 1024;
 /** About ten seconds of work; the text of more pages would be cut anyway. */
 const MAX_PAGES = 500;
 const MAX_PAGE_ITEMS = 50_000;
@@ -23,7 +20,7 @@ const NO_TITLE =
 
 /** Reads a PDF's text, page by page. Skipped: encrypted, damaged, scanned and huge ones. */
 export async function extractPdf(response: FetchedResponse): Promise<Extraction> {
-  if (response.bytes.length > MAX_PDF_BYTES || (await isBomb(response.bytes))) return { kind: "skipped", reason: "pdf_too_large" };
+  if (await isBomb(response.bytes)) return { kind: "skipped", reason: "pdf_too_large" };
   let document: PdfDocument;
   try {
     // The reader takes the bytes over, so it gets its own.
@@ -45,14 +42,13 @@ async function read(document: PdfDocument, { url, headers }: FetchedResponse): P
   const count = Math.min(document.numPages, MAX_PAGES);
   const pages: PdfLine[][] = [];
   for (let number = 1; number <= count; number++) pages.push(await linesOfPage(document, number));
-  const { text, truncated } = bounded(paragraphsOf(withoutRunningHeads(pages)));
+  const { text, truncated } = truncateText(paragraphsOf(withoutRunningHeads(pages)));
   if ((text.match(/\p{L}/gu)?.length ?? 0) < MIN_LETTERS) return { kind: "skipped", reason: "pdf_without_text" };
   return {
     kind: "page",
     title: await titleOf(document, url, text),
     canonicalUrl: canonicalOfHeader(headers, url),
     ...directivesOfHeader(headers.get("x-robots-tag")),
-    language: null,
     text,
     links: [],
     truncated: truncated || document.numPages > count,

@@ -22,8 +22,6 @@ export interface ExtractedPage {
   noindex: boolean;
   /** Whether none of its links may be followed. */
   nofollow: boolean;
-  /** BCP 47, lower case. */
-  language: string | null;
   /** Markdown-like, as `chunks` reads it. Empty where the page holds nothing but links. */
   text: string;
   links: PageLink[];

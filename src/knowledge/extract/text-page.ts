@@ -1,24 +1,15 @@
 import { withoutClosingHashes } from "../../text/blocks.ts";
-import { cleanLine } from "./clean.ts";
+import { cleanLine, truncateText } from "./clean.ts";
 import { decodeText, type ExtractedPage, type FetchedResponse } from "./response.ts";
 import { directivesOfHeader } from "./robots-directives.ts";
 import { MAX_CANDIDATE_CHARS, titleOfUrl } from "./title.ts";
 
-/** As much text as one page gives: a book. What is longer is cut there. */
-const MAX_TEXT_CHARS = 1024 * 1024;
 const FRONT_MATTER = /^---[ \t]*\n([\s\S]{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)/;
 const TITLE = /^title[ \t]*:(.*)$/im;
 const QUOTED = /^(["'])(.+)\1$/;
 const HEADING = /^#{1,6}[ \t]+(\S.*)$/m;
 /** Where a Markdown file has its first heading, if it is the title. */
 const TITLE_WITHIN_CHARS = 2_000;
-
-/** A text with its end cut off at a line where it is too long. */
-export function bounded(text: string): { text: string; truncated: boolean } {
-  if (text.length <= MAX_TEXT_CHARS) return { text, truncated: false };
-  const end = text.lastIndexOf("\n", MAX_TEXT_CHARS);
-  return { text: text.slice(0, end > 0 ? end : MAX_TEXT_CHARS).trimEnd(), truncated: true };
-}
 
 /** A response of plain text, as it is. Its links are not read: nothing tells which are meant as such. */
 export function extractText(response: FetchedResponse): ExtractedPage {
@@ -47,7 +38,7 @@ function normalised({ bytes, headers }: FetchedResponse): string {
 }
 
 function pageOf({ headers }: FetchedResponse, whole: string, title: string): ExtractedPage {
-  const { text, truncated } = bounded(whole.trim());
+  const { text, truncated } = truncateText(whole.trim());
   const robots = directivesOfHeader(headers.get("x-robots-tag"));
-  return { kind: "page", title, canonicalUrl: null, ...robots, language: null, text, links: [], truncated };
+  return { kind: "page", title, canonicalUrl: null, ...robots, text, links: [], truncated };
 }

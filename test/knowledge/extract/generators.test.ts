@@ -22,18 +22,13 @@ const canonical = (url: string) => ({ canonicalUrl: url });
 
 /** Pages as each generator writes them: the text that a reader would copy, and nothing around it. */
 const PAGES: [string, string, string, object][] = [
-  [
-    "Docusaurus",
-    docusaurus,
-    docusaurusText,
-    { title: "Install the CLI", ...canonical("https://docs.harbour.example/cli/install"), language: "en" },
-  ],
+  ["Docusaurus", docusaurus, docusaurusText, { title: "Install the CLI", ...canonical("https://docs.harbour.example/cli/install") }],
   ["MkDocs Material", mkdocs, mkdocsText, { title: "Backups", ...canonical("https://larder.example/admin/backup/") }],
   ["Sphinx", sphinx, sphinxText, { title: "Queues", canonicalUrl: null }],
-  ["WordPress", wordpress, wordpressText, { title: "How we ship your order", language: "en-gb", noindex: false }],
-  ["a help centre", helpCentre, helpCentreText, { title: "Change or cancel a booking", language: "en-us" }],
+  ["WordPress", wordpress, wordpressText, { title: "How we ship your order", noindex: false }],
+  ["a help centre", helpCentre, helpCentreText, { title: "Change or cancel a booking" }],
   ["Next.js", nextjs, nextjsText, { title: "Webhooks" }],
-  ["Hugo", hugo, hugoText, { title: "Rückgabe", ...canonical("https://kiosk.example/service/rueckgabe/"), language: "de" }],
+  ["Hugo", hugo, hugoText, { title: "Rückgabe", ...canonical("https://kiosk.example/service/rueckgabe/") }],
   ["VitePress", vitepress, vitepressText, { title: "Themes" }],
 ];
 
