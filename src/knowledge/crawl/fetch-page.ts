@@ -2,14 +2,14 @@ import { allowsPrivateTargets, crawlPauseMs } from "../../platform/config.ts";
 import { sha256Hex } from "../../platform/crypto/hashes.ts";
 import { type Exchange, guardedFetch, REDIRECT_STATUSES } from "../../platform/egress/guarded-fetch.ts";
 import { CRAWLER_POLICY, urlProblem } from "../../platform/egress/url-rules.ts";
-import { truncateBytes, truncate } from "../../platform/text.ts";
+import { truncate, truncateBytes } from "../../platform/text.ts";
 import { retryAfterMs } from "../../platform/time.ts";
 import { blockFingerprints } from "../extract/boilerplate.ts";
 import { extract } from "../extract/extract.ts";
+import { BOT_TOKEN } from "../extract/page-head.ts";
 import type { ExtractedPage } from "../extract/response.ts";
 import { cleanText } from "../indexing/chunk.ts";
 import { PIPELINE_VERSION } from "../indexing/ingest.ts";
-import { isOfSite, normalisedUrl, siteOf } from "./page-url.ts";
 import {
   type CrawlEnd,
   type CrawlProgress,
@@ -23,8 +23,8 @@ import {
   type PageToFetch,
 } from "./protocol.ts";
 import { MAX_ROBOTS_BYTES, robotsTextOf } from "./robots.ts";
-import { BOT_TOKEN } from "../extract/robots-directives.ts";
 import { sitemapEntries } from "./sitemap.ts";
+import { isOfSite, normalisedUrl, siteOf } from "./urls.ts";
 
 /** How long one message works: others of its queue wait meanwhile, and what it holds in memory is let go after it. */
 const SHIFT_MS = 15_000;

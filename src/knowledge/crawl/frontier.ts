@@ -1,10 +1,9 @@
 import type { CrawlRow } from "./crawl-store.ts";
-import { isOfSite, normalisedUrl, onSite, pageKey, siteOf } from "./page-url.ts";
 import type { PageRow } from "./page-store.ts";
 import type { CrawlSource } from "./protocol.ts";
 import { parseRobots, type RobotsRules } from "./robots.ts";
 import type { CrawlStores } from "./stores.ts";
-import { reasonToSkip, variantGroup } from "./traps.ts";
+import { isOfSite, normalisedUrl, onSite, pageKey, reasonToSkip, siteOf, variantGroup } from "./urls.ts";
 
 /** How many pages are noted for each that may be read, since some turn out to be none: an endless site ends here. */
 const FOUND_PER_PAGE = 5;

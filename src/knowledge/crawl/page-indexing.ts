@@ -1,4 +1,4 @@
-import { dropFurniture, isRepeated } from "../extract/boilerplate.ts";
+import { dropBoilerplate, isRepeated } from "../extract/boilerplate.ts";
 import { type Chunk, chunks, cleanText } from "../indexing/chunk.ts";
 import { CHUNKS_PER_STEP, newChunk, take, titleTermsOf } from "../indexing/ingest.ts";
 import type { Generation } from "../indexing/store.ts";
@@ -81,7 +81,7 @@ export class PageIndexing {
     const indexed = page.builtId === null ? 0 : this.stores.index.countChunks(documentId);
     if (this.build?.documentId === documentId && this.build.taken === indexed) return this.build;
     const counts = this.stores.texts.countHolding(sourceId, page.blocks);
-    const text = dropFurniture(page.text, (block) => isRepeated({ pages: readPages, holding: counts.get(block) ?? 0 }));
+    const text = dropBoilerplate(page.text, (block) => isRepeated({ pages: readPages, holding: counts.get(block) ?? 0 }));
     const build = { documentId, chunks: chunks(cleanText(text)), taken: indexed };
     take(build.chunks, indexed);
     this.build = build;

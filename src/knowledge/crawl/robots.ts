@@ -1,5 +1,5 @@
 import robotsParser from "robots-parser";
-import { BOT_TOKEN } from "../extract/robots-directives.ts";
+import { BOT_TOKEN } from "../extract/page-head.ts";
 
 /** RFC 9309: at least 500 KiB are to be read; what comes after is not. */
 export const MAX_ROBOTS_BYTES = 500 * 1024;

@@ -4,7 +4,6 @@ import type { CrawlRow } from "./crawl-store.ts";
 import { Frontier, START_DEPTH } from "./frontier.ts";
 import { PageIndexing } from "./page-indexing.ts";
 import type { PageRow, PageState } from "./page-store.ts";
-import { normalisedUrl, pageKey, siteOf } from "./page-url.ts";
 import {
   type CrawlEnd,
   type CrawlProgress,
@@ -20,6 +19,7 @@ import {
 } from "./protocol.ts";
 import { CrawlStores } from "./stores.ts";
 import type { CrawlTables } from "./tables.ts";
+import { normalisedUrl, pageKey, siteOf } from "./urls.ts";
 
 /** How many pages are handed out at once: a hop for each would cost more than fetching it. */
 const PAGES_PER_STEP = 8;

@@ -1,7 +1,7 @@
 import { blocks } from "../../text/blocks.ts";
 
 /** How often blocks of a source's pages were seen: what stands on many pages belongs to the site, not to a page. */
-export interface FurnitureCounts {
+export interface BlockCounts {
   /** Pages that were read. */
   pages: number;
   /** Pages that hold the block. */
@@ -11,34 +11,34 @@ export interface FurnitureCounts {
 /** Of a handful of pages, two may say the same for a reason. */
 const MIN_PAGES = 5;
 const MIN_HOLDING = 4;
-/** Furniture stands on half of all pages, or nearly; a warning that a chapter repeats does not. */
+/** Boilerplate stands on half of all pages, or nearly; a warning that a chapter repeats does not. */
 const MIN_SHARE = 0.4;
 /** Longer blocks are text: a page that is reachable by several addresses would else vanish. */
 const MAX_BLOCK_CHARS = 600;
-/** A page gives at most this many fingerprints: furniture stands at its beginning and its end. */
+/** A page gives at most this many fingerprints: boilerplate stands at its beginning and its end. */
 const FINGERPRINTS_PER_END = 12;
 
-/** The fingerprints of a page's blocks that may be furniture, each once: 64 bits in hex. For counting over a source's pages. */
+/** The fingerprints of a page's blocks that may be boilerplate, each once: 64 bits in hex. For counting over a source's pages. */
 export function blockFingerprints(text: string): string[] {
   const all = [...blocks(text)].map((block) => fingerprintOf(block.kind, block.text));
   const ends = [...all.slice(0, FINGERPRINTS_PER_END), ...all.slice(-FINGERPRINTS_PER_END)];
   return [...new Set(ends.filter((fingerprint) => fingerprint !== null))];
 }
 
-/** Whether a block that stands on so many pages is furniture. */
-export function isRepeated({ pages, holding }: FurnitureCounts): boolean {
+/** Whether a block that stands on so many pages is boilerplate. */
+export function isRepeated({ pages, holding }: BlockCounts): boolean {
   return pages >= MIN_PAGES && holding >= MIN_HOLDING && holding >= pages * MIN_SHARE;
 }
 
-/** A page's text without the blocks that are furniture. A heading stays where what it heads does. */
-export function dropFurniture(text: string, isFurniture: (fingerprint: string) => boolean): string {
+/** A page's text without the blocks that are boilerplate. A heading stays where what it heads does. */
+export function dropBoilerplate(text: string, isBoilerplate: (fingerprint: string) => boolean): string {
   const all = [...blocks(text)];
   const isDropped = all.map(({ kind, text }, at) => {
     const isAtEnd = at < FINGERPRINTS_PER_END || at >= all.length - FINGERPRINTS_PER_END;
     const fingerprint = isAtEnd ? fingerprintOf(kind, text) : null;
-    return fingerprint !== null && isFurniture(fingerprint);
+    return fingerprint !== null && isBoilerplate(fingerprint);
   });
-  // "Note" and "Example" head many pages' sections: a heading is furniture only with all that it heads.
+  // "Note" and "Example" head many pages' sections: a heading is boilerplate only with all that it heads.
   for (let at = all.length - 1; at >= 0; at--) {
     if (all[at]!.kind === "heading" && at + 1 < all.length && !isDropped[at + 1]) isDropped[at] = false;
   }
@@ -47,7 +47,7 @@ export function dropFurniture(text: string, isFurniture: (fingerprint: string) =
   return kept.map(({ kind, text, level }) => (kind === "heading" ? `${"#".repeat(level)} ${text}` : text)).join("\n\n");
 }
 
-/** Two rolling hashes of 32 bits of what a block says, whatever its case and spaces; null for what is no furniture. */
+/** Two rolling hashes of 32 bits of what a block says, whatever its case and spaces; null for what is no boilerplate. */
 function fingerprintOf(kind: string, text: string): string | null {
   if (text.length > MAX_BLOCK_CHARS || kind === "code") return null;
   let one = 0x811c9dc5;

@@ -1,17 +1,18 @@
-import { type Element, isTag } from "domhandler";
+import { type ChildNode, type Element, isTag, isText } from "domhandler";
+import { existsOne, textContent } from "domutils";
 
 /** Never text of the page, wherever they stand. */
-const NO_TEXT = new Set(
+const NON_CONTENT = new Set(
   (
     "head title script style template noscript svg annotation rt rp canvas iframe object embed audio video map " +
     "input select textarea option datalist output progress meter dialog nav menu"
   ).split(" "),
 );
-const NO_TEXT_ROLES = new Set(
+const NON_CONTENT_ROLES = new Set(
   "navigation banner contentinfo search dialog alertdialog menu menubar toolbar tablist tooltip progressbar".split(" "),
 );
 /** Words of a class or id that name what surrounds a page's text. Whole words between hyphens, underscores or humps. */
-const FURNITURE = new RegExp(
+const BOILERPLATE = new RegExp(
   `(?:^|-)(?:${[
     "cookies?(?:-\\w+)*|cookiebar|cookieconsent|consent|gdpr|onetrust",
     "breadcrumbs?|crumbs",
@@ -37,15 +38,15 @@ const FURNITURE = new RegExp(
 );
 /** Words that make a class the name of a layout with such a part, not of the part: `has-sidebar`, `sidebar-layout`. */
 const LAYOUT = /(?:^|-)(?:has|with|no|without|is|layout|wrap|page|main|content|body|app|root|open|enabled|visible)(?:-|$)/;
-/** Parts that are furniture whatever else the class says. */
-const SURE =
+/** Parts that are boilerplate whatever else the class says. */
+const ALWAYS_BOILERPLATE =
   /(?:^|-)(?:pagination|breadcrumbs?|tocbot|toc|cookie|cookies|skip-?link|sr-only|headerlink|hash-link|header-anchor|edit-this-page|edit-page|page-nav|page-meta|page-metadata|lastmod)(?:-|$)/;
 /** Headings are dropped for names of what no chapter is called by its class. */
-const FURNITURE_HEADING = /(?:^|-)(?:feedback|related|comments?|reply|share|sd|newsletter|toc|outline)-(?:title|heading|headline)(?:-|$)/;
+const BOILERPLATE_HEADING = /(?:^|-)(?:feedback|related|comments?|reply|share|sd|newsletter|toc|outline)-(?:title|heading|headline)(?:-|$)/;
 const SECTION_TAGS = /^(?:section|article|main|dt|dd|li|a|span|p)$/;
 const HEADING = /^h[1-6]$/;
-/** Elements that no class name makes furniture. */
-const NEVER_FURNITURE = /^(?:html|body|main|pre|code)$/;
+/** Elements that no class name makes boilerplate. */
+const NEVER_BOILERPLATE = /^(?:html|body|main|pre|code)$/;
 const HIDDEN_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
 const ADMONITION =
   /(?:^|-)(?:admonition|callout|note|tip|info|warning|caution|danger|important|alert|notice|hint|custom-block|aside|infobox|panel)(?:-|$)/;
@@ -58,7 +59,7 @@ export interface PageFacts {
   /** Ids that a button or tab of the page opens and closes. */
   controlled: ReadonlySet<string>;
   /** Elements that hold the page's heading or its main element: a class name never drops those. */
-  holdsMain: ReadonlySet<Element>;
+  mainAncestors: ReadonlySet<Element>;
 }
 
 /** An element's classes as words: `navBar_x1` and `nav-bar` both begin with `nav-bar`. */
@@ -67,7 +68,7 @@ function classWords(element: Element): string[] {
   return names === "" ? [] : names.split(/\s+/).map(words);
 }
 
-/** An id names furniture only where it was not made of a heading: a chapter "Cookies" has the id of a cookie bar. */
+/** An id names boilerplate only where it was not made of a heading: a chapter "Cookies" has the id of a cookie bar. */
 function idWords(element: Element): string[] {
   const id = element.attribs["id"];
   if (!id || SECTION_TAGS.test(element.name) || (element.attribs["class"] ?? "").split(" ").includes("section")) return [];
@@ -76,31 +77,31 @@ function idWords(element: Element): string[] {
 }
 
 /** Whether an element is no text of the page whatever the page is: scripts, controls, navigation, what is hidden. */
-export function isNoText(element: Element, facts: PageFacts): boolean {
+export function isNonContent(element: Element, facts: PageFacts): boolean {
   const role = element.attribs["role"]?.toLowerCase() ?? "";
-  return NO_TEXT.has(element.name) || NO_TEXT_ROLES.has(role) || isHidden(element, facts);
+  return NON_CONTENT.has(element.name) || NON_CONTENT_ROLES.has(role) || isHidden(element, facts);
 }
 
 /** Whether an element's name or kind says that it surrounds the text: side bars, tables of contents, share buttons. */
-export function isFurniture(element: Element, facts: PageFacts, withinMain: boolean): boolean {
-  if (facts.holdsMain.has(element) || NEVER_FURNITURE.test(element.name)) return false;
+export function isBoilerplate(element: Element, facts: PageFacts, withinMain: boolean): boolean {
+  if (facts.mainAncestors.has(element) || NEVER_BOILERPLATE.test(element.name)) return false;
   if (element.name === "header") return !withinMain;
   if (element.name === "footer") return true;
-  if (HEADING.test(element.name)) return isNamed(element, FURNITURE_HEADING);
+  if (HEADING.test(element.name)) return hasClass(element, BOILERPLATE_HEADING);
   const names = classWords(element);
   if (element.name === "aside" || element.attribs["role"] === "complementary") return !names.some((name) => ADMONITION.test(name));
   if (isSphinxContents(element) || (element.name === "span" && names.includes("lang"))) return true;
-  return [...names, ...idWords(element)].some((name) => FURNITURE.test(name) && (SURE.test(name) || !LAYOUT.test(name)));
+  return [...names, ...idWords(element)].some((name) => BOILERPLATE.test(name) && (ALWAYS_BOILERPLATE.test(name) || !LAYOUT.test(name)));
 }
 
 /** Whether an element holds the numbers beside lines of code. */
 export function isLineNumbers(element: Element): boolean {
   if (element.name === "pre" || element.name === "code") return false;
-  return isNamed(element, LINE_NUMBERS);
+  return hasClass(element, LINE_NUMBERS);
 }
 
 /** Whether a class of the element matches, as words in lower case between hyphens. */
-export function isNamed(element: Element, pattern: RegExp): boolean {
+export function hasClass(element: Element, pattern: RegExp): boolean {
   return classWords(element).some((name) => pattern.test(name));
 }
 
@@ -125,4 +126,76 @@ function words(name: string): string {
     .replace(/[_:./]+/g, "-")
     .replace(/-+/g, "-")
     .toLowerCase();
+}
+
+const ANCHOR_CLASS =
+  /(?:^|-)(?:headerlink|header-anchor|hash-link|anchor|anchorjs-link|heading-link|permalink|anchor-link|heading-anchor)(?:-|$)/;
+const ANCHOR_LABEL = /^(?:permalink|permanent link|direct link|link to|anchor|copy link)\b/i;
+/** Texts of links that stand for the heading they are in. */
+const ANCHOR_TEXT = /^[\s#¶§🔗⚓\u200b\u2060\ufeff\u00a0\uf0c1]*$/u;
+const ACCORDION_CLASS = /(?:^|-)(?:accordion|faq|question|collapse|collapsible|toggle|expander|disclosure)(?:-|$)/;
+const FOOTNOTE_TEXT = /^\s*(?:\[?\d{1,3}\]?|[*†‡↩]+\ufe0e?)\s*$/u;
+const QUESTION = /[?？]\s*$/;
+/** Two links to headings are already a table of contents; one may be an item. */
+const MIN_LINKS_WITHIN = 2;
+
+/** Whether an element in a heading is the link to that heading and none of its text. */
+export function isPermalink(element: Element): boolean {
+  if (element.name !== "a" && element.name !== "button") return false;
+  if (element.name === "button") return !isAccordionButton(element) && !QUESTION.test(textContent(element));
+  const isWithin = (element.attribs["href"] ?? "").includes("#") || element.attribs["href"] === undefined;
+  if (!isWithin) return false;
+  const text = textContent(element);
+  if (ANCHOR_TEXT.test(text)) return true;
+  const label = element.attribs["aria-label"] ?? element.attribs["title"] ?? text;
+  return hasClass(element, ANCHOR_CLASS) && ANCHOR_LABEL.test(label) && (text.length < 3 || ANCHOR_LABEL.test(text));
+}
+
+/** Whether a button is the question or title of a panel that it opens. */
+export function isAccordionButton(element: Element): boolean {
+  const text = textContent(element);
+  if (!/\p{L}/u.test(text)) return false;
+  if (QUESTION.test(text)) return true;
+  return (
+    element.attribs["aria-expanded"] !== undefined && (element.attribs["aria-controls"] !== undefined || hasClass(element, ACCORDION_CLASS))
+  );
+}
+
+/** Whether a text asks. */
+export function hasQuestion(text: string): boolean {
+  return QUESTION.test(text);
+}
+
+/** Whether an element is the number of a footnote, or the way back from one. */
+export function isFootnoteLink(element: Element): boolean {
+  if (element.name !== "sup" && element.name !== "a") return false;
+  const link = element.name === "a" ? element : soleChild(element);
+  if (link?.name !== "a" || !(link.attribs["href"] ?? "").startsWith("#")) return false;
+  return FOOTNOTE_TEXT.test(textContent(link)) && (element.name === "sup" || /foot|fn|backref/i.test(link.attribs["class"] ?? ""));
+}
+
+/** Whether a list holds nothing but links into its own page: a table of contents. */
+export function isTableOfContents(list: Element): boolean {
+  const links = { within: 0 };
+  return hasOnlyInternalLinks(list.children, links) && links.within >= MIN_LINKS_WITHIN;
+}
+
+function hasOnlyInternalLinks(nodes: ChildNode[], links: { within: number }): boolean {
+  return nodes.every((node) => {
+    if (!isTag(node)) return !isText(node) || node.data.trim() === "";
+    if (node.name !== "a") return hasOnlyInternalLinks(node.children, links);
+    links.within++;
+    return (node.attribs["href"] ?? "").startsWith("#");
+  });
+}
+
+/** Whether a list's items are sections with headings or accordions: then it is a layout. */
+export function containsSections(element: Element): boolean {
+  return existsOne((child) => /^h[1-6]$/.test(child.name) || (child.name === "button" && isAccordionButton(child)), element.children);
+}
+
+/** The only element within, where no text stands beside it. */
+function soleChild(element: Element): Element | undefined {
+  const [child, ...others] = element.children.filter((node) => !isText(node) || node.data.trim() !== "");
+  return others.length === 0 && child && isTag(child) ? child : undefined;
 }

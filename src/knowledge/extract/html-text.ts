@@ -1,7 +1,18 @@
 import { type ChildNode, Element, isTag, isText } from "domhandler";
 import { cleanCharacters, cleanLine, withoutLinkSign } from "./clean.ts";
-import { hasQuestion, holdsSections, isAccordionButton, isAnchorMark, isFootnoteMark, isLinkListWithin } from "./html-marks.ts";
-import { isFurniture, isLineNumbers, isNamed, isNoText, type PageFacts } from "./html-rules.ts";
+import {
+  hasQuestion,
+  containsSections,
+  isAccordionButton,
+  isPermalink,
+  isFootnoteLink,
+  isBoilerplate,
+  isLineNumbers,
+  isTableOfContents,
+  hasClass,
+  isNonContent,
+  type PageFacts,
+} from "./html-rules.ts";
 import { isLayoutTable, rowsOf, tableText } from "./html-table.ts";
 
 const BLOCKS = new Set(
@@ -25,10 +36,10 @@ const MIN_FORM_TEXT_CHARS = 400;
 /** Enough for the classes of a few elements around. */
 const MAX_CLASSES_CHARS = 400;
 /** Short blocks that many generators set beside the text, with no name to tell them by. */
-const BOILERPLATE =
+const BOILERPLATE_LINE =
   /^(?:(?:last (?:updated|modified|edited)|page last (?:updated|modified)|updated)(?: on| at|:)? .{0,40}|edit (?:this page|on github).{0,20}|was this (?:page|article|section|answer)? ?helpful\?.{0,20}|(?:back|return) to top|skip to (?:main )?content|on this page|in this article|copy(?: code| link| page)?|copied!?|(?:note|tip|info|warning|danger|caution|important|hint|success|abstract):?)$/i;
 
-interface Place {
+interface RenderContext {
   withinMain: boolean;
   listDepth: number;
   /** Classes of the elements around, the nearest first, where code blocks keep their language. */
@@ -56,7 +67,7 @@ class Flow {
       .map((line) => line.replace(/\s+/g, " ").trim());
     this.inline = [];
     const text = lines.filter((line) => line !== "").join("\n");
-    if (text !== "" && !BOILERPLATE.test(text)) this.blocks.push(text);
+    if (text !== "" && !BOILERPLATE_LINE.test(text)) this.blocks.push(text);
   }
 
   /** All of it; what is inline is broken off. */
@@ -67,85 +78,85 @@ class Flow {
 }
 
 /** Makes the Markdown-like text of parts of one page. */
-export class TextMaker {
+export class MarkdownRenderer {
   private level = 1;
 
   constructor(
     private readonly facts: PageFacts,
-    /** Whether what a name calls furniture is left out; not where nothing else is left. */
-    private readonly withoutFurniture: boolean,
+    /** Whether what a name calls boilerplate is left out; not where nothing else is left. */
+    private readonly dropsBoilerplate: boolean,
   ) {}
 
   /** The text of an element with all that it holds. */
-  textOf(element: Element): string {
+  render(element: Element): string {
     this.level = 1;
-    return this.blocksOf(element, { withinMain: isMain(element), listDepth: 0, classes: "" }).join("\n\n");
+    return this.renderBlocks(element, { withinMain: isMain(element), listDepth: 0, classes: "" }).join("\n\n");
   }
 
-  private blocksOf(element: Element, place: Place): string[] {
+  private renderBlocks(element: Element, context: RenderContext): string[] {
     const flow = new Flow();
-    this.all(element.children, flow, place);
+    this.renderNodes(element.children, flow, context);
     return flow.end();
   }
 
-  private lineOf(element: Element, place: Place): string {
-    return cleanLine(this.blocksOf(element, place).join(" "));
+  private inlineText(element: Element, context: RenderContext): string {
+    return cleanLine(this.renderBlocks(element, context).join(" "));
   }
 
-  private all(nodes: ChildNode[], flow: Flow, place: Place): void {
+  private renderNodes(nodes: ChildNode[], flow: Flow, context: RenderContext): void {
     for (const node of nodes) {
       if (isText(node)) flow.text(node.data.replace(/[ \t\n\r\f]+/g, " "));
-      else if (isTag(node)) this.element(node, flow, place);
+      else if (isTag(node)) this.element(node, flow, context);
     }
   }
 
-  private element(element: Element, flow: Flow, place: Place): void {
+  private element(element: Element, flow: Flow, context: RenderContext): void {
     if (element.name === "br") return flow.text("\n");
-    if (this.isLeftOut(element, place)) return BLOCKS.has(element.name) ? flow.break() : undefined;
+    if (this.isLeftOut(element, context)) return BLOCKS.has(element.name) ? flow.break() : undefined;
     if (element.name === "img") return flow.text(imageText(element));
-    if (element.name === "button") return this.button(element, flow, place);
-    if (HEADING.test(element.name)) return this.heading(element, Number(element.name[1]), flow, place);
-    if (element.attribs["role"] === "heading") return this.heading(element, ariaLevel(element), flow, place);
-    if (!BLOCKS.has(element.name)) return this.all(element.children, flow, place);
+    if (element.name === "button") return this.button(element, flow, context);
+    if (HEADING.test(element.name)) return this.heading(element, Number(element.name[1]), flow, context);
+    if (element.attribs["role"] === "heading") return this.heading(element, ariaLevel(element), flow, context);
+    if (!BLOCKS.has(element.name)) return this.renderNodes(element.children, flow, context);
     flow.break();
-    this.block(element, flow, within(element, place));
+    this.block(element, flow, within(element, context));
     flow.break();
   }
 
-  private block(element: Element, flow: Flow, place: Place): void {
+  private block(element: Element, flow: Flow, context: RenderContext): void {
     switch (element.name) {
       case "pre":
-        return flow.block(codeBlock(element, place.classes));
+        return flow.block(codeBlock(element, context.classes));
       case "ul":
       case "ol":
-        return holdsSections(element) ? this.all(element.children, flow, place) : flow.block(this.list(element, place));
+        return containsSections(element) ? this.renderNodes(element.children, flow, context) : flow.block(this.list(element, context));
       case "dl":
-        return this.definitions(element, flow, place);
+        return this.definitions(element, flow, context);
       case "table":
-        return this.table(element, flow, place);
+        return this.table(element, flow, context);
       case "details":
-        return this.details(element, flow, place);
+        return this.details(element, flow, context);
       default:
-        return this.all(element.children, flow, place);
+        return this.renderNodes(element.children, flow, context);
     }
   }
 
-  private isLeftOut(element: Element, place: Place): boolean {
-    if (isNoText(element, this.facts) || isLineNumbers(element) || isFootnoteMark(element)) return true;
+  private isLeftOut(element: Element, context: RenderContext): boolean {
+    if (isNonContent(element, this.facts) || isLineNumbers(element) || isFootnoteLink(element)) return true;
     if (element.name === "label") return element.attribs["for"] !== undefined || element.children.some((child) => isTag(child));
-    if (!this.withoutFurniture) return false;
+    if (!this.dropsBoilerplate) return false;
     if (element.name === "form") return textLength(element) < MIN_FORM_TEXT_CHARS;
-    return isFurniture(element, this.facts, place.withinMain);
+    return isBoilerplate(element, this.facts, context.withinMain);
   }
 
-  private heading(element: Element, level: number, flow: Flow, place: Place): void {
+  private heading(element: Element, level: number, flow: Flow, context: RenderContext): void {
     // One that was never closed holds what follows it.
     if (element.children.some((child) => isTag(child) && NOT_IN_HEADINGS.test(child.name))) {
       flow.break();
-      return this.all(element.children, flow, place);
+      return this.renderNodes(element.children, flow, context);
     }
-    const children = element.children.filter((child) => !isTag(child) || !isAnchorMark(child));
-    const text = this.lineOf(unheaded(new Element("div", element.attribs, children)), place);
+    const children = element.children.filter((child) => !isTag(child) || !isPermalink(child));
+    const text = this.inlineText(withPlainHeadings(new Element("div", element.attribs, children)), context);
     this.headingLine(withoutLinkSign(text), level, flow);
   }
 
@@ -158,36 +169,37 @@ export class TextMaker {
   }
 
   /** A question that opens its answer: a heading beside the last one that was none, not below the question before. */
-  private opener(text: string, flow: Flow): void {
+  private questionHeading(text: string, flow: Flow): void {
     const level = this.level;
     this.headingLine(text, level + 1, flow);
     this.level = level;
   }
 
-  private button(element: Element, flow: Flow, place: Place): void {
-    if (isAccordionButton(element)) this.opener(this.lineOf(new Element("div", element.attribs, element.children), place), flow);
+  private button(element: Element, flow: Flow, context: RenderContext): void {
+    if (isAccordionButton(element))
+      this.questionHeading(this.inlineText(new Element("div", element.attribs, element.children), context), flow);
   }
 
-  private details(element: Element, flow: Flow, place: Place): void {
+  private details(element: Element, flow: Flow, context: RenderContext): void {
     const summary = element.children.find((child): child is Element => isTag(child) && child.name === "summary");
     const rest = element.children.filter((child) => child !== summary);
     if (summary) {
-      const title = this.lineOf(unheaded(summary), place);
-      if (hasQuestion(title)) this.opener(title, flow);
+      const title = this.inlineText(withPlainHeadings(summary), context);
+      if (hasQuestion(title)) this.questionHeading(title, flow);
       else flow.block(title);
     }
-    this.all(rest, flow, place);
+    this.renderNodes(rest, flow, context);
   }
 
-  private list(element: Element, place: Place): string {
-    if (isLinkListWithin(element)) return "";
+  private list(element: Element, context: RenderContext): string {
+    if (isTableOfContents(element)) return "";
     const lines: string[] = [];
     let number = Number.parseInt(element.attribs["start"] ?? "1", 10) || 1;
-    const deeper = { ...place, listDepth: place.listDepth + 1 };
-    const indent = place.listDepth < MAX_LIST_DEPTH ? "  " : "";
+    const deeper = { ...context, listDepth: context.listDepth + 1 };
+    const indent = context.listDepth < MAX_LIST_DEPTH ? "  " : "";
     for (const child of element.children) {
-      if (!isTag(child) || this.isLeftOut(child, place)) continue;
-      const blocks = child.name === "li" ? this.blocksOf(child, deeper) : this.blocksOf(new Element("div", {}, [child]), deeper);
+      if (!isTag(child) || this.isLeftOut(child, context)) continue;
+      const blocks = child.name === "li" ? this.renderBlocks(child, deeper) : this.renderBlocks(new Element("div", {}, [child]), deeper);
       if (blocks.length === 0) continue;
       const mark = element.name === "ol" ? `${number++}. ` : "- ";
       lines.push(`${mark}${blocks.join("\n").replace(/\n(?!\n)/g, `\n${indent}`)}`);
@@ -195,18 +207,18 @@ export class TextMaker {
     return lines.join("\n");
   }
 
-  private definitions(element: Element, flow: Flow, place: Place): void {
+  private definitions(element: Element, flow: Flow, context: RenderContext): void {
     let term = "";
-    for (const child of groupsOf(element)) {
-      if (this.isLeftOut(child, place)) continue;
+    for (const child of definitionItems(element)) {
+      if (this.isLeftOut(child, context)) continue;
       if (child.name === "dt") {
         if (term !== "") flow.block(term);
-        term = this.lineOf(unheaded(child), place).replace(/(?<!\s)\s*:$/, "");
+        term = this.inlineText(withPlainHeadings(child), context).replace(/(?<!\s)\s*:$/, "");
         continue;
       }
-      const blocks = this.blocksOf(child, place);
+      const blocks = this.renderBlocks(child, context);
       const isShort = blocks.length === 1 && blocks[0]!.length <= MAX_DEFINITION_CHARS && !/^(?:#|\||- |```)/.test(blocks[0]!);
-      if (term !== "" && hasQuestion(term)) this.opener(term, flow);
+      if (term !== "" && hasQuestion(term)) this.questionHeading(term, flow);
       else if (term !== "" && !isShort) flow.block(term);
       flow.block(isShort && term !== "" && !hasQuestion(term) ? `${term}: ${blocks[0]!}` : blocks.join("\n\n"));
       term = "";
@@ -214,13 +226,13 @@ export class TextMaker {
     if (term !== "") flow.block(term);
   }
 
-  private table(element: Element, flow: Flow, place: Place): void {
-    const rows = rowsOf(element).filter((row) => !this.isLeftOut(row, place));
-    if (isLayoutTable(element, rows)) return this.all(element.children, flow, place);
+  private table(element: Element, flow: Flow, context: RenderContext): void {
+    const rows = rowsOf(element).filter((row) => !this.isLeftOut(row, context));
+    if (isLayoutTable(element, rows)) return this.renderNodes(element.children, flow, context);
     for (const child of element.children) {
-      if (isTag(child) && child.name === "caption") flow.block(this.lineOf(child, place));
+      if (isTag(child) && child.name === "caption") flow.block(this.inlineText(child, context));
     }
-    flow.block(tableText(rows, (cell) => this.lineOf(cell, place)));
+    flow.block(tableText(rows, (cell) => this.inlineText(cell, context)));
   }
 }
 
@@ -229,9 +241,9 @@ export function isMain(element: Element): boolean {
   return element.name === "main" || element.name === "article" || element.attribs["role"] === "main";
 }
 
-function within(element: Element, place: Place): Place {
-  const classes = `${element.attribs["class"] ?? ""} ${place.classes}`.slice(0, MAX_CLASSES_CHARS);
-  return { ...place, withinMain: place.withinMain || isMain(element), classes };
+function within(element: Element, context: RenderContext): RenderContext {
+  const classes = `${element.attribs["class"] ?? ""} ${context.classes}`.slice(0, MAX_CLASSES_CHARS);
+  return { ...context, withinMain: context.withinMain || isMain(element), classes };
 }
 
 function ariaLevel(element: Element): number {
@@ -240,14 +252,14 @@ function ariaLevel(element: Element): number {
 }
 
 /** An element whose own headings are plain text. */
-function unheaded(element: Element): Element {
+function withPlainHeadings(element: Element): Element {
   const plain = (child: ChildNode): ChildNode =>
     isTag(child) && /^(?:h[1-6]|button)$/.test(child.name) ? new Element("div", child.attribs, child.children) : child;
   return new Element("div", element.attribs, element.children.map(plain));
 }
 
 /** The terms and definitions of a list, also those that it groups in `div`s. */
-function groupsOf(list: Element): Element[] {
+function definitionItems(list: Element): Element[] {
   return list.children.filter(isTag).flatMap((child) => (child.name === "div" ? child.children.filter(isTag) : [child]));
 }
 
@@ -273,7 +285,7 @@ const NO_LANGUAGE = new Set(["default", "none", "text", "plaintext", "plain", "a
 /** A `pre` as a fenced block with its white space; "" where it is empty. `classes` are those of the elements around it. */
 function codeBlock(pre: Element, classes: string): string {
   const parts: string[] = [];
-  collect(pre.children, parts);
+  collectCode(pre.children, parts);
   const code = parts
     .join("")
     .replace(/\r\n?/g, "\n")
@@ -288,19 +300,19 @@ function codeBlock(pre: Element, classes: string): string {
   return `${fence}${languageOf(pre, classes)}\n${body}\n${fence}`;
 }
 
-function collect(nodes: ChildNode[], parts: string[]): void {
+function collectCode(nodes: ChildNode[], parts: string[]): void {
   for (const node of nodes) {
     if (isText(node)) parts.push(node.data);
     else if (!isTag(node)) continue;
     else if (node.name === "br") parts.push("\n");
-    else if (!NO_CODE.has(node.name) && !isLineNumbers(node) && !isNamed(node, NO_CODE_CLASS)) line(node, parts);
+    else if (!NO_CODE.has(node.name) && !isLineNumbers(node) && !hasClass(node, NO_CODE_CLASS)) collectLine(node, parts);
   }
 }
 
-function line(element: Element, parts: string[]): void {
-  const isLine = LINE_TAGS.has(element.name) || (element.name === "span" && isNamed(element, LINE_CLASS));
+function collectLine(element: Element, parts: string[]): void {
+  const isLine = LINE_TAGS.has(element.name) || (element.name === "span" && hasClass(element, LINE_CLASS));
   if (isLine && parts.length > 0 && !parts.at(-1)!.endsWith("\n")) parts.push("\n");
-  collect(element.children, parts);
+  collectCode(element.children, parts);
 }
 
 function languageOf(pre: Element, classes: string): string {
@@ -313,7 +325,7 @@ function languageOf(pre: Element, classes: string): string {
 }
 
 /** Names of what an image is, not of what it shows. */
-const SAYS_NOTHING =
+const GENERIC_ALT =
   /^(?:(?:the|an?|site|our|my)\s+)?(?:image|img|picture|photo|icon|logo|avatar|banner|screenshot|thumbnail|placeholder|spacer|figure|graphic|diagram|hero|gif|badge|illustration)s?[\s\d:._-]*$/i;
 const FILE_NAME = /^\S+\.(?:png|jpe?g|gif|svg|webp|avif|bmp|ico)$|^(?:IMG|DSC|image|screen ?shot)[-_ ]?\d[\w .-]*$|^https?:/i;
 const MAX_ALT_CHARS = 300;
@@ -322,6 +334,6 @@ const MAX_ALT_CHARS = 300;
 function imageText({ attribs }: Element): string {
   const alt = cleanLine(attribs["alt"] ?? "");
   const isDecoration = ["presentation", "none"].includes(attribs["role"] ?? "") || attribs["width"] === "1";
-  if (alt === "" || isDecoration || alt.length > MAX_ALT_CHARS || SAYS_NOTHING.test(alt) || FILE_NAME.test(alt)) return "";
+  if (alt === "" || isDecoration || alt.length > MAX_ALT_CHARS || GENERIC_ALT.test(alt) || FILE_NAME.test(alt)) return "";
   return ` ${alt} `;
 }

@@ -58,7 +58,7 @@ const BY_TYPE = new Map<string, MediaKind>([
   ["text/x-markdown", "markdown"],
 ]);
 /** Types that servers send for files they do not know: the bytes decide. */
-const UNTOLD = new Set([
+const GENERIC_TYPES = new Set([
   "",
   "application/octet-stream",
   "binary/octet-stream",
@@ -91,7 +91,7 @@ function parseContentType(header: string | null): ContentType {
  */
 export function mediaKind(contentType: string | null, url: string, bytes: Uint8Array): MediaKind {
   const { type } = parseContentType(contentType);
-  if (!UNTOLD.has(type) && !BY_TYPE.has(type)) return "unsupported";
+  if (!GENERIC_TYPES.has(type) && !BY_TYPE.has(type)) return "unsupported";
   const head = latin1(bytes.subarray(0, SNIFFED_BYTES));
   if (head.includes("%PDF-")) return isHtml(head) ? "html" : "pdf";
   const declared = BY_TYPE.get(type) ?? sniffed(head, bytes);

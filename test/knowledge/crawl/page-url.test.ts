@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isOfSite, normalisedUrl, onSite, pageKey, siteOf } from "../../../src/knowledge/crawl/page-url.ts";
+import { isOfSite, normalisedUrl, onSite, pageKey, siteOf } from "../../../src/knowledge/crawl/urls.ts";
 
 describe("URLs of pages", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { reasonToSkip, variantGroup } from "../../../src/knowledge/crawl/traps.ts";
+import { reasonToSkip, variantGroup } from "../../../src/knowledge/crawl/urls.ts";
 
 const at = (path: string): string => `https://a.example${path}`;
 

@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { blockFingerprints, dropFurniture, isRepeated } from "../../../src/knowledge/extract/boilerplate.ts";
+import { blockFingerprints, dropBoilerplate, isRepeated } from "../../../src/knowledge/extract/boilerplate.ts";
 
-describe("furniture that pages repeat", () => {
+describe("boilerplate that pages repeat", () => {
   const page = (topic: string) =>
     `# ${topic}\n\nCall us on 0800 1234, we are here.\n\nAll about ${topic}.\n\n## Related\n\n- Home\n- Shop\n\nMade in Leeds.`;
   const pages = ["Clocks", "Watches", "Bells", "Dials", "Springs", "Keys"].map(page);
 
-  function furniture(): Set<string> {
+  function boilerplate(): Set<string> {
     const counts = new Map<string, number>();
     for (const text of pages) for (const print of blockFingerprints(text)) counts.set(print, (counts.get(print) ?? 0) + 1);
     return new Set([...counts].filter(([, holding]) => isRepeated({ pages: pages.length, holding })).map(([print]) => print));
   }
 
   it("goes, with the heading that has nothing else", () => {
-    const found = furniture();
-    expect(dropFurniture(pages[0]!, (print) => found.has(print))).toBe("# Clocks\n\nAll about Clocks.");
+    const found = boilerplate();
+    expect(dropBoilerplate(pages[0]!, (print) => found.has(print))).toBe("# Clocks\n\nAll about Clocks.");
   });
 
   it("tells blocks apart by what they say, not by case and spaces", () => {
@@ -24,7 +24,7 @@ describe("furniture that pages repeat", () => {
 
   it("keeps a heading that all pages have over text that differs", () => {
     const isHeading = new Set(blockFingerprints("## Example"));
-    expect(dropFurniture("## Example\n\nIts own.", (print) => isHeading.has(print))).toBe("## Example\n\nIts own.");
+    expect(dropBoilerplate("## Example\n\nIts own.", (print) => isHeading.has(print))).toBe("## Example\n\nIts own.");
   });
 
   it("asks for enough pages", () => {
@@ -35,7 +35,7 @@ describe("furniture that pages repeat", () => {
 
   it("leaves a text alone that holds none, and long blocks and code always", () => {
     const text = `Text\nwith  odd   spaces.\n\n${"long ".repeat(200)}\n\n\`\`\`\ncode\n\`\`\``;
-    expect(dropFurniture(text, () => false)).toBe(text);
-    expect(dropFurniture(text, () => true)).toContain("code");
+    expect(dropBoilerplate(text, () => false)).toBe(text);
+    expect(dropBoilerplate(text, () => true)).toContain("code");
   });
 });

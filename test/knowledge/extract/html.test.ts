@@ -66,7 +66,7 @@ describe("text of HTML", () => {
     expect(await textOf(`<p>Knock at ${images}twice.</p>`)).toBe("Knock at A red door twice.");
   });
 
-  it("keeps a chapter whose name is that of furniture", async () => {
+  it("keeps a chapter whose name is that of boilerplate", async () => {
     const chapters = ["cookies", "newsletter", "share", "navigation", "comments"].map(
       (id) => `<section id="${id}"><h2 id="${id}-1">${id}</h2><p>About ${id}.</p></section>`,
     );
@@ -83,7 +83,7 @@ describe("text of HTML", () => {
     expect(await textOf(`${beside}<div class="post"><div class="entry-content"><p>${text}</p></div></div>`)).toBe(text.trim());
   });
 
-  it("falls back on everything where every part is named as furniture", async () => {
+  it("falls back on everything where every part is named as boilerplate", async () => {
     const text = "All of this stands in an element with an unhappy name, and yet it is the page's own text, which is to be read. "
       .repeat(3)
       .trim();

@@ -1,0 +1,253 @@
+import { type Element, isTag } from "domhandler";
+import { textContent } from "domutils";
+import { cleanLine, withoutLinkSign } from "./clean.ts";
+
+/** What a page says of itself outside its text. */
+export interface PageHead {
+  titles: TitleCandidates;
+  siteName: string;
+  description: string;
+  /** As written; null where there is none. */
+  canonical: string | null;
+  baseHref: string | null;
+  /** The address of a meta refresh that sends the visitor on. */
+  refreshTo: string | null;
+  robots: RobotsDirectives;
+  /** The texts of its JSON-LD scripts. */
+  structuredData: string[];
+}
+
+const JSON_LD = /^application\/ld\+json\s*(?:;|$)/i;
+/** A longer one is a catalogue, no page of questions. */
+const MAX_JSON_LD_CHARS = 200_000;
+/** A slower refresh re-reads a page; a quicker one leads away from it. */
+const MAX_REFRESH_IN_SECONDS = 10;
+const REFRESH = /^\s*(\d+)(?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']+)/i;
+
+/** Reads what stands in a page's head, wherever its elements stand: many pages have none, or two. */
+export function readHead(root: Element): PageHead {
+  const reader = new HeadReader();
+  reader.visit(root, false);
+  return reader.head();
+}
+
+class HeadReader {
+  private readonly metas: { name: string; content: string }[] = [];
+  private readonly structuredData: string[] = [];
+  private title = "";
+  private h1 = "";
+  private canonical: string | null = null;
+  private baseHref: string | null = null;
+  private refresh = "";
+
+  visit(element: Element, withinDrawing: boolean): void {
+    if (!withinDrawing) this.read(element);
+    const isDrawing = withinDrawing || element.name === "svg";
+    for (const child of element.children) if (isTag(child)) this.visit(child, isDrawing);
+  }
+
+  head(): PageHead {
+    const refresh = REFRESH.exec(this.refresh);
+    return {
+      titles: { og: this.meta("og:title"), title: this.title, h1: this.h1 },
+      siteName: this.meta("og:site_name") || this.meta("application-name"),
+      description: this.meta("description") || this.meta("og:description"),
+      canonical: this.canonical,
+      baseHref: this.baseHref,
+      refreshTo: refresh && Number(refresh[1]) <= MAX_REFRESH_IN_SECONDS ? refresh[2]!.trim() : null,
+      robots: directivesOfMeta(this.metas),
+      structuredData: this.structuredData,
+    };
+  }
+
+  private read(element: Element): void {
+    const { name, attribs } = element;
+    if (name === "title") this.title ||= cleanLine(textContent(element));
+    else if (name === "h1") this.h1 ||= withoutLinkSign(cleanLine(textContent(element)));
+    else if (name === "base") this.baseHref ??= attribs["href"] ?? null;
+    else if (name === "meta") this.readMeta(element);
+    else if (name === "link" && /(?:^|\s)canonical(?:\s|$)/i.test(attribs["rel"] ?? "")) this.canonical ??= attribs["href"] ?? null;
+    else if (name === "script" && JSON_LD.test(attribs["type"] ?? "")) this.readScript(textContent(element));
+  }
+
+  private readMeta({ attribs }: Element): void {
+    const content = attribs["content"] ?? "";
+    const name = (attribs["name"] ?? attribs["property"] ?? attribs["http-equiv"] ?? "").toLowerCase();
+    if (name === "refresh") this.refresh ||= content;
+    else if (name !== "") this.metas.push({ name, content });
+  }
+
+  private readScript(text: string): void {
+    if (text.length <= MAX_JSON_LD_CHARS) this.structuredData.push(text);
+  }
+
+  private meta(name: string): string {
+    return cleanLine(this.metas.find((meta) => meta.name === name && meta.content.trim() !== "")?.content ?? "");
+  }
+}
+
+/** The address that a Link header names as canonical, as PDFs do too; null where none does. */
+export function canonicalOfHeader(headers: Headers, url: string): string | null {
+  const canonical = /<([^<>]{1,2000})>\s*;[^,<]*\brel\s*=\s*"?canonical\b/i.exec((headers.get("link") ?? "").slice(0, 8_000));
+  return canonical ? resolveLink(canonical[1]!, url) : null;
+}
+
+const MAX_URL_CHARS = 2_000;
+
+/** The absolute http(s) URL of an address as it is written in a page; null for every other kind. */
+export function resolveLink(written: string, base: string): string | null {
+  const address = written.trim();
+  if (address.length > MAX_URL_CHARS || !URL.canParse(address, base)) return null;
+  const url = new URL(address, base);
+  return (url.protocol === "https:" || url.protocol === "http:") && url.href.length <= MAX_URL_CHARS ? url.href : null;
+}
+
+/** The name of our crawler, for robots.txt and directives. */
+export const BOT_TOKEN = "SupportAgentBot";
+
+/** What a page asks of robots. */
+interface RobotsDirectives {
+  noindex: boolean;
+  nofollow: boolean;
+}
+
+/** Directives that take a value after a colon, so that no robot's name is read before it. */
+const WITH_VALUE = /^(?:unavailable_after|max-snippet|max-image-preview|max-video-preview)$/i;
+
+/** The directives of an X-Robots-Tag header, of several joined by commas, that hold for every robot or for ours. */
+export function directivesOfHeader(header: string | null): RobotsDirectives {
+  const found: RobotsDirectives = { noindex: false, nofollow: false };
+  let isForUs = true;
+  for (const part of (header ?? "").split(",")) {
+    const named = /^\s*([\w-]+)\s*:(.*)$/s.exec(part);
+    const robot = named && !WITH_VALUE.test(named[1]!) ? named[1]! : undefined;
+    // A robot's name holds for what follows it, up to the next name.
+    if (robot !== undefined) isForUs = isOurs(robot);
+    if (isForUs) add(found, robot === undefined ? part : named![2]!);
+  }
+  return found;
+}
+
+/** The directives of a page's meta elements: `name` is theirs. */
+function directivesOfMeta(metas: { name: string; content: string }[]): RobotsDirectives {
+  const found: RobotsDirectives = { noindex: false, nofollow: false };
+  for (const { name, content } of metas) if (isOurs(name)) for (const part of content.split(",")) add(found, part);
+  return found;
+}
+
+function isOurs(robot: string): boolean {
+  return ["robots", "*", BOT_TOKEN.toLowerCase()].includes(robot.trim().toLowerCase());
+}
+
+function add(found: RobotsDirectives, part: string): void {
+  const directive = part.trim().toLowerCase();
+  if (directive === "noindex" || directive === "none") found.noindex = true;
+  if (directive === "nofollow" || directive === "none") found.nofollow = true;
+}
+
+/** What may be a page's title, as it stands in the page; "" where there is none. */
+interface TitleCandidates {
+  og: string;
+  title: string;
+  h1: string;
+}
+
+const MAX_TITLE_CHARS = 300;
+/** What is longer is a text that stands in a title's place. */
+export const MAX_CANDIDATE_CHARS = 1_000;
+/** Between a page's name and its site's. A hyphen may be part of a name, so it counts with spaces alone. */
+const SEPARATOR = /(?<!\s)\s+[-–—|·•»«:/]+\s+|[|»·—]/;
+/** Words that sites add to their own name. */
+const SITE_WORDS =
+  /\b(?:docs?|documentation|help|support|cent(?:er|re)|hc|blog|knowledge|base|guides?|handbook|manual|wiki|com|org|net|io|dev|inc|ltd|gmbh|the|official|site|website|home)\b/g;
+
+/**
+ * A page's title without its site's name: what `og:title` or `title` says, or the first heading where those name the site alone.
+ * Falls back on the last part of the URL's path, then on its host.
+ */
+export function pageTitle(candidates: TitleCandidates, siteName: string, url: string): string {
+  const site = siteKeys(siteName, url);
+  const { og, title, h1 } = shortened(candidates);
+  for (const candidate of [og, title]) {
+    const plain = withoutSite(candidate, h1, site);
+    if (plain !== "") return bounded(plain);
+  }
+  return bounded(h1 || og || title || titleOfUrl(url));
+}
+
+function shortened({ og, title, h1 }: TitleCandidates): TitleCandidates {
+  const cut = (text: string): string => text.slice(0, MAX_CANDIDATE_CHARS);
+  return { og: cut(og), title: cut(title), h1: cut(h1) };
+}
+
+/** A title made of a URL: its last part with words for hyphens, else its host. */
+export function titleOfUrl(url: string): string {
+  const { pathname, hostname } = new URL(url);
+  const last = pathname.split("/").findLast((part) => part !== "") ?? "";
+  const name = cleanLine(
+    decoded(last)
+      .replace(/\.[a-z0-9]{1,8}$/i, "")
+      .replace(/[-_+]+/g, " "),
+  );
+  return name === "" || /^index$/i.test(name) ? hostname : name[0]!.toUpperCase() + name.slice(1);
+}
+
+/** "" where the candidate names the site alone. */
+function withoutSite(candidate: string, h1: string, site: Set<string>): string {
+  const parts = candidate
+    .split(SEPARATOR)
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+  if (parts.length === 0) return "";
+  if (h1 !== "" && parts.some((part) => same(part, h1))) return h1;
+  if (h1 !== "" && same(candidate, h1)) return h1;
+  const isSite = (part: string): boolean => site.has(key(part));
+  if (parts.every(isSite)) return h1 === "" ? candidate : "";
+  let title = candidate;
+  while (parts.length > 1 && isSite(parts.at(-1)!))
+    title = title.slice(0, title.lastIndexOf(parts.pop()!)).replace(/(?<!\s)\s*(?<![-–—|·•»«:/])[-–—|·•»«:/]+\s*$/, "");
+  while (parts.length > 1 && isSite(parts[0]!)) {
+    const first = parts.shift()!;
+    title = title.slice(title.indexOf(first) + first.length).replace(/^\s*[-–—|·•»«:/]+\s*/, "");
+  }
+  return cutAtBar(title);
+}
+
+/** What follows the last bar is a site's name, known or not. */
+function cutAtBar(title: string): string {
+  const bar = title.lastIndexOf(" | ");
+  return bar > 2 ? title.slice(0, bar).trim() : title;
+}
+
+function siteKeys(siteName: string, url: string): Set<string> {
+  const { hostname } = new URL(url);
+  const labels = hostname
+    .split(".")
+    .slice(0, -1)
+    .filter((label) => label !== "www");
+  const keys = [siteName, ...labels, labels.join(" ")].map(key).filter((value) => value !== "");
+  return new Set([...keys, ""]);
+}
+
+/** A name without what sites add to it, in lower case and without spaces: "Acme Help Center" and "acme.com" are one. */
+function key(name: string): string {
+  const plain = name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ");
+  return plain.replace(SITE_WORDS, "").replaceAll(" ", "");
+}
+
+function same(one: string, other: string): boolean {
+  const plain = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
+  return plain(one) === plain(other) && plain(one) !== "";
+}
+
+function bounded(title: string): string {
+  return cleanLine(title).slice(0, MAX_TITLE_CHARS).toWellFormed();
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
