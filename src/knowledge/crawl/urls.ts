@@ -40,7 +40,7 @@ export function pageKey(normalised: string): string {
 }
 
 /** A path without the slashes at its end. */
-export function withoutEndSlashes(path: string): string {
+function withoutEndSlashes(path: string): string {
   return path.replace(/(?<!\/)\/+$/, "");
 }
 

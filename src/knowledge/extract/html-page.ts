@@ -139,7 +139,7 @@ const MIN_MAIN_SHARE = 0.2;
 const MAX_CANDIDATES = 20;
 
 /** What has to be known of a page before its text is read. */
-export function pageFacts(root: Element): PageFacts {
+function pageFacts(root: Element): PageFacts {
   const controlled = new Set<string>();
   const mainAncestors = new Set<Element>();
   const hasMain = existsOne(isOnlyMain, root.children);
@@ -160,7 +160,7 @@ export function pageFacts(root: Element): PageFacts {
  * The text of the part of a page that says what the page is about: its main element, else its only article, else a container
  * that is known by name, else all of the body; and where leaving out boilerplate leaves nearly nothing, the body with it.
  */
-export function mainText(root: Element, facts: PageFacts): string {
+function mainText(root: Element, facts: PageFacts): string {
   const renderer = new MarkdownRenderer(facts, true);
   const body = find(root, (element) => element.name === "body")[0] ?? root;
   const ofBody = renderer.render(body);
