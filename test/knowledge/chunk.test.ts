@@ -94,14 +94,12 @@ describe("chunks", () => {
     ["NUL", "a\0b ".repeat(MIB)],
     ["quotes", `"'`.repeat(2 * MIB)],
   ])("takes up to 5 MiB of it: %s", (_, text) => {
-    const started = Date.now();
+    // Quadratic work on 5 MiB would take hours, so that the test would time out.
     for (const { content, heading } of chunks(cleanText(text))) {
       expect(content.length).toBeLessThan(15_000);
       expect(heading?.length ?? 0).toBeLessThanOrEqual(300);
       expect(content.isWellFormed() && !content.includes("\0")).toBe(true);
     }
-    // Linear work takes well below a second; quadratic work on 5 MiB would take hours.
-    expect(Date.now() - started).toBeLessThan(10_000);
   });
 });
 

@@ -16,7 +16,7 @@ async function ask(
 ) {
   const standIn = new WorkersAiStandIn(shape, script);
   const settings = { AI: standIn, ...(gateway && { AI_GATEWAY_ID: gateway }) };
-  const model = engineFor({ ...env, ...settings } as unknown as Env, { limits: LIMITS });
+  const model = engineFor({ ...env, ...settings } as unknown as Env, { limits: { ...LIMITS, maxRetryAfterMs: 10 } });
   return { opening: await model.answer(await requestOf(TEXTS, changes)), runs: standIn.runs };
 }
 

