@@ -30,6 +30,7 @@ const BUNDLED = [
   "domhandler",
   "domutils",
   "hono",
+  "hono/method-not-allowed",
   "hono/route",
   "htmlparser2",
   "ipaddr.js",

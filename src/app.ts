@@ -1,4 +1,5 @@
 import type { Hono } from "hono";
+import { methodNotAllowed } from "hono/method-not-allowed";
 import { agentRoutes } from "./agents/routes.ts";
 import { analyticsRoutes } from "./analytics/routes.ts";
 import { backupRoutes } from "./backup/routes.ts";
@@ -9,9 +10,9 @@ import { docsRoutes } from "./docs/routes.ts";
 import { knowledgeRoutes } from "./knowledge/routes.ts";
 import { leadRoutes } from "./leads/routes.ts";
 import { operatorRoutes } from "./operator/routes.ts";
-import { type AppEnv, beginRequest } from "./platform/http/context.ts";
-import { answerError, answerNoRoute } from "./platform/http/failures.ts";
-import { logRequest } from "./platform/http/request-log.ts";
+import type { AppEnv } from "./platform/http/context.ts";
+import { handleError, handleMethodNotAllowed, handleNotFound } from "./platform/http/error-handler.ts";
+import { requestLog } from "./platform/http/request-log.ts";
 import { createRouter } from "./platform/http/router.ts";
 import { privacyRoutes } from "./privacy/routes.ts";
 import { deliveryRoutes } from "./webhooks/delivery-routes.ts";
@@ -20,7 +21,7 @@ import { widgetRoutes } from "./widget/routes.ts";
 import { limitAddress, requireConfig, requireKey } from "./workspaces/middleware.ts";
 import { accountRoutes } from "./workspaces/routes.ts";
 
-/** The integrators' surface, as its document describes it. */
+/** The integrators' API, /api/v1: what the OpenAPI document describes. */
 const api = createRouter();
 const features = [
   accountRoutes,
@@ -36,16 +37,13 @@ const features = [
 ];
 for (const routes of features) api.route("/", routes);
 
-/** Built when it is first asked for: no request but its own needs it. */
+/** Built on the first request for it: doing so at start-up would delay every other request. */
 let document: string | undefined;
 
 export const app: Hono<AppEnv> = createRouter();
 
-app.use(async (c, next) => {
-  beginRequest(c);
-  await next();
-  logRequest(c);
-});
+app.use(requestLog);
+app.use(methodNotAllowed({ app, onMethodNotAllowed: handleMethodNotAllowed }));
 app.get("/healthz", (c) => c.json({ status: "ok" }));
 app.get("/api/v1/openapi.json", limitAddress, (c) => {
   document ??= JSON.stringify(openApiDocument(api));
@@ -58,5 +56,5 @@ operatorRoutes.route("/", backupRoutes);
 app.route("/operator/v1", operatorRoutes);
 app.route("/widget/v1", widgetRoutes);
 app.route("/docs", docsRoutes);
-app.notFound((c) => answerNoRoute(c, app.routes));
-app.onError((error, c) => answerError(error, c));
+app.notFound(handleNotFound);
+app.onError(handleError);

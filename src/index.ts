@@ -1,8 +1,13 @@
 import { app } from "./app.ts";
 import { receiveMail } from "./email/inbound.ts";
 import { isConfigured } from "./platform/config.ts";
-import { consume, putBack } from "./queues.ts";
+import { consume, retryLater } from "./queues.ts";
 import { sweep, sweepApart } from "./sweep/sweep.ts";
+
+/*
+ * The Worker: its entrance for each kind of event, and the classes of its Durable Objects and entrypoints. HTTP continues in
+ * app.ts, queue messages in queues.ts, cron in sweep/sweep.ts. Nothing runs while the configuration has problems.
+ */
 
 export { WorkspaceGate } from "./workspaces/gate.ts";
 export { ChatSession } from "./chat/session.ts";
@@ -13,10 +18,10 @@ export { DeliverySender } from "./webhooks/attempt.ts";
 
 export default {
   fetch: app.fetch,
-  queue: (batch, env) => (isConfigured(env) ? consume(batch, env) : putBack(batch)),
+  queue: (batch, env) => (isConfigured(env) ? consume(batch, env) : retryLater(batch)),
   email: (message, env) => {
-    // What is thrown has the sender's server try again.
-    if (!isConfigured(env)) throw new Error("The configuration is wrong: the log names the variable");
+    // An error makes the sender's server try again.
+    if (!isConfigured(env)) throw new Error("The configuration is invalid: the log names the variable");
     return receiveMail(message, env);
   },
   scheduled: ({ scheduledTime }, env) =>

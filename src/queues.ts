@@ -10,43 +10,50 @@ import { type Job, measureJob } from "./platform/telemetry/report.ts";
 import { prune, type PruneMessage } from "./privacy/retention.ts";
 import { handleDeliveryBatch } from "./webhooks/consumer.ts";
 
-/** First wait before a message is tried again; each further one doubles it. */
+/** The wait before a failed message's first retry; each further one doubles it. */
 const RETRY_SECONDS = 5;
 const MAX_RETRY_SECONDS = 300;
 
-/** Between two tries while the configuration is wrong: with five of them an operator has an hour, and then the sweep finds the work. */
+/** With five retries this gives an operator an hour to repair the configuration; after that the sweep finds the work. */
 const MISCONFIGURED_RETRY_SECONDS = 720;
 
-/** What the names of the service's queues begin with; the rest is the kind of job. */
-const PREFIX = "support-agent-";
+/** Queues are named by this prefix and the kind of job. */
+const QUEUE_PREFIX = "support-agent-";
 
-/** Does what a message asks for, and may say how that ended. */
-type Work = (env: Env, body: never, meter: Meter) => Promise<string | void>;
+/** Does the work of one message; may return the job's outcome for the log. */
+type MessageHandler = (env: Env, body: never, meter: Meter) => Promise<string | void>;
 
-const read: Work = (env, body: IngestionMessage, meter) => ingest(env, body, Date.now, meter);
+const ingestSource: MessageHandler = (env, body: IngestionMessage, meter) => ingest(env, body, Date.now, meter);
 
-/** What is done with a message of each queue. */
-const WORK: Partial<Record<Job, Work>> = {
-  ingestion: read,
-  crawls: read,
+const MESSAGE_HANDLERS: Partial<Record<Job, MessageHandler>> = {
+  ingestion: ingestSource,
+  crawls: ingestSource,
   erasure: (env, body: ErasureMessage | PruneMessage, meter) =>
     "prune" in body ? prune(env, body, Date.now(), meter) : eraseDeleted(env, body, meter),
   email: (env, body: EmailMessage, meter) => sendMail(env, body, Date.now(), meter),
 };
 
-/** What a message that failed as often as it may is about, and what becomes of it. */
-interface DeadLetters {
-  work?: Work;
-  /** For the operator. What there was to do is in D1 still, so that no message has to be put back. */
-  action: string;
-}
+/** Does the work of a whole batch and acknowledges or retries each message; returns how many failed. */
+type BatchHandler = (env: Env, batch: MessageBatch<never>, meter: Meter) => Promise<number>;
 
-const failSource: DeadLetters = {
-  work: (env, body: IngestionMessage, meter) => giveUp(env, body, meter),
-  action: "The source is set to failed. The failed jobs of its source_id say why; then sync it again.",
+const BATCH_HANDLERS: Partial<Record<Job, BatchHandler>> = {
+  deliveries: (env, batch, meter) => handleDeliveryBatch({ env, meter, queue: "fast" }, batch),
+  "slow-deliveries": (env, batch, meter) => handleDeliveryBatch({ env, meter, queue: "slow" }, batch),
 };
 
-const DEAD_LETTERS: Partial<Record<Job, DeadLetters>> = {
+/** What happens to a message that has used up its retries. The work itself is in D1, so no message has to be sent again. */
+interface DeadLetterPolicy {
+  /** For the operator, in the log. */
+  action: string;
+  handler?: MessageHandler;
+}
+
+const failSource: DeadLetterPolicy = {
+  action: "The source is set to failed. The failed jobs of its source_id say why; then sync it again.",
+  handler: (env, body: IngestionMessage, meter) => giveUp(env, body, meter),
+};
+
+const DEAD_LETTER_POLICIES: Partial<Record<Job, DeadLetterPolicy>> = {
   "ingestion-dlq": failSource,
   "crawls-dlq": failSource,
   "erasure-dlq": {
@@ -57,50 +64,47 @@ const DEAD_LETTERS: Partial<Record<Job, DeadLetters>> = {
   "deliveries-dlq": { action: "The delivery waits in D1, and the sweep wakes it again each minute. Its failed jobs say why." },
 };
 
-/** Answers how many of the messages failed. */
-type BatchWork = (env: Env, batch: MessageBatch<never>, meter: Meter) => Promise<number>;
-
-/** What is done with a whole batch of a queue, and with each of its messages. */
-const BATCH_WORK: Partial<Record<Job, BatchWork>> = {
-  deliveries: (env, batch, meter) => handleDeliveryBatch({ env, meter, queue: "fast" }, batch),
-  "slow-deliveries": (env, batch, meter) => handleDeliveryBatch({ env, meter, queue: "slow" }, batch),
-};
-
-/** Works through a batch: each message on its own, so that one that fails is tried again alone, or all together. */
+/**
+ * Consumes a batch of any queue of the service.
+ * @throws Fault for an unknown queue, so that the platform keeps its messages.
+ */
 export async function consume(batch: MessageBatch, env: Env): Promise<void> {
-  const job = batch.queue.slice(PREFIX.length) as Job;
-  const [batchWork, work, deadLetters] = [BATCH_WORK[job], WORK[job], DEAD_LETTERS[job]];
-  if (batchWork) return consumeTogether(job, batch as MessageBatch<never>, env, batchWork);
-  if (!work && !deadLetters) throw new Fault(`No work is known for the queue ${batch.queue}`);
-  await Promise.all(batch.messages.map((message) => consumeOne(job, message, env, work ?? bury(batch.queue, message, deadLetters!))));
+  const job = batch.queue.slice(QUEUE_PREFIX.length) as Job;
+  const batchHandler = BATCH_HANDLERS[job];
+  if (batchHandler) return consumeBatch(job, batch as MessageBatch<never>, env, batchHandler);
+  const [handler, deadLetterPolicy] = [MESSAGE_HANDLERS[job], DEAD_LETTER_POLICIES[job]];
+  if (!handler && !deadLetterPolicy) throw new Fault(`There is no handler for the queue ${batch.queue}`);
+  await Promise.all(
+    batch.messages.map((message) =>
+      consumeMessage(job, message, env, handler ?? deadLetterHandler(batch.queue, message, deadLetterPolicy!)),
+    ),
+  );
 }
 
-/** Leaves a batch for later, untouched: what the configuration keeps from being done is not lost. */
-export function putBack(batch: MessageBatch): void {
+/** Leaves a batch for later, while the configuration has problems. */
+export function retryLater(batch: MessageBatch): void {
   batch.retryAll({ delaySeconds: MISCONFIGURED_RETRY_SECONDS });
 }
 
-async function consumeTogether(job: Job, batch: MessageBatch<never>, env: Env, work: BatchWork): Promise<void> {
-  const head = { job, messages: batch.messages.length, attempts: Math.max(1, ...batch.messages.map(({ attempts }) => attempts)) };
-  const end = (failed: number) => ({ outcome: failed === 0 ? "done" : "partly_failed", fields: { failed } });
-  await measureJob(env, head, (meter) => work(env, batch, meter), end);
+async function consumeBatch(job: Job, batch: MessageBatch<never>, env: Env, handler: BatchHandler): Promise<void> {
+  const attempts = Math.max(1, ...batch.messages.map((message) => message.attempts));
+  await measureJob(
+    env,
+    { job, messages: batch.messages.length, attempts },
+    (meter) => handler(env, batch, meter),
+    (failed) => ({ outcome: failed === 0 ? "done" : "partly_failed", fields: { failed } }),
+  );
 }
 
-async function consumeOne(job: Job, message: Message, env: Env, work: Work): Promise<void> {
+async function consumeMessage(job: Job, message: Message, env: Env, handler: MessageHandler): Promise<void> {
   const { workspace_id: workspaceId, ...ids } = idFields(message.body);
   const { attempts } = message;
-  const head = {
-    job,
-    workspaceId: String(workspaceId ?? "") || null,
-    attempts,
-    messages: 1,
-    fields: { queue_message_id: message.id, ...ids },
-  };
+  const fields = { queue_message_id: message.id, ...ids };
   try {
     await measureJob(
       env,
-      head,
-      (meter) => work(env, message.body as never, meter),
+      { job, workspaceId: String(workspaceId ?? "") || null, attempts, messages: 1, fields },
+      (meter) => handler(env, message.body as never, meter),
       (outcome) => (outcome ? { outcome } : {}),
     );
     message.ack();
@@ -109,10 +113,10 @@ async function consumeOne(job: Job, message: Message, env: Env, work: Work): Pro
   }
 }
 
-/** Tells of a dead letter before anything can go wrong with it. */
-function bury(queue: string, message: Message, { work, action }: DeadLetters): Work {
+/** Logs a dead letter before its handler runs, which may fail. */
+function deadLetterHandler(queue: string, message: Message, { handler, action }: DeadLetterPolicy): MessageHandler {
   return async (env, body, meter) => {
     logDeadLetter({ from: queue, ids: { queue_message_id: message.id, ...idFields(body) }, attempts: message.attempts, action });
-    return work?.(env, body, meter);
+    return handler?.(env, body, meter);
   };
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { unstable_readConfig as readConfig } from "wrangler";
-import { VARIABLE_NAMES } from "../../src/platform/config-variables.ts";
+import { VARIABLE_NAMES } from "../../src/platform/config.ts";
 import { ROOT } from "../dev/project.ts";
 
 for (const env of ["", "production"]) {

@@ -2,8 +2,8 @@ import { existsSync, readdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { WORKERS_AI_DIMENSIONS } from "../../src/models/limits.ts";
-import { configProblems } from "../../src/platform/config-variables.ts";
-import { bindingName, MAX_SHARDS } from "../../src/platform/db/shard-fault.ts";
+import { configProblems } from "../../src/platform/config.ts";
+import { bindingName, MAX_SHARDS } from "../../src/platform/db/shard-binding.ts";
 import { PlainError } from "../dev/flags.ts";
 import { ROOT } from "../dev/project.ts";
 

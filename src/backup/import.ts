@@ -8,7 +8,7 @@ import { keyIdsIn, keyIdsOf } from "../platform/crypto/secrets.ts";
 import { type Database, dbFor, directoryDb, isBoundShard } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { agents, leads, type workspaceImports } from "../platform/db/schema.ts";
-import { bindingName } from "../platform/db/shard-fault.ts";
+import { bindingName } from "../platform/db/shard-binding.ts";
 import { transact } from "../platform/db/sql.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { KNOWLEDGE } from "./parts.ts";

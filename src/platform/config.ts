@@ -1,110 +1,191 @@
-import { configProblems, isProduction, listOf, MAX_CRAWL_PAUSE_MS } from "./config-variables.ts";
+import { MAX_SHARDS } from "./db/shard-binding.ts";
 import { logProblem } from "./telemetry/log.ts";
 
-/** As politely as a person who reads quickly. */
-const DEFAULT_CRAWL_PAUSE_MS = 250;
-
-const problems = new WeakMap<Env, string>();
-
-/**
- * What of the configuration keeps the service from working safely, as sentences for the log that name the variables;
- * undefined when all is well. Each request asks, so what was found is kept in the isolate.
+/*
+ * The service's configuration: what each variable and secret must be, and the values that the code reads. The deploy script
+ * checks a configuration with it before uploading, so this file needs no Workers types.
  */
-export function configProblem(env: Env): string | undefined {
-  let problem = problems.get(env);
-  if (problem === undefined) {
-    problem = configProblems(variablesOf(env)).join(" ");
-    problems.set(env, problem);
+
+/** The variables and secrets. Generated types take each for a constant, and leave out what a deployment may not have. */
+interface Variables {
+  readonly ENVIRONMENT?: string;
+  readonly ALLOW_PRIVATE_TARGETS?: string;
+  readonly OPERATOR_TOKEN?: string;
+  readonly KEY_SECRET?: string;
+  readonly RETIRED_KEY_SECRET?: string;
+  readonly ENCRYPTION_KEY?: string;
+  readonly OPENAI_BASE_URL?: string;
+  readonly OPENAI_MODEL?: string;
+  readonly OPENAI_API_KEY?: string;
+  readonly OPENAI_EMBEDDING_MODEL?: string;
+  readonly OPENAI_EMBEDDING_DIMENSIONS?: string;
+  readonly AI_GATEWAY_ID?: string;
+  readonly DNS_OVER_HTTPS_URL?: string;
+  readonly CRAWL_PAUSE_MS?: string;
+  readonly CLOSED_SHARDS?: string;
+  readonly VECTORS_ROUND?: string;
+  readonly RERANK_PASSAGES?: string;
+}
+
+/** The end of a sentence that begins with the variable's name: what is wrong and what to do, never the value. */
+type Check = (value: string, all: Variables) => string | undefined;
+
+/** A shorter secret can be guessed: 32 characters are 128 bits in hex, 192 in base64. */
+const MIN_SECRET_CHARACTERS = 32;
+const NEW_SECRET = "Set a random one of at least 32 characters";
+const DEFAULT_CRAWL_PAUSE_MS = 250;
+/** With a longer pause a site of 1,000 pages takes most of a day. */
+const MAX_CRAWL_PAUSE_MS = 60_000;
+/** The limit of Vectorize. */
+const MAX_DIMENSIONS = 1_536;
+
+/** Every variable and secret with its check; a missing one is checked as an empty text. docs/deploy-and-configure.md lists them. */
+const CHECKS: Record<keyof Variables, Check> = {
+  ENVIRONMENT: oneOf("development", "production"),
+  ALLOW_PRIVATE_TARGETS: (value, all) => {
+    if (value === "true" && isProduction(all))
+      return "is true in production: outgoing requests could reach private networks. Set it to false.";
+    return oneOf("true", "false")(value, all);
+  },
+  OPERATOR_TOKEN: (value, all) => {
+    const short = isProduction(all) && splitList(value).some(isShort);
+    return short ? `holds a value that is too short to be safe in production. ${NEW_SECRET}: \`wrangler secret put\`.` : undefined;
+  },
+  KEY_SECRET: requiredSecret("API keys cannot be verified"),
+  // A value that never signed a key admits no key, so any value is safe.
+  RETIRED_KEY_SECRET: () => undefined,
+  ENCRYPTION_KEY: requiredSecret("secrets cannot be stored"),
+  OPENAI_BASE_URL: (value) =>
+    value === "" || isUrl(value, "http:", "https:")
+      ? undefined
+      : "is not an http or https URL. Set it to one that ends in /v1, or leave it empty.",
+  OPENAI_MODEL: (value, all) =>
+    value === "" && all.OPENAI_BASE_URL ? "is not set: name a model of the server at OPENAI_BASE_URL." : undefined,
+  OPENAI_API_KEY: (value) =>
+    /^[\x21-\x7e]*$/.test(value) ? undefined : "holds characters that a header cannot carry. Set it again, without spaces or line breaks.",
+  OPENAI_EMBEDDING_MODEL: (value, all) =>
+    value !== "" && !all.OPENAI_BASE_URL ? "is set without OPENAI_BASE_URL. Set the server's URL, or leave both empty." : undefined,
+  OPENAI_EMBEDDING_DIMENSIONS: (value) =>
+    value === "" || isWholeNumber(value, 1, MAX_DIMENSIONS)
+      ? undefined
+      : `is not a number from 1 to ${MAX_DIMENSIONS}. Set it to that of the Vectorize index, or leave it empty.`,
+  AI_GATEWAY_ID: (value) =>
+    /^[\w-]{0,64}$/.test(value) ? undefined : "is not the id of an AI Gateway. Copy it from the dashboard, or leave it empty.",
+  DNS_OVER_HTTPS_URL: (value) =>
+    value === "" || isUrl(value, "https:")
+      ? undefined
+      : "is not an https URL. Set it to a resolver with JSON answers, such as https://cloudflare-dns.com/dns-query, or leave it empty.",
+  CRAWL_PAUSE_MS: (value) =>
+    value === "" || isWholeNumber(value, 0, MAX_CRAWL_PAUSE_MS)
+      ? undefined
+      : `is not a number of milliseconds from 0 to ${MAX_CRAWL_PAUSE_MS}. Set it to one, or leave it empty for ${DEFAULT_CRAWL_PAUSE_MS}.`,
+  CLOSED_SHARDS: (value) =>
+    splitList(value).every((shard) => isWholeNumber(shard, 0, MAX_SHARDS - 1))
+      ? undefined
+      : `is not a list of databases by number, from 0 to ${MAX_SHARDS - 1}. Set it to one such as "0,2" (DB and DB_2), or leave it empty.`,
+  VECTORS_ROUND: (value) =>
+    /^\d{0,9}$/.test(value) ? undefined : "is not a whole number. Increase it by one after recreating the Vectorize index.",
+  RERANK_PASSAGES: (value, all) => (value === "" ? undefined : oneOf("true", "false")(value, all)),
+};
+
+/** The names of all variables and secrets of the service. */
+export const VARIABLE_NAMES: readonly string[] = Object.keys(CHECKS);
+
+/** The problems of a configuration: a sentence for each wrong value, with its name and what to do, never the value. */
+export function configProblems(values: object): string[] {
+  const all = values as Variables;
+  return Object.entries(CHECKS).flatMap(([name, check]) => {
+    const value: unknown = all[name as keyof Variables] ?? "";
+    const problem = typeof value === "string" ? check(value, all) : "is not a text. Put its value in quotes.";
+    return problem === undefined ? [] : `${name} ${problem}`;
+  });
+}
+
+const problemsByEnv = new WeakMap<object, string[]>();
+
+/** Whether the configuration has no problems; the log names them. Every request asks, so the result is kept. */
+export function isConfigured(env: object): boolean {
+  let problems = problemsByEnv.get(env);
+  if (!problems) {
+    problems = configProblems(env);
+    problemsByEnv.set(env, problems);
   }
-  return problem || undefined;
+  if (problems.length > 0) logProblem("misconfigured", { detail: problems.join(" ") });
+  return problems.length === 0;
 }
 
-/** Whether the service may work at all; where not, the log names what is wrong and what to do. */
-export function isConfigured(env: Env): boolean {
-  const problem = configProblem(env);
-  if (problem !== undefined) logProblem("misconfigured", { detail: problem });
-  return problem === undefined;
-}
-
-/** A server that speaks the OpenAI protocol of chat completions. */
+/** A server of the OpenAI chat completions protocol. */
 export interface LanguageServer {
-  /** Up to and with the version, such as https://api.example.com/v1. */
+  /** Including the version, such as https://api.example.com/v1. */
   baseUrl: string;
   apiKey: string | undefined;
-  /** Where an agent names none of its own. */
+  /** For agents that name no model. */
   model: string;
 }
 
-/** The server that the deployment has its answers written by; undefined where it names none. */
-export function languageServer(env: Env): LanguageServer | undefined {
-  const { OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, OPENAI_API_KEY: apiKey } = variablesOf(env);
+/** The server that writes the deployment's answers; undefined if none is configured. */
+export function languageServer({ OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, OPENAI_API_KEY: apiKey }: Variables) {
   if (!baseUrl) return undefined;
-  return { baseUrl, model: model ?? "", apiKey: apiKey || undefined };
+  return { baseUrl, model: model ?? "", apiKey: apiKey || undefined } satisfies LanguageServer;
 }
 
-/** A model of a server that speaks the OpenAI protocol of embeddings. */
+/** A model of a server of the OpenAI embeddings protocol. */
 export interface EmbeddingServer {
-  /** Up to and with the version, such as https://api.example.com/v1. */
+  /** Including the version, such as https://api.example.com/v1. */
   baseUrl: string;
   apiKey: string | undefined;
   model: string;
-  /** The length that vectors are asked for; undefined: the model's own. */
+  /** The length of the vectors; undefined for the model's default. */
   dimensions: number | undefined;
 }
 
-/** The server that makes the deployment's vectors; undefined where it names no model of one. */
-export function embeddingServer(env: Env): EmbeddingServer | undefined {
-  const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, ...own } = variablesOf(env);
+/** The server that computes the deployment's embeddings; undefined if no model is configured. */
+export function embeddingServer(env: Variables): EmbeddingServer | undefined {
+  const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, ...own } = env;
   const { OPENAI_EMBEDDING_MODEL: model, OPENAI_EMBEDDING_DIMENSIONS: dimensions } = own;
   if (!baseUrl || !model) return undefined;
   return { baseUrl, model, apiKey: apiKey || undefined, dimensions: dimensions ? Number(dimensions) : undefined };
 }
 
-/** What has Workers AI called through the deployment's AI Gateway, where it has one. */
-export function aiGateway(env: Env): { gateway?: { id: string } } {
-  const { AI_GATEWAY_ID: id } = variablesOf(env);
+/** The options that route a call of Workers AI through the deployment's AI Gateway, if it has one. */
+export function aiGateway({ AI_GATEWAY_ID: id }: Variables): { gateway?: { id: string } } {
   return id ? { gateway: { id } } : {};
 }
 
-/** Raised by the operator after the index of vectors was made anew, so that every chunk is embedded again. */
-export function vectorsRound(env: Env): string {
-  return variablesOf(env)["VECTORS_ROUND"] || "1";
+/** The operator increases it after recreating the Vectorize index, so that every chunk is embedded again. */
+export function vectorsRound(env: Variables): string {
+  return env.VECTORS_ROUND || "1";
 }
 
-/** Whether passages are read once more by a reranker. */
-export function usesReranker(env: Env): boolean {
-  return variablesOf(env)["RERANK_PASSAGES"] === "true";
+/** Whether retrieved passages are ranked again by a reranker. */
+export function usesReranker(env: Variables): boolean {
+  return env.RERANK_PASSAGES === "true";
 }
 
-/** Not every deployment has all variables: the generated types do not know those that may be absent. */
-function variablesOf(env: Env): Partial<Record<string, string>> {
-  return env as unknown as Partial<Record<string, string>>;
+/** Whether outgoing requests may use http and private hosts: for receivers on a developer's machine, never in production. */
+export function allowsPrivateTargets(env: Variables): boolean {
+  return env.ALLOW_PRIVATE_TARGETS === "true" && !isProduction(env);
 }
 
-/** Whether outgoing requests may reach http and private hosts: for receivers on a laptop, never in production. */
-export function allowsPrivateTargets(env: Env): boolean {
-  return (env.ALLOW_PRIVATE_TARGETS as string) === "true" && !isProduction(variablesOf(env));
+/** The shards that the operator has closed to new workspaces. */
+export function closedShards(env: Variables): ReadonlySet<number> {
+  return new Set(splitList(env.CLOSED_SHARDS ?? "").map(Number));
 }
 
-/** The shards that take no new workspaces, by the operator's word. */
-export function closedShards(env: Env): ReadonlySet<number> {
-  return new Set(listOf(variablesOf(env)["CLOSED_SHARDS"] ?? "").map(Number));
-}
-
-/** Where host names are asked for over HTTPS; undefined where they cannot be asked for. */
-export function dnsResolver(env: Env): string | undefined {
+/** The URL of the DNS-over-HTTPS resolver; undefined if there is none. */
+export function dnsResolver(env: Variables): string | undefined {
   return env.DNS_OVER_HTTPS_URL || undefined;
 }
 
-/** The least pause between two requests to one site, in milliseconds; nothing sensible in the variable is the default. */
-export function crawlPauseMs(env: Env): number {
-  const value = Number((env.CRAWL_PAUSE_MS as string | undefined) || Number.NaN);
+/** The least pause between two requests to one site, in milliseconds. */
+export function crawlPauseMs(env: Variables): number {
+  const value = Number(env.CRAWL_PAUSE_MS || Number.NaN);
   return value >= 0 ? Math.min(value, MAX_CRAWL_PAUSE_MS) : DEFAULT_CRAWL_PAUSE_MS;
 }
 
 /**
- * The values of a secret that may be under rotation: the first is used for what is new, all are accepted.
- * @throws Error when it holds none.
+ * The values of a secret under rotation: the first signs or encrypts, all are accepted.
+ * @throws Error when there is none.
  */
 export function secretValues(secret: string): [string, ...string[]] {
   const [current, ...previous] = optionalSecretValues(secret);
@@ -112,23 +193,54 @@ export function secretValues(secret: string): [string, ...string[]] {
   return [current, ...previous];
 }
 
-/**
- * The values whose API keys are let through to their workspace's gate, the one for new keys first: those of KEY_SECRET, and
- * of RETIRED_KEY_SECRET, which vouch for nothing else. The gate knows each key, so that a value that leaked does no harm there.
- */
-export function apiKeySecrets(env: Env): string[] {
-  const { RETIRED_KEY_SECRET: retired } = variablesOf(env);
-  return [...secretValues(env.KEY_SECRET), ...optionalSecretValues(retired ?? "")];
+/** The secrets that API keys are accepted from, the one for new keys first. RETIRED_KEY_SECRET is valid for nothing else. */
+export function apiKeySecrets(env: Variables): string[] {
+  return [...secretValues(env.KEY_SECRET ?? ""), ...optionalSecretValues(env.RETIRED_KEY_SECRET ?? "")];
 }
 
 const valuesBySecret = new Map<string, string[]>();
 
-/** All values that a secret holds. Each request asks, so what was read is kept in the isolate. */
+/** All values of a secret that may be empty. Every request asks, so the result is kept. */
 export function optionalSecretValues(secret: string): string[] {
   let values = valuesBySecret.get(secret);
   if (!values) {
-    values = listOf(secret);
+    values = splitList(secret);
     valuesBySecret.set(secret, values);
   }
   return values;
+}
+
+/** The values of a comma-separated list, trimmed, without empty ones. */
+function splitList(text: string): string[] {
+  return text.split(",").flatMap((value) => value.trim() || []);
+}
+
+function isProduction(env: Variables): boolean {
+  return env.ENVIRONMENT === "production";
+}
+
+function oneOf(...values: string[]): Check {
+  return (value) => (values.includes(value) ? undefined : `is neither ${values.join(" nor ")}. Set it to one of the two.`);
+}
+
+/** Only the first value signs or encrypts anything new: those behind it may be old and short. */
+function requiredSecret(consequence: string): Check {
+  return (value, all) => {
+    const [current] = splitList(value);
+    if (current === undefined) return `is not set: ${consequence}. ${NEW_SECRET}: \`wrangler secret put\`.`;
+    const short = isProduction(all) && isShort(current);
+    return short ? `is too short to be safe in production. ${NEW_SECRET} before it, with a comma between.` : undefined;
+  };
+}
+
+function isShort(secret: string): boolean {
+  return secret.length < MIN_SECRET_CHARACTERS;
+}
+
+function isUrl(value: string, ...protocols: string[]): boolean {
+  return URL.canParse(value) && protocols.includes(new URL(value).protocol);
+}
+
+function isWholeNumber(value: string, min: number, max: number): boolean {
+  return /^\d{1,9}$/.test(value) && Number(value) >= min && Number(value) <= max;
 }

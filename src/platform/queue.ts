@@ -1,7 +1,7 @@
 import { isUuid } from "./db/ids.ts";
 import { type Fields, logProblem } from "./telemetry/log.ts";
 
-/** The identifiers that messages carry, by their names in the log. */
+/** The ids that messages carry, with their names in the log. */
 const ID_FIELDS = {
   workspaceId: "workspace_id",
   agentId: "agent_id",
@@ -12,56 +12,57 @@ const ID_FIELDS = {
   id: "id",
 } as const;
 
-/**
- * The identifiers of a message, and nothing else of it: what is no identifier is not known to come from us.
- * @param body a message as it came.
- */
+/** The ids of a message's body, as fields for the log. Anything else is left out: a message may come from elsewhere. */
 export function idFields(body: unknown): Fields {
   if (typeof body !== "object" || body === null) return {};
-  const known = Object.entries(ID_FIELDS).map(([name, field]) => [field, (body as Record<string, unknown>)[name]] as const);
-  return Object.fromEntries(known.flatMap(([field, value]) => (typeof value === "string" && isUuid(value) ? [[field, value]] : [])));
+  const values = body as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries(ID_FIELDS).flatMap(([name, field]) => {
+      const value = values[name];
+      return typeof value === "string" && isUuid(value) ? [[field, value]] : [];
+    }),
+  );
 }
 
-/** What was given up after its last try. */
-export interface DeadLetter {
-  /** Where it came from: a queue, or a conversation's turns. */
+/** Work that failed on its last attempt. */
+interface DeadLetter {
+  /** A queue's name, or "turns" for a conversation's turn. */
   from: string;
   ids: Fields;
   attempts: number;
-  /** What becomes of it, and what is for the operator to do. */
+  /** What happens to it now, and what the operator should do. */
   action: string;
 }
 
-/** One line for each thing that was tried as often as it may: nothing is lost in silence. */
+/** Logs work that failed on its last attempt. */
 export function logDeadLetter({ from, ids, attempts, action }: DeadLetter): void {
   logProblem("dead_letter", { from, ...ids, attempts, action });
 }
 
-/** A wake-up that takes longer than this is taken for lost: the sweep sends another. */
+/** After this time the sweep considers a wake-up lost and sends another. */
 export const WAKE_UP_TIMEOUT_MS = 60_000;
-/** The most messages that the platform takes at once. */
-const MAX_MESSAGES_A_SEND = 100;
+/** The limit of Queues. */
+const MAX_MESSAGES_PER_SEND = 100;
 
 /**
- * Sends wake-ups. What there is to do is in D1 already, and the sweep finds it within minutes: a queue that is down is a
- * reason for a line in the log, not for an error.
- * @param delaySeconds how long the queue keeps them first.
+ * Sends wake-ups: messages that name work that is already in D1. A failure is only logged, since the sweep finds the work
+ * within minutes.
  */
 export async function sendWakeUps(queue: Queue, messages: readonly object[], delaySeconds = 0): Promise<void> {
   const sends: Promise<void>[] = [];
-  for (let at = 0; at < messages.length; at += MAX_MESSAGES_A_SEND)
-    sends.push(sendSome(queue, messages.slice(at, at + MAX_MESSAGES_A_SEND), delaySeconds));
+  for (let at = 0; at < messages.length; at += MAX_MESSAGES_PER_SEND)
+    sends.push(sendBatch(queue, messages.slice(at, at + MAX_MESSAGES_PER_SEND), delaySeconds));
   await Promise.all(sends);
 }
 
-async function sendSome(queue: Queue, messages: readonly object[], delaySeconds: number): Promise<void> {
+async function sendBatch(queue: Queue, messages: readonly object[], delaySeconds: number): Promise<void> {
   try {
     await queue.sendBatch(
       messages.map((body) => ({ body })),
       { delaySeconds },
     );
   } catch (error) {
-    // Of those that one send is about the first will do to find the others.
+    // The ids of one message are enough to find the others.
     logProblem("wake_up_failed", { messages: messages.length, ...idFields(messages[0]) }, error);
   }
 }

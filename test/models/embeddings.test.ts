@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { embeddingsFor } from "../../src/models/embeddings.ts";
-import { configProblem } from "../../src/platform/config.ts";
+import { configProblems } from "../../src/platform/config.ts";
 import { envWith } from "../harness.ts";
 import { EmbeddingsStandIn } from "../stand-ins/workers-ai-embeddings.ts";
 
@@ -73,6 +73,6 @@ it.each([
   [{ ...SERVER, OPENAI_EMBEDDING_DIMENSIONS: "2000" }, "OPENAI_EMBEDDING_DIMENSIONS"],
   [{ ...SERVER, OPENAI_EMBEDDING_DIMENSIONS: "many" }, "OPENAI_EMBEDDING_DIMENSIONS"],
 ])("names what of %j keeps vectors from being made", (bindings, variable) => {
-  expect(configProblem(envWith(bindings))).toContain(variable);
-  expect(configProblem(envWith({ OPENAI_EMBEDDING_MODEL: "", OPENAI_EMBEDDING_DIMENSIONS: "" }))).toBe(undefined);
+  expect(configProblems(envWith(bindings)).join()).toContain(variable);
+  expect(configProblems(envWith({ OPENAI_EMBEDDING_MODEL: "", OPENAI_EMBEDDING_DIMENSIONS: "" }))).toEqual([]);
 });

@@ -2,12 +2,11 @@ import { createExecutionContext, createMessageBatch, createScheduledController, 
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import worker from "../../src/index.ts";
-import { configProblems } from "../../src/platform/config-variables.ts";
-import { configProblem } from "../../src/platform/config.ts";
+import { configProblems } from "../../src/platform/config.ts";
 import { createAgent, createWorkspace, envWith, learn, query } from "../harness.ts";
 
 const LONG = "a-random-secret-of-more-than-32-characters";
-/** A mark that no sentence holds by itself. */
+/** A text that no message holds by itself. */
 const SECRET = "zq7";
 
 const PRODUCTION = {
@@ -58,7 +57,7 @@ describe("each value", () => {
     ["CLOSED_SHARDS", "256"],
     ["VECTORS_ROUND", "two"],
     ["RERANK_PASSAGES", "on"],
-  ])("%s = %j is refused with its name and not with the value", (name, value) => {
+  ])("%s = %j is refused with a message that names the variable and not its value", (name, value) => {
     const problems = configProblems({ ...PRODUCTION, [name]: value });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(new RegExp(`^${name} .+\\. .+\\.$|^${name} .+: .+\\.$`));
@@ -80,11 +79,11 @@ describe("each value", () => {
     ],
     [{ AI_GATEWAY_ID: "support-agent_1", DNS_OVER_HTTPS_URL: "", CRAWL_PAUSE_MS: "0", VECTORS_ROUND: "12", RERANK_PASSAGES: "true" }],
     [{ ENVIRONMENT: "development", ALLOW_PRIVATE_TARGETS: "true", KEY_SECRET: "short", ENCRYPTION_KEY: "short", OPERATOR_TOKEN: "short" }],
-  ])("%j is a configuration that works", (values) => {
+  ])("%j is a valid configuration", (values) => {
     expect(configProblems({ ...PRODUCTION, ...values })).toEqual([]);
   });
 
-  test("a server needs a model, and all that is wrong is told of at once", () => {
+  test("every problem is reported, and a server needs a model", () => {
     const problems = configProblems({
       ...PRODUCTION,
       OPENAI_BASE_URL: "https://api.example.com/v1",
@@ -94,32 +93,32 @@ describe("each value", () => {
     expect(problems.map((problem) => problem.split(" ")[0])).toEqual(["OPENAI_MODEL", "CRAWL_PAUSE_MS"]);
   });
 
-  test("the values that development comes with are right", () => {
-    expect(configProblem(env)).toBeUndefined();
+  test("the development configuration is valid", () => {
+    expect(configProblems(env)).toEqual([]);
   });
 });
 
-describe("while a value is wrong", () => {
-  const wrong = () => envWith({ CRAWL_PAUSE_MS: "a moment" });
-  const told = (log: { mock: { calls: unknown[][] } }) => log.mock.calls.map(([line]) => String(line)).join("\n");
+describe("while a value is invalid", () => {
+  const invalidEnv = () => envWith({ CRAWL_PAUSE_MS: "a moment" });
+  const logged = (log: { mock: { calls: unknown[][] } }) => log.mock.calls.map(([line]) => String(line)).join("\n");
 
-  test("a batch is put back whole, and the log names the variable", async () => {
+  test("a batch of messages is retried later, and the log names the variable", async () => {
     const log = vi.spyOn(console, "error");
     const body = { source_id: crypto.randomUUID(), workspace_id: crypto.randomUUID() };
     const batch = createMessageBatch("support-agent-ingestion", [{ id: "1", timestamp: new Date(), attempts: 1, body }]);
-    await worker.queue(batch, wrong());
+    await worker.queue(batch, invalidEnv());
     expect(await getQueueResult(batch, createExecutionContext())).toMatchObject({ retryBatch: { retry: true }, explicitAcks: [] });
-    expect(told(log)).toContain("CRAWL_PAUSE_MS");
+    expect(logged(log)).toContain("CRAWL_PAUSE_MS");
   });
 
-  test("a mail is left with its sender's server, which tries again, and the log names the variable", () => {
+  test("a mail is rejected so that its sender's server tries again, and the log names the variable", () => {
     const log = vi.spyOn(console, "error");
     const untouched = {} as ForwardableEmailMessage;
-    expect(() => worker.email(untouched, wrong())).toThrow(/configuration is wrong/);
-    expect(told(log)).toContain("CRAWL_PAUSE_MS");
+    expect(() => worker.email(untouched, invalidEnv())).toThrow(/configuration is invalid/);
+    expect(logged(log)).toContain("CRAWL_PAUSE_MS");
   });
 
-  test("cron leaves everything as it is, and the log names the variable", async () => {
+  test("cron changes nothing, and the log names the variable", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
     await learn(workspace, agent.id, "# Opening hours\n\nThe shop in Graz is open from 9 to 18 on weekdays.");
@@ -128,9 +127,9 @@ describe("while a value is wrong", () => {
     const status = async () => (await query(workspace.id, "SELECT status FROM conversations WHERE id = ?", asked.conversation_id))[0];
     const before = await status();
     const log = vi.spyOn(console, "error");
-    await worker.scheduled(createScheduledController(inFortyDays), wrong());
+    await worker.scheduled(createScheduledController(inFortyDays), invalidEnv());
     expect(await status()).toEqual(before);
-    expect(told(log)).toContain("CRAWL_PAUSE_MS");
+    expect(logged(log)).toContain("CRAWL_PAUSE_MS");
     await worker.scheduled(createScheduledController(inFortyDays), env);
     expect(await status()).toEqual({ status: "resolved" });
   });

@@ -1,7 +1,7 @@
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import type { Meter } from "../telemetry/meter.ts";
 import { shardOf } from "./ids.ts";
-import { bindingName, MAX_SHARDS, unboundShardError } from "./shard-fault.ts";
+import { bindingName, MAX_SHARDS, unboundShardError } from "./shard-binding.ts";
 
 export type Database = DrizzleD1Database;
 

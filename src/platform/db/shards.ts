@@ -4,7 +4,7 @@ import type { Meter } from "../telemetry/meter.ts";
 import { boundShards, type Database, directoryDb, isBoundShard, shardDb } from "./client.ts";
 import { shardOf } from "./ids.ts";
 import { shards, workspaces } from "./schema.ts";
-import { explainShardError } from "./shard-fault.ts";
+import { explainShardError } from "./shard-binding.ts";
 
 /**
  * A database of this size takes no new workspaces. D1 ends at 10 GB; what is left is for the workspaces that are there

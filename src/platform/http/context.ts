@@ -1,50 +1,39 @@
 import type { Context } from "hono";
-import { newId } from "../db/ids.ts";
-import { Meter } from "../telemetry/meter.ts";
+import type { Meter } from "../telemetry/meter.ts";
 
-/** What admission adds to a request's variables, once it has let the request in. @public */
-// oxlint-disable-next-line typescript/no-empty-object-type -- admission declares its members, since http imports no feature
+/** What authentication adds to a request's variables. @public */
+// oxlint-disable-next-line typescript/no-empty-object-type -- workspaces/middleware.ts declares its members, since http imports no feature
 export interface CallerVariables {}
 
-/** What handlers find in the context of a request. */
+/** The environment of every handler. */
 export interface AppEnv {
   Bindings: Env;
   Variables: CallerVariables & {
     requestId: string;
     meter: Meter;
     startedAtMs: number;
-    /** What answers in the place of the contract's operations, for the log. */
+    /** For the log: what responded instead of an operation of the contract. */
     answeredBy: string | undefined;
-    /** The code of the error that is answered, for the log. */
+    /** For the log: the code of the error in the response. */
     errorCode: string | undefined;
-    /** Makes the identifiers of what the request creates: the same ones when an idempotent request is done again. */
+    /** Creates the ids of the request's new records: the same ones when an idempotent request is repeated. */
     newId: (shard: number) => string;
-    /** The body as it came, for operations that tell requests apart by it. */
+    /** The raw body, by which idempotency compares requests. */
     bodyText: string | undefined;
-    /** The conversation that a streamed answer tells of. Nobody waits for the end of such an answer. */
+    /** The conversation of a streamed response, whose body idempotency cannot wait for. */
     streamedConversation: string | undefined;
-    /** Whether the operation may be asked again while it is being done, and answers both times alike. */
+    /** Whether a concurrent retry of the operation is run rather than refused, see `joinRetries`. */
     joinsRetries: boolean | undefined;
-    /** Whose request it is, for the log. */
+    /** For the log: who sent the request. */
     logFields: { workspaceId: string; keyId?: string } | undefined;
   };
 }
 
 export type AppContext = Context<AppEnv>;
 
-/** Gives a request its identifier, its meter and its start. The identifier belongs to no shard. */
-export function beginRequest(c: AppContext): void {
-  const nowMs = Date.now();
-  c.set("startedAtMs", nowMs);
-  c.set("meter", new Meter());
-  c.set("newId", (shard) => newId(shard, Date.now()));
-  c.set("requestId", newId(0, nowMs));
-  c.header("X-Request-Id", c.get("requestId"));
-}
-
 const BEARER = /^Bearer +(\S+) *$/i;
 
-/** The credential of the Authorization header (RFC 6750); undefined where there is none of this scheme. */
+/** The token of the Authorization header (RFC 6750); undefined without one. */
 export function bearerToken(c: AppContext): string | undefined {
   return BEARER.exec(c.req.header("Authorization") ?? "")?.[1];
 }

@@ -1,18 +1,32 @@
 import type { Handler, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
+import { newId } from "../db/ids.ts";
 import { logProblem } from "../telemetry/log.ts";
+import { Meter } from "../telemetry/meter.ts";
 import { report } from "../telemetry/report.ts";
 import type { AppContext, AppEnv } from "./context.ts";
 
 /** The surfaces by the first segment of their paths. */
 const SURFACES = ["api", "operator", "widget", "docs", "healthz"];
 
-/** Reports a request: what was asked, how it ended and what it cost. Neither the path as it came nor its query is in it. */
-export function logRequest(c: AppContext): void {
+/** Gives each request its id and meter, and reports it when it has ended. */
+export const requestLog: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const nowMs = Date.now();
+  c.set("startedAtMs", nowMs);
+  c.set("meter", new Meter());
+  c.set("newId", (shard) => newId(shard, Date.now()));
+  c.set("requestId", newId(0, nowMs));
+  c.header("X-Request-Id", c.get("requestId"));
+  await next();
+  reportRequest(c);
+};
+
+/** The raw path and query are left out: they may hold personal data. */
+function reportRequest(c: AppContext): void {
   const { workspaceId = null, keyId = null } = c.get("logFields") ?? {};
   report(c.env, {
     event: "request",
-    operation: operationNameOf(c),
+    operation: operationOf(c),
     surface: SURFACES.find((name) => name === c.req.path.split("/", 2)[1]) ?? null,
     workspaceId,
     keyId,
@@ -24,33 +38,26 @@ export function logRequest(c: AppContext): void {
   });
 }
 
-/** A failure of ours, for the log alone. */
+/** Logs an unexpected error of a request. */
 export function logFailure(c: AppContext, error: unknown): void {
-  logProblem("failure", { request_id: c.get("requestId"), operation: operationNameOf(c) }, error);
+  logProblem("failure", { request_id: c.get("requestId"), operation: operationOf(c) }, error);
 }
 
-function operationNameOf(c: AppContext): string | null {
-  return c.get("answeredBy") ?? operationOf(c) ?? null;
-}
-
-/** A handler of each route of the contract, which no other route has, and what the operation is called there. */
+/** Operation ids by a handler that only their route has. */
 const operationIds = new WeakMap<Handler | MiddlewareHandler, string>();
 
-/** Gives a route that has this handler, and is the only one to, its operation's id. */
+/** Names the operation of the route with this handler, which no other route may have. */
 export function nameOperation(handler: MiddlewareHandler<AppEnv>, operationId: string): void {
   operationIds.set(handler, operationId);
 }
 
-/** The operation of the contract that a request is for, let in or not; undefined where the path has none. */
-function operationOf(c: AppContext): string | undefined {
-  for (const { handler } of matchedRoutes(c)) {
-    const operationId = operationIds.get(handler);
-    if (operationId !== undefined) return operationId;
-  }
-  return undefined;
+/** The operation that a request is for, even if it was refused; null if the path has none. */
+function operationOf(c: AppContext): string | null {
+  const ids = matchedRoutes(c).map(({ handler }) => operationIds.get(handler));
+  return c.get("answeredBy") ?? ids.find((id) => id !== undefined) ?? null;
 }
 
-/** The path as the router knows it, such as `/api/v1/agents/:agent_id`: a path as it came may hold anything. */
+/** The path's pattern, such as `/api/v1/agents/:agent_id`. */
 function routeOf(c: AppContext): string | undefined {
   return matchedRoutes(c).findLast(({ method }) => method !== "ALL")?.path;
 }

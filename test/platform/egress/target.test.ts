@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { allowsPrivateTargets, configProblem } from "../../../src/platform/config.ts";
+import { allowsPrivateTargets, configProblems } from "../../../src/platform/config.ts";
 import { checkTarget } from "../../../src/platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../../../src/platform/egress/url-rules.ts";
 import { envWith } from "../../harness.ts";
@@ -107,7 +107,7 @@ test("receivers on a laptop are not looked up, and production has none", async (
   const laptop = envWith({ DNS_OVER_HTTPS_URL: RESOLVER, ALLOW_PRIVATE_TARGETS: "true" });
   expect(await checkTarget(laptop, "http://localhost:9000/", WEBHOOK_POLICY)).toEqual(ALLOWED);
   const production = { ...laptop, ENVIRONMENT: "production" } as Env;
-  expect(configProblem(production)).toContain("ALLOW_PRIVATE_TARGETS");
+  expect(configProblems(production).join()).toContain("ALLOW_PRIVATE_TARGETS");
   expect(allowsPrivateTargets(production)).toBe(false);
   expect(await checkTarget(production, "http://localhost:9000/", WEBHOOK_POLICY)).toMatchObject({ verdict: "blocked" });
 });

@@ -1,0 +1,29 @@
+import { Fault } from "../telemetry/errors.ts";
+
+/** A shard number is one byte of an identifier. */
+export const MAX_SHARDS = 256;
+
+/** The name of a shard's D1 binding: DB, DB_1, DB_2, … */
+export function bindingName(shard: number): string {
+  return shard === 0 ? "DB" : `DB_${shard}`;
+}
+
+const UNBOUND = "No D1 database is bound for shard";
+/** D1's errors when a migration was not applied. */
+const NOT_MIGRATED = /D1_ERROR: (no such (table|column): \S+|table \S+ has no column named \S+)/;
+
+/** The error for an identifier whose shard has no database. */
+export function unboundShardError(shard: number): Fault {
+  return new Fault(`${UNBOUND} ${shard}: bind it as ${bindingName(shard)}`);
+}
+
+/**
+ * What the operator must repair if an error comes from a shard that is not bound or lacks migrations, as a sentence for the
+ * log; undefined for other errors. It goes by the text, which is all that an error keeps when it leaves a Durable Object.
+ */
+export function explainShardError(error: unknown): string | undefined {
+  const text = String(error);
+  if (text.includes(UNBOUND)) return `${text.slice(text.indexOf(UNBOUND))}. Its workspaces are unreachable until then.`;
+  const missing = NOT_MIGRATED.exec(text)?.[1];
+  return missing && `A database lacks the newest migrations (${missing}): run \`wrangler d1 migrations apply\` for each of them.`;
+}

@@ -1,0 +1,52 @@
+import { UnreadableSecretError } from "../crypto/secrets.ts";
+import { explainShardError } from "../db/shard-binding.ts";
+import { logProblem } from "../telemetry/log.ts";
+import type { AppContext } from "./context.ts";
+import { ApiError, unavailable } from "./errors.ts";
+import { logFailure } from "./request-log.ts";
+
+/** After a transient error of the platform: callers' own retries start at seconds. */
+const TRANSIENT_RETRY_SECONDS = 2;
+/** After an error that only the operator can repair. */
+const OPERATOR_RETRY_SECONDS = 60;
+
+/** Responds to any error with the error envelope. Details that are not for the caller go to the log alone. */
+export function handleError(error: unknown, c: AppContext): Response {
+  const apiError = error instanceof ApiError ? error : toApiError(c, error);
+  c.set("errorCode", apiError.code);
+  for (const [name, value] of Object.entries(apiError.headers)) c.header(name, value);
+  return c.json(apiError.toBody(c.get("requestId")), apiError.status);
+}
+
+/** Responds to a path without a route. */
+export function handleNotFound(c: AppContext): Response {
+  return handleError(new ApiError("not_found", "There is nothing at this path. See /docs for the operations."), c);
+}
+
+/** Responds to a wrong method on a path with routes. */
+export function handleMethodNotAllowed(c: AppContext, allowedMethods: string[]): Response {
+  const allow = allowedMethods.toSorted().join(", ");
+  return handleError(new ApiError("method_not_allowed", `This path takes ${allow}.`, { headers: { Allow: allow } }), c);
+}
+
+function toApiError(c: AppContext, error: unknown): ApiError {
+  logFailure(c, error);
+  if (error instanceof UnreadableSecretError) {
+    const message = "A stored secret that this needs cannot be read just now. Try again later: nothing was lost and nothing was done.";
+    return unavailable(message, OPERATOR_RETRY_SECONDS);
+  }
+  const shardProblem = explainShardError(error);
+  if (shardProblem !== undefined) {
+    logProblem("shard_fault", { request_id: c.get("requestId"), detail: shardProblem });
+    return unavailable("The service cannot reach this workspace's data just now. Its log says what is missing.", OPERATOR_RETRY_SECONDS);
+  }
+  if (isTransient(error)) return unavailable("The service is busy just now. Try again in a moment.", TRANSIENT_RETRY_SECONDS);
+  return new ApiError("internal_error", "Something failed on our side. Try again, and tell us the request_id if it goes on.");
+}
+
+/** Whether the platform says that the same call may succeed later. */
+function isTransient(error: unknown): boolean {
+  const { retryable, overloaded } = error as { retryable?: unknown; overloaded?: unknown };
+  const d1Message = /D1_ERROR: (.*)/i.exec(String(error))?.[1] ?? "";
+  return retryable === true || overloaded === true || /overloaded|timeout|reset/i.test(d1Message);
+}
