@@ -115,7 +115,7 @@ export function isConfigured(env: object): boolean {
 }
 
 /** A server of the OpenAI chat completions protocol. */
-export interface LanguageServer {
+interface LanguageServer {
   /** Including the version, such as https://api.example.com/v1. */
   baseUrl: string;
   apiKey: string | undefined;
