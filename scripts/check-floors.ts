@@ -22,7 +22,6 @@ const FLOORS = [
 
 /** The floors within a folder that has subfolders, likewise. */
 const SUBFOLDERS: Record<string, string[]> = {
-  agents: ["agents", "agents/tools"],
   knowledge: ["knowledge", "knowledge/crawl", "knowledge/retrieval", "knowledge/vectors", "knowledge/indexing", "knowledge/extract"],
   platform: ["platform/http", "platform/egress", "platform/crypto", "platform", "platform/db", "platform/telemetry"],
 };

@@ -1,8 +1,10 @@
 import { and, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
+import type { Plan } from "../platform/db/columns.ts";
 import { agents, workspaces } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
+import type { Limits } from "../workspaces/plans.ts";
 
 type NewAgent = typeof agents.$inferInsert;
 
@@ -37,7 +39,6 @@ const agentsCount = compiled<{ count: typeof workspaces.agentsCount }, { workspa
       .where(and(eq(workspaces.id, param("workspaceId")), isNull(workspaces.deletedAt))),
 );
 
-/** The agent, if it is the workspace's. */
 export function findAgent(db: Database, workspaceId: string, agentId: string) {
   return oneAgent(db, { workspaceId, agentId });
 }
@@ -49,7 +50,21 @@ const oneAgent = compiled<typeof columns, { workspaceId: string; agentId: string
     .where(and(eq(agents.id, param("agentId")), eq(agents.workspaceId, param("workspaceId")))),
 );
 
-/** Adds an agent, unless the workspace is gone, has as many as it may or has one of this slug; returns it if it was added. */
+/** An agent by its id alone, with its workspace's plan, unless the workspace is deleted. */
+export function findAgentWithPlan(db: Database, agentId: string) {
+  return db
+    .select({
+      ...columns,
+      // D1 returns rows as objects, so that two columns of one name would be one.
+      plan: sql<Plan>`${workspaces.plan}`.as("workspace_plan"),
+      overrides: sql<Partial<Limits>>`${workspaces.limits}`.mapWith(workspaces.limits).as("workspace_limits"),
+    })
+    .from(agents)
+    .innerJoin(workspaces, eq(workspaces.id, agents.workspaceId))
+    .where(and(eq(agents.id, agentId), isNull(workspaces.deletedAt)));
+}
+
+/** Adds an agent, unless the workspace is deleted, is at its limit or has one with this slug; returns it if it was added. */
 export function createAgent(db: Database, agent: NewAgent, maxAgents: number) {
   const { workspaceId, slug } = agent;
   const condition = sql`EXISTS (SELECT 1 FROM ${workspaces} WHERE ${workspaces.id} = ${workspaceId}
@@ -58,7 +73,6 @@ export function createAgent(db: Database, agent: NewAgent, maxAgents: number) {
   return insertWhere(db, agents, agent, condition).returning();
 }
 
-/** Which agent of the workspace has this slug. */
 export function findAgentBySlug(db: Database, workspaceId: string, slug: string) {
   return db
     .select({ id: agents.id })
@@ -79,7 +93,7 @@ export function updateAgent(db: Database, workspaceId: string, agentId: string, 
     .returning();
 }
 
-/** Gives an agent a new identity secret and keeps the one before, if there is one; returns until when that one is valid. */
+/** Replaces an agent's identity secret; returns until when the one before is valid, if there was one. */
 export function replaceIdentitySecret(
   db: Database,
   workspaceId: string,
@@ -98,12 +112,12 @@ export function replaceIdentitySecret(
     .returning({ previousValidUntilMs: agents.previousIdentitySecretUntil });
 }
 
-/** Removes the agent's row; its knowledge is erased apart. */
+/** Erases the agent's row alone. */
 export function eraseAgent(db: Database, workspaceId: string, agentId: string) {
   return db.delete(agents).where(isAgent(workspaceId, agentId)).returning({ id: agents.id });
 }
 
-/** For the condition of another write: the agent is the workspace's. */
+/** Condition of another write: the agent is the workspace's. */
 export function agentExists(workspaceId: string, agentId: string): SQL {
   return sql`EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.id} = ${agentId} AND ${agents.workspaceId} = ${workspaceId})`;
 }

@@ -1,13 +1,13 @@
 import type { HandoffReason } from "../platform/db/columns.ts";
 import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
 import type { Citation } from "../conversations/wire.ts";
+import type { AgentRow } from "../agents/wire.ts";
 import { STRONG_MATCH } from "../knowledge/retrieval/curated.ts";
 import { titleOf } from "../knowledge/wire.ts";
 import { wantsHuman } from "../models/intent.ts";
 import { HandedOff, type Model, type Opening, type Said, type Tool } from "../models/model.ts";
 import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
-import type { agents } from "../platform/db/schema.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { truncate } from "../platform/text.ts";
 import type { Turn } from "./turn.ts";
@@ -15,7 +15,7 @@ import type { Turn } from "./turn.ts";
 /** How much of a passage a citation shows. */
 const SNIPPET_LENGTH = 300;
 
-/** What is answered to a visitor. */
+/** What a visitor gets for a question. */
 export interface Reply {
   text: string;
   citations: Citation[];
@@ -23,47 +23,47 @@ export interface Reply {
   handoff: { reason: HandoffReason; summary: string } | null;
 }
 
-/** A question, with all that answering it needs. */
-export interface Question {
+/** A question with everything that answering it needs. */
+export interface ReplyRequest {
   turn: Turn;
-  agent: typeof agents.$inferSelect;
+  agent: AgentRow;
   previousQuestions: string[];
-  /** What was said before, oldest first. */
+  /** The messages before, oldest first. */
   history: Said[];
   retrieval: Retrieval;
   tools: Tool[];
 }
 
-/** Hears of an answer's pieces as a model writes them; what they join to is the beginning of the answer. It must not throw. */
+/** Is called with the pieces of an answer as a model writes them; joined they are the beginning of the answer. It must not throw. */
 export type DeltaListener = (text: string) => void;
 
 /**
- * The agent's reply: a curated answer that matches word for word, else the model's; the hand-off message where the
- * visitor asks for a human, nothing answers the question, or the answer is too unsure. Nothing of an answer is heard of
- * before it is certain to be one.
+ * The agent's reply: a curated answer that matches almost exactly, else the model's; the hand-off message where the visitor
+ * asks for a human, nothing answers the question, or the confidence is too low. No piece of an answer is passed on before
+ * it is certain that the answer will be given.
  */
-export async function replyTo(model: Model, question: Question, onDelta: DeltaListener): Promise<Reply> {
-  const { turn, agent, retrieval } = question;
-  if (wantsHuman(turn.message)) return handOff(question, "customer_request", 0);
+export async function generateReply(model: Model, request: ReplyRequest, onDelta: DeltaListener): Promise<Reply> {
+  const { turn, agent, retrieval } = request;
+  if (wantsHuman(turn.message)) return handOff(request, "customer_request", 0);
   const [curated] = retrieval.curated;
   if (curated && curated.score >= STRONG_MATCH) return curatedReply(curated);
-  const opening = await ask(model, question);
-  if (opening === undefined) return failedReply(question);
-  if (opening.outcome === "no_answer") return handOff(question, "missing_knowledge", opening.confidence);
-  if (opening.outcome === "handed_off") return handOff(question, opening.reason, opening.confidence);
-  if (opening.confidence >= agent.confidenceThreshold) return speak(question, opening, onDelta);
+  const opening = await askModel(model, request);
+  if (opening === undefined) return failedReply(request);
+  if (opening.outcome === "no_answer") return handOff(request, "missing_knowledge", opening.confidence);
+  if (opening.outcome === "handed_off") return handOff(request, opening.reason, opening.confidence);
+  if (opening.confidence >= agent.confidenceThreshold) return readAnswer(request, opening, onDelta);
   await opening.text.return?.();
-  return handOff(question, "low_confidence", opening.confidence);
+  return handOff(request, "low_confidence", opening.confidence);
 }
 
-/** What is answered when we could not answer: a human takes over. */
-export function failedReply(question: Pick<Question, "turn" | "agent">): Reply {
-  return handOff(question, "model_failure", 0);
+/** The reply to a request that our side failed to answer: a human takes over. */
+export function failedReply(request: Pick<ReplyRequest, "turn" | "agent">): Reply {
+  return handOff(request, "model_failure", 0);
 }
 
-/** A model that fails is a reason for a human, not for an error. */
-async function ask(model: Model, question: Question): Promise<Opening | undefined> {
-  const { turn, agent, previousQuestions, history, retrieval, tools } = question;
+/** Undefined when the model fails: a human takes over then, and the visitor reads no error. */
+async function askModel(model: Model, request: ReplyRequest): Promise<Opening | undefined> {
+  const { turn, agent, previousQuestions, history, retrieval, tools } = request;
   const { name: agentName, model: modelName, instructions, language, welcomeMessage } = agent;
   const known = { agentName, modelName, instructions, language, welcomeMessage };
   const asked = { ...known, question: turn.message, previousQuestions, history, retrieval, tools };
@@ -75,8 +75,12 @@ async function ask(model: Model, question: Question): Promise<Opening | undefine
   }
 }
 
-/** Reads an answer to its end. One that breaks off ends with the hand-off message: what was said cannot be taken back. */
-async function speak(question: Question, opening: Extract<Opening, { outcome: "answered" }>, onDelta: DeltaListener): Promise<Reply> {
+/** Reads an answer to its end. One that breaks off ends with the hand-off message, since its beginning is already shown. */
+async function readAnswer(
+  request: ReplyRequest,
+  opening: Extract<Opening, { outcome: "answered" }>,
+  onDelta: DeltaListener,
+): Promise<Reply> {
   let text = "";
   try {
     for await (const piece of opening.text) {
@@ -84,8 +88,8 @@ async function speak(question: Question, opening: Extract<Opening, { outcome: "a
       onDelta(piece);
     }
   } catch (error) {
-    if (!(error instanceof HandedOff)) logFailure(question.turn, error);
-    const reply = handOff(question, error instanceof HandedOff ? error.reason : "model_failure", 0);
+    if (!(error instanceof HandedOff)) logFailure(request.turn, error);
+    const reply = handOff(request, error instanceof HandedOff ? error.reason : "model_failure", 0);
     return text === "" ? reply : { ...reply, text: `${text}\n\n${reply.text}` };
   }
   return { text, citations: opening.cited.map(toCitation), confidence: opening.confidence, handoff: null };
@@ -100,7 +104,7 @@ function curatedReply({ answerId, question, answer, score }: CuratedMatch): Repl
   return { text: answer, citations: [citation], confidence: score, handoff: null };
 }
 
-function handOff({ turn, agent }: Pick<Question, "turn" | "agent">, reason: HandoffReason, confidence: number): Reply {
+function handOff({ turn, agent }: Pick<ReplyRequest, "turn" | "agent">, reason: HandoffReason, confidence: number): Reply {
   const summary = truncate(turn.message, HANDOFF_SUMMARY_LENGTH);
   return { text: agent.handoffMessage, citations: [], confidence, handoff: { reason, summary } };
 }

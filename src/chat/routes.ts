@@ -10,8 +10,7 @@ import { emptyResponse, errorResponses, eventStreamResponse, streamableResponse 
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { periodOf } from "../workspaces/plans.ts";
-import { answered, answerResumed, answerStreamed } from "./responses.ts";
-import { sessionOf } from "./session.ts";
+import { resumedAnswer, streamedAnswer, wholeAnswer } from "./responses.ts";
 import { findAnswer } from "./store.ts";
 import type { TurnRequest, TurnVisitor } from "./turn.ts";
 import { chatAnswerSchema, chatEventsSchema, chatInSchema, type endUserSchema, resumeHeaders } from "./wire.ts";
@@ -37,11 +36,7 @@ const askAgent = createRoute({
 chatRoutes.openapi(askAgent, async (c) => {
   const body = c.req.valid("json");
   const request = toTurnRequest(c, c.req.valid("param").agent_id, body);
-  if (body.stream) return answerStreamed(c, request);
-  const session = sessionOf(c.env, c.get("meter"), request.workspaceId, request.conversationId);
-  const { result, cost } = await session.ask(request, c.get("requestId"));
-  c.get("meter").add(cost);
-  return c.json(answered(result).answer, 200);
+  return body.stream ? streamedAnswer(c, request) : c.json((await wholeAnswer(c, request)).answer, 200);
 });
 
 const resumeAnswer = createRoute({
@@ -49,9 +44,9 @@ const resumeAnswer = createRoute({
   method: "get",
   path: "/conversations/{conversation_id}/messages/{message_id}/stream",
   tags: ["Chat"],
-  summary: "Go on with the stream of an answer",
+  summary: "Resume the stream of an answer",
   description:
-    "Picks a stream up where it broke, or gives one that has ended again. It costs no message of the quota. 204: the event that you have was the last.",
+    "Resumes a stream that broke off, or repeats one that has ended. It uses no message of the quota. 204: the event that you have was the last.",
   ...needsScope("conversations:read"),
   request: { params: z.object({ conversation_id: uuid(), message_id: uuid() }), headers: resumeHeaders },
   responses: {
@@ -65,7 +60,7 @@ chatRoutes.openapi(resumeAnswer, async (c) => {
   const key = c.req.valid("param");
   const { id: workspaceId } = c.get("caller").workspace;
   const db = callerDb(c);
-  return answerResumed(c, key, async () => {
+  return resumedAnswer(c, key, async () => {
     const answer = findAnswer(db, workspaceId, key.conversation_id, key.message_id);
     const [[conversation], [stored]] = await db.batch([findConversation(db, workspaceId, key.conversation_id), answer]);
     if (!conversation) throw notFound("conversation");
@@ -92,7 +87,7 @@ function toTurnRequest(c: AppContext, agentId: string, body: z.output<typeof cha
   };
 }
 
-/** The caller's key vouches for whom it names. */
+/** The API key proves the profile too. */
 function toVisitor({ id, name, email }: z.output<typeof endUserSchema>): TurnVisitor {
   const isVerified = { verified: true, isProfileVerified: true, joins: null };
   return { anonId: `api:${id}`, externalId: id, name: name ?? null, email: email ?? null, ...isVerified };

@@ -1,23 +1,23 @@
 import { and, desc, eq, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
-import type { HandoffReason } from "../platform/db/columns.ts";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { findAgent } from "../agents/store.ts";
 import { conversationExists, isConversation, moveConversation } from "../conversations/moves-store.ts";
+import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
 import { HUMAN_STATUSES, moveBy } from "../conversations/status.ts";
 import { addHandoff } from "../conversations/store.ts";
-import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
 import { appendEvent, type NewEvent } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
-import { agents, conversations, messages, usagePeriods, workspaces } from "../platform/db/schema.ts";
+import { agents, conversations, leads, messages, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
 import { insertWhere, transact, writeThenRead } from "../platform/db/sql.ts";
-import { questionKeyOf } from "./question-key.ts";
-import type { Turn } from "./turn.ts";
-import { isTheirs, keepVisitor, mergedIdOf, personOf } from "./visitor-store.ts";
+import { normalizeEmail } from "../platform/text.ts";
+import type { Reply } from "./reply.ts";
+import type { Turn, TurnVisitor } from "./turn.ts";
 
-/** How many of the visitor's earlier messages a follow-up is understood by. */
-export const PREVIOUS_QUESTIONS = 3;
-/** How many earlier messages of both sides a model may read; how many it does read its context decides. */
-const EARLIER_MESSAGES = 16;
+/** How many of the visitor's earlier messages a search takes into account. */
+export const MAX_PREVIOUS_QUESTIONS = 3;
+/** How many earlier messages of both sides a model is offered; the size of its context decides how many it reads. */
+const MAX_HISTORY_MESSAGES = 16;
 
 /**
  * The first batch of a turn: it reads what the answer needs and stores the question, if it may be asked. Each write
@@ -26,34 +26,36 @@ const EARLIER_MESSAGES = 16;
 export async function beginTurn(db: Database, turn: Turn) {
   const { workspaceId, agentId } = turn;
   const { before, written, after } = await transact(db, {
-    before: [findAgent(db, workspaceId, agentId), findState(db, turn), listEarlier(db, turn)],
+    before: [findAgent(db, workspaceId, agentId), findConversationState(db, turn), listHistory(db, turn)],
     writes: [
-      ...(turn.visitor ? keepVisitor(db, turn, turn.visitor, isAdmitted(turn)) : []),
+      ...(turn.visitor ? upsertVisitor(db, turn, turn.visitor, isAdmitted(turn)) : []),
       ...(turn.isNew ? [createConversation(db, turn)] : continueConversation(db, turn)),
       addQuestion(db, turn),
       ...(turn.isNew ? appendEvent(db, eventOf(turn, turn.nowMs), "conversation.created", conversationRecord(turn.conversationId)) : []),
     ],
-    after: [findStored(db, turn)],
+    after: [listTurnMessages(db, turn)],
   });
-  const [[agent], [state], earlier] = before;
-  return { agent, state, earlier, stored: after[0], written };
+  const [[agent], [conversation], history] = before;
+  return { agent, conversation, history, stored: after[0], written };
 }
 
-/** What a turn must know of the conversation as it found it. */
-function findState(db: Database, turn: Turn) {
+/** What the first batch found: the agent, the conversation before the turn, its last messages, and the turn's own messages. */
+export type TurnState = Omit<Awaited<ReturnType<typeof beginTurn>>, "written">;
+
+function findConversationState(db: Database, turn: Turn) {
   return db
     .select({
       agentId: conversations.agentId,
       channel: conversations.channel,
       status: conversations.status,
-      isOthers: sql<number>`NOT ${isTheirs(turn, sql`${conversations.visitorId}`)}`.as("is_others"),
+      belongsToVisitor: sql<number>`${belongsToVisitor(turn, sql`${conversations.visitorId}`)}`.as("belongs_to_visitor"),
     })
     .from(conversations)
     .where(isConversation(turn));
 }
 
-/** The last messages of this context, newest first. */
-function listEarlier(db: Database, { workspaceId, conversationId, questionId }: Turn) {
+/** The last messages since the conversation was reopened, newest first. */
+function listHistory(db: Database, { workspaceId, conversationId, questionId }: Turn) {
   const contextAfter = sql`coalesce((SELECT context_after FROM ${conversations} WHERE id = ${conversationId}), '')`;
   return db
     .select({ role: messages.role, content: messages.content })
@@ -68,7 +70,7 @@ function listEarlier(db: Database, { workspaceId, conversationId, questionId }: 
       ),
     )
     .orderBy(desc(messages.id))
-    .limit(EARLIER_MESSAGES);
+    .limit(MAX_HISTORY_MESSAGES);
 }
 
 function createConversation(db: Database, turn: Turn) {
@@ -81,7 +83,7 @@ function createConversation(db: Database, turn: Turn) {
     status: "open" as const,
     subject: turn.subject ?? null,
     visitorId: visitorIdOf(turn),
-    begunBy: turn.visitor ? mergedIdOf(turn, turn.visitor) : null,
+    begunBy: turn.visitor ? mergedVisitorId(turn, turn.visitor) : null,
     lastMessageAt: nowMs,
     createdAt: nowMs,
     updatedAt: nowMs,
@@ -119,46 +121,39 @@ function addQuestion(db: Database, turn: Turn) {
   return insertWhere(db, messages, row, isAdmitted(turn)).onConflictDoNothing();
 }
 
-/** Which of the turn's messages are stored by now. */
-function findStored(db: Database, { workspaceId, questionId, answerId }: Turn) {
+/** The turn's own messages, as far as they are stored. */
+function listTurnMessages(db: Database, { workspaceId, questionId, answerId }: Turn) {
   return db
     .select()
     .from(messages)
     .where(and(eq(messages.workspaceId, workspaceId), inArray(messages.id, [questionId, answerId])));
 }
 
-/** What a turn came to. */
-export interface TurnOutcome {
-  text: string;
-  citations: Record<string, unknown>[];
-  confidence: number;
-  handoff: { reason: HandoffReason; summary: string } | null;
-  agentName: string;
-  nowMs: number;
-}
+/** A reply as it is stored. */
+type StoredReply = Reply & { agentName: string; nowMs: number };
 
 /**
  * The second batch of a turn: the answer, the conversation's new status and, where a human is needed, the hand-off.
- * @returns the conversation's status then, if it is still there, and what was written.
+ * @returns the conversation's new status, undefined if it was erased, and what was written.
  */
-export async function finishTurn(db: Database, turn: Turn, outcome: TurnOutcome) {
-  const { handoff, nowMs } = outcome;
+export async function finishTurn(db: Database, turn: Turn, reply: StoredReply) {
+  const { handoff, nowMs } = reply;
   const { written, read } = await writeThenRead(
     db,
     [
-      addAnswer(db, turn, outcome),
+      addAnswer(db, turn, reply),
       ...appendEvent(db, eventOf(turn, nowMs), "message.ai_replied", messageRecord(turn.answerId)),
       moveConversation(db, turn, moveBy(handoff ? "agent_handed_off" : "agent_answered"), { nowMs }),
       ...(handoff ? handOff(db, turn, handoff, nowMs) : []),
-      ...(handoff?.reason === "model_failure" ? [returnQuota(db, turn)] : []),
+      ...(handoff?.reason === "model_failure" ? [refundQuota(db, turn)] : []),
     ],
-    [findState(db, turn)],
+    [findConversationState(db, turn)],
   );
-  const [[state]] = read;
-  return { status: state?.status, written };
+  const [[conversation]] = read;
+  return { status: conversation?.status, written };
 }
 
-function addAnswer(db: Database, turn: Turn, outcome: TurnOutcome) {
+function addAnswer(db: Database, turn: Turn, { handoff, text, nowMs, ...fields }: StoredReply) {
   const { workspaceId, conversationId, agentId } = turn;
   const answer = {
     id: turn.answerId,
@@ -167,17 +162,17 @@ function addAnswer(db: Database, turn: Turn, outcome: TurnOutcome) {
     role: "assistant" as const,
     authorType: "agent" as const,
     authorId: agentId,
-    authorName: outcome.agentName,
-    content: outcome.text,
-    citations: outcome.citations,
-    confidence: outcome.confidence,
-    needsHuman: outcome.handoff !== null,
-    createdAt: outcome.nowMs,
+    authorName: fields.agentName,
+    content: text,
+    citations: fields.citations,
+    confidence: fields.confidence,
+    needsHuman: handoff !== null,
+    createdAt: nowMs,
   };
   return insertWhere(db, messages, answer, conversationExists(turn)).onConflictDoNothing();
 }
 
-function handOff(db: Database, turn: Turn, handoff: NonNullable<TurnOutcome["handoff"]>, nowMs: number) {
+function handOff(db: Database, turn: Turn, handoff: NonNullable<Reply["handoff"]>, nowMs: number) {
   const questionKey = handoff.reason === "missing_knowledge" ? questionKeyOf(turn.message) : null;
   return addHandoff(db, { ...turn, nowMs }, { ...handoff, triggerMessageId: turn.questionId, questionKey });
 }
@@ -186,15 +181,15 @@ function eventOf({ workspaceId, conversationId }: Turn, nowMs: number): NewEvent
   return { id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs };
 }
 
-/** What failed on our side uses no quota. */
-export function returnQuota(db: Database, { workspaceId, questionId }: Turn) {
+/** A question that our side fails to answer does not count. */
+export function refundQuota(db: Database, { workspaceId, questionId }: Turn) {
   return db
     .update(messages)
     .set({ quotaPeriod: null })
     .where(and(eq(messages.id, questionId), eq(messages.workspaceId, workspaceId)));
 }
 
-/** The condition of every write of the first batch: agent, conversation and visitor fit, and the quota is not used up. */
+/** The condition of every write of the first batch. `refusalOf` says which part of it did not hold. */
 function isAdmitted(turn: Turn): SQL {
   const { workspaceId, agentId, conversationId, quota } = turn;
   const used = sql`(SELECT messages FROM ${usagePeriods} WHERE workspace_id = ${workspaceId} AND period = ${quota.period})`;
@@ -204,12 +199,15 @@ function isAdmitted(turn: Turn): SQL {
   if (turn.isNew) return sql`EXISTS (SELECT 1 ${agent} WHERE ${agentFits} AND a.status = 'active' AND ${withinQuota})`;
   return sql`EXISTS (SELECT 1 ${agent} JOIN ${conversations} c ON c.agent_id = a.id
     WHERE ${agentFits} AND c.id = ${conversationId} AND c.workspace_id = ${workspaceId} AND c.channel = ${turn.channel}
-      AND ${isTheirs(turn, sql`c.visitor_id`)}
+      AND ${belongsToVisitor(turn, sql`c.visitor_id`)}
       AND (c.status IN ${HUMAN_STATUSES} OR (a.status = 'active' AND ${withinQuota})))`;
 }
 
+/** The author of the question: its visitor, else that of the conversation. */
 function visitorIdOf({ workspaceId, conversationId, visitor }: Turn): SQL {
-  return visitor ? personOf(workspaceId, visitor.anonId) : sql`(SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId})`;
+  return visitor
+    ? resolveVisitorId(workspaceId, visitor.anonId)
+    : sql`(SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId})`;
 }
 
 /** An agent's answer, if it is this conversation's. */
@@ -217,12 +215,91 @@ export function findAnswer(db: Database, workspaceId: string, conversationId: st
   return db
     .select()
     .from(messages)
-    .where(
-      and(
-        eq(messages.id, messageId),
-        eq(messages.workspaceId, workspaceId),
-        eq(messages.conversationId, conversationId),
-        eq(messages.role, "assistant"),
-      ),
-    );
+    .where(and(eq(messages.workspaceId, workspaceId), isAnswer(conversationId, messageId)));
+}
+
+/** For a query of messages: it is an agent's answer, in this conversation. */
+export function isAnswer(conversationId: string, messageId: string): SQL {
+  return and(eq(messages.id, messageId), eq(messages.conversationId, conversationId), eq(messages.role, "assistant"))!;
+}
+
+// --- Visitors --------------------------------------------------------------------------------------------------------
+
+/** Adds the turn's visitor or updates their profile, and merges the anonymous visitor that turned out to be them. */
+export function upsertVisitor(db: Database, turn: Turn, visitor: TurnVisitor, isAdmitted: SQL) {
+  const { workspaceId, nowMs } = turn;
+  const { joins, isProfileVerified, ...who } = visitor;
+  const emailKey = who.email && normalizeEmail(who.email);
+  const row = { id: turn.visitorId, workspaceId, ...who, emailKey, createdAt: nowMs, updatedAt: nowMs };
+  const merged = (column: SQLiteColumn) => {
+    const given = sql`excluded.${sql.identifier(column.name)}`;
+    return isProfileVerified ? sql`coalesce(${given}, ${column})` : sql`coalesce(${column}, ${given})`;
+  };
+  const upsert = insertWhere(db, visitors, row, isAdmitted).onConflictDoUpdate({
+    target: [visitors.workspaceId, visitors.anonId],
+    set: { name: merged(visitors.name), email: merged(visitors.email), emailKey: merged(visitors.emailKey), updatedAt: nowMs },
+  });
+  return [upsert, ...(joins === null ? [] : mergeVisitor(db, turn, { joins, anonId: who.anonId }, isAdmitted))];
+}
+
+/**
+ * Gives an anonymous visitor's records to the person. Its row stays and points to the person, so that its identifier and
+ * its token remain valid.
+ */
+function mergeVisitor(db: Database, turn: Turn, { joins, anonId }: { joins: string; anonId: string }, isAdmitted: SQL) {
+  const { workspaceId, nowMs } = turn;
+  const person = resolveVisitorId(workspaceId, anonId);
+  const isMerged = sql`EXISTS (SELECT 1 FROM ${visitors} WHERE id = ${joins} AND workspace_id = ${workspaceId} AND merged_into = ${person})`;
+  const own = sql`(SELECT id FROM ${conversations} WHERE workspace_id = ${workspaceId} AND visitor_id = ${joins})`;
+  const isAnonymous = and(isNull(visitors.externalId), isNull(visitors.mergedInto));
+  return [
+    db
+      .update(visitors)
+      .set({ mergedInto: person, updatedAt: nowMs })
+      .where(and(eq(visitors.id, joins), eq(visitors.workspaceId, workspaceId), isAnonymous, isAdmitted)),
+    db
+      .update(messages)
+      .set({ authorId: person })
+      .where(and(eq(messages.workspaceId, workspaceId), sql`conversation_id IN ${own}`, eq(messages.authorId, joins), isMerged)),
+    db
+      .update(conversations)
+      .set({ visitorId: person, begunBy: joins })
+      .where(and(eq(conversations.workspaceId, workspaceId), eq(conversations.visitorId, joins), isMerged)),
+    db
+      .update(leads)
+      .set({ visitorId: person })
+      .where(and(eq(leads.workspaceId, workspaceId), eq(leads.visitorId, joins), isMerged)),
+  ];
+}
+
+/** The visitor with this anonymous id, or the one that it was merged into. */
+function resolveVisitorId(workspaceId: string, anonId: string): SQL {
+  return sql`(SELECT coalesce(merged_into, id) FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${anonId})`;
+}
+
+/** The visitor with this anonymous id if it was merged into another: it may go on with conversations that it starts. */
+function mergedVisitorId({ workspaceId }: Turn, { anonId }: TurnVisitor): SQL {
+  return sql`(SELECT id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${anonId} AND merged_into IS NOT NULL)`;
+}
+
+/** Whether the turn may continue a conversation of this visitor: nobody's yet, its own visitor's, or of one that it merges. */
+function belongsToVisitor({ workspaceId, visitor }: Turn, visitorId: SQL): SQL {
+  if (!visitor) return sql`TRUE`;
+  const person = resolveVisitorId(workspaceId, visitor.anonId);
+  return sql`coalesce(${visitorId} IS NULL OR ${visitorId} = ${person} OR ${visitorId} = ${visitor.joins}, FALSE)`;
+}
+
+// --- Analytics -------------------------------------------------------------------------------------------------------
+
+/** Longer questions count as the same when they start the same, which bounds what is stored of each. */
+const MAX_KEY_CHARACTERS = 200;
+
+/** Equal for questions that analytics counts as one: those with the same letters and digits, whatever case and punctuation. */
+export function questionKeyOf(question: string): string {
+  const plain = question.normalize("NFKC").toLowerCase();
+  const words = plain.replace(/[^\p{L}\p{M}\p{N}]+/gu, " ").trim();
+  // A question without letters and digits, "???" or an emoji, is its own key.
+  return Array.from(words || plain.trim())
+    .slice(0, MAX_KEY_CHARACTERS)
+    .join("");
 }

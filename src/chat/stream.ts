@@ -1,7 +1,16 @@
+import { IdleTimer } from "../platform/time.ts";
+import { type AnswerVisitor, type TokenEnv, visitorFields } from "./visitor-token.ts";
 import type { ChatAnswer } from "./wire.ts";
 
+/** Proxies and load balancers close connections that are idle for a minute, some for half a minute. */
+const HEARTBEAT_MS = 15_000;
+/** How long a client waits before it resumes a broken stream: a failed turn is run again after seconds. */
+const RETRY_MS = 2_000;
+
+const FAILED = "Something failed on our side. Resume the stream with the id of its last event in a few seconds: the question is stored.";
+
 /** What is known of an answer before its first word. */
-export interface Begun {
+export interface StreamStart {
   conversationId: string;
   /** The agent's message; null where a human has the conversation and the agent stays silent. */
   messageId: string | null;
@@ -9,130 +18,237 @@ export interface Begun {
 }
 
 /**
- * An answer while it is written, shared by all its readers: the text so far, which has the length limit of answers, and
- * how it ended. Each reader takes new text at its own pace; the writer waits for none.
+ * An answer while it is written, shared by all its readers. Each reader takes new text at its own pace; the writer waits
+ * for none of them.
  */
 export class AnswerStream {
-  private written = "";
-  private known: Begun | undefined;
-  private outcome: ChatAnswer | "failed" | undefined;
+  /** Undefined until the question is stored and will be answered. */
+  started: StreamStart | undefined;
+  /** The text so far. Answers have a length limit, so this is bounded. */
+  text = "";
+  outcome: ChatAnswer | "failed" | undefined;
   private change = Promise.withResolvers<void>();
 
   /** The finished stream of a stored answer. */
   static of(answer: ChatAnswer): AnswerStream {
     const stream = new AnswerStream();
-    stream.begin({ conversationId: answer.conversation_id, messageId: answer.message_id, visitorId: null });
+    stream.start({ conversationId: answer.conversation_id, messageId: answer.message_id, visitorId: null });
     stream.finish(answer);
     return stream;
   }
 
-  get begun(): Begun | undefined {
-    return this.known;
-  }
-
-  get text(): string {
-    return this.written;
-  }
-
-  get end(): ChatAnswer | "failed" | undefined {
-    return this.outcome;
-  }
-
-  /** Settles at the next change of any kind. */
+  /** Settles at the next change. */
   get changed(): Promise<void> {
     return this.change.promise;
   }
 
-  begin(begun: Begun): void {
-    this.known = begun;
-    this.wake();
+  start(start: StreamStart): void {
+    this.started = start;
+    this.notifyReaders();
   }
 
-  say(text: string): void {
-    this.written += text;
-    this.wake();
+  append(text: string): void {
+    this.text += text;
+    this.notifyReaders();
   }
 
-  /** @param answer the whole answer, of which the stream's text so far is the beginning; the rest is emitted now. */
+  /** @param answer the whole answer, which begins with the text so far. */
   finish(answer: ChatAnswer): void {
-    this.written = answer.answer;
+    this.text = answer.answer;
     this.outcome = answer;
-    this.wake();
+    this.notifyReaders();
   }
 
-  /** Ends the stream with an error, since its run failed; the next run has a stream of its own. */
+  /** Ends the stream with an error event; the next attempt at the turn has a stream of its own. */
   fail(): void {
     this.outcome = "failed";
-    this.wake();
+    this.notifyReaders();
   }
 
-  private wake(): void {
+  private notifyReaders(): void {
     this.change.resolve();
     this.change = Promise.withResolvers();
   }
 }
 
-/** How long a client waits before it picks a broken stream up: a turn that failed is run again after seconds. */
-const RETRY_MS = 2_000;
+// --- Event ids -------------------------------------------------------------------------------------------------------
 
-/** What a stream of an answer says; `start` and `done` of a visitor's hold their token beside the rest. */
-export type StreamEvent = { id: string } & (
+/** FNV-1a, which can be continued with the text that follows. It guards against mix-ups, not against attacks. */
+const FNV_BASIS = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+const EVENT_ID = /^(\d{1,9})-([0-9a-z]{1,7})(-done)?$/;
+
+/**
+ * A position in an answer: the length of the text up to it, and that text's checksum. It does not depend on how the answer
+ * was cut into events, so that it can be found in a stored answer too.
+ */
+export interface StreamPosition {
+  length: number;
+  checksum: number;
+}
+
+export const ORIGIN: StreamPosition = { length: 0, checksum: FNV_BASIS };
+
+/** The position after some more text. */
+export function advance({ length, checksum }: StreamPosition, text: string): StreamPosition {
+  let hash = checksum;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME) >>> 0;
+  return { length: length + text.length, checksum: hash };
+}
+
+/** The id of the event that ends at a position: `<length>-<checksum>`, with `-done` after the last event. */
+export function toEventId({ length, checksum }: StreamPosition, isDone = false): string {
+  return `${length}-${checksum.toString(36)}${isDone ? "-done" : ""}`;
+}
+
+/**
+ * The position that an event id names in an answer.
+ * @param text the answer, as far as it is known.
+ * @returns undefined when the id does not fit this text: it is another attempt's, not reached yet, or malformed.
+ */
+export function findPosition(text: string, eventId: string | undefined): (StreamPosition & { isDone: boolean }) | undefined {
+  const [, length, checksum, done] = EVENT_ID.exec(eventId ?? "") ?? [];
+  if (length === undefined || Number(length) > text.length) return undefined;
+  const position = advance(ORIGIN, text.slice(0, Number(length)));
+  const isDone = done !== undefined;
+  if (position.checksum.toString(36) !== checksum || (isDone && position.length < text.length)) return undefined;
+  return { ...position, isDone };
+}
+
+// --- Events ----------------------------------------------------------------------------------------------------------
+
+/** The events of a stream; `start` and `done` of a visitor's stream also hold their token. */
+type StreamEvent = { id: string } & (
   | { event: "start"; data: { conversation_id: string; message_id: string | null } }
   | { event: "delta"; data: { text: string } }
   | { event: "done"; data: ChatAnswer }
   | { event: "error"; data: { error: { code: "internal_error"; message: string; request_id: string } } }
 );
 
-/** An event on the wire. JSON has no line breaks of its own, so the data is one line. */
-export function toEvent({ id, event, data }: StreamEvent): string {
+/** JSON has no line breaks of its own, so the data is one line. */
+function formatEvent({ id, event, data }: StreamEvent): string {
   const retry = event === "start" ? `retry: ${RETRY_MS}\n` : "";
   return `${retry}id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Something that clients skip. */
-export function toComment(text: string): string {
+/** Clients skip comments. */
+function formatComment(text: string): string {
   return `: ${text}\n\n`;
 }
 
-/** FNV-1a: the check of a text's beginning can be carried on with what follows. It guards against mix-ups, not against attacks. */
-const FNV_BASIS = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
+// --- Readers ---------------------------------------------------------------------------------------------------------
 
-const FORM = /^(\d{1,9})-([0-9a-z]{1,7})(-done)?$/;
-
-/**
- * A position in an answer: the length of the text up to it, and a checksum of that text. It does not depend on how the
- * answer was cut into events, so that it can also be found in a stored answer.
- */
-export interface Place {
-  length: number;
-  check: number;
+/** Who reads a stream, and from where, in a form that can be passed to a Durable Object. */
+export interface StreamCaller {
+  /** For errors and the log. */
+  requestId: string;
+  /** The id of the last event that the caller has of this answer. */
+  lastEventId?: string | undefined;
+  /** The visitor whose token `start` and `done` hold; undefined over the API. */
+  visitor?: AnswerVisitor | undefined;
 }
 
-export const BEGINNING: Place = { length: 0, check: FNV_BASIS };
-
-/** The position after some more text. */
-export function placeAfter({ length, check }: Place, text: string): Place {
-  let hash = check;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME) >>> 0;
-  return { length: length + text.length, check: hash };
-}
-
-/** The id of the event that ends at a position: `<length>-<check>`, with `-done` after the last event. */
-export function eventIdOf({ length, check }: Place, isDone = false): string {
-  return `${length}-${check.toString(36)}${isDone ? "-done" : ""}`;
+/** Whether a reader whose last event has this id already has the whole answer. */
+export function hasWholeAnswer(stream: AnswerStream, lastEventId: string | undefined): boolean {
+  return typeof stream.outcome === "object" && findPosition(stream.text, lastEventId)?.isDone === true;
 }
 
 /**
- * The position that an event id names in an answer.
- * @param text the answer, as far as it is known.
- * @returns undefined when the id does not fit this text: another run's, not reached yet, or malformed.
+ * An answer as Server-Sent Events for one reader. Each read makes one event of all text that was written since the last
+ * read: a slow reader gets fewer, longer events, and none are queued.
  */
-export function placeIn(text: string, eventId: string | undefined): (Place & { isDone: boolean }) | undefined {
-  const [, length, check, done] = FORM.exec(eventId ?? "") ?? [];
-  if (length === undefined || Number(length) > text.length) return undefined;
-  const place = placeAfter(BEGINNING, text.slice(0, Number(length)));
-  const isDone = done !== undefined;
-  if (place.check.toString(36) !== check || (isDone && place.length < text.length)) return undefined;
-  return { ...place, isDone };
+export function readStream(
+  env: TokenEnv,
+  stream: AnswerStream,
+  caller: StreamCaller,
+  heartbeatMs = HEARTBEAT_MS,
+): ReadableStream<Uint8Array> {
+  const reader = new StreamReader(env, stream, caller, heartbeatMs);
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    type: "bytes",
+    async pull(controller) {
+      const { text, isLast } = await reader.next();
+      if (reader.isCancelled) return;
+      controller.enqueue(encoder.encode(text));
+      if (isLast) controller.close();
+    },
+    cancel: () => reader.cancel(),
+  });
+}
+
+class StreamReader {
+  /** Undefined until `start` is sent, which begins the answer: text of an earlier attempt does not count. */
+  private position: StreamPosition | undefined;
+  /** Ends the wait for the next change; its argument says whether there was one. */
+  private wake: ((isChanged: boolean) => void) | undefined;
+  private readonly heartbeat: IdleTimer;
+  isCancelled = false;
+
+  constructor(
+    private readonly env: TokenEnv,
+    private readonly stream: AnswerStream,
+    private readonly caller: StreamCaller,
+    heartbeatMs: number,
+  ) {
+    const position = findPosition(stream.text, caller.lastEventId);
+    if (position && !position.isDone && stream.started) this.position = position;
+    this.heartbeat = new IdleTimer(heartbeatMs, () => this.wake?.(false));
+  }
+
+  /** The next events, as soon as there is new text; after a while without any, a comment as heartbeat. */
+  async next(): Promise<{ text: string; isLast: boolean }> {
+    while (!this.isCancelled) {
+      // Read before the events, so that no change in between is missed.
+      const { changed } = this.stream;
+      const isLast = this.stream.outcome !== undefined;
+      const events = await this.newEvents();
+      if (isLast) this.heartbeat.stop();
+      if (events.length > 0) {
+        this.heartbeat.reset();
+        return { text: events.map(formatEvent).join(""), isLast };
+      }
+      if (!(await this.isChanged(changed))) return { text: formatComment("still answering"), isLast: false };
+    }
+    return { text: "", isLast: true };
+  }
+
+  cancel(): void {
+    this.isCancelled = true;
+    this.heartbeat.stop();
+    this.wake?.(true);
+  }
+
+  private isChanged(changed: Promise<void>): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.wake = resolve;
+    void changed.then(() => resolve(true));
+    return promise;
+  }
+
+  private async newEvents(): Promise<StreamEvent[]> {
+    const { started, text, outcome } = this.stream;
+    const { visitor, requestId } = this.caller;
+    const events: StreamEvent[] = [];
+    const needsToken = visitor && started && (!this.position || typeof outcome === "object");
+    const token = needsToken ? await visitorFields(this.env, visitor, started.visitorId) : undefined;
+    if (started && !this.position) {
+      this.position = ORIGIN;
+      const data = { conversation_id: started.conversationId, message_id: started.messageId, ...token };
+      events.push({ id: toEventId(ORIGIN), event: "start", data });
+    }
+    if (this.position && text.length > this.position.length) {
+      const added = text.slice(this.position.length);
+      this.position = advance(this.position, added);
+      events.push({ id: toEventId(this.position), event: "delta", data: { text: added } });
+    }
+    if (outcome === "failed") {
+      const error = { code: "internal_error", message: FAILED, request_id: requestId } as const;
+      events.push({ id: toEventId(this.position ?? ORIGIN), event: "error", data: { error } });
+    } else if (outcome && this.position) {
+      events.push({ id: toEventId(this.position, true), event: "done", data: { ...outcome, ...token } });
+    }
+    return events;
+  }
 }

@@ -1,134 +1,142 @@
-/** How soon after its object's death a turn is run again. A turn that is still running then is left alone. */
-const RESUME_AFTER_MS = 15_000;
-/** After so many runs that did not end a turn is dropped: it would keep the conversation waiting for ever. */
-const MAX_RUNS = 6;
+/** How long after a turn is stored the alarm looks for orphans. A turn that still runs then is left alone. */
+const RESCUE_AFTER_MS = 15_000;
+/** A turn whose attempts all failed is dropped, since it would block its conversation for ever. */
+const MAX_ATTEMPTS = 6;
 const PREFIX = "turn:";
 
-interface Queued<Request, Turn> {
+/** A turn in storage. */
+interface QueuedTurn<Request, Turn> {
   request: Request;
-  /** What the run was given when it first began; a run that is repeated gets the same. */
+  /** Null until the first attempt; each further attempt gets the same turn. */
   turn: Turn | null;
-  /** How often it was begun. */
+  /** How many attempts have started. */
   runs: number;
 }
 
-/** The queue's storage was emptied while the turn was waiting in it. */
-export class ForgottenError extends Error {}
+/** The object's storage was erased while the turn waited in it. */
+export class TurnErasedError extends Error {}
 
-/** One run of a turn. */
-export interface Run {
+/** One attempt at a turn. */
+export interface Attempt {
   /** From 1. */
   number: number;
-  /** Whether the turn is not run again should this run fail. */
+  /** Whether the turn is dropped if this attempt fails. */
   isLast: boolean;
 }
 
-type Work<Turn, Result> = (turn: Turn, run: Run) => Promise<Result>;
+type Work<Turn, Result> = (turn: Turn, attempt: Attempt) => Promise<Result>;
 
 /**
- * Runs a conversation's turns one at a time, in order of arrival. A turn stays in storage from its arrival until its
- * end, so that a turn whose object died is run again.
+ * Runs a conversation's turns one at a time, in order of arrival. The life of a turn:
+ *
+ * 1. `add` stores it, sets the alarm, and runs it once the turns before it have ended.
+ * 2. When it ends, it is deleted from storage, and with the last one the alarm.
+ * 3. When an attempt fails, or the object dies during it (eviction, crash, deployment), the turn stays in storage as an
+ *    orphan. The alarm or the conversation's next message runs it again, with the same identifiers.
+ * 4. A turn whose last attempt fails is dropped, and its message goes to the log as a dead letter.
  */
 export class TurnQueue<Request, Turn> {
   private tail: Promise<unknown> = Promise.resolve();
-  /** The turns of this object's life that have not ended, waiting ones included. */
+  /** The turns that wait or run in this instance of the object. */
   private readonly running = new Set<string>();
-  private last = 0;
-  /** Whether turns may be in storage that nobody runs: a dead object's, or ones whose run failed in this one's life. */
-  private left: "none" | "by_a_death" | "by_a_failure";
+  private lastNumber = 0;
+  /** Why storage may hold turns that do not run: the instance before this one died, or an attempt of this one failed. */
+  private orphanedBy: "death" | "failure" | undefined;
 
   /**
-   * @param begin turns a request into a turn when its run begins.
-   * @param workLeft runs a turn that an earlier run left unfinished.
-   * @param drop is told of a turn that is given up after its last run.
+   * @param toTurn makes a request a turn when its first attempt starts.
+   * @param rescue makes an attempt at an orphan.
+   * @param onDropped is called with a turn that is given up.
    */
   constructor(
     private readonly storage: DurableObjectStorage,
-    private readonly begin: (request: Request) => Turn,
-    private readonly workLeft: Work<Turn, unknown>,
-    private readonly drop: (request: Request, runs: number) => void,
+    private readonly toTurn: (request: Request) => Turn,
+    private readonly rescue: Work<Turn, unknown>,
+    private readonly onDropped: (request: Request, attempts: number) => void,
   ) {
     const stored = this.stored();
-    this.left = stored.length > 0 ? "by_a_death" : "none";
-    for (const [key] of stored) this.last = Number(key.slice(PREFIX.length));
+    if (stored.length > 0) this.orphanedBy = "death";
+    for (const [key] of stored) this.lastNumber = Number(key.slice(PREFIX.length));
   }
 
   /**
-   * Stores a request and runs it after all earlier turns, unfinished ones of an earlier run included.
-   * @throws ForgottenError when the storage is emptied before the turn's run begins.
+   * Stores a request and runs it after all earlier turns, orphans included.
+   * @throws TurnErasedError when the storage is erased before the turn starts.
    */
   async add<Result>(request: Request, work: Work<Turn, Result>): Promise<Result> {
-    void this.runLeft();
-    const key = PREFIX + String(++this.last).padStart(12, "0");
-    const queued: Queued<Request, Turn> = { request, turn: null, runs: 0 };
+    void this.runOrphans();
+    const key = PREFIX + String(++this.lastNumber).padStart(12, "0");
+    const queued: QueuedTurn<Request, Turn> = { request, turn: null, runs: 0 };
     if (this.running.size > 0) {
       this.storage.kv.put(key, queued);
       return this.run(key, queued, work);
     }
     const turn = this.start(key, queued);
     const result = this.run(key, queued, work, turn);
-    await this.storage.setAlarm(Date.now() + RESUME_AFTER_MS);
+    await this.storage.setAlarm(Date.now() + RESCUE_AFTER_MS);
     return result;
   }
 
-  /** Runs the unfinished turns again; a turn that fails again waits for the next alarm. */
-  async resume(): Promise<void> {
-    if (this.stored().length > 0) await this.storage.setAlarm(Date.now() + RESUME_AFTER_MS);
-    await this.runLeft();
+  /** What the alarm does: runs the orphans again. One that fails again waits for the next alarm. */
+  async rescueOrphans(): Promise<void> {
+    if (this.stored().length > 0) await this.storage.setAlarm(Date.now() + RESCUE_AFTER_MS);
+    await this.runOrphans();
   }
 
   /**
-   * Whether a turn is still unfinished. The question restarts the turns of a dead object at once, since a client waits
-   * for them; a turn that failed keeps waiting for the alarm, or its runs would be used up within seconds.
+   * Whether a turn is unfinished. Since a client waits for it, this restarts the turns of a dead instance; a turn that
+   * failed still waits for the alarm, or its attempts would be used up within seconds.
    */
-  awaits(isIt: (request: Request, turn: Turn | null) => boolean): boolean {
-    if (this.left === "by_a_death") void this.runLeft();
-    const isAlive = (key: string, { runs }: Queued<Request, Turn>) => this.running.has(key) || runs < MAX_RUNS;
-    return this.stored().some(([key, queued]) => isAlive(key, queued) && isIt(queued.request, queued.turn));
+  isUnfinished(matches: (request: Request, turn: Turn | null) => boolean): boolean {
+    if (this.orphanedBy === "death") void this.runOrphans();
+    return this.stored().some(([key, { request, turn, runs }]) => (this.running.has(key) || runs < MAX_ATTEMPTS) && matches(request, turn));
   }
 
-  private async runLeft(): Promise<void> {
-    if (this.left === "none") return;
-    this.left = "none";
-    const left = this.stored().filter(([key]) => !this.running.has(key));
-    const [worn, fresh] = [left.filter(([, { runs }]) => runs >= MAX_RUNS), left.filter(([, { runs }]) => runs < MAX_RUNS)];
-    for (const [key, { request, runs }] of worn) {
-      this.storage.kv.delete(key);
-      this.drop(request, runs);
+  private async runOrphans(): Promise<void> {
+    if (this.orphanedBy === undefined) return;
+    this.orphanedBy = undefined;
+    const attempts: Promise<unknown>[] = [];
+    for (const [key, queued] of this.stored()) {
+      if (this.running.has(key)) continue;
+      if (queued.runs < MAX_ATTEMPTS) attempts.push(this.run(key, queued, this.rescue));
+      else {
+        this.storage.kv.delete(key);
+        this.onDropped(queued.request, queued.runs);
+      }
     }
-    // A run that fails has told of it itself, and the turn waits for the next one.
-    await Promise.allSettled(fresh.map(([key, queued]) => this.run(key, queued, this.workLeft)));
+    // Each attempt logs its own failure.
+    await Promise.allSettled(attempts);
   }
 
-  private stored(): [string, Queued<Request, Turn>][] {
-    return [...this.storage.kv.list<Queued<Request, Turn>>({ prefix: PREFIX })];
+  private stored(): [string, QueuedTurn<Request, Turn>][] {
+    return [...this.storage.kv.list<QueuedTurn<Request, Turn>>({ prefix: PREFIX })];
   }
 
-  /** Counts a run before it begins: a turn that ends its object must not do so for ever. */
-  private start(key: string, queued: Queued<Request, Turn>): Turn {
+  /** Counts an attempt before it starts, so that a turn that crashes the object is dropped in the end too. */
+  private start(key: string, queued: QueuedTurn<Request, Turn>): Turn {
     queued.runs++;
-    queued.turn ??= this.begin(queued.request);
+    queued.turn ??= this.toTurn(queued.request);
     this.storage.kv.put(key, queued);
     return queued.turn;
   }
 
-  /** What waited while the storage was emptied is not to be done any more: it could bring back what was erased. */
-  private startStored(key: string, queued: Queued<Request, Turn>): Turn {
-    if (this.storage.kv.get(key) === undefined) throw new ForgottenError();
+  /** A turn that waited while the storage was erased must not run: it could write back what was erased. */
+  private startStored(key: string, queued: QueuedTurn<Request, Turn>): Turn {
+    if (this.storage.kv.get(key) === undefined) throw new TurnErasedError();
     return this.start(key, queued);
   }
 
-  /** @param started the turn, where it was stored as begun already. */
-  private run<Result>(key: string, queued: Queued<Request, Turn>, work: Work<Turn, Result>, started?: Turn): Promise<Result> {
+  /** @param started the turn, where its attempt is already counted. */
+  private run<Result>(key: string, queued: QueuedTurn<Request, Turn>, work: Work<Turn, Result>, started?: Turn): Promise<Result> {
     this.running.add(key);
     const result = this.tail.then(async () => {
       try {
         const turn = started ?? this.startStored(key, queued);
-        const done = await work(turn, { number: queued.runs, isLast: queued.runs >= MAX_RUNS });
+        const done = await work(turn, { number: queued.runs, isLast: queued.runs >= MAX_ATTEMPTS });
         this.storage.kv.delete(key);
         return done;
       } catch (error) {
-        this.left = "by_a_failure";
+        this.orphanedBy = "failure";
         throw error;
       } finally {
         this.running.delete(key);

@@ -1,3 +1,4 @@
+import { secretValues } from "../platform/config.ts";
 import { BASE64URL, mintToken, type TokenFormat, verifyToken } from "../platform/crypto/signed-token.ts";
 import { formatUuid, parseUuid } from "../platform/db/ids.ts";
 
@@ -46,4 +47,21 @@ export async function verifyVisitorToken(token: string, secrets: readonly string
   if (nowMs >= issuedAtMs + TOKEN_LIFETIME_MS) return { outcome: "expired" };
   const agentId = formatUuid(payload.subarray(0, ID_BYTES));
   return { outcome: "genuine", agentId, visitorId: formatUuid(payload.subarray(ID_BYTES, ID_BYTES * 2)) };
+}
+
+/** Where the secret that signs tokens comes from. */
+export type TokenEnv = Pick<Env, "KEY_SECRET">;
+
+/** The visitor who gets a token with an answer. */
+export interface AnswerVisitor {
+  agentId: string;
+  /** Null for a visitor that the turn stores. */
+  visitorId: string | null;
+  anonId: string;
+}
+
+/** The fields of a visitor's answer by which they continue the conversation. @param storedId the visitor that the turn stored. */
+export async function visitorFields(env: TokenEnv, { agentId, visitorId, anonId }: AnswerVisitor, storedId: string | null) {
+  const claim = { agentId, visitorId: visitorId ?? storedId! };
+  return { visitor_token: await mintVisitorToken(claim, secretValues(env.KEY_SECRET)[0], Date.now()), anon_id: anonId };
 }

@@ -4,7 +4,7 @@ import { type Citation, citationSchema } from "../conversations/wire.ts";
 import type { messages } from "../platform/db/schema.ts";
 import { uuid } from "../platform/http/fields.ts";
 
-/** A person as an integrator names them. */
+/** A user of the integrator. */
 export const endUserSchema = z
   .object({
     id: z
@@ -17,7 +17,6 @@ export const endUserSchema = z
   })
   .openapi("EndUser");
 
-/** Whether the answer is to be streamed. */
 export const streamField = () => z.boolean().default(false).openapi({ description: "True streams the answer as Server-Sent Events." });
 
 export const chatInSchema = z
@@ -54,22 +53,20 @@ export function toChatAnswer(stored: typeof messages.$inferSelect, status: Conve
   return { ...fields, conversation_id: conversationId, message_id: id, status };
 }
 
-/** The header by which a client says how far it has read a stream. */
+/** The header in which a client sends the id of the last event that it read. */
 export const LAST_EVENT_ID = "Last-Event-ID";
 
 export const resumeHeaders = z.object({
-  [LAST_EVENT_ID]: z
-    .string()
-    .optional()
-    .openapi({ description: "The id of the last event that you have. Without it, or with one of another run, the stream begins anew." }),
+  [LAST_EVENT_ID]: z.string().optional().openapi({
+    description: "The id of the last event that you have. Without it, or with one that is not of this answer, the stream starts over.",
+  }),
 });
 
-/** A stream of an answer, as the OpenAPI document describes it. */
 export const chatEventsSchema = z.string().openapi("ChatEvents", {
   description: `Server-Sent Events, each with an \`id\` and one line of JSON:
 
-- \`start\` {conversation_id, message_id}: the question is stored and will be answered. Where it comes a second time (after a reconnection), the answer begins anew: forget what came before. \`message_id\` is null where a human has the conversation.
-- \`delta\` {text}: what comes next of the answer. All of them joined are the answer.
+- \`start\` {conversation_id, message_id}: the question is stored and will be answered. When it comes again (after a reconnection), the answer starts over: discard what came before. \`message_id\` is null where a human has the conversation.
+- \`delta\` {text}: the next part of the answer. All parts joined are the answer.
 - \`done\`: the whole answer, as without streaming. It is the last event.
 - \`error\` {error: {code, message, request_id}}: our side failed. It is the last event of this response.
 

@@ -7,14 +7,14 @@ import { keyedHash, sha256Hex } from "../platform/crypto/hashes.ts";
 import { type Database, dbFor, directoryDb } from "../platform/db/client.ts";
 import { seededIds, shardOf } from "../platform/db/ids.ts";
 import { withoutData } from "../platform/telemetry/errors.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
 import { anonIdForEmail, normalizeEmail, truncate } from "../platform/text.ts";
-import { findOpenAgent } from "../widget/store.ts";
+import { findAgentWithPlan } from "../agents/store.ts";
 import { limitsOf, periodOf } from "../workspaces/plans.ts";
-import { isMailAddress, readMessageId, readRecipient, type Recipient, tokensOf, verifyThreadToken } from "./address.ts";
-import { hasOneAuthor, parseMail, questionOf, subjectOf } from "./parse.ts";
-import { countArrivals, eraseThread, findArrival, findMailbox, keepThread, listThreads, noteArrival } from "./store.ts";
+import { isMailAddress, readMessageId, readRecipient, verifyThreadToken, type Recipient, tokensOf } from "./address.ts";
+import { hasSingleSender, parseMail, questionOf, subjectOf } from "./parse.ts";
+import { countArrivals, eraseThread, findArrival, findMailbox, upsertThread, listThreads, recordArrival } from "./store.ts";
 
 /** What the platform routes at most is 25 MiB; a question needs no such mail. */
 const MAX_MAIL_BYTES = 10 * 1024 * 1024;
@@ -41,7 +41,7 @@ interface Incoming {
 }
 
 /** What became of a mail; a refused one goes back to its sender. */
-interface Fate {
+interface MailResult {
   outcome: "taken" | "ignored" | "refused";
   reason: string | null;
   /** Whose mailbox it came to, where there is such a one. */
@@ -53,7 +53,7 @@ interface Fate {
  * program wrote is taken in silence. A fault of ours is thrown: the sender's server tries again then.
  */
 export async function receiveMail(message: ForwardableEmailMessage, env: Env, nowMs = Date.now()): Promise<void> {
-  const endOf = ({ reason, ...fate }: Fate) => ({ ...fate, fields: { reason } });
+  const endOf = ({ reason, ...fate }: MailResult) => ({ ...fate, fields: { reason } });
   try {
     await measureJob(env, { job: "email_arrival", messages: 1 }, (meter) => receive({ message, env, meter, nowMs }), endOf);
   } catch (error) {
@@ -69,19 +69,19 @@ interface Arrival {
   nowMs: number;
 }
 
-async function receive({ message, env, meter, nowMs }: Arrival): Promise<Fate> {
+async function receive({ message, env, meter, nowMs }: Arrival): Promise<MailResult> {
   const recipient = readRecipient(message.to);
   const mailbox = recipient && (await openMailbox(env, meter, [recipient.mailbox, message.to.toLowerCase()]));
   if (!recipient || !mailbox) return refuse(message, NO_MAILBOX, "no_mailbox");
   if (message.rawSize > MAX_MAIL_BYTES) return refuse(message, TOO_LARGE, "too_large");
   const mail = await parseMail(message.raw);
   if (!mail) return refuse(message, UNREADABLE, "unreadable");
-  const ignored = ignoredBecause(mail, message.from, mailbox.address);
+  const ignored = ignoreReason(mail, message.from, mailbox.address);
   const { workspaceId } = mailbox;
   if (ignored) return { outcome: "ignored", reason: ignored, workspaceId };
-  if (!hasOneAuthor(mail)) return refuse(message, MANY_AUTHORS, "many_authors");
+  if (!hasSingleSender(mail)) return refuse(message, MANY_AUTHORS, "many_authors");
   const sender = { address: mail.from!.address!.trim(), name: truncate(mail.from!.name.trim(), MAX_NAME_LENGTH) || null };
-  const fate = await takeIn({ env, meter, mailbox, recipient, mail, sender, nowMs });
+  const fate = await acceptMail({ env, meter, mailbox, recipient, mail, sender, nowMs });
   if (fate.outcome === "refused") refuse(message, NOT_NOW, fate.reason!);
   return { ...fate, workspaceId };
 }
@@ -94,7 +94,7 @@ async function openMailbox(env: Env, meter: Meter, addresses: string[]): Promise
 }
 
 /** Notes that the mail came, and has it answered unless its sender sends too many. */
-async function takeIn(incoming: Incoming): Promise<Fate> {
+async function acceptMail(incoming: Incoming): Promise<MailResult> {
   const { env, meter, mailbox, mail, sender, nowMs } = incoming;
   const { workspaceId, agentId } = mailbox;
   const db = dbFor(env, workspaceId, meter);
@@ -104,19 +104,19 @@ async function takeIn(incoming: Incoming): Promise<Fate> {
   // Keyed, since these rows outlive an erasure of the sender by days.
   const senderKey = await keyedHash(secretValues(env.KEY_SECRET)[0], `email-sender/${agentId}/${from}`);
   const [, [arrival], [recent], [agent]] = await db.batch([
-    noteArrival(db, { workspaceId, mailKey, senderKey, createdAt: nowMs }),
+    recordArrival(db, { workspaceId, mailKey, senderKey, createdAt: nowMs }),
     findArrival(db, workspaceId, mailKey),
     countArrivals(db, workspaceId, senderKey, nowMs - HOUR_MS),
-    findOpenAgent(db, agentId),
+    findAgentWithPlan(db, agentId),
   ]);
   if (!agent) return { outcome: "refused", reason: "no_agent" };
   if (recent!.count > MAILS_AN_HOUR) return { outcome: "ignored", reason: "too_many" };
-  const ids = await idsOf(workspaceId, mailKey, arrival!.createdAt);
-  return ask(incoming, db, ids, limitsOf(agent.plan, agent.overrides).messages);
+  const ids = await turnIds(workspaceId, mailKey, arrival!.createdAt);
+  return askAgent(incoming, db, ids, limitsOf(agent.plan, agent.overrides).messages);
 }
 
 /** Asks the agent, in the conversation that the mail continues or in a new one. */
-async function ask(incoming: Incoming, db: Database, ids: Awaited<ReturnType<typeof idsOf>>, limit: number): Promise<Fate> {
+async function askAgent(incoming: Incoming, db: Database, ids: Awaited<ReturnType<typeof turnIds>>, limit: number): Promise<MailResult> {
   const { env, meter, mailbox, mail, sender, nowMs } = incoming;
   const { workspaceId, agentId } = mailbox;
   const known = await findConversation(incoming, db);
@@ -124,7 +124,7 @@ async function ask(incoming: Incoming, db: Database, ids: Awaited<ReturnType<typ
   const subject = subjectOf(mail);
   const latest = { address: normalizeEmail(sender.address), subject, lastMessageId: readMessageId(mail.messageId), createdAt: nowMs };
   // Before the answer: a message in a thread is what makes a mail of it.
-  await db.batch([keepThread(db, { conversationId, workspaceId, ...latest })]);
+  await db.batch([upsertThread(db, { conversationId, workspaceId, ...latest })]);
   const { result, cost } = await sessionOf(env, meter, workspaceId, conversationId).ask({
     workspaceId,
     agentId,
@@ -158,7 +158,7 @@ async function findConversation({ env, mailbox, recipient, mail, sender }: Incom
 }
 
 /** The same mail again makes the same identifiers, so that nothing is done twice. */
-async function idsOf(workspaceId: string, mailKey: string, atMs: number) {
+async function turnIds(workspaceId: string, mailKey: string, atMs: number) {
   const nextId = await seededIds(`email-ids/1\0${mailKey}`, atMs);
   const shard = shardOf(workspaceId);
   return { conversationId: nextId(shard), questionId: nextId(shard), answerId: nextId(shard) };
@@ -177,7 +177,7 @@ function visitorOf({ address, name }: Incoming["sender"]): TurnVisitor {
   };
 }
 
-function refuse(message: ForwardableEmailMessage, words: string, reason: string): Fate {
+function refuse(message: ForwardableEmailMessage, words: string, reason: string): MailResult {
   message.setReject(words);
   return { outcome: "refused", reason };
 }
@@ -200,7 +200,7 @@ const ROBOT_MAILBOX = /^(mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounc
 const REPORT = /^\s*multipart\/report\b/i;
 
 /** Why a mail is taken without an answer; undefined for one that a person wrote. RFC 3834, section 2, says most of it. */
-export function ignoredBecause(mail: Email, envelopeFrom: string, ownMailbox: string): string | undefined {
+export function ignoreReason(mail: Email, envelopeFrom: string, ownMailbox: string): string | undefined {
   const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value;
   const from = mail.from?.address?.trim().toLowerCase() ?? "";
   if (envelopeFrom === "" || envelopeFrom === "<>") return "bounce";

@@ -5,7 +5,7 @@ import { logProblem } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { toSingleLine } from "../platform/text.ts";
 import { mintThreadToken, replyAddress, threadId } from "./address.ts";
-import { claimMail, findMail, noteMail } from "./store.ts";
+import { claimMail, findMail, updateMail } from "./store.ts";
 
 /** How a wake-up ended; a mail that is put off is tried again at its time. */
 type MailOutcome = "nothing_to_do" | "sent" | "put_off" | "given_up";
@@ -33,7 +33,7 @@ export async function sendMail(env: Env, { messageId }: EmailMessage, nowMs = Da
   const leaseUntilMs = nowMs + LEASE_MS;
   const [[claimed], [parts]] = await db.batch([claimMail(db, messageId, leaseUntilMs, nowMs), findMail(db, messageId)]);
   if (!claimed) return "nothing_to_do";
-  const note = (changes: Parameters<typeof noteMail>[3]) => db.batch([noteMail(db, messageId, leaseUntilMs, changes)]);
+  const note = (changes: Parameters<typeof updateMail>[3]) => db.batch([updateMail(db, messageId, leaseUntilMs, changes)]);
   if (!parts?.mailbox) {
     await note({ status: "failed", error: "no_mailbox" });
     return "given_up";

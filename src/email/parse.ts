@@ -20,7 +20,7 @@ const DASH = 0x2d;
 /** Reads a mail; undefined where it cannot be read, or is made to keep a parser busy. */
 export async function parseMail(raw: ReadableStream<Uint8Array>): Promise<Email | undefined> {
   const bytes = new Uint8Array(await new Response(raw).arrayBuffer());
-  if (isTooLaborious(bytes)) return undefined;
+  if (exceedsParserLimits(bytes)) return undefined;
   try {
     return await PostalMime.parse(bytes, PARSER_LIMITS);
   } catch {
@@ -32,13 +32,13 @@ export async function parseMail(raw: ReadableStream<Uint8Array>): Promise<Email 
  * Whether a mail says by one address who wrote it. Where it names several, the sender's server and we could each take
  * another for its author, and nobody would have vouched for ours.
  */
-export function hasOneAuthor({ headers }: Email): boolean {
+export function hasSingleSender({ headers }: Email): boolean {
   const authors = headers.filter(({ key }) => key === "from").flatMap(({ value }) => addressParser(value));
   return authors.length === 1 && authors[0]!.address !== undefined;
 }
 
 /** Whether a mail has more lines or parts than a person's has: 2 MB of empty parts would take seconds and half a gigabyte. */
-function isTooLaborious(bytes: Uint8Array): boolean {
+function exceedsParserLimits(bytes: Uint8Array): boolean {
   let [lines, dashed] = [0, 0];
   for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) {
     if (++lines > MAX_LINES) return true;

@@ -20,7 +20,7 @@ export function findMailbox(directory: Database, addresses: string[]) {
 // --- Mails that come -------------------------------------------------------------------------------------------------
 
 /** Notes that a mail came; one that came before keeps its time. */
-export function noteArrival(db: Database, arrival: typeof emailArrivals.$inferInsert) {
+export function recordArrival(db: Database, arrival: typeof emailArrivals.$inferInsert) {
   return db.insert(emailArrivals).values(arrival).onConflictDoNothing();
 }
 
@@ -67,7 +67,7 @@ export function listThreads(db: Database, agentId: string, address: string, conv
 const REMEMBERED_IDS = 20;
 
 /** Begins a thread, or notes its latest mail. */
-export function keepThread(db: Database, thread: Omit<typeof emailThreads.$inferInsert, "earlierIds">) {
+export function upsertThread(db: Database, thread: Omit<typeof emailThreads.$inferInsert, "earlierIds">) {
   const isAnother = sql`${emailThreads.lastMessageId} IS NOT NULL AND ${emailThreads.lastMessageId} IS NOT excluded.last_message_id`;
   const appended = sql`json_insert(${emailThreads.earlierIds}, '$[#]', ${emailThreads.lastMessageId})`;
   const latest = sql`CASE WHEN json_array_length(${appended}) > ${REMEMBERED_IDS} THEN json_remove(${appended}, '$[0]') ELSE ${appended} END`;
@@ -127,7 +127,7 @@ export function findMail(db: Database, messageId: string) {
 }
 
 /** Notes what came of sending a mail, unless another run has taken it over. */
-export function noteMail(db: Database, messageId: string, leaseUntilMs: number, changes: Partial<typeof emailOutbox.$inferInsert>) {
+export function updateMail(db: Database, messageId: string, leaseUntilMs: number, changes: Partial<typeof emailOutbox.$inferInsert>) {
   return db
     .update(emailOutbox)
     .set({ leaseUntil: null, ...changes })

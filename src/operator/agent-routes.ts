@@ -1,8 +1,8 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import type { GivenTool, MissingHeader } from "../agents/secrets.ts";
 import { findAgent, findAgentsCount, listAgents } from "../agents/store.ts";
-import type { GivenTool, MissingHeader } from "../agents/tools/header-secrets.ts";
-import { sampleOf } from "../agents/tools/url-template.ts";
-import { toolUrlRefusal } from "../agents/tools/wire.ts";
+import { sampleOf } from "../agents/tool-url.ts";
+import { toolUrlRefusal } from "../agents/tool-wire.ts";
 import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { jsonBody } from "../platform/http/body.ts";

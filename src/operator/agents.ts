@@ -1,7 +1,6 @@
 import type { z } from "@hono/zod-openapi";
-import { identityPlace } from "../agents/identity-secrets.ts";
+import { type GivenTool, identityPlace, type MissingHeader, sealTools } from "../agents/secrets.ts";
 import { createAgent, eraseAgent, findAgent, findAgentBySlug, replaceIdentitySecret, updateAgent } from "../agents/store.ts";
-import { type GivenTool, type MissingHeader, sealTools } from "../agents/tools/header-secrets.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";

@@ -1,6 +1,4 @@
-import type { StoredTool } from "../platform/db/columns.ts";
-import { identityPlace } from "../agents/identity-secrets.ts";
-import { headerPlace } from "../agents/tools/header-secrets.ts";
+import { headerPlace, identityPlace } from "../agents/secrets.ts";
 import { secretValues } from "../platform/config.ts";
 import {
   decryptSecret,
@@ -11,6 +9,7 @@ import {
   UnreadableSecretError,
 } from "../platform/crypto/secrets.ts";
 import { boundShards, type Database, shardDb } from "../platform/db/client.ts";
+import type { StoredTool } from "../platform/db/columns.ts";
 import { listKnownShards } from "../platform/db/shards.ts";
 import { KEY_LIFETIME_MS } from "../platform/http/idempotency-store.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";

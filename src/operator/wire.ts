@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import { AGENT_STATUSES, PLAN_NAMES, type Retention } from "../platform/db/columns.ts";
-import { toolSchema, toolsInputSchema, toTool } from "../agents/tools/wire.ts";
+import { toolSchema, toolsInputSchema, toTool } from "../agents/tool-wire.ts";
 import { type AgentRow, agentSchema, toAgent } from "../agents/wire.ts";
+import { AGENT_STATUSES, PLAN_NAMES, type Retention } from "../platform/db/columns.ts";
 import type { apiKeys, workspaces } from "../platform/db/schema.ts";
 import { slug, timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";

@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from "hono";
 import { dbFor, isBoundShard } from "../platform/db/client.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
-import { limitRequest } from "./limits.ts";
+import { limitRequest } from "./rate-limit.ts";
 import { findAllowedOrigins } from "./store.ts";
 
 /** How long a browser may remember a preflight's answer: a changed list of origins takes effect as soon. */

@@ -15,7 +15,7 @@ export interface Identity {
 }
 
 /** The identity, or what is wrong with its proof, as a sentence for the caller. */
-export type IdentityReading = { identity: Identity } | { problem: string };
+export type IdentityResult = { identity: Identity } | { problem: string };
 
 const claimsSchema = z.object({
   sub: z.string().min(1).max(128),
@@ -24,7 +24,7 @@ const claimsSchema = z.object({
 });
 
 /** Reads an identity token: a JWT, HS256, `{sub, email?, name?, exp}`, signed with one of the agent's secrets. */
-export async function readIdentityToken(token: string, secrets: readonly string[], nowMs: number): Promise<IdentityReading> {
+export async function readIdentityToken(token: string, secrets: readonly string[], nowMs: number): Promise<IdentityResult> {
   let problem = UNSIGNED;
   for (const secret of secrets) {
     try {
@@ -43,7 +43,7 @@ export async function readUserHash(
   hash: string,
   user: { id: string; name?: string | null | undefined; email?: string | null | undefined },
   secrets: readonly string[],
-): Promise<IdentityReading> {
+): Promise<IdentityResult> {
   if (secrets.length === 0) return { problem: UNSIGNED };
   const refused = {
     problem: "The user_hash does not fit user.id: send the hex HMAC-SHA256 of the id, made with this agent's identity secret.",
@@ -69,7 +69,7 @@ async function verifiedClaims(token: string, secret: string, nowMs: number): Pro
   return payload;
 }
 
-function toIdentity(claims: JWTPayload): IdentityReading {
+function toIdentity(claims: JWTPayload): IdentityResult {
   const read = claimsSchema.safeParse(claims);
   if (!read.success) {
     const names = [...new Set(read.error.issues.map(({ path }) => String(path[0])))].join(", ");

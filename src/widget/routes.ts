@@ -1,4 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { findAgentWithPlan } from "../agents/store.ts";
 import { chatEventsSchema, resumeHeaders } from "../chat/wire.ts";
 import { toHandoff, toMessage } from "../conversations/wire.ts";
 import { leadSchema, toLead } from "../leads/wire.ts";
@@ -7,11 +8,11 @@ import { uuid } from "../platform/http/fields.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { requireConfig } from "../workspaces/middleware.ts";
+import { agentDb, openConversation, requireAgent, requireVisitor } from "./access.ts";
 import { askForVisitor, resumeForVisitor, streamForVisitor } from "./ask.ts";
 import { cors } from "./cors.ts";
-import { agentDb, noConversation, openConversation, openedAgent, requireVisitor } from "./opening.ts";
-import { leaveContact, requestHandoff } from "./requests.ts";
-import { findOpenAgent, findOwnConversation, listNewMessages, setCsat } from "./store.ts";
+import { createVisitorLead, requestHandoff } from "./lead-and-handoff.ts";
+import { listNewMessages, setCsat } from "./store.ts";
 import {
   csatInSchema,
   csatSchema,
@@ -24,7 +25,7 @@ import {
   visitorAnswerSchema,
 } from "./wire.ts";
 
-/** The visitors' surface: browsers call it, without a key. */
+/** The visitors' surface, which browsers call without an API key. */
 export const widgetRoutes = createRouter();
 
 widgetRoutes.use(cors, requireConfig);
@@ -43,8 +44,8 @@ const getSettings = createRoute({
 widgetRoutes.openapi(getSettings, async (c) => {
   const { agent_id: agentId } = c.req.valid("param");
   const db = await agentDb(c, agentId);
-  const [[found]] = await db.batch([findOpenAgent(db, agentId)]);
-  return c.json(toSettings(openedAgent(c, found).agent), 200);
+  const [[found]] = await db.batch([findAgentWithPlan(db, agentId)]);
+  return c.json(toSettings(requireAgent(c, found).agent), 200);
 });
 
 const sendMessage = createRoute({
@@ -87,7 +88,7 @@ const sendLead = createRoute({
 });
 
 widgetRoutes.openapi(sendLead, async (c) => {
-  return c.json(toLead(await leaveContact(c, c.req.valid("param").agent_id, c.req.valid("json"))), 201);
+  return c.json(toLead(await createVisitorLead(c, c.req.valid("param").agent_id, c.req.valid("json"))), 201);
 });
 
 const poll = createRoute({
@@ -101,16 +102,11 @@ const poll = createRoute({
 
 widgetRoutes.openapi(poll, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
-  const claim = c.get("visitor");
-  const db = await agentDb(c, claim.agentId);
-  const [[found], [conversation], rows] = await db.batch([
-    findOpenAgent(db, claim.agentId),
-    findOwnConversation(db, claim, conversationId),
-    listNewMessages(db, claim, conversationId, c.req.valid("query").after),
+  const { after } = c.req.valid("query");
+  const { conversation, read } = await openConversation(c, conversationId, (db, claim) => [
+    listNewMessages(db, claim, conversationId, after),
   ]);
-  openedAgent(c, found);
-  if (!conversation) throw noConversation();
-  return c.json({ data: rows.map(toMessage), status: conversation.status }, 200);
+  return c.json({ data: read[0].map(toMessage), status: conversation.status }, 200);
 });
 
 const handOff = createRoute({

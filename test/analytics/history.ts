@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { HANDOFF_REASONS } from "../../src/platform/db/columns.ts";
 import { beginTurn, finishTurn } from "../../src/chat/store.ts";
-import { startTurn } from "../../src/chat/turn.ts";
+import { toTurn } from "../../src/chat/turn.ts";
 import { changeConversation, idleWrites, replyAsHuman } from "../../src/conversations/changes.ts";
 import { isWithHuman, SETTABLE_STATUSES } from "../../src/conversations/status.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
@@ -113,7 +113,7 @@ export class Histories {
     const { random, workspaceId, db } = this;
     const message = wordingOf(random, pick(random, QUESTIONS));
     const quota = { period: "2026-01", limit: 1e9 };
-    const turn = startTurn({ workspaceId, agentId, conversationId, isNew, channel, message, visitor: null, ids: null, quota }, nowMs);
+    const turn = toTurn({ workspaceId, agentId, conversationId, isNew, channel, message, visitor: null, ids: null, quota }, nowMs);
     const reason = random() < 0.6 ? null : pick(random, ["missing_knowledge", ...HANDOFF_REASONS] as const);
     const handoff = reason && { reason, summary: message };
     const answeredMs = nowMs + pick(random, [0, 1, 7, 340, 1_900, 4_321]);
@@ -122,8 +122,8 @@ export class Histories {
     let isSilent = false;
     const begin = async () => {
       for (let run = 0; run < begins; run++) {
-        const { state } = await beginTurn(db, turn);
-        isSilent ||= state !== undefined && isWithHuman(state.status);
+        const { conversation } = await beginTurn(db, turn);
+        isSilent ||= conversation !== undefined && isWithHuman(conversation.status);
       }
     };
     const end = async () => {

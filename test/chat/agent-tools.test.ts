@@ -1,7 +1,7 @@
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
-import { startTurn, TurnRunner } from "../../src/chat/turn.ts";
+import { toTurn, TurnRunner } from "../../src/chat/turn.ts";
 import { engineFor } from "../../src/models/engine.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
@@ -93,7 +93,7 @@ async function createDesk(
     ids: null,
     quota: { period: "2026-11", limit: 100 },
   };
-  const run = async (turn = startTurn(request, Date.now()), runner = runnerOf()) => {
+  const run = async (turn = toTurn(request, Date.now()), runner = runnerOf()) => {
     const result = await runner.run(turn, new Meter());
     if (result.outcome !== "answered") throw new Error(result.outcome);
     return result.answer;
@@ -432,7 +432,7 @@ describe("a call that changes something is made once", () => {
     const runner = runnerOf(
       new OpenAiStandIn((_, count) => (count % 2 === 1 ? asks({ order: "A1" }, "cancel_order") : says("Cancelled."))),
     );
-    const turn = startTurn(request, Date.now());
+    const turn = toTurn(request, Date.now());
     const finish = vi.spyOn(runner as unknown as { finish: () => Promise<never> }, "finish").mockRejectedValueOnce(new Error("D1_ERROR"));
     await expect(run(turn, runner)).rejects.toThrow("D1_ERROR");
     expect(await run(turn, runner)).toMatchObject({ answer: "Cancelled." });
@@ -464,7 +464,7 @@ describe("a call that changes something is made once", () => {
     const { run, request, behave, received } = await createDesk((_, count) => (count % 2 === 1 ? cancelled : says("Cancelled.")));
     await behave({ body: "It is cancelled." });
     await run();
-    await run(startTurn({ ...request, isNew: false }, Date.now()));
+    await run(toTurn({ ...request, isNew: false }, Date.now()));
     const keys = (await received()).map(({ headers }) => headers["idempotency-key"]);
     expect(new Set(keys).size).toBe(2);
   });

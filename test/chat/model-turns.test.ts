@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startTurn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
+import { toTurn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
 import { engineFor } from "../../src/models/engine.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
@@ -25,11 +25,11 @@ async function createDesk(script: Script | ((request: ChatRequest, count: number
   const turnOf = (message: string, isNew = true) => {
     const quota = { period: PERIOD, limit: 100 };
     const ids = { workspaceId: workspace.id, agentId: agent.id, conversationId };
-    return startTurn({ ...ids, isNew, channel: "api", message, visitor: null, ids: null, quota } satisfies TurnRequest, Date.now());
+    return toTurn({ ...ids, isNew, channel: "api", message, visitor: null, ids: null, quota } satisfies TurnRequest, Date.now());
   };
   const run = async (turn: ReturnType<typeof turnOf>) => {
     const deltas: string[] = [];
-    const result = await runner.run(turn, new Meter(), false, { begin: () => undefined, say: (text) => void deltas.push(text) });
+    const result = await runner.run(turn, new Meter(), false, { onStart: () => undefined, onText: (text) => void deltas.push(text) });
     if (result.outcome !== "answered") throw new Error(result.outcome);
     return { ...result.answer, deltas };
   };

@@ -2,7 +2,7 @@ import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runI
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { beginTurn } from "../../src/chat/store.ts";
-import { startTurn, type Turn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
+import { toTurn, type Turn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
 import { ExtractiveEngine } from "../../src/models/extractive.ts";
 import type { Model } from "../../src/models/model.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
@@ -196,7 +196,7 @@ test("a message after a death comes after the turns that were left", async () =>
 
 test("a turn that died before its first batch is run with its own identifiers", async () => {
   const { session, workspace, id, requestOf, leave, transcript, used } = await createConversation();
-  const turn = startTurn(requestOf(question(1)), Date.now());
+  const turn = toTurn(requestOf(question(1)), Date.now());
   await leave({ request: requestOf(question(1)), turn });
   await runDurableObjectAlarm(session);
   expect(await transcript()).toEqual(pairs(1, 1));
@@ -207,7 +207,7 @@ test("a turn that died before its first batch is run with its own identifiers", 
 
 test("a turn that died after its first batch is answered once and counted once", async () => {
   const { session, workspace, requestOf, leave, transcript, used, storage } = await createConversation();
-  const turn = startTurn(requestOf(question(1)), Date.now());
+  const turn = toTurn(requestOf(question(1)), Date.now());
   const db = dbFor(env, workspace.id, new Meter());
   await beginTurn(db, turn);
   expect(await transcript()).toEqual([["user", question(1)]]);
@@ -222,7 +222,7 @@ test("the same at the end of the quota: what is counted is answered", async () =
   const { session, workspace, requestOf, leave, transcript, used } = await createConversation();
   // The first question is counted already, so this one is the last.
   const request = { ...requestOf(question(1)), quota: { period: PERIOD, limit: 2 } };
-  const turn = startTurn(request, Date.now());
+  const turn = toTurn(request, Date.now());
   const db = dbFor(env, workspace.id, new Meter());
   await beginTurn(db, turn);
   await leave({ request, turn });
@@ -233,7 +233,7 @@ test("the same at the end of the quota: what is counted is answered", async () =
 
 test("a turn that died after its first batch and that a human took over meanwhile is not answered, nor counted", async () => {
   const { session, workspace, id, requestOf, leave, transcript, used, storage } = await createConversation();
-  const turn = startTurn(requestOf(question(1)), Date.now());
+  const turn = toTurn(requestOf(question(1)), Date.now());
   const db = dbFor(env, workspace.id, new Meter());
   await beginTurn(db, turn);
   await query(id, "UPDATE conversations SET status = 'human_active' WHERE id = ?", id);
@@ -247,7 +247,7 @@ test("a turn that died after its first batch and that a human took over meanwhil
 test("a turn that died after its second batch is not doubled", async () => {
   const { session, workspace, id, requestOf, leave, transcript, used, storage } = await createConversation();
   const request = requestOf("I want to talk to a human");
-  const turn = startTurn(request, Date.now());
+  const turn = toTurn(request, Date.now());
   const answered = await new TurnRunner(env, new ExtractiveEngine()).run(turn, new Meter());
   const before = (await workspace.call("GET", `/conversations/${id}`)).body;
   await leave({ request, turn });
@@ -265,7 +265,7 @@ test("a turn that died after its second batch is not doubled", async () => {
 
 test("a new conversation whose object died before its first batch is begun by the alarm", async () => {
   const { workspace, requestOf } = await createConversation();
-  const turn = startTurn({ ...requestOf(question(1)), isNew: true }, Date.now());
+  const turn = toTurn({ ...requestOf(question(1)), isNew: true }, Date.now());
   const conversationId = turn.visitorId;
   const request = { ...requestOf(question(1)), isNew: true, conversationId };
   const session = env.SESSION.getByName(`${workspace.id}/${conversationId}`);

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { beginTurn, finishTurn } from "../../src/chat/store.ts";
-import { startTurn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
+import { toTurn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
 import type { Model } from "../../src/models/model.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
@@ -42,7 +42,7 @@ function turnOf(workspace: Workspace, agentId: string, changes: Partial<TurnRequ
     quota: { period: PERIOD, limit: 10 },
     ...changes,
   };
-  return startTurn(request, Date.now());
+  return toTurn(request, Date.now());
 }
 
 const BROKEN: Model = { answer: () => Promise.reject(new Error("the model is down")) };

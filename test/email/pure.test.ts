@@ -1,7 +1,7 @@
 import PostalMime from "postal-mime";
 import { describe, expect, test } from "vitest";
 import { mintThreadToken, readRecipient, verifyThreadToken, replyAddress, threadId, tokensOf } from "../../src/email/address.ts";
-import { ignoredBecause } from "../../src/email/inbound.ts";
+import { ignoreReason } from "../../src/email/inbound.ts";
 import { composeMail } from "../../src/email/outbound.ts";
 import { questionOf, subjectOf, textOfHtml, visibleText } from "../../src/email/parse.ts";
 import { mime } from "./mailbox.ts";
@@ -48,7 +48,7 @@ describe("what is not answered", () => {
     PostalMime.parse(mime({ to: "help@example.com", headers, ...(from && { from }), ...(raw && { raw }) }));
 
   test("a person's mail is answered", async () => {
-    expect(ignoredBecause(await parse({ "Auto-Submitted": "no" }), "ada@example.net", "help@example.com")).toBeUndefined();
+    expect(ignoreReason(await parse({ "Auto-Submitted": "no" }), "ada@example.net", "help@example.com")).toBeUndefined();
   });
 
   test.each([
@@ -70,16 +70,16 @@ describe("what is not answered", () => {
     ["no_sender", {}, "ada@example.net", "Ada <ada@example.net, eve@example.com>"],
     ["no_sender", {}, "ada@example.net", '"ada,eve"@example.com'],
   ])("%s: %o from %s, %s", async (reason, headers, envelope, from) => {
-    expect(ignoredBecause(await parse(headers, from), envelope, "help@example.com")).toBe(reason);
+    expect(ignoreReason(await parse(headers, from), envelope, "help@example.com")).toBe(reason);
   });
 
   test("a delivery report", async () => {
     const raw = 'Content-Type: multipart/report; report-type=delivery-status; boundary="b"\r\n\r\n--b\r\n\r\nfailed\r\n--b--\r\n';
-    expect(ignoredBecause(await parse({}, undefined, raw), "ada@example.net", "help@example.com")).toBe("report");
+    expect(ignoreReason(await parse({}, undefined, raw), "ada@example.net", "help@example.com")).toBe("report");
   });
 
   test.each(["norbert@example.net", "noreen@example.net", "abuser@example.net"])("a person named %s is a person", async (address) => {
-    expect(ignoredBecause(await parse({}, address), address, "help@example.com")).toBeUndefined();
+    expect(ignoreReason(await parse({}, address), address, "help@example.com")).toBeUndefined();
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { startTurn, TurnRunner } from "../../src/chat/turn.ts";
+import { toTurn, TurnRunner } from "../../src/chat/turn.ts";
 import { engineFor } from "../../src/models/engine.ts";
 import type { Tool } from "../../src/models/model.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
@@ -99,7 +99,7 @@ async function createTalk(scriptOf: (request: ChatRequest) => Script) {
       ids: null,
       quota,
     };
-    return new TurnRunner(withModel, engineFor(withModel)).run(startTurn(turn, Date.now()), new Meter());
+    return new TurnRunner(withModel, engineFor(withModel)).run(toTurn(turn, Date.now()), new Meter());
   };
   return { workspace, agent, ask, said: () => JSON.stringify(standIn.runs.map(({ inputs }) => inputs)), env: withModel };
 }

@@ -1,12 +1,12 @@
 import { createExecutionContext, evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { StoredTool } from "../../src/platform/db/columns.ts";
-import { openHeaders } from "../../src/agents/tools/header-secrets.ts";
+import { openHeaders } from "../../src/agents/secrets.ts";
 import { app } from "../../src/app.ts";
 import { replaceEndpointSecrets, replaceErasureSecret, replaceIdentitySecrets, replaceTools } from "../../src/operator/secret-store.ts";
 import { encryptSecret, stateOfSecret } from "../../src/platform/crypto/secrets.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
+import type { StoredTool } from "../../src/platform/db/columns.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { beginErasure } from "../../src/privacy/erasure-store.ts";

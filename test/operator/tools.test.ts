@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { BUILT_IN_NAMES } from "../../src/agents/tools/wire.ts";
-import { builtInTools, type ToolContext } from "../../src/chat/tools.ts";
+import { BUILT_IN_NAMES } from "../../src/agents/tool-wire.ts";
+import { builtInTools, type ToolContext } from "../../src/chat/built-in-tools.ts";
 import { decryptSecret } from "../../src/platform/crypto/secrets.ts";
 import { type Answer, createAgent, createWorkspace, operate, query, send, type Workspace } from "../harness.ts";
 

@@ -9,7 +9,7 @@ import { sendWakeUps } from "../../src/platform/queue.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { redeliver } from "../../src/webhooks/redeliver.ts";
-import { requestHandoff } from "../../src/widget/requests.ts";
+import { requestHandoff } from "../../src/widget/lead-and-handoff.ts";
 import { createAgent, createWorkspace, envWith, learn, listen, query } from "../harness.ts";
 
 /** A queue that notes what it is sent. */

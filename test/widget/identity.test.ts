@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { identitySecretsOf } from "../../src/agents/identity-secrets.ts";
+import { identitySecretsOf } from "../../src/agents/secrets.ts";
 import { findAgent } from "../../src/agents/store.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";

@@ -44,7 +44,7 @@ export const DELIVERY_TRIGGERS = ["event", "test", "redelivery"] as const;
 export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type Method = (typeof METHODS)[number];
 
-/** The parameters of a tool as JSON Schema, in the subset that agents/tools/parameters.ts accepts. */
+/** The parameters of a tool as JSON Schema, in the subset that agents/tool-parameters.ts accepts. */
 export interface ToolParameters {
   type: "object";
   properties: Record<string, { type?: string | string[] | undefined }>;
@@ -59,7 +59,7 @@ export interface StoredTool {
   method: Method;
   /** With a placeholder such as `{order}` for each parameter that stands in its path or query. */
   url: string;
-  /** By name. The values are encrypted, each bound to its tool and name: see agents/tools/header-secrets.ts. */
+  /** By name. The values are encrypted, each bound to its tool and name: see agents/secrets.ts. */
   headers: Record<string, string>;
   timeoutSeconds: number;
 }

@@ -109,7 +109,7 @@ const SAMPLES: Record<string, unknown[]> = {
   move: [moveBy("team_resolved"), moveBy("team_replied"), moveBy("idled")],
   named: [{ agentId: AGENT }, { conversationId: ID }],
   of: ["persons", "webhooks"],
-  outcome: withEach("handoff", [null, { reason: "model_failure", summary: "" }, { reason: "missing_knowledge", summary: "" }]),
+  reply: withEach("handoff", [null, { reason: "model_failure", summary: "" }, { reason: "missing_knowledge", summary: "" }]),
   page: [
     { limit: 20, offset: 40 },
     { limit: 20, offset: 40, cursor: { atMs: NOW, id: OTHER } },

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import type { ToolParameters } from "../../platform/db/columns.ts";
-import { valueErrorParams } from "../../platform/http/validation.ts";
+import type { ToolParameters } from "../platform/db/columns.ts";
+import { valueErrorParams } from "../platform/http/validation.ts";
 
 /** Deeper than any form that a visitor's words can fill. */
 const MAX_DEPTH = 16;

@@ -1,9 +1,8 @@
-import type { StoredTool } from "../../platform/db/columns.ts";
-import type { Tool, ToolOutcome } from "../../models/model.ts";
-import { sha256Hex } from "../../platform/crypto/hashes.ts";
-import { type CallResult, callTool } from "./call.ts";
-import { isChanging } from "./definition.ts";
-import type { CallJournal } from "./journal.ts";
+import type { Tool, ToolOutcome } from "../models/model.ts";
+import { sha256Hex } from "../platform/crypto/hashes.ts";
+import type { StoredTool } from "../platform/db/columns.ts";
+import { type CallResult, callTool, isChanging } from "./tool-call.ts";
+import type { CallJournal } from "./tool-journal.ts";
 
 /** Beside the request itself: reading the headers, looking up the host. */
 const GRACE_MS = 2_000;
@@ -26,11 +25,11 @@ export function agentTools(context: AgentToolContext, agent: { id: string; tools
     // What is not declared would not be sent: the model is told.
     parameters: { ...tool.parameters, additionalProperties: false } as Tool["parameters"],
     timeoutMs: tool.timeoutSeconds * 1_000 + GRACE_MS,
-    run: (input) => run(context, agent.id, tool, input),
+    run: (input) => runTool(context, agent.id, tool, input),
   }));
 }
 
-async function run(context: AgentToolContext, agentId: string, tool: StoredTool, input: Record<string, unknown>): Promise<ToolOutcome> {
+async function runTool(context: AgentToolContext, agentId: string, tool: StoredTool, input: Record<string, unknown>): Promise<ToolOutcome> {
   const { env, workspaceId, conversationId, turnId, journal } = context;
   const idempotencyKey = await sha256Hex(JSON.stringify([turnId, tool.name, canonical(input)]));
   const logFields = { workspace_id: workspaceId, conversation_id: conversationId };

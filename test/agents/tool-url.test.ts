@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { expandUrl, placeholdersOf, sampleOf, templateProblem, withQuery } from "../../../src/agents/tools/url-template.ts";
-import type { ToolParameters } from "../../../src/platform/db/columns.ts";
+import { expandUrl, placeholdersOf, sampleOf, templateProblem, withQuery } from "../../src/agents/tool-url.ts";
+import type { ToolParameters } from "../../src/platform/db/columns.ts";
 
 const BASE = "https://api.example.com";
 const PATH = `${BASE}/orders/{id}/items`;

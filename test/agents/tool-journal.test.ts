@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { CallResult } from "../../../src/agents/tools/call.ts";
-import { CallJournal, type JournalStorage } from "../../../src/agents/tools/journal.ts";
+import type { CallResult } from "../../src/agents/tool-call.ts";
+import { CallJournal, type JournalStorage } from "../../src/agents/tool-journal.ts";
 
 const done = (text: string): CallResult => ({ kind: "answered", text });
 

@@ -1,11 +1,10 @@
-import type { StoredTool } from "../../platform/db/columns.ts";
-import { type Exchange, guardedFetch } from "../../platform/egress/guarded-fetch.ts";
-import { WEBHOOK_POLICY } from "../../platform/egress/url-rules.ts";
-import { log } from "../../platform/telemetry/log.ts";
-import { truncate } from "../../platform/text.ts";
-import { hasBody, isChanging } from "./definition.ts";
-import { openHeaders } from "./header-secrets.ts";
-import { expandUrl, placeholdersOf, withQuery } from "./url-template.ts";
+import type { Method, StoredTool } from "../platform/db/columns.ts";
+import { type Exchange, guardedFetch } from "../platform/egress/guarded-fetch.ts";
+import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
+import { log } from "../platform/telemetry/log.ts";
+import { truncate } from "../platform/text.ts";
+import { openHeaders } from "./secrets.ts";
+import { expandUrl, placeholdersOf, withQuery } from "./tool-url.ts";
 
 const USER_AGENT = "Support-Agent-Tools/1.0";
 const ACCEPT = "application/json, text/*;q=0.9, application/xml;q=0.8";
@@ -128,4 +127,14 @@ function isJson(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Whether a request by this method may change something, so that making it twice is not the same as making it once. */
+export function isChanging(method: Method): boolean {
+  return method !== "GET";
+}
+
+/** Whether parameters that are not in the URL go into a JSON body; else they go into the query. */
+function hasBody(method: Method): boolean {
+  return method === "POST" || method === "PUT" || method === "PATCH";
 }

@@ -1,4 +1,4 @@
-import type { CallResult } from "./call.ts";
+import type { CallResult } from "./tool-call.ts";
 
 const PREFIX = "call:";
 

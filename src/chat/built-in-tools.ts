@@ -1,32 +1,41 @@
 import { indexOf } from "../knowledge/index.ts";
 import { addLead } from "../leads/leads.ts";
 import type { Tool, ToolOutcome } from "../models/model.ts";
+import type { Retrieval } from "../models/retrieval.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import type { Turn } from "./turn.ts";
 
-/** Passages that a search of the model's own brings. */
-const PASSAGES = 5;
+/** How many passages an answer is made of, and a search by the model adds. */
+const MAX_PASSAGES = 5;
 const MAX_QUERY_LENGTH = 300;
-/** Fewer digits are no phone number, and are soon found in any text. */
+/** Fewer digits are no phone number, and any text may contain them. */
 const MIN_PHONE_DIGITS = 5;
 
-/** In which turn tools act, and for whom. */
-export interface ToolContext {
+interface SearchContext {
   env: Env;
   meter: Meter;
   turn: Turn;
+}
+
+/** The turn in which tools act. */
+export interface ToolContext extends SearchContext {
   visitorId: string | null;
-  /** What the visitor has written in this context. */
+  /** What the visitor wrote in this conversation since it was last resolved. */
   written: readonly string[];
+}
+
+/** Searches the knowledge of a turn's agent. @param previousQuestions the visitor's earlier questions, oldest first. */
+export function searchKnowledge({ env, meter, turn }: SearchContext, question: string, previousQuestions: string[]): Promise<Retrieval> {
+  return indexOf(env, meter, turn.workspaceId, turn.agentId).search({ question, previousQuestions, limit: MAX_PASSAGES });
 }
 
 /** The tools that every agent has. */
 export function builtInTools(context: ToolContext): Tool[] {
-  return [searchKnowledge(context), requestHuman, collectLead(context)];
+  return [searchTool(context), requestHuman, collectLead(context)];
 }
 
-function searchKnowledge({ env, meter, turn }: ToolContext): Tool {
+function searchTool(context: ToolContext): Tool {
   return {
     name: "search_knowledge",
     description: "Searches the company's knowledge for more passages. Use it when the passages at hand do not hold the answer.",
@@ -39,8 +48,7 @@ function searchKnowledge({ env, meter, turn }: ToolContext): Tool {
     },
     run: async (input) => {
       const query = String(input["query"]);
-      const index = indexOf(env, meter, turn.workspaceId, turn.agentId);
-      return { kind: "found", query, retrieval: await index.search({ question: query, previousQuestions: [], limit: PASSAGES }) };
+      return { kind: "found", query, retrieval: await searchKnowledge(context, query, []) };
     },
   };
 }
@@ -66,12 +74,12 @@ function collectLead(context: ToolContext): Tool {
         message: { type: "string", maxLength: 4_000, description: "What the visitor wants, in a sentence." },
       },
     },
-    run: (input) => keepLead(context, input),
+    run: (input) => createLead(context, input),
   };
 }
 
-/** Keeps only what the visitor wrote themselves: no page and no result can have somebody else's address kept. */
-async function keepLead({ env, meter, turn, visitorId, written }: ToolContext, input: Record<string, unknown>): Promise<ToolOutcome> {
+/** Stores only what the visitor wrote: no page and no tool result can make the agent store somebody else's address. */
+async function createLead({ env, meter, turn, visitorId, written }: ToolContext, input: Record<string, unknown>): Promise<ToolOutcome> {
   const [email, phone] = [textOf(input["email"]), textOf(input["phone"])];
   const said = written.join("\n").toLowerCase();
   const isGiven = (email === null || said.includes(email.toLowerCase())) && (phone === null || hasPhone(said, phone));
@@ -80,7 +88,7 @@ async function keepLead({ env, meter, turn, visitorId, written }: ToolContext, i
   const { workspaceId, agentId, conversationId, answerId, nowMs } = turn;
   const [name, message] = [textOf(input["name"]), textOf(input["message"])];
   const fields = { agentId, conversationId, visitorId, name, email, phone, message, customFields: {}, sourceUrl: null };
-  // The answer's identifier, so that a turn that is run again keeps them once.
+  // The answer's identifier, so that a turn that runs again stores the lead once.
   const lead = await addLead({ env, meter, workspaceId, nowMs }, fields, answerId);
   if (!lead) throw new Fault("The agent is gone");
   return { kind: "data", text: "The contact details are kept. The team gets in touch." };

@@ -1,4 +1,4 @@
-import type { ToolParameters } from "../../platform/db/columns.ts";
+import type { ToolParameters } from "../platform/db/columns.ts";
 
 /** What an argument may be that stands in a URL. */
 const SCALAR_TYPES = new Set<unknown>(["string", "number", "integer", "boolean"]);

@@ -8,27 +8,20 @@ import { newId, shardOf } from "../platform/db/ids.ts";
 import { writeThenRead } from "../platform/db/sql.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { notFound } from "../platform/http/errors.ts";
-import { agentDb, noConversation, openedAgent, readVisitor, refuseToken } from "./opening.ts";
-import { addNotice, findOpenAgent, findOwnConversation, findTokenVisitor, lastQuestion } from "./store.ts";
+import { conversationNotFound, openAgent } from "./access.ts";
+import { addHandoffNotice, findOwnConversation, lastQuestion } from "./store.ts";
 import type { LeadIn } from "./wire.ts";
 
 /**
- * Keeps what a visitor left in a contact form.
- * @throws ApiError for a token, a conversation or an agent that is not the visitor's.
+ * Stores what a visitor left in a contact form.
+ * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token, rate_limited.
  */
-export async function leaveContact(c: AppContext, agentId: string, body: LeadIn) {
-  const claim = body.visitor_token ? await readVisitor(c, body.visitor_token, agentId) : undefined;
+export async function createVisitorLead(c: AppContext, agentId: string, body: LeadIn) {
   const conversationId = body.conversation_id ?? null;
-  const db = await agentDb(c, agentId);
-  const named = claim ?? { agentId, visitorId: "" };
-  const [[found], [visitor], [conversation]] = await db.batch([
-    findOpenAgent(db, agentId),
-    findTokenVisitor(db, named),
-    findOwnConversation(db, named, conversationId ?? ""),
-  ]);
-  const { workspaceId } = openedAgent(c, found);
-  if (claim && !visitor) throw refuseToken("The visitor_token's visitor is not known any more. Begin anew without one.");
-  if (conversationId !== null && !conversation) throw noConversation();
+  const { workspaceId, visitor, read } = await openAgent(c, agentId, body.visitor_token, (db, claim) =>
+    findOwnConversation(db, claim, conversationId ?? ""),
+  );
+  if (conversationId !== null && read.length === 0) throw conversationNotFound();
   const lead = await addLead(
     { env: c.env, meter: c.get("meter"), workspaceId, nowMs: Date.now() },
     {
@@ -47,8 +40,7 @@ export async function leaveContact(c: AppContext, agentId: string, body: LeadIn)
   return lead;
 }
 
-/** Which conversation is handed over, and when. */
-export interface HandoffOperation extends ConversationKey {
+interface HandoffOperation extends ConversationKey {
   env: Env;
   db: Database;
   agentId: string;
@@ -56,8 +48,8 @@ export interface HandoffOperation extends ConversationKey {
 }
 
 /**
- * Hands a conversation to a human because its visitor asks for one, as the agent does when it reads that wish; one that a
- * human has already stays as it is. A resolved one opens again, as it does when its visitor writes.
+ * Hands a conversation to a human because its visitor asks for one. One that a human has already stays as it is, and a
+ * resolved one is reopened.
  * @param message what the visitor reads then.
  */
 export async function requestHandoff(op: HandoffOperation, message: string) {
@@ -67,7 +59,7 @@ export async function requestHandoff(op: HandoffOperation, message: string) {
   const writes = [
     moveConversation(db, op, moveBy("visitor_wrote"), { nowMs }),
     moveConversation(db, op, moveBy("agent_handed_off"), { nowMs }),
-    addNotice(db, op, notice),
+    addHandoffNotice(db, op, notice),
     ...addHandoff(db, op, { reason: "customer_request", questionKey: null, ...question }),
   ];
   const { written, read } = await writeThenRead(db, writes, [

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { textOfBody } from "../../../src/agents/tools/call.ts";
+import { textOfBody } from "../../src/agents/tool-call.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

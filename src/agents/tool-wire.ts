@@ -1,12 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import { env } from "cloudflare:workers";
-import { METHODS, type StoredTool } from "../../platform/db/columns.ts";
-import { allowsPrivateTargets } from "../../platform/config.ts";
-import { urlProblem, WEBHOOK_POLICY } from "../../platform/egress/url-rules.ts";
-import { valueErrorParams } from "../../platform/http/validation.ts";
-import type { GivenTool } from "./header-secrets.ts";
-import { parametersSchema } from "./parameters.ts";
-import { sampleOf, templateProblem } from "./url-template.ts";
+import { allowsPrivateTargets } from "../platform/config.ts";
+import { METHODS, type StoredTool } from "../platform/db/columns.ts";
+import { urlProblem, WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
+import { valueErrorParams } from "../platform/http/validation.ts";
+import type { GivenTool } from "./secrets.ts";
+import { parametersSchema } from "./tool-parameters.ts";
+import { sampleOf, templateProblem } from "./tool-url.ts";
 
 /** The tools that every agent has: no other may have one of these names. */
 export const BUILT_IN_NAMES = ["search_knowledge", "request_human", "collect_lead"] as const;

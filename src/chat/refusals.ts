@@ -1,0 +1,58 @@
+import { ApiError, notFound } from "../platform/http/errors.ts";
+import type { TurnState } from "./store.ts";
+import type { Turn } from "./turn.ts";
+
+/** Why a question is not answered. Nothing of it is stored then, and nothing is counted. */
+export interface Refusal {
+  outcome:
+    | "agent_not_found"
+    | "conversation_not_found"
+    | "other_agent"
+    | "other_channel"
+    | "other_user"
+    | "agent_paused"
+    | "quota_exceeded";
+}
+
+/**
+ * Why the first batch of a turn did not store its question; undefined when it did. The checks are those of `isAdmitted` in
+ * the store, in the order in which the caller is told: existence, state, quota.
+ */
+export function refusalOf(turn: Turn, { agent, conversation, stored }: TurnState): Refusal | undefined {
+  if (stored.length > 0) return undefined;
+  if (!agent) return { outcome: "agent_not_found" };
+  if (!turn.isNew) {
+    if (!conversation) return { outcome: "conversation_not_found" };
+    if (conversation.agentId !== turn.agentId) return { outcome: "other_agent" };
+    if (conversation.channel !== turn.channel) return { outcome: "other_channel" };
+    if (!conversation.belongsToVisitor) return { outcome: "other_user" };
+  }
+  if (agent.status === "paused") return { outcome: "agent_paused" };
+  return { outcome: "quota_exceeded" };
+}
+
+/** What a caller over the API reads. */
+export function refusalError({ outcome }: Refusal): ApiError {
+  switch (outcome) {
+    case "agent_not_found":
+      return notFound("agent");
+    case "conversation_not_found":
+      return notFound("conversation");
+    case "other_agent":
+      return new ApiError("conflict", "The conversation is with another agent. Leave conversation_id out to start a new one.");
+    case "other_channel":
+      return new ApiError("conflict", "The conversation was not started over the API. Leave conversation_id out to start a new one.");
+    case "other_user":
+      return new ApiError("conflict", "The conversation is another user's. Leave conversation_id out to start a new one.");
+    case "agent_paused":
+      return new ApiError(
+        "conflict",
+        "The agent is paused and answers no questions. Ask another agent, or ask its operator to activate it.",
+      );
+    case "quota_exceeded":
+      return new ApiError(
+        "quota_exceeded",
+        "The month's message quota is used up. Wait for the next month, or ask the operator for a larger plan.",
+      );
+  }
+}

@@ -1,0 +1,136 @@
+import type { MiddlewareHandler } from "hono";
+import { findAgentWithPlan } from "../agents/store.ts";
+import { type VisitorClaim, verifyVisitorToken } from "../chat/visitor-token.ts";
+import { secretValues } from "../platform/config.ts";
+import { type Database, dbFor } from "../platform/db/client.ts";
+import { isKnownShard } from "../platform/db/shards.ts";
+import { type Statement, transact } from "../platform/db/sql.ts";
+import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
+import { ApiError, type ErrorCode } from "../platform/http/errors.ts";
+import { limitsOf } from "../workspaces/plans.ts";
+import { checkOrigin } from "./cors.ts";
+import { limitVisitor } from "./rate-limit.ts";
+import { findOwnConversation, findTokenVisitor } from "./store.ts";
+
+declare module "../platform/http/context.ts" {
+  interface CallerVariables {
+    /** Set where a visitor's token is required. */
+    visitor: VisitorClaim;
+  }
+}
+
+/** Admits requests that carry a visitor's token. */
+export const requireVisitor: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const token = bearerToken(c);
+  if (token === undefined) {
+    throw unauthorized("missing_visitor_token", "Send the visitor_token of the last answer in the header: Authorization: Bearer vt_…");
+  }
+  c.set("visitor", await checkToken(c, token));
+  await next();
+};
+
+/**
+ * The visitor that a token names. It reads no storage.
+ * @param agentId the agent that the token must be of, where the request names one.
+ * @throws ApiError invalid_visitor_token, rate_limited.
+ */
+async function checkToken(c: AppContext, token: string, agentId?: string): Promise<VisitorClaim> {
+  const read = await verifyVisitorToken(token, secretValues(c.env.KEY_SECRET), Date.now());
+  if (read.outcome === "expired") throw invalidToken("The visitor_token has expired. Start again without one.");
+  if (read.outcome === "forged") {
+    throw invalidToken("This is not a visitor_token of this service. Send the one of the last answer, unchanged.");
+  }
+  if (agentId !== undefined && read.agentId !== agentId) {
+    throw invalidToken("The visitor_token is another agent's. Start again without one.");
+  }
+  limitVisitor(c, read.visitorId);
+  return read;
+}
+
+function invalidToken(message: string): ApiError {
+  return unauthorized("invalid_visitor_token", message);
+}
+
+/** 401. */
+export function unauthorized(code: ErrorCode, message: string): ApiError {
+  return new ApiError(code, message, { headers: { "WWW-Authenticate": "Bearer" } });
+}
+
+/**
+ * The database of an agent.
+ * @throws ApiError not_found when there is none.
+ */
+export async function agentDb(c: AppContext, agentId: string): Promise<Database> {
+  if (!(await isKnownShard(c.env, c.get("meter"), agentId))) throw agentNotFound();
+  return dbFor(c.env, agentId, c.get("meter"));
+}
+
+type FoundAgent = Awaited<ReturnType<typeof findAgentWithPlan>>[number];
+
+/**
+ * The agent and its workspace's limits, if the agent allows the request's origin.
+ * @throws ApiError not_found, origin_not_allowed.
+ */
+export function requireAgent(c: AppContext, found: FoundAgent | undefined) {
+  if (!found) throw agentNotFound();
+  const { plan, overrides, ...agent } = found;
+  checkOrigin(c, agent.allowedOrigins);
+  c.set("logFields", { workspaceId: agent.workspaceId });
+  return { agent, workspaceId: agent.workspaceId, limits: limitsOf(plan, overrides) };
+}
+
+/**
+ * The agent of the path and the visitor of the body's token, if there is one, with what a query of the same trip reads.
+ * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token, rate_limited.
+ */
+export async function openAgent<Query extends Statement>(
+  c: AppContext,
+  agentId: string,
+  token: string | null | undefined,
+  query: (db: Database, claim: VisitorClaim) => Query,
+) {
+  const claim = token ? await checkToken(c, token, agentId) : undefined;
+  const db = await agentDb(c, agentId);
+  const named = claim ?? { agentId, visitorId: "" };
+  const { before, after } = await transact(db, {
+    before: [query(db, named)],
+    writes: [],
+    after: [findAgentWithPlan(db, agentId), findTokenVisitor(db, named)],
+  });
+  const [[found], [visitor]] = after;
+  const opened = requireAgent(c, found);
+  if (claim && !visitor) throw invalidToken("The visitor_token's visitor does not exist any more. Start again without one.");
+  return { ...opened, visitor, read: before[0] };
+}
+
+/**
+ * A conversation of the token's visitor and its agent, with what more queries of the same trip read.
+ * @throws ApiError not_found, origin_not_allowed.
+ */
+export async function openConversation<const Queries extends readonly Statement[] = []>(
+  c: AppContext,
+  conversationId: string,
+  queries?: (db: Database, claim: VisitorClaim) => Queries,
+) {
+  const claim = c.get("visitor");
+  const db = await agentDb(c, claim.agentId);
+  const { before: read, after } = await transact(db, {
+    before: queries?.(db, claim) ?? ([] as unknown as Queries),
+    writes: [],
+    after: [findAgentWithPlan(db, claim.agentId), findOwnConversation(db, claim, conversationId)],
+  });
+  const [[found], [conversation]] = after;
+  const { agent, workspaceId } = requireAgent(c, found);
+  if (!conversation) throw conversationNotFound();
+  return { agent, workspaceId, conversation, claim, db, read };
+}
+
+/** 404: also for another visitor's conversation, so that nobody learns whether it exists. */
+export function conversationNotFound(): ApiError<"not_found"> {
+  const message = "No such conversation of this visitor. Send the visitor_token that it was started with, and its conversation_id.";
+  return new ApiError("not_found", message);
+}
+
+function agentNotFound(): ApiError<"not_found"> {
+  return new ApiError("not_found", "No agent with this id. Check the id.");
+}
