@@ -150,8 +150,8 @@ export interface Schemas {
   /**
    * Server-Sent Events, each with an `id` and one line of JSON:
    *
-   * - `start` {conversation_id, message_id}: the question is stored and will be answered. Where it comes a second time (after a reconnection), the answer begins anew: forget what came before. `message_id` is null where a human has the conversation.
-   * - `delta` {text}: what comes next of the answer. All of them joined are the answer.
+   * - `start` {conversation_id, message_id}: the question is stored and will be answered. When it comes again (after a reconnection), the answer starts over: discard what came before. `message_id` is null where a human has the conversation.
+   * - `delta` {text}: the next part of the answer. All parts joined are the answer.
    * - `done`: the whole answer, as without streaming. It is the last event.
    * - `error` {error: {code, message, request_id}}: our side failed. It is the last event of this response.
    *
@@ -602,7 +602,7 @@ export interface Operations {
     };
     answer: Schemas["ChatAnswer"];
   };
-  /** Go on with the stream of an answer. Picks a stream up where it broke, or gives one that has ended again. It costs no message of the quota. 204: the event that you have was the last. Scope: `conversations:read`. */
+  /** Resume the stream of an answer. Resumes a stream that broke off, or repeats one that has ended. It uses no message of the quota. 204: the event that you have was the last. Scope: `conversations:read`. */
   resumeAnswer: {
     input: {
       conversation_id: string;

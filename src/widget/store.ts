@@ -18,7 +18,8 @@ const LONGEST_TURN_MS = 10 * 60 * 1000;
 
 /** The allowed origins of the agent, or of the conversation's agent. */
 export function findAllowedOrigins(db: Database, named: { agentId: string } | { conversationId: string }) {
-  const agentId = "agentId" in named ? sql`${named.agentId}` : sql`(SELECT agent_id FROM ${conversations} WHERE id = ${named.conversationId})`;
+  const agentId =
+    "agentId" in named ? sql`${named.agentId}` : sql`(SELECT agent_id FROM ${conversations} WHERE id = ${named.conversationId})`;
   return db
     .select({ allowedOrigins: agents.allowedOrigins })
     .from(agents)
