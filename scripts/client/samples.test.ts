@@ -84,7 +84,7 @@ function runModule(code: string) {
 async function sentBy(language: Language): Promise<Recorded[]> {
   const recorder = await startRecorder();
   const ids = Object.fromEntries(IDS.map((name) => [`${name}_ID`, `${name.toLowerCase()}-1`]));
-  Object.assign(process.env, ids, { BASE_URL: recorder.origin, API_KEY: "sk_live_1" });
+  Object.assign(process.env, ids, { SUPPORT_URL: recorder.origin, SUPPORT_KEY: "sk_live_1" });
   await RUNNERS[language]().finally(() => recorder.close());
   return recorder.take().map((request) => ({ ...request, url: normalized(request.url) }));
 }

@@ -18,7 +18,7 @@ const NOT_LEARNED = new Set(["docs/architecture.md", "docs/measurements.md"]);
 const READY_LIMIT_MS = 120_000;
 const POLL_EVERY_MS = 500;
 
-const LINK = /\[([^\]\n]+)\]\([^)\s]+\)/g;
+const LINK = /\[([^\]]+)\]\([^)\s]+\)/g;
 const CODE_BLOCK = /^```(\w*)[^\n]*\n[^]*?^```\n/gm;
 /** The languages of blocks with commands, their output, and pictures. Others hold examples. */
 const TRANSCRIPTS = new Set(["", "sh", "console", "text", "json", "mermaid"]);

@@ -12,7 +12,7 @@ knowledge they answer from, usage and analytics, signed webhooks, and privacy re
 Every operation takes a workspace API key: \`Authorization: Bearer sk_live_…\`. A key carries scopes; rate limits apply
 per workspace, all its keys together. Errors share one envelope; its \`message\` says what to do.
 
-The examples read \`BASE_URL\` (such as http://localhost:8787), \`API_KEY\` and identifiers such as \`AGENT_ID\` from
+The examples read \`SUPPORT_URL\` (such as http://localhost:8787), \`SUPPORT_KEY\` and identifiers such as \`AGENT_ID\` from
 the environment. Those in TypeScript use the client in this repository's folder \`client\`.`;
 
 /**

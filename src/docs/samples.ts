@@ -126,11 +126,11 @@ function indent(text: string, width: number): string {
 function curlSample({ method, path, query, body, response }: SampleCall): string {
   const flags = response === "events" ? ["-N"] : [];
   if (method !== "GET" && !(method === "POST" && body)) flags.push(`-X ${method}`);
-  const headers = ["Authorization: Bearer $API_KEY", ...(body ? ["Content-Type: application/json"] : [])];
+  const headers = ["Authorization: Bearer $SUPPORT_KEY", ...(body ? ["Content-Type: application/json"] : [])];
   const search = query.map(([name, value]) => `${name}=${"variable" in value ? `$${value.variable}` : encodeURIComponent(value.literal)}`);
   const url = [fillPath(path, (variable) => `$${variable}`), ...(search.length > 0 ? [search.join("&")] : [])].join("?");
   const lines = [
-    ["curl", ...flags, `"$BASE_URL${url}"`].join(" "),
+    ["curl", ...flags, `"$SUPPORT_URL${url}"`].join(" "),
     ...headers.map((header) => `-H "${header}"`),
     ...(body ? [`-d '${JSON.stringify(body, null, 2).replaceAll("'", `'\\''`)}'`] : []),
   ];
@@ -160,12 +160,12 @@ function pythonStatements(request: string, response: SampleCall["response"]): st
 }
 
 function pythonArguments({ path, query, body, acceptsIdempotencyKey, response }: SampleCall): string[] {
-  const headers = [`"Authorization": f"Bearer {os.environ['API_KEY']}"`];
+  const headers = [`"Authorization": f"Bearer {os.environ['SUPPORT_KEY']}"`];
   if (acceptsIdempotencyKey) headers.push(`"Idempotency-Key": str(uuid.uuid4())`);
   const valueOf = (value: SampleValue) => ("variable" in value ? `os.environ["${value.variable}"]` : JSON.stringify(value.literal));
   const url = fillPath(path, (variable) => `{os.environ['${variable}']}`);
   return [
-    `f"{os.environ['BASE_URL']}${url}"`,
+    `f"{os.environ['SUPPORT_URL']}${url}"`,
     `headers={${headers.join(", ")}}`,
     ...(query.length > 0 ? [`params={${query.map(([name, value]) => `"${name}": ${valueOf(value)}`).join(", ")}}`] : []),
     ...(body ? [`json=${literalOf(body, PYTHON)}`] : []),
@@ -181,11 +181,11 @@ const STREAMING_METHOD = "streamAnswer";
 
 function typescriptSample(call: SampleCall): string {
   const queryVariables = call.query.flatMap(([, value]) => ("variable" in value ? [value.variable] : []));
-  const variables = ["BASE_URL", "API_KEY", ...new Set([...call.pathNames.map(variableOf), ...queryVariables])];
+  const variables = ["SUPPORT_URL", "SUPPORT_KEY", ...new Set([...call.pathNames.map(variableOf), ...queryVariables])];
   return `import { ${call.isPaged ? "createClient, paginate" : "createClient"} } from "./client/index.ts";
 
 const { ${variables.map((name) => `${name} = ""`).join(", ")} } = process.env;
-const client = createClient({ baseUrl: BASE_URL, apiKey: API_KEY });
+const client = createClient({ baseUrl: SUPPORT_URL, apiKey: SUPPORT_KEY });
 
 ${typescriptStatement(call)}
 `;

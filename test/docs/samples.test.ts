@@ -33,8 +33,8 @@ async function createVariables(): Promise<Record<string, string>> {
     workspace.id,
   );
   return {
-    BASE_URL: HOST,
-    API_KEY: workspace.key,
+    SUPPORT_URL: HOST,
+    SUPPORT_KEY: workspace.key,
     AGENT_ID: agentId,
     SOURCE_ID: source.id,
     ANSWER_ID: answer.body.id,
@@ -53,7 +53,7 @@ test.each(OPERATIONS.map((operation) => [operation.operationId, operation] as co
     const samples = samplesOf(operation);
     expect(samples.map(({ label }) => label)).toEqual(operationId === "askAgent" ? [...labels, ...streamed] : labels);
     expect(samples[1]!.source).toContain(`client.${operationId}`);
-    for (const { source } of samples) expect(source).toContain("API_KEY");
+    for (const { source } of samples) expect(source).toContain("SUPPORT_KEY");
   },
 );
 
@@ -99,7 +99,7 @@ test("special characters are escaped for a shell, TypeScript and Python", () => 
   };
   addSamples(document);
   const [curl, typescript, python] = (document.paths["/notes"].post as unknown as { "x-codeSamples": Sample[] })["x-codeSamples"];
-  expect(JSON.parse(parseCurl(curl!.source, { BASE_URL: HOST, API_KEY: "k" }).body!)).toEqual(note);
+  expect(JSON.parse(parseCurl(curl!.source, { SUPPORT_URL: HOST, SUPPORT_KEY: "k" }).body!)).toEqual(note);
   expect(typescript!.source).toContain(String.raw`text: "It's \"5\" \\ $HOME"`);
   for (const literal of [`"none": None,`, `"yes": True,`, `"list": ["a", 1],`, `"no": False,`]) expect(python!.source).toContain(literal);
 });
