@@ -19,7 +19,7 @@ import { build, serve } from "./serve.ts";
  */
 
 const TARGET = "src/models/confidence-fit.ts";
-const SIGNALS = ["passageScore", "lead", "evidence", "tellingInBest"] as const;
+const SIGNALS = ["passageScore", "margin", "matchedWeight", "coverageOfBest"] as const;
 /** Passages of a part, as a share of all, and how many parts of that size are taken. */
 const PARTS = [
   { share: 1, count: 1 },

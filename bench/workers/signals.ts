@@ -1,8 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
 import { TextIngestion } from "../../src/knowledge/indexing/ingest.ts";
 import { IndexStore } from "../../src/knowledge/indexing/store.ts";
-import { rankChunks } from "../../src/knowledge/retrieval/retrieve.ts";
-import { draft } from "../../src/models/extractive.ts";
+import { rankChunks } from "../../src/knowledge/retrieval/lexical-search.ts";
+import { draftAnswer } from "../../src/models/extractive.ts";
 
 /*
  * Answers what the service does not show: the signals of a question, and what would be cited however little it is worth.
@@ -29,9 +29,9 @@ export class Corpus extends DurableObject<SignalsEnv> {
 
   async ask(turns: string[]): Promise<{ signals: Record<string, number>; cited: string[] }> {
     const question = turns.at(-1)!;
-    const { ranked, ...words } = rankChunks(this.store, { question, previousQuestions: turns.slice(0, -1) });
+    const { ranked, ...terms } = rankChunks(this.store, { question, previousQuestions: turns.slice(0, -1) });
     const passages = ranked.slice(0, PASSAGES).map(({ passage }) => passage);
-    const { signals, cited } = draft(question, { passages, curated: [], ...words });
+    const { signals, cited } = draftAnswer(question, { passages, curated: [], ...terms });
     return { signals: { ...signals }, cited: cited.map(({ sourceId }) => sourceId) };
   }
 }

@@ -2,10 +2,10 @@ import type { HandoffReason } from "../platform/db/columns.ts";
 import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
 import type { Citation } from "../conversations/wire.ts";
 import type { AgentRow } from "../agents/wire.ts";
-import { STRONG_MATCH } from "../knowledge/retrieval/curated.ts";
+import { STRONG_MATCH } from "../knowledge/retrieval/curated-answers.ts";
 import { titleOf } from "../knowledge/wire.ts";
 import { wantsHuman } from "../models/intent.ts";
-import { HandedOff, type Model, type Opening, type Said, type Tool } from "../models/model.ts";
+import { HandoffError, type Model, type ModelReply, type HistoryMessage, type Tool } from "../models/model.ts";
 import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
@@ -27,9 +27,8 @@ export interface Reply {
 export interface ReplyRequest {
   turn: Turn;
   agent: AgentRow;
-  previousQuestions: string[];
   /** The messages before, oldest first. */
-  history: Said[];
+  history: HistoryMessage[];
   retrieval: Retrieval;
   tools: Tool[];
 }
@@ -62,11 +61,11 @@ export function failedReply(request: Pick<ReplyRequest, "turn" | "agent">): Repl
 }
 
 /** Undefined when the model fails: a human takes over then, and the visitor reads no error. */
-async function askModel(model: Model, request: ReplyRequest): Promise<Opening | undefined> {
-  const { turn, agent, previousQuestions, history, retrieval, tools } = request;
+async function askModel(model: Model, request: ReplyRequest): Promise<ModelReply | undefined> {
+  const { turn, agent, history, retrieval, tools } = request;
   const { name: agentName, model: modelName, instructions, language, welcomeMessage } = agent;
   const known = { agentName, modelName, instructions, language, welcomeMessage };
-  const asked = { ...known, question: turn.message, previousQuestions, history, retrieval, tools };
+  const asked = { ...known, question: turn.message, history, retrieval, tools };
   try {
     return await model.answer(asked);
   } catch (error) {
@@ -78,7 +77,7 @@ async function askModel(model: Model, request: ReplyRequest): Promise<Opening | 
 /** Reads an answer to its end. One that breaks off ends with the hand-off message, since its beginning is already shown. */
 async function readAnswer(
   request: ReplyRequest,
-  opening: Extract<Opening, { outcome: "answered" }>,
+  opening: Extract<ModelReply, { outcome: "answered" }>,
   onDelta: DeltaListener,
 ): Promise<Reply> {
   let text = "";
@@ -88,8 +87,8 @@ async function readAnswer(
       onDelta(piece);
     }
   } catch (error) {
-    if (!(error instanceof HandedOff)) logFailure(request.turn, error);
-    const reply = handOff(request, error instanceof HandedOff ? error.reason : "model_failure", 0);
+    if (!(error instanceof HandoffError)) logFailure(request.turn, error);
+    const reply = handOff(request, error instanceof HandoffError ? error.reason : "model_failure", 0);
     return text === "" ? reply : { ...reply, text: `${text}\n\n${reply.text}` };
   }
   return { text, citations: opening.cited.map(toCitation), confidence: opening.confidence, handoff: null };

@@ -1,5 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
-import { engineFor } from "../models/engine.ts";
+import { modelFor } from "../models/providers.ts";
 import { idFields, logDeadLetter } from "../platform/queue.ts";
 import { withoutData } from "../platform/telemetry/errors.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
@@ -47,7 +47,7 @@ export class ChatSession extends DurableObject<Env> {
     const assignIds = (request: TurnRequest) => toTurn(request, Date.now());
     const rescue = (turn: Turn, attempt: Attempt) => this.run(turn, attempt, { meter: new Meter() });
     this.turns = new TurnQueue(ctx.storage, assignIds, rescue, logDroppedTurn);
-    this.runner = new TurnRunner(env, engineFor(env), ctx.storage.kv);
+    this.runner = new TurnRunner(env, modelFor(env), ctx.storage.kv);
   }
 
   /** Answers a visitor's message once the messages before it are answered. */

@@ -4,7 +4,7 @@ import { agentTools } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { isWithHuman } from "../conversations/status.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
-import type { Model, Said } from "../models/model.ts";
+import type { Model, HistoryMessage } from "../models/model.ts";
 import type { Retrieval } from "../models/retrieval.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
 import type { Channel, ConversationStatus } from "../platform/db/columns.ts";
@@ -158,8 +158,8 @@ export class TurnRunner {
   private async answer(context: TurnContext, admitted: AdmittedTurn, agent: AgentRow, early: EarlySearch): Promise<ChatAnswer> {
     const { turn, db, meter, isLast, listener } = context;
     notifyStart(context, admitted, turn.answerId);
-    const history = admitted.conversation?.status === "resolved" ? [] : admitted.history.map(toSaid).reverse();
-    const questions = history.filter(({ by }) => by === "visitor").map(({ text }) => text);
+    const history = admitted.conversation?.status === "resolved" ? [] : admitted.history.map(toHistoryMessage).reverse();
+    const questions = history.filter(({ role }) => role === "visitor").map(({ text }) => text);
     const previousQuestions = questions.slice(-MAX_PREVIOUS_QUESTIONS);
     this.previousQuestions = [...previousQuestions, turn.message].slice(-MAX_PREVIOUS_QUESTIONS);
     const retrieval = await this.retrieve(context, previousQuestions, early);
@@ -168,7 +168,7 @@ export class TurnRunner {
       ...builtInTools({ env: this.env, meter, turn, visitorId: admitted.visitorId, written }),
       ...this.agentTools(turn, agent),
     ];
-    const request = { turn, agent, previousQuestions, history, retrieval, tools };
+    const request = { turn, agent, history, retrieval, tools };
     const reply = isLast ? failedReply(request) : await generateReply(this.model, request, (text) => listener.onText(text));
     return this.finish(db, turn, agent.name, reply);
   }
@@ -227,8 +227,8 @@ async function staySilent(context: TurnContext, admitted: AdmittedTurn, agent: A
 }
 
 /** To a model, a colleague of the team speaks for the agent's side. */
-function toSaid({ role, content }: Pick<typeof messages.$inferSelect, "role" | "content">): Said {
-  return { by: role === "user" ? "visitor" : "agent", text: content };
+function toHistoryMessage({ role, content }: Pick<typeof messages.$inferSelect, "role" | "content">): HistoryMessage {
+  return { role: role === "user" ? "visitor" : "agent", text: content };
 }
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {

@@ -1,5 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
-import { rerankerFor } from "../models/reranker.ts";
+import { rerankerFor } from "../models/providers.ts";
 import type { Retrieval, SearchQuery } from "../models/retrieval.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
@@ -10,8 +10,8 @@ import { SiteCrawl } from "./crawl/site-crawl.ts";
 import { type DumpedRow, type DumpPage, type DumpPlace, IndexDump } from "./index-dump.ts";
 import { type IngestProgress, TextIngestion } from "./indexing/ingest.ts";
 import { type CuratedAnswer, IndexStore } from "./indexing/store.ts";
-import { CuratedAnswers } from "./retrieval/curated.ts";
-import { HybridSearch } from "./retrieval/hybrid.ts";
+import { CuratedAnswers } from "./retrieval/curated-answers.ts";
+import { HybridSearch } from "./retrieval/hybrid-search.ts";
 import { SemanticSearch } from "./vectors/semantic-search.ts";
 import { vectorEnginesFor, type VectorScope } from "./vectors/vector-index.ts";
 import { VectorSync } from "./vectors/vector-sync.ts";

@@ -2,7 +2,7 @@ import type { z } from "@hono/zod-openapi";
 import { findAgent } from "../agents/store.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { indexOf } from "./index.ts";
-import { STRONG_MATCH } from "./retrieval/curated.ts";
+import { STRONG_MATCH } from "./retrieval/curated-answers.ts";
 import type { KnowledgeOperation } from "./sources.ts";
 import { type searchResultSchema, toFound } from "./wire.ts";
 

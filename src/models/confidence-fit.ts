@@ -7,7 +7,12 @@
  */
 
 /** The signals that are weighed. */
-export type FittedSignal = "passageScore" | "lead" | "evidence" | "tellingInBest";
+export type FittedSignal = "passageScore" | "margin" | "matchedWeight" | "coverageOfBest";
 
 export const INTERCEPT = -4.57;
-export const COEFFICIENTS: Readonly<Record<FittedSignal, number>> = { passageScore: 5.87, lead: 3.36, evidence: 1.4, tellingInBest: 1.39 };
+export const COEFFICIENTS: Readonly<Record<FittedSignal, number>> = {
+  passageScore: 5.87,
+  margin: 3.36,
+  matchedWeight: 1.4,
+  coverageOfBest: 1.39,
+};

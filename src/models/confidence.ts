@@ -1,30 +1,59 @@
+import { terms } from "../text/terms.ts";
+import type { ScoredPassage } from "./compose.ts";
 import { COEFFICIENTS, type FittedSignal, INTERCEPT } from "./confidence-fit.ts";
+import { aboutOf, type QueryTerm, type Retrieval } from "./retrieval.ts";
+import { termMatch } from "./segments.ts";
 
-/** What tells an answered question from an unanswered one, however large the knowledge is. Each is 0..1. */
+/** What separates answered from unanswered questions, however large the knowledge is. Each is 0..1. */
 export interface Signals extends Record<FittedSignal, number> {
-  /** The best passage's score. */
+  /** The score of the best passage. */
   passageScore: number;
-  /** How far it is ahead of the others that are read, as a share of its score: what all passages share answers nothing. */
-  lead: number;
-  /** How much of the question is found in itself: one common word found is little, though it be all. */
-  evidence: number;
-  /** The share of the question's own telling words that the best passage has; none where it has none. */
-  tellingInBest: number;
-  /** The same of whichever passage has most; all where it has none. Earlier turns alone answer nothing. */
-  tellingFound: number;
+  /** How far it is ahead of the mean of the other passages that were read, as a share of its score. */
+  margin: number;
+  /** The idf weight of the question's content words that were found, up to FULL_WEIGHT: all of one common word is little. */
+  matchedWeight: number;
+  /** The share of the question's content words in the best passage, by weight; 0 where it has none. */
+  coverageOfBest: number;
+  /** The same of the passage with most of them; 1 where the question has none. Earlier turns do not count. */
+  coverage: number;
 }
 
-/** Below it more of what is asked is missing than is there. */
-const MOST = 0.5;
+/** The weight of two rare words, which no passage has by chance. */
+const FULL_WEIGHT = 2;
+/** Where less of the question than this was found, the confidence is at most the share that was. */
+const MIN_COVERAGE = 0.5;
 
-/** The probability that the question is answered by what was found; where most of it was not, at most the share that was. */
+/** The probability, 0..1, that a draft answer is right: logistic regression on the signals. */
 export function confidenceOf(signals: Signals): number {
-  const probability = fitted(signals);
-  return signals.tellingFound < MOST ? Math.min(probability, signals.tellingFound) : probability;
+  let logOdds = INTERCEPT;
+  for (const name of Object.keys(COEFFICIENTS) as FittedSignal[]) logOdds += COEFFICIENTS[name] * signals[name];
+  const probability = 1 / (1 + Math.exp(-logOdds));
+  return signals.coverage < MIN_COVERAGE ? Math.min(probability, signals.coverage) : probability;
 }
 
-function fitted(signals: Signals): number {
-  let sum = INTERCEPT;
-  for (const name of Object.keys(COEFFICIENTS) as FittedSignal[]) sum += COEFFICIENTS[name] * signals[name];
-  return 1 / (1 + Math.exp(-sum));
+/** The signals of a question and the passages read for it, at most `maxPassages`. */
+export function signalsOf({ questionTerms }: Retrieval, read: readonly ScoredPassage[], maxPassages: number): Signals {
+  const ranked = read.filter(({ quotesQuestion }) => !quotesQuestion).toSorted((a, b) => b.passage.score - a.passage.score);
+  const [best = 0, ...others] = ranked.map(({ passage }) => passage.score);
+  const meanOfOthers = sum(others) / (maxPassages - 1);
+  const contentTerms = questionTerms.filter(({ isWeak }) => !isWeak);
+  const asked = sum(contentTerms.map(({ weight }) => weight));
+  const [inBest = 0, ...inOthers] = ranked.map((passage) => matchedWeight(passage, contentTerms));
+  const matched = Math.max(inBest, ...inOthers);
+  return {
+    passageScore: best,
+    margin: best === 0 ? 0 : 1 - meanOfOthers / best,
+    matchedWeight: Math.min(1, matched / FULL_WEIGHT),
+    coverageOfBest: asked === 0 ? 0 : inBest / asked,
+    coverage: asked === 0 ? 1 : matched / asked,
+  };
+}
+
+function matchedWeight({ passage, segments }: ScoredPassage, queryTerms: readonly QueryTerm[]): number {
+  const all = new Set([...terms(aboutOf(passage)), ...segments.flatMap(({ segment }) => [...segment.terms])]);
+  return sum(queryTerms.filter((term) => termMatch(all, term) > 0).map(({ weight }) => weight));
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

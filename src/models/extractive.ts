@@ -1,152 +1,164 @@
-import { terms } from "../text/terms.ts";
-import { composeAnswer, type ScoredPassage } from "./compose.ts";
-import { confidenceOf, type Signals } from "./confidence.ts";
+import { composeAnswer, type ScoredPassage, type ScoredSegment } from "./compose.ts";
+import { confidenceOf, type Signals, signalsOf } from "./confidence.ts";
 import { replyToThanks, smallTalkOf } from "./intent.ts";
-import { type KnowledgeQuestion, type Model, type ModelRequest, type Opening, SMALL_TALK_CONFIDENCE } from "./model.ts";
-import { only, sentencesOf } from "./pieces.ts";
-import type { Passage, QueryTerm, Retrieval } from "./retrieval.ts";
-import { hasShape, type Shape, shapeOf, type Unit, unitsOf } from "./units.ts";
+import { type Model, type ModelReply, type ModelRequest, singleDelta, SMALL_TALK_CONFIDENCE } from "./model.ts";
+import { aboutOf, type Passage, type QueryTerm, type Retrieval } from "./retrieval.ts";
+import { type Segment, segmentsOf, termMatch } from "./segments.ts";
 
-/** Passages that are read for an answer. */
-const PASSAGES_READ = 5;
-/** What a word counts that stands in a sentence's heading, title or lead-in only. */
-const CONTEXT_SHARE = 0.6;
-/** What a word counts that is there in a like spelling only: it may be another word. */
-const ALIKE_SHARE = 0.6;
-/** A longer unit (a table, a block of code) holds words by chance; hardly a sentence has more terms. */
-const LONG_UNIT_TERMS = 40;
-/** What a passage's score adds to a sentence's value, and what the form that was asked for adds. */
-const PASSAGE_VALUE = 0.5;
-const SHAPE_VALUE = 0.15;
-/** A sentence that only says where to read on hardly answers. */
-const POINTER_SHARE = 0.5;
-const POINTS_ELSEWHERE =
-  /^(?:for (?:more|further|additional|detailed) (?:information|info|details|instructions|help)\b|(?:also )?(?:see|refer to|read|learn more|find out more)\b)/i;
-/** A sentence about something names it among its first words. */
-const TOPIC_TERMS = 4;
-/** The weight of two words that no passage has by chance: a question found by less may be about something else. */
-const FULL_EVIDENCE = 2;
-/** Below it an answer would more likely be wrong than right by far. */
+/** Below it an answer is far more likely wrong than right. */
 const MIN_CONFIDENCE = 0.35;
 
-/** What it says. `confidence` is the probability, 0..1, that an answer from this knowledge is right. */
-export type ExtractiveReply =
-  | { outcome: "answered"; text: string; cited: Passage[]; confidence: number }
-  | { outcome: "no_answer"; confidence: number };
-
-/** Answers with the very sentences of the knowledge. It needs no network, and cannot say what no source says. */
-export class ExtractiveModel {
-  async answer({ question, retrieval }: KnowledgeQuestion): Promise<ExtractiveReply> {
-    const { text, cited, signals } = draft(question, retrieval);
-    const confidence = confidenceOf(signals);
+/**
+ * Extractive question answering: the answer consists of sentences of the knowledge, and so can say nothing that no source
+ * says. It needs no network.
+ */
+export class ExtractiveEngine implements Model {
+  async answer(request: ModelRequest): Promise<ModelReply> {
+    const politeReply = smallTalkReply(request);
+    if (politeReply !== undefined) {
+      return { outcome: "answered", cited: [], confidence: SMALL_TALK_CONFIDENCE, text: singleDelta(politeReply) };
+    }
+    const { text, cited, confidence } = draftAnswer(request.question, request.retrieval);
     if (text === "" || confidence < MIN_CONFIDENCE) return { outcome: "no_answer", confidence };
-    return { outcome: "answered", text, cited, confidence };
+    return { outcome: "answered", cited, confidence, text: sentenceDeltas(text, request.language) };
   }
 }
 
-/** The best answer that can be made of what was found, however little it may be worth, and what speaks for it. */
-export function draft(question: string, retrieval: Retrieval): { text: string; cited: Passage[]; signals: Signals } {
-  const read = readPassages(retrieval, question);
-  return { ...composeAnswer(read), signals: signalsOf(retrieval, read) };
+function smallTalkReply({ question, welcomeMessage, language }: ModelRequest): string | undefined {
+  const intent = smallTalkOf(question);
+  if (intent === undefined) return undefined;
+  return intent === "thanks" ? replyToThanks(language) : welcomeMessage.trim() || undefined;
 }
 
-/** The best passages with their sentences, each scored by how much of the question it holds. */
-function readPassages({ passages, questionTerms, previousTerms }: Retrieval, question: string): ScoredPassage[] {
-  const words = [...questionTerms, ...previousTerms];
-  const shape = shapeOf(question);
-  return passages.slice(0, PASSAGES_READ).map((passage) => {
-    const units = unitsOf(passage.content, aboutOf(passage)).map((unit) => (quotes(unit, question) ? { ...unit, terms: NO_TERMS } : unit));
-    return { passage, units: units.map((unit) => scoredUnit(unit, passage, words, shape)) };
-  });
+/** The sentences of a text one by one, each with the white space after it. */
+async function* sentenceDeltas(text: string, language: string): AsyncGenerator<string, void> {
+  for (const { segment } of sentenceSegmenter(language).segment(text)) yield segment;
 }
+
+function sentenceSegmenter(language: string): Intl.Segmenter {
+  try {
+    return new Intl.Segmenter(language, { granularity: "sentence" });
+  } catch {
+    // The language is no valid BCP 47 tag.
+    return new Intl.Segmenter(undefined, { granularity: "sentence" });
+  }
+}
+
+/** The best answer that the passages allow, however unsure. */
+interface Draft {
+  text: string;
+  cited: Passage[];
+  signals: Signals;
+  /** The probability, 0..1, that it is right. */
+  confidence: number;
+}
+
+const MAX_PASSAGES_READ = 5;
+
+export function draftAnswer(question: string, retrieval: Retrieval): Draft {
+  const read = scorePassages(question, retrieval);
+  const signals = signalsOf(retrieval, read, MAX_PASSAGES_READ);
+  return { ...composeAnswer(read), signals, confidence: confidenceOf(signals) };
+}
+
+// --- Scoring of segments ---
+
+/** What a query term counts that is only in a segment's heading, title or lead-in. */
+const CONTEXT_MATCH = 0.6;
+/** A longer segment (a table, a block of code) contains words by chance; hardly a sentence has more terms. */
+const LONG_SEGMENT_TERMS = 40;
+/** What the passage's score and the expected answer type add to a segment's score. */
+const PASSAGE_BONUS = 0.5;
+const ANSWER_TYPE_BONUS = 0.15;
+/** A sentence that only says where to read on is hardly an answer. */
+const POINTER_FACTOR = 0.5;
+const POINTER =
+  /^(?:for (?:more|further|additional|detailed) (?:information|info|details|instructions|help)\b|(?:also )?(?:see|refer to|read|learn more|find out more)\b)/i;
+/** A sentence about a topic names it among its first terms. */
+const TOPIC_TERMS = 4;
 
 const NO_TERMS: ReadonlySet<string> = new Set();
 
-/** Whether a code example holds the very question that is asked, as a request's body does: it does not answer it. */
-function quotes({ kind, text }: Unit, question: string): boolean {
-  return kind === "code" && plain(text).includes(plain(question));
+function scorePassages(question: string, { passages, questionTerms, previousTerms }: Retrieval): ScoredPassage[] {
+  const queryTerms = [...questionTerms, ...previousTerms];
+  const answerType = answerTypeOf(question);
+  return passages.slice(0, MAX_PASSAGES_READ).map((passage) => {
+    const segments = segmentsOf(passage.content, aboutOf(passage));
+    const quoting = new Set(segments.filter((segment) => isExampleOf(segment, question)));
+    const scored = segments.map((segment) =>
+      scoreSegment(quoting.has(segment) ? { ...segment, terms: NO_TERMS } : segment, passage, queryTerms, answerType),
+    );
+    return { passage, segments: scored, quotesQuestion: quoting.size > 0 };
+  });
 }
 
-function plain(text: string): string {
+/** Whether a code example contains the question itself, as a request's body does: that is no answer to it. */
+function isExampleOf({ kind, text }: Segment, question: string): boolean {
+  return kind === "code" && wordsOnly(text).includes(wordsOnly(question));
+}
+
+function wordsOnly(text: string): string {
   return ` ${text
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, " ")
     .trim()} `;
 }
 
-function scoredUnit(unit: Unit, passage: Passage, words: readonly QueryTerm[], shape: Shape): { unit: Unit; score: number; value: number } {
-  const share = shareHeld(words, (word) => Math.max(held(unit.terms, word), held(unit.context, word) * CONTEXT_SHARE));
-  const score = share * Math.min(1, Math.sqrt(LONG_UNIT_TERMS / Math.max(1, unit.terms.size)));
-  const first = new Set([...unit.terms].slice(0, TOPIC_TERMS));
-  const startsWithTopic = words.some((word) => !word.weak && held(first, word) === 1);
-  const form = hasShape(shape, unit, startsWithTopic) ? SHAPE_VALUE : 0;
-  const says = POINTS_ELSEWHERE.test(unit.text) ? POINTER_SHARE : 1;
-  return { unit, score, value: (score + PASSAGE_VALUE * passage.score + form) * says };
+function scoreSegment(segment: Segment, passage: Passage, queryTerms: readonly QueryTerm[], answerType: AnswerType): ScoredSegment {
+  const match = (term: QueryTerm): number =>
+    Math.max(termMatch(segment.terms, term), termMatch(segment.contextTerms, term) * CONTEXT_MATCH);
+  const coverage = weightedShare(queryTerms, match) * Math.min(1, Math.sqrt(LONG_SEGMENT_TERMS / Math.max(1, segment.terms.size)));
+  const firstTerms = new Set([...segment.terms].slice(0, TOPIC_TERMS));
+  const startsWithTopic = queryTerms.some((term) => !term.isWeak && termMatch(firstTerms, term) === 1);
+  const typeBonus = hasAnswerType(segment, answerType, startsWithTopic) ? ANSWER_TYPE_BONUS : 0;
+  const factor = POINTER.test(segment.text) ? POINTER_FACTOR : 1;
+  return { segment, coverage, score: (coverage + PASSAGE_BONUS * passage.score + typeBonus) * factor };
 }
 
-/** What a reply's confidence is made of. A passage that only quotes the question speaks for nothing. */
-function signalsOf({ questionTerms }: Retrieval, read: readonly ScoredPassage[]): Signals {
-  const speaking = read.filter(({ units }) => !units.some(({ unit }) => unit.terms === NO_TERMS)).toSorted(byScore);
-  const [best = 0, ...others] = speaking.map(({ passage }) => passage.score);
-  const other = others.reduce((sum, score) => sum + score, 0) / (PASSAGES_READ - 1);
-  const telling = questionTerms.filter((word) => !word.weak);
-  const asked = telling.reduce((sum, { weight }) => sum + weight, 0);
-  const [inBest = 0, ...elsewhere] = speaking.map((passage) => weightFound(passage, telling));
-  const found = Math.max(inBest, ...elsewhere);
-  return {
-    passageScore: best,
-    lead: best === 0 ? 0 : 1 - other / best,
-    evidence: Math.min(1, found / FULL_EVIDENCE),
-    tellingInBest: asked === 0 ? 0 : inBest / asked,
-    tellingFound: asked === 0 ? 1 : found / asked,
-  };
+/** The share of the query's weight that matches. */
+function weightedShare(queryTerms: readonly QueryTerm[], match: (term: QueryTerm) => number): number {
+  const total = queryTerms.reduce((sum, { weight }) => sum + weight, 0);
+  const matched = queryTerms.reduce((sum, term) => sum + term.weight * match(term), 0);
+  return total === 0 ? 0 : matched / total;
 }
 
-function byScore(a: ScoredPassage, b: ScoredPassage): number {
-  return b.passage.score - a.passage.score;
+// --- Expected answer type ---
+
+type AnswerType = "number" | "definition" | "steps" | "any";
+
+const ASKS_NUMBER =
+  /\bhow (?:long|many|much|often|far|fast|big|large|old|soon|quickly)\b|\bwhen\b|\bwhat time\b|\b(?:price|cost|costs|limit|maximum|minimum)\b/i;
+const ASKS_STEPS = /\bhow (?:do|can|should|could|would|to|does one)\b|\b(?:steps?|instructions|set ?up|configure|install)\b/i;
+/** Captures what follows "what is". */
+const ASKS_DEFINITION =
+  /^\W*(?!\W)(?:(?:so|and|ok(?:ay)?|but|by the way|hi|hello)\W*)?(?:what|who)(?:['’]s| is| are| was| were| does| do)\b(\W[^_]*)$/is;
+const WORD = /[\p{L}\p{M}\p{N}]+(?:['’-]+[\p{L}\p{M}\p{N}]+)*/gu;
+/** A question about more words asks for more than a definition. */
+const MAX_DEFINED_WORDS = 6;
+
+const HAS_NUMBER =
+  /\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|hundred|thousand|daily|weekly|monthly|yearly|hourly|immediately|once|twice|unlimited|free)\b/i;
+const DEFINES = /^.{0,80}?\b(?:is|are|means?|refers? to|describes?|consists? of|represents?|lets?|allows?|enables?)\b/is;
+const INSTRUCTS =
+  /^(?:to\b|first\b|then\b|click|go to|open|select|choose|enter|press|run|use|send|call|add|create|set|copy|install|you can\b)/i;
+
+/** The type of answer that a question asks for. */
+export function answerTypeOf(question: string): AnswerType {
+  if (ASKS_NUMBER.test(question)) return "number";
+  if (ASKS_STEPS.test(question)) return "steps";
+  return asksForDefinition(question) ? "definition" : "any";
 }
 
-/** The weight of the words that a passage holds. */
-function weightFound({ passage, units }: ScoredPassage, words: readonly QueryTerm[]): number {
-  const all = new Set([...terms(aboutOf(passage)), ...units.flatMap(({ unit }) => [...unit.terms])]);
-  return words.filter((word) => held(all, word) > 0).reduce((sum, { weight }) => sum + weight, 0);
+/** Counts the words in a second step: one pattern for all of it would backtrack over every split of a long text. */
+function asksForDefinition(question: string): boolean {
+  const words = ASKS_DEFINITION.exec(question)?.[1]?.match(WORD) ?? [];
+  return words.length > 0 && words.length <= MAX_DEFINED_WORDS;
 }
 
-function aboutOf({ title, heading }: Passage): string {
-  return `${title}\n${heading ?? ""}`;
-}
-
-/** The share of the words' weight that is held. */
-function shareHeld(words: readonly QueryTerm[], heldShare: (word: QueryTerm) => number): number {
-  const total = words.reduce((sum, { weight }) => sum + weight, 0);
-  const found = words.reduce((sum, word) => sum + word.weight * heldShare(word), 0);
-  return total === 0 ? 0 : found / total;
-}
-
-/** Whether a set of terms holds a word: 1, or less where it is spelt otherwise. */
-function held(all: ReadonlySet<string>, { term, alike, parts }: QueryTerm): number {
-  if (all.has(term)) return 1;
-  if (parts.length > 0 && parts.every((part) => all.has(part))) return 1;
-  return alike !== null && all.has(alike) ? ALIKE_SHARE : 0;
-}
-
-const extractive = new ExtractiveModel();
-
-/** The engine without a network: it says the knowledge's own sentences, one by one. */
-export class ExtractiveEngine implements Model {
-  async answer(request: ModelRequest): Promise<Opening> {
-    const polite = politeReply(request);
-    if (polite !== undefined) return { outcome: "answered", cited: [], confidence: SMALL_TALK_CONFIDENCE, text: only(polite) };
-    const reply = await extractive.answer(request);
-    if (reply.outcome === "no_answer") return reply;
-    const { cited, confidence, text } = reply;
-    return { outcome: "answered", cited, confidence, text: sentencesOf(text, request.language) };
-  }
-}
-
-/** What is said to a visitor who greets or thanks: nobody has to take over for that. */
-function politeReply({ question, welcomeMessage, language }: ModelRequest): string | undefined {
-  const talk = smallTalkOf(question);
-  if (talk === undefined) return undefined;
-  return talk === "thanks" ? replyToThanks(language) : welcomeMessage.trim() || undefined;
+/** @param startsWithTopic whether the segment names what is asked about among its first terms. */
+function hasAnswerType({ kind, text, isOrdered }: Segment, type: AnswerType, startsWithTopic: boolean): boolean {
+  if (type === "number") return HAS_NUMBER.test(text.replace(/^[ \t]*\(?\d{1,3}[.)]/, ""));
+  if (type === "definition") return kind === "sentence" && startsWithTopic && DEFINES.test(text);
+  if (type === "steps") return isOrdered || kind === "code" || INSTRUCTS.test(text.replace(/^[\s*+\-•]+/, ""));
+  return false;
 }

@@ -1,50 +1,49 @@
 import type { LanguageModelV4, LanguageModelV4FinishReason, LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
-import { Evidence, Quotation } from "./evidence.ts";
+import { Evidence, Quoter } from "./evidence.ts";
 import { MAX_OUTPUT_TOKENS, MODEL_LIMITS, type ModelLimits } from "./limits.ts";
-import { HandedOff, type Model, type ModelRequest, type Opening } from "./model.ts";
+import { HandoffError, type Model, type ModelReply, type ModelRequest } from "./model.ts";
 import { promptOf } from "./prompt.ts";
-import { Reply } from "./reply.ts";
-import { type Call, callSteadily } from "./stream-with-retry.ts";
+import { ReplyReader } from "./reply.ts";
+import { type ModelCall, streamWithRetry } from "./stream-with-retry.ts";
 import { inputOf, type ToolCall, ToolRunner } from "./tool-runner.ts";
 
-/** Answers with a language model, from the passages alone: what it says without naming them is not said to anybody. */
-export class ConversationalModel implements Model {
-  /** @param languageModel the engine by an agent's own choice of a model, null where it has none. */
+/** Answers with a language model, grounded in passages and tool results: an answer that cites none of them is refused. */
+export class LanguageModelEngine implements Model {
+  /** @param modelByName the model that an agent chose; null names the deployment's. */
   constructor(
-    private readonly languageModel: (name: string | null) => LanguageModelV4,
+    private readonly modelByName: (name: string | null) => LanguageModelV4,
     private readonly limits: ModelLimits = MODEL_LIMITS,
   ) {}
 
-  async answer(request: ModelRequest): Promise<Opening> {
-    const quotation = new Quotation();
-    const evidence = new Evidence(quotation);
+  async answer(request: ModelRequest): Promise<ModelReply> {
+    const quoter = new Quoter();
+    const evidence = new Evidence(quoter);
     const runner = new ToolRunner(request.tools, evidence, this.limits);
-    const prompt = promptOf(request, quotation, evidence);
-    const own = [request.instructions ?? "", request.question, ...request.history.map(({ text }) => text)];
-    const events = replyEvents({ model: this.languageModel(request.modelName), limits: this.limits }, prompt.messages, runner);
-    const links = () => [...own, ...evidence.texts()];
-    return new Reply(events, evidence, { secrets: prompt.secrets, links, blame: (reason) => runner.blame(reason) }).open();
+    const { messages, secrets } = promptOf(request, quoter, evidence);
+    const conversation = [request.instructions ?? "", request.question, ...request.history.map(({ text }) => text)];
+    const events = replyEvents({ model: this.modelByName(request.modelName), limits: this.limits }, messages, runner);
+    const textsWithLinks = () => [...conversation, ...evidence.texts()];
+    return new ReplyReader(events, evidence, { secrets, textsWithLinks, blame: (reason) => runner.blame(reason) }).read();
   }
 }
 
-/** What a model does, as far as its reply is concerned. */
+/** What matters of a model's stream for its reply. */
 export type ReplyEvent =
   | { type: "text"; text: string }
-  /** It asked for tools: what it writes next is another part of the reply. */
-  | { type: "round" }
-  /** It was stopped by the limit of its length. */
-  | { type: "cut" };
+  /** It called tools: its next text is another part of the reply. */
+  | { type: "tool-round" }
+  /** It reached the limit of output tokens. */
+  | { type: "truncated" };
 
-/** An engine, and how long it may take. */
 interface Engine {
   model: LanguageModelV4;
   limits: ModelLimits;
 }
 
 /**
- * The events of a model's whole run, its tools between them: it is called, what it asks for is done, and it is called again
- * with the results, until it asks for nothing more. Leaving the events ends the run.
- * @throws HandedOff where a tool, or the server's own filter, ends the turn; any other error where the model fails.
+ * The events of the whole tool loop: call the model, run the tools that it asks for, call it again with their results,
+ * until it asks for none. Leaving the generator aborts the loop.
+ * @throws HandoffError where a tool, or the server's content filter, ends the turn; any other error where the model fails.
  */
 async function* replyEvents(
   { model, limits }: Engine,
@@ -56,14 +55,14 @@ async function* replyEvents(
   const messages = [...prompt];
   try {
     for (;;) {
-      const mayUseTools = runner.nextRound();
+      const mayUseTools = runner.startRound();
       const step = new Step();
-      const call: Call = { prompt: messages, ...runner.offer(mayUseTools), maxOutputTokens: MAX_OUTPUT_TOKENS, abortSignal };
-      yield* step.read(call, { model, limits });
-      if (!mayUseTools || step.calls.length === 0) return;
-      yield { type: "round" };
-      messages.push(step.said(), await runner.answer(step.calls, abortSignal));
-      if (runner.handedOff) throw runner.handedOff;
+      const call: ModelCall = { prompt: messages, ...runner.toolOptions(mayUseTools), maxOutputTokens: MAX_OUTPUT_TOKENS, abortSignal };
+      yield* step.stream(call, { model, limits });
+      if (!mayUseTools || step.toolCalls.length === 0) return;
+      yield { type: "tool-round" };
+      messages.push(step.message(), await runner.run(step.toolCalls, abortSignal));
+      if (runner.handoff) throw runner.handoff;
     }
   } finally {
     left.abort();
@@ -72,12 +71,12 @@ async function* replyEvents(
 
 /** One call of the model. */
 class Step {
-  readonly calls: ToolCall[] = [];
+  readonly toolCalls: ToolCall[] = [];
   private text = "";
   private reasoning = "";
 
-  async *read(call: Call, { model, limits }: Engine): AsyncGenerator<ReplyEvent, void> {
-    for await (const part of await callSteadily(model, call, limits)) {
+  async *stream(call: ModelCall, { model, limits }: Engine): AsyncGenerator<ReplyEvent, void> {
+    for await (const part of await streamWithRetry(model, call, limits)) {
       switch (part.type) {
         case "text-delta":
           this.text += part.delta;
@@ -87,45 +86,40 @@ class Step {
           this.reasoning += part.delta;
           break;
         case "tool-call":
-          this.calls.push(part);
+          this.toolCalls.push(part);
           break;
         case "finish":
-          if (this.isCut(part.finishReason)) yield { type: "cut" };
+          if (this.isTruncated(part.finishReason)) yield { type: "truncated" };
           break;
         case "error":
-          throw asError(part.error);
+          throw part.error instanceof Error ? part.error : new Error("The model's stream holds an error");
         default:
       }
     }
   }
 
-  /** The same as the model is told of it: some want to read their own thoughts before the results that they asked for. */
-  said(): LanguageModelV4Message {
+  /** The step as an assistant message. Some models want to read their own reasoning before the results of their tool calls. */
+  message(): LanguageModelV4Message {
     return {
       role: "assistant",
       content: [
         ...(this.reasoning === "" ? [] : [{ type: "reasoning" as const, text: this.reasoning }]),
         ...(this.text === "" ? [] : [{ type: "text" as const, text: this.text }]),
-        ...this.calls.map(toPart),
+        ...this.toolCalls.map(toolCallPart),
       ],
     };
   }
 
-  private isCut({ unified: reason }: LanguageModelV4FinishReason): boolean {
-    if (reason === "content-filter") throw new HandedOff("unsupported_request");
+  private isTruncated({ unified: reason }: LanguageModelV4FinishReason): boolean {
+    if (reason === "content-filter") throw new HandoffError("unsupported_request");
     if (reason === "error") throw new Error("The model ended with an error");
-    return reason === "length" && this.calls.length === 0;
+    return reason === "length" && this.toolCalls.length === 0;
   }
 }
 
-function toPart(call: ToolCall) {
+function toolCallPart(call: ToolCall) {
   const { toolCallId, toolName, providerMetadata } = call;
-  // Some servers want their signature of a call back.
-  const signed = providerMetadata && { providerOptions: providerMetadata };
-  return { type: "tool-call" as const, toolCallId, toolName, input: inputOf(call) ?? call.input, ...signed };
-}
-
-/** Servers send errors of every form within a stream. */
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error("The model's stream holds an error");
+  // Some servers sign a tool call and want the signature back.
+  const signature = providerMetadata && { providerOptions: providerMetadata };
+  return { type: "tool-call" as const, toolCallId, toolName, input: inputOf(call) ?? call.input, ...signature };
 }

@@ -1,98 +1,88 @@
-import { HandedOff } from "./model.ts";
+import { HandoffError } from "./model.ts";
 
-/** What must not be repeated, and how many of its words in a row are too many. */
+/** A text that an answer must not repeat more than `maxWords` consecutive words of. */
 export interface Secret {
   text: string;
   maxWords: number;
 }
 
-/** Fewer words in a row are in many a text by chance: they are not kept back. */
-const SUSPICIOUS_WORDS = 4;
+/** Shorter runs of common words are in many texts: they are not held back. */
+const MIN_HELD_WORDS = 4;
 const WORD = /[\p{L}\p{N}]+/gu;
 
-/** An answer began to repeat what only the model was to read: somebody asked for more than an agent may give. */
-class LeakError extends HandedOff {
-  constructor() {
-    super("unsupported_request");
-  }
-}
-
-/** Lets a text through as it comes, but for a long run of words of a secret. */
+/** Passes a streamed answer on, and stops it where it repeats a secret, as the system prompt. */
 export class LeakGuard {
-  private readonly watches: Watch[];
+  private readonly matchers: SecretMatcher[];
   private held = "";
 
   constructor(secrets: readonly Secret[]) {
-    this.watches = secrets.map((secret) => new Watch(secret));
+    this.matchers = secrets.map((secret) => new SecretMatcher(secret));
   }
 
   /**
    * @returns what can be shown by now.
-   * @throws HandedOff where it is too long.
+   * @throws HandoffError where too much of a secret was repeated.
    */
   push(text: string): string {
     this.held += text;
-    const watched = Math.max(0, ...this.watches.map((watch) => watch.read(text)));
-    return this.release(watched);
+    const heldLength = Math.max(0, ...this.matchers.map((matcher) => matcher.push(text)));
+    return this.release(heldLength);
   }
 
-  /** @returns what was still kept back. */
+  /** @returns the text that was still held back. */
   end(): string {
-    // The last word is complete now.
+    // The line break completes the last word.
     return (this.push("\n") + this.release(0)).trimEnd();
   }
 
-  private release(kept: number): string {
-    const length = Math.max(0, this.held.length - kept);
-    const given = this.held.slice(0, length);
+  private release(heldLength: number): string {
+    const length = Math.max(0, this.held.length - heldLength);
+    const released = this.held.slice(0, length);
     this.held = this.held.slice(length);
-    return given;
+    return released;
   }
 }
 
-/** Follows a text along one secret. */
-class Watch {
+/** Finds the longest run of words at the end of a streamed text that stands in one secret too. */
+class SecretMatcher {
   private readonly secret: string;
   private readonly maxWords: number;
   private text = "";
-  /** Where in `text` each word of the run begins that stands in the secret too. */
+  /** The words of the run and where they start in `text`. */
   private run: { word: string; at: number }[] = [];
   private readTo = 0;
 
   constructor({ text, maxWords }: Secret) {
-    this.secret = ` ${wordsOf(text).join(" ")} `;
+    const words = (text.match(WORD) ?? []).map((word) => word.toLowerCase());
+    this.secret = ` ${words.join(" ")} `;
     this.maxWords = maxWords;
   }
 
-  /** @returns how much of the text's end may be the beginning of a leak. */
-  read(text: string): number {
+  /** @returns how many characters at the text's end may be the beginning of a leak. */
+  push(text: string): number {
     this.text += text;
     const from = this.readTo;
     for (const { 0: word, index } of this.text.slice(from).matchAll(WORD)) {
       const at = from + index;
-      if (at + word.length === this.text.length) break;
-      this.follow({ word: word.toLowerCase(), at });
+      const isComplete = at + word.length < this.text.length;
+      if (!isComplete) break;
+      this.extendRun({ word: word.toLowerCase(), at });
     }
-    this.forget();
-    return this.run.length < SUSPICIOUS_WORDS ? 0 : this.text.length - this.run[0]!.at;
+    this.dropReadText();
+    return this.run.length < MIN_HELD_WORDS ? 0 : this.text.length - this.run[0]!.at;
   }
 
-  private follow(next: { word: string; at: number }): void {
+  private extendRun(next: { word: string; at: number }): void {
     this.readTo = next.at + next.word.length;
     this.run.push(next);
     while (this.run.length > 0 && !this.secret.includes(` ${this.run.map(({ word }) => word).join(" ")} `)) this.run.shift();
-    if (this.run.length > this.maxWords) throw new LeakError();
+    if (this.run.length > this.maxWords) throw new HandoffError("unsupported_request");
   }
 
-  /** Keeps only what a later word may make a run of. */
-  private forget(): void {
+  private dropReadText(): void {
     const from = Math.min(this.readTo, this.run[0]?.at ?? this.readTo);
     this.text = this.text.slice(from);
     this.readTo -= from;
     this.run = this.run.map(({ word, at }) => ({ word, at: at - from }));
   }
-}
-
-function wordsOf(text: string): string[] {
-  return (text.match(WORD) ?? []).map((word) => word.toLowerCase());
 }

@@ -2,90 +2,121 @@ import type { JSONSchema7 } from "@ai-sdk/provider";
 import type { HandoffReason } from "../platform/db/columns.ts";
 import type { Passage, Retrieval } from "./retrieval.ts";
 
-/** A question, and what was found of the agent's knowledge to answer it by. */
-export interface KnowledgeQuestion {
+/*
+ * The ports to everything that runs a model. `providers.ts` chooses an engine for each from the deployment's configuration:
+ * - Model: a language model on an OpenAI-compatible server or on Workers AI (`language-model.ts`); with neither, the
+ *   extractive engine, which quotes the knowledge and needs no network (`extractive.ts`);
+ * - Embeddings: an OpenAI-compatible server or Workers AI; with neither, search is lexical;
+ * - Reranker: Workers AI, where it is switched on.
+ */
+
+/** Answers a question from what retrieval found of the agent's knowledge, or says that it cannot. */
+export interface Model {
+  /** @throws Error when the model fails before the first token of its answer. */
+  answer(request: ModelRequest): Promise<ModelReply>;
+}
+
+export interface ModelRequest {
   question: string;
-  /** The visitor's earlier turns, oldest first. */
-  previousQuestions: string[];
   retrieval: Retrieval;
-  /** The operator's words on how this agent should answer. */
+  /** Earlier messages of the conversation, oldest first. */
+  history: HistoryMessage[];
+  agentName: string;
+  /** The operator's text on how this agent should answer. */
   instructions: string | null;
+  /** The operator's greeting of new visitors. */
+  welcomeMessage: string;
   /** The language to answer in, as a BCP 47 tag. */
   language: string;
-}
-
-/** One earlier message of the conversation; what a colleague of the team wrote was said by the agent's side too. */
-export interface Said {
-  by: "visitor" | "agent";
-  text: string;
-}
-
-/** What a model is asked. */
-export interface ModelRequest extends KnowledgeQuestion {
-  agentName: string;
-  /** The operator's words for a visitor who has asked nothing yet. */
-  welcomeMessage: string;
-  /** The operator's choice of a model for this agent; null: the deployment's. */
+  /** The model that the operator chose for this agent; null for the deployment's. */
   modelName: string | null;
-  /** What was said before in this context, oldest first. */
-  history: Said[];
-  /** What the model may do beside answering, made for this turn alone. */
+  /** Created for this turn alone. */
   tools: Tool[];
 }
 
-/** How sure a reply to a greeting or to thanks is: it is answered in kind, and rightly so nearly always. */
-export const SMALL_TALK_CONFIDENCE = 0.9;
+/** What a human agent wrote has the role "agent" too. */
+export interface HistoryMessage {
+  role: "visitor" | "agent";
+  text: string;
+}
 
 /**
- * How a reply begins. Whether there is an answer is known before its first word, so that whoever asked can still refuse
- * it: what was said cannot be taken back. `confidence` is the probability, 0..1, that the answer is right.
+ * The outcome is known before the first token of the text, so that the caller can still refuse an answer that is too
+ * unsure: a streamed text cannot be taken back. `confidence` is the probability, 0..1, that the answer is right.
  */
-export type Opening =
+export type ModelReply =
   | {
       outcome: "answered";
       confidence: number;
-      /** The answer in the pieces that it comes in. It throws HandedOff, or any fault, where it breaks off; `return` stops the model. */
+      /** Text deltas. Throws HandoffError, or any other error, where the answer breaks off; `return` stops the model. */
       text: AsyncIterableIterator<string, void>;
-      /** What it rests on: complete when the text has ended. */
+      /** Complete when the text has ended. */
       cited: Passage[];
     }
   | { outcome: "no_answer"; confidence: number }
   | { outcome: "handed_off"; reason: HandoffReason; confidence: number };
 
-/** Answers a question from what was found of the agent's knowledge, or says that it cannot. */
-export interface Model {
-  /** @throws Error when the model fails before its first word. */
-  answer(request: ModelRequest): Promise<Opening>;
+/** A text as a stream of one delta. */
+export async function* singleDelta(text: string): AsyncGenerator<string, void> {
+  yield text;
 }
 
-/** The model gives the conversation to a human, in the middle of an answer too. */
-export class HandedOff extends Error {
+/** The confidence of a reply to a greeting or to thanks, which is nearly always right. */
+export const SMALL_TALK_CONFIDENCE = 0.9;
+
+/** The model hands the conversation to a human, possibly in the middle of an answer. */
+export class HandoffError extends Error {
   constructor(readonly reason: HandoffReason) {
     super(`handed off: ${reason}`);
   }
 }
 
-/** What a tool's run comes to. What was found is quoted to the model as data. */
-export type ToolOutcome =
-  /** More of the agent's knowledge. */
-  | { kind: "found"; query: string; retrieval: Retrieval }
-  /** Anything else that the model may rest its answer on. */
-  | { kind: "data"; text: string }
-  /** That something was done, or why not: words of ours, which the model reads unquoted. */
-  | { kind: "note"; text: string }
-  /** It did not work: `note` is ours, `text` what the other side said of it, which no answer may rest on. */
-  | { kind: "failed"; note: string; text: string }
-  /** The end of the turn. */
-  | { kind: "handed_off"; reason: HandoffReason };
-
-/** Something that a model may ask for. Made for one turn, so that it knows whose conversation it acts in. */
+/** A function that a model may call. Created for one turn, so that it knows the conversation that it acts in. */
 export interface Tool {
   name: string;
   description: string;
-  /** JSON Schema of an object; what does not fit it never reaches `run`. */
+  /** JSON Schema of an object; input that breaks it never reaches `run`. */
   parameters: JSONSchema7;
-  /** For one run, where the runner's own limit does not hold. */
+  /** Overrides ModelLimits.toolMs. */
   timeoutMs?: number;
   /** @throws Error when it fails: a human takes over, by `tool_failure`. */
   run(input: Record<string, unknown>, signal: AbortSignal): Promise<ToolOutcome>;
+}
+
+/** The model reads what a tool found or received as quoted data. */
+export type ToolOutcome =
+  /** More of the agent's knowledge. */
+  | { kind: "found"; query: string; retrieval: Retrieval }
+  /** Anything else that the model may base its answer on. */
+  | { kind: "data"; text: string }
+  /** Our own words on what was done, or why nothing was; not quoted. */
+  | { kind: "note"; text: string }
+  /** It failed: `note` is our own, `text` the other side's response, which no answer may be based on. */
+  | { kind: "failed"; note: string; text: string }
+  /** Ends the turn. */
+  | { kind: "handed_off"; reason: HandoffReason };
+
+/** Turns texts into vectors, whose cosine says how near their meanings are. */
+export interface Embeddings {
+  /** Names model and dimensions: vectors of different versions cannot be compared. */
+  readonly version: string;
+  /** The cosine of unrelated texts with this model: a lower one carries no information. */
+  readonly unrelatedCosine: number;
+  /**
+   * The vectors of at most MAX_TEXTS_PER_EMBEDDING_CALL texts, in their order, all of one length.
+   * @throws Error when the model is down, too slow, refuses a text or returns an invalid response.
+   */
+  embed(texts: readonly string[], timeoutMs: number): Promise<number[][]>;
+}
+
+/** The maximum of Workers AI. */
+export const MAX_TEXTS_PER_EMBEDDING_CALL = 100;
+
+/** A cross-encoder: it reads question and passage together, which is slower than comparing vectors, and more accurate. */
+export interface Reranker {
+  /**
+   * How well each text answers the question, 0..1, in their order.
+   * @throws Error when the model is down, too slow or returns an invalid response.
+   */
+  score(question: string, texts: readonly string[], timeoutMs: number): Promise<number[]>;
 }

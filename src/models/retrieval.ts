@@ -1,13 +1,27 @@
-/** What a search is asked. */
+/*
+ * What the search of an agent's knowledge is asked and returns: the port between `knowledge/` and the models.
+ */
+
 export interface SearchQuery {
   question: string;
-  /** The visitor's earlier turns, oldest first: a follow-up often makes sense only with them. */
+  /** The visitor's earlier questions, oldest first: a follow-up often makes sense only with them. */
   previousQuestions: string[];
-  /** The most passages, and the most curated matches, to return. */
+  /** The most passages, and the most curated answers, to return. */
   limit: number;
 }
 
-/** A piece of the agent's knowledge that a search found. */
+export interface Retrieval {
+  /** Best first. */
+  passages: Passage[];
+  /** Best first. */
+  curated: CuratedMatch[];
+  /** The terms of the question itself, in their order. */
+  questionTerms: QueryTerm[];
+  /** The terms that earlier questions add. */
+  previousTerms: QueryTerm[];
+}
+
+/** A chunk of the agent's knowledge that a search found. */
 export interface Passage {
   sourceId: string;
   type: "page" | "text";
@@ -15,47 +29,40 @@ export interface Passage {
   heading: string | null;
   url: string | null;
   content: string;
-  /** 0..1: how much of what was asked it holds, and how closely. */
+  /** 0..1: how much of the query it contains, and how closely together. */
   score: number;
 }
 
-/** A passage as one text for a model: what it is about stands before what it says. Vectors are named by it (TEXT_VERSION). */
-export function passageText({ title, heading, content }: Pick<Passage, "title" | "heading" | "content">): string {
-  return [title, heading, content].filter((part) => part !== null).join("\n");
-}
-
-/** A curated answer whose question resembles the one asked. */
+/** A curated answer whose question is similar to the one asked. */
 export interface CuratedMatch {
   answerId: string;
   question: string;
   answer: string;
-  /** 0..1: 1 is the same question but for order, inflection and filler words. */
+  /** 0..1: 1 is the same question but for word order, inflection and stop words. */
   score: number;
 }
 
-/** A word of the query, as the index sees it. */
+/** A term of the query with what the index knows of it. */
 export interface QueryTerm {
   term: string;
-  /** A compound's parts; all of them together stand for the whole. */
+  /** The parts of a compound; all of them together match the whole. */
   parts: string[];
-  /** Its word in the index that is spelt almost alike, where the index does not have it itself. */
-  alike: string | null;
-  /** How much it tells passages apart: rare words more. */
+  /** The most similar term of the index, where the index does not have the term itself. */
+  correction: string | null;
+  /** Its inverse document frequency, 0..1, less for weak and for earlier terms. */
   weight: number;
-  /** How many chunks hold it, or its like. */
-  documents: number;
-  /** Whether any question may hold it. */
-  weak: boolean;
+  /** How many chunks contain it or its correction. */
+  documentFrequency: number;
+  /** Whether it is a common word of any support question, as "work" or "need". */
+  isWeak: boolean;
 }
 
-/** What the agent's knowledge has on a question. */
-export interface Retrieval {
-  /** Best first. */
-  passages: Passage[];
-  /** Best first. */
-  curated: CuratedMatch[];
-  /** The words of the question itself, not of earlier turns, in their order. */
-  questionTerms: QueryTerm[];
-  /** The words that earlier turns add. */
-  previousTerms: QueryTerm[];
+/** A passage as one text for a model. Vectors are named by it: change TEXT_VERSION of knowledge/vectors with it. */
+export function passageText({ title, heading, content }: Pick<Passage, "title" | "heading" | "content">): string {
+  return [title, heading, content].filter((part) => part !== null).join("\n");
+}
+
+/** Title and heading of a passage. */
+export function aboutOf({ title, heading }: Passage): string {
+  return `${title}\n${heading ?? ""}`;
 }

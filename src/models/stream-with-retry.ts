@@ -2,71 +2,71 @@ import { APICallError, type LanguageModelV4, type LanguageModelV4CallOptions, ty
 import { retryAfterMs, IdleTimer } from "../platform/time.ts";
 import type { ModelLimits } from "./limits.ts";
 
-/** The model gave no sign in time. */
-class SilenceError extends Error {
-  constructor(sign: "first token" | "sign of life", ms: number) {
-    super(`no ${sign} within ${ms} ms`);
+export type ModelCall = LanguageModelV4CallOptions & { abortSignal: AbortSignal };
+type StreamParts = AsyncGenerator<LanguageModelV4StreamPart, void>;
+type Limits = Pick<ModelLimits, "firstTokenMs" | "idleMs" | "retryDelayMs" | "maxRetryAfterMs">;
+
+/** The model sent nothing in time. */
+class StreamTimeoutError extends Error {
+  constructor(expected: "first token" | "next token", ms: number) {
+    super(`no ${expected} within ${ms} ms`);
   }
 }
 
-/** The model ended without having said anything. */
+/** The stream ended before its first token. */
 class EmptyReplyError extends Error {
   constructor(reason: string) {
     super(`the reply is empty: ${reason}`);
   }
 }
 
-type Limits = Pick<ModelLimits, "firstTokenMs" | "idleMs" | "retryPauseMs" | "maxRetryAfterMs">;
-type Parts = AsyncGenerator<LanguageModelV4StreamPart, void>;
-
-/** What a model is asked, and what stops it. */
-export type Call = LanguageModelV4CallOptions & { abortSignal: AbortSignal };
-
-const SIGNS: ReadonlySet<LanguageModelV4StreamPart["type"]> = new Set(["text-delta", "reasoning-delta", "tool-input-start", "tool-call"]);
-const FIRST_REFUSAL = 300;
+const TOKEN_TYPES: ReadonlySet<LanguageModelV4StreamPart["type"]> = new Set([
+  "text-delta",
+  "reasoning-delta",
+  "tool-input-start",
+  "tool-call",
+]);
 const TOO_MANY_REQUESTS = 429;
 
 /**
- * What a model streams when it is called, from its first token on; where it fails before that one it is called once more.
- * @throws Error where that fails too, where the model falls silent, and the signal's reason where the call was stopped.
+ * Calls a model and returns its stream once the first token is there; a call that fails before that is retried once.
+ * @throws Error where the retry fails too or the stream stalls; the signal's reason where the call was aborted.
  */
-export async function callSteadily(model: LanguageModelV4, call: Call, limits: Limits): Promise<Parts> {
+export async function streamWithRetry(model: LanguageModelV4, call: ModelCall, limits: Limits): Promise<StreamParts> {
   try {
-    return await attempt(model, call, limits);
+    return await openStream(model, call, limits);
   } catch (error) {
-    const pauseMs = pauseBefore(error, limits);
-    if (pauseMs === undefined || call.abortSignal.aborted) throw error;
-    await pause(pauseMs, call.abortSignal);
-    return attempt(model, call, limits);
+    const delayMs = retryDelayMs(error, limits);
+    if (delayMs === undefined || call.abortSignal.aborted) throw error;
+    await Promise.race([new Promise<void>((resolve) => setTimeout(resolve, delayMs)), rejectOnAbort(call.abortSignal)]);
+    return openStream(model, call, limits);
   }
 }
 
-/** What went wrong, for the log: no word of the server's, which may hold a key or a visitor's text. */
+/** A failure for the log, without the server's own text, which may hold a key or a visitor's message. */
 export function describeFailure(error: unknown): string {
   if (APICallError.isInstance(error)) return `status ${error.statusCode ?? "none"}`;
-  if (error instanceof SilenceError || error instanceof EmptyReplyError) return error.message;
+  if (error instanceof StreamTimeoutError || error instanceof EmptyReplyError) return error.message;
   return error instanceof Error ? error.name : typeof error;
 }
 
-/** One call, up to its first token. */
-async function attempt(model: LanguageModelV4, call: Call, { firstTokenMs, idleMs }: Limits): Promise<Parts> {
-  const silent = new AbortController();
-  const timeout = setTimeout(() => silent.abort(new SilenceError("first token", firstTokenMs)), firstTokenMs);
-  const abortSignal = AbortSignal.any([silent.signal, call.abortSignal]);
-  const stopped = aborted(abortSignal);
+async function openStream(model: LanguageModelV4, call: ModelCall, { firstTokenMs, idleMs }: Limits): Promise<StreamParts> {
+  const timedOut = new AbortController();
+  const timer = setTimeout(() => timedOut.abort(new StreamTimeoutError("first token", firstTokenMs)), firstTokenMs);
+  const abortSignal = AbortSignal.any([timedOut.signal, call.abortSignal]);
+  const aborted = rejectOnAbort(abortSignal);
   try {
-    const { stream } = await Promise.race([model.doStream({ ...call, abortSignal }), stopped]);
+    const { stream } = await Promise.race([model.doStream({ ...call, abortSignal }), aborted]);
     const reader = stream.getReader();
-    const first = await Promise.race([readFirst(reader), stopped]);
-    const silence = new IdleTimer(idleMs, () => silent.abort(new SilenceError("sign of life", idleMs)));
-    return readOn(first, reader, silence, abortSignal);
+    const first = await Promise.race([readToFirstToken(reader), aborted]);
+    const idleTimer = new IdleTimer(idleMs, () => timedOut.abort(new StreamTimeoutError("next token", idleMs)));
+    return readRest(first, reader, idleTimer, abortSignal);
   } finally {
-    clearTimeout(timeout);
+    clearTimeout(timer);
   }
 }
 
-/** The parts up to the first that says something. */
-async function readFirst(reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>): Promise<LanguageModelV4StreamPart[]> {
+async function readToFirstToken(reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>): Promise<LanguageModelV4StreamPart[]> {
   const parts: LanguageModelV4StreamPart[] = [];
   for (;;) {
     const { done, value } = await reader.read();
@@ -74,55 +74,52 @@ async function readFirst(reader: ReadableStreamDefaultReader<LanguageModelV4Stre
     if (value.type === "error") throw value.error;
     if (value.type === "finish" && value.finishReason.unified !== "content-filter") throw new EmptyReplyError(value.finishReason.unified);
     parts.push(value);
-    if (SIGNS.has(value.type) || value.type === "finish") return parts;
+    if (TOKEN_TYPES.has(value.type) || value.type === "finish") return parts;
   }
 }
 
-async function* readOn(
+async function* readRest(
   first: LanguageModelV4StreamPart[],
   reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
-  silence: IdleTimer,
+  idleTimer: IdleTimer,
   signal: AbortSignal,
-): Parts {
-  const leave = () => void reader.cancel().catch(() => undefined);
-  // Not every engine ends its stream when its call is stopped.
-  signal.addEventListener("abort", leave, { once: true });
+): StreamParts {
+  const cancel = () => void reader.cancel().catch(() => undefined);
+  // Not every provider ends its stream when the call is aborted.
+  signal.addEventListener("abort", cancel, { once: true });
   try {
     yield* first;
     for (;;) {
       const read = await reader.read().catch((error: unknown) => (signal.throwIfAborted(), Promise.reject(error as Error)));
       signal.throwIfAborted();
       if (read.done) return;
-      silence.reset();
+      idleTimer.reset();
       yield read.value;
     }
   } finally {
-    silence.stop();
-    signal.removeEventListener("abort", leave);
-    leave();
+    idleTimer.stop();
+    signal.removeEventListener("abort", cancel);
+    cancel();
   }
 }
 
-/** How long to wait before the other try; undefined where there is to be none. */
-function pauseBefore(error: unknown, { retryPauseMs, maxRetryAfterMs }: Limits): number | undefined {
-  if (!APICallError.isInstance(error)) return retryPauseMs;
-  // A response that began well and broke off is not the server's last word.
-  if (!error.isRetryable && (error.statusCode ?? 0) >= FIRST_REFUSAL) return undefined;
+/** How long to wait before the retry; undefined where there is to be none. */
+function retryDelayMs(error: unknown, limits: Limits): number | undefined {
+  if (!APICallError.isInstance(error)) return limits.retryDelayMs;
+  // A success status with a broken body may be retried.
+  const isRefused = (error.statusCode ?? 0) >= 300;
+  if (!error.isRetryable && isRefused) return undefined;
   const askedMs = retryAfterMs(error.responseHeaders?.["retry-after"], Date.now());
-  if (askedMs === undefined) return error.statusCode === TOO_MANY_REQUESTS ? maxRetryAfterMs : retryPauseMs;
-  return askedMs <= maxRetryAfterMs ? askedMs : undefined;
+  if (askedMs === undefined) return error.statusCode === TOO_MANY_REQUESTS ? limits.maxRetryAfterMs : limits.retryDelayMs;
+  return askedMs <= limits.maxRetryAfterMs ? askedMs : undefined;
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await Promise.race([new Promise<void>((resolve) => setTimeout(resolve, ms)), aborted(signal)]);
-}
-
-/** Rejects with the signal's reason when it says stop. Nobody need wait for it. */
-export function aborted(signal: AbortSignal): Promise<never> {
+/** Rejects with the signal's reason when it aborts. It may be left unawaited. */
+export function rejectOnAbort(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason as Error);
-  if (signal.aborted) stop();
-  else signal.addEventListener("abort", stop, { once: true });
+  const abort = () => reject(signal.reason as Error);
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort, { once: true });
   promise.catch(() => undefined);
   return promise;
 }

@@ -9,27 +9,25 @@ import type { HandoffReason } from "../platform/db/columns.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import type { Evidence } from "./evidence.ts";
 import { MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, type ModelLimits } from "./limits.ts";
-import { HandedOff, type Tool, type ToolOutcome } from "./model.ts";
-import { aborted, describeFailure } from "./stream-with-retry.ts";
+import { HandoffError, type Tool, type ToolOutcome } from "./model.ts";
+import { describeFailure, rejectOnAbort } from "./stream-with-retry.ts";
 
-const NO_MORE = "No more tools can be used. Reply now.";
-/** One try more than the first: a tool that fails twice is down, and the visitor waits. */
+const NO_MORE_TOOLS = "No more tools can be used. Reply now.";
+/** One retry: a tool that fails twice is down, and the visitor waits. */
 const MAX_FAILURES = 2;
 const AFTER_FAILURE = "Try it once more if that can help. If you cannot answer without it, reply @unknown.";
-/** How much is said of what does not fit. */
-const MAX_COMPLAINTS = 5;
+const MAX_SCHEMA_ERRORS_SHOWN = 5;
 
-/** What a model asks for, its input as the JSON that it wrote. */
+/** A tool call with its input as the JSON text that the model wrote. */
 export type ToolCall = Extract<LanguageModelV4StreamPart, { type: "tool-call" }>;
 
-/** Runs what a model asks for in one turn: validated, within its time, and no more than so often. */
+/** Runs the tool calls of one turn: validates their input, and limits their time and number. */
 export class ToolRunner {
-  /** Set where a tool ended the turn. */
-  handedOff: HandedOff | undefined;
-  /** How often each tool did not work. */
-  private readonly failures = new Map<string, number>();
+  /** Set once a tool has ended the turn. */
+  handoff: HandoffError | undefined;
+  private readonly failuresByTool = new Map<string, number>();
   private calls = 0;
-  private round = 0;
+  private rounds = 0;
 
   constructor(
     private readonly tools: readonly Tool[],
@@ -37,8 +35,8 @@ export class ToolRunner {
     private readonly limits: Pick<ModelLimits, "toolMs">,
   ) {}
 
-  /** The tools as a model is told of them; one that may use no more still has to know what it has used. */
-  offer(mayUse: boolean): Pick<LanguageModelV4CallOptions, "tools" | "toolChoice"> {
+  /** The options of a model call. The tools are listed even where none may be called, since earlier messages name them. */
+  toolOptions(mayUse: boolean): Pick<LanguageModelV4CallOptions, "tools" | "toolChoice"> {
     if (this.tools.length === 0) return {};
     const tools = this.tools.map(({ name, description, parameters }) => ({
       type: "function" as const,
@@ -49,70 +47,70 @@ export class ToolRunner {
     return { tools, toolChoice: { type: mayUse ? "auto" : "none" } };
   }
 
-  /** Begins another call of the model; false where it has to answer without tools. */
-  nextRound(): boolean {
-    return this.round++ < MAX_TOOL_ROUNDS;
+  /** Counts a call of the model; false where it has to answer without tools. */
+  startRound(): boolean {
+    return this.rounds++ < MAX_TOOL_ROUNDS;
   }
 
-  /** Why the turn is a human's where the model gives it up for this reason: for the tool that did not work, if there was one. */
+  /** The reason to record for a hand-off: a model that gives up after a tool failed does so because of that tool. */
   blame(reason: HandoffReason): HandoffReason {
-    return this.failures.size > 0 && reason !== "customer_request" ? "tool_failure" : reason;
+    return this.failuresByTool.size > 0 && reason !== "customer_request" ? "tool_failure" : reason;
   }
 
-  /** Runs what was asked for in one call of the model, side by side. Returns what the model reads of it. */
-  async answer(calls: readonly ToolCall[], stopped: AbortSignal): Promise<LanguageModelV4Message> {
+  /** Runs the tool calls of one round in parallel and returns their results as a message. */
+  async run(calls: readonly ToolCall[], abortSignal: AbortSignal): Promise<LanguageModelV4Message> {
     const content = calls.map(async (call): Promise<LanguageModelV4ToolResultPart> => {
       const { toolCallId, toolName } = call;
-      return { type: "tool-result", toolCallId, toolName, output: { type: "text", value: await this.run(call, stopped) } };
+      return { type: "tool-result", toolCallId, toolName, output: { type: "text", value: await this.runOne(call, abortSignal) } };
     });
     return { role: "tool", content: await Promise.all(content) };
   }
 
-  private async run(call: ToolCall, stopped: AbortSignal): Promise<string> {
-    if (this.handedOff || ++this.calls > MAX_TOOL_CALLS) return NO_MORE;
-    const one = this.tools.find(({ name }) => name === call.toolName);
-    if (!one) return "There is no tool of that name. Nothing was done.";
+  private async runOne(call: ToolCall, abortSignal: AbortSignal): Promise<string> {
+    if (this.handoff || ++this.calls > MAX_TOOL_CALLS) return NO_MORE_TOOLS;
+    const tool = this.tools.find(({ name }) => name === call.toolName);
+    if (!tool) return "There is no tool of that name. Nothing was done.";
     const input = inputOf(call);
-    const complaint = complaintAbout(one, input);
-    if (complaint !== undefined) return complaint;
-    const signal = AbortSignal.any([AbortSignal.timeout(one.timeoutMs ?? this.limits.toolMs), stopped]);
+    const problem = inputProblem(tool, input);
+    if (problem !== undefined) return problem;
+    const signal = AbortSignal.any([AbortSignal.timeout(tool.timeoutMs ?? this.limits.toolMs), abortSignal]);
     try {
-      return this.read(one, await Promise.race([one.run(input as Record<string, unknown>, signal), aborted(signal)]));
+      return this.resultOf(tool, await Promise.race([tool.run(input as Record<string, unknown>, signal), rejectOnAbort(signal)]));
     } catch (error) {
-      logProblem("tool_failure", { tool: one.name, detail: describeFailure(error) });
-      return this.end("tool_failure");
+      logProblem("tool_failure", { tool: tool.name, detail: describeFailure(error) });
+      return this.endTurn("tool_failure");
     }
   }
 
-  private read(one: Tool, outcome: ToolOutcome): string {
+  private resultOf(tool: Tool, outcome: ToolOutcome): string {
     switch (outcome.kind) {
       case "found":
-        return this.evidence.givePassages({ question: outcome.query, retrieval: outcome.retrieval }) || "No passage was found.";
+        return this.evidence.addPassages({ question: outcome.query, retrieval: outcome.retrieval }) || "No passage was found.";
       case "data":
-        return this.evidence.giveResult(outcome.text);
+        return this.evidence.addResult(outcome.text);
       case "note":
         return outcome.text;
       case "failed":
-        return this.fail(one, outcome);
+        return this.countFailure(tool, outcome);
       case "handed_off":
-        return this.end(outcome.reason);
+        return this.endTurn(outcome.reason);
     }
   }
 
-  private fail({ name }: Tool, { note, text }: Extract<ToolOutcome, { kind: "failed" }>): string {
-    const times = (this.failures.get(name) ?? 0) + 1;
-    this.failures.set(name, times);
-    if (times >= MAX_FAILURES) return this.end("tool_failure");
+  private countFailure({ name }: Tool, { note, text }: Extract<ToolOutcome, { kind: "failed" }>): string {
+    const failures = (this.failuresByTool.get(name) ?? 0) + 1;
+    this.failuresByTool.set(name, failures);
+    if (failures >= MAX_FAILURES) return this.endTurn("tool_failure");
     return [`${note} ${AFTER_FAILURE}`, ...(text === "" ? [] : [this.evidence.quoteFailure(text)])].join("\n");
   }
 
-  private end(reason: HandoffReason): string {
-    this.handedOff ??= new HandedOff(reason);
-    return NO_MORE;
+  private endTurn(reason: HandoffReason): string {
+    this.handoff ??= new HandoffError(reason);
+    return NO_MORE_TOOLS;
   }
 }
 
-/** The input of a call; undefined where it is no JSON. A tool without parameters may be called with nothing. */
+/** The parsed input of a call; undefined where it is not JSON. No input at all counts as an empty object. */
 export function inputOf({ input }: ToolCall): unknown {
   try {
     return input.trim() === "" ? {} : JSON.parse(input);
@@ -121,11 +119,11 @@ export function inputOf({ input }: ToolCall): unknown {
   }
 }
 
-/** Why an input does not fit the tool, for the model to mend; undefined where it does. */
-function complaintAbout({ parameters }: Tool, input: unknown): string | undefined {
+/** Why an input does not fit the tool, for the model to correct; undefined where it fits. */
+function inputProblem({ parameters }: Tool, input: unknown): string | undefined {
   if (input === undefined) return "The input is not JSON. Nothing was done.";
   const { valid, errors } = new Validator(parameters as object, "2020-12", false).validate(input);
   if (valid) return undefined;
-  const complaints = errors.slice(0, MAX_COMPLAINTS).map(({ keywordLocation }) => keywordLocation);
-  return `The input breaks the tool's schema at ${complaints.join(", ")}. Nothing was done.`;
+  const locations = errors.slice(0, MAX_SCHEMA_ERRORS_SHOWN).map(({ keywordLocation }) => keywordLocation);
+  return `The input breaks the tool's schema at ${locations.join(", ")}. Nothing was done.`;
 }

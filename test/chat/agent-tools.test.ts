@@ -2,7 +2,7 @@ import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } fro
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
 import { toTurn, TurnRunner } from "../../src/chat/turn.ts";
-import { engineFor } from "../../src/models/engine.ts";
+import { modelFor } from "../../src/models/providers.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, envWith, learn, query, sessionStorage } from "../harness.ts";
@@ -72,7 +72,7 @@ async function createDesk(
   const standIn = new OpenAiStandIn(typeof script === "function" ? script : () => script);
   const withModel = envWith({ OPENAI_BASE_URL: "http://stand-in.test/v1", OPENAI_MODEL: "answer", ...bindings });
   const runnerOf = (model = standIn, storage?: DurableObjectStorage) =>
-    new TurnRunner(withModel, engineFor(withModel, { fetch: model.fetch, limits: LIMITS }), storage?.kv);
+    new TurnRunner(withModel, modelFor(withModel, { fetch: model.fetch, limits: LIMITS }), storage?.kv);
   const conversationId = newId(shardOf(workspace.id), Date.now());
   const request = {
     workspaceId: workspace.id,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { toTurn, type TurnRequest, TurnRunner } from "../../src/chat/turn.ts";
-import { engineFor } from "../../src/models/engine.ts";
+import { modelFor } from "../../src/models/providers.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, envWith, learn, listen, query } from "../harness.ts";
@@ -19,7 +19,7 @@ async function createDesk(script: Script | ((request: ChatRequest, count: number
   await learn(workspace, agent.id, HANDBOOK);
   const standIn = new OpenAiStandIn(typeof script === "function" ? script : () => script);
   const env = envWith({ OPENAI_BASE_URL: "http://stand-in.test/v1", OPENAI_MODEL: "answer" });
-  const model = engineFor(env, { fetch: standIn.fetch, limits: { ...LIMITS, firstTokenMs: 1_000 } });
+  const model = modelFor(env, { fetch: standIn.fetch, limits: { ...LIMITS, firstTokenMs: 1_000 } });
   const runner = new TurnRunner(env, model);
   const conversationId = newId(shardOf(workspace.id), Date.now());
   const turnOf = (message: string, isNew = true) => {

@@ -1,6 +1,6 @@
 import { evictDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { STRONG_MATCH } from "../../src/knowledge/retrieval/curated.ts";
+import { STRONG_MATCH } from "../../src/knowledge/retrieval/curated-answers.ts";
 import { found, type Index, load, newIndex, search } from "./agent-index.ts";
 
 const TEXTS = {
@@ -115,7 +115,7 @@ describe("search", () => {
 
   it("says which words of the question it does not know", async () => {
     const { questionTerms } = await search(index, "Do refunds work in Atlantis?");
-    expect(questionTerms.map(({ term, documents, weak }) => [term, documents, weak])).toEqual([
+    expect(questionTerms.map(({ term, documentFrequency, isWeak }) => [term, documentFrequency, isWeak])).toEqual([
       ["refund", 1, false],
       ["work", 1, true],
       ["atlanti", 0, false],

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { composeAnswer, type ScoredPassage } from "../../src/models/compose.ts";
 import type { Passage } from "../../src/models/retrieval.ts";
-import { unitsOf } from "../../src/models/units.ts";
+import { segmentsOf } from "../../src/models/segments.ts";
 
 /** A passage whose sentences are worth this much. */
 function passageOf(content: string, values: number[]): ScoredPassage {
   const passage: Passage = { sourceId: content, type: "text", title: "Handbook", heading: null, url: null, content, score: 0.5 };
-  const units = unitsOf(content, "").map((unit, at) => ({ unit, score: values[at]!, value: values[at]! }));
-  return { passage, units };
+  const segments = segmentsOf(content, "").map((segment, at) => ({ segment, coverage: values[at]!, score: values[at]! }));
+  return { passage, segments, quotesQuestion: false };
 }
 
 test("what answers best is read first, whichever passage ranks first; a passage keeps its own order", () => {

@@ -9,8 +9,8 @@ const good = ["@sources p1\n", "Refunds are paid ", "within five ", "working day
 describe("an answer", () => {
   it("streams what comes after the header, and cites what the header names", async () => {
     const talk = await converse({ text: good });
-    expect(talk).toMatchObject({ outcome: "answered", text: ANSWER, cited: ["billing"], broke: undefined });
-    expect(talk.pieces.length).toBeGreaterThan(2);
+    expect(talk).toMatchObject({ outcome: "answered", text: ANSWER, cited: ["billing"], brokenBy: undefined });
+    expect(talk.deltas.length).toBeGreaterThan(2);
     expect(talk.confidence).toBeGreaterThan(0.8);
     expect(talk.keys).toEqual(["Bearer sk-stand-in"]);
   });
@@ -45,7 +45,7 @@ describe("an answer", () => {
 
   it("may rest on markers alone, and is then given whole", async () => {
     expect(await converse({ text: ["Refunds are paid within ", "five working days [p1]."] })).toMatchObject({
-      pieces: [ANSWER],
+      deltas: [ANSWER],
       cited: ["billing"],
     });
   });
@@ -55,8 +55,8 @@ describe("an answer", () => {
   });
 
   it("is cut where it has no end", async () => {
-    const { text, outcome, broke } = await converse({ text: ["@sources p1\n"], isEndless: true });
-    expect({ outcome, broke }).toEqual({ outcome: "answered", broke: undefined });
+    const { text, outcome, brokenBy } = await converse({ text: ["@sources p1\n"], isEndless: true });
+    expect({ outcome, brokenBy }).toEqual({ outcome: "answered", brokenBy: undefined });
     expect(text).toHaveLength(MAX_ANSWER_LENGTH + 1);
     expect(text.endsWith("…")).toBe(true);
   });
@@ -83,12 +83,12 @@ describe("no answer", () => {
     ["The moon is made of cheese.", { outcome: "handed_off", reason: "low_confidence" }],
     ["The moon is made of cheese [p9].", { outcome: "handed_off", reason: "low_confidence" }],
   ])("comes of %j, and not a word of it", async (text, expected) => {
-    expect(await converse({ text: [text] })).toMatchObject({ ...expected, confidence: 0, pieces: [] });
+    expect(await converse({ text: [text] })).toMatchObject({ ...expected, confidence: 0, deltas: [] });
   });
 
   it("comes of what a server's filter stops", async () => {
     expect(await converse({ finishReason: "content_filter" })).toMatchObject({ outcome: "handed_off", reason: "unsupported_request" });
-    expect(await converse({ text: good, finishReason: "content_filter" })).toMatchObject({ text: ANSWER, broke: "unsupported_request" });
+    expect(await converse({ text: good, finishReason: "content_filter" })).toMatchObject({ text: ANSWER, brokenBy: "unsupported_request" });
   });
 
   it.each([
@@ -96,12 +96,12 @@ describe("no answer", () => {
     ["unsupported", "unsupported_request"],
     ["unknown", "missing_knowledge"],
   ])("may come in the middle, by @%s", async (word, reason) => {
-    expect(await converse({ text: ["@sources p1\nWell.\n", `@${word}\n`, "More."] })).toMatchObject({ text: "Well.", broke: reason });
+    expect(await converse({ text: ["@sources p1\nWell.\n", `@${word}\n`, "More."] })).toMatchObject({ text: "Well.", brokenBy: reason });
   });
 
   it("comes of a reply that repeats the prompt", async () => {
     const said = await converse(({ messages }) => ({ text: ["@sources p1\n", ...(messages[0]?.content ?? "").split(/(?<= )/)] }));
-    expect(said).toMatchObject({ broke: "unsupported_request" });
+    expect(said).toMatchObject({ brokenBy: "unsupported_request" });
     expect(said.text.split(" ").length).toBeLessThan(10);
     const instructions = `Be kind. ${Array.from({ length: 60 }, (_, at) => `rule${at}`).join(" ")}`;
     expect(await converse({ text: [`@sources p1\n${instructions}`] }, { instructions })).toMatchObject({
@@ -121,7 +121,7 @@ describe("small talk", () => {
     expect(await converse({ text: [`@smalltalk\n${text}`] })).toMatchObject({
       outcome: "handed_off",
       reason: "low_confidence",
-      pieces: [],
+      deltas: [],
     });
   });
 });
@@ -133,11 +133,11 @@ describe("what the model reads", () => {
       {
         instructions: "Say “we”.",
         history: [
-          { by: "agent", text: "An answer whose question is not there." },
-          { by: "visitor", text: "Hello" },
-          { by: "agent", text: "Hello!" },
-          { by: "agent", text: "A colleague here." },
-          { by: "visitor", text: "Nobody answered this." },
+          { role: "agent", text: "An answer whose question is not there." },
+          { role: "visitor", text: "Hello" },
+          { role: "agent", text: "Hello!" },
+          { role: "agent", text: "A colleague here." },
+          { role: "visitor", text: "Nobody answered this." },
         ],
       },
     );
@@ -159,7 +159,7 @@ describe("what the model reads", () => {
 
   it("leaves out the oldest turns, and passages that do not fit", async () => {
     const history = Array.from({ length: 12 }, (_, at) => ({
-      by: at % 2 ? ("agent" as const) : ("visitor" as const),
+      role: at % 2 ? ("agent" as const) : ("visitor" as const),
       text: `${at} ${"word ".repeat(200)}`,
     }));
     const texts = Object.fromEntries(

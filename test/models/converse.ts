@@ -1,17 +1,17 @@
 import { env } from "cloudflare:workers";
-import { engineFor } from "../../src/models/engine.ts";
 import type { ModelLimits } from "../../src/models/limits.ts";
-import { HandedOff, type ModelRequest } from "../../src/models/model.ts";
+import { HandoffError, type ModelRequest } from "../../src/models/model.ts";
+import { modelFor } from "../../src/models/providers.ts";
 import { load, newIndex } from "../knowledge/agent-index.ts";
 import { type ChatRequest, OpenAiStandIn, type Script } from "../stand-ins/openai.ts";
 
-/** Time enough for a busy machine, where a test does not wait for its end. */
+/** Long enough for a busy machine; a test that waits for a timeout sets a shorter one. */
 export const LIMITS: ModelLimits = {
   firstTokenMs: 5_000,
   idleMs: 5_000,
   answerMs: 20_000,
   toolMs: 5_000,
-  retryPauseMs: 1,
+  retryDelayMs: 1,
   maxRetryAfterMs: 1_500,
 };
 
@@ -22,22 +22,22 @@ export const TEXTS = {
   shipping: "# Parcels\n\nParcels leave the warehouse every evening at six.",
 };
 
-/** What came of a question. */
+/** A reply, read to its end. */
 export interface Talk {
   outcome: string;
   reason: string | undefined;
   confidence: number;
-  pieces: string[];
+  deltas: string[];
   text: string;
-  /** The sources of what is cited. */
+  /** Source ids. */
   cited: string[];
-  /** Why it broke off in the middle, if it did. */
-  broke: string | undefined;
+  /** Why the text broke off: the reason of a hand-off, or "fault". */
+  brokenBy: string | undefined;
   requests: ChatRequest[];
   keys: (string | null)[];
 }
 
-/** Asks a model that does what the script says. What it throws before its first word comes through. */
+/** Asks a model that follows the script. Errors before the first token are thrown. */
 export async function converse(
   script: Script | ((request: ChatRequest, count: number) => Script),
   {
@@ -47,32 +47,32 @@ export async function converse(
   }: Partial<ModelRequest> & { limits?: Partial<ModelLimits>; texts?: Record<string, string> } = {},
 ): Promise<Talk> {
   const standIn = new OpenAiStandIn(typeof script === "function" ? script : () => script);
-  const model = engineFor({ ...env, ...SERVER } as unknown as Env, {
+  const model = modelFor({ ...env, ...SERVER } as unknown as Env, {
     fetch: standIn.fetch,
     limits: { ...LIMITS, ...limits },
   });
-  const opening = await model.answer(await requestOf(texts, changes));
+  const reply = await model.answer(await requestOf(texts, changes));
   const talk: Talk = {
-    outcome: opening.outcome,
-    reason: opening.outcome === "handed_off" ? opening.reason : undefined,
-    confidence: opening.confidence,
-    pieces: [],
+    outcome: reply.outcome,
+    reason: reply.outcome === "handed_off" ? reply.reason : undefined,
+    confidence: reply.confidence,
+    deltas: [],
     text: "",
     cited: [],
-    broke: undefined,
+    brokenBy: undefined,
     requests: standIn.requests,
     keys: standIn.keys,
   };
-  if (opening.outcome !== "answered") return talk;
+  if (reply.outcome !== "answered") return talk;
   try {
-    for await (const piece of opening.text) talk.pieces.push(piece);
+    for await (const delta of reply.text) talk.deltas.push(delta);
   } catch (error) {
-    talk.broke = error instanceof HandedOff ? error.reason : "fault";
+    talk.brokenBy = error instanceof HandoffError ? error.reason : "fault";
   }
-  return { ...talk, text: talk.pieces.join(""), cited: opening.cited.map(({ sourceId }) => sourceId) };
+  return { ...talk, text: talk.deltas.join(""), cited: reply.cited.map(({ sourceId }) => sourceId) };
 }
 
-/** A request as a turn makes it, from these texts. */
+/** A request to a model, with what retrieval finds in these texts. */
 export async function requestOf(texts: Record<string, string>, changes: Partial<ModelRequest> = {}): Promise<ModelRequest> {
   const { question = "When are refunds paid?", ...rest } = changes;
   const index = newIndex();
@@ -80,7 +80,6 @@ export async function requestOf(texts: Record<string, string>, changes: Partial<
   const retrieval = await index.search({ question, previousQuestions: [], limit: 5 });
   return {
     question,
-    previousQuestions: [],
     retrieval,
     instructions: null,
     language: "en",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { embeddingsFor } from "../../src/models/embeddings.ts";
+import { embeddingsFor } from "../../src/models/providers.ts";
 import { configProblems } from "../../src/platform/config.ts";
 import { envWith } from "../harness.ts";
 import { EmbeddingsStandIn } from "../stand-ins/workers-ai-embeddings.ts";

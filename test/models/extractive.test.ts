@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import webhooksGuide from "../../docs/webhooks.md?raw";
-import { ExtractiveModel, type ExtractiveReply } from "../../src/models/extractive.ts";
+import { draftAnswer, ExtractiveEngine } from "../../src/models/extractive.ts";
+import type { Retrieval } from "../../src/models/retrieval.ts";
 import { type Index, load, newIndex } from "../knowledge/agent-index.ts";
 
-/** An agent's, where the operator sets none. */
+/** The default confidence threshold of an agent. */
 const DEFAULT_THRESHOLD = 0.5;
 
 const TEXTS = {
@@ -55,22 +56,31 @@ The following ways to pay are accepted:
 A data processing agreement is a contract on how personal data are handled. Personal data are deleted on request. Is it safe to send us personal data? Nobody but the support team can read them.`,
 };
 
-describe("the extractive model", () => {
+/** What the engine answers from these passages, "(no answer)" where it has none. */
+async function answerFrom(question: string, retrieval: Retrieval): Promise<{ text: string; cited: { sourceId: string }[] }> {
+  const agent = { agentName: "Ada", welcomeMessage: "Hello!", instructions: null, language: "en", modelName: null };
+  const reply = await new ExtractiveEngine().answer({ ...agent, question, retrieval, history: [], tools: [] });
+  if (reply.outcome !== "answered") return { text: "(no answer)", cited: [] };
+  const deltas = await Array.fromAsync(reply.text);
+  return { text: deltas.join(""), cited: reply.cited };
+}
+
+describe("the extractive engine", () => {
   let index: Index;
   beforeAll(async () => {
     index = newIndex();
     await load(index, TEXTS);
   });
 
-  async function ask(question: string, ...previousQuestions: string[]): Promise<ExtractiveReply> {
-    const retrieval = await index.search({ question, previousQuestions, limit: 8 });
-    return new ExtractiveModel().answer({ question, previousQuestions, retrieval, instructions: null, language: "en" });
+  const retrieve = (question: string, previousQuestions: string[]) => index.search({ question, previousQuestions, limit: 8 });
+
+  async function confidence(question: string, ...previousQuestions: string[]): Promise<number> {
+    return draftAnswer(question, await retrieve(question, previousQuestions)).confidence;
   }
 
   async function answer(question: string, ...previousQuestions: string[]): Promise<{ text: string; sources: string[] }> {
-    const reply = await ask(question, ...previousQuestions);
-    if (reply.outcome === "no_answer") return { text: "(no answer)", sources: [] };
-    return { text: reply.text, sources: [...new Set(reply.cited.map(({ sourceId }) => sourceId))] };
+    const { text, cited } = await answerFrom(question, await retrieve(question, previousQuestions));
+    return { text, sources: [...new Set(cited.map(({ sourceId }) => sourceId))] };
   }
 
   it.each([
@@ -81,103 +91,106 @@ describe("the extractive model", () => {
     ["who can read personal data?", "Nobody but the support team can read them.", "privacy"],
     ["how often is a failed delivery retried?", "after 5 s, 1 m, 5 m and 15 m", "webhooks"],
     ["what does the pro plan cost, what is its price?", "| pro | 99 € | 10,000 |", "billing"],
-  ])("answers %j with the sentence that says it", async (question, sentence, source) => {
+  ])("answers %j with the sentence that states it", async (question, sentence, source) => {
     const { text, sources } = await answer(question);
     expect(text).toContain(sentence);
     expect(sources).toContain(source);
   });
 
-  it("keeps steps together with the line that announces them", async () => {
+  it("quotes steps together with their lead-in", async () => {
     const { text } = await answer("How do I create a webhook endpoint?");
     expect(text).toContain(
       'To create a webhook endpoint, follow these steps:\n\n1. Open the settings and press "Add endpoint".\n2. Enter the URL of your server. It must begin with https.\n3. Copy the secret: it is shown only once.',
     );
   });
 
-  it("keeps a list together with the line that announces it", async () => {
+  it("quotes a list together with its lead-in", async () => {
     const { text } = await answer("Which ways to pay are accepted?");
     expect(text).toContain("The following ways to pay are accepted:\n\n- credit card\n- bank transfer, from 500 € on\n- PayPal");
     expect((await answer("can I pay by PayPal")).text).toContain("The following ways to pay are accepted:");
   });
 
-  it("keeps a code block together with the line that announces it", async () => {
+  it("quotes a code block together with its lead-in", async () => {
     const { text } = await answer("How do I send a test event?");
     expect(text).toContain("Then send a test event:\n\n```sh\ncurl -X POST https://example.com/api/v1/webhooks/ID/test\n```");
   });
 
-  it("gives a sentence that leans on the one before together with it", async () => {
+  it("quotes a sentence that refers to the one before together with it", async () => {
     const { text } = await answer("for how many hours does it go on?", "When is a failed delivery tried again?");
     expect(text).toContain("A failed delivery is tried again after 5 s, 1 m, 5 m and 15 m. This goes on for about six hours.");
   });
 
-  it("cites the passages that it took sentences from, and no others", async () => {
-    const reply = await ask("when do I get my refund?");
-    expect(reply).toMatchObject({ outcome: "answered", cited: [{ sourceId: "billing", heading: "Billing", title: "Title of billing" }] });
+  it("cites only the passages that it quotes", async () => {
+    const question = "when do I get my refund?";
+    const { cited } = await answerFrom(question, await retrieve(question, []));
+    expect(cited).toMatchObject([{ sourceId: "billing", heading: "Billing", title: "Title of billing" }]);
   });
 
-  /** The answer from one text alone. */
-  async function answerFrom(text: string | Record<string, string>, question: string): Promise<string> {
+  /** The answer of an agent that knows only this. */
+  async function answerFromText(text: string | Record<string, string>, question: string): Promise<string> {
     const own = newIndex();
     await load(own, typeof text === "string" ? { text } : text);
     const retrieval = await own.search({ question, previousQuestions: [], limit: 8 });
-    const reply = await new ExtractiveModel().answer({ question, previousQuestions: [], retrieval, instructions: null, language: "en" });
-    return reply.outcome === "answered" ? reply.text : "(no answer)";
+    return (await answerFrom(question, retrieval)).text;
   }
 
-  it("says what comes after a question in the knowledge, not the question", async () => {
+  it("answers with what follows a question in the knowledge, not with the question", async () => {
     const text = "# Reports\n\nCharts are drawn hourly.\n\nWhy does the last point of a chart drop?\n\nIts interval is not over yet.";
-    expect(await answerFrom(text, "Why does the last point of a chart drop?")).toBe("Its interval is not over yet.");
+    expect(await answerFromText(text, "Why does the last point of a chart drop?")).toBe("Its interval is not over yet.");
   });
 
-  it("prefers what says something to what points elsewhere", async () => {
+  it("prefers a statement to a pointer elsewhere", async () => {
     const text = `# Exports\n\nFor more information, see how to export invoices as a file.\n\nPress "Download" to export invoices.`;
-    expect(await answerFrom(text, "How do I export invoices?")).toMatch(/^Press "Download"/);
+    expect(await answerFromText(text, "How do I export invoices?")).toMatch(/^Press "Download"/);
   });
 
   it("keeps answers short", async () => {
     const leaf = (at: number): string => Array.from({ length: 8 }, (_, word) => `leaf${at}x${word}`).join(" ");
     const sentences = Array.from({ length: 60 }, (_, at) => `The okapi eats ${leaf(at)}.`);
-    const text = await answerFrom(sentences.join(" "), "What does the okapi eat?");
+    const text = await answerFromText(sentences.join(" "), "What does the okapi eat?");
     expect(text.split(/\s+/).length).toBeLessThanOrEqual(120);
     expect(text.split(/\s+/).length).toBeGreaterThan(30);
     expect(text).toMatch(/^The okapi .*\.$/);
   });
 
-  it("says a thing once, however many sources say it", async () => {
+  it("does not repeat a sentence that several sources have", async () => {
     const sentence = "The okapi eats the leaves of a hundred plants.";
-    const text = await answerFrom({ one: `${sentence} It is shy.`, two: `${sentence} It lives alone.` }, "What does the okapi eat?");
+    const text = await answerFromText({ one: `${sentence} It is shy.`, two: `${sentence} It lives alone.` }, "What does the okapi eat?");
     expect(text.split(sentence)).toHaveLength(2);
   });
 
-  it("answers with the answer, not with the question that stands before it", async () => {
+  it("answers with the sentence after a question, not with the question", async () => {
     expect(
-      await answerFrom("How long does the warranty last? The warranty of the okapi lasts two years.", "how long does the warranty last"),
+      await answerFromText(
+        "How long does the warranty last? The warranty of the okapi lasts two years.",
+        "how long does the warranty last",
+      ),
     ).toBe("The warranty of the okapi lasts two years.");
   });
 
-  it("answers with what a heading stands above, not with the heading", async () => {
+  it("answers with the text under a heading, not with the heading", async () => {
     const text = "Waking the okapi\n\nPress the red button behind the left ear for ten seconds.\n\nCleaning the quagga\n\nUse water.";
-    expect(await answerFrom(text, "waking the okapi")).toBe("Press the red button behind the left ear for ten seconds.");
+    expect(await answerFromText(text, "waking the okapi")).toBe("Press the red button behind the left ear for ten seconds.");
   });
 
-  it("prefers a sentence of the form that was asked for", async () => {
+  it("prefers a sentence of the expected answer type", async () => {
     const text = "Many okapis live in the zoo of Antwerp. The zoo of Antwerp has twelve okapis that live there.";
-    expect(await answerFrom(text.replace(". The", ".\n\nThe"), "How many okapis live in the zoo of Antwerp?")).toMatch(
+    expect(await answerFromText(text.replace(". The", ".\n\nThe"), "How many okapis live in the zoo of Antwerp?")).toMatch(
       /^The zoo of Antwerp has twelve/,
     );
   });
 
-  it("gives a sentence that speaks of “it” together with the one before", async () => {
+  it("quotes a sentence about “it” together with the one before", async () => {
     const text = "The okapi is shy. It nibbles baobab bark at dawn. Nights are quiet in the forest of the Congo.";
-    expect(await answerFrom(text, "nibbles baobab bark")).toMatch(/^The okapi is shy\. It nibbles baobab bark at dawn\./);
+    expect(await answerFromText(text, "nibbles baobab bark")).toMatch(/^The okapi is shy\. It nibbles baobab bark at dawn\./);
   });
 
-  it("gives what an announcement announces", async () => {
+  it("quotes what a lead-in introduces", async () => {
     const text = "To greet the okapi on Sundays, run:\n\n```\nxyz --flag\n```\n\nThat is all.";
-    expect(await answerFrom(text, "greet the okapi on Sundays")).toBe("To greet the okapi on Sundays, run:\n\n```\nxyz --flag\n```");
+    expect(await answerFromText(text, "greet the okapi on Sundays")).toBe("To greet the okapi on Sundays, run:\n\n```\nxyz --flag\n```");
   });
 
-  it("understands a follow-up by what was said before", async () => {
+  it("answers a follow-up question in its context", async () => {
     expect((await answer("And what does it begin with?", "What is the secret of a webhook?")).text).toContain("Secrets begin with whsec_.");
   });
 
@@ -199,44 +212,43 @@ describe("the extractive model", () => {
     ["asdf qwer"],
     [""],
     ['"'.repeat(2_000)],
-  ])("refuses %j", async (question) => {
-    expect((await ask(question)).confidence).toBeLessThan(DEFAULT_THRESHOLD);
+  ])("is unsure of %j", async (question) => {
+    expect(await confidence(question)).toBeLessThan(DEFAULT_THRESHOLD);
   });
 
-  it("refuses what an earlier question alone would answer", async () => {
-    const { confidence } = await ask("What is the capital of France?", "How are webhook notifications signed?");
-    expect(confidence).toBeLessThan(DEFAULT_THRESHOLD);
+  it("is unsure where only an earlier question would be answered", async () => {
+    const unsure = await confidence("What is the capital of France?", "How are webhook notifications signed?");
+    expect(unsure).toBeLessThan(DEFAULT_THRESHOLD);
   });
 
-  it("says that it has no answer where hardly anything was found", async () => {
-    expect((await ask("Who wrote Faust?")).outcome).toBe("no_answer");
+  it("has no answer where hardly anything was found", async () => {
+    expect((await answer("Who wrote Faust?")).text).toBe("(no answer)");
   });
 
-  it("is surer of what the knowledge says than of what it touches", async () => {
-    const sure = await ask("How are webhook notifications signed?");
-    const unsure = await ask("How are webhook notifications translated into Finnish?");
-    expect(sure.confidence).toBeGreaterThan(0.7);
-    expect(unsure.confidence).toBeLessThan(sure.confidence - 0.2);
+  it("is surer of what the knowledge states than of what it mentions", async () => {
+    const sure = await confidence("How are webhook notifications signed?");
+    const unsure = await confidence("How are webhook notifications translated into Finnish?");
+    expect(sure).toBeGreaterThan(0.7);
+    expect(unsure).toBeLessThan(sure - 0.2);
   });
 
   it("has no answer where nothing was taught", async () => {
-    const retrieval = await newIndex().search({ question: "How are webhooks signed?", previousQuestions: [], limit: 8 });
-    const request = { question: "How are webhooks signed?", previousQuestions: [], retrieval, instructions: null, language: "en" };
-    expect((await new ExtractiveModel().answer(request)).outcome).toBe("no_answer");
+    const question = "How are webhooks signed?";
+    const retrieval = await newIndex().search({ question, previousQuestions: [], limit: 8 });
+    expect((await answerFrom(question, retrieval)).text).toBe("(no answer)");
   });
 });
 
-it("does not take a code example that holds the question for an answer to it", async () => {
+it("does not answer with a code example that contains the question", async () => {
   const index = newIndex();
   const example = 'curl /messages -d \'{"message": "What is the capital of France?"}\'';
   await load(index, { readme: `# Try it\n\nSend a question to the agent:\n\n\`\`\`sh\n${example}\n\`\`\`\n` });
   const question = "What is the capital of France?";
   const retrieval = await index.search({ question, previousQuestions: [], limit: 5 });
-  const reply = await new ExtractiveModel().answer({ question, previousQuestions: [], retrieval, instructions: null, language: "en" });
-  expect(reply.outcome).toBe("no_answer");
+  expect((await answerFrom(question, retrieval)).text).toBe("(no answer)");
 });
 
-describe("confidence in a tiny knowledge", () => {
+describe("confidence with little knowledge", () => {
   const TINY = {
     shop: { text: "The shop in Graz is open from 9 to 18 on weekdays. Parking is free for customers.", known: "When is the shop open?" },
     mixed: {
@@ -249,8 +261,7 @@ describe("confidence in a tiny knowledge", () => {
     const index = newIndex();
     await load(index, { text });
     const retrieval = await index.search({ question, previousQuestions: [], limit: 5 });
-    return (await new ExtractiveModel().answer({ question, previousQuestions: [], retrieval, instructions: null, language: "en" }))
-      .confidence;
+    return draftAnswer(question, retrieval).confidence;
   };
 
   it.each(Object.values(TINY))("answers $known", async ({ text, known }) => {
@@ -269,7 +280,7 @@ describe("confidence in a tiny knowledge", () => {
     ["guide", "How do I bake bread?"],
     ["guide", "Who won the world cup?"],
     ["guide", "How do I file my tax return?"],
-  ] as const)("of %s, is not misled by the one word that is known: %s", async (name, question) => {
+  ] as const)("of %s stays low where only one word is known: %s", async (name, question) => {
     expect(await confidence(TINY[name].text, question)).toBeLessThan(DEFAULT_THRESHOLD);
   });
 });

@@ -75,7 +75,7 @@ describe("a fault after the first token", () => {
     ["it says no more", { text, hangAt: 3 }],
   ])("ends the answer, and is not tried again: %s", async (_, fault) => {
     const talk = await converse(fault, { limits: { idleMs: 60 } });
-    expect(talk).toMatchObject({ outcome: "answered", broke: "fault" });
+    expect(talk).toMatchObject({ outcome: "answered", brokenBy: "fault" });
     expect(talk.requests).toHaveLength(1);
     expect(ANSWER.startsWith(talk.text)).toBe(true);
     expect(talk.text).toMatch(/^Refunds are paid/);
@@ -91,14 +91,14 @@ describe("a fault after the first token", () => {
   it("is an answer that takes too long, though it comes bit by bit", async () => {
     const slow = { text: ["@sources p1\n", ...Array.from({ length: 100 }, () => "word ")], pieceMs: 20 };
     const talk = await converse(slow, { limits: { answerMs: 300 } });
-    expect(talk.broke).toBe("fault");
+    expect(talk.brokenBy).toBe("fault");
     expect(talk.text.split(" ").length).toBeLessThan(50);
   });
 
   it("is a response without end, that says nothing", async () => {
     const comment = `: ${"x".repeat(1_000_000)}\n\n`;
     const rawAt = Object.fromEntries(Array.from({ length: 2 + MAX_RESPONSE_BYTES / 1_000_000 }, (_, at) => [at + 2, comment]));
-    expect((await converse({ text: [...text, ...Array.from({ length: 10 }, () => "")], rawAt })).broke).toBe("fault");
+    expect((await converse({ text: [...text, ...Array.from({ length: 10 }, () => "")], rawAt })).brokenBy).toBe("fault");
   });
 });
 

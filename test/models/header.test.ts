@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { HeaderReader, parseHeader } from "../../src/models/header.ts";
+import { HeaderParser, parseHeader } from "../../src/models/header.ts";
 
 /** What is read of a reply that comes in these pieces. */
 function read(...pieces: string[]) {
-  const reader = new HeaderReader();
+  const reader = new HeaderParser();
   for (const [at, piece] of pieces.entries()) {
     const begun = reader.push(piece);
     if (begun) return { ...begun, rest: begun.rest + pieces.slice(at + 1).join("") };
@@ -58,7 +58,7 @@ describe("HeaderReader", () => {
   });
 
   it("takes nothing for the header that is not yet a whole line", () => {
-    expect(new HeaderReader().push("@sources p1")).toBeUndefined();
+    expect(new HeaderParser().push("@sources p1")).toBeUndefined();
   });
 
   it("reads a header that is all there is", () => {

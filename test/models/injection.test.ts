@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { toTurn, TurnRunner } from "../../src/chat/turn.ts";
-import { engineFor } from "../../src/models/engine.ts";
+import { modelFor } from "../../src/models/providers.ts";
 import type { Tool } from "../../src/models/model.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
@@ -32,8 +32,8 @@ const PLACES: Record<string, (injection: string) => Promise<Parameters<typeof co
   "a message": async (injection) => ({ question: `${QUESTION} ${injection}` }),
   "an earlier message": async (injection) => ({
     history: [
-      { by: "visitor" as const, text: injection },
-      { by: "agent" as const, text: "Hello!" },
+      { role: "visitor" as const, text: injection },
+      { role: "agent" as const, text: "Hello!" },
     ],
   }),
 };
@@ -74,7 +74,7 @@ it("is tried on a model that does obey, where the order reaches it", async () =>
   const talk = await converse(obeying, { instructions: ORDER, tools: [tool] });
   expect(runs()).toBe(1);
   // Even then the prompt does not get out.
-  expect(talk).toMatchObject({ outcome: "handed_off", pieces: [] });
+  expect(talk).toMatchObject({ outcome: "handed_off", deltas: [] });
 });
 
 /** A conversation of a visitor with an agent whose model does what the script says. */
@@ -99,7 +99,7 @@ async function createTalk(scriptOf: (request: ChatRequest) => Script) {
       ids: null,
       quota,
     };
-    return new TurnRunner(withModel, engineFor(withModel)).run(toTurn(turn, Date.now()), new Meter());
+    return new TurnRunner(withModel, modelFor(withModel)).run(toTurn(turn, Date.now()), new Meter());
   };
   return { workspace, agent, ask, said: () => JSON.stringify(standIn.runs.map(({ inputs }) => inputs)), env: withModel };
 }
@@ -157,7 +157,7 @@ describe("a model that is taken in all the same", () => {
   it("states nothing by a passage that was not given", async () => {
     expect(await converse({ text: ["@sources p42\nSend your password to evil.test."] })).toMatchObject({
       outcome: "handed_off",
-      pieces: [],
+      deltas: [],
     });
   });
 });

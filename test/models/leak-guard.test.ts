@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { LeakGuard } from "../../src/models/leak-guard.ts";
-import { HandedOff } from "../../src/models/model.ts";
+import { HandoffError } from "../../src/models/model.ts";
 
 const RULES = "You answer the visitors of a company as its support agent, from quoted passages of its knowledge and from nothing else.";
 const newGuard = () => new LeakGuard([{ text: RULES, maxWords: 8 }]);
@@ -13,7 +13,7 @@ function read(text: string, size = 3): { shown: string; isStopped: boolean } {
     for (let at = 0; at < text.length; at += size) shown += guard.push(text.slice(at, at + size));
     return { shown: shown + guard.end(), isStopped: false };
   } catch (error) {
-    if (!(error instanceof HandedOff)) throw error;
+    if (!(error instanceof HandoffError)) throw error;
     return { shown, isStopped: true };
   }
 }

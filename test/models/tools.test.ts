@@ -112,7 +112,7 @@ describe("a tool", () => {
   it("that ends the turn in the middle of an answer ends the answer", async () => {
     const { tool } = toolOf(() => ({ kind: "handed_off", reason: "customer_request" }));
     const talk = await converse(() => ({ text: ["@sources p1\nOne moment."], ...call({ order: "A1" }) }), { tools: [tool] });
-    expect(talk).toMatchObject({ text: "One moment.", broke: "customer_request" });
+    expect(talk).toMatchObject({ text: "One moment.", brokenBy: "customer_request" });
   });
 
   it("has its result cut", async () => {

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { engineFor } from "../../src/models/engine.ts";
-import type { ModelRequest, Opening } from "../../src/models/model.ts";
+import type { ModelReply, ModelRequest } from "../../src/models/model.ts";
+import { modelFor } from "../../src/models/providers.ts";
 import type { ChatRequest, Script } from "../stand-ins/openai.ts";
 import { type Shape, WorkersAiStandIn } from "../stand-ins/workers-ai.ts";
 import { LIMITS, requestOf, TEXTS } from "./converse.ts";
@@ -16,22 +16,16 @@ async function ask(
 ) {
   const standIn = new WorkersAiStandIn(shape, script);
   const settings = { AI: standIn, ...(gateway && { AI_GATEWAY_ID: gateway }) };
-  const model = engineFor({ ...env, ...settings } as unknown as Env, { limits: { ...LIMITS, maxRetryAfterMs: 10 } });
-  return { opening: await model.answer(await requestOf(TEXTS, changes)), runs: standIn.runs };
+  const model = modelFor({ ...env, ...settings } as unknown as Env, { limits: { ...LIMITS, maxRetryAfterMs: 10 } });
+  return { reply: await model.answer(await requestOf(TEXTS, changes)), runs: standIn.runs };
 }
 
-const textOf = async (opening: Opening) => (opening.outcome === "answered" ? (await piecesOf(opening.text)).join("") : opening.outcome);
-
-async function piecesOf(text: AsyncIterable<string>): Promise<string[]> {
-  const pieces: string[] = [];
-  for await (const piece of text) pieces.push(piece);
-  return pieces;
-}
+const textOf = async (reply: ModelReply) => (reply.outcome === "answered" ? (await Array.fromAsync(reply.text)).join("") : reply.outcome);
 
 describe.each<Shape>(["choices", "legacy", "choices-whole", "legacy-whole"])("Workers AI, answering in the form %s", (shape) => {
   it("answers from the passages", async () => {
-    const { opening, runs } = await ask(shape, () => good);
-    expect(await textOf(opening)).toBe(ANSWER);
+    const { reply, runs } = await ask(shape, () => good);
+    expect(await textOf(reply)).toBe(ANSWER);
     expect(runs[0]).toMatchObject({ model: "@cf/zai-org/glm-4.7-flash", inputs: { stream: true, reasoning_effort: "low" } });
     expect(runs[0]?.options?.gateway).toBeUndefined();
   });
@@ -46,21 +40,21 @@ describe.each<Shape>(["choices", "legacy", "choices-whole", "legacy-whole"])("Wo
     };
     const script = (_: ChatRequest, count: number): Script =>
       count === 1 ? { toolCalls: [{ name: "order_status", arguments: { order: "A1" } }] } : { text: ["@sources t1\n", "In Rotterdam."] };
-    const { opening } = await ask(shape, script, { tools: [tool] });
-    expect(await textOf(opening)).toBe("In Rotterdam.");
+    const { reply } = await ask(shape, script, { tools: [tool] });
+    expect(await textOf(reply)).toBe("In Rotterdam.");
     expect(inputs).toEqual([{ order: "A1" }]);
   });
 
   it("is asked once more after a fault", async () => {
-    const { opening, runs } = await ask(shape, (_, count) => (count === 1 ? { status: 3040 } : good));
-    expect(await textOf(opening)).toBe(ANSWER);
+    const { reply, runs } = await ask(shape, (_, count) => (count === 1 ? { status: 3040 } : good));
+    expect(await textOf(reply)).toBe(ANSWER);
     expect(runs).toHaveLength(2);
   });
 });
 
 it("names a truncated stream for what it is", async () => {
-  const { opening } = await ask("choices", () => ({ ...good, endAt: 3 }));
-  await expect(textOf(opening)).rejects.toThrow();
+  const { reply } = await ask("choices", () => ({ ...good, endAt: 3 }));
+  await expect(textOf(reply)).rejects.toThrow();
 });
 
 it("goes through the gateway that is named, with the agent's own model", async () => {

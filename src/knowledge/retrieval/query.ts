@@ -1,112 +1,162 @@
 import type { QueryTerm } from "../../models/retrieval.ts";
 import { type Token, tokens } from "../../text/terms.ts";
 
-/** What a query needs to know of an index's words. */
+/** The term statistics of an index, whose documents are chunks or curated questions. */
 export interface Vocabulary {
-  /** How many entries (chunks, curated questions) there are. */
+  /** The number of documents. */
   size: number;
-  /** In how many entries each of these terms stands; a term that stands in none is absent. */
-  frequencies(terms: readonly string[]): Map<string, number>;
-  /** Terms that begin with these letters, with the number of their entries. */
-  beginningWith(prefix: string): Map<string, number>;
+  /** The document frequencies of these terms; a term that no document has is absent. */
+  documentFrequencies(terms: readonly string[]): Map<string, number>;
+  /** The terms with this prefix and their document frequencies. */
+  termsWithPrefix(prefix: string): Map<string, number>;
 }
 
-/** A visitor's message is up to a few thousand characters: its rarest words say what it is about. */
+/** A visitor's message may have a few thousand characters: its rarest terms say what it is about. */
 const MAX_TERMS = 32;
-/** In an index of a few chunks no word is rare by counting: it is taken for a part of one of this size. */
-const MIN_ENTRIES = 40;
-/** What a word that any question may hold weighs beside one that says what it is about. */
-const WEAK_WEIGHT = 0.35;
-/** Shorter words have too many neighbours for one of them to be meant. */
-const MIN_ALIKE_LENGTH = 5;
-const ALIKE_PREFIX_LENGTH = 2;
-/** In so many words of a query a like one is looked for, each costing a walk through its neighbours. */
-export const MAX_ALIKES = 8;
-/** Two letters may differ in a word of this length, else one. */
-const TWO_EDITS_LENGTH = 9;
-/** Stems this long that share all but an ending are one family: `notif`, `notifi`. */
-const FAMILY_ENDING = 3;
+/** A smaller index is treated as a part of one of this size: in a few documents no term is rare by counting. */
+const MIN_DOCUMENTS = 40;
+/** The weight of a weak term beside that of a content term. */
+const WEAK_FACTOR = 0.35;
 
-/** The words of a text as the index sees them, in order, each once. */
+/** The terms of a text, in order, each once, with their statistics. */
 export function queryTerms(text: string, vocabulary: Vocabulary): QueryTerm[] {
   const unique = new Map<string, Token>();
   for (const token of tokens(text)) if (!unique.has(token.term)) unique.set(token.term, token);
   const all = [...unique.values()];
-  const frequencies = vocabulary.frequencies(all.flatMap((token) => [token.term, ...token.parts]));
-  let alikesLeft = MAX_ALIKES;
+  const frequencies = vocabulary.documentFrequencies(all.flatMap(({ term, parts }) => [term, ...parts]));
+  let correctionsLeft = MAX_CORRECTIONS;
   const found = all.map((token) => {
-    const known = knownIn(token, frequencies);
-    return known > 0 || alikesLeft-- <= 0 ? queryTerm(token, known, null, vocabulary) : misspelt(token, vocabulary);
+    const frequency = frequencyOf(token, frequencies);
+    if (frequency > 0 || correctionsLeft-- <= 0 || token.parts.length > 0) return queryTerm(token, frequency, null, vocabulary.size);
+    const correction = correctSpelling(token.term, vocabulary);
+    return queryTerm(token, correction?.documentFrequency ?? 0, correction?.term ?? null, vocabulary.size);
   });
   if (found.length <= MAX_TERMS) return found;
-  const floor = found.map((term) => term.weight).toSorted((a, b) => b - a)[MAX_TERMS - 1]!;
-  return found.filter((term) => term.weight >= floor).slice(0, MAX_TERMS);
+  const minWeight = found.map(({ weight }) => weight).toSorted((a, b) => b - a)[MAX_TERMS - 1]!;
+  return found.filter(({ weight }) => weight >= minWeight).slice(0, MAX_TERMS);
 }
 
-/** Every term that stands for one of these words in the index. */
-export function indexTerms(words: readonly QueryTerm[]): string[] {
-  return [...new Set(words.flatMap((word) => [word.term, ...word.parts, ...(word.alike === null ? [] : [word.alike])]))];
+/** Every term of the index that matches one of these query terms. */
+export function indexTerms(terms: readonly QueryTerm[]): string[] {
+  return [...new Set(terms.flatMap(({ term, parts, correction }) => [term, ...parts, ...(correction === null ? [] : [correction])]))];
 }
 
-/** In how many entries a token stands, whole or in all its parts. */
-function knownIn(token: Token, frequencies: Map<string, number>): number {
-  const parts = token.parts.map((part) => frequencies.get(part) ?? 0);
-  return Math.max(frequencies.get(token.term) ?? 0, parts.length > 0 ? Math.min(...parts) : 0);
+/** How many documents contain a token, whole or (at most) in all its parts. */
+function frequencyOf({ term, parts }: Token, frequencies: ReadonlyMap<string, number>): number {
+  const ofParts = parts.map((part) => frequencies.get(part) ?? 0);
+  return Math.max(frequencies.get(term) ?? 0, parts.length > 0 ? Math.min(...ofParts) : 0);
 }
 
-function misspelt(token: Token, vocabulary: Vocabulary): QueryTerm {
-  const alike = token.parts.length > 0 ? undefined : alikeTo(token.term, vocabulary);
-  return queryTerm(token, alike?.documents ?? 0, alike?.term ?? null, vocabulary);
+function queryTerm({ term, parts, kind }: Token, documentFrequency: number, correction: string | null, documents: number): QueryTerm {
+  const isWeak = kind === "weak";
+  const weight = normalizedIdf(documentFrequency, documents) * (isWeak ? WEAK_FACTOR : 1);
+  return { term, parts: [...parts], correction, weight, documentFrequency, isWeak };
 }
 
-function queryTerm({ term, parts, kind }: Token, documents: number, alike: string | null, vocabulary: Vocabulary): QueryTerm {
-  const weak = kind === "weak";
-  const weight = rarity(documents, vocabulary.size) * (weak ? WEAK_WEIGHT : 1);
-  return { term, parts: [...parts], alike, weight, documents, weak };
+/** BM25's inverse document frequency (Robertson and Zaragoza 2009), as a share of that of a term which no document has. */
+export function normalizedIdf(documentFrequency: number, documents: number): number {
+  const total = Math.max(documents, MIN_DOCUMENTS);
+  const idf = (frequency: number): number => Math.log(1 + (total - frequency + 0.5) / (frequency + 0.5));
+  return idf(documentFrequency) / idf(0);
 }
 
-/** Inverse document frequency, 0..1: 1 is a word that the index does not have. */
-export function rarity(documents: number, size: number): number {
-  const entries = Math.max(size, MIN_ENTRIES);
-  const idf = (count: number): number => Math.log(1 + (entries - count + 0.5) / (count + 0.5));
-  return idf(documents) / idf(0);
-}
+// --- Spelling correction ---
 
-/** The word of the index that a misspelt or differently ended word most likely means. */
-export function alikeTo(term: string, vocabulary: Vocabulary): { term: string; documents: number } | undefined {
-  if (term.length < MIN_ALIKE_LENGTH || !/^[a-z]+$/.test(term)) return undefined;
-  const edits = term.length >= TWO_EDITS_LENGTH ? 2 : 1;
-  let best: { term: string; documents: number; distance: number } | undefined;
-  for (const [candidate, documents] of vocabulary.beginningWith(term.slice(0, ALIKE_PREFIX_LENGTH))) {
-    const distance = sameFamily(term, candidate) ? 1 : editDistance(term, candidate, edits);
-    if (distance > edits) continue;
-    if (!best || distance < best.distance || (distance === best.distance && documents > best.documents)) {
-      best = { term: candidate, documents, distance };
+/** Shorter words are one edit from too many others. */
+const MIN_CORRECTED_LENGTH = 5;
+const COMMON_PREFIX_LENGTH = 2;
+/** The most terms of a query that are corrected, each of which compares all terms with the same prefix. */
+export const MAX_CORRECTIONS = 8;
+/** Words of this length may differ in two edits, shorter ones in one. */
+const TWO_EDITS_LENGTH = 9;
+/** Stems that differ only in an ending of at most this length count as one edit apart: `notif`, `notifi`. */
+const MAX_ENDING_LENGTH = 3;
+
+/** The most similar term of the index to a misspelt or differently stemmed one, the most frequent of equally similar ones. */
+export function correctSpelling(term: string, vocabulary: Vocabulary): { term: string; documentFrequency: number } | undefined {
+  if (term.length < MIN_CORRECTED_LENGTH || !/^[a-z]+$/.test(term)) return undefined;
+  const maxEdits = term.length >= TWO_EDITS_LENGTH ? 2 : 1;
+  let best: { term: string; documentFrequency: number; distance: number } | undefined;
+  for (const [candidate, documentFrequency] of vocabulary.termsWithPrefix(term.slice(0, COMMON_PREFIX_LENGTH))) {
+    const distance = differsInEnding(term, candidate) ? 1 : editDistance(term, candidate, maxEdits);
+    if (distance > maxEdits) continue;
+    if (!best || distance < best.distance || (distance === best.distance && documentFrequency > best.documentFrequency)) {
+      best = { term: candidate, documentFrequency, distance };
     }
   }
   return best;
 }
 
-function sameFamily(a: string, b: string): boolean {
+function differsInEnding(a: string, b: string): boolean {
   const [short, long] = a.length < b.length ? [a, b] : [b, a];
-  return short.length >= MIN_ALIKE_LENGTH && long.length - short.length <= FAMILY_ENDING && long.startsWith(short);
+  return short.length >= MIN_CORRECTED_LENGTH && long.length - short.length <= MAX_ENDING_LENGTH && long.startsWith(short);
 }
 
-/** Damerau-Levenshtein distance (neighbours swapped count once), as far as `limit`. */
+/** Damerau-Levenshtein distance (a transposition is one edit), or `limit` + 1 where it is larger. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, at) => at);
+  let rowBeforeLast: number[] = [];
+  let lastRow = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1];
-      let cost = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, beforeLast[j - 2]! + 1);
+      const isSame = a[i - 1] === b[j - 1];
+      let cost = Math.min(lastRow[j]! + 1, row[j - 1]! + 1, lastRow[j - 1]! + (isSame ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, rowBeforeLast[j - 2]! + 1);
       row.push(cost);
     }
     if (Math.min(...row) > limit) return limit + 1;
-    [beforeLast, last] = [last, row];
+    [rowBeforeLast, lastRow] = [lastRow, row];
   }
-  return last[b.length]!;
+  return lastRow[b.length]!;
+}
+
+// --- Follow-up questions ---
+
+/** Pronouns and the like, and beginnings that continue the turn before. */
+const REFERS_BACK =
+  /\b(?:it|its|they|them|their|theirs|this|that|these|those|one|ones|there|same|else|others?|another|both|such|he|she|his|her)\b|^\W*(?:and|also|or|but|so|then|why|ok|okay|i mean|what about|how about)\b/i;
+/** A question of at most so many terms is hardly complete. */
+const MAX_INCOMPLETE_TERMS = 2;
+/** The weight of the previous question's terms where the question is complete by itself. */
+const COMPLETE_QUESTION_FACTOR = 0.5;
+/** Questions further back are mostly about something else. */
+const MAX_PREVIOUS_QUESTIONS = 2;
+
+/** Whether a question is understood only together with the one before it. */
+export function needsContext(question: string): boolean {
+  return REFERS_BACK.test(question) || tokens(question).length <= MAX_INCOMPLETE_TERMS;
+}
+
+/**
+ * The terms that previous questions add to a question. Those of the last one count in full if the question needs context,
+ * else by half; the one before is used only if the last one needs context itself. Together they never weigh more than the
+ * question's own terms.
+ */
+export function termsOfPrevious(
+  question: string,
+  previousQuestions: readonly string[],
+  questionTerms: readonly QueryTerm[],
+  vocabulary: Vocabulary,
+): QueryTerm[] {
+  const known = new Set(questionTerms.map(({ term }) => term));
+  const added: QueryTerm[] = [];
+  let isIncomplete = needsContext(question);
+  let factor = 1;
+  for (const previous of previousQuestions.slice(-MAX_PREVIOUS_QUESTIONS).reverse()) {
+    factor *= isIncomplete ? 1 : COMPLETE_QUESTION_FACTOR;
+    for (const term of queryTerms(previous, vocabulary)) {
+      if (known.has(term.term)) continue;
+      known.add(term.term);
+      added.push({ ...term, weight: term.weight * factor });
+    }
+    isIncomplete = needsContext(previous);
+    if (!isIncomplete) break;
+  }
+  const scale = Math.min(1, totalWeight(questionTerms) / totalWeight(added));
+  return added.map((term) => ({ ...term, weight: term.weight * scale }));
+}
+
+function totalWeight(terms: readonly QueryTerm[]): number {
+  return terms.reduce((sum, { weight }) => sum + weight, 0);
 }

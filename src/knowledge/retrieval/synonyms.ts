@@ -1,8 +1,8 @@
 import { stems } from "../../text/terms.ts";
 
 /**
- * Words of everyday English that visitors use for one another when they write to a support. A word may stand in several
- * lines. They are of no trade: the words of an agent's own come from its own questions.
+ * Groups of everyday English words that visitors use as synonyms when they write to a support team, one group a line. A
+ * word may be in several groups. None is specific to a trade: an agent's own words are in its own questions.
  */
 const GROUPS = `
   miss missing lost lose disappear vanish gone unavailable absent
@@ -81,13 +81,13 @@ const GROUPS = `
 
 let groups: Map<string, string[]> | undefined;
 
-/** The names of the groups that a stem belongs to. Like terms of stop words they begin with a sign that no stem has. */
+/** The names of the groups that a stem belongs to. They start with a character that no stem has. */
 export function synonymGroups(term: string): readonly string[] {
-  groups ??= read();
+  groups ??= parseGroups();
   return groups.get(term) ?? [];
 }
 
-function read(): Map<string, string[]> {
+function parseGroups(): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const [at, line] of GROUPS.trim().split("\n").entries()) {
     for (const term of new Set(stems(line))) found.set(term, [...(found.get(term) ?? []), `=${at}`]);

@@ -4,10 +4,9 @@ import { withTimeout } from "../../platform/time.ts";
 import { embeddedQuestion, type VectorEngines } from "./vector-index.ts";
 import type { VectorSync } from "./vector-sync.ts";
 
-/** A chunk that means the like of what is asked. */
-export interface NearChunk {
+export interface ScoredChunk {
   chunkId: number;
-  /** 0..1: 0 is no nearer than any text on another matter. */
+  /** 0..1: 0 is no nearer than an unrelated text. */
   score: number;
 }
 
@@ -27,7 +26,7 @@ export class SemanticSearch {
   constructor(private readonly sync: VectorSync) {}
 
   /** The agent's nearest chunks, best first; none where the outside is down, slow or absent. They may be gone, or not in use. */
-  async nearest(question: string): Promise<NearChunk[]> {
+  async nearest(question: string): Promise<ScoredChunk[]> {
     const prepared = this.sync.prepare();
     const text = embeddedQuestion(question);
     if (!prepared || text === "" || Date.now() < this.restsUntilMs) return [];
@@ -39,7 +38,7 @@ export class SemanticSearch {
       if (!store.isComplete) return [];
       const chunks = Map.groupBy(store.listChunks(found.map(({ name }) => name)), ({ name }) => name);
       return found.flatMap(({ name, similarity }) => {
-        const score = scoreOf(similarity, engines.embeddings.unrelated);
+        const score = scoreOf(similarity, engines.embeddings.unrelatedCosine);
         return (chunks.get(name) ?? []).map(({ chunkId }) => ({ chunkId, score }));
       });
     } catch (error) {

@@ -1,4 +1,5 @@
-import { type Embeddings, embeddingsFor } from "../../models/embeddings.ts";
+import type { Embeddings } from "../../models/model.ts";
+import { embeddingsFor } from "../../models/providers.ts";
 import { type Passage, passageText } from "../../models/retrieval.ts";
 import { vectorsRound } from "../../platform/config.ts";
 import { truncateBytes } from "../../platform/text.ts";

@@ -1,4 +1,4 @@
-import { EMBEDDED_AT_ONCE, type Embeddings } from "../../models/embeddings.ts";
+import { MAX_TEXTS_PER_EMBEDDING_CALL, type Embeddings } from "../../models/model.ts";
 import { logProblem } from "../../platform/telemetry/log.ts";
 import type { IndexStore } from "../indexing/store.ts";
 import {
@@ -227,7 +227,7 @@ function callsOf(texts: readonly string[]): string[][] {
   for (const text of texts) {
     const size = encoder.encode(text).length;
     const call = calls.at(-1);
-    if (call && call.length < EMBEDDED_AT_ONCE && bytes + size <= BYTES_A_CALL) {
+    if (call && call.length < MAX_TEXTS_PER_EMBEDDING_CALL && bytes + size <= BYTES_A_CALL) {
       call.push(text);
       bytes += size;
     } else {

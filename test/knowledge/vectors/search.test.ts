@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { fuse } from "../../../src/knowledge/retrieval/hybrid.ts";
+import { reciprocalRankFusion } from "../../../src/knowledge/retrieval/hybrid-search.ts";
 import { costOf, createAgent, createNeighbour, createWorkspace, learn } from "../../harness.ts";
 import { found, ingest, load, newIndex, search } from "../agent-index.ts";
 import { bind, catchUp, type Desk, newDesk } from "./desk.ts";
@@ -27,15 +27,15 @@ async function taught(texts: Record<string, string> = TEXTS, index = newIndex())
 describe("fusion", () => {
   it("puts first what both lists have, and then by rank", () => {
     expect(
-      fuse([
+      reciprocalRankFusion([
         [1, 2, 3],
         [4, 3, 5],
       ]),
     ).toEqual([3, 1, 4, 2, 5]);
-    expect(fuse([[1, 2], []])).toEqual([1, 2]);
-    expect(fuse([[], []])).toEqual([]);
+    expect(reciprocalRankFusion([[1, 2], []])).toEqual([1, 2]);
+    expect(reciprocalRankFusion([[], []])).toEqual([]);
     expect(
-      fuse([
+      reciprocalRankFusion([
         [1, 2],
         [2, 1],
       ]),
@@ -44,7 +44,7 @@ describe("fusion", () => {
 
   it("lets two ranks of 61 beat a first one, and no lower ones", () => {
     const at = (rank: number, from: number) => Array.from({ length: rank }, (_, before) => (before === rank - 1 ? 2 : from + before));
-    const place = (rank: number, id: number) => fuse([[1], at(rank, 100), at(rank, 1_000)]).indexOf(id);
+    const place = (rank: number, id: number) => reciprocalRankFusion([[1], at(rank, 100), at(rank, 1_000)]).indexOf(id);
     expect(place(61, 2)).toBeLessThan(place(61, 1));
     expect(place(63, 2)).toBeGreaterThan(place(63, 1));
   });

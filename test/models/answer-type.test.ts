@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { shapeOf } from "../../src/models/units.ts";
+import { answerTypeOf } from "../../src/models/extractive.ts";
 
-describe("what form of answer a question asks for", () => {
+describe("the answer type that a question expects", () => {
   it.each([
     ["What is a webhook?", "definition"],
     ["so, who are you", "definition"],
@@ -11,10 +11,10 @@ describe("what form of answer a question asks for", () => {
     ["What is the difference between the plans pro and enterprise?", "any"],
     ["How many agents may I have?", "number"],
     ["How do I add a webhook?", "steps"],
-  ])("%s", (question, shape) => expect(shapeOf(question)).toBe(shape));
+  ])("%s", (question, type) => expect(answerTypeOf(question)).toBe(type));
 
-  it.each(["-", "é", "'", " ", "?! "])("is told at once of thousands of %j", (part) => {
-    expect(shapeOf(`what is ${part.repeat(4_000)}_`)).toBe("any");
-    expect(shapeOf(part.repeat(4_000))).toBe("any");
+  it.each(["-", "é", "'", " ", "?! "])("is found quickly for thousands of %j", (part) => {
+    expect(answerTypeOf(`what is ${part.repeat(4_000)}_`)).toBe("any");
+    expect(answerTypeOf(part.repeat(4_000))).toBe("any");
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { AnswerText, KnownLinks } from "../../src/models/answer-text.ts";
+import { AllowedLinks, AnswerFilter } from "../../src/models/answer-filter.ts";
 
 const KNOWN = ["See https://acme.test/help/ and (https://acme.test/a_(b)), or ask at www.acme.test.", "https://cdn.acme.test/logo.png?v=2"];
 
-function newText(isFenced = false): AnswerText {
-  return new AnswerText(new KnownLinks(() => KNOWN), (id) => ["p1", "p2", "t1"].includes(id), isFenced);
+function newText(isFenced = false): AnswerFilter {
+  return new AnswerFilter(new AllowedLinks(() => KNOWN), (id) => ["p1", "p2", "t1"].includes(id), isFenced);
 }
 
 /** What is shown of a text in one piece, having made sure that other pieces show the same. */
@@ -57,7 +57,7 @@ describe("what a visitor reads", () => {
   it("notes whose markers it took out", () => {
     const text = newText();
     text.push("One [p1], two [p2].");
-    expect(text.markedIds).toEqual(["p1", "p2"]);
+    expect(text.citedIds).toEqual(["p1", "p2"]);
   });
 
   it.each([

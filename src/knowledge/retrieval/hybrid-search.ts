@@ -1,0 +1,74 @@
+import type { Reranker } from "../../models/model.ts";
+import { type Passage, passageText, type Retrieval, type SearchQuery } from "../../models/retrieval.ts";
+import { logRarely } from "../../platform/telemetry/log.ts";
+import type { IndexStore } from "../indexing/store.ts";
+import type { ScoredChunk, SemanticSearch } from "../vectors/semantic-search.ts";
+import { rankChunks, type RankedChunk, readLiveChunks } from "./lexical-search.ts";
+import { needsContext } from "./query.ts";
+
+/** Passages that the reranker reads: those after them are hardly ever the best one. */
+const MAX_RERANKED = 20;
+/** A visitor waits, and the order without reranking is good already. */
+const RERANK_TIMEOUT_MS = 1_000;
+
+/** Fuses lexical and semantic search into one ranking, and reranks it where the deployment has a reranker. */
+export class HybridSearch {
+  constructor(
+    private readonly store: IndexStore,
+    private readonly semantic: SemanticSearch,
+    private readonly reranker: Reranker | undefined,
+  ) {}
+
+  /** Call it only where the store is not empty. */
+  async search(query: SearchQuery): Promise<Omit<Retrieval, "curated">> {
+    const nearest = this.semantic.nearest(textToEmbed(query));
+    const { ranked, ...terms } = rankChunks(this.store, query);
+    const fused = this.fuse(ranked, await nearest);
+    const passages = this.reranker ? await rerank(this.reranker, query.question, fused) : fused;
+    return { passages: passages.slice(0, query.limit), ...terms };
+  }
+
+  /** A passage's score is the better of its two; passages without any are left out. */
+  private fuse(ranked: readonly RankedChunk[], nearest: readonly ScoredChunk[]): Passage[] {
+    if (nearest.length === 0) return ranked.map(({ passage }) => passage);
+    if (this.store.isEmpty) return [];
+    const lexical = new Map(ranked.map(({ chunkId, passage }) => [chunkId, passage.score]));
+    const semantic = new Map(nearest.map(({ chunkId, score }) => [chunkId, score]));
+    // A chunk may have been deleted while the semantic search was under way, or belong to a generation that is being built.
+    const live = readLiveChunks(this.store.sql, [...lexical.keys(), ...semantic.keys()]);
+    const order = reciprocalRankFusion([lexical, semantic].map((scores) => [...scores.keys()].filter((id) => live.has(id))));
+    const passages = order.map((id) => ({ ...live.get(id)!, score: Math.max(lexical.get(id) ?? 0, semantic.get(id) ?? 0) }));
+    return passages.filter(({ score }) => score > 0);
+  }
+}
+
+/** A question that needs context is embedded together with the one before it. */
+function textToEmbed({ question, previousQuestions }: SearchQuery): string {
+  const previous = previousQuestions.at(-1);
+  return previous !== undefined && needsContext(question) ? `${previous}\n${question}` : question;
+}
+
+async function rerank(reranker: Reranker, question: string, passages: Passage[]): Promise<Passage[]> {
+  const read = passages.slice(0, MAX_RERANKED);
+  if (read.length < 2) return passages;
+  try {
+    const scores = await reranker.score(question, read.map(passageText), RERANK_TIMEOUT_MS);
+    const scored = read.map((passage, at) => ({ ...passage, score: scores[at]! }));
+    return [...scored.sort((a, b) => b.score - a.score), ...passages.slice(MAX_RERANKED)];
+  } catch (error) {
+    logRarely("reranking_failed", {}, error);
+    return passages;
+  }
+}
+
+/** The constant of the formula's authors, with which no single ranking decides alone. */
+const RANK_OFFSET = 60;
+
+/** Merges rankings, best first, by reciprocal rank fusion (Cormack et al. 2009); in a tie the earlier ranking goes first. */
+export function reciprocalRankFusion(rankings: readonly (readonly number[])[]): number[] {
+  const scores = new Map<number, number>();
+  for (const ranking of rankings) {
+    for (const [at, id] of ranking.entries()) scores.set(id, (scores.get(id) ?? 0) + 1 / (RANK_OFFSET + at + 1));
+  }
+  return [...scores].sort(([, a], [, b]) => b - a).map(([id]) => id);
+}

@@ -1,0 +1,187 @@
+import type { Passage, QueryTerm, Retrieval, SearchQuery } from "../../models/retrieval.ts";
+import { terms } from "../../text/terms.ts";
+import { boundedQuery, fullTextQuery, generationTerm } from "../indexing/full-text.ts";
+import type { IndexStore } from "../indexing/store.ts";
+import { indexTerms, queryTerms, termsOfPrevious, type Vocabulary } from "./query.ts";
+
+/*
+ * Lexical search in two stages: the FTS5 index proposes candidates by its bm25(), then each candidate is scored by BM25
+ * with spelling corrections and compounds, and by the proximity of the query's terms.
+ */
+
+const CANDIDATES = 50;
+/** bm25's weights of the columns generation, title, heading and body. */
+const FTS5_RANK = "bm25(0.0, 2.0, 3.0, 1.0)";
+
+export interface RankedChunk {
+  chunkId: number;
+  passage: Passage;
+}
+
+interface Row extends Record<string, SqlStorageValue> {
+  chunkId: number;
+  sourceId: string;
+  type: string;
+  title: string;
+  heading: string | null;
+  url: string | null;
+  content: string;
+  terms: string;
+}
+
+const COLUMNS = "c.id AS chunkId, d.source_id AS sourceId, d.type, d.title, c.heading, d.url, c.content, c.terms";
+
+/** The live chunks that match a query, best first, and the query's terms. */
+export function rankChunks(
+  store: IndexStore,
+  { question, previousQuestions }: Omit<SearchQuery, "limit">,
+): { ranked: RankedChunk[] } & Pick<Retrieval, "questionTerms" | "previousTerms"> {
+  const { chunkTerms } = store;
+  const vocabulary: Vocabulary = {
+    size: store.size.chunks,
+    documentFrequencies: (wanted) => chunkTerms.frequencies(wanted),
+    termsWithPrefix: (prefix) => chunkTerms.beginningWith(prefix),
+  };
+  const questionTerms = queryTerms(question, vocabulary);
+  const previousTerms = termsOfPrevious(question, previousQuestions, questionTerms, vocabulary);
+  return { ranked: rank(store, [...questionTerms, ...previousTerms]), questionTerms, previousTerms };
+}
+
+/** Those of these chunks that are live, with a score of 0. */
+export function readLiveChunks(sql: SqlStorage, chunkIds: readonly number[]): Map<number, Passage> {
+  const query = `SELECT ${COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document_id
+    WHERE c.id IN (SELECT value FROM json_each(?)) AND d.generation_id NOT IN (SELECT id FROM generations WHERE state = 'building')`;
+  const rows = sql.exec<Row>(query, JSON.stringify(chunkIds)).toArray();
+  return new Map(rows.map((row) => [row.chunkId, toPassage(row, 0)]));
+}
+
+function findCandidates({ sql, chunkTerms, size }: IndexStore, wanted: readonly string[]): Row[] {
+  const bounded = boundedQuery(wanted, chunkTerms.frequencies(wanted), size.chunks);
+  if (bounded === undefined) return [];
+  const building = sql.exec<{ id: number }>("SELECT id FROM generations WHERE state = 'building'").toArray();
+  const matching = `{title heading body} : (${bounded})`;
+  const hidden = fullTextQuery(building.map(({ id }) => generationTerm(id)));
+  const expression = building.length === 0 ? matching : `(${matching}) NOT ({generation} : (${hidden}))`;
+  const query = `WITH found AS (SELECT rowid AS id FROM chunk_index WHERE chunk_index MATCH ? AND rank MATCH ? ORDER BY rank LIMIT ?)
+    SELECT ${COLUMNS} FROM found JOIN chunks c ON c.id = found.id JOIN documents d ON d.id = c.document_id`;
+  return sql.exec<Row>(query, expression, FTS5_RANK, CANDIDATES).toArray();
+}
+
+function rank(store: IndexStore, query: readonly QueryTerm[]): RankedChunk[] {
+  const wanted = indexTerms(query);
+  const wantedTerms = new Set(wanted);
+  const rows = findCandidates(store, wanted);
+  const bodies = rows.map((row) => row.terms.split(" "));
+  const averageLength = bodies.reduce((sum, body) => sum + body.length, 0) / Math.max(rows.length, 1);
+  const titles = new Map<string, ReadonlySet<string>>();
+  const ranked = rows.map((row, at): RankedChunk => {
+    const title = titles.get(row.title) ?? new Set(terms(row.title));
+    titles.set(row.title, title);
+    const heading = new Set(row.heading === null ? [] : terms(row.heading));
+    const body = bodies[at]!;
+    const chunk = { title, heading, positions: positionsOf(wantedTerms, body), length: body.length };
+    return { chunkId: row.chunkId, passage: toPassage(row, scoreOf(query, chunk, averageLength)) };
+  });
+  return ranked.filter(({ passage }) => passage.score > 0).toSorted((a, b) => b.passage.score - a.passage.score);
+}
+
+function toPassage({ sourceId, type, title, heading, url, content }: Row, score: number): Passage {
+  return { sourceId, type: type === "page" ? "page" : "text", title, heading, url, content, score };
+}
+
+// --- Scoring ---
+
+interface ChunkTerms {
+  title: ReadonlySet<string>;
+  heading: ReadonlySet<string>;
+  /** The ascending positions of each wanted term in the body. */
+  positions: ReadonlyMap<string, readonly number[]>;
+  /** Terms of the body. */
+  length: number;
+}
+
+/** The usual constants of BM25 (Robertson and Zaragoza 2009): saturation of repeated terms and length normalization. */
+const K1 = 1.6;
+const B = 0.75;
+/** A term in the title or heading counts as so many in the body (BM25F). */
+const TITLE_COUNT = 2;
+const HEADING_COUNT = 3;
+/** The weight of a term that is found only in its corrected spelling, or in its parts. */
+const INEXACT_FACTOR = 0.8;
+/** Terms further apart than this many positions are not near each other. */
+const MAX_DISTANCE = 6;
+/** The share of proximity in the score; the rest is BM25. */
+const PROXIMITY_SHARE = 0.25;
+
+function positionsOf(wanted: ReadonlySet<string>, body: readonly string[]): Map<string, number[]> {
+  const positions = new Map<string, number[]>();
+  for (const [at, term] of body.entries()) {
+    if (!wanted.has(term)) continue;
+    const known = positions.get(term);
+    if (known) known.push(at);
+    else positions.set(term, [at]);
+  }
+  return positions;
+}
+
+/** 0..1. */
+function scoreOf(query: readonly QueryTerm[], chunk: ChunkTerms, averageLength: number): number {
+  return (1 - PROXIMITY_SHARE) * bm25Share(query, chunk, averageLength) + PROXIMITY_SHARE * proximityShare(query, chunk);
+}
+
+/** BM25 as a share of the most that any chunk could reach for the query. */
+function bm25Share(query: readonly QueryTerm[], chunk: ChunkTerms, averageLength: number): number {
+  const lengthFactor = 1 - B + (B * chunk.length) / Math.max(averageLength, 1);
+  let score = 0;
+  let total = 0;
+  for (const term of query) {
+    total += term.weight;
+    const { count, factor } = occurrences(term, chunk);
+    if (count > 0) score += (term.weight * factor * count) / (count + K1 * lengthFactor);
+  }
+  return total === 0 ? 0 : score / total;
+}
+
+function occurrences({ term, correction, parts }: QueryTerm, chunk: ChunkTerms): { count: number; factor: number } {
+  const exact = countOf(term, chunk);
+  if (exact > 0) return { count: exact, factor: 1 };
+  if (correction !== null) return { count: countOf(correction, chunk), factor: INEXACT_FACTOR };
+  if (parts.length === 0) return { count: 0, factor: 0 };
+  return { count: Math.min(...parts.map((part) => countOf(part, chunk))), factor: INEXACT_FACTOR };
+}
+
+function countOf(term: string, { title, heading, positions }: ChunkTerms): number {
+  return (positions.get(term)?.length ?? 0) + (heading.has(term) ? HEADING_COUNT : 0) + (title.has(term) ? TITLE_COUNT : 0);
+}
+
+/** The share of the query's adjacent pairs that are near each other in the chunk, by weight, nearer ones counting more. */
+function proximityShare(query: readonly QueryTerm[], chunk: ChunkTerms): number {
+  let near = 0;
+  let total = 0;
+  for (let at = 1; at < query.length; at++) {
+    const [left, right] = [query[at - 1]!, query[at]!];
+    const weight = left.weight + right.weight;
+    total += weight;
+    const distance = minDistance(bodyPositions(left, chunk), bodyPositions(right, chunk));
+    if (distance <= MAX_DISTANCE) near += weight / Math.max(1, distance);
+  }
+  return total === 0 ? 0 : near / total;
+}
+
+function bodyPositions({ term, correction, parts }: QueryTerm, { positions }: ChunkTerms): readonly number[] {
+  const found = positions.get(term) ?? (correction === null ? undefined : positions.get(correction));
+  return found ?? (parts.length > 0 ? (positions.get(parts.at(-1)!) ?? []) : []);
+}
+
+/** The smallest distance between two ascending lists of positions. */
+function minDistance(left: readonly number[], right: readonly number[]): number {
+  let min = Number.POSITIVE_INFINITY;
+  let l = 0;
+  let r = 0;
+  while (l < left.length && r < right.length) {
+    min = Math.min(min, Math.abs(left[l]! - right[r]!));
+    if (left[l]! < right[r]!) l++;
+    else r++;
+  }
+  return min;
+}

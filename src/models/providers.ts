@@ -1,0 +1,202 @@
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import { createWorkersAI } from "workers-ai-provider";
+import { aiGateway, embeddingServer, languageServer, usesReranker } from "../platform/config.ts";
+import { truncate } from "../platform/text.ts";
+import { withTimeout } from "../platform/time.ts";
+import { ExtractiveEngine } from "./extractive.ts";
+import { LanguageModelEngine } from "./language-model.ts";
+import { MAX_RESPONSE_BYTES, type ModelLimits, WORKERS_AI_DIMENSIONS } from "./limits.ts";
+import type { Embeddings, Model, Reranker } from "./model.ts";
+
+// --- Language models ---
+
+/** Used where neither the deployment nor the agent names a model: it calls tools, streams, and knows many languages. */
+const WORKERS_AI_LANGUAGE_MODEL = "@cf/zai-org/glm-4.7-flash";
+
+/** What tests replace. */
+export interface ModelOverrides {
+  fetch?: typeof fetch;
+  limits?: ModelLimits;
+}
+
+/** The deployment's model: on the configured server, else on Workers AI where it is bound, else the extractive engine. */
+export function modelFor(env: Env, { fetch: send, limits }: ModelOverrides = {}): Model {
+  const languageModels = openAiLanguageModels(env, send) ?? workersAiLanguageModels(env);
+  return languageModels ? new LanguageModelEngine(languageModels, limits) : new ExtractiveEngine();
+}
+
+/** Language models by name; null names the default. */
+type LanguageModels = (name: string | null) => LanguageModelV4;
+
+function openAiLanguageModels(env: Env, send?: typeof fetch): LanguageModels | undefined {
+  const server = languageServer(env);
+  if (!server) return undefined;
+  const provider = openAiServer(server, MAX_RESPONSE_BYTES, send);
+  return (name) => provider.chatModel(name ?? server.model);
+}
+
+function workersAiLanguageModels(env: Env): LanguageModels | undefined {
+  if (!env.AI) return undefined;
+  // This package imports `ai`, its peer dependency: the only reason why package.json lists that.
+  const provider = createWorkersAI({ binding: env.AI, ...aiGateway(env) });
+  // Answering from given passages needs little reasoning, and the visitor waits for all of it.
+  return (name) => provider(name ?? WORKERS_AI_LANGUAGE_MODEL, name === null ? { reasoning_effort: "low" } : {});
+}
+
+// --- Embeddings ---
+
+/** 1,536 numbers for each text of a full call are 3 MB of JSON; some servers write more digits. */
+const MAX_EMBEDDING_RESPONSE_BYTES = 16 * 1024 * 1024;
+
+/** Many languages, 8,192 tokens a text, 1,024 dimensions. */
+const WORKERS_AI_EMBEDDING_MODEL = "@cf/baai/bge-m3";
+/** bge-m3 puts all texts into a narrow cone; other models may spread them wider. Set low: what is below is left out. */
+const WORKERS_AI_UNRELATED_COSINE = 0.4;
+const SERVER_UNRELATED_COSINE = 0.2;
+
+/** The deployment's embeddings: of the configured server's model, else of Workers AI; undefined where it has neither. */
+export function embeddingsFor(env: Env, send?: typeof fetch): Embeddings | undefined {
+  return openAiEmbeddings(env, send) ?? workersAiEmbeddings(env);
+}
+
+function openAiEmbeddings(env: Env, send?: typeof fetch): Embeddings | undefined {
+  const server = embeddingServer(env);
+  if (!server) return undefined;
+  const { model, dimensions } = server;
+  const engine = openAiServer(server, MAX_EMBEDDING_RESPONSE_BYTES, send).embeddingModel(model);
+  return {
+    version: `${model}:${dimensions ?? "own"}`,
+    unrelatedCosine: SERVER_UNRELATED_COSINE,
+    embed: async (texts, timeoutMs) => {
+      const options = dimensions === undefined ? {} : { dimensions };
+      const { embeddings } = await engine.doEmbed({ values: [...texts], abortSignal: AbortSignal.timeout(timeoutMs), ...options });
+      return checkVectors(embeddings, texts.length, dimensions);
+    },
+  };
+}
+
+function workersAiEmbeddings(env: Env): Embeddings | undefined {
+  const { AI: ai } = env;
+  if (!ai) return undefined;
+  return {
+    version: `${WORKERS_AI_EMBEDDING_MODEL}:${WORKERS_AI_DIMENSIONS}`,
+    unrelatedCosine: WORKERS_AI_UNRELATED_COSINE,
+    embed: async (texts, timeoutMs) => {
+      const run = ai.run(WORKERS_AI_EMBEDDING_MODEL, { text: [...texts], truncate_inputs: true }, aiGateway(env));
+      const output = await withTimeout(timeoutMs, run, "Embedding");
+      return checkVectors("data" in output ? output.data : undefined, texts.length, WORKERS_AI_DIMENSIONS);
+    },
+  };
+}
+
+/** @throws Error unless these are `count` vectors of numbers, all of one length. */
+function checkVectors(vectors: number[][] | undefined, count: number, dimensions = vectors?.[0]?.length): number[][] {
+  const isVector = (values: unknown) =>
+    Array.isArray(values) && values.length > 0 && values.length === dimensions && values.every((value) => Number.isFinite(value));
+  if (vectors?.length !== count || !vectors.every(isVector)) {
+    throw new Error(`The embedding model returned ${vectors?.length ?? "no"} vectors for ${count} texts, or vectors of other dimensions`);
+  }
+  return vectors;
+}
+
+// --- Reranker ---
+
+const WORKERS_AI_RERANKER = "@cf/baai/bge-reranker-base";
+/** It reads 512 tokens, question included; the model itself cuts what is longer. */
+const MAX_QUESTION_LENGTH = 500;
+const MAX_PASSAGE_LENGTH = 2_000;
+
+/** The deployment's reranker, where it has Workers AI and switched reranking on. */
+export function rerankerFor(env: Env): Reranker | undefined {
+  const { AI: ai } = env;
+  if (!ai || !usesReranker(env)) return undefined;
+  return {
+    score: async (question, texts, timeoutMs) => {
+      const contexts = texts.map((text) => ({ text: truncate(text, MAX_PASSAGE_LENGTH) }));
+      const input = { query: truncate(question, MAX_QUESTION_LENGTH), contexts, top_k: texts.length };
+      // The generated types lack `query`.
+      const run = ai.run(WORKERS_AI_RERANKER, input as AiModels[typeof WORKERS_AI_RERANKER]["inputs"], aiGateway(env));
+      return scoresOf(await withTimeout(timeoutMs, run, "Reranking"), texts.length);
+    },
+  };
+}
+
+function scoresOf({ response }: { response?: { id?: number; score?: number }[] }, count: number): number[] {
+  const scores = new Map(response?.map(({ id, score }) => [id, score]));
+  return Array.from({ length: count }, (_, at) => {
+    const score = scores.get(at);
+    if (score === undefined || !Number.isFinite(score)) throw new Error(`The reranker returned ${scores.size} scores for ${count} texts`);
+    return Math.min(1, Math.max(0, score));
+  });
+}
+
+// --- OpenAI-compatible servers ---
+
+/**
+ * The models of an OpenAI-compatible server. Its address is the operator's configuration: unlike addresses that tenants
+ * give, it does not pass the egress guard, and may be in a private network.
+ * @param maxBytes longer responses end with an error.
+ */
+function openAiServer(
+  { baseUrl, apiKey }: { baseUrl: string; apiKey: string | undefined },
+  maxBytes: number,
+  send: typeof fetch = (...request) => fetch(...request),
+) {
+  return createOpenAICompatible({
+    name: "openai-compatible",
+    baseURL: baseUrl,
+    includeUsage: true,
+    fetch: boundedFetch(send, maxBytes),
+    ...(apiKey !== undefined && { apiKey }),
+  });
+}
+
+/** A fetch whose responses end with an error beyond `maxBytes`. It does not follow redirects, which would send the key along. */
+function boundedFetch(send: typeof fetch, maxBytes: number): typeof fetch {
+  return async (input, init) => {
+    const response = await send(input, { ...init, redirect: "manual" });
+    if (!response.body) return response;
+    if (!isEventStream(response)) return new Response(bounded(response.body, maxBytes), response);
+    limitReader(response.body, maxBytes);
+    return response;
+  };
+}
+
+function isEventStream({ headers }: Response): boolean {
+  return headers.get("Content-Type")?.toLowerCase().startsWith("text/event-stream") ?? false;
+}
+
+/** A wrapping stream: its limit holds however the response is read. */
+function bounded(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
+  limitReader(body, maxBytes);
+  const reader = body.getReader();
+  const source: UnderlyingSource<Uint8Array> = {
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  };
+  return new ReadableStream(source, { highWaterMark: 0 });
+}
+
+/**
+ * Limits what a body's own reader reads. The provider reads event streams with it, and a wrapping stream would add a sixth
+ * to the cost of a token.
+ */
+function limitReader(body: ReadableStream<Uint8Array>, maxBytes: number): void {
+  const reader = body.getReader();
+  const read = reader.read.bind(reader);
+  let left = maxBytes;
+  reader.read = async () => {
+    const result = await read();
+    left -= result.value?.byteLength ?? 0;
+    if (left >= 0) return result;
+    await reader.cancel();
+    throw new Error("The model's response is too long");
+  };
+  // The body is locked to this reader, so that nothing else can read it past the limit.
+  body.getReader = (() => reader) as unknown as typeof body.getReader;
+}
