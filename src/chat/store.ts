@@ -1,10 +1,9 @@
 import { and, desc, eq, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { findAgent } from "../agents/store.ts";
-import { conversationExists, isConversation, moveConversation } from "../conversations/moves-store.ts";
+import { conversationExists, createHandoff, isConversation, transitionConversation } from "../conversations/store.ts";
 import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
-import { HUMAN_STATUSES, moveBy } from "../conversations/status.ts";
-import { addHandoff } from "../conversations/store.ts";
+import { HUMAN_STATUSES, transitionOn } from "../conversations/status.ts";
 import { appendEvent, type NewEvent } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
@@ -100,7 +99,7 @@ function continueConversation(db: Database, turn: Turn) {
     .update(conversations)
     .set({ visitorId })
     .where(and(isConversation(turn), isNull(conversations.visitorId), where));
-  return [...(turn.visitor ? [attach] : []), moveConversation(db, turn, moveBy("visitor_wrote"), { nowMs: turn.nowMs, where })];
+  return [...(turn.visitor ? [attach] : []), transitionConversation(db, turn, transitionOn("visitor_wrote"), { nowMs: turn.nowMs, where })];
 }
 
 function addQuestion(db: Database, turn: Turn) {
@@ -143,7 +142,7 @@ export async function finishTurn(db: Database, turn: Turn, reply: StoredReply) {
     [
       addAnswer(db, turn, reply),
       ...appendEvent(db, eventOf(turn, nowMs), "message.ai_replied", messageRecord(turn.answerId)),
-      moveConversation(db, turn, moveBy(handoff ? "agent_handed_off" : "agent_answered"), { nowMs }),
+      transitionConversation(db, turn, transitionOn(handoff ? "agent_handed_off" : "agent_answered"), { nowMs }),
       ...(handoff ? handOff(db, turn, handoff, nowMs) : []),
       ...(handoff?.reason === "model_failure" ? [refundQuota(db, turn)] : []),
     ],
@@ -174,7 +173,7 @@ function addAnswer(db: Database, turn: Turn, { handoff, text, nowMs, ...fields }
 
 function handOff(db: Database, turn: Turn, handoff: NonNullable<Reply["handoff"]>, nowMs: number) {
   const questionKey = handoff.reason === "missing_knowledge" ? questionKeyOf(turn.message) : null;
-  return addHandoff(db, { ...turn, nowMs }, { ...handoff, triggerMessageId: turn.questionId, questionKey });
+  return createHandoff(db, { ...turn, nowMs }, { ...handoff, triggerMessageId: turn.questionId, questionKey });
 }
 
 function eventOf({ workspaceId, conversationId }: Turn, nowMs: number): NewEvent {

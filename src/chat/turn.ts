@@ -2,7 +2,7 @@ import { waitUntil } from "cloudflare:workers";
 import { CallJournal, type JournalStorage } from "../agents/tool-journal.ts";
 import { agentTools } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
-import { isWithHuman } from "../conversations/status.ts";
+import { isHandledByHuman } from "../conversations/status.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
 import type { Model, HistoryMessage } from "../models/model.ts";
 import type { Retrieval } from "../models/retrieval.ts";
@@ -134,7 +134,7 @@ export class TurnRunner {
     if (answered) return this.done(admitted, repeatAnswer(context, admitted, answered));
     // Deleted since an earlier attempt stored the question.
     if (!agent) return { outcome: "agent_not_found" };
-    if (conversation && isWithHuman(conversation.status))
+    if (conversation && isHandledByHuman(conversation.status))
       return this.done(admitted, await staySilent(context, admitted, agent, conversation.status));
     return this.done(admitted, await this.answer(context, admitted, agent, early));
   }

@@ -4,19 +4,22 @@ import type { Database } from "../platform/db/client.ts";
 import { conversationCounts, conversations, conversationSpans, handoffs, visitors } from "../platform/db/schema.ts";
 import { DAY_MS } from "../platform/time.ts";
 
-/** What a list of conversations may be narrowed to. */
+/** The filters of a list of conversations. */
 export interface ConversationFilter {
   agentId?: string | undefined;
   status?: ConversationStatus | undefined;
   channel?: Channel | undefined;
-  /** Only those with activity at or after it. */
+  /** Only those with activity at or after this time. */
   sinceMs?: number | undefined;
 }
 
-/** Beside single days, this many together are counted: a year is a dozen of these and at most 31 days. */
-const LONG_SPAN_DAYS = 32;
+/** Triggers count conversations by day of last activity, and by spans of this many days: a year is a dozen spans and at most 31 days. */
+const SPAN_DAYS = 32;
 
-/** From here on a page is found by the counts of days: about as many rows are read to find the day. */
+/**
+ * From this offset on, the daily counters tell where the page begins. A plain OFFSET reads every row before it in each of three
+ * statements: 270 ms at an offset of 500,000 instead of 14.
+ */
 const DEEP_OFFSET = 2_000;
 
 interface Page {
@@ -39,7 +42,7 @@ export function pageConversations(db: Database, workspaceId: string, filter: Con
     db
       .select()
       .from(visitors)
-      // The plus keeps the planner from reading all visitors: it cannot know that there are fewer identifiers.
+      // The unary plus keeps the planner off the workspace's index: there are fewer identifiers than visitors.
       .where(and(sql`+${visitors.workspaceId} = ${workspaceId}`, inArray(visitors.id, visitorIds))),
     db
       .select()
@@ -49,55 +52,55 @@ export function pageConversations(db: Database, workspaceId: string, filter: Con
   ] as const;
 }
 
-/** The identifiers of a page, from indexes alone. Each status has a range in the list's order; without one, all five are merged. */
+/** The ids of a page, from indexes alone: each status is a range in the list's order, and without a filter the five are merged. */
 function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offset, cursor }: Page): SQL {
   const isDeep = offset >= DEEP_OFFSET && !cursor;
   const after = cursor && sql`(${conversations.updatedAt}, ${conversations.id}) < (${cursor.atMs}, ${cursor.id})`;
-  const below = isDeep ? sql`${conversations.updatedAt} < (SELECT (day + 1) * ${DAY_MS} FROM landing)` : undefined;
+  const below = isDeep ? sql`${conversations.updatedAt} < (SELECT (day + 1) * ${DAY_MS} FROM start)` : undefined;
   const statuses = filter.status === undefined ? CONVERSATION_STATUSES : [filter.status];
   const ranges = statuses.map((status) => {
     const where = and(...conditions(workspaceId, { ...filter, status }), after, below);
     return sql`SELECT id, updated_at FROM ${conversations} WHERE ${where}`;
   });
-  const landing = isDeep ? sql`WITH landing AS MATERIALIZED (${landingDay(workspaceId, filter, offset)}) ` : sql``;
-  const skipped = isDeep ? sql`${offset} - coalesce((SELECT passed FROM landing), 0)` : sql`${offset}`;
+  const withStart = isDeep ? sql`WITH start AS MATERIALIZED (${startOfPage(workspaceId, filter, offset)}) ` : sql``;
+  const skipped = isDeep ? sql`${offset} - coalesce((SELECT skipped FROM start), 0)` : sql`${offset}`;
   const merged = sql`${sql.join(ranges, sql` UNION ALL `)} ORDER BY updated_at DESC, id DESC LIMIT ${limit} OFFSET ${skipped}`;
-  return sql`(${landing}SELECT id FROM (${merged}))`;
+  return sql`(${withStart}SELECT id FROM (${merged}))`;
 }
 
-/** The day of last activity that an offset falls on, and how many conversations of later days it passes: from the kept counts. */
-function landingDay(workspaceId: string, filter: ConversationFilter, offset: number): SQL {
-  const land = (length: number, passed: SQL, within: SQL | undefined) => {
+/** The day of last activity on which a page starts, and how many conversations of later days precede it: from the counters. */
+function startOfPage(workspaceId: string, filter: ConversationFilter, offset: number): SQL {
+  const find = (days: number, skipped: SQL, within: SQL | undefined) => {
     const where = and(
       eq(conversationSpans.workspaceId, workspaceId),
-      eq(conversationSpans.days, length),
+      eq(conversationSpans.days, days),
       within,
-      isKind(conversationSpans, filter),
+      matches(conversationSpans, filter),
     );
     const spans = sql`SELECT day, sum(count) AS held, sum(sum(count)) OVER (ORDER BY day DESC) AS until FROM ${conversationSpans} WHERE ${where} GROUP BY day`;
-    return sql`SELECT day, ${passed} + until - held AS passed FROM (${spans}) WHERE ${passed} + until > ${offset} ORDER BY day DESC LIMIT 1`;
+    return sql`SELECT day, ${skipped} + until - held AS skipped FROM (${spans}) WHERE ${skipped} + until > ${offset} ORDER BY day DESC LIMIT 1`;
   };
-  const start = sql`(SELECT day FROM span)`;
-  const within = sql`${conversationSpans.day} BETWEEN ${start} AND ${start} + ${LONG_SPAN_DAYS - 1}`;
-  return sql`WITH span AS MATERIALIZED (${land(LONG_SPAN_DAYS, sql`0`, undefined)}) ${land(1, sql`(SELECT passed FROM span)`, within)}`;
+  const spanDay = sql`(SELECT day FROM span)`;
+  const within = sql`${conversationSpans.day} BETWEEN ${spanDay} AND ${spanDay} + ${SPAN_DAYS - 1}`;
+  return sql`WITH span AS MATERIALIZED (${find(SPAN_DAYS, sql`0`, undefined)}) ${find(1, sql`(SELECT skipped FROM span)`, within)}`;
 }
 
-/** From the kept counts: their number is that of the kinds, not of the conversations. */
+/** Sums the counters that triggers maintain: one row for each agent, status and channel. */
 function sumCounts(db: Database, workspaceId: string, filter: ConversationFilter) {
   return db
     .select({ total: sql<number>`coalesce(sum(${conversationCounts.count}), 0)`.as("total") })
     .from(conversationCounts)
-    .where(and(eq(conversationCounts.workspaceId, workspaceId), isKind(conversationCounts, filter)));
+    .where(and(eq(conversationCounts.workspaceId, workspaceId), matches(conversationCounts, filter)));
 }
 
-/** With a time, the rest of its day is a range of the index; the days after it have kept counts, and so has each 32 of them. */
+/** Counts the rows of the first day, and sums the counters of the days and spans after it. */
 function countSince(db: Database, workspaceId: string, filter: ConversationFilter, sinceMs: number) {
   const { days, day, count } = conversationSpans;
   const nextDay = Math.ceil(sinceMs / DAY_MS);
-  const nextSpan = Math.ceil(nextDay / LONG_SPAN_DAYS) * LONG_SPAN_DAYS;
+  const nextSpan = Math.ceil(nextDay / SPAN_DAYS) * SPAN_DAYS;
   const isSpan = (length: number, range: SQL | undefined) =>
-    and(eq(conversationSpans.workspaceId, workspaceId), eq(days, length), range, isKind(conversationSpans, filter));
-  // All of them, so that a range of each is read.
+    and(eq(conversationSpans.workspaceId, workspaceId), eq(days, length), range, matches(conversationSpans, filter));
+  // All five named, so that the planner reads an index range of each.
   const isAnyStatus = filter.status === undefined ? inArray(conversations.status, [...CONVERSATION_STATUSES]) : undefined;
   const isOfDay = and(...conditions(workspaceId, filter), isAnyStatus, lt(conversations.updatedAt, nextDay * DAY_MS));
   const ofDay = sql`(SELECT count(*) FROM ${conversations} WHERE ${isOfDay})`;
@@ -106,10 +109,10 @@ function countSince(db: Database, workspaceId: string, filter: ConversationFilte
   return db
     .select({ total: sql<number>`coalesce(sum(${count}), 0) + ${ofSingleDays} + ${ofDay}`.as("total") })
     .from(conversationSpans)
-    .where(isSpan(LONG_SPAN_DAYS, gte(day, nextSpan)));
+    .where(isSpan(SPAN_DAYS, gte(day, nextSpan)));
 }
 
-function isKind(
+function matches(
   table: typeof conversations | typeof conversationCounts | typeof conversationSpans,
   filter: ConversationFilter,
 ): SQL | undefined {
@@ -125,7 +128,7 @@ function conditions(workspaceId: string, filter: ConversationFilter): (SQL | und
   const { sinceMs } = filter;
   return [
     eq(conversations.workspaceId, workspaceId),
-    isKind(conversations, filter),
+    matches(conversations, filter),
     sinceMs === undefined ? undefined : gte(conversations.updatedAt, sinceMs),
   ];
 }

@@ -3,11 +3,11 @@ import { conversations, handoffs, messages, visitors } from "../platform/db/sche
 import { booleanJson, timestampJson } from "../platform/db/sql.ts";
 
 /*
- * The wire records as SQL expressions: an event's payload is frozen in the batch that causes it, so the database writes
- * it. A test holds them against the records of wire.ts, field by field.
+ * The wire records as SQL expressions: the batch that causes an event writes its payload, so that it shows the record as it
+ * was then. A test compares them with the records of wire.ts, field by field.
  */
 
-/** A conversation's wire record, for a statement that reads `conversations` as c. */
+/** A conversation's wire record, of a row of `conversations` with the alias c. */
 const CONVERSATION_JSON = sql`json_object(
   'id', c.id, 'agent_id', c.agent_id, 'channel', c.channel, 'status', c.status, 'subject', c.subject, 'tags', json(c.tags),
   'visitor', json((SELECT json_object('id', v.id, 'anon_id', v.anon_id, 'external_id', v.external_id, 'name', v.name, 'email', v.email,
@@ -20,30 +20,30 @@ const CONVERSATION_JSON = sql`json_object(
   'first_human_reply_at', ${timestampJson(sql`c.first_human_reply_at`)}, 'reopened_count', c.reopened_count,
   'created_at', ${timestampJson(sql`c.created_at`)}, 'updated_at', ${timestampJson(sql`c.updated_at`)})`;
 
-/** A hand-off's wire record, for a statement that reads `handoffs` as h. */
+/** A hand-off's wire record, of a row of `handoffs` with the alias h. */
 function handoffJson(): SQL {
   return sql`json_object('id', h.id, 'conversation_id', h.conversation_id, 'reason', h.reason, 'summary', h.summary,
     'trigger_message_id', h.trigger_message_id, 'status', h.status, 'requested_at', ${timestampJson(sql`h.requested_at`)},
     'accepted_at', ${timestampJson(sql`h.accepted_at`)}, 'resolved_at', ${timestampJson(sql`h.resolved_at`)})`;
 }
 
-/** A message's wire record, for a statement that reads `messages` as m. */
+/** A message's wire record, of a row of `messages` with the alias m. */
 const MESSAGE_JSON = sql`json_object('id', m.id, 'conversation_id', m.conversation_id, 'role', m.role,
   'author', json_object('type', m.author_type, 'id', m.author_id, 'name', m.author_name), 'content', m.content,
   'citations', json(m.citations), 'confidence', m.confidence, 'needs_human', ${booleanJson(sql`m.needs_human`)},
   'created_at', ${timestampJson(sql`m.created_at`)})`;
 
-/** A subquery for the outbox: a conversation's wire record. */
+/** A subquery that gives a conversation's wire record, for `appendEvent`. */
 export function conversationRecord(id: string): SQL {
   return sql`(SELECT ${CONVERSATION_JSON} FROM ${conversations} c WHERE c.id = ${id})`;
 }
 
-/** A subquery for the outbox: a message's wire record. */
+/** A subquery that gives a message's wire record, for `appendEvent`. */
 export function messageRecord(id: string): SQL {
   return sql`(SELECT ${MESSAGE_JSON} FROM ${messages} m WHERE m.id = ${id})`;
 }
 
-/** A subquery for the outbox: a hand-off's wire record. */
+/** A subquery that gives a hand-off's wire record, for `appendEvent`. */
 export function handoffRecord(id: string): SQL {
   return sql`(SELECT ${handoffJson()} FROM ${handoffs} h WHERE h.id = ${id})`;
 }

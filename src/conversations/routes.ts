@@ -7,7 +7,7 @@ import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
-import { changeConversation, type ConversationOperation, replyAsHuman } from "./changes.ts";
+import { changeConversation, type ConversationOperation, replyAsHuman } from "./conversations.ts";
 import { pageConversations } from "./list-store.ts";
 import { findConversation, findConversationVisitor, findLatestHandoff, listMessages } from "./store.ts";
 import {

@@ -1,25 +1,25 @@
 import type { ConversationStatus } from "../platform/db/columns.ts";
 
-/** The statuses that a caller may ask for. */
+/** The statuses that a caller may set. */
 export const SETTABLE_STATUSES = ["open", "resolved", "needs_human", "human_active"] as const satisfies ConversationStatus[];
 
 export type SettableStatus = (typeof SETTABLE_STATUSES)[number];
 
-/** How many characters of a question a hand-off's summary repeats. */
+/** How many characters of the question a hand-off's summary holds. */
 export const HANDOFF_SUMMARY_LENGTH = 500;
 
-/** The statuses in which a human has the conversation, so that the agent stays silent. */
+/** The statuses in which humans handle the conversation and the agent stays silent. */
 export const HUMAN_STATUSES = ["needs_human", "human_active"] as const satisfies ConversationStatus[];
 
-/** What moves a conversation, beside a status that is asked for. */
+/** What changes a conversation's status, besides a caller who sets it. */
 export const TRIGGERS = ["visitor_wrote", "agent_answered", "agent_handed_off", "team_replied", "team_resolved", "idled"] as const;
 
 export type Trigger = (typeof TRIGGERS)[number];
 
-/** Where each trigger moves a conversation from each status; from one that is not named it moves nothing. */
-const MOVES: Record<Trigger, Partial<Record<ConversationStatus, ConversationStatus>>> = {
+/** The next status for each trigger and status; a status that is missing stays as it is. */
+const TRANSITIONS: Record<Trigger, Partial<Record<ConversationStatus, ConversationStatus>>> = {
   visitor_wrote: { resolved: "open" },
-  // A human who took over while the model was still thinking keeps the conversation.
+  // A human may have taken over while the model was generating.
   agent_answered: { open: "ai_handled" },
   agent_handed_off: { open: "needs_human", ai_handled: "needs_human" },
   team_replied: { open: "human_active", ai_handled: "human_active", needs_human: "human_active", resolved: "human_active" },
@@ -27,26 +27,26 @@ const MOVES: Record<Trigger, Partial<Record<ConversationStatus, ConversationStat
   idled: { ai_handled: "resolved" },
 };
 
-/** A rule that says where a conversation goes from a status. */
-export type Move = (from: ConversationStatus) => ConversationStatus;
+/** The next status as a function of the present one. */
+export type Transition = (from: ConversationStatus) => ConversationStatus;
 
-/** The move that a trigger makes. */
-export function moveBy(trigger: Trigger): Move {
-  return (from) => MOVES[trigger][from] ?? from;
+/** The transition of a trigger. */
+export function transitionOn(trigger: Trigger): Transition {
+  return (from) => TRANSITIONS[trigger][from] ?? from;
 }
 
-/** The move to a status that a caller asks for: from anywhere. */
-export function moveTo(status: SettableStatus): Move {
+/** The transition to a status that a caller sets: from any status. */
+export function transitionTo(status: SettableStatus): Transition {
   return () => status;
 }
 
-/** Whether a human has it. */
-export function isWithHuman(status: ConversationStatus): boolean {
+/** Whether humans handle the conversation. */
+export function isHandledByHuman(status: ConversationStatus): boolean {
   return (HUMAN_STATUSES as readonly string[]).includes(status);
 }
 
-/** What becomes of a hand-off that is not resolved when its conversation has reached a status; null: nothing. */
-export function handoffAt(status: ConversationStatus): "accepted" | "resolved" | null {
+/** The status of an open hand-off once its conversation has this status; null when it stays as it is. */
+export function handoffStatusAt(status: ConversationStatus): "accepted" | "resolved" | null {
   if (status === "needs_human") return null;
   return status === "human_active" ? "accepted" : "resolved";
 }

@@ -1,42 +1,42 @@
 import { and, desc, eq, getTableColumns, isNull, lte, type SQL, sql } from "drizzle-orm";
-import type { HandoffReason } from "../platform/db/columns.ts";
 import { appendEvent } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
+import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere } from "../platform/db/sql.ts";
-import { conversationExists, type ConversationKey, isConversation } from "./moves-store.ts";
 import { handoffRecord } from "./payloads.ts";
+import { handoffStatusAt, type Transition } from "./status.ts";
 
-/** One conversation of one workspace. */
-type Key = { workspaceId: string; conversationId: string };
+/** A conversation, and the workspace that it must belong to. */
+export type ConversationKey = { workspaceId: string; conversationId: string };
 
-/** The conversation, if it is the workspace's. */
+/** One conversation of a workspace. */
 export function findConversation(db: Database, workspaceId: string, conversationId: string) {
   return oneConversation(db, { workspaceId, conversationId });
 }
 
 const conversationColumns = getTableColumns(conversations);
-const oneConversation = compiled<typeof conversationColumns, Key>(conversationColumns, (db, fields, param) =>
+const oneConversation = compiled<typeof conversationColumns, ConversationKey>(conversationColumns, (db, fields, param) =>
   db
     .select(fields)
     .from(conversations)
     .where(and(eq(conversations.id, param("conversationId")), eq(conversations.workspaceId, param("workspaceId")))),
 );
 
-/** The visitor whose conversation it is. */
+/** The conversation's visitor. */
 export function findConversationVisitor(db: Database, workspaceId: string, conversationId: string) {
   return visitorOf(db, { workspaceId, conversationId });
 }
 
 const visitorColumns = getTableColumns(visitors);
-const visitorOf = compiled<typeof visitorColumns, Key>(visitorColumns, (db, fields, param) => {
-  const theirs = sql`SELECT visitor_id FROM ${conversations} WHERE id = ${param("conversationId")} AND workspace_id = ${param("workspaceId")}`;
+const visitorOf = compiled<typeof visitorColumns, ConversationKey>(visitorColumns, (db, fields, param) => {
+  const visitorId = sql`SELECT visitor_id FROM ${conversations} WHERE id = ${param("conversationId")} AND workspace_id = ${param("workspaceId")}`;
   return db
     .select(fields)
     .from(visitors)
-    .where(and(eq(visitors.id, sql`(${theirs})`), eq(visitors.workspaceId, param("workspaceId"))));
+    .where(and(eq(visitors.id, sql`(${visitorId})`), eq(visitors.workspaceId, param("workspaceId"))));
 });
 
 /** The conversation's latest hand-off. */
@@ -45,7 +45,7 @@ export function findLatestHandoff(db: Database, workspaceId: string, conversatio
 }
 
 const handoffColumns = getTableColumns(handoffs);
-const latestHandoff = compiled<typeof handoffColumns, Key>(handoffColumns, (db, fields, param) =>
+const latestHandoff = compiled<typeof handoffColumns, ConversationKey>(handoffColumns, (db, fields, param) =>
   db
     .select(fields)
     .from(handoffs)
@@ -60,12 +60,12 @@ export function listMessages(db: Database, workspaceId: string, conversationId: 
 }
 
 const messageColumns = getTableColumns(messages);
-const transcript = compiled<typeof messageColumns, Key>(messageColumns, (db, fields, param) =>
+const transcript = compiled<typeof messageColumns, ConversationKey>(messageColumns, (db, fields, param) =>
   db
     .select(fields)
     .from(messages)
     .where(and(eq(messages.workspaceId, param("workspaceId")), eq(messages.conversationId, param("conversationId"))))
-    // By time first: an identifier may be older than the turn or the answer that bears it.
+    // By time first: an id is generated before its message is written.
     .orderBy(messages.createdAt, messages.id),
 );
 
@@ -82,8 +82,8 @@ export function setTags(db: Database, key: ConversationKey, tags: string[], nowM
   return db.update(conversations).set({ tags, updatedAt: nowMs }).where(isConversation(key));
 }
 
-/** Adds a human's message, if the conversation is there. */
-export function addReply(
+/** Adds a human's message if the conversation exists. */
+export function createReply(
   db: Database,
   { workspaceId, conversationId }: ConversationKey,
   reply: { id: string; content: string; nowMs: number },
@@ -100,47 +100,47 @@ export function addReply(
   return insertWhere(db, messages, row, conversationExists({ workspaceId, conversationId })).onConflictDoNothing();
 }
 
-/** Notes when a human first replied. */
-export function noteHumanReply(db: Database, key: ConversationKey, nowMs: number) {
+/** Records when a human first replied. */
+export function recordHumanReply(db: Database, key: ConversationKey, nowMs: number) {
   return db
     .update(conversations)
     .set({ firstHumanReplyAt: nowMs })
     .where(and(isConversation(key), isNull(conversations.firstHumanReplyAt)));
 }
 
-/** That nobody has written for as long as the agent waits. */
+/** SQL condition: the visitor has been silent for longer than the agent's idle time. */
 export function isIdle(nowMs: number): SQL {
   return lte(conversations.idleAt, nowMs);
 }
 
-/** Conversations whose agent has answered last and whose visitor has been silent long enough, longest first. */
+/** Idle conversations, the longest idle first. */
 export function listIdle(db: Database, nowMs: number, limit: number) {
   return (
     db
       .select({ workspaceId: conversations.workspaceId, conversationId: conversations.id })
       .from(conversations)
-      // Written out, since a bound value cannot match the condition of the partial index.
+      // Not a bound value: SQLite uses a partial index only for the literal text of its condition.
       .where(and(sql`${conversations.status} = 'ai_handled'`, isIdle(nowMs), importCompleted(conversations.workspaceId)))
       .orderBy(conversations.idleAt)
       .limit(limit)
   );
 }
 
-interface Requested extends ConversationKey {
+interface HandoffKey extends ConversationKey {
   agentId: string;
   nowMs: number;
 }
 
-interface Cause {
+interface HandoffCause {
   reason: HandoffReason;
   summary: string | SQL | null;
   triggerMessageId: string | SQL | null;
-  /** What knowledge was missing for, as analytics groups it. */
+  /** Groups questions without an answer for analytics. */
   questionKey: string | null;
 }
 
-/** A hand-off and its event, unless the conversation has one already or a human took it over meanwhile. */
-export function addHandoff(db: Database, { workspaceId, conversationId, agentId, nowMs }: Requested, cause: Cause) {
+/** Creates a hand-off and its event, unless the conversation has one already or a human has taken over. */
+export function createHandoff(db: Database, { workspaceId, conversationId, agentId, nowMs }: HandoffKey, cause: HandoffCause) {
   const id = newId(shardOf(workspaceId), nowMs);
   const row = { id, workspaceId, agentId, conversationId, ...cause, status: "pending" as const, requestedAt: nowMs };
   const isWaiting = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId} AND status = 'needs_human')`;
@@ -149,4 +149,87 @@ export function addHandoff(db: Database, { workspaceId, conversationId, agentId,
     insertWhere(db, handoffs, row, isWaiting).onConflictDoNothing(),
     ...appendEvent(db, event, "handoff.created", handoffRecord(id)),
   ] as const;
+}
+
+interface TransitionOptions {
+  nowMs: number;
+  /** Who resolves it, if the transition does. */
+  by?: "ai" | "human" | "api" | "auto";
+  /** A further condition. */
+  where?: SQL;
+}
+
+/**
+ * Changes a conversation's status, in the statement that reads it: there is no race. It changes a row only when the status
+ * changes, which the next statement of the batch can test with `IF_CHANGED`.
+ */
+export function transitionConversation(
+  db: Database,
+  key: ConversationKey,
+  transition: Transition,
+  { nowMs, by, where }: TransitionOptions,
+) {
+  const to = caseOf(conversations.status, transition);
+  const isResolving = sql`${to} = 'resolved'`;
+  const isReopening = sql`${conversations.status} = 'resolved'`;
+  const lastMessage = sql`(SELECT max(id) FROM ${messages} WHERE workspace_id = ${key.workspaceId} AND conversation_id = ${key.conversationId})`;
+  return db
+    .update(conversations)
+    .set({
+      status: sql`${to}`,
+      resolvedAt: sql`CASE WHEN ${isResolving} THEN ${nowMs} END`,
+      resolvedBy: sql`CASE WHEN ${isResolving} THEN ${by ?? null} END`,
+      reopenedCount: sql`${conversations.reopenedCount} + (${isReopening})`,
+      // Reopening starts a new context for the model.
+      contextAfter: sql`CASE WHEN ${isReopening} THEN ${lastMessage} ELSE ${conversations.contextAfter} END`,
+      updatedAt: nowMs,
+    })
+    .where(and(isConversation(key), sql`${to} <> ${conversations.status}`, where));
+}
+
+/**
+ * Updates the conversation's open hand-off for a transition. It goes before `transitionConversation` in the batch, because it
+ * reads the former status.
+ * @param answered whether a human has just replied.
+ */
+export function transitionHandoff(
+  db: Database,
+  key: ConversationKey,
+  transition: Transition,
+  { nowMs, answered }: { nowMs: number; answered: boolean },
+) {
+  const status = sql`(SELECT status FROM ${conversations} WHERE id = ${key.conversationId} AND workspace_id = ${key.workspaceId})`;
+  const reached = caseOf(status, (from) => handoffStatusAt(transition(from)));
+  const accepts = answered ? sql`TRUE` : sql`${reached} = 'accepted'`;
+  return db
+    .update(handoffs)
+    .set({
+      status: sql`${reached}`,
+      acceptedAt: sql`coalesce(${handoffs.acceptedAt}, CASE WHEN ${accepts} THEN ${nowMs} END)`,
+      resolvedAt: sql`CASE WHEN ${reached} = 'resolved' THEN ${nowMs} END`,
+    })
+    .where(
+      and(
+        eq(handoffs.workspaceId, key.workspaceId),
+        eq(handoffs.conversationId, key.conversationId),
+        sql`${handoffs.status} <> 'resolved'`,
+        sql`${reached} IS NOT NULL`,
+      ),
+    );
+}
+
+/** SQL condition: the workspace has the conversation. */
+export function conversationExists({ workspaceId, conversationId }: ConversationKey): SQL {
+  return sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
+}
+
+/** SQL condition on `conversations`: it is this one, of this workspace. */
+export function isConversation({ workspaceId, conversationId }: ConversationKey): SQL {
+  return and(eq(conversations.id, conversationId), eq(conversations.workspaceId, workspaceId))!;
+}
+
+/** A function of the status as a SQL expression. */
+function caseOf(status: SQL | typeof conversations.status, rule: (status: ConversationStatus) => string | null): SQL {
+  const cases = CONVERSATION_STATUSES.map((from) => sql`WHEN ${from} THEN ${rule(from)}`);
+  return sql`(CASE ${status} ${sql.join(cases, sql` `)} END)`;
 }

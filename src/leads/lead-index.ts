@@ -48,6 +48,9 @@ const PAGE = `SELECT lead_id AS id FROM leads WHERE ${MATCHES} AND (created_at, 
   ORDER BY created_at DESC, lead_id DESC LIMIT ?7 OFFSET ?8`;
 const TOTAL = `SELECT count(*) AS total FROM leads WHERE ${MATCHES}`;
 
+/** How many totals are kept in memory. */
+const MAX_TOTALS = 1_000;
+
 /**
  * The lead search of one workspace. D1 holds the leads themselves. A search scans the workspace's texts, which takes about
  * 30 ms for 200,000 leads; an index of substrings would need several times the code and the storage. Every method is
@@ -55,6 +58,8 @@ const TOTAL = `SELECT count(*) AS total FROM leads WHERE ${MATCHES}`;
  */
 export class LeadIndex extends DurableObject<Env> {
   private readonly sql: SqlStorage;
+  /** Totals of recent searches, so that further pages need not count again. Every change of the index clears them. */
+  private readonly totals = new Map<string, number>();
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -64,6 +69,7 @@ export class LeadIndex extends DurableObject<Env> {
 
   /** Adds leads. A lead never changes, so one that is already indexed stays as it is. */
   async put(leads: IndexedLead[]): Promise<void> {
+    this.totals.clear();
     this.ctx.storage.transactionSync(() => {
       // Created with the first lead, so that a search leaves an empty object empty.
       this.sql.exec(SCHEMA);
@@ -74,6 +80,7 @@ export class LeadIndex extends DurableObject<Env> {
 
   /** Removes leads. */
   async remove(leadIds: string[]): Promise<void> {
+    this.totals.clear();
     if (this.hasTable("leads"))
       this.sql.exec("DELETE FROM leads WHERE lead_id IN (SELECT value FROM json_each(?))", JSON.stringify(leadIds));
   }
@@ -86,13 +93,23 @@ export class LeadIndex extends DurableObject<Env> {
     const { atMs, id } = cursor ?? { atMs: Number.MAX_SAFE_INTEGER, id: "" };
     const ids = this.sql.exec<{ id: string }>(PAGE, ...filter, atMs, id, limit + 1, offset).toArray();
     const isWholeList = !cursor && offset === 0 && ids.length <= limit;
-    const total = isWholeList ? ids.length : this.sql.exec<{ total: number }>(TOTAL, ...filter).one().total;
-    return { ids: ids.map((row) => row.id), total };
+    return { ids: ids.map((row) => row.id), total: isWholeList ? ids.length : this.count(filter) };
   }
 
   /** Removes everything, with its workspace. */
   async erase(): Promise<void> {
+    this.totals.clear();
     await this.ctx.storage.deleteAll();
+  }
+
+  private count(filter: SqlStorageValue[]): number {
+    const key = JSON.stringify(filter);
+    const known = this.totals.get(key);
+    if (known !== undefined) return known;
+    const { total } = this.sql.exec<{ total: number }>(TOTAL, ...filter).one();
+    if (this.totals.size >= MAX_TOTALS) this.totals.clear();
+    this.totals.set(key, total);
+    return total;
   }
 
   private hasTable(name: string): boolean {

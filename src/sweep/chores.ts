@@ -1,6 +1,5 @@
-import { idleWrites } from "../conversations/changes.ts";
-import type { ConversationKey } from "../conversations/moves-store.ts";
-import { listIdle } from "../conversations/store.ts";
+import { resolveIdleWrites } from "../conversations/conversations.ts";
+import { type ConversationKey, listIdle } from "../conversations/store.ts";
 import { listDueMails, pruneArrivals } from "../email/store.ts";
 import { wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { indexAnswer } from "../knowledge/answers.ts";
@@ -21,7 +20,7 @@ import { takeDue } from "../privacy/retention-store.ts";
 import { PRUNE_EVERY_MS, type PruneMessage } from "../privacy/retention.ts";
 import { listLogErasures } from "../webhooks/endpoint-store.ts";
 import { continueLogErasure } from "../webhooks/endpoints.ts";
-import { rescueOrphanedDeliveries, pruneLog, wakeOrphanedDeliveries } from "../webhooks/sweep.ts";
+import { pruneLog, rescueOrphanedDeliveries, wakeOrphanedDeliveries } from "../webhooks/sweep.ts";
 
 /** How much one run takes up of each kind and shard; the next run, a minute later, goes on. */
 const MAX_A_RUN = 100;
@@ -96,7 +95,7 @@ function chore<Find extends Statement>(kind: string, find: Find, work: (found: A
 }
 
 async function resolveIdle({ env, db, nowMs }: Run, idle: ConversationKey[]): Promise<void> {
-  const [first, ...rest] = idle.flatMap((key) => idleWrites(db, key, nowMs));
+  const [first, ...rest] = idle.flatMap((key) => resolveIdleWrites(db, key, nowMs));
   if (first) await wakeDeliveries(env, await db.batch([first, ...rest]));
 }
 

@@ -1,6 +1,11 @@
-import { type ConversationKey, moveConversation } from "../conversations/moves-store.ts";
-import { moveBy } from "../conversations/status.ts";
-import { addHandoff, findConversation, findLatestHandoff } from "../conversations/store.ts";
+import { transitionOn } from "../conversations/status.ts";
+import {
+  type ConversationKey,
+  createHandoff,
+  findConversation,
+  findLatestHandoff,
+  transitionConversation,
+} from "../conversations/store.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
 import { addLead } from "../leads/leads.ts";
 import type { Database } from "../platform/db/client.ts";
@@ -57,10 +62,10 @@ export async function requestHandoff(op: HandoffOperation, message: string) {
   const notice = { id: newId(shardOf(workspaceId), nowMs), content: message, nowMs };
   const question = lastQuestion(op);
   const writes = [
-    moveConversation(db, op, moveBy("visitor_wrote"), { nowMs }),
-    moveConversation(db, op, moveBy("agent_handed_off"), { nowMs }),
+    transitionConversation(db, op, transitionOn("visitor_wrote"), { nowMs }),
+    transitionConversation(db, op, transitionOn("agent_handed_off"), { nowMs }),
     addHandoffNotice(db, op, notice),
-    ...addHandoff(db, op, { reason: "customer_request", questionKey: null, ...question }),
+    ...createHandoff(db, op, { reason: "customer_request", questionKey: null, ...question }),
   ];
   const { written, read } = await writeThenRead(db, writes, [
     findConversation(db, workspaceId, conversationId),

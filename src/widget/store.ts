@@ -1,7 +1,7 @@
 import { and, eq, inArray, or, type SQL, sql } from "drizzle-orm";
 import type { VisitorClaim } from "../chat/visitor-token.ts";
 import { isAnswer } from "../chat/store.ts";
-import type { ConversationKey } from "../conversations/moves-store.ts";
+import type { ConversationKey } from "../conversations/store.ts";
 import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
 import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";

@@ -2,8 +2,8 @@ import { env } from "cloudflare:workers";
 import { HANDOFF_REASONS } from "../../src/platform/db/columns.ts";
 import { beginTurn, finishTurn } from "../../src/chat/store.ts";
 import { toTurn } from "../../src/chat/turn.ts";
-import { changeConversation, idleWrites, replyAsHuman } from "../../src/conversations/changes.ts";
-import { isWithHuman, SETTABLE_STATUSES } from "../../src/conversations/status.ts";
+import { changeConversation, resolveIdleWrites, replyAsHuman } from "../../src/conversations/conversations.ts";
+import { isHandledByHuman, SETTABLE_STATUSES } from "../../src/conversations/status.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
@@ -102,7 +102,7 @@ export class Histories {
       if (kind < 0.15) return replyAsHuman(op, { content: "A human's words.", resolve });
       if (kind < 0.6) return changeConversation(op, { status });
       if (kind < 0.8) return query(workspaceId, "UPDATE conversations SET csat_score = ? WHERE id = ?", score, conversationId);
-      const [first, ...rest] = idleWrites(db, op, nowMs);
+      const [first, ...rest] = resolveIdleWrites(db, op, nowMs);
       return db.batch([first!, ...rest]);
     };
     return { atMs: nowMs, run };
@@ -123,7 +123,7 @@ export class Histories {
     const begin = async () => {
       for (let run = 0; run < begins; run++) {
         const { conversation } = await beginTurn(db, turn);
-        isSilent ||= conversation !== undefined && isWithHuman(conversation.status);
+        isSilent ||= conversation !== undefined && isHandledByHuman(conversation.status);
       }
     };
     const end = async () => {

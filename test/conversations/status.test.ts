@@ -1,6 +1,14 @@
 import { expect, test } from "vitest";
 import { CONVERSATION_STATUSES, type ConversationStatus } from "../../src/platform/db/columns.ts";
-import { handoffAt, isWithHuman, moveBy, moveTo, SETTABLE_STATUSES, type Trigger, TRIGGERS } from "../../src/conversations/status.ts";
+import {
+  handoffStatusAt,
+  isHandledByHuman,
+  transitionOn,
+  transitionTo,
+  SETTABLE_STATUSES,
+  type Trigger,
+  TRIGGERS,
+} from "../../src/conversations/status.ts";
 
 /** Every cell: where each trigger leads from open, ai_handled, needs_human, human_active and resolved. */
 const EXPECTED: Record<Trigger, ConversationStatus[]> = {
@@ -13,14 +21,14 @@ const EXPECTED: Record<Trigger, ConversationStatus[]> = {
 };
 
 test.each(TRIGGERS)("%s moves each status where it must", (trigger) => {
-  expect(CONVERSATION_STATUSES.map(moveBy(trigger))).toEqual(EXPECTED[trigger]);
+  expect(CONVERSATION_STATUSES.map(transitionOn(trigger))).toEqual(EXPECTED[trigger]);
 });
 
 test.each(SETTABLE_STATUSES)("%s is reached from everywhere when it is asked for", (status) => {
-  expect(CONVERSATION_STATUSES.map(moveTo(status))).toEqual(CONVERSATION_STATUSES.map(() => status));
+  expect(CONVERSATION_STATUSES.map(transitionTo(status))).toEqual(CONVERSATION_STATUSES.map(() => status));
 });
 
 test("a human has what needs or has one, and a hand-off follows its conversation", () => {
-  expect(CONVERSATION_STATUSES.filter(isWithHuman)).toEqual(["needs_human", "human_active"]);
-  expect(CONVERSATION_STATUSES.map(handoffAt)).toEqual(["resolved", "resolved", null, "accepted", "resolved"]);
+  expect(CONVERSATION_STATUSES.filter(isHandledByHuman)).toEqual(["needs_human", "human_active"]);
+  expect(CONVERSATION_STATUSES.map(handoffStatusAt)).toEqual(["resolved", "resolved", null, "accepted", "resolved"]);
 });

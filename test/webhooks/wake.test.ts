@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { changeConversation } from "../../src/conversations/changes.ts";
+import { changeConversation } from "../../src/conversations/conversations.ts";
 import { giveUp, ingest } from "../../src/knowledge/consumer.ts";
 import { addLead } from "../../src/leads/leads.ts";
 import { dbFor } from "../../src/platform/db/client.ts";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ALL_AGENTS } from "../../../src/analytics/store.ts";
 import { columnsOf, ROWS_PARTS } from "../../../src/backup/parts.ts";
 import { conversationRecord } from "../../../src/conversations/payloads.ts";
-import { moveBy } from "../../../src/conversations/status.ts";
+import { transitionOn } from "../../../src/conversations/status.ts";
 import { isIdle } from "../../../src/conversations/store.ts";
 import { ERASED_TABLES } from "../../../src/operator/erasure-store.ts";
 import { directoryDb } from "../../../src/platform/db/client.ts";
@@ -106,7 +106,7 @@ const SAMPLES: Record<string, unknown[]> = {
   kept: [null, "ann@example.com"],
   lane: ["fast", "slow"],
   queue: ["fast", "slow"],
-  move: [moveBy("team_resolved"), moveBy("team_replied"), moveBy("idled")],
+  transition: [transitionOn("team_resolved"), transitionOn("team_replied"), transitionOn("idled")],
   named: [{ agentId: AGENT }, { conversationId: ID }],
   of: ["persons", "webhooks"],
   reply: withEach("handoff", [null, { reason: "model_failure", summary: "" }, { reason: "missing_knowledge", summary: "" }]),
@@ -230,7 +230,7 @@ async function planOf({ sql, params }: Query): Promise<string[]> {
 const HARMLESS_SCANS = [
   /^SCAN CONSTANT ROW$/,
   /^SCAN (?:json_(?:each|tree)|s)(?: EXISTS)? VIRTUAL TABLE/,
-  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|landing|seen|unused)$/,
+  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|start|seen|unused)$/,
 ];
 
 function scansOf(plan: string[]): string[] {

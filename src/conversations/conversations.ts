@@ -3,26 +3,27 @@ import { type Database, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { writeThenRead } from "../platform/db/sql.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { type ConversationKey, followHandoff, moveConversation } from "./moves-store.ts";
 import { conversationRecord, messageRecord } from "./payloads.ts";
-import { type Move, moveBy, moveTo, type SettableStatus } from "./status.ts";
+import { type Transition, transitionOn, transitionTo, type SettableStatus } from "./status.ts";
 import {
-  addReply,
+  createReply,
+  type ConversationKey,
   findConversation,
   findConversationVisitor,
   findLatestHandoff,
   findMessage,
+  transitionHandoff,
   isIdle,
-  noteHumanReply,
+  transitionConversation,
+  recordHumanReply,
   setTags,
 } from "./store.ts";
 
-/** Which conversation is changed, and when. */
+/** The conversation that is changed, the clock and the id generator. */
 export interface ConversationOperation extends ConversationKey {
   env: Env;
   meter: Meter;
   nowMs: number;
-  /** Makes the identifier of what is added. */
   newId: (shard: number) => string;
 }
 
@@ -32,16 +33,16 @@ interface Changes {
 }
 
 /**
- * Changes a conversation's status and tags. The status that it has already changes nothing and sends no event.
- * @returns its records as they now are, or undefined when the workspace has no such conversation.
+ * Changes a conversation's status and tags. Setting the status that it has already sends no event.
+ * @returns its records, or undefined when the workspace has no such conversation.
  */
 export async function changeConversation(op: ConversationOperation, { status, tags }: Changes) {
   const { workspaceId, conversationId } = op;
   const db = workspaceDb(op);
   const writes = [
-    // Before the move, whose event shows the conversation as it then is.
+    // Before the transition, whose event shows the tags.
     ...(tags ? [setTags(db, op, [...new Set(tags)], op.nowMs)] : []),
-    ...(status ? moves(db, op, moveTo(status), { by: "api", answered: false }) : []),
+    ...(status ? transitionWrites(db, op, transitionTo(status), { by: "api", answered: false }) : []),
   ];
   const { written, read } = await writeThenRead(db, writes, [
     findConversation(db, workspaceId, conversationId),
@@ -54,7 +55,7 @@ export async function changeConversation(op: ConversationOperation, { status, ta
 }
 
 /**
- * Adds a human's reply: the conversation is theirs from then on, or resolved.
+ * Adds a human's reply. The conversation is then handled by humans, or resolved.
  * @returns the message and the conversation's status, or undefined when the workspace has no such conversation.
  */
 export async function replyAsHuman(op: ConversationOperation, { content, resolve }: { content: string; resolve: boolean }) {
@@ -62,10 +63,10 @@ export async function replyAsHuman(op: ConversationOperation, { content, resolve
   const db = workspaceDb(op);
   const messageId = op.newId(shardOf(workspaceId));
   const writes = [
-    addReply(db, op, { id: messageId, content, nowMs }),
+    createReply(db, op, { id: messageId, content, nowMs }),
     ...appendEvent(db, eventOf(op), "message.human_replied", messageRecord(messageId)),
-    noteHumanReply(db, op, nowMs),
-    ...moves(db, op, moveBy(resolve ? "team_resolved" : "team_replied"), { by: "human", answered: true }),
+    recordHumanReply(db, op, nowMs),
+    ...transitionWrites(db, op, transitionOn(resolve ? "team_resolved" : "team_replied"), { by: "human", answered: true }),
   ];
   const { written, read } = await writeThenRead(db, writes, [
     findMessage(db, workspaceId, messageId),
@@ -77,21 +78,28 @@ export async function replyAsHuman(op: ConversationOperation, { content, resolve
   return message && conversation && { message, status: conversation.status };
 }
 
-/** The writes that resolve an idle conversation, if it still is one when they run. */
-export function idleWrites(db: Database, key: ConversationKey, nowMs: number) {
+/** The writes that resolve a conversation if it is still idle when they run. */
+export function resolveIdleWrites(db: Database, key: ConversationKey, nowMs: number) {
   return [
-    moveConversation(db, key, moveBy("idled"), { nowMs, by: "auto", where: isIdle(nowMs) }),
+    transitionConversation(db, key, transitionOn("idled"), { nowMs, by: "auto", where: isIdle(nowMs) }),
     ...appendEvent(db, eventOf({ ...key, nowMs }), "conversation.resolved", conversationRecord(key.conversationId)),
   ];
 }
 
-/** The writes of a move: the status, the event of a resolution, the hand-off. The event must follow the status at once. */
-function moves(db: Database, op: ConversationOperation, move: Move, { by, answered }: { by: "human" | "api"; answered: boolean }) {
+/** The writes of a transition: hand-off, status, and the event of a resolution, which must directly follow the status. */
+function transitionWrites(
+  db: Database,
+  op: ConversationOperation,
+  transition: Transition,
+  { by, answered }: { by: "human" | "api"; answered: boolean },
+) {
   const { nowMs } = op;
   return [
-    followHandoff(db, op, move, { nowMs, answered }),
-    moveConversation(db, op, move, { nowMs, by }),
-    ...(move("open") === "resolved" ? appendEvent(db, eventOf(op), "conversation.resolved", conversationRecord(op.conversationId)) : []),
+    transitionHandoff(db, op, transition, { nowMs, answered }),
+    transitionConversation(db, op, transition, { nowMs, by }),
+    ...(transition("open") === "resolved"
+      ? appendEvent(db, eventOf(op), "conversation.resolved", conversationRecord(op.conversationId))
+      : []),
   ];
 }
 
