@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { PlainError, told } from "../scripts/dev/flags.ts";
+import { errorText, UserError } from "../scripts/shared/cli.ts";
 import { measureCurated } from "./answers/curated.ts";
 import { readData } from "./answers/data.ts";
 import { type Service, withService } from "./answers/service.ts";
@@ -17,7 +17,7 @@ type Measure = (service: Service) => Promise<[string, number | string][]>;
 async function chooseMeasure(): Promise<{ name: string; measure: Measure }> {
   const { values } = parseArgs({ options: { data: { type: "string" }, speed: { type: "boolean", default: false } } });
   if (values.speed) return { name: "Search", measure: measureSpeed };
-  if (!values.data) throw new PlainError("--data wants a file of measuring data; --speed wants none.");
+  if (!values.data) throw new UserError("--data wants a file of measuring data; --speed wants none.");
   const data = await readData(values.data);
   const measure: Measure = (service) => (data.kind === "support" ? measureSupport(service, data) : measureCurated(service, data));
   return { name: data.name, measure };
@@ -34,6 +34,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  console.error(told(error));
+  console.error(errorText(error));
   process.exit(1);
 });

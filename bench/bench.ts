@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { PlainError, told } from "../scripts/dev/flags.ts";
+import { errorText, UserError } from "../scripts/shared/cli.ts";
 import { benchCrawl } from "./crawl.ts";
 import { temporaryDirectory } from "./directory.ts";
 import { load, type Prepared, type Round, send } from "./load.ts";
@@ -60,10 +60,10 @@ function readOptions(): Options {
   });
   const { scale: isScale, json } = values;
   const seconds = Number(values.seconds ?? (isScale ? SCALE.seconds : DEFAULT_SECONDS));
-  if (!(seconds > 0)) throw new PlainError("--seconds wants a number above zero: the length of one round.");
+  if (!(seconds > 0)) throw new UserError("--seconds wants a number above zero: the length of one round.");
   const [small, large] = [Number(values.small), Number(values.large)];
   if (![small, large].every((size) => Number.isInteger(size) && size >= MIN_SCALE)) {
-    throw new PlainError(`--small and --large want a number of conversations, ${MIN_SCALE} at least.`);
+    throw new UserError(`--small and --large want a number of conversations, ${MIN_SCALE} at least.`);
   }
   const scale = isScale ? { small, large, seconds, json } : undefined;
   return {
@@ -131,7 +131,7 @@ function fillFloor(port: number): Promise<unknown> {
 function choose(all: Operation[], only: string[] | undefined): Operation[] {
   const unknown = only?.filter((name) => !all.some((operation) => operation.name === name)) ?? [];
   if (unknown.length > 0) {
-    throw new PlainError(`No operation ${unknown.join(", ")}. There are: ${all.map((operation) => operation.name).join(", ")}.`);
+    throw new UserError(`No operation ${unknown.join(", ")}. There are: ${all.map((operation) => operation.name).join(", ")}.`);
   }
   return all.filter((operation) => only?.includes(operation.name) ?? true);
 }
@@ -184,6 +184,6 @@ function plain({ operation: { name, label, floor: path }, floor, ...measured }: 
 }
 
 main().catch((error: unknown) => {
-  console.error(told(error));
+  console.error(errorText(error));
   process.exit(1);
 });

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { told } from "../scripts/dev/flags.ts";
+import { errorText } from "../scripts/shared/cli.ts";
 import { measure } from "./costs/measure.ts";
 import { describe } from "./costs/table.ts";
 import { temporaryDirectory } from "./directory.ts";
@@ -21,6 +21,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  console.error(told(error));
+  console.error(errorText(error));
   process.exit(1);
 });

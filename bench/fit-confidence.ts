@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { PlainError, told } from "../scripts/dev/flags.ts";
+import { errorText, UserError } from "../scripts/shared/cli.ts";
 import { isAnswerable, readData, type SupportData, type SupportPassage, userTurns } from "./answers/data.ts";
 import { type Coefficients, fitLogistic, type Observation, probability } from "./answers/logistic.ts";
 import { auroc, calibrationError } from "./answers/measures.ts";
@@ -38,9 +38,9 @@ interface Observed extends Observation {
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { data: { type: "string" } } });
-  if (!values.data) throw new PlainError("--data wants a file of passages and tasks.");
+  if (!values.data) throw new UserError("--data wants a file of passages and tasks.");
   const data = await readData(values.data);
-  if (data.kind !== "support") throw new PlainError("--data wants a file of passages and tasks.");
+  if (data.kind !== "support") throw new UserError("--data wants a file of passages and tasks.");
   const observed = await observe(data);
   const coefficients = fitLogistic(observed);
   const lines = figures(observed);
@@ -125,6 +125,6 @@ export const COEFFICIENTS: Readonly<Record<FittedSignal, number>> = { ${entries}
 }
 
 main().catch((error: unknown) => {
-  console.error(told(error));
+  console.error(errorText(error));
   process.exit(1);
 });

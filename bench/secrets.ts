@@ -1,4 +1,4 @@
-import { randomSecret } from "../scripts/dev/dev-vars.ts";
+import { randomSecret } from "../scripts/shared/dev-vars.ts";
 
 /** New secrets for a service that is measured; they stand in this process's environment too. */
 export function makeSecrets() {

@@ -6,8 +6,7 @@ import { findBrokenLinks, readBlocks } from "./docs/blocks.ts";
 import { compileBlocks } from "./docs/compile.ts";
 import { freePort, startService } from "./docs/service.ts";
 import { type Failure, killGuides, runGuide } from "./docs/shell.ts";
-import { ROOT } from "./dev/project.ts";
-import { SIGNAL_EXIT_CODES } from "./dev/signals.ts";
+import { ROOT, SIGNAL_EXIT_CODES } from "./shared/cli.ts";
 
 const GUIDE_LIMIT_MS = 40_000;
 

@@ -1,10 +1,9 @@
-// How long the Worker takes to start, by `wrangler check startup`: needs no account. Ends with 1 over the platform's limit.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { activeMs } from "./deploy/startup.ts";
-import { Wrangler } from "./deploy/wrangler.ts";
-import { ROOT } from "./dev/project.ts";
+import { activeMs, Wrangler } from "./deploy/wrangler.ts";
+import { ROOT } from "./shared/cli.ts";
 
+// How long the Worker takes to start, by `wrangler check startup`: needs no account. Ends with 1 over the platform's limit.
 /** The platform refuses Workers that take longer. Its machines are not this one: what comes near is too slow as well. */
 const LIMIT_MS = 1_000;
 const ENV = "production";

@@ -1,13 +1,11 @@
-// `npm run deploy`: brings the service to the Cloudflare network. Run again, it makes only what is missing.
-import type { Deployment } from "./deploy/deployment.ts";
-import { parseOptions, USAGE } from "./deploy/options.ts";
+import { type Deployment, parseOptions, USAGE } from "./deploy/deployment.ts";
 import { readProject } from "./deploy/project.ts";
 import { secretsNotice } from "./deploy/secrets.ts";
 import { runSteps, STEPS } from "./deploy/steps.ts";
 import { Wrangler } from "./deploy/wrangler.ts";
-import { told } from "./dev/flags.ts";
-import { SIGNAL_EXIT_CODES } from "./dev/signals.ts";
+import { errorText, SIGNAL_EXIT_CODES } from "./shared/cli.ts";
 
+// `npm run deploy`: brings the service to the Cloudflare network. Run again, it makes only what is missing.
 /** Answers the process's exit code. */
 async function main(args: readonly string[]): Promise<number> {
   const options = parseOptions(args);
@@ -32,6 +30,6 @@ for (const [signal, code] of Object.entries(SIGNAL_EXIT_CODES)) process.once(sig
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  console.error(told(error));
+  console.error(errorText(error));
   process.exitCode = 1;
 }

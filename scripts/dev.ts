@@ -1,17 +1,24 @@
-// `npm run dev`: the whole service on this machine, with a demo to try. Flags are those of `wrangler dev`.
-import { relative } from "node:path";
-import { tickEachMinute } from "./dev/cron.ts";
+// `npm run dev`: the whole service on this machine, with a demo to try.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, relative } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Demo, ensureDemo } from "./dev/demo.ts";
-import { devVarsPath, ensureSecrets, readDevVars, setDevVars } from "./dev/dev-vars.ts";
-import { type Flags, parseFlags, told } from "./dev/flags.ts";
-import { applyMigrations } from "./dev/migrations.ts";
+import { type Flags, parseFlags, USAGE } from "./dev/flags.ts";
+import { createLogFilter, type LogFilter } from "./dev/log.ts";
 import { claimPort, reachableHost } from "./dev/port.ts";
-import { configDirectory, type Project, readProject, ROOT } from "./dev/project.ts";
-import { clientOf, operatorRefusal, waitUntilHealthy } from "./dev/service.ts";
-import { SIGNAL_EXIT_CODES } from "./dev/signals.ts";
-import { killAll, runWrangler, stopAll } from "./dev/wrangler.ts";
+import { configDirectory, type Project, readProject } from "./dev/project.ts";
+import { applyMigrations, killAll, runWrangler, stopAll } from "./dev/wrangler.ts";
+import { errorText, ROOT, SIGNAL_EXIT_CODES } from "./shared/cli.ts";
+import { devVarsPath, ensureSecrets, readDevVars, setDevVars } from "./shared/dev-vars.ts";
+import { createClient, findDemoProblem, networkErrorText, waitUntilHealthy } from "./shared/service.ts";
 
 const PARENT_CHECK_MS = 250;
+const MINUTE_MS = 60_000;
+const CRON_TIMEOUT_MS = 55_000;
+/** Runs the cron handler: wrangler has no clock of its own. */
+const CRON_PATH = "/cdn-cgi/local/scheduled?cron=*+*+*+*+*";
+const QUESTION = `{"message":"How are webhook notifications signed?"}`;
 
 let ending = false;
 
@@ -39,41 +46,51 @@ function endOnSignals(): void {
 }
 
 async function main(flags: Flags): Promise<void> {
-  if (flags.informs) return await end(await runWrangler(["dev", ...flags.passed], { cwd: ROOT, quiet: false }).ended);
+  if (flags.help) return console.log(USAGE);
+  if (flags.version)
+    return console.log(`Support Agent Service ${versionOf("../package.json")}, wrangler ${versionOf("wrangler/package.json")}`);
   const devVars = devVarsPath(configDirectory(flags), flags.env ?? process.env["CLOUDFLARE_ENV"]);
   const made = ensureSecrets(devVars);
-  if (made.length > 0) console.log(`Made ${made.join(", ")} in ${shown(devVars)}.`);
   const project = await readProject(flags);
   const host = reachableHost(flags.ip ?? project.ip);
   const port = await claimPort(flags.port ?? project.port, host);
   const url = `${flags.protocol ?? project.protocol}://${host.includes(":") ? `[${host}]` : host}:${port}`;
-  await applyMigrations(project.databases, flags);
-  startWrangler(flags, port);
-  if (url.startsWith("https:")) trustSelfSigned();
+  console.log(`Starting the Support Agent Service ${versionOf("../package.json")} …`);
+  if (made.length > 0) printFact("Secrets", `${made.join(", ")}, made at random in ${shortPath(devVars)}`);
+  const migrated = await applyMigrations(project.databases, flags);
+  if (migrated.length > 0) printFact("Database", `migrations applied to ${migrated.join(", ")}`);
+  const log = startWrangler(flags, port);
+  if (url.startsWith("https:")) trustSelfSignedCertificate();
   await waitUntilHealthy(url);
-  void tickEachMinute(url);
   const demo = await prepareDemo(url, flags, project, devVars);
   if (demo && !ending) announce(url, demo, flags, devVars);
+  log.isVerbose = true;
+  void runCronEachMinute(url);
 }
 
-function startWrangler(flags: Flags, port: number): void {
+function startWrangler(flags: Flags, port: number): LogFilter {
   const args = ["dev", `--port=${port}`, "--show-interactive-dev-session=false", ...flags.passed];
-  const { ended } = runWrangler(args, { cwd: ROOT, quiet: false });
+  const filter = createLogFilter({ isJson: flags.json });
+  const { ended } = runWrangler(args, (line, stream) => {
+    const shown = filter.show(line, stream);
+    if (shown !== undefined) process[stream].write(`${shown}\n`);
+  });
   void ended.then((code) => end(code || 1, `wrangler dev ended (exit code ${code}).`));
+  return filter;
 }
 
-/** wrangler makes its own certificate, and this process talks to nobody else. */
-function trustSelfSigned(): void {
+/** wrangler makes its own certificate, and this process talks to nothing else. */
+function trustSelfSignedCertificate(): void {
   process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
 }
 
-/** The demo; undefined where the configuration that was asked for allows none, and the service runs without. */
+/** The demo; undefined where the configuration allows none, and the service runs without. */
 async function prepareDemo(url: string, flags: Flags, project: Project, devVars: string): Promise<Demo | undefined> {
   const tokens = flags.vars.get("OPERATOR_TOKEN") ?? project.vars["OPERATOR_TOKEN"] ?? "";
-  const operator = clientOf(url, tokens.split(",")[0]!.trim());
-  const refusal = await operatorRefusal(operator);
-  if (refusal !== undefined) {
-    console.error(`The service runs at ${url} without a demo: ${refusal}`);
+  const operator = createClient(url, tokens.split(",")[0]!.trim());
+  const problem = await findDemoProblem(operator);
+  if (problem !== undefined) {
+    console.error(`The service runs at ${url} without a demo: ${problem}`);
     return undefined;
   }
   const { DEMO_API_KEY: apiKey, DEMO_AGENT_ID: agentId } = readDevVars(devVars);
@@ -83,29 +100,49 @@ async function prepareDemo(url: string, flags: Flags, project: Project, devVars:
 }
 
 function announce(url: string, { apiKey, agentId }: Demo, flags: Flags, devVars: string): void {
-  const question = `{"message":"How are webhook notifications signed?"}`;
-  const token = flags.vars.has("OPERATOR_TOKEN") ? "as given by --var OPERATOR_TOKEN" : `OPERATOR_TOKEN in ${shown(devVars)}`;
-  console.log(`
-Support Agent Service runs at ${url}
+  printFact("API", `${url}/api/v1, documented at ${url}/docs`);
+  printFact("Operator", flags.vars.has("OPERATOR_TOKEN") ? "OPERATOR_TOKEN as given by --var" : `OPERATOR_TOKEN in ${shortPath(devVars)}`);
+  console.log(`Ready. Paste these two lines into another shell to ask the demo agent:
 
-  Documentation   ${url}/docs
-  Operator token  ${token}
-  DEMO_API_KEY    ${apiKey}
-  DEMO_AGENT_ID   ${agentId}
-
-The cron handler runs each minute. Ask the demo agent:
-
-curl -s${url.startsWith("https:") ? "k" : ""} ${url}/api/v1/agents/${agentId}/messages -H "Authorization: Bearer ${apiKey}" -H "Content-Type: application/json" -d '${question}'
+export SUPPORT_URL=${url} SUPPORT_KEY=${apiKey} SUPPORT_AGENT=${agentId}
+curl -s${url.startsWith("https:") ? "k" : ""} $SUPPORT_URL/api/v1/agents/$SUPPORT_AGENT/messages -H "Authorization: Bearer $SUPPORT_KEY" -H "Content-Type: application/json" -d '${QUESTION}'
 `);
 }
 
-function shown(path: string): string {
+/** Runs the cron handler on every full minute, as the platform does, for as long as this process lives. */
+async function runCronEachMinute(url: string): Promise<never> {
+  for (;;) {
+    await sleep(MINUTE_MS - (Date.now() % MINUTE_MS));
+    void runCron(url);
+  }
+}
+
+async function runCron(url: string): Promise<void> {
+  try {
+    const response = await fetch(url + CRON_PATH, { signal: AbortSignal.timeout(CRON_TIMEOUT_MS) });
+    const text = (await response.text()).trim();
+    if (!response.ok) console.error(`cron: the handler answered ${response.status} ${text.slice(0, 200)}`);
+  } catch (error) {
+    if (!ending) console.error(`cron: the handler was not reached: ${networkErrorText(error)}`);
+  }
+}
+
+function printFact(name: string, value: string): void {
+  console.log(`  ${name.padEnd(10)}${value}`);
+}
+
+function shortPath(path: string): string {
   return relative(ROOT, path);
+}
+
+function versionOf(packageFile: string): string {
+  const path = packageFile.startsWith(".") ? join(import.meta.dirname, packageFile) : createRequire(import.meta.url).resolve(packageFile);
+  return (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version;
 }
 
 endOnSignals();
 try {
   await main(parseFlags(process.argv.slice(2)));
 } catch (error) {
-  await end(1, told(error));
+  await end(1, errorText(error));
 }

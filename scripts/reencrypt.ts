@@ -1,18 +1,16 @@
+import { isDone, needsNothingOld, readOptions, reencryptAll, reportOf, USAGE, walkAll } from "./reencrypt/reencrypt.ts";
+import { errorText } from "./shared/cli.ts";
+import { createClient } from "./shared/service.ts";
+
 // `npm run reencrypt -- --url https://…`: encrypts stored secrets with the first value of ENCRYPTION_KEY, and says what still
 // needs an old value of a secret. With --check nothing is changed.
-import { clientOf } from "./dev/service.ts";
-import { told } from "./dev/flags.ts";
-import { readOptions, USAGE } from "./reencrypt/options.ts";
-import { reportOf } from "./reencrypt/report.ts";
-import { isDone, needsNothingOld, reencryptAll, walkAll } from "./reencrypt/walk.ts";
-
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2), process.env);
   if (options === undefined) {
     console.log(USAGE);
     return 0;
   }
-  const client = clientOf(options.url, options.token);
+  const client = createClient(options.url, options.token);
   const say = (line: string) => console.log(line);
   const total = options.isCheck ? await walkAll(client, "check", say) : await reencryptAll(client, say);
   for (const line of reportOf(total)) console.log(line);
@@ -22,6 +20,6 @@ async function main(): Promise<number> {
 try {
   process.exitCode = await main();
 } catch (error) {
-  console.error(told(error));
+  console.error(errorText(error));
   process.exitCode = 1;
 }

@@ -1,6 +1,6 @@
-import { createWriteStream } from "node:fs";
 import { once } from "node:events";
-import { PlainError } from "../dev/flags.ts";
+import { createWriteStream } from "node:fs";
+import { UserError } from "../shared/cli.ts";
 import { type End, totalOf } from "./lines.ts";
 import type { Operator } from "./operator.ts";
 
@@ -60,5 +60,5 @@ export async function exportTo(operator: Operator, workspaceId: string, sink: Si
 function parse(line: string): End | { type: "continue"; cursor: string } {
   const value = line.endsWith("\n") ? (JSON.parse(line) as { type: string }) : { type: "" };
   if (value.type === "end" || value.type === "continue") return value as ReturnType<typeof parse>;
-  throw new PlainError("The answer broke off: its last line tells neither the end nor where to go on. Export again.");
+  throw new UserError("The answer broke off: its last line tells neither the end nor where to go on. Export again.");
 }

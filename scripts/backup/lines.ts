@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { PlainError } from "../dev/flags.ts";
+import { UserError } from "../shared/cli.ts";
 
 /** The first line of an export. */
 interface Header {
@@ -33,7 +33,7 @@ const HASH_BYTES = 32;
 
 /**
  * The records of an export, one by one, however many there are; it returns what stands around them.
- * @throws PlainError where the file cannot be read, is no export or is cut off.
+ * @throws UserError where the file cannot be read, is no export or is cut off.
  */
 export async function* readRecords(file: string): AsyncGenerator<RecordLine, Frame> {
   let header: Header | undefined;
@@ -41,12 +41,12 @@ export async function* readRecords(file: string): AsyncGenerator<RecordLine, Fra
   for await (const text of linesOf(file)) {
     const type = TYPE.exec(text)?.[1];
     if (type === undefined || end || (type === "header") !== (header === undefined))
-      throw new PlainError(`${file} is no export of a workspace.`);
+      throw new UserError(`${file} is no export of a workspace.`);
     if (type === "header") header = parsed(text) as Header | undefined;
     else if (type === "end") end = parsed(text) as End | undefined;
     else yield { type, text };
   }
-  if (!header || !end) throw new PlainError(`${file} is cut off: it has no last line that tells its end. Export the workspace again.`);
+  if (!header || !end) throw new UserError(`${file} is cut off: it has no last line that tells its end. Export the workspace again.`);
   return { header, end };
 }
 
@@ -69,7 +69,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
       yield* lines;
     }
   } catch (error) {
-    throw new PlainError(`The file cannot be read: ${(error as Error).message}.`);
+    throw new UserError(`The file cannot be read: ${(error as Error).message}.`);
   }
   if (rest !== "") yield rest;
 }
@@ -91,7 +91,7 @@ export function emptySum(): Uint8Array {
 
 /**
  * Reads a whole file and compares it with its own end.
- * @throws PlainError where it is not as it was written.
+ * @throws UserError where it is not as it was written.
  */
 export async function checkFile(file: string): Promise<Frame> {
   const sum = emptySum();
@@ -107,7 +107,7 @@ export async function checkFile(file: string): Promise<Frame> {
     const types = new Set([...Object.keys(counts), ...Object.keys(value.end.counts)]);
     const isWhole = [...types].every((type) => counts[type] === value.end.counts[type]);
     if (isWhole && Buffer.from(sum).toString("hex") === value.end.checksum) return value;
-    throw new PlainError(`${file} was changed or damaged: its records do not fit its last line.`);
+    throw new UserError(`${file} was changed or damaged: its records do not fit its last line.`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { PlainError } from "../dev/flags.ts";
-import { reasonOf } from "../dev/service.ts";
+import { UserError } from "../shared/cli.ts";
+import { networkErrorText } from "../shared/service.ts";
 
 /** Longer than the service takes for the largest request. */
 const REQUEST_MS = 120_000;
@@ -27,20 +27,20 @@ export function operatorOf(url: string, token: string, say: (text: string) => vo
     url,
     async send(method, path, body) {
       for (let attempt = 1; ; attempt++) {
-        const answer = await once(method, path, body).catch((error: unknown) => ({ status: 0, text: reasonOf(error) }));
+        const answer = await once(method, path, body).catch((error: unknown) => ({ status: 0, text: networkErrorText(error) }));
         if (answer.status >= 200 && answer.status < 300) return answer.text;
         const isForNow = answer.status === 0 || answer.status === 429 || answer.status >= 500;
-        if (!isForNow || attempt === ATTEMPTS) throw new PlainError(`${method} ${path.split("?")[0]} ${told(answer)}`);
+        if (!isForNow || attempt === ATTEMPTS) throw new UserError(`${method} ${path.split("?")[0]} ${describeAnswer(answer)}`);
         const pauseMs = FIRST_PAUSE_MS * 2 ** (attempt - 1);
-        say(`${told(answer)} Trying again in ${pauseMs / 1000} s.`);
+        say(`${describeAnswer(answer)} Trying again in ${pauseMs / 1000} s.`);
         await sleep(pauseMs);
       }
     },
   };
 }
 
-/** What was answered, in a line for whoever started the command. */
-function told({ status, text }: { status: number; text: string }): string {
+/** An answer that is an error, in words for the user of the command. */
+function describeAnswer({ status, text }: { status: number; text: string }): string {
   if (status === 0) return `was not answered: ${text}.`;
   const { error, detail } = parsed(text);
   const items = (detail ?? []).slice(0, 5).map(({ loc, msg }) => `\n  ${loc.join(".")}: ${msg}`);

@@ -7,11 +7,10 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { build, serve, type Served } from "../../bench/serve.ts";
-import { ask as call, type Client, clientOf } from "../dev/service.ts";
+import { call, type Client, createClient } from "../shared/service.ts";
 import { exportTo, fileSink } from "./export.ts";
-import { importFile } from "./import.ts";
 import { operatorOf } from "./operator.ts";
-import { verifyFile } from "./verify.ts";
+import { importFile, verifyFile } from "./restore.ts";
 
 /*
  * Two deployments on this machine, each with secrets of its own: a workspace with something of everything moves from one to
@@ -50,7 +49,7 @@ before(async () => {
     const served = await serve(bundle, bindings, join(folder, name));
     servers.push(served);
     const url = `http://127.0.0.1:${served.port}`;
-    return { url, token, operator: clientOf(url, token) };
+    return { url, token, operator: createClient(url, token) };
   };
   first = await start("first", { KEY_SECRET: "first keys", ENCRYPTION_KEY: "first storage" });
   second = await start("second", { KEY_SECRET: "second keys,first keys", ENCRYPTION_KEY: "second storage,first storage" });
@@ -87,7 +86,7 @@ async function createDesk({ url, operator }: Deployment) {
     allowed_origins: ["*"],
   });
   await call(operator, "POST", `${path}/agents/${agent.id}/rotate-identity-secret`);
-  const api = clientOf(url, key);
+  const api = createClient(url, key);
   const ofAgent = `/api/v1/agents/${agent.id}`;
   await call(api, "POST", "/api/v1/webhooks", { url: `${origin}/hook`, events: ["*"] });
   await call(api, "POST", `${ofAgent}/sources`, {
@@ -104,10 +103,10 @@ async function createDesk({ url, operator }: Deployment) {
   await call(api, "POST", `${ofAgent}/messages`, { message: "May chairs be returned?" });
   const talk = `/api/v1/conversations/${asked.conversation_id}`;
   await call(api, "POST", `${talk}/messages`, { content: "A colleague here.", resolve: true });
-  const visitor = await call<{ visitor_token: string }>(clientOf(url, ""), "POST", `/widget/v1/agents/${agent.id}/messages`, {
+  const visitor = await call<{ visitor_token: string }>(createClient(url, ""), "POST", `/widget/v1/agents/${agent.id}/messages`, {
     message: "Where are you?",
   });
-  await call(clientOf(url, ""), "POST", `/widget/v1/agents/${agent.id}/leads`, {
+  await call(createClient(url, ""), "POST", `/widget/v1/agents/${agent.id}/leads`, {
     name: "Acme",
     email: "acme@example.com",
     visitor_token: visitor.visitor_token,
@@ -129,7 +128,7 @@ async function settle(api: Client, path: string, states: readonly string[]): Pro
 
 /** What the API answers about everything that there is. */
 async function answersOf({ url, operator }: Deployment, desk: Awaited<ReturnType<typeof createDesk>>): Promise<Record<string, unknown>> {
-  const api = clientOf(url, desk.key);
+  const api = createClient(url, desk.key);
   const ofAgent = `/agents/${desk.agentId}`;
   const answers: Record<string, unknown> = {};
   const get = async (path: string) => (answers[path] = await call(api, "GET", `/api/v1${path}`));
@@ -165,7 +164,7 @@ void test("a workspace moves to another deployment, and its API answers the same
   await importFile(to, file, say);
   assert.match(said.at(-1)!, /imported before/);
   assert.equal(await verifyFile(to, file, say), true);
-  const api = clientOf(second.url, desk.key);
+  const api = createClient(second.url, desk.key);
   await call(api, "POST", `/api/v1/webhooks/${desk.webhookId}/test`);
   await call(api, "POST", `/api/v1/agents/${desk.agentId}/messages`, { message: "When are refunds paid?", user: { id: "u-1" } });
   assert.equal(await verifyFile(to, file, say), false);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { ROOT } from "../dev/project.ts";
+import { ROOT } from "../shared/cli.ts";
 import { type Recorded, startRecorder } from "./recorder.ts";
 
 /** None takes more than seconds; one that hangs must not hang the tests. */

@@ -3,11 +3,10 @@ import { appendFileSync, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { parseEnv } from "node:util";
-import { databases, migrations } from "./databases.ts";
-import { deploy } from "./release.ts";
+import { createHarness, EXISTING_SECRETS, SECOND_SHARD, simulateEarlierDeployment } from "./harness.ts";
+import { databases, migrations, vectors } from "./resources.ts";
 import { secrets } from "./secrets.ts";
-import { deployedBefore, HELD, openDesk, SECOND_SHARD } from "./stand-in/desk.ts";
-import { vectors } from "./vectors.ts";
+import { deploy } from "./steps.ts";
 
 const SECRETS = ["OPERATOR_TOKEN", "KEY_SECRET", "ENCRYPTION_KEY"];
 const RANDOM = /^[A-Za-z0-9_-]{43}$/;
@@ -17,7 +16,7 @@ const OF_WORKER = /^(POST|PUT|PATCH) (workers\/|queues\/…\/consumers)/;
 // Each starts the project's real wrangler several times, against an API on this machine.
 void describe("npm run deploy", { concurrency: 2 }, () => {
   void test("a first deployment makes everything, in the order in which it is needed", async (t) => {
-    const { cloudflare, directory, ...desk } = await openDesk(t);
+    const { cloudflare, directory, ...desk } = await createHarness(t);
     const { code, output } = await desk.deploy();
     assert.equal(code, 0, output);
     assert.deepEqual(cloudflare.changes(), [
@@ -48,8 +47,8 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
   });
 
   void test("a second one finds everything, creates nothing and keeps the secrets and the configuration", async (t) => {
-    const { cloudflare, directory, ...desk } = await openDesk(t);
-    deployedBefore(cloudflare);
+    const { cloudflare, directory, ...desk } = await createHarness(t);
+    simulateEarlierDeployment(cloudflare);
     const before = readFileSync(join(directory, "wrangler.toml"), "utf8");
     const { code, output } = await desk.deploy();
     assert.equal(code, 0, output);
@@ -57,15 +56,15 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
       cloudflare.changes().filter((change) => !OF_WORKER.test(change)),
       [],
     );
-    assert.deepEqual(cloudflare.workers.secrets, HELD);
+    assert.deepEqual(cloudflare.workers.secrets, EXISTING_SECRETS);
     assert.ok(!existsSync(join(directory, ".secrets.production")));
     assert.equal(readFileSync(join(directory, "wrangler.toml"), "utf8"), before);
     assert.doesNotMatch(output, /created|made at random|readable by you alone/);
   });
 
   void test("one that failed half-way says what to do, and goes on from there with the same secrets", async (t) => {
-    const { cloudflare, directory, run } = await openDesk(t);
-    deployedBefore(cloudflare);
+    const { cloudflare, directory, run } = await createHarness(t);
+    simulateEarlierDeployment(cloudflare);
     cloudflare.workers.bindings = undefined;
     cloudflare.down = /^PUT workers\/scripts\/small$/;
     appendFileSync(join(directory, "wrangler.toml"), SECOND_SHARD);
@@ -82,9 +81,9 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
   });
 
   void test("of the secrets only the missing one is set", async (t) => {
-    const { cloudflare, directory, run } = await openDesk(t);
-    const { KEY_SECRET: _, ...others } = HELD;
-    deployedBefore(cloudflare, others);
+    const { cloudflare, directory, run } = await createHarness(t);
+    const { KEY_SECRET: _, ...others } = EXISTING_SECRETS;
+    simulateEarlierDeployment(cloudflare, others);
     const { failure, output } = await run(secrets, deploy);
     assert.equal(failure, undefined);
     assert.match(output, /small: deployed to https:\/\/small\.stand-in\.workers\.dev\n/);
@@ -95,8 +94,8 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
   });
 
   void test("a shard that was added gets its database and its schema, and the others stay", async (t) => {
-    const { cloudflare, directory, run } = await openDesk(t);
-    deployedBefore(cloudflare);
+    const { cloudflare, directory, run } = await createHarness(t);
+    simulateEarlierDeployment(cloudflare);
     appendFileSync(join(directory, "wrangler.toml"), SECOND_SHARD);
     const { output } = await run(databases, migrations);
     assert.deepEqual(cloudflare.changes(), ["POST d1/database", "POST d1/database/…/query"]);
@@ -105,7 +104,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
   });
 
   void test("a dry run asks the account and changes nothing; of what exists it says so", async (t) => {
-    const { cloudflare, directory, ...desk } = await openDesk(t);
+    const { cloudflare, directory, ...desk } = await createHarness(t);
     cloudflare.queues.create("small-work");
     const { code, output } = await desk.deploy("--dry-run");
     assert.equal(code, 0, output);
@@ -117,7 +116,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
   });
 
   void test("without an account a dry run says every step, and a deployment how to log in", async (t) => {
-    const { cloudflare, ...desk } = await openDesk(t, { CLOUDFLARE_API_TOKEN: undefined });
+    const { cloudflare, ...desk } = await createHarness(t, { CLOUDFLARE_API_TOKEN: undefined });
     const dry = await desk.deploy("--dry-run");
     assert.equal(dry.code, 0, dry.output);
     const titles = dry.output.split("\n").filter((line) => /^[A-Z]/.test(line) && !line.startsWith("This was"));
@@ -129,7 +128,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
   });
 
   void test("an index of another shape is told of, not used", async (t) => {
-    const { cloudflare, run } = await openDesk(t);
+    const { cloudflare, run } = await createHarness(t);
     cloudflare.vectorize.create({ name: "small-chunks", config: { dimensions: 768, metric: "cosine" } });
     assert.match((await run(vectors)).failure!, /The index small-chunks has 768 dimensions .* raise VECTORS_ROUND/);
     assert.deepEqual(cloudflare.changes(), []);

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
-import { appendFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { unstable_readConfig as readConfig } from "wrangler";
+import { VARIABLE_NAMES } from "../../src/platform/config.ts";
+import { ROOT } from "../shared/cli.ts";
+import { SECOND_SHARD, SMALL_PROJECT, writeSmallProject } from "./harness.ts";
 import { readProject } from "./project.ts";
-import { namesIn } from "./queues.ts";
-import { SECOND_SHARD, SMALL, writeSmall } from "./stand-in/desk.ts";
+import { namesIn } from "./resources.ts";
+import { activeMs } from "./wrangler.ts";
 
 void test("wrangler.toml is the one list of what a deployment makes", () => {
   const project = readProject({ config: undefined, env: "production" });
@@ -61,7 +65,7 @@ void test("the names of wrangler's table are read by its head, and another form 
 
 /** The small project with more at the end of its configuration. */
 function withMore(t: TestContext, more: string): { config: string; env: string } {
-  const config = join(writeSmall(t), "wrangler.toml");
+  const config = join(writeSmallProject(t), "wrangler.toml");
   appendFileSync(config, more);
   return { config, env: "production" };
 }
@@ -70,6 +74,31 @@ function withMore(t: TestContext, more: string): { config: string; env: string }
 function withVars(t: TestContext, vars: string): { config: string; env: string } {
   const project = withMore(t, "");
   const head = "[env.production.vars]\n";
-  writeFileSync(project.config, SMALL["wrangler.toml"].replace(head, head + vars));
+  writeFileSync(project.config, SMALL_PROJECT["wrangler.toml"].replace(head, head + vars));
   return project;
 }
+
+void test("the time of a start is read where wrangler prints it", () => {
+  const output = "│   Profile window: 290.2 ms\n│   Active: 131.3 ms (including 12.1 ms garbage collection)\n│   Idle: 142.3 ms\n";
+  assert.equal(activeMs(output), 131.3);
+  assert.throws(() => activeMs("│   Idle: 142.3 ms\n"), /did not say how long/);
+});
+
+for (const env of ["", "production"]) {
+  void test(`every variable and secret of wrangler.toml is checked at start-up (${env || "development"})`, () => {
+    const { vars, secrets } = readConfig({ config: join(ROOT, "wrangler.toml"), env }, { hideWarnings: true });
+    const names = [...Object.keys(vars), ...(secrets?.required ?? [])];
+    assert.ok(names.includes("KEY_SECRET"));
+    assert.deepEqual(
+      names.filter((name) => !VARIABLE_NAMES.includes(name)),
+      [],
+    );
+  });
+}
+
+void test("the guide's table has a row for every variable that is checked, and no other", () => {
+  const guide = readFileSync(join(ROOT, "docs/deploy-and-configure.md"), "utf8");
+  const section = guide.slice(guide.indexOf("\n## Configuration\n"));
+  const rows = [...section.matchAll(/^\| `([A-Z_]+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$/gm)].map(([, name]) => name ?? "");
+  assert.deepEqual(rows.toSorted(), VARIABLE_NAMES.toSorted());
+});

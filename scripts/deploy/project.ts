@@ -4,8 +4,7 @@ import { unstable_readConfig as readConfig } from "wrangler";
 import { WORKERS_AI_DIMENSIONS } from "../../src/models/limits.ts";
 import { configProblems } from "../../src/platform/config.ts";
 import { bindingName, MAX_SHARDS } from "../../src/platform/db/shard-binding.ts";
-import { PlainError } from "../dev/flags.ts";
-import { ROOT } from "../dev/project.ts";
+import { ROOT, UserError } from "../shared/cli.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** A number may be missing: its database is not bound any more, or not for a while. */
@@ -59,7 +58,7 @@ interface RawDatabase {
 
 /**
  * Reads an environment of the configuration as wrangler does.
- * @throws PlainError with every problem that would keep the deployment from working.
+ * @throws UserError with every problem that would keep the deployment from working.
  */
 export function readProject(options: { config: string | undefined; env: string }): Project {
   const path = resolve(ROOT, options.config ?? "wrangler.toml");
@@ -78,8 +77,8 @@ export function readProject(options: { config: string | undefined; env: string }
     indexes: config.vectorize.map(({ index_name: name }) => name),
     dimensions: dimensionsOf(config.vars),
   };
-  const problems = problemsOf(project);
-  if (problems.length > 0) throw new PlainError(`${path} [env.${options.env}]:\n${problems.map((problem) => `- ${problem}`).join("\n")}`);
+  const problems = findProblems(project);
+  if (problems.length > 0) throw new UserError(`${path} [env.${options.env}]:\n${problems.map((problem) => `- ${problem}`).join("\n")}`);
   return project;
 }
 
@@ -104,15 +103,15 @@ function dimensionsOf(vars: Record<string, unknown>): number {
 }
 
 /** What the service would refuse of the variables and of these secrets; those that are not known are taken for right. */
-export function valueProblems({ vars, secrets }: Project, known: Record<string, string> = {}): string[] {
+export function findValueProblems({ vars, secrets }: Project, known: Record<string, string> = {}): string[] {
   const unknown = Object.fromEntries(secrets.map((name) => [name, "-".repeat(64)]));
   return configProblems({ ...unknown, ...vars, ...known });
 }
 
-function problemsOf(project: Project): string[] {
+function findProblems(project: Project): string[] {
   const { databases, dimensions } = project;
   return [
-    ...valueProblems(project),
+    ...findValueProblems(project),
     ...databases.flatMap(databaseProblems),
     ...(databases.some(({ binding }) => binding === bindingName(0))
       ? []

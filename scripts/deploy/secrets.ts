@@ -1,9 +1,8 @@
 import { dirname, join, relative } from "node:path";
-import { randomSecret, readDevVars, setDevVars } from "../dev/dev-vars.ts";
-import { PlainError } from "../dev/flags.ts";
-import { ROOT } from "../dev/project.ts";
+import { ROOT, UserError } from "../shared/cli.ts";
+import { randomSecret, readDevVars, setDevVars } from "../shared/dev-vars.ts";
 import type { Deployment, Step } from "./deployment.ts";
-import { type Project, valueProblems } from "./project.ts";
+import { findValueProblems, type Project } from "./project.ts";
 import { WranglerError } from "./wrangler.ts";
 
 /**
@@ -31,8 +30,8 @@ export const secrets: Step = {
 /** Names what was made only after it is safe. */
 function keep({ project, missingSecrets, say }: Deployment, file: string, kept: NodeJS.Dict<string>): void {
   // The operator may have written some of them.
-  const problems = valueProblems(project, missingSecrets);
-  if (problems.length > 0) throw new PlainError(problems.join("\n"));
+  const problems = findValueProblems(project, missingSecrets);
+  if (problems.length > 0) throw new UserError(problems.join("\n"));
   setDevVars(file, missingSecrets);
   for (const name of Object.keys(missingSecrets)) {
     say(

@@ -1,12 +1,127 @@
-import { told } from "../dev/flags.ts";
-import { account } from "./account.ts";
-import { databases, migrations } from "./databases.ts";
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { errorText, UserError } from "../shared/cli.ts";
+import { networkErrorText } from "../shared/service.ts";
 import type { Deployment, Step } from "./deployment.ts";
-import { queues } from "./queues.ts";
-import { build, deploy } from "./release.ts";
+import { databases, migrations, queues, vectors } from "./resources.ts";
 import { secrets } from "./secrets.ts";
-import { smoke } from "./smoke.ts";
-import { vectors } from "./vectors.ts";
+import { type Ran, WranglerError } from "./wrangler.ts";
+
+interface Whoami {
+  loggedIn: boolean;
+  email?: string;
+  accounts?: { name: string }[];
+}
+
+/** Whether wrangler may act for an account. */
+const account: Step = {
+  title: "Account",
+  next: "Run `npx wrangler login`, or set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID.",
+  run: async (deployment) => {
+    const found = await whoami(deployment);
+    deployment.hasAccount = found.loggedIn;
+    if (found.loggedIn) return deployment.say(found.accounts?.map(({ name }) => name).join(", ") || "Cloudflare", "logged in");
+    if (!deployment.options.dryRun) throw new UserError("wrangler is not logged in.");
+    deployment.say("Cloudflare", "not logged in: what follows is said without asking an account");
+  },
+};
+
+async function whoami({ wrangler, options }: Deployment): Promise<Whoami> {
+  try {
+    return JSON.parse((await wrangler.run("whoami", "--json")).stdout) as Whoami;
+  } catch (error) {
+    // It fails where nobody is logged in, after saying so; a dry run needs no account, nor a network.
+    if (error instanceof WranglerError && (options.dryRun || error.message.includes('"loggedIn":false'))) return { loggedIn: false };
+    throw error;
+  }
+}
+
+/** For the owner alone. */
+const FILE_MODE = 0o600;
+/** Such as `name.account.workers.dev`, `api.example.com (custom domain)` and `api.example.com/* (zone name: example.com)`. */
+const HOST_TARGET = /^(?:https:\/\/)?([a-z0-9-]+(?:\.[a-z0-9-]+)+)(?:\/\*)?(?: \((?:custom domain|zone)[^)]*\))?$/;
+
+/** Comes before anything is changed: what does not build is not deployed half. */
+const build: Step = {
+  title: "Build",
+  next: "`npm run verify` says more.",
+  run: async ({ options, project, wrangler, say }) => {
+    if (options.dryRun) return say(project.worker, "would build");
+    await wrangler.run("deploy", "--dry-run", `--outdir=${join(dirname(project.config), "dist")}`);
+    say(project.worker, "built");
+  },
+};
+
+/** Puts the Worker up, with the secrets that it lacks: a Worker that does not exist yet takes them in no other way. */
+export const deploy: Step = {
+  title: "Deploy",
+  next: "A token needs the permission Workers Scripts: Edit. An account's first Worker needs a workers.dev name: open Workers & Pages in the dashboard once.",
+  run: async (deployment) => {
+    const { options, project, wrangler, say } = deployment;
+    if (options.dryRun) return say(project.worker, "would deploy");
+    const ran = await wrangler.run("deploy", ...secretFlags(deployment));
+    deployment.url = options.url ?? urlIn(ran);
+    say(project.worker, `deployed${deployment.url ? ` to ${deployment.url}` : ""}`);
+    for (const name of Object.keys(deployment.missingSecrets)) say(name, "set");
+  },
+};
+
+function secretFlags({ missingSecrets, wrangler }: Deployment): string[] {
+  if (Object.keys(missingSecrets).length === 0) return [];
+  const file = join(wrangler.directory, "secrets.json");
+  writeFileSync(file, JSON.stringify(missingSecrets), { mode: FILE_MODE });
+  return [`--secrets-file=${file}`];
+}
+
+/** Where wrangler says that the Worker answers: a workers.dev name, or a domain of the operator's. */
+function urlIn({ events }: Ran): string | undefined {
+  const targets = events.flatMap((event) => event.targets ?? []);
+  const hosts = targets.flatMap((target) => HOST_TARGET.exec(target)?.[1] ?? []);
+  return hosts[0] === undefined ? undefined : `https://${hosts[0]}`;
+}
+
+const REQUEST_MS = 10_000;
+const PAUSE_MS = 2_000;
+
+/** What a service that works answers without a key: it runs, and its configuration is right, or keys could not be asked for. */
+const EXPECTED = { "/healthz": 200, "/api/v1/me": 401 };
+
+/** Whether the service answers. */
+export const smoke: Step = {
+  title: "Smoke test",
+  next: "The Worker is deployed. `npx wrangler tail --env production` shows its log, which names what is wrong.",
+  run: async ({ options, url: deployed, say }) => {
+    const url = options.url ?? deployed;
+    if (options.dryRun) return say(url ?? "the service's URL", `would ask ${Object.keys(EXPECTED).join(" and ")}`);
+    if (url === undefined) throw new UserError("wrangler did not say where the Worker answers. Say it with `-- --url https://…`.");
+    const deadlineMs = Date.now() + options.waitSeconds * 1000;
+    for (const [path, status] of Object.entries(EXPECTED)) {
+      await waitFor(new URL(path, url), status, deadlineMs);
+      say(`${url}${path}`, `answers ${status}`);
+    }
+  },
+};
+
+/** @throws UserError with the last answer when the one that is hoped for has not come by then. */
+async function waitFor(url: URL, hopedFor: number, deadlineMs: number): Promise<void> {
+  for (;;) {
+    const answer = await ask(url);
+    if (answer === String(hopedFor)) return;
+    if (Date.now() + PAUSE_MS > deadlineMs) throw new UserError(`${url.href} should answer ${hopedFor}, but: ${answer}.`);
+    await sleep(PAUSE_MS);
+  }
+}
+
+async function ask(url: URL): Promise<string> {
+  try {
+    const response = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(REQUEST_MS) });
+    await response.body?.cancel();
+    return String(response.status);
+  } catch (error) {
+    return `no answer (${networkErrorText(error)})`;
+  }
+}
 
 /** A whole deployment: what a Worker needs comes before it. */
 export const STEPS: readonly Step[] = [account, build, vectors, queues, databases, migrations, secrets, deploy, smoke];
@@ -22,7 +137,7 @@ export async function runSteps(
     try {
       await step.run(deployment);
     } catch (error) {
-      const reason = told(error);
+      const reason = errorText(error);
       return `${step.title} failed: ${reason}\n\n${step.next}\nThen run the same command again: it goes on from here.`;
     }
   }

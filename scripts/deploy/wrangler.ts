@@ -5,9 +5,8 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
-import { PlainError } from "../dev/flags.ts";
-import { ROOT } from "../dev/project.ts";
 import { WRANGLER_ENV } from "../dev/wrangler.ts";
+import { ROOT, UserError } from "../shared/cli.ts";
 import type { Project } from "./project.ts";
 
 const WRANGLER = join(dirname(createRequire(import.meta.url).resolve("wrangler/package.json")), "bin/wrangler.js");
@@ -30,7 +29,7 @@ export interface Ran {
 }
 
 /** A command of wrangler that failed, with the reason that wrangler gives. */
-export class WranglerError extends PlainError {}
+export class WranglerError extends UserError {}
 
 /** The project's own wrangler, for one environment of one configuration. It is never asked anything: what it would ask, it does. */
 export class Wrangler {
@@ -70,4 +69,14 @@ function eventsIn(file: string): Event[] {
 function reasonOf(events: Event[], output: string): string {
   const told = events.find(({ type }) => type === "command-failed")?.message;
   return told || output.trim().slice(-SHOWN_CHARACTERS) || "it ended without a word";
+}
+
+/**
+ * The CPU time of a start, in milliseconds, out of what `wrangler check startup` prints.
+ * @throws UserError when it does not say so.
+ */
+export function activeMs(output: string): number {
+  const milliseconds = /Active: ([\d.]+) ms\b/.exec(output)?.[1];
+  if (milliseconds === undefined) throw new UserError(`wrangler did not say how long the Worker takes to start:\n${output}`);
+  return Number(milliseconds);
 }

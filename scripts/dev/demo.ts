@@ -1,9 +1,8 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { PlainError } from "./flags.ts";
-import { ROOT } from "./project.ts";
-import { ask, type Client, clientOf, findInList } from "./service.ts";
+import { ROOT, UserError } from "../shared/cli.ts";
+import { call, type Client, createClient, findInList } from "../shared/service.ts";
 
 const WORKSPACE = { name: "Demo", slug: "demo", plan: "enterprise" };
 const KEY = { name: "Demo key", scopes: ["*"] };
@@ -50,26 +49,26 @@ export async function ensureDemo(url: string, operator: Client, kept: Partial<De
   if (slug !== undefined && kept.agentId !== undefined && (await hasAgent(url, kept.apiKey!, kept.agentId))) {
     return { apiKey: kept.apiKey!, agentId: kept.agentId };
   }
-  console.log("Making the demo workspace …");
+  console.log("  Demo      making a workspace, a key and an agent that knows the documentation …");
   const workspace = await ensureWorkspace(operator);
   const path = `/operator/v1/workspaces/${workspace.id}`;
   const isKeyOfDemo = slug === WORKSPACE.slug;
-  const apiKey = isKeyOfDemo ? kept.apiKey! : (await ask<{ key: string }>(operator, "POST", `${path}/keys`, KEY)).key;
+  const apiKey = isKeyOfDemo ? kept.apiKey! : (await call<{ key: string }>(operator, "POST", `${path}/keys`, KEY)).key;
   const agent =
     (await findInList<Slugged>(operator, `${path}/agents`, ({ slug }) => slug === AGENT.slug)) ??
-    (await ask<Slugged>(operator, "POST", `${path}/agents`, AGENT));
-  await teach(clientOf(url, apiKey), agent.id);
+    (await call<Slugged>(operator, "POST", `${path}/agents`, AGENT));
+  await teach(createClient(url, apiKey), agent.id);
   return { apiKey, agentId: agent.id };
 }
 
 /** The slug of the workspace that a key opens; undefined when it opens none here. */
 async function workspaceOf(url: string, apiKey: string): Promise<string | undefined> {
-  const { status, body } = await clientOf(url, apiKey).send("GET", "/api/v1/me");
+  const { status, body } = await createClient(url, apiKey).send("GET", "/api/v1/me");
   return status === 200 ? (body as { workspace: Slugged }).workspace.slug : undefined;
 }
 
 async function hasAgent(url: string, apiKey: string, agentId: string): Promise<boolean> {
-  return (await clientOf(url, apiKey).send("GET", `/api/v1/agents/${encodeURIComponent(agentId)}`)).status === 200;
+  return (await createClient(url, apiKey).send("GET", `/api/v1/agents/${encodeURIComponent(agentId)}`)).status === 200;
 }
 
 async function ensureWorkspace(operator: Client): Promise<Slugged> {
@@ -81,7 +80,7 @@ async function ensureWorkspace(operator: Client): Promise<Slugged> {
   if (created.status === 201) return created.body as Slugged;
   const madeMeanwhile = created.status === 409 ? await find() : undefined;
   if (madeMeanwhile) return madeMeanwhile;
-  throw new PlainError(`The demo workspace could not be made, ${created.status}: ${JSON.stringify(created.body)}`);
+  throw new UserError(`The demo workspace could not be made, ${created.status}: ${JSON.stringify(created.body)}`);
 }
 
 /**
@@ -95,8 +94,8 @@ async function teach(client: Client, agentId: string): Promise<void> {
   for (const { name, text } of guides) {
     const sources = before.filter((source) => source.name === name);
     if (sources.some(({ status }) => status === "ready")) continue;
-    for (const { id } of sources) await ask(client, "DELETE", `${path}/${id}`);
-    await ask(client, "POST", path, { type: "text", name, text, schedule: "manual" });
+    for (const { id } of sources) await call(client, "DELETE", `${path}/${id}`);
+    await call(client, "POST", path, { type: "text", name, text, schedule: "manual" });
   }
   await waitUntilReady(client, path, guides);
 }
@@ -129,18 +128,18 @@ async function waitUntilReady(client: Client, path: string, guides: readonly Gui
   for (;;) {
     const sources = await listSources(client, path, guides);
     const failed = sources.find(({ status }) => status === "failed");
-    if (failed) throw new PlainError(`The source "${failed.name}" failed: ${failed.error?.message ?? "no reason given"}`);
+    if (failed) throw new UserError(`The source "${failed.name}" failed: ${failed.error?.message ?? "no reason given"}`);
     const waiting = sources.filter(({ status }) => status !== "ready");
     if (waiting.length === 0) return;
     if (Date.now() > deadline) {
       const states = waiting.map(({ name, status }) => `"${name}" is ${status}`).join(", ");
-      throw new PlainError(`The demo agent's sources were not ready within ${READY_LIMIT_MS / 1000} s: ${states}.`);
+      throw new UserError(`The demo agent's sources were not ready within ${READY_LIMIT_MS / 1000} s: ${states}.`);
     }
     await sleep(POLL_EVERY_MS);
   }
 }
 
 async function listSources(client: Client, path: string, guides: readonly Guide[]): Promise<Source[]> {
-  const { data } = await ask<{ data: Source[] }>(client, "GET", path);
+  const { data } = await call<{ data: Source[] }>(client, "GET", path);
   return data.filter(({ name }) => guides.some((guide) => guide.name === name));
 }

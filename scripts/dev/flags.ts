@@ -1,6 +1,6 @@
-import { inspect } from "node:util";
+import { UserError } from "../shared/cli.ts";
 
-/** What `npm run dev` was started with: what this script needs of wrangler's flags, and all that wrangler is to get. */
+/** The flags of `npm run dev`: its own, those of `wrangler dev` that it needs itself, and all that it passes on. */
 export interface Flags {
   port: number | undefined;
   ip: string | undefined;
@@ -11,37 +11,29 @@ export interface Flags {
   envFiles: string[];
   /** The `--var NAME:VALUE` pairs. */
   vars: Map<string, string>;
-  /** Asked for wrangler's help or version only. */
-  informs: boolean;
-  /** Everything but the port, as it came. */
+  /** Print the service's log lines as JSON. */
+  json: boolean;
+  help: boolean;
+  version: boolean;
+  /** All flags for wrangler, as they were given; the port is passed separately. */
   passed: string[];
 }
 
-/** Says all that whoever started the script needs to know: it is shown without a stack. */
-export class PlainError extends Error {}
+export const USAGE = `npm run dev [-- FLAGS]: runs the service on this machine, with a demo workspace, key and agent.
 
-/** What to print of an error that ends a script: the words alone where whoever started it can mend it, as with a wrong flag. */
-export function told(error: unknown): string {
-  const isWrongFlag = error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS_");
-  return error instanceof PlainError || isWrongFlag ? error.message : inspect(error);
-}
+  --port PORT   where it listens (8787; 0: any free port)
+  --json        print the service's log as JSON, as in production
+  --version     print the versions of the service and of wrangler
+  --help        print this
 
-/**
- * What `parse` reads of a command line.
- * @throws PlainError with the usage too, where it holds a wrong flag.
- */
-export function readArgs<Read>(usage: string, parse: () => Read): Read {
-  try {
-    return parse();
-  } catch (error) {
-    throw new PlainError(`${(error as Error).message}\n\n${usage}`);
-  }
-}
+Flags of \`wrangler dev\` are passed on, such as --persist-to DIR, --var NAME:VALUE and --env NAME.`;
 
 const ALIASES: Record<string, string> = { "-c": "--config", "-e": "--env", "-r": "--remote", "-h": "--help", "-v": "--version" };
 /** Flags that take every value up to the next flag. */
 const LIST_FLAGS = new Set(["--var", "--env-file"]);
-const SWITCHES = new Set(["--remote", "--help", "--version"]);
+const SWITCHES = new Set(["--remote", "--help", "--version", "--json"]);
+/** Not passed on to wrangler. */
+const OWN_FLAGS = new Set(["--port", "--json", "--help", "--version"]);
 const MAX_PORT = 65_535;
 const REFUSED: Record<string, string> = {
   "--remote": "npm run dev is for this machine alone: it needs no account and touches no network. Use `npx wrangler dev --remote`.",
@@ -55,10 +47,10 @@ export function parseFlags(args: readonly string[]): Flags {
   for (let at = 0; at < args.length;) {
     const { name, found, length } = readFlag(args, at);
     if (name !== undefined) {
-      if (REFUSED[name] !== undefined && found[0] !== "false") throw new PlainError(REFUSED[name]);
+      if (REFUSED[name] !== undefined && found[0] !== "false") throw new UserError(REFUSED[name]);
       values.set(name, [...(values.get(name) ?? []), ...found]);
     }
-    if (name !== "--port") passed.push(...args.slice(at, at + length));
+    if (name === undefined || !OWN_FLAGS.has(name)) passed.push(...args.slice(at, at + length));
     at += length;
   }
   const last = (name: string): string | undefined => values.get(name)?.at(-1);
@@ -71,12 +63,14 @@ export function parseFlags(args: readonly string[]): Flags {
     env: last("--env"),
     envFiles: values.get("--env-file") ?? [],
     vars: new Map((values.get("--var") ?? []).map(splitVar)),
-    informs: values.has("--help") || values.has("--version"),
+    json: values.has("--json"),
+    help: values.has("--help"),
+    version: values.has("--version"),
     passed,
   };
 }
 
-/** The flag at a place, with its values and how many arguments it takes; a name only where there is a flag. */
+/** The flag at an index, with its values and how many arguments it takes; without a name where there is none. */
 function readFlag(args: readonly string[], at: number): { name?: string; found: string[]; length: number } {
   const arg = args[at] ?? "";
   if (!arg.startsWith("-")) return { found: [], length: 1 };
@@ -100,7 +94,7 @@ function isValue(arg: string | undefined): boolean {
 function readPort(given: boolean, value: string | undefined): number | undefined {
   if (!given) return undefined;
   const port = /^\d+$/.test(value ?? "") ? Number(value) : Number.NaN;
-  if (!(port <= MAX_PORT)) throw new PlainError(`--port takes a number from 0 to ${MAX_PORT}, not "${value ?? ""}".`);
+  if (!(port <= MAX_PORT)) throw new UserError(`--port takes a number from 0 to ${MAX_PORT}, not "${value ?? ""}".`);
   return port;
 }
 

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { connect, createServer, type ListenOptions } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { PlainError } from "./flags.ts";
+import { UserError } from "../shared/cli.ts";
 
 const WILDCARDS = new Set(["*", "0.0.0.0", "::"]);
 const CONNECT_MS = 1_000;
@@ -14,12 +14,12 @@ export function reachableHost(ip: string): string {
 
 /**
  * Takes a port for this session, or a free one for port 0.
- * @throws PlainError when it is taken, by another session that is still starting too.
+ * @throws UserError when it is taken, by another session that is still starting too.
  */
 export async function claimPort(wanted: number, host: string): Promise<number> {
   const port = wanted === 0 ? await freePort(host) : wanted;
   if (!(await holdLock(port)) || (await answers({ host, port }))) {
-    throw new PlainError(`Port ${port} is taken. Stop what runs there, or choose another one: npm run dev -- --port ${port + 1}`);
+    throw new UserError(`Port ${port} is taken. Stop what runs there, or choose another one: npm run dev -- --port ${port + 1}`);
   }
   return port;
 }

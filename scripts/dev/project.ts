@@ -1,11 +1,9 @@
 import { fork } from "node:child_process";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Flags, PlainError } from "./flags.ts";
+import { ROOT, UserError } from "../shared/cli.ts";
+import { type Flags } from "./flags.ts";
 import { WRANGLER_ENV } from "./wrangler.ts";
-
-/** The directory of package.json: every step runs there. */
-export const ROOT = resolve(import.meta.dirname, "../..");
 
 /** What the steps need of wrangler's configuration. */
 export interface Project {
@@ -37,7 +35,7 @@ export async function readProject(flags: Flags): Promise<Project> {
   const child = fork(reader, { cwd: ROOT, env: WRANGLER_ENV, stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const { promise, resolve: found, reject } = Promise.withResolvers<Project>();
   child.once("message", (project) => found(project as Project));
-  child.once("exit", (code) => reject(new PlainError(`The configuration could not be read (exit code ${code}).`)));
+  child.once("exit", (code) => reject(new UserError(`The configuration could not be read (exit code ${code}).`)));
   child.once("error", reject);
   child.send(query);
   return await promise;

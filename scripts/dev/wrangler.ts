@@ -1,6 +1,9 @@
-import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { ROOT, UserError } from "../shared/cli.ts";
+import type { Flags } from "./flags.ts";
 
 /** No telemetry, no question, and nothing that asks the network: no check for updates, no lookup of this machine's place. */
 export const WRANGLER_ENV: NodeJS.ProcessEnv = {
@@ -14,33 +17,34 @@ export const WRANGLER_ENV: NodeJS.ProcessEnv = {
   CLOUDFLARE_CF_FETCH_ENABLED: "false",
 };
 
-/** How long a group has to end by itself before it is killed; the guard inside it gives up a little earlier. */
+/** How long a group has to end by itself before it is killed; group-leader.ts gives up a little earlier. */
 const GRACE_MS = 6_000;
 /** How long what is left of a group has after its leader ended, for each of the two signals. */
 const REST_MS = 2_000;
 const CHECK_EVERY_MS = 50;
-const GUARD = fileURLToPath(new URL("./guard.ts", import.meta.url));
+const GROUP_LEADER = fileURLToPath(new URL("./group-leader.ts", import.meta.url));
 
 /** A run of wrangler with every process that it starts, in a process group of its own. */
 export interface Run {
   /** wrangler's exit code; 1 where it was killed. Settles when no process of the group is left. */
   ended: Promise<number>;
-  /** What it printed, where that was asked for. */
+  /** What it has printed, where no `onLine` was given. */
   output: () => string;
 }
+
+type OnLine = (line: string, stream: "stdout" | "stderr") => void;
 
 const running = new Map<ChildProcess, Promise<number>>();
 let stopped = false;
 
-/** Starts wrangler in a process group of its own, under a guard that ends the group should this process die. */
-export function runWrangler(args: readonly string[], { cwd, quiet }: { cwd: string; quiet: boolean }): Run {
+/** Starts wrangler in a process group of its own, under a leader that ends the group should this process die. */
+export function runWrangler(args: readonly string[], onLine?: OnLine): Run {
   if (stopped) throw new Error("This session is ending.");
-  const stdio: StdioOptions = quiet ? ["ignore", "pipe", "pipe", "ipc"] : ["ignore", "inherit", "inherit", "ipc"];
-  const leader = spawn(process.execPath, [GUARD, ...args], { cwd, env: WRANGLER_ENV, stdio, detached: true });
+  const stdio = ["ignore", "pipe", "pipe", "ipc"] as const;
+  const leader = spawn(process.execPath, [GROUP_LEADER, ...args], { cwd: ROOT, env: WRANGLER_ENV, stdio: [...stdio], detached: true });
   let output = "";
-  for (const stream of [leader.stdout, leader.stderr]) {
-    stream?.setEncoding("utf8").on("data", (text: string) => (output += text));
-  }
+  const read: OnLine = onLine ?? ((line) => void (output += `${line}\n`));
+  for (const stream of ["stdout", "stderr"] as const) createInterface({ input: leader[stream]! }).on("line", (line) => read(line, stream));
   const ended = groupEnd(leader).finally(() => running.delete(leader));
   running.set(leader, ended);
   return { ended, output: () => output };
@@ -85,4 +89,26 @@ function signalGroup(leader: ChildProcess, signal: NodeJS.Signals | 0): boolean 
   } catch {
     return false;
   }
+}
+
+/** What wrangler prints. */
+const NOTHING_TO_DO = "No migrations to apply";
+
+/** Brings every local database up to date. Gives the bindings of those that were not. */
+export async function applyMigrations(databases: readonly string[], flags: Flags): Promise<string[]> {
+  const migrated: string[] = [];
+  for (const binding of databases) {
+    const run = runWrangler(["d1", "migrations", "apply", binding, "--local", ...sharedFlags(flags)]);
+    const code = await run.ended;
+    if (code !== 0) throw new UserError(`The migrations of ${binding} failed:\n${run.output()}`);
+    if (!run.output().includes(NOTHING_TO_DO)) migrated.push(binding);
+  }
+  return migrated;
+}
+
+/** The flags that say which configuration and which state are meant. */
+function sharedFlags({ config, env, envFiles, persistTo }: Flags): string[] {
+  const given = { "--config": config, "--env": env, "--persist-to": persistTo };
+  const flags = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
+  return [...flags, ...envFiles.map((file) => `--env-file=${file}`)];
 }

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ROOT } from "../dev/project.ts";
+import { ROOT } from "../shared/cli.ts";
 
 /** What a fresh clone does not have: what was installed, built or kept here. */
 const NOT_CLONED = /^(node_modules|\.git|\.wrangler|dist|\.dev\.vars.*|\.secrets\..*)$/;

@@ -3,9 +3,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
-import type { Deployment } from "./deployment.ts";
-import { parseOptions } from "./options.ts";
-import { smoke } from "./smoke.ts";
+import { type Deployment, parseOptions } from "./deployment.ts";
+import { smoke } from "./steps.ts";
 
 void test("a service that answers as it should passes", async (t) => {
   const said: string[] = [];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commentOf, fieldsOf, type Schema, typeOf } from "./types.ts";
+import { objectTypeFor, type Schema, toComment, typeFor } from "./schema.ts";
 
 const TYPES: [schema: object, type: string][] = [
   [{ type: "string", format: "uuid", maxLength: 3 }, "string"],
@@ -15,20 +15,20 @@ const TYPES: [schema: object, type: string][] = [
   [{ type: "array", items: { type: "object", properties: { a: { type: "null" } } } }, "{\n  a?: null | undefined;\n}[]"],
 ];
 
-for (const [schema, type] of TYPES) void test(`${JSON.stringify(schema)} is ${type}`, () => assert.equal(typeOf(schema as Schema), type));
+for (const [schema, type] of TYPES) void test(`${JSON.stringify(schema)} is ${type}`, () => assert.equal(typeFor(schema as Schema), type));
 
 void test("what is not known is refused, wherever it stands", () => {
   for (const schema of [{ not: {} }, { type: "array", items: { oneOf: [] } }, { type: "object", properties: { a: { type: "tuple" } } }]) {
-    assert.throws(() => typeOf(schema as Schema), /No type is known for (not|oneOf|tuple)/);
+    assert.throws(() => typeFor(schema as Schema), /No type is known for (not|oneOf|tuple)/);
   }
 });
 
 void test("fields have their comments, and those that may be left out say so", () => {
-  const fields = fieldsOf({ id: { type: "string", description: "Its id." }, q: { type: "string" } }, ["id"]);
+  const fields = objectTypeFor({ id: { type: "string", description: "Its id." }, q: { type: "string" } }, ["id"]);
   assert.equal(fields, "{\n  /** Its id. */\n  id: string;\n  q?: string | undefined;\n}");
 });
 
 void test("a comment ends where it should", () => {
-  assert.equal(commentOf("Send */* or\n\nnothing."), "/**\n * Send *\\/* or\n *\n * nothing.\n */\n");
-  assert.equal(commentOf(undefined), "");
+  assert.equal(toComment("Send */* or\n\nnothing."), "/**\n * Send *\\/* or\n *\n * nothing.\n */\n");
+  assert.equal(toComment(undefined), "");
 });

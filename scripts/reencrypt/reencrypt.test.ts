@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Client } from "../dev/service.ts";
-import { reportOf } from "./report.ts";
-import { isDone, needsNothingOld, type OutdatedKey, reencryptAll, type Total, walkAll } from "./walk.ts";
+import { UserError } from "../shared/cli.ts";
+import type { Client } from "../shared/service.ts";
+import { isDone, needsNothingOld, type OutdatedKey, readOptions, reencryptAll, reportOf, type Total, walkAll } from "./reencrypt.ts";
 
 interface Rows {
   current: number;
@@ -92,4 +92,20 @@ void test("unreadable secrets, kept responses and API keys each need an old valu
 void test("an answer that is an error ends it, with what was answered", async () => {
   const client: Client = { send: async () => ({ status: 401, body: { error: { code: "invalid_api_key" } } }) };
   await assert.rejects(walkAll(client, "reencrypt", silent), /POST \/operator\/v1\/secrets\/reencrypt answered 401.*invalid_api_key/);
+});
+
+const TOKEN = { OPERATOR_TOKEN: " new , old " };
+
+void test("arguments, and whose token", () => {
+  const url = "https://support.example.com";
+  assert.deepEqual(readOptions(["--url", url], TOKEN), { url, token: "new", isCheck: false });
+  assert.deepEqual(readOptions([`--url=${url}`, "--check"], TOKEN), { url, token: "new", isCheck: true });
+  assert.equal(readOptions(["--help"], {}), undefined);
+});
+
+void test("mistakes are told plainly, and the token is never an argument", () => {
+  const url = ["--url", "https://support.example.com"];
+  for (const args of [[], [...url, "--token", "secret"], [...url, "more"]]) {
+    assert.throws(() => readOptions(args, TOKEN), UserError, args.join(" "));
+  }
 });

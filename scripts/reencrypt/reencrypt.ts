@@ -1,4 +1,6 @@
-import { ask, type Client } from "../dev/service.ts";
+import { parseArgs } from "node:util";
+import { withUsage } from "../shared/cli.ts";
+import { call, type Client, type OperatorTarget, resolveOperatorTarget } from "../shared/service.ts";
 
 /** Secrets that are written by a process of an older configuration meanwhile are found by another round; more rounds find a fault. */
 const MAX_ROUNDS = 3;
@@ -31,7 +33,7 @@ export interface Total {
 type Step = Total & { next_cursor: string | null };
 
 /** Kept responses go by themselves within a day; they are not encrypted anew. */
-export const PASSING_KIND = "kept_responses";
+const PASSING_KIND = "kept_responses";
 
 const REQUESTS = {
   check: { method: "GET", path: "/operator/v1/secrets" },
@@ -45,7 +47,7 @@ export async function walkAll(client: Client, mode: keyof typeof REQUESTS, say: 
   let saidAtMs = Date.now();
   for (let cursor: string | null = ""; cursor !== null;) {
     const query: string = cursor === "" ? "" : `?cursor=${encodeURIComponent(cursor)}`;
-    const step: Step = await ask<Step>(client, method, path + query);
+    const step: Step = await call<Step>(client, method, path + query);
     add(total, step);
     cursor = step.next_cursor;
     if (Date.now() >= saidAtMs + PROGRESS_EVERY_MS) {
@@ -84,12 +86,12 @@ export function needsNothingOld(total: Total): boolean {
 }
 
 /** How many secrets cannot be read, of all kinds. */
-export function unreadableOf({ secrets }: Total): number {
+function unreadableOf({ secrets }: Total): number {
   return Object.values(secrets).reduce((sum, { unreadable }) => sum + unreadable, 0);
 }
 
 /** A sum over all kinds that are encrypted anew. */
-export function sumOf({ secrets }: Total, count: keyof Counts): number {
+function sumOf({ secrets }: Total, count: keyof Counts): number {
   return Object.entries(secrets).reduce((sum, [kind, counts]) => sum + (kind === PASSING_KIND ? 0 : counts[count]), 0);
 }
 
@@ -109,4 +111,86 @@ function progressOf(total: Total, mode: keyof typeof REQUESTS): string {
   const read = current + outdated + renewed + unreadableOf(total);
   const done = mode === "check" ? "" : `, ${renewed} encrypted anew`;
   return `${mode}: ${read} secrets read${done}, ${outdated} under an old key, ${unreadableOf(total)} unreadable`;
+}
+
+/** More than anybody writes to in a day; GET /operator/v1/secrets names them all. */
+const MAX_KEYS_SHOWN = 50;
+const COLUMN_WIDTH = 12;
+const COLUMNS = ["current", "outdated", "reencrypted", "unreadable"] as const;
+
+/** What stands after a walk, and whether the old values may be taken out of the configuration, line by line. */
+export function reportOf(total: Total): string[] {
+  return ["", ...tableOf(total), "", encryptionVerdict(total), ...keyVerdict(total)];
+}
+
+function tableOf({ secrets }: Total): string[] {
+  const width = Math.max(...Object.keys(secrets).map((kind) => kind.length));
+  const row = (name: string, cells: readonly (string | number)[]) =>
+    name.padEnd(width) + cells.map((cell) => String(cell).padStart(COLUMN_WIDTH)).join("");
+  const rows = Object.entries(secrets).map(([kind, counts]) =>
+    row(
+      kind,
+      COLUMNS.map((column) => counts[column]),
+    ),
+  );
+  return [row("", COLUMNS), ...rows];
+}
+
+function encryptionVerdict(total: Total): string {
+  const unreadable = unreadableOf(total);
+  if (unreadable > 0) {
+    return `ENCRYPTION_KEY: secrets that cannot be read: ${unreadable}. Put the value that made them back, behind the others, and run this again.`;
+  }
+  const outdated = sumOf(total, "outdated");
+  if (outdated > 0) return `ENCRYPTION_KEY: keep the old values. Secrets that need them: ${outdated}.`;
+  if (total.keep_until === null) return "ENCRYPTION_KEY: no old value is needed.";
+  const kept = total.secrets[PASSING_KIND]?.outdated ?? 0;
+  return `ENCRYPTION_KEY: keep the old values until ${total.keep_until}. Responses that are kept under them until then: ${kept}.`;
+}
+
+function keyVerdict({ api_keys: { current, outdated } }: Total): string[] {
+  if (outdated.length === 0) return [`KEY_SECRET: no old value is needed. Active API keys, all of the first value: ${current}.`];
+  const more = outdated.length - MAX_KEYS_SHOWN;
+  return [
+    `KEY_SECRET: active API keys of an old value: ${outdated.length}; of the first: ${current}. Once neither KEY_SECRET nor RETIRED_KEY_SECRET holds the old value, these are refused:`,
+    ...mostUsedFirst(outdated).slice(0, MAX_KEYS_SHOWN).map(lineOf),
+    ...(more > 0 ? [`  … and ${more} more`] : []),
+  ];
+}
+
+function mostUsedFirst(keys: readonly OutdatedKey[]): OutdatedKey[] {
+  const lastUse = ({ last_used_at: at }: OutdatedKey) => (at === null ? 0 : Date.parse(at));
+  return keys.toSorted((a, b) => lastUse(b) - lastUse(a));
+}
+
+function lineOf({ prefix, name, id, workspace_id: workspaceId, last_used_at: at }: OutdatedKey): string {
+  return `  ${prefix}…  ${at === null ? "not used since" : `used ${at}`}  key ${id}  workspace ${workspaceId}  ${JSON.stringify(name)}`;
+}
+
+export const USAGE = `npm run reencrypt -- --url https://support.example.com [--check]
+
+Encrypts stored secrets with the first value of ENCRYPTION_KEY, then says what still needs an old value.
+The operator's token is taken from OPERATOR_TOKEN in the environment, or for a service on this machine from .dev.vars. Ends with 0 when nothing is left to encrypt anew.
+
+  --url    where the service is
+  --check  change nothing; end with 0 when no old value of ENCRYPTION_KEY or KEY_SECRET is needed any more`;
+
+/** What the command is to do, and where. */
+interface Options extends OperatorTarget {
+  isCheck: boolean;
+}
+
+/**
+ * Reads arguments and environment; undefined where help was asked for.
+ * @throws UserError that says what is missing.
+ */
+export function readOptions(args: readonly string[], environment: Record<string, string | undefined>): Options | undefined {
+  const options = {
+    url: { type: "string" },
+    check: { type: "boolean", default: false },
+    help: { type: "boolean", short: "h", default: false },
+  } as const;
+  const { values } = withUsage(USAGE, () => parseArgs({ args: [...args], options }));
+  if (values.help) return undefined;
+  return { ...resolveOperatorTarget(values.url, environment), isCheck: values.check };
 }

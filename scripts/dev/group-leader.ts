@@ -1,17 +1,17 @@
-// Leads the process group that wrangler runs in. Should the script that started it die, even by SIGKILL, its channel
-// closes and the guard ends the group, so that no process and no taken port is left behind.
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
-/** A little less than the grace of wrangler.ts, so that the two do not cross. */
+// Leads the process group that wrangler runs in. Should the script that started it die, even by SIGKILL, its IPC channel
+// closes and the leader ends the group, so that no process and no port in use is left behind.
+/** Less than in wrangler.ts, so that the two do not overlap. */
 const GRACE_MS = 5_000;
 /** For what is left of the group once wrangler has ended. */
 const REST_MS = 1_000;
 
 const WRANGLER = join(dirname(createRequire(import.meta.url).resolve("wrangler/package.json")), "bin/wrangler.js");
 
-// It may have died already.
+// The script may have died already.
 if (!process.connected) process.exit(1);
 
 const child = spawn(process.execPath, [WRANGLER, ...process.argv.slice(2)], { stdio: ["ignore", "inherit", "inherit"] });
@@ -31,7 +31,7 @@ function stop(): void {
 
 function leave(code: number): void {
   if (process.connected) process.exit(code);
-  // Nobody is left to see to the rest of the group.
+  // The script is gone: the rest of the group is ended from here.
   stopping = true;
   process.kill(0, "SIGTERM");
   setTimeout(() => process.kill(0, "SIGKILL"), REST_MS);

@@ -7,19 +7,18 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
-import { WORKERS_AI_DIMENSIONS } from "../../../src/models/limits.ts";
-import { ROOT } from "../../dev/project.ts";
-import type { Step } from "../deployment.ts";
-import { parseOptions } from "../options.ts";
-import { readProject } from "../project.ts";
-import { runSteps } from "../steps.ts";
-import { Wrangler } from "../wrangler.ts";
-import { Cloudflare } from "./cloudflare.ts";
+import { WORKERS_AI_DIMENSIONS } from "../../src/models/limits.ts";
+import { ROOT } from "../shared/cli.ts";
+import { parseOptions, type Step } from "./deployment.ts";
+import { readProject } from "./project.ts";
+import { CloudflareStandIn } from "./stand-in.ts";
+import { runSteps } from "./steps.ts";
+import { Wrangler } from "./wrangler.ts";
 
 const QUIET = { WRANGLER_SEND_METRICS: "false", WRANGLER_SEND_ERROR_REPORTS: "false", WRANGLER_HIDE_BANNER: "true" };
 
 /** A small project with one of each kind of thing, so that wrangler has little to do. */
-export const SMALL = {
+export const SMALL_PROJECT = {
   "worker.js": `export class Gate {}\nexport default { fetch: () => new Response("ok"), queue: () => {} };\n`,
   "migrations/0000_notes.sql": "CREATE TABLE notes (id TEXT PRIMARY KEY);\n",
   "wrangler.toml": `
@@ -62,10 +61,10 @@ dead_letter_queue = "small-work-dlq"
 };
 
 /** Writes the small project into a directory of its own, which goes when the test ends. */
-export function writeSmall(t: TestContext): string {
+export function writeSmallProject(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), "deploy-test-"));
   t.after(() => rmSync(directory, { recursive: true }));
-  for (const [name, content] of Object.entries(SMALL)) {
+  for (const [name, content] of Object.entries(SMALL_PROJECT)) {
     mkdirSync(dirname(join(directory, name)), { recursive: true });
     writeFileSync(join(directory, name), content);
   }
@@ -80,16 +79,19 @@ database_name = "small-1"
 `;
 
 /** Secrets as the operator may have set them. */
-export const HELD = { OPERATOR_TOKEN: "o".repeat(40), KEY_SECRET: "k".repeat(40), ENCRYPTION_KEY: "e".repeat(40) };
+export const EXISTING_SECRETS = { OPERATOR_TOKEN: "o".repeat(40), KEY_SECRET: "k".repeat(40), ENCRYPTION_KEY: "e".repeat(40) };
 
 /** Puts all that the small project needs into an account, as an earlier deployment left it, and queues of others. */
-export function deployedBefore({ d1, queues, vectorize, workers }: Cloudflare, secrets: Record<string, string> = HELD): void {
+export function simulateEarlierDeployment(
+  { d1, queues, vectorize, workers }: CloudflareStandIn,
+  secrets: Record<string, string> = EXISTING_SECRETS,
+): void {
   const filters = [{ propertyName: "agent", indexType: "string" }];
   vectorize.create({ name: "small-chunks", config: { dimensions: WORKERS_AI_DIMENSIONS, metric: "cosine" } }, filters);
   for (const queue of ["a", "b", "c", "d", "small-work", "small-work-dlq"]) queues.create(queue);
   queues.consume("small-work", { script: "small", dead_letter_queue: "small-work-dlq" });
   const { uuid, sqlite } = d1.create("small-0");
-  sqlite.exec(SMALL["migrations/0000_notes.sql"]);
+  sqlite.exec(SMALL_PROJECT["migrations/0000_notes.sql"]);
   sqlite.exec("CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE, applied_at TEXT)");
   sqlite.exec("INSERT INTO d1_migrations (name) VALUES ('0000_notes.sql')");
   const bindings = [
@@ -101,8 +103,8 @@ export function deployedBefore({ d1, queues, vectorize, workers }: Cloudflare, s
 }
 
 /** A project in a directory of its own, with an account at the stand-in and a service that answers as it should. */
-export interface Desk {
-  cloudflare: Cloudflare;
+export interface Harness {
+  cloudflare: CloudflareStandIn;
   directory: string;
   /** Runs the command as an operator does. */
   deploy: (...flags: string[]) => Promise<{ code: number; output: string }>;
@@ -111,9 +113,9 @@ export interface Desk {
 }
 
 /** Opens a desk for a test; it is cleared when the test ends. */
-export async function openDesk(t: TestContext, env: NodeJS.ProcessEnv = {}): Promise<Desk> {
-  const directory = writeSmall(t);
-  const cloudflare = new Cloudflare();
+export async function createHarness(t: TestContext, env: NodeJS.ProcessEnv = {}): Promise<Harness> {
+  const directory = writeSmallProject(t);
+  const cloudflare = new CloudflareStandIn();
   const api = await cloudflare.listen();
   const service = createServer(({ url }, response) => void response.writeHead(url === "/healthz" ? 200 : 401).end()).listen(0, "127.0.0.1");
   await once(service, "listening");

@@ -1,0 +1,152 @@
+/** What of JSON Schema the document uses. */
+export interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: Schema;
+  items?: Schema;
+  allOf?: Schema[];
+  anyOf?: Schema[];
+}
+
+/** What is known of schemas; the second line says nothing of a value's type, or what TypeScript has no word for. */
+const KNOWN = new Set(
+  `$ref type enum allOf anyOf properties required additionalProperties items
+  description example default format pattern minLength maxLength minItems maxItems minimum maximum`.split(/\s+/),
+);
+const PLAIN_TYPES: Record<string, string> = { string: "string", integer: "number", number: "number", boolean: "boolean", null: "null" };
+
+/**
+ * A schema as a TypeScript type.
+ * @throws Error where the schema says something that this does not know: a client must not be typed looser than the service.
+ */
+export function typeFor(schema: Schema): string {
+  const { $ref, type, enum: values, allOf, anyOf } = schema;
+  const unknown = Object.keys(schema).filter((name) => !KNOWN.has(name));
+  if (unknown.length > 0) throw new Error(`No type is known for ${unknown.join(", ")} in ${JSON.stringify(schema)}`);
+  if ($ref !== undefined) return `Schemas["${$ref.split("/").at(-1)!}"]`;
+  if (values) return values.map((value) => JSON.stringify(value)).join(" | ");
+  if (allOf) return allOf.map((part) => grouped(typeFor(part))).join(" & ");
+  if (anyOf) return anyOf.map(typeFor).join(" | ");
+  if (type === undefined) return "unknown";
+  return [type]
+    .flat()
+    .map((name) => ofType(name, schema))
+    .join(" | ");
+}
+
+function ofType(name: string, { properties, required, additionalProperties, items }: Schema): string {
+  if (name === "array") return `${grouped(typeFor(items ?? {}))}[]`;
+  if (name === "object") return properties ? objectTypeFor(properties, required) : `Record<string, ${typeFor(additionalProperties ?? {})}>`;
+  const plain = PLAIN_TYPES[name];
+  if (plain === undefined) throw new Error(`No type is known for ${name}`);
+  return plain;
+}
+
+/** An object type with these fields, each with its comment. */
+export function objectTypeFor(fields: Record<string, Schema>, required: readonly string[] = []): string {
+  const lines = Object.entries(fields).map(([name, field]) => {
+    const value = typeFor(field);
+    return `${toComment(field.description)}${name}${required.includes(name) ? `: ${value}` : `?: ${value} | undefined`};`;
+  });
+  return `{\n${indent(lines.join("\n"))}\n}`;
+}
+
+/** Some text as a comment before what it tells of; nothing for no text. */
+export function toComment(text: string | undefined): string {
+  if (text === undefined) return "";
+  const safe = text.replaceAll("*/", "*\\/");
+  return safe.includes("\n") ? `/**\n${safe.replaceAll(/^/gm, " * ").replaceAll(/ +$/gm, "")}\n */\n` : `/** ${safe} */\n`;
+}
+
+/** Lines moved in by one step. */
+function indent(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, "  ");
+}
+
+function grouped(type: string): string {
+  return / [|&] /.test(type) && !type.startsWith("{") ? `(${type})` : type;
+}
+
+/** What the client needs of the OpenAPI document. */
+export interface Document {
+  servers: { url: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+interface Operation {
+  operationId: string;
+  summary: string;
+  description?: string;
+  parameters?: { in: string; name: string; required?: boolean; schema: Schema; description?: string }[];
+  requestBody?: { content: { "application/json": { schema: Schema } } };
+  responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
+}
+
+interface NamedOperation extends Operation {
+  method: string;
+  path: string;
+}
+
+/** The generated module of the client: the document's types, and where each operation is. */
+export function generateSchemaModule(document: Document): string {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      method: method.toUpperCase(),
+      path: document.servers[0]!.url + path,
+    })),
+  );
+  const schemas = Object.entries(document.components.schemas).map(
+    ([name, { description, ...schema }]) => `${toComment(description)}${name}: ${typeFor(schema)};`,
+  );
+  const routes = operations.map(({ operationId, method, path }) => `${operationId}: ["${method}", "${path}"],`);
+  return `// Written by \`npm run client\` from the service's OpenAPI document. Do not edit.
+
+/** The records, and the bodies that requests have. */
+export interface Schemas {
+${indent(schemas.join("\n"))}
+}
+
+/** What each operation takes (the parameters of its path and query, and its body) and what it answers. */
+export interface Operations {
+${indent(operations.map(operationOf).join("\n"))}
+}
+
+/** The method and the path of each operation. */
+export const ROUTES = {
+${indent(routes.join("\n"))}
+} as const satisfies Record<keyof Operations, readonly [method: string, path: string]>;
+`;
+}
+
+function operationOf(operation: NamedOperation): string {
+  const { operationId, summary, description } = operation;
+  const type = `{\n${indent(`input: ${inputOf(operation)};\nanswer: ${answerOf(operation)};`)}\n}`;
+  return `${toComment([`${summary}.`, description].filter(Boolean).join(" "))}${operationId}: ${type};`;
+}
+
+/** Path, query and body in one: no two of them share a name. Headers are the client's business. */
+function inputOf({ operationId, parameters = [], requestBody }: NamedOperation): string {
+  const shown = parameters.filter((parameter) => parameter.in !== "header");
+  const fields = shown.map(
+    ({ name, schema, description }) => [name, description === undefined ? schema : { ...schema, description }] as const,
+  );
+  const body = requestBody ? [["body", requestBody.content["application/json"].schema] as const] : [];
+  const all = [...fields, ...body];
+  if (new Set(all.map(([name]) => name)).size < all.length) throw new Error(`${operationId} has two inputs of one name`);
+  const required = [...shown.filter((parameter) => parameter.required).map(({ name }) => name), "body"];
+  return all.length === 0 ? "{}" : objectTypeFor(Object.fromEntries(all), required);
+}
+
+/** The record that a success answers; a stream of events is text. */
+function answerOf({ responses }: Operation): string {
+  const successes = Object.entries(responses).filter(([status]) => status.startsWith("2"));
+  const contents = successes.map(([, { content }]) => content?.["application/json"] ?? content?.["text/event-stream"]);
+  const schema = contents.find((content) => content !== undefined)?.schema;
+  return schema ? typeFor(schema) : "undefined";
+}

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { UserError } from "./cli.ts";
+import { createClient, findDemoProblem, networkErrorText, resolveOperatorTarget } from "./service.ts";
+
+void test("a service that hangs up, or is not there, is told plainly", async () => {
+  const server = createServer((request) => request.socket.destroy()).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const ask = () => createClient(`http://127.0.0.1:${port}`, "token").send("GET", "/operator/v1/secrets");
+  const isTold = (reason: RegExp) => (error: unknown) => error instanceof UserError && reason.test(error.message);
+  await assert.rejects(ask, isTold(/^GET http:\/\/127\.0\.0\.1:\d+\/operator\/v1\/secrets was not answered: other side closed\.$/));
+  server.close();
+  await once(server, "close");
+  await assert.rejects(ask, isTold(/was not answered: .*ECONNREFUSED/));
+});
+
+void test("a reason without a message is told by its name", () => {
+  assert.equal(networkErrorText(new TypeError("fetch failed", { cause: new AggregateError([]) })), "AggregateError");
+  assert.equal(networkErrorText(new TypeError("fetch failed", { cause: "other" })), "fetch failed");
+});
+
+void test("a configuration that allows no demo is told with what to do", async () => {
+  const refusal = (status: number) => findDemoProblem({ send: async () => ({ status, body: {} }) });
+  assert.match((await refusal(404))!, /OPERATOR_TOKEN is empty/);
+  assert.match((await refusal(503))!, /delete its line/);
+  assert.equal(await refusal(200), undefined);
+});
+
+const TOKEN = { OPERATOR_TOKEN: " new , old " };
+const localToken = () => "local";
+
+void test("the url is given, the token is of the environment, or for this machine of its own file", () => {
+  const url = "https://support.example.com";
+  assert.deepEqual(resolveOperatorTarget(`${url}/`, TOKEN, localToken), { url, token: "new" });
+  for (const local of ["http://localhost:8787", "http://127.0.0.1:9131", "http://[::1]:9131", "https://localhost:8787"]) {
+    assert.deepEqual(resolveOperatorTarget(local, TOKEN, localToken), { url: local, token: "new" });
+    assert.deepEqual(resolveOperatorTarget(local, {}, localToken), { url: local, token: "local" });
+  }
+});
+
+void test("mistakes are told plainly, and no token leaves this machine in the clear", () => {
+  const url = "https://support.example.com";
+  for (const [given, environment] of [
+    [undefined, TOKEN],
+    ["support.example.com", TOKEN],
+    ["http://support.example.com", TOKEN],
+    ["ftp://localhost", TOKEN],
+    [url, {}],
+    [url, { OPERATOR_TOKEN: " , " }],
+  ] as const) {
+    assert.throws(() => resolveOperatorTarget(given, environment, localToken), UserError, given);
+  }
+});

@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ROOT, UserError } from "./cli.ts";
+import { devVarsPath, readDevVars } from "./dev-vars.ts";
+
+const REQUEST_MS = 30_000;
+const HEALTH_EVERY_MS = 250;
+const HEALTH_LIMIT_MS = 120_000;
+const PAGE_LIMIT = 100;
+
+/** What the service answered. */
+interface Answer {
+  status: number;
+  body: unknown;
+}
+
+type Method = "GET" | "POST" | "DELETE";
+
+/** The service as one caller sees it. */
+export interface Client {
+  send: (method: Method, path: string, body?: unknown) => Promise<Answer>;
+}
+
+/** A client of the running service, with the operator's token or an API key; it throws a UserError where nothing answers. */
+export function createClient(url: string, token: string): Client {
+  return {
+    send: async (method, path, body) => {
+      const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+      const init = { method, headers, signal: AbortSignal.timeout(REQUEST_MS) };
+      try {
+        const response = await fetch(url + path, body === undefined ? init : { ...init, body: JSON.stringify(body) });
+        const text = await response.text();
+        return { status: response.status, body: response.headers.get("Content-Type")?.includes("json") ? JSON.parse(text) : text };
+      } catch (error) {
+        throw new UserError(`${method} ${url}${path} was not answered: ${networkErrorText(error)}.`);
+      }
+    },
+  };
+}
+
+/** Why a request was not answered, in the words of whatever failed below `fetch`. */
+export function networkErrorText(error: unknown): string {
+  const { cause } = error as Error;
+  const { message, name } = cause instanceof Error ? cause : (error as Error);
+  // A host of several addresses, none of which can be reached, fails without a message.
+  return message || name;
+}
+
+/**
+ * The body of a successful answer.
+ * @throws UserError that says what was asked and what was answered.
+ */
+export async function call<Body>(client: Client, method: Method, path: string, body?: unknown): Promise<Body> {
+  const answer = await client.send(method, path, body);
+  if (answer.status >= 300) throw new UserError(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  return answer.body as Body;
+}
+
+/** The first record of a list that fits, page by page. */
+export async function findInList<Item>(client: Client, path: string, fits: (item: Item) => boolean): Promise<Item | undefined> {
+  for (let offset = 0; ; offset += PAGE_LIMIT) {
+    const page = await call<{ data: Item[]; has_more: boolean }>(client, "GET", `${path}?limit=${PAGE_LIMIT}&offset=${offset}`);
+    const found = page.data.find(fits);
+    if (found || !page.has_more) return found;
+  }
+}
+
+/** Waits until the service is well. */
+export async function waitUntilHealthy(url: string): Promise<void> {
+  const deadline = Date.now() + HEALTH_LIMIT_MS;
+  let last = "nothing";
+  while (Date.now() < deadline) {
+    const answer = await createClient(url, "")
+      .send("GET", "/healthz")
+      .catch(() => undefined);
+    if (answer?.status === 200) return;
+    if (answer) last = String(answer.status);
+    await sleep(HEALTH_EVERY_MS);
+  }
+  throw new UserError(`The service did not get well within ${HEALTH_LIMIT_MS / 1000} s: GET /healthz answers ${last}.`);
+}
+
+/** Why the configuration that was asked for allows no demo: it switches the operator surface off, or lacks a secret. */
+export async function findDemoProblem(operator: Client): Promise<string | undefined> {
+  const { status } = await operator.send("GET", "/operator/v1/workspaces?limit=1");
+  if (status === 404) return "OPERATOR_TOKEN is empty, and without it there is no operator surface.";
+  if (status === 503) return "its configuration is wrong. The log names the variable: mend its value, or delete its line for a new one.";
+  return undefined;
+}
+
+/** A deployment's operator surface, and what opens it. */
+export interface OperatorTarget {
+  /** Without a slash at its end. */
+  url: string;
+  token: string;
+}
+
+/** The token must not travel in the clear further than this machine. */
+const LOOPBACK_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+/**
+ * Which deployment a command is about. The token is never an argument: it is that of OPERATOR_TOKEN in the environment, or for a
+ * service on this machine that of .dev.vars.
+ * @param localToken reads the latter.
+ * @throws UserError that says what is missing.
+ */
+export function resolveOperatorTarget(
+  given: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+  localToken: () => string | undefined = readLocalToken,
+): OperatorTarget {
+  if (given === undefined || !URL.canParse(given)) throw new UserError("Say where the service is: --url https://…");
+  const { protocol, hostname, href } = new URL(given);
+  const isLocal = LOOPBACK_HOSTS.has(hostname);
+  if (protocol !== "https:" && !(protocol === "http:" && isLocal)) {
+    throw new UserError("--url takes an https URL, or http for this machine: the operator's token is sent there.");
+  }
+  // While it is rotated the variable may hold several; any of them opens the surface.
+  const token = (environment["OPERATOR_TOKEN"] ?? (isLocal ? localToken() : undefined))?.split(",")[0]?.trim();
+  if (!token) throw new UserError("Put the deployment's operator token into the environment: OPERATOR_TOKEN=…");
+  return { url: href.replace(/\/+$/, ""), token };
+}
+
+function readLocalToken(): string | undefined {
+  return readDevVars(devVarsPath(ROOT, undefined))["OPERATOR_TOKEN"];
+}
