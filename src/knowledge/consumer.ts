@@ -5,7 +5,7 @@ import type { sources } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { DAY_MS } from "../platform/time.ts";
-import { workShift } from "./crawl/fetch-page.ts";
+import { runTimeSlice } from "./crawl/fetch-page.ts";
 import type { CrawlSource, PageCounts } from "./crawl/protocol.ts";
 import { indexOf } from "./index.ts";
 import { type IngestionMessage, wakeSource } from "./sources.ts";
@@ -111,7 +111,7 @@ async function crawl(run: Run, type: CrawlSource["type"]): Promise<Ended | undef
   const { id, maxPages, syncNumber } = source;
   const crawled: CrawlSource = { id, type, url: source.url!, maxPages: type === "url" ? 1 : maxPages, syncNumber };
   let reportedAtMs = clock();
-  const shift = await workShift({
+  const shift = await runTimeSlice({
     env,
     clock,
     step: (step) => indexOf(env, meter, source.workspaceId, source.agentId).crawl(crawled, step),

@@ -1,10 +1,10 @@
-import type { Binding, CrawlTables } from "./crawl/tables.ts";
+import type { Binding, CrawlStorage } from "./crawl/storage.ts";
 import { headingTermsOf, titleTermsOf } from "./indexing/ingest.ts";
 import type { IndexStore } from "./indexing/store.ts";
 
 /**
- * The tables that a dump holds, those that others refer to first. Of the rest the full-text index is made anew, and how long
- * a host is to be left alone does not outlast a move.
+ * The tables that a dump holds, referenced tables first. The full-text index is rebuilt on import, and the pauses of
+ * hosts are not kept.
  */
 const TABLES = [
   "texts",
@@ -20,22 +20,22 @@ const TABLES = [
   "page_blocks",
 ] as const;
 
-/** A page of a dump ends with the row that takes it beyond this: a part of a text alone has a third more. */
+/** A page of a dump ends with the row that exceeds this many characters; one part of a text may be larger. */
 const PAGE_LENGTH = 256_000;
 
-/** A row of one of the object's tables, as the database has it; bytes as base64. */
+/** A row of one of the object's tables; bytes as base64. */
 export interface DumpedRow {
   table: string;
   row: Record<string, string | number | null>;
 }
 
-/** Where a dump goes on: the number of a table, and the key of its last row that was read. */
-export type DumpPlace = (string | number)[];
+/** Where a dump continues: the index of a table and the key of the last row read. */
+export type DumpCursor = (string | number)[];
 
 export interface DumpPage {
   rows: DumpedRow[];
   /** Null when that was all. */
-  next: DumpPlace | null;
+  next: DumpCursor | null;
 }
 
 interface TableShape {
@@ -44,18 +44,18 @@ interface TableShape {
   key: string[];
 }
 
-/** Takes the storage of an agent's index out row by row, and puts it into another one. */
+/** Exports the storage of an agent's index row by row, and imports it into another one. */
 export class IndexDump {
   constructor(
     private readonly store: IndexStore,
-    private readonly tables: CrawlTables,
+    private readonly crawls: CrawlStorage,
   ) {}
 
   /** The next rows of a dump, in the order of tables and keys. */
-  read([tableNumber = 0, ...after]: DumpPlace): DumpPage {
+  read([tableNumber = 0, ...after]: DumpCursor): DumpPage {
     const rows: DumpedRow[] = [];
     let length = 0;
-    let key: DumpPlace = after;
+    let key: DumpCursor = after;
     for (let at = Number(tableNumber); at < TABLES.length; at++, key = []) {
       const shape = this.shapeOf(TABLES[at]!);
       if (!shape) continue;
@@ -70,11 +70,11 @@ export class IndexDump {
   }
 
   /**
-   * Puts rows in; those that are there stay.
-   * @returns what is wrong with the first row that fits no table, or undefined when all were put in.
+   * Imports rows; existing rows stay.
+   * @returns what is wrong with the first row that fits no table, or undefined when all were imported.
    */
   put(rows: readonly DumpedRow[]): string | undefined {
-    return this.tables.write(() => {
+    return this.crawls.write(() => {
       const shapes = new Map(TABLES.map((name) => [name as string, this.shapeOf(name)!]));
       for (const { table, row } of rows) {
         const shape = shapes.get(table);
@@ -87,9 +87,9 @@ export class IndexDump {
     });
   }
 
-  private *rowsAfter({ name, key }: TableShape, after: DumpPlace): Iterable<Record<string, SqlStorageValue>> {
-    const place = key.map(() => "?").join();
-    const where = after.length > 0 ? `WHERE (${key.join()}) > (${place})` : "";
+  private *rowsAfter({ name, key }: TableShape, after: DumpCursor): Iterable<Record<string, SqlStorageValue>> {
+    const placeholders = key.map(() => "?").join();
+    const where = after.length > 0 ? `WHERE (${key.join()}) > (${placeholders})` : "";
     yield* this.store.sql.exec(`SELECT * FROM ${name} ${where} ORDER BY ${key.join()}`, ...after);
   }
 
@@ -110,7 +110,7 @@ export class IndexDump {
     this.store.indexChunk(id, document.generationId, words);
   }
 
-  /** Undefined where nothing was ever written into such a table. */
+  /** Undefined while the table does not exist. */
   private shapeOf(name: string): TableShape | undefined {
     const query = 'SELECT name, type, "notnull", pk FROM pragma_table_info(?) ORDER BY cid';
     const columns = this.store.sql.exec<TableShape["columns"][number] & Record<string, SqlStorageValue>>(query, name).toArray();

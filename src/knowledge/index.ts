@@ -3,11 +3,11 @@ import { rerankerFor } from "../models/providers.ts";
 import type { Retrieval, SearchQuery } from "../models/retrieval.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
-import type { ListedPage } from "./crawl/crawl-store.ts";
-import type { PageState } from "./crawl/page-store.ts";
+import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import type { CrawlProgress, CrawlSource, CrawlStep } from "./crawl/protocol.ts";
 import { SiteCrawl } from "./crawl/site-crawl.ts";
-import { type DumpedRow, type DumpPage, type DumpPlace, IndexDump } from "./index-dump.ts";
+import { CrawlStorage } from "./crawl/storage.ts";
+import { type DumpedRow, type DumpPage, type DumpCursor, IndexDump } from "./index-dump.ts";
 import { type IngestProgress, TextIngestion } from "./indexing/ingest.ts";
 import { type CuratedAnswer, IndexStore } from "./indexing/store.ts";
 import { CuratedAnswers } from "./retrieval/curated-answers.ts";
@@ -16,15 +16,16 @@ import { SemanticSearch } from "./vectors/semantic-search.ts";
 import { vectorEnginesFor, type VectorScope } from "./vectors/vector-index.ts";
 import { VectorSync } from "./vectors/vector-sync.ts";
 
-/** What is asked stands in the first page of a message; a longer one is a paste. */
+/** The question is in the first page of a message; a longer one is pasted text. */
 const MAX_QUESTION_LENGTH = 4_000;
-/** Between two steps of a build. */
-const BREATH_MS = 1;
+/** A pause between two steps of a build, in which other requests are served. */
+const YIELD_MS = 1;
 
-/** One object per agent: the agent's knowledge and the search of it. Each method may be repeated without harm. */
+/** One object per agent: the agent's knowledge and the search of it. Every method is idempotent. */
 export class KnowledgeIndex extends DurableObject<Env> {
   private readonly store: IndexStore;
   private readonly ingestion: TextIngestion;
+  private readonly crawlStorage: CrawlStorage;
   private readonly crawls: SiteCrawl;
   private readonly answers: CuratedAnswers;
   private readonly dump: IndexDump;
@@ -35,9 +36,10 @@ export class KnowledgeIndex extends DurableObject<Env> {
     super(ctx, env);
     this.store = new IndexStore(ctx.storage, () => this.vectors.wake());
     this.ingestion = new TextIngestion(this.store);
-    this.crawls = new SiteCrawl(this.store);
+    this.crawlStorage = new CrawlStorage(this.store);
+    this.crawls = new SiteCrawl(this.crawlStorage);
     this.answers = new CuratedAnswers(this.store);
-    this.dump = new IndexDump(this.store, this.crawls.tables);
+    this.dump = new IndexDump(this.store, this.crawlStorage);
     this.vectors = new VectorSync(ctx.storage, this.store, () => vectorEnginesFor(env), scopeOf(ctx.id));
     this.passages = new HybridSearch(this.store, new SemanticSearch(this.vectors), rerankerFor(env));
   }
@@ -48,7 +50,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
     await measureJob(this.env, { job: "index_alarm", workspaceId, fields: { agent_id: agentId } }, () => this.vectors.run());
   }
 
-  /** Keeps the text of a text source; `name` becomes the title of its passages. */
+  /** Stores the text of a text source; `name` becomes the title of its passages. */
   async stageText(sourceId: string, name: string, text: string): Promise<void> {
     await this.ingestion.stage(sourceId, name, text);
   }
@@ -56,31 +58,31 @@ export class KnowledgeIndex extends DurableObject<Env> {
   /** One bounded step of indexing a staged text, to be called until it is done. Another `runId` starts a new build. */
   async ingestText(sourceId: string, runId: string): Promise<IngestProgress> {
     const progress = this.ingestion.step(sourceId, runId);
-    // A local thread that always has a next step to run takes no new request: a search would wait for the whole build.
-    await scheduler.wait(BREATH_MS);
+    // Without it a local workerd serves no other request until the whole build is done.
+    await scheduler.wait(YIELD_MS);
     return progress;
   }
 
-  /** One bounded step of a crawl: takes what was fetched, says what is next. Undefined when the source was removed meanwhile. */
+  /** One bounded step of a crawl: applies the results of a batch and returns the next. Undefined when the source was removed. */
   async crawl(source: CrawlSource, step: CrawlStep): Promise<CrawlProgress | undefined> {
     const progress = this.crawls.step(source, step);
-    // As above, while pages are indexed and nothing is fetched between two steps.
-    if (progress?.done === false && progress.fetch.length === 0) await scheduler.wait(BREATH_MS);
+    // As above, while pages are indexed and nothing is fetched in between.
+    if (progress?.done === false && progress.fetch.length === 0) await scheduler.wait(YIELD_MS);
     return progress;
   }
 
-  /** What the last crawl of a source, or the running one, made of its pages in these states; null means all. */
+  /** The pages of a source's last or running crawl in these states; null means all. */
   async listPages(
     sourceId: string,
     states: readonly PageState[] | null,
     page: { limit: number; offset: number },
   ): Promise<{ pages: ListedPage[]; total: number }> {
-    return this.crawls.list(sourceId, states, page);
+    return this.crawlStorage.pages.list(sourceId, states, page);
   }
 
-  /** Removes all of a source: its text, its pages, what is indexed and what is half-built. */
+  /** Removes all of a source: its text, its pages and every generation of its index. */
   async removeSource(sourceId: string): Promise<void> {
-    this.crawls.remove(sourceId);
+    this.crawlStorage.removeSource(sourceId);
     this.ingestion.remove(sourceId);
   }
 
@@ -92,7 +94,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
     this.answers.remove(id);
   }
 
-  /** What the agent knows on a question. */
+  /** Passages and curated answers for a question. */
   async search(query: SearchQuery): Promise<Retrieval> {
     if (this.store.isEmpty) return { passages: [], curated: [], questionTerms: [], previousTerms: [] };
     const shortened = { ...query, question: query.question.slice(0, MAX_QUESTION_LENGTH) };
@@ -101,7 +103,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
   }
 
   /** The next rows of all that is stored, for an export; begins with `[]`. */
-  async readDump(after: DumpPlace): Promise<DumpPage> {
+  async readDump(after: DumpCursor): Promise<DumpPage> {
     return this.store.isEmpty ? { rows: [], next: null } : this.dump.read(after);
   }
 
@@ -114,7 +116,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
   /** Removes all of an erased agent's knowledge; the names of its vectors stay until the vector index has removed those. */
   async erase(): Promise<void> {
     this.ingestion.forgetAll();
-    this.crawls.forgetAll();
+    this.crawlStorage.forget();
     this.answers.forget();
     await this.vectors.erase();
   }

@@ -7,8 +7,7 @@ import type { answers, sources } from "../platform/db/schema.ts";
 import { CRAWLER_POLICY, urlProblem } from "../platform/egress/url-rules.ts";
 import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
 import { pageOf, pageQuery } from "../platform/http/page.ts";
-import type { ListedPage } from "./crawl/crawl-store.ts";
-import type { PageState } from "./crawl/page-store.ts";
+import type { ListedPage, PageState } from "./crawl/page-store.ts";
 
 const MAX_PAGES = 10_000;
 const DEFAULT_MAX_PAGES = 100;

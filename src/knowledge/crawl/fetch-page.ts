@@ -27,16 +27,16 @@ import { sitemapEntries } from "./sitemap.ts";
 import { isOfSite, normalisedUrl, siteOf } from "./urls.ts";
 
 /** How long one message works: others of its queue wait meanwhile, and what it holds in memory is let go after it. */
-const SHIFT_MS = 15_000;
+const TIME_SLICE_MS = 15_000;
 /** About so many characters of results go in one step: the index takes them in about 50 ms. */
 const CHARS_PER_STEP = 500_000;
 const LINK_CHARS = 200;
 
-/** How a shift ended: with the end of the crawl, or with the time until which the crawl has nothing to do. */
-export type ShiftEnd = CrawlEnd | { done: false; counts: PageCounts; resumeInMs: number };
+/** How a slice ended: with the end of the crawl, or with the time until which the crawl has nothing to do. */
+export type TimeSliceEnd = CrawlEnd | { done: false; counts: PageCounts; resumeInMs: number };
 
-/** What a shift works with. */
-export interface Shift {
+/** What a slice works with. */
+export interface TimeSlice {
   env: Env;
   /** Asks the agent's index for a step. */
   step: (step: CrawlStep) => Promise<CrawlProgress | undefined>;
@@ -47,24 +47,24 @@ export interface Shift {
 }
 
 /** Crawls for a bounded time, one page after another. Undefined when the source was removed or another run took over its lease. */
-export async function workShift(shift: Shift): Promise<ShiftEnd | undefined> {
-  const { clock } = shift;
-  const endsAtMs = clock() + SHIFT_MS;
-  let progress = await ask(shift, [], { isFirst: true });
+export async function runTimeSlice(slice: TimeSlice): Promise<TimeSliceEnd | undefined> {
+  const { clock } = slice;
+  const endsAtMs = clock() + TIME_SLICE_MS;
+  let progress = await ask(slice, [], { isFirst: true });
   while (progress && !progress.done) {
     const { counts, waitMs } = progress;
     const isOver = clock() >= endsAtMs;
     if (isOver || waitMs > LONG_WAIT_MS) return { done: false, counts, resumeInMs: waitMs };
-    if (!(await shift.report(counts))) return undefined;
+    if (!(await slice.report(counts))) return undefined;
     if (waitMs > 0) await scheduler.wait(waitMs);
-    progress = await fetchSome(shift, progress, endsAtMs);
+    progress = await fetchBatch(slice, progress, endsAtMs);
   }
   return progress;
 }
 
 /** Fetches what was handed out, as far as time and memory reach, and hands over what came of it. */
-async function fetchSome(
-  shift: Shift,
+async function fetchBatch(
+  slice: TimeSlice,
   { fetch: pages, pauseMs }: Extract<CrawlProgress, { done: false }>,
   endsAtMs: number,
 ): Promise<CrawlProgress | undefined> {
@@ -72,26 +72,26 @@ async function fetchSome(
   let asked = 0;
   for (const [at, page] of pages.entries()) {
     if (at > 0 && pauseMs > 0) await scheduler.wait(pauseMs);
-    for await (const result of fetchPage(shift.env, page)) {
+    for await (const result of fetchPage(slice.env, page)) {
       const isPart = result.outcome === "sitemap" && !result.isLast;
       if (!isPart) results.push(result);
-      else if (!(await ask(shift, [result], { isLast: true }))) return undefined;
+      else if (!(await ask(slice, [result], { isLast: true }))) return undefined;
     }
     asked++;
-    if (shift.clock() >= endsAtMs || charsOf(results) > CHARS_PER_STEP || wantsRest(results.at(-1))) break;
+    if (slice.clock() >= endsAtMs || charsOf(results) > CHARS_PER_STEP || asksForPause(results.at(-1))) break;
   }
-  const unasked = pages.slice(asked).map(({ id }) => id);
-  return ask(shift, results, { isLast: shift.clock() >= endsAtMs, unasked });
+  const unfetched = pages.slice(asked).map(({ id }) => id);
+  return ask(slice, results, { isLast: slice.clock() >= endsAtMs, unfetched });
 }
 
-type Asking = Partial<Pick<CrawlStep, "isFirst" | "isLast" | "unasked">>;
+type Asking = Partial<Pick<CrawlStep, "isFirst" | "isLast" | "unfetched">>;
 
-function ask({ env, step, clock }: Shift, results: PageResult[], { isFirst = false, isLast = false, unasked = [] }: Asking) {
-  return step({ results, unasked, isFirst, isLast, pauseMs: crawlPauseMs(env), nowMs: clock() });
+function ask({ env, step, clock }: TimeSlice, results: PageResult[], { isFirst = false, isLast = false, unfetched = [] }: Asking) {
+  return step({ results, unfetched, isFirst, isLast, pauseMs: crawlPauseMs(env), nowMs: clock() });
 }
 
 /** Whether the site asked to be left alone. */
-function wantsRest(result: PageResult | undefined): boolean {
+function asksForPause(result: PageResult | undefined): boolean {
   return result?.outcome === "failed" && result.retryAfterSeconds !== null;
 }
 

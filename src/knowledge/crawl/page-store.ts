@@ -1,9 +1,9 @@
 import type { PageCounts, PageKind } from "./protocol.ts";
-import type { Binding, CrawlTables } from "./tables.ts";
+import type { Binding, CrawlStorage } from "./storage.ts";
 
 /**
- * Where a page stands in its crawl: to be fetched; read, with its text waiting to be indexed; indexed; the same as when it
- * was last read; failed for now, with what was read before kept; failed; not taken, for a reason; a name of another page.
+ * A page in its crawl: `waiting` to be fetched; `fetched`, with its text waiting to be indexed; `indexed`; `unchanged` since the last
+ * crawl; `kept` from the last crawl, since it failed now; `failed`; `skipped` for a reason; an `alias` of another page.
  */
 export type PageState = "waiting" | "fetched" | "indexed" | "unchanged" | "kept" | "failed" | "skipped" | "alias";
 
@@ -13,36 +13,56 @@ export interface PageRow {
   key: string;
   url: string;
   kind: PageKind;
-  /** Links between the start and here. */
+  /** Links between the start page and this one. */
   depth: number;
   state: PageState;
   reason: string | null;
-  /** The state in which the crawl before left it, and why. */
+  /** State and reason at the end of the last crawl. */
   lastState: PageState | null;
   lastReason: string | null;
   /** Fetches in this crawl that failed. */
   attempts: number;
-  /** Redirects on the way here. */
+  /** Redirects that led here. */
   hops: number;
-  /** How often it was handed out without a result. */
-  handedOut: number;
-  /** Before it is tried again, Unix milliseconds. */
+  /** How often it was leased for fetching without a result. */
+  leases: number;
+  /** When it may be fetched, Unix milliseconds. */
   notBeforeMs: number;
   etag: string | null;
   lastModified: string | null;
-  /** Of what was read last. */
+  /** Of the content read last. */
   hash: string | null;
-  /** What is in use of it. */
+  /** Its document in the live generation. */
   documentId: number | null;
-  /** What this crawl has built of it. */
+  /** Its document in the generation that this crawl builds. */
   builtId: number | null;
-  /** JSON: the identifiers of the pages that it leads to. */
+  /** JSON: the identifiers of the pages that it links to. */
   links: string | null;
-  /** JSON: the fingerprints that are counted for it. */
+  /** JSON: the fingerprints of its blocks that are counted. */
   blocks: string | null;
 }
 
-/** Each of them as a column. */
+/** A fetched page that waits to be indexed. */
+export interface UnindexedPage {
+  id: number;
+  url: string;
+  hash: string;
+  title: string;
+  text: string;
+  blocks: string[];
+  /** Its document, once some of its chunks are indexed. */
+  builtId: number | null;
+}
+/** A page as the last crawl left it, or as the running one has it. */
+export interface ListedPage {
+  url: string;
+  title: string | null;
+  state: PageState;
+  reason: string | null;
+  /** Whether the agent answers from it. */
+  inUse: boolean;
+}
+
 const COLUMN_OF: Record<keyof PageRow, string> = {
   id: "id",
   key: "page_key",
@@ -55,7 +75,7 @@ const COLUMN_OF: Record<keyof PageRow, string> = {
   lastReason: "last_reason",
   attempts: "attempts",
   hops: "hops",
-  handedOut: "handed_out",
+  leases: "handed_out",
   notBeforeMs: "not_before",
   etag: "etag",
   lastModified: "last_modified",
@@ -71,35 +91,39 @@ const COLUMNS = Object.entries(COLUMN_OF)
 
 const WAITING = "source_id = ? AND state = 'waiting'";
 
-/** Every statement on the pages of an agent's sites while they are crawled. `run` is the number of the sync. */
+/** Queries on the pages of an agent's sites. The column `run` is the number of the sync that found a page last. */
 export class PageStore {
-  constructor(private readonly tables: CrawlTables) {}
+  constructor(private readonly storage: CrawlStorage) {}
 
-  /** Prepares for the next run: nothing waits, and what was read but not brought into use is to be read again. */
-  prepare(sourceId: string): void {
-    this.tables.run(
+  /** Prepares for the next sync: nothing waits, and pages whose content was never committed are to be read again. */
+  resetPages(sourceId: string): void {
+    this.storage.run(
       `UPDATE pages SET hash = NULL, etag = NULL, last_modified = NULL, built_id = NULL
         WHERE source_id = ? AND state IN ('fetched', 'indexed') AND built_id IS NOT document_id OR source_id = ? AND state = 'fetched'`,
       sourceId,
       sourceId,
     );
-    this.tables.run(`UPDATE pages SET state = 'alias' WHERE ${WAITING}`, sourceId);
+    this.storage.run(`UPDATE pages SET state = 'alias' WHERE ${WAITING}`, sourceId);
   }
 
-  /** Notes a page that this run has found, to be fetched. One that it has found before stays as it is. */
-  findOrAdd(sourceId: string, run: number, page: Pick<PageRow, "key" | "url" | "kind" | "depth" | "hops">): number {
-    return this.put(sourceId, run, { ...page, state: "waiting", reason: null });
+  /** Adds a page to be fetched. One that this sync has found already stays as it is. */
+  findOrAdd(sourceId: string, syncNumber: number, page: Pick<PageRow, "key" | "url" | "kind" | "depth" | "hops">): number {
+    return this.put(sourceId, syncNumber, { ...page, state: "waiting", reason: null });
   }
 
-  /** Notes a page that is not to be fetched. */
-  addSkipped(sourceId: string, run: number, page: Pick<PageRow, "key" | "url" | "depth">, reason: string): number {
-    return this.put(sourceId, run, { ...page, kind: "page", hops: 0, state: "skipped", reason });
+  /** Adds a page that is not to be fetched. */
+  addSkipped(sourceId: string, syncNumber: number, page: Pick<PageRow, "key" | "url" | "depth">, reason: string): number {
+    return this.put(sourceId, syncNumber, { ...page, kind: "page", hops: 0, state: "skipped", reason });
   }
 
-  /** A page that was read keeps the spelling of its address that led there. */
-  private put(sourceId: string, run: number, page: Pick<PageRow, "key" | "url" | "kind" | "depth" | "hops" | "state" | "reason">): number {
+  /** A page in use keeps the URL under which it was read. */
+  private put(
+    sourceId: string,
+    syncNumber: number,
+    page: Pick<PageRow, "key" | "url" | "kind" | "depth" | "hops" | "state" | "reason">,
+  ): number {
     const { key, url, kind, depth, hops, state, reason } = page;
-    this.tables.run(
+    this.storage.run(
       `INSERT INTO pages (source_id, page_key, url, kind, run, depth, hops, state, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (source_id, page_key) DO UPDATE SET run = excluded.run, url = iif(document_id IS NULL, excluded.url, url),
           depth = excluded.depth, hops = excluded.hops, last_state = state, last_reason = reason, state = excluded.state,
@@ -108,152 +132,137 @@ export class PageStore {
       key,
       url,
       kind,
-      run,
+      syncNumber,
       depth,
       hops,
       state,
       reason,
     );
-    return this.tables.all<{ id: number }>("SELECT id FROM pages WHERE source_id = ? AND page_key = ?", sourceId, key)[0]!.id;
+    return this.storage.all<{ id: number }>("SELECT id FROM pages WHERE source_id = ? AND page_key = ?", sourceId, key)[0]!.id;
   }
 
   find(sourceId: string, id: number): PageRow | undefined {
-    return this.tables.all<PageRow>(`SELECT ${COLUMNS} FROM pages WHERE source_id = ? AND id = ?`, sourceId, id)[0];
+    return this.storage.all<PageRow>(`SELECT ${COLUMNS} FROM pages WHERE source_id = ? AND id = ?`, sourceId, id)[0];
   }
 
-  /** The identifiers of those of these pages that this run has found. */
-  findFound(sourceId: string, run: number, keys: readonly string[]): Map<string, number> {
+  /** The identifiers, by key, of those pages that this sync has found. */
+  findIdsByKey(sourceId: string, syncNumber: number, keys: readonly string[]): Map<string, number> {
     const query = `SELECT page_key AS key, id FROM pages WHERE source_id = ? AND run = ? AND page_key IN (SELECT value FROM json_each(?))`;
-    const rows = this.tables.all<{ key: string; id: number }>(query, sourceId, run, JSON.stringify(keys));
+    const rows = this.storage.all<{ key: string; id: number }>(query, sourceId, syncNumber, JSON.stringify(keys));
     return new Map(rows.map(({ key, id }) => [key, id]));
   }
 
   update(id: number, changes: Partial<Omit<PageRow, "id" | "key" | "kind">>): void {
     const given = Object.entries(changes) as [keyof PageRow, Binding][];
     const set = given.map(([name]) => `${COLUMN_OF[name]} = ?`).join(", ");
-    this.tables.run(`UPDATE pages SET ${set} WHERE id = ?`, ...given.map(([, value]) => value), id);
+    this.storage.run(`UPDATE pages SET ${set} WHERE id = ?`, ...given.map(([, value]) => value), id);
   }
 
-  /** The addresses of the pages that a page led to when it was last read. */
-  listLinked(links: string | null): string[] {
+  /** The URLs that a page linked to when it was last read. */
+  listLinkedUrls(links: string | null): string[] {
     if (links === null) return [];
     const query = "SELECT url FROM pages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id";
-    return this.tables.all<{ url: string }>(query, links).map(({ url }) => url);
+    return this.storage.all<{ url: string }>(query, links).map(({ url }) => url);
   }
 
-  // --- What waits ---
+  // --- The queue ---
 
-  /** The page that comes first, whether it may be fetched yet or not. */
+  /** The first waiting page, whether it may be fetched yet or not. */
   findFirstWaiting(sourceId: string): PageRow | undefined {
-    return this.tables.all<PageRow>(`SELECT ${COLUMNS} FROM pages WHERE ${WAITING} ORDER BY depth, id LIMIT 1`, sourceId)[0];
+    return this.storage.all<PageRow>(`SELECT ${COLUMNS} FROM pages WHERE ${WAITING} ORDER BY depth, id LIMIT 1`, sourceId)[0];
   }
 
   /** The next pages that may be fetched now, the nearest to the start first. */
   listDue(sourceId: string, nowMs: number, limit: number): PageRow[] {
     const query = `SELECT ${COLUMNS} FROM pages WHERE ${WAITING} AND not_before <= ? ORDER BY depth, id LIMIT ?`;
-    return this.tables.all(query, sourceId, nowMs, limit);
+    return this.storage.all(query, sourceId, nowMs, limit);
   }
 
   /** When the first of the waiting pages may be fetched. */
   nextDueAtMs(sourceId: string): number {
-    return this.tables.all<{ atMs: number }>(`SELECT min(not_before) AS atMs FROM pages WHERE ${WAITING}`, sourceId)[0]!.atMs;
+    return this.storage.all<{ atMs: number }>(`SELECT min(not_before) AS atMs FROM pages WHERE ${WAITING}`, sourceId)[0]!.atMs;
   }
 
-  noteHandedOut(ids: readonly number[]): void {
-    this.tables.run("UPDATE pages SET handed_out = handed_out + 1 WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
+  leasePages(ids: readonly number[]): void {
+    this.storage.run("UPDATE pages SET handed_out = handed_out + 1 WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
   }
 
-  /** Pages that were handed out and not asked for are as they were before. */
-  takeBack(sourceId: string, ids: readonly number[]): void {
+  /** Takes back the lease of pages that were not fetched. */
+  releasePages(sourceId: string, ids: readonly number[]): void {
     const query = `UPDATE pages SET handed_out = handed_out - 1
       WHERE ${WAITING} AND handed_out > 0 AND id IN (SELECT value FROM json_each(?))`;
-    this.tables.run(query, sourceId, JSON.stringify(ids));
+    this.storage.run(query, sourceId, JSON.stringify(ids));
   }
 
-  /** Whatever waits is not fetched in this run. */
+  /** Skips all waiting pages; robots.txt and sitemaps fail. */
   skipWaiting(sourceId: string, reason: string): void {
-    this.tables.run(`UPDATE pages SET state = iif(kind = 'page', 'skipped', 'failed'), reason = ? WHERE ${WAITING}`, reason, sourceId);
+    this.storage.run(`UPDATE pages SET state = iif(kind = 'page', 'skipped', 'failed'), reason = ? WHERE ${WAITING}`, reason, sourceId);
   }
 
-  /** Whatever waits fails for now. */
+  /** Fails all waiting pages; those in use are kept. */
   failWaiting(sourceId: string, reason: string): void {
     const query = `UPDATE pages SET state = iif(document_id IS NULL, 'failed', 'kept'), reason = ? WHERE ${WAITING}`;
-    this.tables.run(query, reason, sourceId);
+    this.storage.run(query, reason, sourceId);
   }
 
-  // --- What there is ---
+  // --- Duplicates and counts ---
 
-  /** Whether another page that this run has read says the very same. */
-  isDuplicate(sourceId: string, run: number, id: number, hash: string): boolean {
+  /** Whether another page that this sync has read has the same content. */
+  isDuplicate(sourceId: string, syncNumber: number, id: number, hash: string): boolean {
     const query = `SELECT 1 FROM pages WHERE source_id = ? AND hash = ? AND run = ? AND id <> ? AND state IN ('fetched', 'unchanged') LIMIT 1`;
-    return this.tables.all(query, sourceId, hash, run, id).length > 0;
+    return this.storage.all(query, sourceId, hash, syncNumber, id).length > 0;
   }
 
-  /** How many this run has found: those that are or were to be fetched, those that robots.txt forbids, and maps. */
-  countFound(sourceId: string, run: number): { open: number; forbidden: number; sitemaps: number } {
-    return this.tables.all<{ open: number; forbidden: number; sitemaps: number }>(
+  /** How many this sync has found: pages, pages that robots.txt forbids, and sitemaps. */
+  countFound(sourceId: string, syncNumber: number): { open: number; forbidden: number; sitemaps: number } {
+    return this.storage.all<{ open: number; forbidden: number; sitemaps: number }>(
       `SELECT count(*) FILTER (WHERE kind = 'page' AND reason IS NOT 'robots') AS open, count(*) FILTER (WHERE reason = 'robots') AS forbidden,
           count(*) FILTER (WHERE kind = 'sitemap') AS sitemaps
         FROM pages INDEXED BY pages_run WHERE source_id = ? AND run = ?`,
       sourceId,
-      run,
+      syncNumber,
     )[0]!;
   }
 
-  countPages(sourceId: string, run: number): PageCounts {
-    return this.tables.all<PageCounts>(
+  countPages(sourceId: string, syncNumber: number): PageCounts {
+    return this.storage.all<PageCounts>(
       `SELECT count(*) FILTER (WHERE state <> 'alias') AS found,
           count(*) FILTER (WHERE state IN ('fetched', 'indexed', 'unchanged')) AS indexed,
           count(*) FILTER (WHERE state IN ('failed', 'kept')) AS failed, count(*) FILTER (WHERE state = 'skipped') AS skipped
         FROM pages INDEXED BY pages_run WHERE source_id = ? AND run = ? AND kind = 'page'`,
       sourceId,
-      run,
+      syncNumber,
     )[0]!;
   }
 
-  /** Why the page of a kind that is nearest to the start was not read. */
-  findFirstReason(sourceId: string, run: number, kind: PageKind): string | null {
+  /** Why the first page of a kind that was not read was not. */
+  findFirstReason(sourceId: string, syncNumber: number, kind: PageKind): string | null {
     const query = `SELECT reason FROM pages WHERE source_id = ? AND run = ? AND kind = ? AND state IN ('failed', 'skipped', 'kept')
       ORDER BY depth, id LIMIT 1`;
-    return this.tables.all<{ reason: string | null }>(query, sourceId, run, kind)[0]?.reason ?? null;
-  }
-}
-
-/** A page that was read and waits to be indexed. */
-export interface UnindexedPage {
-  id: number;
-  url: string;
-  hash: string;
-  title: string;
-  text: string;
-  blocks: string[];
-  /** Its document, once a part of it is indexed. */
-  builtId: number | null;
-}
-
-/** Every statement on the texts of pages that wait to be indexed, and on how many pages share which blocks. */
-export class PageTexts {
-  constructor(private readonly tables: CrawlTables) {}
-
-  put(pageId: number, title: string, text: string): void {
-    this.tables.run("INSERT OR REPLACE INTO page_texts (page_id, title, text) VALUES (?, ?, ?)", pageId, title, text);
+    return this.storage.all<{ reason: string | null }>(query, sourceId, syncNumber, kind)[0]?.reason ?? null;
   }
 
-  drop(pageId: number): void {
-    this.tables.run("DELETE FROM page_texts WHERE page_id = ?", pageId);
+  // --- Texts that wait to be indexed, and how many pages share which blocks ---
+
+  putText(pageId: number, title: string, text: string): void {
+    this.storage.run("INSERT OR REPLACE INTO page_texts (page_id, title, text) VALUES (?, ?, ?)", pageId, title, text);
+  }
+
+  deleteText(pageId: number): void {
+    this.storage.run("DELETE FROM page_texts WHERE page_id = ?", pageId);
   }
 
   /** The next page that waits to be indexed. */
   findUnindexed(sourceId: string): UnindexedPage | undefined {
     const query = `SELECT p.id, p.url, p.hash, p.blocks, p.built_id AS builtId, t.title, t.text FROM pages p JOIN page_texts t ON t.page_id = p.id
       WHERE p.source_id = ? AND p.state = 'fetched' ORDER BY p.id LIMIT 1`;
-    const [row] = this.tables.all<Omit<UnindexedPage, "blocks"> & { blocks: string }>(query, sourceId);
+    const [row] = this.storage.all<Omit<UnindexedPage, "blocks"> & { blocks: string }>(query, sourceId);
     return row && { ...row, blocks: JSON.parse(row.blocks) as string[] };
   }
 
-  /** Counts a page's blocks, or takes them back. */
+  /** Adds a page's blocks to the counts, or subtracts them. */
   countBlocks(sourceId: string, blocks: readonly string[], change: 1 | -1): void {
-    this.tables.run(
+    this.storage.run(
       `INSERT INTO page_blocks (source_id, block, pages) SELECT ?, value, ? FROM json_each(?) WHERE true
         ON CONFLICT (source_id, block) DO UPDATE SET pages = pages + excluded.pages`,
       sourceId,
@@ -262,24 +271,113 @@ export class PageTexts {
     );
   }
 
-  /** On how many pages each of these blocks stands. */
-  countHolding(sourceId: string, blocks: readonly string[]): Map<string, number> {
+  /** How many pages have each of these blocks. */
+  countPagesPerBlock(sourceId: string, blocks: readonly string[]): Map<string, number> {
     const query = "SELECT block, pages FROM page_blocks WHERE source_id = ? AND block IN (SELECT value FROM json_each(?))";
-    const rows = this.tables.all<{ block: string; pages: number }>(query, sourceId, JSON.stringify(blocks));
+    const rows = this.storage.all<{ block: string; pages: number }>(query, sourceId, JSON.stringify(blocks));
     return new Map(rows.map(({ block, pages }) => [block, pages]));
   }
 
-  dropUnheldBlocks(sourceId: string): void {
-    this.tables.run("DELETE FROM page_blocks WHERE source_id = ? AND pages <= 0", sourceId);
+  deleteUnusedBlocks(sourceId: string): void {
+    this.storage.run("DELETE FROM page_blocks WHERE source_id = ? AND pages <= 0", sourceId);
+  }
+
+  deleteTexts(sourceId: string): void {
+    this.storage.run("DELETE FROM page_texts WHERE page_id IN (SELECT id FROM pages WHERE source_id = ?)", sourceId);
+  }
+
+  // --- Commit ---
+
+  /** Keeps pages in use that this sync has not reached; they count as failed. */
+  keepUncrawled(sourceId: string, syncNumber: number, reason: string): void {
+    const query = `UPDATE pages SET run = ?, state = 'kept', reason = ? WHERE source_id = ? AND run < ? AND kind = 'page' AND document_id IS NOT NULL`;
+    this.storage.run(query, syncNumber, reason, sourceId, syncNumber);
+  }
+
+  /** Whether a sitemap failed with a transient failure. */
+  hasFailedSitemap(sourceId: string, syncNumber: number): boolean {
+    const query = `SELECT 1 FROM pages INDEXED BY pages_run WHERE source_id = ? AND run = ? AND kind = 'sitemap' AND state IN ('kept', 'waiting') LIMIT 1`;
+    return this.storage.all(query, sourceId, syncNumber).length > 0;
+  }
+
+  /** Whether the live generation has exactly the pages that this sync found. */
+  isUnchanged(sourceId: string, syncNumber: number): boolean {
+    const indexed =
+      "EXISTS (SELECT 1 FROM pages INDEXED BY pages_run WHERE source_id = ? AND run = ? AND kind = 'page' AND state = 'indexed')";
+    const stale = `EXISTS (SELECT 1 FROM documents d WHERE d.source_id = ? AND NOT EXISTS (
+      SELECT 1 FROM pages p WHERE p.document_id = d.id AND p.run = ? AND p.state IN ('unchanged', 'kept')))`;
+    return (
+      this.storage.all<{ same: number }>(`SELECT NOT ${indexed} AND NOT ${stale} AS same`, sourceId, syncNumber, sourceId, syncNumber)[0]!
+        .same === 1
+    );
+  }
+
+  /** Makes the new documents those of their pages, and marks unchanged ones as seen in the generation. */
+  commit(sourceId: string, syncNumber: number, generationId: number): void {
+    const ofRun = "source_id = ? AND run = ? AND kind = 'page'";
+    const kept = `SELECT document_id FROM pages INDEXED BY pages_run WHERE ${ofRun} AND state IN ('unchanged', 'kept') AND document_id IS NOT NULL`;
+    this.storage.run(`UPDATE documents SET seen_in = ? WHERE id IN (${kept})`, generationId, sourceId, syncNumber);
+    this.storage.run(`UPDATE pages SET document_id = built_id WHERE ${ofRun} AND state = 'indexed'`, sourceId, syncNumber);
+    this.storage.run(
+      `UPDATE pages SET document_id = NULL WHERE ${ofRun} AND state IN ('failed', 'skipped', 'alias')`,
+      sourceId,
+      syncNumber,
+    );
+  }
+
+  /** Sets the URLs under which documents are cited to those of their pages. */
+  updateDocumentUrls(sourceId: string, syncNumber: number): void {
+    this.storage.run(
+      `UPDATE documents SET url = p.url FROM pages p WHERE p.document_id = documents.id AND p.source_id = ? AND p.run = ? AND p.url <> documents.url`,
+      sourceId,
+      syncNumber,
+    );
+  }
+
+  /** Returns and clears the blocks of pages that are no longer in use, which are to be subtracted from the counts. */
+  clearUnusedBlocks(sourceId: string, syncNumber: number): string[][] {
+    const unused = "source_id = ? AND blocks IS NOT NULL AND (run < ? OR state IN ('failed', 'skipped', 'alias'))";
+    const rows = this.storage.all<{ blocks: string }>(`SELECT blocks FROM pages WHERE ${unused}`, sourceId, syncNumber);
+    this.storage.run(`UPDATE pages SET blocks = NULL WHERE ${unused}`, sourceId, syncNumber);
+    return rows.map(({ blocks }) => JSON.parse(blocks) as string[]);
+  }
+
+  /** Removes pages that this sync did not find. */
+  deleteGone(sourceId: string, syncNumber: number): void {
+    this.storage.run(
+      "DELETE FROM page_texts WHERE page_id IN (SELECT id FROM pages WHERE source_id = ? AND run < ?)",
+      sourceId,
+      syncNumber,
+    );
+    this.storage.run("DELETE FROM pages WHERE source_id = ? AND run < ?", sourceId, syncNumber);
+  }
+
+  /** Lists a source's pages in the order in which they were found; `states` null means all. */
+  list(sourceId: string, states: readonly PageState[] | null, { limit, offset }: { limit: number; offset: number }) {
+    if (!this.storage.exist) return { pages: [], total: 0 };
+    const where = "source_id = ? AND kind = 'page' AND state <> 'alias' AND (? IS NULL OR state IN (SELECT value FROM json_each(?)))";
+    const wanted = states === null ? null : JSON.stringify(states);
+    const { total } = this.storage.all<{ total: number }>(
+      `SELECT count(*) AS total FROM pages WHERE ${where}`,
+      sourceId,
+      wanted,
+      wanted,
+    )[0]!;
+    const rows = this.storage.all<Omit<ListedPage, "inUse"> & { inUse: number }>(
+      `SELECT p.url, d.title, p.state, p.reason, d.id IS NOT NULL AS inUse
+        FROM (SELECT * FROM pages WHERE ${where} ORDER BY id LIMIT ? OFFSET ?) p LEFT JOIN documents d ON d.id = p.document_id ORDER BY p.id`,
+      sourceId,
+      wanted,
+      wanted,
+      limit,
+      offset,
+    );
+    return { pages: rows.map((row) => ({ ...row, inUse: row.inUse === 1 })), total };
   }
 
   removeSource(sourceId: string): void {
-    this.dropAll(sourceId);
-    this.tables.run("DELETE FROM page_blocks WHERE source_id = ?", sourceId);
-  }
-
-  /** Drops the texts that wait. */
-  dropAll(sourceId: string): void {
-    this.tables.run("DELETE FROM page_texts WHERE page_id IN (SELECT id FROM pages WHERE source_id = ?)", sourceId);
+    this.deleteTexts(sourceId);
+    this.storage.run("DELETE FROM pages WHERE source_id = ?", sourceId);
+    this.storage.run("DELETE FROM page_blocks WHERE source_id = ?", sourceId);
   }
 }

@@ -28,7 +28,7 @@ export type PageResult = { id: number } & FetchResult;
 export type FetchResult =
   | { outcome: "robots"; text: string }
   | SitemapPart
-  | ({ outcome: "page" } & ReadPage)
+  | ({ outcome: "page" } & PageContent)
   | { outcome: "not_modified" }
   | { outcome: "redirect"; to: string }
   | { outcome: "skipped"; reason: string }
@@ -51,7 +51,7 @@ export interface FetchFailure {
   retryAfterSeconds: number | null;
 }
 
-export interface ReadPage {
+export interface PageContent {
   title: string;
   text: string;
   /** Of title and text, and of how they were made: it begins with the version of the pipeline. */
@@ -70,7 +70,7 @@ export interface ReadPage {
 export interface CrawlStep {
   results: PageResult[];
   /** Pages that were handed out and not asked for: time or memory had come to their end before them. */
-  unasked: number[];
+  unfetched: number[];
   /** Whether the crawl may begin with it. A later step of one that was removed meanwhile is answered with nothing. */
   isFirst: boolean;
   /** Whether the caller will fetch nothing more for now. */

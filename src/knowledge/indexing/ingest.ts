@@ -2,37 +2,56 @@ import { terms } from "../../text/terms.ts";
 import { type Chunk, chunks, cleanText } from "./chunk.ts";
 import type { Generation, IndexStore, NewChunk } from "./store.ts";
 
-/** How far the building of a source has come. The caller asks again until it is done. */
+/** The progress of a build. The caller repeats the step until it is done. */
 export type IngestProgress =
   | { done: false }
   | { done: true; outcome: "ready"; pagesIndexed: number; chunksCount: number; unchanged: boolean }
   | { done: true; outcome: "failed"; code: "text_missing" | "text_empty"; message: string };
 
-/** Part of each content hash: raised whenever chunks or terms are made differently, so that a sync builds anew. */
+/** Part of each content hash: increased whenever chunks or terms are made differently, so that a sync rebuilds. */
 export const PIPELINE_VERSION = 1;
-/** About 20 ms of work: a search that arrives meanwhile waits no longer. Half as many would cost a third more in all. */
+/** About 20 ms of work, which a search may have to wait for. Half as many would cost a third more in total. */
 export const CHUNKS_PER_STEP = 64;
-/**
- * Builds whose place in the text is remembered between steps: as many as one batch of the queue begins at once, each with
- * its text of 5 MB. One that was forgotten reads its text again at each step.
- */
-const REMEMBERED_BUILDS = 5;
+/** As many as one batch of the queue starts, each with a text of up to 5 MB. A build without a cursor reads its text again at each step. */
+const MAX_CACHED_CURSORS = 5;
 const MAX_TITLE_LENGTH = 300;
 
-interface Build {
-  generationId: number;
-  chunks: Iterator<Chunk>;
-  /** How many were taken: where storage says otherwise (a write failed), the place is found anew. */
-  taken: number;
+/** A position in the chunks of one text, kept in memory between the steps of a build. */
+export class ChunkCursor {
+  /** Chunks returned so far. A cursor whose position differs from what is stored (after a failed write) is replaced. */
+  position = 0;
+  private readonly chunks: Iterator<Chunk>;
+
+  /** @param id the generation or document that is built. */
+  constructor(
+    readonly id: number,
+    text: string,
+    startAt: number,
+  ) {
+    this.chunks = chunks(cleanText(text));
+    this.next(startAt);
+  }
+
+  /** The next chunks, at most `count`. */
+  next(count: number): Chunk[] {
+    const found: Chunk[] = [];
+    while (found.length < count) {
+      const { value, done } = this.chunks.next();
+      if (done) break;
+      found.push(value);
+    }
+    this.position += found.length;
+    return found;
+  }
 }
 
-/** Builds generations of text sources in bounded steps, beside the live ones. */
+/** Indexes text sources in bounded steps, each as a new generation beside the live one. */
 export class TextIngestion {
-  private readonly builds: Build[] = [];
+  private readonly cursors: ChunkCursor[] = [];
 
   constructor(private readonly store: IndexStore) {}
 
-  /** Keeps a text for building. The same text again changes nothing. */
+  /** Stores a text to be indexed. The same text again changes nothing. */
   async stage(sourceId: string, name: string, text: string): Promise<void> {
     const bytes = new TextEncoder().encode(text);
     const hash = await contentHash(name, bytes);
@@ -63,13 +82,13 @@ export class TextIngestion {
   }
 
   forgetAll(): void {
-    this.builds.length = 0;
+    this.cursors.length = 0;
   }
 
   private generationFor(sourceId: string, runId: string, hash: string): Generation {
-    const begun = this.store.findGeneration(sourceId, "building");
-    if (begun?.runId === runId && begun.hash === hash) return begun;
-    if (begun) this.store.deleteGeneration(begun);
+    const building = this.store.findGeneration(sourceId, "building");
+    if (building?.runId === runId && building.hash === hash) return building;
+    if (building) this.store.deleteGeneration(building);
     const generation = this.store.createGeneration(sourceId, runId, hash);
     const title = this.store.findText(sourceId)!.name;
     this.store.createDocument({ sourceId, generationId: generation.id, type: "text", url: null, title, hash });
@@ -78,9 +97,7 @@ export class TextIngestion {
 
   private build(sourceId: string, title: string, generation: Generation): IngestProgress {
     const document = this.store.findDocument(generation.id, sourceId)!;
-    const build = this.resume(sourceId, generation, document.chunksCount);
-    const next = take(build.chunks, CHUNKS_PER_STEP);
-    build.taken += next.length;
+    const next = this.cursorAt(sourceId, generation, document.chunksCount).next(CHUNKS_PER_STEP);
     const titleTerms = titleTermsOf(title);
     this.store.addChunks(
       document.id,
@@ -96,16 +113,15 @@ export class TextIngestion {
     return this.ready(sourceId, false);
   }
 
-  /** The build at its place in the text, after `indexed` chunks. */
-  private resume(sourceId: string, { id }: Generation, indexed: number): Build {
-    const remembered = this.builds.find((build) => build.generationId === id);
-    if (remembered?.taken === indexed) return remembered;
+  /** A cursor after the chunks that are indexed already. */
+  private cursorAt(sourceId: string, { id }: Generation, indexed: number): ChunkCursor {
+    const cached = this.cursors.find((cursor) => cursor.id === id);
+    if (cached?.position === indexed) return cached;
     this.forget(id);
-    const build = { generationId: id, chunks: chunks(cleanText(this.store.readText(sourceId))), taken: indexed };
-    take(build.chunks, indexed);
-    this.builds.push(build);
-    if (this.builds.length > REMEMBERED_BUILDS) this.builds.shift();
-    return build;
+    const cursor = new ChunkCursor(id, this.store.readText(sourceId), indexed);
+    this.cursors.push(cursor);
+    if (this.cursors.length > MAX_CACHED_CURSORS) this.cursors.shift();
+    return cursor;
   }
 
   private ready(sourceId: string, unchanged: boolean): IngestProgress {
@@ -118,21 +134,21 @@ export class TextIngestion {
     return { done: true, outcome: "failed", code, message };
   }
 
-  /** Removes what is half-built of a source. */
+  /** Removes a source's unfinished generation. */
   private drop(sourceId: string): void {
-    const begun = this.store.isEmpty ? undefined : this.store.findGeneration(sourceId, "building");
-    if (!begun) return;
-    this.forget(begun.id);
-    this.store.write(() => this.store.deleteGeneration(begun));
+    const building = this.store.isEmpty ? undefined : this.store.findGeneration(sourceId, "building");
+    if (!building) return;
+    this.forget(building.id);
+    this.store.write(() => this.store.deleteGeneration(building));
   }
 
   private forget(generationId: number): void {
-    const at = this.builds.findIndex((build) => build.generationId === generationId);
-    if (at >= 0) this.builds.splice(at, 1);
+    const at = this.cursors.findIndex((cursor) => cursor.id === generationId);
+    if (at >= 0) this.cursors.splice(at, 1);
   }
 }
 
-/** A title's terms, for all chunks that stand under it. */
+/** A title's terms, shared by all chunks of its document. */
 export function titleTermsOf(title: string): string {
   return terms(title.slice(0, MAX_TITLE_LENGTH)).join(" ");
 }
@@ -142,20 +158,9 @@ export function headingTermsOf(heading: string | null): string {
   return heading === null ? "" : terms(heading).join(" ");
 }
 
-/** A chunk with what the index has of it. */
+/** A chunk with its index terms. */
 export function newChunk({ heading, content }: Chunk, titleTerms: string): NewChunk {
   return { heading, content, titleTerms, headingTerms: headingTermsOf(heading), bodyTerms: terms(content).join(" ") };
-}
-
-/** The next of an iterator's values, at most so many. */
-export function take<T>(iterator: Iterator<T>, count: number): T[] {
-  const taken: T[] = [];
-  while (taken.length < count) {
-    const { value, done } = iterator.next();
-    if (done) break;
-    taken.push(value);
-  }
-  return taken;
 }
 
 async function contentHash(name: string, bytes: Uint8Array): Promise<string> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { workShift } from "../../../src/knowledge/crawl/fetch-page.ts";
+import { runTimeSlice } from "../../../src/knowledge/crawl/fetch-page.ts";
 import type { CrawlStep, PageResult, PageToFetch } from "../../../src/knowledge/crawl/protocol.ts";
 import { envWith } from "../../harness.ts";
 import type { Behaviour } from "../../outbound-protocol.ts";
@@ -112,7 +112,7 @@ test("a page at which its reader dies again and again fails, and the crawl goes 
   const { id } = await reader.add({ url: site.at("/") });
   const source = { id, type: "website" as const, url: site.at("/"), maxPages: 10, syncNumber: 0 };
   const index = indexStub(reader);
-  const step = { results: [], unasked: [], isFirst: true, isLast: false, pauseMs: 0, nowMs: Date.now() };
+  const step = { results: [], unfetched: [], isFirst: true, isLast: false, pauseMs: 0, nowMs: Date.now() };
   const first = await index.crawl(source, step);
   if (first?.done !== false) throw new Error("robots.txt is asked for");
   let next = await index.crawl(source, { ...step, results: [{ id: first.fetch[0]!.id, outcome: "robots", text: "" }] });
@@ -138,12 +138,17 @@ test("pages that nobody asked for, since a slow one took the time, are not taken
   };
   const step = { pauseMs: 0, isLast: false, isFirst: true };
   let nowMs = Date.now();
-  let next = await index.crawl(source, { ...step, results: [], unasked: [], nowMs });
+  let next = await index.crawl(source, { ...step, results: [], unfetched: [], nowMs });
   // Each time there is time for one page alone.
   for (let round = 0; round < 50 && next && !next.done; round++) {
-    const [first, ...unasked] = next.fetch;
+    const [first, ...unfetched] = next.fetch;
     nowMs += 60_000;
-    next = await index.crawl(source, { ...step, results: first ? [resultOf(first)] : [], unasked: unasked.map((page) => page.id), nowMs });
+    next = await index.crawl(source, {
+      ...step,
+      results: first ? [resultOf(first)] : [],
+      unfetched: unfetched.map((page) => page.id),
+      nowMs,
+    });
   }
   expect(await reader.pages(id)).toEqual({
     "/": "indexed",
@@ -169,7 +174,7 @@ test("a reader whose time is over hands back the pages that it did not ask for",
     lastModified: null,
     maxRedirects: 0,
   }));
-  await workShift({
+  await runTimeSlice({
     env: envWith({}),
     step: async (step) => {
       steps.push(step);
@@ -181,6 +186,6 @@ test("a reader whose time is over hands back the pages that it did not ask for",
     },
     clock: () => nowMs,
   });
-  expect(steps).toMatchObject([{ results: [] }, { results: [{ id: 1, outcome: "page" }], unasked: [2, 3], isLast: true }]);
+  expect(steps).toMatchObject([{ results: [] }, { results: [{ id: 1, outcome: "page" }], unfetched: [2, 3], isLast: true }]);
   expect(await site.asked()).toEqual(["/1"]);
 });

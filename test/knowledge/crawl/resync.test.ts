@@ -341,7 +341,7 @@ test("two sources of one site take turns", async () => {
   const first = indexStub(reader);
   const nowMs = Date.now();
   const sourceOf = (id: string, path: string) => ({ id, type: "website" as const, url: site.at(path), maxPages: 10, syncNumber: 0 });
-  const step = { results: [], unasked: [], isFirst: true, isLast: false, pauseMs: 0, nowMs };
+  const step = { results: [], unfetched: [], isFirst: true, isLast: false, pauseMs: 0, nowMs };
   expect(await first.crawl(sourceOf(one.id, "/"), step)).toMatchObject({ fetch: [{ kind: "robots" }] });
   const waiting = await first.crawl(sourceOf(other.id, "/a"), step);
   expect(waiting).toMatchObject({ fetch: [], waitMs: expect.any(Number) });

@@ -1,6 +1,8 @@
 import type { IndexStore } from "../indexing/store.ts";
+import { CrawlStore } from "./crawl-store.ts";
+import { PageStore } from "./page-store.ts";
 
-/** Version 1 of the tables of crawls. They are made with the first write, beside those of the index. */
+/** Version 1. The tables are created by the first write. */
 const SCHEMA = `
 CREATE TABLE crawls (
   source_id TEXT PRIMARY KEY, sync_number INTEGER NOT NULL, phase TEXT NOT NULL, origin TEXT NOT NULL, robots TEXT,
@@ -26,11 +28,13 @@ CREATE TABLE page_blocks (
 
 export type Binding = string | number | null;
 
-/** The tables that keep an agent's crawls, in the storage of its index. Nothing but writes may go on while they are not there. */
-export class CrawlTables {
+/** What crawls keep in an agent's object, beside its index. Only `write` may be used before the tables exist. */
+export class CrawlStorage {
+  readonly crawls = new CrawlStore(this);
+  readonly pages = new PageStore(this);
   private made: boolean;
 
-  constructor(private readonly index: IndexStore) {
+  constructor(readonly index: IndexStore) {
     this.made = index.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'crawls'").toArray().length > 0;
   }
 
@@ -38,7 +42,7 @@ export class CrawlTables {
     return this.made;
   }
 
-  /** Runs a write as one transaction, in tables that exist. */
+  /** Runs a write as one transaction, and creates the tables for the first one. */
   write<T>(work: () => T): T {
     const result = this.index.write(() => {
       if (!this.made) this.index.sql.exec(SCHEMA);
@@ -48,7 +52,7 @@ export class CrawlTables {
     return result;
   }
 
-  /** To be called when the storage was emptied. */
+  /** To be called after the object's storage was deleted. */
   forget(): void {
     this.made = false;
   }
@@ -59,5 +63,14 @@ export class CrawlTables {
 
   all<Row>(query: string, ...bindings: Binding[]): Row[] {
     return this.index.sql.exec(query, ...bindings).toArray() as Row[];
+  }
+
+  /** Removes a source's crawl and pages. */
+  removeSource(sourceId: string): void {
+    if (!this.made) return;
+    this.write(() => {
+      this.pages.removeSource(sourceId);
+      this.crawls.removeSource(sourceId);
+    });
   }
 }
