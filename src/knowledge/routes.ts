@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { findAgent } from "../agents/store.ts";
-import { jsonBody, tooLarge } from "../platform/http/body.ts";
+import { jsonBody, payloadTooLarge } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
@@ -74,7 +74,7 @@ const createSourceRoute = createRoute({
 
 knowledgeRoutes.openapi(createSourceRoute, async (c) => {
   const source = c.req.valid("json");
-  if (source.type === "text" && new TextEncoder().encode(source.text!).length > MAX_TEXT_BYTES) throw tooLarge(MAX_TEXT_BYTES);
+  if (source.type === "text" && new TextEncoder().encode(source.text!).length > MAX_TEXT_BYTES) throw payloadTooLarge(MAX_TEXT_BYTES);
   const change = await addSource(operation(c, c.req.valid("param").agent_id), source);
   if (change.outcome === "agent_not_found") throw notFound("agent");
   if (change.outcome === "too_many") {

@@ -1,55 +1,55 @@
-import { readAtMost } from "./read-body.ts";
+import { readAtMost } from "../read-stream.ts";
 import { checkTarget } from "./target.ts";
 import type { UrlPolicy } from "./url-rules.ts";
 
 /** The statuses whose Location is followed. */
 export const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 
-/** What another origin may see of a request that was not meant for it: no credentials, no signature, nothing unforeseen. */
-const HARMLESS_HEADERS = new Set(["accept", "accept-language", "user-agent", "if-none-match", "if-modified-since"]);
+/** The headers that a redirect to another origin keeps: no credentials and no signature. */
+const CROSS_ORIGIN_HEADERS = new Set(["accept", "accept-language", "user-agent", "if-none-match", "if-modified-since"]);
 
-/** A request to a host that somebody else named. */
+/** A request to a host that a customer or a page named. */
 export interface OutgoingRequest {
   url: string;
-  /** What of the URL is allowed: WEBHOOK_POLICY or CRAWLER_POLICY. */
+  /** WEBHOOK_POLICY or CRAWLER_POLICY. */
   policy: UrlPolicy;
   method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   userAgent: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array;
-  /** For the whole exchange: name lookup, connection, headers, body and all redirects. */
+  /** For everything together: DNS lookup, connection, headers, body and all redirects. */
   timeoutMs: number;
-  /** How much of the answer's body is kept, decompressed; the rest is not read. */
+  /** How much of the response body is read, decompressed. */
   maxResponseBytes: number;
-  /** How many redirects are followed, each checked as the first URL was. 0, the default: a 3xx is the answer. For GET and HEAD only. */
+  /** How many redirects are followed, each checked like the first URL; 0 by default. For GET and HEAD only. */
   maxRedirects?: number;
 }
 
-/** What came of a request: an answer of whatever status, or why there is none. `reason` is a clause for a message about the URL. */
+/** The response to a request, of any status, or why there is none. */
 export type Exchange = Answered | Unanswered;
 
 interface Answered {
   outcome: "answered";
   status: number;
   headers: Headers;
-  /** At most `maxResponseBytes`, as sent, decompressed. */
+  /** At most `maxResponseBytes`, decompressed. */
   body: Uint8Array;
-  /** Whether the body was longer than what was kept. */
+  /** Whether the body was longer. */
   isTruncated: boolean;
-  /** The URL that answered, after redirects. */
+  /** The URL that responded, after redirects. */
   url: string;
-  /** The URLs that redirected, in order, without the one that answered. */
+  /** The URLs that redirected, in order. */
   redirectedFrom: string[];
   durationMs: number;
 }
 
 interface Unanswered {
   /**
-   * `blocked_url`: a rule forbids the URL, or one it redirected to. `connection_failed`: also when its name has no
-   * address or cannot be asked for; worth another try later. `timeout`, `too_many_redirects`: what they say.
+   * `blocked_url`: a rule forbids the URL, or one it redirected to. `connection_failed`: also when its host name cannot be
+   * resolved; worth a retry.
    */
   outcome: "blocked_url" | "connection_failed" | "timeout" | "too_many_redirects";
-  /** A clause for a message and the log, in our own words: "its host is an IP address". */
+  /** A clause about the URL for a message and the log: "its host is an IP address". */
   reason: string;
   /** The URL that failed, after redirects. */
   url: string;
@@ -57,12 +57,12 @@ interface Unanswered {
   durationMs: number;
 }
 
-/** The way that an exchange took: what `Exchange` says of it. */
+/** The URLs of an exchange so far. */
 type Trail = Pick<Answered, "url" | "redirectedFrom">;
 type End = Omit<Answered, keyof Trail | "durationMs"> | Omit<Unanswered, keyof Trail | "durationMs">;
 
 /**
- * Makes a request through the guard: its URL is judged by its text and by its host's addresses, and so is every redirect.
+ * Sends a request to a public host: its URL is checked by its text and by the host's addresses, and so is every redirect.
  * @throws TypeError when the caller's own headers or body cannot be sent; never for what the other side does.
  */
 export async function guardedFetch(env: Env, request: OutgoingRequest): Promise<Exchange> {
@@ -76,32 +76,32 @@ async function follow(env: Env, request: OutgoingRequest, trail: Trail, deadline
   let headers = new Headers(request.headers);
   headers.set("User-Agent", request.userAgent);
   for (;;) {
-    const refusal = await refusalOf(env, trail.url, request.policy, deadline);
-    if (refusal) return refusal;
-    const end = await ask(new Request(trail.url, initOf(request, headers)), request, deadline);
+    const blocked = await checkUrl(env, trail.url, request.policy, deadline);
+    if (blocked) return blocked;
+    const end = await send(new Request(trail.url, initOf(request, headers)), request, deadline);
     if ("outcome" in end) return end;
     const { redirectsTo } = end;
     const seen = [...trail.redirectedFrom, trail.url];
     if (seen.includes(redirectsTo)) return { outcome: "too_many_redirects", reason: "it redirects in a circle" };
     if (seen.length > (request.maxRedirects ?? 0)) return { outcome: "too_many_redirects", reason: "it redirects too often" };
-    if (new URL(redirectsTo).origin !== new URL(trail.url).origin) headers = harmlessOf(headers);
+    if (new URL(redirectsTo).origin !== new URL(trail.url).origin) headers = crossOriginHeaders(headers);
     trail.redirectedFrom.push(trail.url);
     trail.url = redirectsTo;
   }
 }
 
-async function refusalOf(env: Env, url: string, policy: UrlPolicy, deadline: AbortSignal): Promise<End | undefined> {
-  const judged = await checkTarget(env, url, policy, deadline);
-  if (judged.verdict === "blocked") return { outcome: "blocked_url", reason: judged.reason };
+async function checkUrl(env: Env, url: string, policy: UrlPolicy, deadline: AbortSignal): Promise<End | undefined> {
+  const target = await checkTarget(env, url, policy, deadline);
+  if (target.verdict === "blocked") return { outcome: "blocked_url", reason: target.reason };
   if (deadline.aborted) return timedOut();
-  return judged.verdict === "allowed" ? undefined : { outcome: "connection_failed", reason: judged.reason };
+  return target.verdict === "allowed" ? undefined : { outcome: "connection_failed", reason: target.reason };
 }
 
-/** Asks one URL: its answer, why there is none, or where it redirects to if that is to be followed. */
-async function ask(asked: Request, request: OutgoingRequest, deadline: AbortSignal): Promise<End | { redirectsTo: string }> {
+/** Requests one URL: its response, why there is none, or where it redirects if that is to be followed. */
+async function send(outgoing: Request, request: OutgoingRequest, deadline: AbortSignal): Promise<End | { redirectsTo: string }> {
   try {
-    const response = await fetch(asked, { signal: deadline });
-    const redirectsTo = isFollowed(request) ? targetOf(response, asked.url) : undefined;
+    const response = await fetch(outgoing, { signal: deadline });
+    const redirectsTo = followsRedirects(request) ? redirectTarget(response, outgoing.url) : undefined;
     if (redirectsTo !== undefined) {
       await response.body?.cancel();
       return { redirectsTo };
@@ -109,7 +109,7 @@ async function ask(asked: Request, request: OutgoingRequest, deadline: AbortSign
     const read = await readAtMost(response.body, request.maxResponseBytes);
     return { outcome: "answered", status: response.status, headers: response.headers, ...read };
   } catch {
-    // The runtime's own words may hold the URL, and they change: they are for nobody.
+    // The runtime's message may hold the URL, so it is not repeated.
     return deadline.aborted ? timedOut() : { outcome: "connection_failed", reason: "the connection could not be made, or broke off" };
   }
 }
@@ -118,18 +118,18 @@ function initOf({ method, body }: OutgoingRequest, headers: Headers): RequestIni
   return { method, headers, redirect: "manual", ...(body !== undefined && { body }) };
 }
 
-function isFollowed({ method, body, maxRedirects = 0 }: OutgoingRequest): boolean {
+function followsRedirects({ method, body, maxRedirects = 0 }: OutgoingRequest): boolean {
   return maxRedirects > 0 && (method === "GET" || method === "HEAD") && body === undefined;
 }
 
-function targetOf({ status, headers }: Response, base: string): string | undefined {
+function redirectTarget({ status, headers }: Response, base: string): string | undefined {
   const location = headers.get("Location");
   if (!REDIRECT_STATUSES.has(status) || location === null || !URL.canParse(location, base)) return undefined;
   return new URL(location, base).href;
 }
 
-function harmlessOf(headers: Headers): Headers {
-  return new Headers([...headers].filter(([name]) => HARMLESS_HEADERS.has(name)));
+function crossOriginHeaders(headers: Headers): Headers {
+  return new Headers([...headers].filter(([name]) => CROSS_ORIGIN_HEADERS.has(name)));
 }
 
 function timedOut(): End {

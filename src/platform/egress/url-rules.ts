@@ -1,16 +1,16 @@
 /** What an outgoing request may address. */
 export interface UrlPolicy {
   protocols: readonly string[];
-  /** Ports that may be written out. The scheme's own needs no writing. */
+  /** The ports that a URL may name, besides its scheme's default. */
   ports: readonly string[];
 }
 
-/** For webhooks and agents' tools: what is sent is not for others to read. */
+/** For webhooks and agents' tools, whose payloads are confidential. */
 export const WEBHOOK_POLICY: UrlPolicy = { protocols: ["https:"], ports: ["443", "8443"] };
 /** For public pages. */
 export const CRAWLER_POLICY: UrlPolicy = { protocols: ["https:", "http:"], ports: ["80", "443", "8443"] };
 
-/** Names that never lead to a public host (RFC 6761, RFC 6762, RFC 8375 and what networks use inside). */
+/** Suffixes of names that are never public (RFC 6761, RFC 6762, RFC 8375 and common private ones). */
 const RESERVED_SUFFIXES = [
   "localhost",
   "local",
@@ -32,24 +32,24 @@ const MAX_NAME_LENGTH = 253;
 const LABEL = /^[a-z0-9_-]{1,63}$/;
 
 const IPV4 = /^\d+\.\d+\.\d+\.\d+$/;
-/** The parser drops or mends these without a word, so what is checked would not be what was written. */
-const MENDED_SILENTLY = /[\p{Cc}\p{Cs}\s\\]/u;
-/** The same within host and port: invisible characters and escapes vanish, as do an empty port and a port's leading zeros. */
-const MENDED_IN_AUTHORITY = /[\p{Cf}%]|:(0\d*)?$/u;
+/** The URL parser silently drops or changes these, so the checked URL would not be the one that was written. */
+const NORMALIZED_CHARACTERS = /[\p{Cc}\p{Cs}\s\\]/u;
+/** Likewise in host and port: invisible characters, escapes, an empty port, leading zeros of a port. */
+const NORMALIZED_AUTHORITY = /[\p{Cf}%]|:(0\d*)?$/u;
 const COMPLETE_URL = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)/i;
 const WRITTEN_PORT = /:(\d+)$/;
 
 /**
- * Why a URL may not be requested, as a clause for a message; undefined when its text allows it. What its name resolves
- * to is another question.
- * @param allowsPrivate lets http, every port and every host through, for receivers on a laptop.
+ * Why a URL may not be requested, as a clause for a message; undefined if its text allows it. `checkTarget` also checks what
+ * its host resolves to.
+ * @param allowsPrivate allows http, every port and every host, for receivers on a developer's machine.
  */
 export function urlProblem(raw: string, policy: UrlPolicy, allowsPrivate: boolean): string | undefined {
-  if (MENDED_SILENTLY.test(raw)) return "it holds white space, a control character or a backslash";
+  if (NORMALIZED_CHARACTERS.test(raw)) return "it holds white space, a control character or a backslash";
   const authority = COMPLETE_URL.exec(raw)?.[1];
   if (authority === undefined || !URL.canParse(raw)) return "it is not a complete URL such as https://www.example.com/";
   if (authority.includes("@")) return "it carries a user name or password";
-  if (MENDED_IN_AUTHORITY.test(authority)) return "its host or port is written in an unusual way";
+  if (NORMALIZED_AUTHORITY.test(authority)) return "its host or port is written in an unusual way";
   const url = new URL(raw);
   const protocols = allowsPrivate ? ["https:", "http:"] : policy.protocols;
   if (!protocols.includes(url.protocol)) return `its scheme is not ${protocols.map((name) => name.slice(0, -1)).join(" or ")}`;
@@ -59,7 +59,7 @@ export function urlProblem(raw: string, policy: UrlPolicy, allowsPrivate: boolea
   return hostProblem(url.hostname);
 }
 
-/** @param hostname as a parsed URL has it: in lower case and in ASCII, every spelling of an IPv4 address in its plain form. */
+/** @param hostname as a parsed URL has it: lower case, ASCII, any spelling of an IPv4 address normalized. */
 function hostProblem(hostname: string): string | undefined {
   const host = hostname.replace(/\.$/, "");
   if (host.startsWith("[") || IPV4.test(host)) return "its host is an IP address";
