@@ -5,7 +5,7 @@ import { bindingName, MAX_SHARDS, unboundShardError } from "./shard-binding.ts";
 
 export type Database = DrizzleD1Database;
 
-/** The shards whose databases the operator has bound: 0 as DB, 1 as DB_1, 2 as DB_2, … Each stands for itself: one that is missing hides no other. */
+/** The shards whose databases are bound. Their numbers may have gaps. */
 export function boundShards(env: Env): number[] {
   return Array.from({ length: MAX_SHARDS }, (_, shard) => shard).filter((shard) => bindingOf(env, shard) !== undefined);
 }
@@ -15,14 +15,14 @@ function bindingOf(env: Env, shard: number): D1Database | undefined {
 }
 
 /**
- * The database of the record (or workspace) with this identifier.
- * @throws Fault when the identifier names a shard that is not bound: its `shardFault` says what to do.
+ * The database of the record or workspace with this id.
+ * @throws Fault when the id's shard is not bound; `explainShardError` explains it.
  */
 export function dbFor(env: Env, id: string, meter: Meter): Database {
   return shardDb(env, shardOf(id), meter);
 }
 
-/** The database of the workspace that an operation works in. @throws Fault as `dbFor` does. */
+/** The database of an operation's workspace. @throws Fault as `dbFor` does. */
 export function workspaceDb({ env, workspaceId, meter }: { env: Env; workspaceId: string; meter: Meter }): Database {
   return dbFor(env, workspaceId, meter);
 }
@@ -37,17 +37,17 @@ export function shardDb(env: Env, shard: number, meter: Meter): Database {
   return metered(database, meter);
 }
 
-/** Whether the identifier names a shard that is bound. */
+/** Whether the id's shard is bound. */
 export function isBoundShard(env: Env, id: string): boolean {
   return bindingOf(env, shardOf(id)) !== undefined;
 }
 
-/** The database that holds what crosses workspaces. */
+/** The database of the directories across workspaces, shard 0. */
 export function directoryDb(env: Env, meter: Meter): Database {
   return metered(env.DB, meter);
 }
 
-/** Wraps a binding so that each round trip is counted. */
+/** Counts each round trip of a binding. */
 function metered(database: D1Database, meter: Meter): Database {
   return drizzle(new MeteredDatabase(database, meter) as unknown as D1Database);
 }

@@ -1,6 +1,5 @@
 /*
- * What columns hold: the closed sets of values, and the shapes of stored JSON. The schema, the wire schemas and the rules
- * of the features take them from here, so that each stands once.
+ * The values of enum columns and the types of JSON columns, shared by the table schema, the wire schemas and the features.
  */
 
 export const PLAN_NAMES = ["free", "starter", "pro", "enterprise"] as const;
@@ -8,7 +7,7 @@ export type Plan = (typeof PLAN_NAMES)[number];
 
 export const AGENT_STATUSES = ["active", "paused"] as const;
 
-/** Where a conversation is held. */
+/** Where a conversation takes place. */
 export const CHANNELS = ["widget", "hosted", "email", "api", "playground"] as const;
 export type Channel = (typeof CHANNELS)[number];
 
@@ -34,7 +33,7 @@ export const HANDOFF_STATUSES = ["pending", "accepted", "resolved"] as const;
 
 export const SOURCE_TYPES = ["website", "url", "text"] as const;
 export const SOURCE_STATUSES = ["pending", "processing", "ready", "failed"] as const;
-/** How often a source is synced by itself. */
+/** How often a source is synced automatically. */
 export const SCHEDULES = ["manual", "daily", "weekly"] as const;
 
 export const DELIVERY_STATUSES = ["pending", "succeeded", "failed"] as const;
@@ -57,18 +56,18 @@ export interface StoredTool {
   description: string;
   parameters: ToolParameters;
   method: Method;
-  /** With a placeholder such as `{order}` for each parameter that stands in its path or query. */
+  /** With a placeholder such as `{order}` for each parameter in its path or query. */
   url: string;
   /** By name. The values are encrypted, each bound to its tool and name: see agents/secrets.ts. */
   headers: Record<string, string>;
   timeoutSeconds: number;
 }
 
-/** For how many days a workspace's records are kept, in `workspaces.retention`; null keeps them for ever. */
+/** How many days a workspace's records are kept, in `workspaces.retention`; null keeps them forever. */
 export interface Retention {
   /** After a conversation's last activity: the conversation, its messages, hand-offs and events. */
   conversations_days: number | null;
-  /** After a lead was left: the lead and its events. */
+  /** After a lead was created: the lead and its events. */
   leads_days: number | null;
   /** After an event: the event, its deliveries and their attempts. */
   event_log_days: number;

@@ -1,19 +1,18 @@
 import { type SQL, sql } from "drizzle-orm";
 import { Fault } from "../telemetry/errors.ts";
 
-/** The characters of the time that an identifier begins with. */
+/** The length of the time at the start of an id. */
 const TIME_LENGTH = "00000000-0000".length;
 const COUNTER_BITS = 12;
-/** The counter starts in the lower half of its range, so that a millisecond has room for 2,048 identifiers at least. */
+/** The counter starts in the lower half of its range, so that a millisecond has room for at least 2,048 ids. */
 const COUNTER_START_MASK = 0x7ff;
 
 let lastMs = 0;
 let counter = 0;
 
 /**
- * A new UUIDv7 (RFC 9562, method 1: a counter in `rand_a`, so identifiers of one isolate rise). The last byte is the
- * shard, so that an identifier says in which database its record lives.
- * @param nowMs Unix time in milliseconds.
+ * A new UUIDv7 (RFC 9562, method 1: a counter in `rand_a`, so that the ids of one isolate increase). The last byte is the
+ * shard, which tells the database of the record.
  */
 export function newId(shard: number, nowMs: number): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -24,7 +23,7 @@ export function newId(shard: number, nowMs: number): string {
     lastMs++;
     counter = 0;
   }
-  return compose(bytes, lastMs, counter, shard);
+  return composeId(bytes, lastMs, counter, shard);
 }
 
 /** Forgets the last identifier's time. Tests set the clock forward, and identifiers never run back. */
@@ -32,35 +31,31 @@ export function resetIdClock(): void {
   lastMs = 0;
 }
 
-/**
- * The UUIDv7 that 16 random bytes make.
- * @param atMs Unix time in milliseconds.
- */
+/** The UUIDv7 of a time and 16 random bytes. */
 export function seededId(shard: number, atMs: number, random: Uint8Array): string {
   const bytes = Uint8Array.from(random);
-  return compose(bytes, atMs, (bytes[6]! << 8) | bytes[7]!, shard);
+  return composeId(bytes, atMs, (bytes[6]! << 8) | bytes[7]!, shard);
 }
 
-/** SHA-512 gives four times as many. */
+/** SHA-512 gives 64, enough for four ids. */
 const ID_BYTES = 16;
 
 /**
- * Makes identifiers that follow from a seed, four at most, so that work that is done again makes the same ones.
- * @param atMs Unix time in milliseconds.
- * @returns what makes the next one, in a shard; it throws a Fault when a fifth is asked for.
+ * Ids that are derived from a seed, so that repeated work creates the same ones.
+ * @returns a function that gives the next id, in a shard; it throws a Fault at the fifth call.
  */
 export async function seededIds(seed: string, atMs: number): Promise<(shard: number) => string> {
   const random = new Uint8Array(await crypto.subtle.digest("SHA-512", new TextEncoder().encode(seed)));
   let used = 0;
   return (shard) => {
     const bytes = random.subarray(used * ID_BYTES, ++used * ID_BYTES);
-    if (bytes.length < ID_BYTES) throw new Fault("More identifiers are made than one seed gives");
-    // A millisecond apart, so that what is made later sorts later.
+    if (bytes.length < ID_BYTES) throw new Fault("A seed gives no more than four ids");
+    // A millisecond apart, so that they sort in the order of creation.
     return seededId(shard, atMs + used, bytes);
   };
 }
 
-function compose(bytes: Uint8Array<ArrayBuffer>, atMs: number, randomA: number, shard: number): string {
+function composeId(bytes: Uint8Array<ArrayBuffer>, atMs: number, randomA: number, shard: number): string {
   const view = new DataView(bytes.buffer);
   view.setUint32(0, Math.floor(atMs / 2 ** 16));
   view.setUint16(4, atMs % 2 ** 16);
@@ -70,46 +65,39 @@ function compose(bytes: Uint8Array<ArrayBuffer>, atMs: number, randomA: number, 
   return formatUuid(bytes);
 }
 
-/**
- * What every identifier made at that time or later comes after, and every one from before it comes before, as text.
- * @param atMs Unix time in milliseconds.
- */
+/** A prefix that sorts before every id created at `atMs` or later, and after every earlier one. */
 export function firstIdAt(atMs: number): string {
-  return compose(new Uint8Array(16), atMs, 0, 0).slice(0, TIME_LENGTH);
+  return composeId(new Uint8Array(16), atMs, 0, 0).slice(0, TIME_LENGTH);
 }
 
-/** The shard that an identifier names: its last byte. */
+/** The shard of an id: its last byte. */
 export function shardOf(id: string): number {
   return Number.parseInt(id.slice(-2), 16);
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Whether a text has the form of our identifiers. */
+/** Whether a text is an id in canonical form. */
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** 16 bytes in the usual text form, lower case. */
+/** A UUID's 16 bytes as text, lower case. */
 export function formatUuid(bytes: Uint8Array): string {
   const hex = bytes.toHex();
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** The 16 bytes of a UUID in text form. */
+/** A UUID's text as 16 bytes. */
 export function parseUuid(id: string): Uint8Array {
   return Uint8Array.fromHex(id.replaceAll("-", ""));
 }
 
-/** Hexadecimal digits of the time that a UUIDv7 begins with, 48 bits, and where the dash stands in them. */
+/** A UUIDv7 begins with a 48-bit time: 12 hex digits with a dash after the eighth. */
 const TIME_DIGITS = 12;
 const DASH_AFTER = 8;
 
-/**
- * A new UUIDv7 for each row of the statement that it stands in, for rows that the database itself makes many of. Its last
- * byte is the shard, as with every identifier.
- * @param nowMs Unix time in milliseconds.
- */
+/** SQL that gives a new id for each row of its statement, for rows that are created by SQL alone. */
 export function newIdSql(shard: number, nowMs: number): SQL {
   const digits = nowMs.toString(16).padStart(TIME_DIGITS, "0");
   const time = `${digits.slice(0, DASH_AFTER)}-${digits.slice(DASH_AFTER)}`;

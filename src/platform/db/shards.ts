@@ -7,25 +7,24 @@ import { shards, workspaces } from "./schema.ts";
 import { explainShardError } from "./shard-binding.ts";
 
 /**
- * A database of this size takes no new workspaces. D1 ends at 10 GB; what is left is for the workspaces that are there
- * already, which keep growing: at the 8 KB of a conversation of four questions, a quarter of a million of them.
+ * A larger database gets no new workspaces. D1's limit is 10 GB; the rest is for the growth of existing workspaces, a quarter
+ * of a million conversations at 8 KB each.
  */
 export const FULL_SHARD_BYTES = 8_000_000_000;
 
-/** What decides where a new workspace goes. */
 export interface ShardState {
   shard: number;
   workspacesCount: number;
   sizeBytes: number;
 }
 
-/** The shard for a new workspace: of those with room the one that holds the fewest, the first of several. Undefined when none has room. */
+/** The shard for a new workspace: the one with the fewest workspaces, then the lowest number. Undefined if all are full or closed. */
 export function chooseShard(states: readonly ShardState[], closed: ReadonlySet<number>): number | undefined {
   const open = states.filter(({ shard, sizeBytes }) => sizeBytes < FULL_SHARD_BYTES && !closed.has(shard));
   return open.toSorted((a, b) => a.workspacesCount - b.workspacesCount || a.shard - b.shard)[0]?.shard;
 }
 
-/** How full each bound shard is: one trip to each, side by side. One that cannot be asked, or lacks migrations, is left out and logged. */
+/** The state of each bound shard, by one parallel query to each. A shard that fails or lacks migrations is left out and logged. */
 export async function listShardStates(env: Env, meter: Meter, counts: readonly { shard: number; workspacesCount: number }[]) {
   const states = boundShards(env).map(async (shard): Promise<ShardState[]> => {
     try {
@@ -41,7 +40,7 @@ export async function listShardStates(env: Env, meter: Meter, counts: readonly {
   return (await Promise.all(states)).flat();
 }
 
-/** The shards that are bound, and those that are not but hold workspaces, in order. One trip to the directory. */
+/** The shards that are bound or hold workspaces, in order. */
 export async function listKnownShards(env: Env, meter: Meter): Promise<number[]> {
   const directory = directoryDb(env, meter);
   const [counts] = await directory.batch([listShards(directory)]);
@@ -49,7 +48,7 @@ export async function listKnownShards(env: Env, meter: Meter): Promise<number[]>
   return [...new Set([...boundShards(env), ...used])].toSorted((a, b) => a - b);
 }
 
-/** Whether an identifier can name a record: its shard is bound, or was, and holds workspaces still. */
+/** Whether an id can belong to a record: its shard is bound, or still holds workspaces. */
 export async function isKnownShard(env: Env, meter: Meter, id: string): Promise<boolean> {
   if (isBoundShard(env, id)) return true;
   const directory = directoryDb(env, meter);
@@ -57,33 +56,33 @@ export async function isKnownShard(env: Env, meter: Meter, id: string): Promise<
   return used.length > 0;
 }
 
-/** The log's line for a shard that did not do what was asked of it, with what mends it where that is known. */
+/** Logs an error of a shard, with what the operator must repair if that is known. */
 export function logShardFailure(event: string, shard: number, error: unknown): void {
-  const fault = explainShardError(error);
-  if (fault === undefined) logProblem(event, { shard }, error);
-  else logProblem(event, { shard, detail: fault });
+  const detail = explainShardError(error);
+  if (detail === undefined) logProblem(event, { shard }, error);
+  else logProblem(event, { shard, detail });
 }
 
-/** What a run of the sweep says of a shard that needs the operator: it is nearly full, or others are known that are not bound. */
+/** Logs that a shard is nearly full, and which shards hold workspaces but are not bound. */
 export function warnAboutShard(env: Env, shard: number, sizeBytes: number, known: Awaited<ReturnType<typeof listShards>>): void {
   if (sizeBytes >= FULL_SHARD_BYTES) {
-    const detail = "It takes no new workspaces: bind another database, and set retention for the largest workspaces.";
+    const detail = "It gets no new workspaces: bind another database, and set retention for the largest workspaces.";
     logProblem("shard_full", { shard, size_bytes: sizeBytes, detail });
   }
   const bound = new Set(boundShards(env));
   for (const { shard: missing, workspacesCount } of known) {
     if (workspacesCount === 0 || bound.has(missing)) continue;
-    const detail = `Bind its database as DB_${missing}: its workspaces are out of reach until then.`;
+    const detail = `Bind its database as DB_${missing}: its workspaces are unreachable until then.`;
     logProblem("shard_unbound", { shard: missing, workspaces: workspacesCount, detail });
   }
 }
 
-/** How many workspaces each shard holds, as shard 0 knows; a shard without any may have no row. */
+/** How many workspaces each shard holds, from the directory; a shard without workspaces may have no row. */
 export function listShards(directory: Database) {
   return directory.select().from(shards);
 }
 
-/** The shard's row in shard 0, if it holds a workspace. */
+/** The shard's row in the directory, if it holds workspaces. */
 export function findUsedShard(directory: Database, shard: number) {
   return directory
     .select()
@@ -91,12 +90,12 @@ export function findUsedShard(directory: Database, shard: number) {
     .where(and(eq(shards.shard, shard), gt(shards.workspacesCount, 0)));
 }
 
-/** Reads next to nothing: the result's `meta.size_after` says how large the database is. */
+/** A trivial query: its result's `meta.size_after` is the size of the database. */
 export function readSize(db: Database) {
   return db.run(sql`SELECT 1`);
 }
 
-/** Fails where the newest migrations are missing, since it names every column that a workspace's row has today. */
+/** Fails if migrations are missing, since it names all columns of `workspaces`. */
 export function readColumns(db: Database) {
   return db.select().from(workspaces).where(eq(workspaces.id, ""));
 }

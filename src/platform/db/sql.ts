@@ -4,14 +4,11 @@ import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "./client.ts";
 import { workspaceImports } from "./schema.ts";
 
-/** A statement that is not run yet: a part of a batch. */
+/** An unawaited statement, for a batch. */
 export type Statement = BatchItem<"sqlite">;
 type Reads = readonly [Statement, ...Statement[]];
 
-/**
- * Runs reads, writes and reads again as one batch: one transaction, one round trip. How many writes there are may depend
- * on what is asked; what they return is given as it is.
- */
+/** Runs reads, any number of writes, and further reads as one batch: one transaction, one round trip. */
 export async function transact<const Before extends readonly Statement[], const After extends Reads>(
   db: Database,
   { before, writes, after }: { before: Before; writes: readonly Statement[]; after: After },
@@ -30,9 +27,9 @@ export async function writeThenRead<const After extends Reads>(db: Database, wri
 }
 
 /**
- * An insert that happens only where `condition` holds when it runs: D1 has no interactive transaction, so what a write
- * depends on is part of the write. Left-out columns take their defaults.
- * @param from what `values` and `condition` read: then one row is inserted for each of its rows.
+ * An insert that takes place only if `condition` holds when it runs: D1 has no interactive transactions, so a write carries
+ * its own conditions. Omitted columns get their defaults.
+ * @param from a FROM clause that `values` and `condition` may refer to: a row is inserted for each of its rows.
  */
 export function insertWhere<Table extends SQLiteTable>(
   db: Database,
@@ -51,22 +48,22 @@ export function insertWhere<Table extends SQLiteTable>(
   return db.insert(table).select(sql`SELECT ${sql.join(columns, sql`, `)} ${rows}WHERE ${condition}`);
 }
 
-/** Milliseconds as RFC 3339, UTC, for a record that the database writes; null stays null. */
+/** SQL: milliseconds as RFC 3339 text in UTC; null stays null. */
 export function timestampJson(ms: SQL): SQL {
   return sql`(strftime('%Y-%m-%dT%H:%M:%S', ${ms} / 1000, 'unixepoch') || printf('.%03dZ', ${ms} % 1000))`;
 }
 
-/** Identifiers as a list to be `IN`: one bound value, however many there are, where D1 takes a hundred. */
+/** SQL: ids as the list of an `IN`. They are one bound parameter, since D1 allows a hundred. */
 export function jsonIds(ids: readonly string[]): SQL {
   return sql`(SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 }
 
-/** A flag as JSON's true or false. */
+/** SQL: a boolean column as JSON's true or false. */
 export function booleanJson(flag: SQL): SQL {
   return sql`json(CASE WHEN ${flag} THEN 'true' ELSE 'false' END)`;
 }
 
-/** Whether a row's workspace is all here: while it is imported, cron leaves what there is of it alone. */
+/** SQL condition: the row's workspace is not being imported. Background work leaves a partial import alone. */
 export function importCompleted(workspaceId: Column | SQL): SQL {
   return sql`NOT EXISTS (SELECT 1 FROM ${workspaceImports} i WHERE i.workspace_id = ${workspaceId} AND i.completed_at IS NULL)`;
 }
