@@ -1,0 +1,31 @@
+/** Most bodies fit into the first buffer; it doubles for longer ones. */
+const FIRST_BUFFER_BYTES = 16_384;
+
+/**
+ * Reads at most `maxBytes` of a stream and cancels the rest. Memory is bounded by that too, however small the chunks are and
+ * whatever length was announced.
+ * @throws what the stream fails with.
+ */
+export async function readAtMost(
+  stream: ReadableStream<Uint8Array> | null,
+  maxBytes: number,
+): Promise<{ body: Uint8Array; isTruncated: boolean }> {
+  let buffer = new Uint8Array(Math.min(FIRST_BUFFER_BYTES, maxBytes));
+  let length = 0;
+  for await (const chunk of stream ?? []) {
+    const kept = chunk.subarray(0, maxBytes - length);
+    buffer = grow(buffer, length + kept.byteLength, maxBytes);
+    buffer.set(kept, length);
+    length += kept.byteLength;
+    // Leaving the loop cancels the stream.
+    if (kept.byteLength < chunk.byteLength) return { body: buffer, isTruncated: true };
+  }
+  return { body: buffer.slice(0, length), isTruncated: false };
+}
+
+function grow(buffer: Uint8Array<ArrayBuffer>, length: number, maxBytes: number): Uint8Array<ArrayBuffer> {
+  if (length <= buffer.byteLength) return buffer;
+  const larger = new Uint8Array(Math.min(Math.max(length, 2 * buffer.byteLength), maxBytes));
+  larger.set(buffer);
+  return larger;
+}
