@@ -48,6 +48,13 @@ function readLinks(markdown: string): Link[] {
     .filter(({ target }) => !/^\w+:/.test(target));
 }
 
+/** The files and folders of the project that a guide names, such as `src/app.ts`, with their lines. */
+function readPaths(markdown: string): Link[] {
+  return [...markdown.matchAll(/`((?:src|test|scripts|bench|client|migrations)\/[\w./-]*)`/g)].map(({ index, 1: target }) => {
+    return { line: markdown.slice(0, index).split("\n").length, target: target! };
+  });
+}
+
 /** The anchors of a guide's headings, as GitHub names them. */
 function readAnchors(markdown: string): string[] {
   const headings = markdown.replaceAll(FENCE, "").matchAll(/^#+ (.+)$/gm);
@@ -59,13 +66,13 @@ function readAnchors(markdown: string): string[] {
   );
 }
 
-/** Each relative link that leads to no file or no heading, as "file:line target". */
+/** Each relative link that leads to no file or heading, and each path of the project that is not there. */
 export function findBrokenLinks(files: readonly string[], read: (file: string) => string): string[] {
-  return files.flatMap((file) =>
-    readLinks(read(file))
-      .filter(({ target }) => !leadsSomewhere(file, target, read))
-      .map(({ line, target }) => `${file}:${line} ${target} leads nowhere`),
-  );
+  return files.flatMap((file) => {
+    const links = readLinks(read(file)).filter(({ target }) => !leadsSomewhere(file, target, read));
+    const paths = readPaths(read(file)).filter(({ target }) => !leadsSomewhere("README.md", target, read));
+    return [...links, ...paths].map(({ line, target }) => `${file}:${line} ${target} leads nowhere`);
+  });
 }
 
 function leadsSomewhere(file: string, target: string, read: (file: string) => string): boolean {

@@ -65,11 +65,16 @@ void test("an example that does not compile is found", () => {
   );
 });
 
-void test("a link to a file or heading that is not there is found", () => {
+void test("a link or path to a file or heading that is not there is found", () => {
   const files: Record<string, string> = {
-    "README.md": "# A\n\n[fine](docs/b.md#retries--backoff), [no file](docs/c.md),\n[no heading](#b), [web](https://example.com)\n",
+    "README.md":
+      "# A\n\n[fine](docs/b.md#retries--backoff), [no file](docs/c.md),\n[no heading](#b), [web](https://example.com),\n`docs/b.md` `src/gone.ts`\n",
     "docs/b.md": "# B\n\n## Retries & backoff\n\n[up](../README.md#a)\n\n```\n[code](x.md)\n```\n",
   };
   const read = (file: string) => files[file] ?? readFileSync(join(directory, file), "utf8");
-  assert.deepEqual(findBrokenLinks(Object.keys(files), read), ["README.md:3 docs/c.md leads nowhere", "README.md:4 #b leads nowhere"]);
+  assert.deepEqual(findBrokenLinks(Object.keys(files), read), [
+    "README.md:3 docs/c.md leads nowhere",
+    "README.md:4 #b leads nowhere",
+    "README.md:5 src/gone.ts leads nowhere",
+  ]);
 });
