@@ -17,29 +17,6 @@ const QUEUES = [
   "support-agent-email-dlq",
 ];
 
-/** Packages of many modules, each made one: every test file loads them anew, and that took half of its time. */
-const BUNDLED = [
-  "@ai-sdk/openai-compatible",
-  "@ai-sdk/provider",
-  "@cfworker/json-schema",
-  "@hono/zod-openapi",
-  "drizzle-orm",
-  "drizzle-orm/batch",
-  "drizzle-orm/d1",
-  "drizzle-orm/sqlite-core",
-  "domhandler",
-  "domutils",
-  "hono",
-  "hono/method-not-allowed",
-  "hono/route",
-  "htmlparser2",
-  "ipaddr.js",
-  "jose",
-  "postal-mime",
-  "workers-ai-provider",
-  "zod",
-];
-
 // Wrangler would warn of secrets that are missing, though the tests bind their own.
 process.env["WRANGLER_LOG"] ??= "error";
 
@@ -96,6 +73,5 @@ export default defineConfig(async () => ({
     isolate: false,
     maxWorkers: "100%",
     setupFiles: ["./test/setup.ts"],
-    deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
   },
 }));

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { mintApiKey } from "../src/workspaces/api-key.ts";
 import { SCOPES } from "../src/workspaces/scopes.ts";
 import {
@@ -149,6 +149,12 @@ async function stateOf(workspace: Workspace, records: Records): Promise<string> 
   return JSON.stringify([rows.map(({ results }) => results), found]);
 }
 
+/** Records for calls that are refused, each of which checks that they stay as they are. */
+let untouched: Awaited<ReturnType<typeof createRecords>>;
+beforeAll(async () => {
+  untouched = await createRecords();
+});
+
 const each = OPERATIONS.map((operation) => [`${operation.operationId} (${operation.method} ${operation.path})`, operation] as const);
 
 test("every operation of the document has its entry, and no other", () => {
@@ -171,7 +177,7 @@ describe.each(each)("%s", (_, operation) => {
   const { scope, status } = ENTRIES[operation.operationId] ?? { scope: null, status: 0 };
 
   test("without a valid key: 401, whatever else is right", async () => {
-    const { workspace, records } = await createRecords();
+    const { workspace, records } = untouched;
     const revoked = await createKey(workspace, ["*"]);
     await operate("DELETE", `/workspaces/${workspace.id}/keys/${revoked.id}`);
     const forged = await mintApiKey(workspace.id, "not the secret");
@@ -193,7 +199,7 @@ describe.each(each)("%s", (_, operation) => {
   });
 
   test("with every scope but the one it needs: 403, naming it", async () => {
-    const { workspace, records } = await createRecords();
+    const { workspace, records } = untouched;
     const others = await createKey(
       workspace,
       SCOPES.filter((name) => name !== scope),
@@ -237,7 +243,7 @@ describe.each(each)("%s", (_, operation) => {
   });
 
   test("no spelling of method or path gets past the key", async () => {
-    const { workspace, records } = await createRecords();
+    const { workspace, records } = untouched;
     const before = await stateOf(workspace, records);
     const path = pathOf(operation, records);
     const body = ENTRIES[operation.operationId]!.body?.(records);
