@@ -1,13 +1,13 @@
-const words = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));
+import { wordSet } from "../text/terms.ts";
 
-const GREETINGS = words(`
+const GREETINGS = wordSet(`
   hi hello hey hiya heya howdy yo greetings morning afternoon evening
   hallo hi moin servus tag morgen abend bonjour bonsoir salut hola buenos buenas ciao salve buongiorno buonasera
   olá oi bom boa hoi dag goedemorgen goedemiddag goedenavond hej`);
-const THANKS = words(`
+const THANKS = wordSet(`
   thanks thank thx ty cheers appreciated danke dankeschön merci gracias grazie obrigado obrigada bedankt dank`);
 /** Words that may come with either, and mean nothing by themselves. */
-const FILLERS = words(`
+const FILLERS = wordSet(`
   there all everyone everybody again good day dear team support you so very much many a lot for the your help that is was this ok okay great
   perfect awesome nice cool got it and bye goodbye guten schönen vielen dir ihnen sehr liebes beaucoup à tous muchas mil días dias tardes noches
   mille molte tutti dia tarde noite muito hartelijk goede je u wel`);

@@ -1,4 +1,4 @@
-/** A block of Markdown-ish text. `level` is a heading's depth, 0 for all else. */
+/** A block of Markdown or similar text. `level` is that of a heading, 0 for other kinds. */
 export interface Block {
   kind: "heading" | "text" | "list" | "table" | "code";
   text: string;
@@ -7,35 +7,36 @@ export interface Block {
 
 interface Line {
   text: string;
-  /** The line's beginning, enough to tell what it is, however long it is. */
+  /** The beginning of the line, where its kind is recognised. */
   head: string;
 }
 
-/** What tells a line's kind stands within its first characters. */
+/** Bounds the patterns that recognise a line's kind. */
 const HEAD_LENGTH = 240;
-/** A longer "heading" is a paragraph that begins with a hash. */
+/** A longer "heading" is a paragraph that starts with a hash. */
 const MAX_HEADING_LENGTH = 200;
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const ATX_HEADING = /^ {0,3}(#{1,6})[ \t]+(\S.*)$/;
 const SETEXT_UNDERLINE = /^ {0,3}(=+|-{2,})[ \t]*$/;
-const RULE = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
+const THEMATIC_BREAK = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 export const LIST_ITEM = /^[ \t]*(?:[-*+•◦▪–]|\(?\d{1,3}[.)])[ \t]+\S/;
 const TABLE_ROW = /^[ \t]*\||\S[ \t]+\|[ \t]+\S.*\|/;
 const INDENTED = /^(?: {2,}|\t)\S/;
 
-/** The blocks of a text in order, lazily. Rules and blank lines fall away. */
+/** The blocks of a text in order, lazily, without thematic breaks and blank lines. */
 export function* blocks(text: string): Generator<Block> {
   const reader = new LineReader(text);
   for (let line = reader.next(); line; line = reader.next()) {
     if (line.head.trim() === "" && line.text.trim() === "") continue;
     const fence = FENCE.exec(line.head);
-    if (fence) yield { kind: "code", text: fenced(reader, line, fence[1]!), level: 0 };
+    if (fence) yield { kind: "code", text: readFence(reader, line, fence[1]!), level: 0 };
     else if (headingOf(line)) yield headingOf(line)!;
-    else if (RULE.test(line.head)) continue;
-    else if (LIST_ITEM.test(line.head)) yield { kind: "list", text: list(reader, line), level: 0 };
-    else if (TABLE_ROW.test(line.head)) yield { kind: "table", text: run(reader, line, (next) => TABLE_ROW.test(next.head)), level: 0 };
-    else yield paragraph(reader, line);
+    else if (THEMATIC_BREAK.test(line.head)) continue;
+    else if (LIST_ITEM.test(line.head)) yield { kind: "list", text: readList(reader, line), level: 0 };
+    else if (TABLE_ROW.test(line.head))
+      yield { kind: "table", text: readWhile(reader, line, (next) => TABLE_ROW.test(next.head)), level: 0 };
+    else yield readParagraph(reader, line);
   }
 }
 
@@ -62,7 +63,7 @@ class LineReader {
   }
 }
 
-/** The text of a Markdown heading without the hashes that may close it. */
+/** The text of a Markdown heading without closing hashes. */
 export function withoutClosingHashes(heading: string): string {
   return heading.replace(/(?<![ \t])[ \t]+#+[ \t]*$/, "");
 }
@@ -75,7 +76,7 @@ function headingOf(line: Line): Block | undefined {
   return text === "" ? undefined : { kind: "heading", text, level: match[1]!.length };
 }
 
-function fenced(reader: LineReader, first: Line, mark: string): string {
+function readFence(reader: LineReader, first: Line, mark: string): string {
   const lines = [first.text];
   for (let line = reader.next(); line; line = reader.next()) {
     lines.push(line.text);
@@ -86,7 +87,7 @@ function fenced(reader: LineReader, first: Line, mark: string): string {
 }
 
 /** A list with its continuation lines; blank lines between its items belong to it. */
-function list(reader: LineReader, first: Line): string {
+function readList(reader: LineReader, first: Line): string {
   const lines = [first.text];
   for (let next = reader.peek(true); next; next = reader.peek(true)) {
     const blankBefore = reader.peek()!.text.trim() === "";
@@ -99,17 +100,17 @@ function list(reader: LineReader, first: Line): string {
   return lines.join("\n");
 }
 
-function paragraph(reader: LineReader, first: Line): Block {
+function readParagraph(reader: LineReader, first: Line): Block {
   const under = reader.peek();
   const underline = under && SETEXT_UNDERLINE.exec(under.head);
   if (underline && first.text.length <= MAX_HEADING_LENGTH) {
     reader.next();
     return { kind: "heading", text: first.text.trim(), level: underline[1]!.startsWith("=") ? 1 : 2 };
   }
-  return { kind: "text", text: run(reader, first, (next) => isProse(next) && !LIST_ITEM.test(next.head)), level: 0 };
+  return { kind: "text", text: readWhile(reader, first, (next) => isProse(next) && !LIST_ITEM.test(next.head)), level: 0 };
 }
 
-function run(reader: LineReader, first: Line, belongs: (line: Line) => boolean): string {
+function readWhile(reader: LineReader, first: Line, belongs: (line: Line) => boolean): string {
   const lines = [first.text];
   for (let next = reader.peek(); next && next.text.trim() !== "" && belongs(next); next = reader.peek()) {
     lines.push(next.text);
@@ -119,5 +120,5 @@ function run(reader: LineReader, first: Line, belongs: (line: Line) => boolean):
 }
 
 function isProse(line: Line): boolean {
-  return !FENCE.test(line.head) && !headingOf(line) && !RULE.test(line.head) && !TABLE_ROW.test(line.head);
+  return !FENCE.test(line.head) && !headingOf(line) && !THEMATIC_BREAK.test(line.head) && !TABLE_ROW.test(line.head);
 }

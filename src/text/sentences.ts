@@ -1,4 +1,4 @@
-/** A sentence's place in its text. */
+/** The offsets of a sentence in its text. */
 export interface Span {
   start: number;
   end: number;
@@ -7,13 +7,13 @@ export interface Span {
 const CANDIDATE = /[.!?…。！？｡\n]/g;
 const CLOSING = "\"'”’)]」』）*_`";
 const IDEOGRAPHIC = "。！？｡";
-/** A line at least this long was wrapped by an editor: its end is no end of a sentence. */
-const WRAPPED_LINE = 60;
+/** A line at least this long was wrapped by an editor: its end does not end the sentence. */
+const MIN_WRAPPED_LENGTH = 60;
 const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|no|nr|fig|dr|mr|mrs|ms|prof|st|inc|ltd|co|u\.s|[A-Z])$/i;
-/** How far before a full stop an abbreviation may begin. */
-const ABBREVIATION_REACH = 8;
+/** The longest abbreviation with the white space before it. */
+const MAX_ABBREVIATION_LENGTH = 8;
 
-/** The sentences of a paragraph, lazily and in linear time: what is handed in may be 5 MiB of full stops. */
+/** Finds the sentences of a paragraph lazily and in linear time: a text may be 5 MiB of full stops. */
 export function* sentenceSpans(text: string): Generator<Span> {
   let start = 0;
   CANDIDATE.lastIndex = 0;
@@ -46,7 +46,7 @@ function endOfSentence(text: string, at: number, start: number): { ends: boolean
   if (IDEOGRAPHIC.includes(text[at]!)) return { ends: true, next };
   if (next < text.length && !/\s/.test(text[next]!)) return { ends: false, next };
   const single = text[at] === "." && next === at + 1;
-  if (single && ABBREVIATION.test(text.slice(Math.max(start, at - ABBREVIATION_REACH), at))) return { ends: false, next };
+  if (single && ABBREVIATION.test(text.slice(Math.max(start, at - MAX_ABBREVIATION_LENGTH), at))) return { ends: false, next };
   return { ends: !/^\s+\p{Ll}/u.test(text.slice(next, next + 4)), next };
 }
 
@@ -54,11 +54,11 @@ function isTerminator(character: string): boolean {
   return ".!?…。！？｡".includes(character);
 }
 
-/** Whether a line break ends a sentence: not where the next line goes on in lower case or this one was wrapped. */
+/** A line break ends a sentence unless the next line starts in lower case or this one was wrapped. */
 function lineEnds(text: string, at: number): boolean {
   const lineStart = text.lastIndexOf("\n", at - 1) + 1;
   if (/^[ \t]*\p{Ll}/u.test(text.slice(at + 1, at + 12))) return false;
-  return at - lineStart < WRAPPED_LINE;
+  return at - lineStart < MIN_WRAPPED_LENGTH;
 }
 
 function trimmed(text: string, from: number, to: number): Span | undefined {

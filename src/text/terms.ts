@@ -1,10 +1,13 @@
 import { stemmer } from "stemmer";
 import { LruCache } from "../platform/lru-cache.ts";
 
-const words = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));
+/** The words of a list that is written with white space between them. */
+export function wordSet(list: string): ReadonlySet<string> {
+  return new Set(list.trim().split(/\s+/));
+}
 
-/** Words that carry grammar, not meaning: they are neither indexed nor asked for. Spelt as the tokenizer leaves them. */
-const STOP_WORDS = words(`
+/** Function words: they are neither indexed nor searched for. Spelt without apostrophes. */
+const STOP_WORDS = wordSet(`
   a about after again all also although am an and another any anybody anyhow anyone anything are arent as at be because been
   before being both but by can cannot cant could couldnt did didnt do does doesnt doing done dont each either else ever every
   everyone everything few for from further had hadnt has hasnt have havent having he hello her here hers herself hey hi him
@@ -18,8 +21,8 @@ const STOP_WORDS = words(`
   yourself yourselves youve
 `);
 
-/** Words that any support question may hold: found or not, they say little about what is asked. */
-const WEAK_WORDS = words(`
+/** Words of any support question: whether a text has them says little about whether it answers. */
+const WEAK_WORDS = wordSet(`
   able actually allow anyway ask available begin believe best better bit bring call called case cause change come correct
   current currently detail different difference describe easy example exactly exist explain fact feel find first follow
   following future general get gets getting give given go goes going gonna good got great guess guide happen happened
@@ -31,22 +34,22 @@ const WEAK_WORDS = words(`
   using usually various view wanna want wanted wants way ways wish wonder wondering work working works wrong
 `);
 
-/** One word of a text, in the form in which it is indexed and asked for. */
+/** One word of a text, in the form in which it is indexed and searched for. */
 export interface Token {
   /** The stem, or the whole of a compound: `webhook-id` is `webhookid`. */
   term: string;
   /** The stems of a compound's parts: `webhook`, `id`. Empty for a plain word. */
   parts: readonly string[];
-  /** What it tells of a text's subject: a stop word nothing, a weak one ("work", "need") little. */
+  /** A stop word says nothing about a text's subject, a weak one ("work", "need") little. */
   kind: "content" | "weak" | "stop";
 }
 
-/** Longer words are hashes and keys: their beginning tells them apart. */
+/** Longer words are hashes and keys: their beginning is enough to distinguish them. */
 const MAX_TERM_LENGTH = 48;
-/** A chain with more parts is a path or a listing, not one thing with a name. */
+/** A chain of more parts is a path or a list, not a name. */
 const MAX_PARTS = 6;
-/** Distinct words remembered with their tokens; a long text has about as many. */
-const MEMO_SIZE = 20_000;
+/** A long text has about as many distinct words. */
+const CACHED_WORDS = 20_000;
 
 const ASCII = /^[\0-\x7f]*$/;
 const ASCII_WORD = /[A-Za-z0-9_]+(?:[-.'][A-Za-z0-9_]+|,\d{3}(?!\d))*/g;
@@ -55,42 +58,41 @@ const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 const LATIN_MARKS = /[\u0300-\u036f]/g;
 const VERSION = /^v?\d+(?:\.\d+)+$/i;
 const CLITIC = /['’](?:s|ll|re|ve|d|m)$/i;
-/** Where `camelCase` and `HTTPServer` are cut. */
-const CAMEL = /(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
+/** Where `camelCase` and `HTTPServer` are split. */
+const CAMEL_CASE = /(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
 const PLURAL_ACRONYM = /^[A-Z]{2,}s$/;
 
-const memo = new LruCache<string, readonly Token[]>(MEMO_SIZE);
+const tokenCache = new LruCache<string, readonly Token[]>(CACHED_WORDS);
 let segmenter: Intl.Segmenter | undefined;
 
-/** The tokens of a text in order, without stop words. Index, queries and the scoring of sentences all use this. */
+/** The tokens of a text in order, without stop words. Indexing, queries and answers all use this analysis. */
 export function tokens(text: string): Token[] {
   return allTokens(text).filter((token) => token.kind !== "stop");
 }
 
-/** The tokens of a text in order. The term of a stop word begins with `_`, so that it is like no stem. */
+/** The tokens of a text in order, stop words included; their terms start with `_`, so that they equal no stem. */
 export function allTokens(text: string): Token[] {
   const ascii = ASCII.test(text);
   const plain = ascii ? text : text.normalize("NFKC");
   const found: Token[] = [];
   for (const [word] of plain.matchAll(ascii ? ASCII_WORD : WORD)) {
-    if (!ascii && UNSPACED.test(word)) for (const part of segments(word)) found.push(...remembered(part));
-    else found.push(...remembered(word));
+    if (!ascii && UNSPACED.test(word)) for (const part of segments(word)) found.push(...cachedTokens(part));
+    else found.push(...cachedTokens(word));
   }
   return found;
 }
 
-/** The terms of a text in order: of a compound the whole, then its parts. */
+/** The terms of a text in order; those of a compound are the whole and then its parts. */
 export function terms(text: string): string[] {
   return tokens(text).flatMap((token) => [token.term, ...token.parts]);
 }
 
-function remembered(word: string): readonly Token[] {
-  const known = memo.get(word);
-  if (known) return known;
-  const made = analyse(word);
-  if (word.length > MAX_TERM_LENGTH) return made;
-  memo.set(word, made);
-  return made;
+function cachedTokens(word: string): readonly Token[] {
+  const cached = tokenCache.get(word);
+  if (cached) return cached;
+  const analysed = analyse(word);
+  if (word.length <= MAX_TERM_LENGTH) tokenCache.set(word, analysed);
+  return analysed;
 }
 
 function analyse(word: string): Token[] {
@@ -109,7 +111,7 @@ function plainToken(word: string): Token {
   return { term: stem(word), parts: [], kind: WEAK_WORDS.has(word) ? "weak" : "content" };
 }
 
-/** The parts of a compound, folded to lower case without Latin diacritics. */
+/** The parts of a compound, in lower case and without Latin diacritics. */
 function partsOf(word: string): string[] {
   const joined = word.replaceAll(/['’,]/g, "");
   const pieces = joined.split(/[-._‐‑]+/).filter((piece) => piece !== "");
@@ -118,8 +120,8 @@ function partsOf(word: string): string[] {
 
 function camelParts(piece: string): string[] {
   if (PLURAL_ACRONYM.test(piece)) return [piece];
-  const parts = piece.split(CAMEL);
-  // One letter alone is part of a name: iPhone, eSIM, OAuth.
+  const parts = piece.split(CAMEL_CASE);
+  // A single letter belongs to the name: iPhone, eSIM, OAuth.
   return parts.some((part) => part.length < 2) ? [piece] : parts;
 }
 
@@ -128,18 +130,18 @@ function fold(word: string): string {
   return ASCII.test(lower) ? lower : lower.normalize("NFD").replace(LATIN_MARKS, "").normalize("NFC");
 }
 
-/** The first Porter stemmer takes their ending for one, so that they would not meet "exceeded"; the second one leaves them. */
-const INVARIANT = /^(exceed|proceed|succeed)s?$/;
+/** Porter stems "exceed" to "exce" but "exceeded" to "exceed"; these are exceptions of Porter2 too. */
+const STEM_EXCEPTION = /^(exceed|proceed|succeed)s?$/;
 
-/** The stems of words that are set apart by white space, stop words among them. */
+/** The stems of words with white space between them, stop words included. */
 export function stems(words: string): string[] {
   return words.trim().split(/\s+/).map(stem);
 }
 
 function stem(word: string): string {
   const short = word.length > MAX_TERM_LENGTH ? word.slice(0, MAX_TERM_LENGTH) : word;
-  const invariant = INVARIANT.exec(short)?.[1];
-  return invariant ?? (/^[a-z]+$/.test(short) ? stemmer(short) : short);
+  const exception = STEM_EXCEPTION.exec(short)?.[1];
+  return exception ?? (/^[a-z]+$/.test(short) ? stemmer(short) : short);
 }
 
 function* segments(run: string): Generator<string> {

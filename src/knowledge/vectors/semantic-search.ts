@@ -10,53 +10,56 @@ export interface ScoredChunk {
   score: number;
 }
 
-/** A visitor waits, and words alone find most of it. */
-const LIMIT_MS = 1_500;
-/** After a question that waited in vain for so long, the next ones do not wait. */
-const SLOW_MS = 750;
-const REST_MS = 10_000;
+/** A visitor waits, and lexical search alone finds most of it. */
+const TIMEOUT_MS = 1_500;
+/** After a failure that took at least this long, searches are skipped for a while. */
+const SLOW_FAILURE_MS = 750;
+const COOLDOWN_MS = 10_000;
 /** A turn is often searched twice, and many visitors ask the same. 1 MB. */
-const REMEMBERED_QUESTIONS = 100;
+const CACHED_QUESTIONS = 100;
 
-/** Finds chunks by what they mean, as far as the outside has them and answers in time. */
+/** Finds the chunks nearest in meaning. It never throws: without it search is lexical. */
 export class SemanticSearch {
-  private readonly asked = new LruCache<string, number[]>(REMEMBERED_QUESTIONS);
-  private restsUntilMs = 0;
+  private readonly questionVectors = new LruCache<string, number[]>(CACHED_QUESTIONS);
+  private skipUntilMs = 0;
 
   constructor(private readonly sync: VectorSync) {}
 
-  /** The agent's nearest chunks, best first; none where the outside is down, slow or absent. They may be gone, or not in use. */
+  /**
+   * The agent's nearest chunks, best first; none where embeddings or vector index are down, slow or not configured. Some
+   * may have been deleted meanwhile, or belong to a generation that is being built.
+   */
   async nearest(question: string): Promise<ScoredChunk[]> {
-    const prepared = this.sync.prepare();
+    const synced = this.sync.prepare();
     const text = embeddedQuestion(question);
-    if (!prepared || text === "" || Date.now() < this.restsUntilMs) return [];
-    const { engines, store, scope } = prepared;
+    if (!synced || text === "" || Date.now() < this.skipUntilMs) return [];
+    const { engines, store, scope } = synced;
     const startedAtMs = Date.now();
     try {
-      const asking = this.vectorOf(engines, text).then((values) => engines.index.nearest(scope, values));
-      const found = await withTimeout(LIMIT_MS, asking, "Searching by meaning");
-      if (!store.isComplete) return [];
+      const searching = this.vectorOf(engines, text).then((values) => engines.index.nearest(scope, values));
+      const found = await withTimeout(TIMEOUT_MS, searching, "Semantic search");
+      if (!store.tracksChunks) return [];
       const chunks = Map.groupBy(store.listChunks(found.map(({ name }) => name)), ({ name }) => name);
-      return found.flatMap(({ name, similarity }) => {
-        const score = scoreOf(similarity, engines.embeddings.unrelatedCosine);
+      return found.flatMap(({ name, cosine }) => {
+        const score = scoreOf(cosine, engines.embeddings.unrelatedCosine);
         return (chunks.get(name) ?? []).map(({ chunkId }) => ({ chunkId, score }));
       });
     } catch (error) {
-      if (Date.now() - startedAtMs >= SLOW_MS) this.restsUntilMs = Date.now() + REST_MS;
+      if (Date.now() - startedAtMs >= SLOW_FAILURE_MS) this.skipUntilMs = Date.now() + COOLDOWN_MS;
       logRarely("semantic_search_failed", {}, error);
       return [];
     }
   }
 
   private async vectorOf({ embeddings }: VectorEngines, text: string): Promise<number[]> {
-    const known = this.asked.get(text);
-    if (known) return known;
-    const [values] = await embeddings.embed([text], LIMIT_MS);
-    this.asked.set(text, values!);
+    const cached = this.questionVectors.get(text);
+    if (cached) return cached;
+    const [values] = await embeddings.embed([text], TIMEOUT_MS);
+    this.questionVectors.set(text, values!);
     return values!;
   }
 }
 
-function scoreOf(similarity: number, unrelated: number): number {
-  return Math.min(1, Math.max(0, (similarity - unrelated) / (1 - unrelated)));
+function scoreOf(cosine: number, unrelatedCosine: number): number {
+  return Math.min(1, Math.max(0, (cosine - unrelatedCosine) / (1 - unrelatedCosine)));
 }

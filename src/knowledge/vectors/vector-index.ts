@@ -5,69 +5,75 @@ import { vectorsRound } from "../../platform/config.ts";
 import { truncateBytes } from "../../platform/text.ts";
 import { withTimeout } from "../../platform/time.ts";
 
+/*
+ * The port to the vector index, and its one engine, Vectorize. There is no embedded engine: without Vectorize or
+ * embeddings, search is lexical. Vectors get there by VectorSync, and SemanticSearch queries them.
+ */
+
 /** Whose vectors. */
 export interface VectorScope {
   workspaceId: string;
   agentId: string;
 }
 
-/** A vector under its name, which is the agent's own. */
 interface NamedVector {
+  /** Unique within the agent. */
   name: string;
   values: number[];
 }
 
-/** A vector near the one asked for. */
 interface NearVector {
   name: string;
-  /** Cosine, -1..1. */
-  similarity: number;
+  /** -1..1. */
+  cosine: number;
 }
 
-/** Keeps vectors and finds near ones. What is written shows only after a while. Every method throws where the index is down. */
+/** Writes are eventually consistent. Every method throws where the index is down. */
 interface VectorIndex {
-  /** Puts at most PUT_AT_ONCE vectors, in the place of those with the same names. */
-  put(scope: VectorScope, vectors: readonly NamedVector[]): Promise<void>;
-  /** Takes at most REMOVED_AT_ONCE vectors out. */
-  remove(scope: VectorScope, names: readonly string[]): Promise<void>;
-  /** Which of at most LOOKED_UP_AT_ONCE vectors the index has, as far as it has come. */
-  present(scope: VectorScope, names: readonly string[]): Promise<string[]>;
+  /** At most UPSERT_BATCH vectors. */
+  upsert(scope: VectorScope, vectors: readonly NamedVector[]): Promise<void>;
+  /** At most DELETE_BATCH vectors. */
+  delete(scope: VectorScope, names: readonly string[]): Promise<void>;
+  /** Which of at most GET_BATCH vectors the index has at the moment. */
+  listPresent(scope: VectorScope, names: readonly string[]): Promise<string[]>;
   /** The agent's nearest vectors, best first. */
   nearest(scope: VectorScope, values: number[]): Promise<NearVector[]>;
 }
 
-/** Vectorize takes 1,000 vectors in one call; a long one that fails is sent again whole. */
-export const PUT_AT_ONCE = 400;
-/** Vectorize refuses whole calls with more names than these: not in its documentation, but in its errors (40007). */
-export const REMOVED_AT_ONCE = 100;
-export const LOOKED_UP_AT_ONCE = 20;
+/** Vectorize takes 1,000 vectors in one call, but a failed call is sent again whole. */
+export const UPSERT_BATCH = 400;
+/** Vectorize refuses calls with more ids than these: not in its documentation, but in its errors (40007). */
+export const DELETE_BATCH = 100;
+export const GET_BATCH = 20;
 
-/** What is fused with as many chunks that words find; Vectorize gives up to 100 without their values. */
+/** As many as the candidates of lexical search; Vectorize returns up to 100 without their values. */
 const NEAREST = 50;
-/** Nobody waits for a write; one that takes longer is sent again. */
-const WRITE_LIMIT_MS = 30_000;
+/** Nobody waits for a write; one that times out is sent again. */
+const WRITE_TIMEOUT_MS = 30_000;
 
 type Binding = Pick<Vectorize, "upsert" | "deleteByIds" | "getByIds" | "query">;
 
 /**
- * One Vectorize index for all tenants: a namespace a workspace, the agent as metadata, whose index `agent` must be made
- * before the first vector is.
+ * One Vectorize index for all tenants: the workspace is the namespace, the agent is metadata. The metadata index `agent`
+ * must exist before the first vector is written.
  */
 class VectorizeIndexEngine implements VectorIndex {
   constructor(private readonly binding: Binding) {}
 
-  async put(scope: VectorScope, vectors: readonly NamedVector[]): Promise<void> {
+  async upsert(scope: VectorScope, vectors: readonly NamedVector[]): Promise<void> {
     const { workspaceId: namespace, agentId: agent } = scope;
     const records = vectors.map(({ name, values }) => ({ id: idOf(scope, name), namespace, values, metadata: { agent } }));
-    await withTimeout(WRITE_LIMIT_MS, this.binding.upsert(records), "Putting vectors");
+    await withTimeout(WRITE_TIMEOUT_MS, this.binding.upsert(records), "Upserting vectors");
   }
 
-  async remove(scope: VectorScope, names: readonly string[]): Promise<void> {
-    await withTimeout(WRITE_LIMIT_MS, this.binding.deleteByIds(names.map((name) => idOf(scope, name))), "Removing vectors");
+  async delete(scope: VectorScope, names: readonly string[]): Promise<void> {
+    const ids = names.map((name) => idOf(scope, name));
+    await withTimeout(WRITE_TIMEOUT_MS, this.binding.deleteByIds(ids), "Deleting vectors");
   }
 
-  async present(scope: VectorScope, names: readonly string[]): Promise<string[]> {
-    const found = await withTimeout(WRITE_LIMIT_MS, this.binding.getByIds(names.map((name) => idOf(scope, name))), "Looking vectors up");
+  async listPresent(scope: VectorScope, names: readonly string[]): Promise<string[]> {
+    const ids = names.map((name) => idOf(scope, name));
+    const found = await withTimeout(WRITE_TIMEOUT_MS, this.binding.getByIds(ids), "Getting vectors");
     return found.flatMap(({ id }) => nameOf(scope, id) ?? []);
   }
 
@@ -77,7 +83,7 @@ class VectorizeIndexEngine implements VectorIndex {
     const { matches } = await this.binding.query(values, options);
     return matches.flatMap(({ id, score }) => {
       const name = nameOf(scope, id);
-      return name === undefined ? [] : [{ name, similarity: score }];
+      return name === undefined ? [] : [{ name, cosine: score }];
     });
   }
 }
@@ -86,46 +92,46 @@ function idOf({ agentId }: VectorScope, name: string): string {
   return `${agentId}/${name}`;
 }
 
-/** The name in an id; undefined where it is another agent's. */
+/** Undefined for an id of another agent. */
 function nameOf({ agentId }: VectorScope, id: string): string | undefined {
   return id.startsWith(`${agentId}/`) ? id.slice(agentId.length + 1) : undefined;
 }
 
-/** What search by meaning takes. */
+/** What semantic search needs. */
 export interface VectorEngines {
   index: VectorIndex;
   embeddings: Embeddings;
-  /** Of everything that a vector depends on beside the text: vectors of another version are replaced. */
+  /** Of everything that a vector depends on besides the text: vectors of another version are replaced. */
   version: string;
 }
 
-/** The deployment's engines; undefined where it has not both of them, and words alone are searched. */
+/** The deployment's engines; undefined where it does not have both, and search is lexical. */
 export function vectorEnginesFor(env: Env): VectorEngines | undefined {
   const embeddings = embeddingsFor(env);
   if (!env.VECTORS || !embeddings) return undefined;
-  // The generated types know the binding as it was in the beta.
+  // The generated types describe the binding of the beta.
   const index = new VectorizeIndexEngine(env.VECTORS as unknown as Vectorize);
   return { index, embeddings, version: `${TEXT_VERSION}/${vectorsRound(env)}/${embeddings.version}` };
 }
 
-/** Raised whenever the embedded text is made differently, so that everything is embedded anew. */
+/** Increment it with every change of the embedded text, so that everything is embedded again. */
 const TEXT_VERSION = 1;
 /** No tokenizer makes more tokens of a text than it has bytes, and the usual models read 8,191 or more. */
 const MAX_BYTES = 8_000;
-/** With the agent's id before it a vector's name fills the 64 bytes that it may have: nobody finds two texts with one. */
+/** With the agent's id before it the name fills the 64 bytes of an id; collisions are out of reach. */
 const NAME_BYTES = 20;
 
-/** The text of a chunk that its vector is made of. */
+/** The text that a chunk's vector is made of. */
 export function embeddedText(chunk: Pick<Passage, "title" | "heading" | "content">): string {
   return truncateBytes(passageText(chunk), MAX_BYTES);
 }
 
-/** What is asked, as it is embedded. */
+/** The text that a question's vector is made of. */
 export function embeddedQuestion(question: string): string {
   return truncateBytes(question.trim(), MAX_BYTES);
 }
 
-/** The name of a text's vector: another one for another text or version. 27 letters of base64url. */
+/** The name of a text's vector: a hash of version and text, 27 characters of base64url. */
 export async function vectorName(version: string, text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`${version}\n${text}`));
   return new Uint8Array(digest, 0, NAME_BYTES).toBase64({ alphabet: "base64url", omitPadding: true });

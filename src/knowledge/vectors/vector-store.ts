@@ -1,14 +1,13 @@
 import type { VectorScope } from "./vector-index.ts";
 
-/** What a vector's text is made of. */
 interface ChunkText extends Record<string, SqlStorageValue> {
   title: string;
   heading: string | null;
   content: string;
 }
 
-/** A vector that is to be made. */
-export interface WantedVector extends ChunkText {
+/** A vector that has to be computed and put into the vector index. */
+export interface PendingVector extends ChunkText {
   name: string;
 }
 
@@ -16,20 +15,21 @@ export interface UnnamedChunk extends ChunkText {
   id: number;
 }
 
-/** The agent that the vectors belong to, the version they are made with, and the backoff of the vector index. */
+/** The agent that the vectors belong to, the version they are computed with, and the backoff after failures. */
 export interface VectorState extends VectorScope {
   version: string;
   failures: number;
   retryAtMs: number;
 }
 
-/** What is still to be done with a vector: to make and put it, to take it out, to look whether it is out. */
+/** What is still to be done in the vector index: put a vector, remove it, verify that it is gone. */
 type Task = "put" | "remove" | "verify";
 
 /**
- * Every chunk has a vector's name once it was worked out (equal texts share one); a vector whose last chunk goes is to be
- * removed. Triggers see to it, so that no deletion of chunks, in whichever way, loses a name: Vectorize lists none.
- * `presence` is what the outside has of it: 'none' was ever sent, 'maybe', or 'sure'.
+ * `chunk_vectors` has a row for each chunk, with the name of its vector once that is computed; equal texts share a name.
+ * `vectors` has a row for each name, and works as a job queue by `task` and `not_before`. `presence` says whether the
+ * vector index has the vector: 'none' (never sent), 'maybe' or 'sure'. Triggers keep both in step with the chunks, so that
+ * no way of deleting chunks loses a name: Vectorize cannot list its vectors.
  */
 const TABLES = `
 CREATE TABLE IF NOT EXISTS vector_state (
@@ -52,18 +52,18 @@ CREATE TRIGGER vectors_left AFTER DELETE ON chunk_vectors WHEN NOT EXISTS (SELEC
 END;
 `;
 
-/** The tables that outlive an agent's erasure, until all vectors named in them are removed. */
+/** The tables that outlive an agent's erasure, until all its vectors are gone from the vector index. */
 export const VECTOR_TABLES = ["vector_state", "vectors"];
 
 const TEXT_COLUMNS = "d.title, c.heading, c.content";
-/** The tables that these columns are in, to be joined to `chunk_vectors cv`. */
+/** Joins to `chunk_vectors cv` the tables of these columns. */
 const TEXT_TABLES = "JOIN chunks c ON c.id = cv.chunk_id JOIN documents d ON d.id = c.document_id";
 
-/** Every statement that keeps the names of an agent's vectors, beside the chunks in the same storage. */
+/** The names of an agent's vectors and the work queued for them, in the storage of its KnowledgeIndex object. */
 export class VectorStore {
   constructor(private readonly storage: DurableObjectStorage) {}
 
-  /** Makes the tables, and queues what the index holds already. Call it where the chunks' own tables exist. */
+  /** Creates the tables, and queues the existing chunks. The tables of the chunks must exist. */
   create({ workspaceId, agentId }: VectorScope, version: string): void {
     this.storage.transactionSync(() => {
       this.storage.sql.exec(TABLES);
@@ -77,8 +77,8 @@ export class VectorStore {
     });
   }
 
-  /** Whether chunks are followed. */
-  get isComplete(): boolean {
+  /** Whether the tables exist; after an erasure only VECTOR_TABLES may. */
+  get tracksChunks(): boolean {
     return this.exists("chunk_vectors");
   }
 
@@ -89,21 +89,21 @@ export class VectorStore {
     return rows[0] as VectorState | undefined;
   }
 
-  /** Makes all vectors anew: those of another version cannot be compared. */
-  startVersion(version: string): void {
+  /** Queues all vectors to be computed again: those of another version cannot be compared. */
+  changeVersion(version: string): void {
     this.storage.transactionSync(() => {
       this.run("UPDATE vector_state SET version = ?, failures = 0, retry_at = 0", version);
       this.run("UPDATE chunk_vectors SET name = NULL");
-      this.leaveAll();
+      this.queueRemovalOfAll();
     });
   }
 
-  noteRetry(failures: number, retryAtMs: number): void {
+  saveBackoff(failures: number, retryAtMs: number): void {
     this.run("UPDATE vector_state SET failures = ?, retry_at = ?", failures, retryAtMs);
   }
 
-  /** Queues all vectors for removal: to be called when their chunks are removed. */
-  leaveAll(): void {
+  /** Queues all vectors for removal. */
+  queueRemovalOfAll(): void {
     this.run("DELETE FROM vectors WHERE presence = 'none'");
     this.run("UPDATE vectors SET task = 'remove', not_before = 0 WHERE task IS NOT 'verify'");
   }
@@ -111,13 +111,13 @@ export class VectorStore {
   // --- Names ---
 
   listUnnamed(limit: number): UnnamedChunk[] {
-    if (!this.isComplete) return [];
+    if (!this.tracksChunks) return [];
     const query = `SELECT c.id, ${TEXT_COLUMNS} FROM chunk_vectors cv ${TEXT_TABLES} WHERE cv.name IS NULL ORDER BY cv.chunk_id LIMIT ?`;
     return this.storage.sql.exec<UnnamedChunk>(query, limit).toArray();
   }
 
-  /** Notes the names of chunks' vectors, and queues those that are not there; a chunk that is gone meanwhile is left out. */
-  name(chunks: readonly { id: number; name: string }[]): void {
+  /** Stores the names of chunks' vectors, and queues the vectors that are missing. Chunks deleted meanwhile are skipped. */
+  setNames(chunks: readonly { id: number; name: string }[]): void {
     this.storage.transactionSync(() => {
       for (const { id, name } of chunks) {
         if (this.run("UPDATE chunk_vectors SET name = ? WHERE chunk_id = ? AND name IS NULL", name, id) === 0) continue;
@@ -130,7 +130,7 @@ export class VectorStore {
     });
   }
 
-  /** The chunks that have one of these names. */
+  /** The chunks whose vectors have these names. */
   listChunks(names: readonly string[]): { name: string; chunkId: number }[] {
     const query = "SELECT name, chunk_id AS chunkId FROM chunk_vectors WHERE name IN (SELECT value FROM json_each(?)) ORDER BY chunk_id";
     return this.storage.sql.exec<{ name: string; chunkId: number }>(query, JSON.stringify(names)).toArray();
@@ -138,18 +138,18 @@ export class VectorStore {
 
   // --- Tasks ---
 
-  /** Vectors that wait to be put. */
-  listWanted(nowMs: number, limit: number): WantedVector[] {
-    if (!this.isComplete) return [];
-    // Texts that are equal but for their place share a vector: any of them will do.
+  /** The vectors whose put is due. */
+  listDuePuts(nowMs: number, limit: number): PendingVector[] {
+    if (!this.tracksChunks) return [];
+    // Chunks with equal texts share a vector: any of them will do.
     const query = `SELECT v.name, ${TEXT_COLUMNS}
       FROM (SELECT name FROM vectors WHERE task = 'put' AND not_before <= ? ORDER BY not_before LIMIT ?) v
       JOIN chunk_vectors cv ON cv.chunk_id = (SELECT min(chunk_id) FROM chunk_vectors WHERE name = v.name) ${TEXT_TABLES}`;
-    return this.storage.sql.exec<WantedVector>(query, nowMs, limit).toArray();
+    return this.storage.sql.exec<PendingVector>(query, nowMs, limit).toArray();
   }
 
-  /** The names of vectors that wait to be removed, or to be looked up whether they are. */
-  listNames(task: Exclude<Task, "put">, nowMs: number, limit: number): string[] {
+  /** The names of the vectors whose removal or verification is due. */
+  listDueNames(task: Exclude<Task, "put">, nowMs: number, limit: number): string[] {
     const query = "SELECT name FROM vectors WHERE task = ? AND not_before <= ? ORDER BY not_before LIMIT ?";
     return this.storage.sql
       .exec<{ name: string }>(query, task, nowMs, limit)
@@ -157,14 +157,14 @@ export class VectorStore {
       .map(({ name }) => name);
   }
 
-  /** Notes that vectors are being sent: whatever the call returns, the vector index may have them or not. */
-  noteSending(names: readonly string[]): void {
+  /** Call it before a write to the vector index: if the call fails, the write may have happened or not. */
+  markUncertain(names: readonly string[]): void {
     this.update("presence = 'maybe'", names);
   }
 
-  notePut(names: readonly string[]): void {
+  markPut(names: readonly string[]): void {
     this.update("presence = 'sure', task = NULL", names, "put");
-    // One that was left meanwhile is surely there, and waits to be removed.
+    // The last chunk of a vector may have been deleted meanwhile, which queued its removal.
     this.update("presence = 'sure'", names, "remove");
   }
 
@@ -172,20 +172,20 @@ export class VectorStore {
     this.run("UPDATE vectors SET not_before = ? WHERE name = ? AND task = 'put'", notBeforeMs, name);
   }
 
-  noteRemoved(names: readonly string[], verifyAtMs: number): void {
+  markRemoved(names: readonly string[], verifyAtMs: number): void {
     this.update(`task = 'verify', not_before = ${verifyAtMs}`, names, "remove");
   }
 
-  /** Notes the result of a look-up: vectors that are still present are queued for removal again, the others are forgotten. */
-  noteVerified(names: readonly string[], present: readonly string[]): void {
+  /** Queues the vectors that are still present for removal again, and deletes the names of the others. */
+  completeVerification(names: readonly string[], present: readonly string[]): void {
     this.update("task = 'remove', not_before = 0", present, "verify");
     this.run("DELETE FROM vectors WHERE task = 'verify' AND name IN (SELECT value FROM json_each(?))", JSON.stringify(names));
   }
 
-  /** When there is next something to do, Unix milliseconds; undefined when nothing is left. */
+  /** When the next task is due, in Unix milliseconds; undefined when there is none. */
   nextDueMs(): number | undefined {
     if (!this.exists("vectors")) return undefined;
-    if (this.isComplete && this.storage.sql.exec("SELECT 1 FROM chunk_vectors WHERE name IS NULL LIMIT 1").toArray().length > 0) return 0;
+    if (this.tracksChunks && this.storage.sql.exec("SELECT 1 FROM chunk_vectors WHERE name IS NULL LIMIT 1").toArray().length > 0) return 0;
     const first = (task: Task) => `(SELECT min(not_before) FROM vectors WHERE task = '${task}')`;
     const query = `SELECT ${first("put")} AS put, ${first("remove")} AS remove, ${first("verify")} AS verify`;
     const due = this.storage.sql.exec<Record<Task, number | null>>(query).one();
@@ -207,10 +207,10 @@ export class VectorStore {
   }
 }
 
-/** Removes every table of an object but these. */
+/** Drops every table of an object except these. */
 export function dropTables(sql: SqlStorage, except: readonly string[]): void {
   const own = `name NOT IN (SELECT value FROM json_each(?)) AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'sqlite%'`;
-  // Virtual tables go first, and take those with them in which they keep what they hold.
+  // Virtual tables first: dropping one drops its shadow tables.
   for (const kind of ["sql LIKE 'CREATE VIRTUAL%'", "true"]) {
     const query = `SELECT name FROM sqlite_master WHERE type = 'table' AND ${own} AND ${kind}`;
     const tables = sql.exec<{ name: string }>(query, JSON.stringify(except)).toArray();
