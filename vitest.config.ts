@@ -1,21 +1,8 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
 import type { Reporter } from "vitest/node";
+import { unstable_readConfig as readConfig } from "wrangler";
 import { answerOutbound } from "./test/outbound-server.ts";
-
-const QUEUES = [
-  "support-agent-ingestion",
-  "support-agent-ingestion-dlq",
-  "support-agent-crawls",
-  "support-agent-crawls-dlq",
-  "support-agent-erasure",
-  "support-agent-erasure-dlq",
-  "support-agent-deliveries",
-  "support-agent-slow-deliveries",
-  "support-agent-deliveries-dlq",
-  "support-agent-email",
-  "support-agent-email-dlq",
-];
 
 // Wrangler would warn of secrets that are missing, though the tests bind their own.
 process.env["WRANGLER_LOG"] ??= "error";
@@ -38,6 +25,8 @@ const closingLine: Reporter = {
   },
 };
 
+const { consumers } = readConfig({ config: "./wrangler.toml" }).queues;
+
 export default defineConfig(async () => ({
   plugins: [
     cloudflareTest({
@@ -51,7 +40,7 @@ export default defineConfig(async () => ({
         // What the service requests of other hosts, a stand-in answers: see test/outbound.ts.
         outboundService: { node: answerOutbound },
         // Tests deliver messages themselves, when they want them delivered.
-        queueConsumers: Object.fromEntries(QUEUES.map((queue) => [queue, { maxBatchTimeout: 60, maxBatchSize: 100 }])),
+        queueConsumers: Object.fromEntries(consumers!.map(({ queue }) => [queue, { maxBatchTimeout: 60, maxBatchSize: 100 }])),
         bindings: {
           TEST_MIGRATIONS: await readD1Migrations("./migrations"),
           OPERATOR_TOKEN: "test-operator-token",
