@@ -1,12 +1,12 @@
-/** An error of ours. Its text is written here and holds nothing but identifiers and numbers, so that the log may show it. */
+/** An error of the service itself. Its message holds nothing but ids and numbers, so that it may be logged. */
 export class Fault extends Error {
   override name = "Fault";
 }
 
-/** Enough to find the place; the rest of a stack is the framework's. */
+/** Enough to locate the error; further frames are the framework's. */
 const MAX_FRAMES = 8;
-/** Texts that only the runtime, the platform and D1 write. What they quote may be data: each pattern ends before it. */
-const TELLING = [
+/** The starts of messages of the runtime, the platform and D1. Each pattern ends before a quotation, which may be personal data. */
+const LOGGED_MESSAGES = [
   /^D1_\w*ERROR: [^"'`]*/,
   /^Cannot read properties of (?:undefined|null)/,
   /^[\w$.]+ is not (?:a function|a constructor|iterable|defined)/,
@@ -16,19 +16,19 @@ const TELLING = [
   /^Too many [^"'`:]*/,
 ];
 
-/** What the log may say of an error. */
+/** The fields of an error in the log. */
 export interface ErrorDescription {
   /** Its class. */
   error: string;
-  /** Its text, where that is known to hold no data. */
+  /** Its message, if that is known to hold no personal data. */
   detail?: string;
   /** Where it was thrown, innermost first. */
   at?: string[];
 }
 
 /**
- * Tells an error by its class and its place. Its text stays out, unless it is one that holds nothing of anybody's: a
- * parser quotes what it read, a database driver the parameters of its query.
+ * Describes an error by its class and location. Most messages are left out, since they may hold personal data: a parser quotes
+ * its input, a database driver its parameters.
  */
 export function describeError(error: unknown): ErrorDescription {
   if (!(error instanceof Error)) return { error: typeof error };
@@ -38,27 +38,27 @@ export function describeError(error: unknown): ErrorDescription {
 }
 
 /**
- * What may be thrown out of an object in an error's stead: the platform keeps the text of whatever leaves one in its own log.
- * What is told of the platform and of D1 stays, so that callers can still tell what passes.
+ * An error without personal data, to be thrown out of a Durable Object instead of the original: the platform logs the message.
+ * Messages of the platform and D1 are kept, so that callers can recognize transient errors.
  */
 export function withoutData(error: unknown): Fault {
   const { error: name, detail } = describeError(error);
   return new Fault(detail ?? `It failed with ${name}`);
 }
 
-/** A class's name as code has it; anything else could be somebody's text. */
+/** The name of the error's class; a name that is no identifier may be personal data. */
 function nameOf({ name }: Error): string {
   return /^\w{1,60}$/.test(name) ? name : "Error";
 }
 
 function detailOf(error: Error): string | undefined {
   if (error instanceof Fault) return error.message;
-  const told = TELLING.map((pattern) => pattern.exec(error.message)?.[0]).find((text) => text !== undefined);
-  if (told !== undefined) return told.trim();
+  const message = LOGGED_MESSAGES.map((pattern) => pattern.exec(error.message)?.[0]).find((text) => text !== undefined);
+  if (message !== undefined) return message.trim();
   return error.cause instanceof Error ? detailOf(error.cause) : undefined;
 }
 
-/** The message comes before the frames, and may have lines that look like them. */
+/** The message is cut out first, since it may have lines that look like frames. */
 function framesOf({ stack, message }: Error): string[] {
   const lines = (stack ?? "").replace(message, () => "").split("\n");
   return lines

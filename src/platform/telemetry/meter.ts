@@ -1,12 +1,12 @@
-/** What serving one request cost in round trips, the price of everything at the edge. */
+/** The cost of a request or job: its round trips, which dominate at the edge, and its billed rows. */
 export interface Cost {
-  /** Durable Object calls, those made by other objects on the request's behalf included. */
+  /** Durable Object calls, including those that other objects make for the request. */
   objectHops: number;
-  /** D1 calls: one for each `batch`, whatever it holds. */
+  /** D1 calls; a `batch` is one. */
   d1Trips: number;
-  /** Rows that those calls read, as D1 bills them. */
+  /** As D1 bills them. */
   rowsRead: number;
-  /** Rows that those calls wrote, those of indexes included, as D1 bills them. */
+  /** As D1 bills them: including those of indexes. */
   rowsWritten: number;
 }
 
@@ -26,7 +26,7 @@ export class Meter {
     }
   }
 
-  /** Adds what another object spent on this request. */
+  /** Adds what another Durable Object spent. */
   add(spent: Cost): void {
     this.cost.objectHops += spent.objectHops;
     this.cost.d1Trips += spent.d1Trips;
