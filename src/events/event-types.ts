@@ -1,4 +1,4 @@
-/** Every type of event that the service sends of its own. */
+/** Every type of event that the service sends by itself. */
 export const EVENT_TYPES = [
   "conversation.created",
   "conversation.resolved",
@@ -12,11 +12,11 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** Stands for every type, those of later versions included. */
+/** Subscribes to every type, including those of later versions. */
 export const ALL_EVENTS = "*";
 
-/** The version of the payloads' form. */
+/** The version of the payload format. */
 export const API_VERSION = "1.0.0";
 
-/** The type that only an endpoint's test sends. */
+/** Sent only when an endpoint is tested. */
 export const TEST_EVENT = "webhook.test";

@@ -8,13 +8,13 @@ import { sendWakeUps } from "../platform/queue.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { ALL_EVENTS, API_VERSION, type EventType } from "./event-types.ts";
 
-/** An event to be written beside its cause. */
+/** An event to be written in the batch that causes it. */
 export interface NewEvent {
   id: string;
   workspaceId: string;
-  /** The conversation that it tells of, so that it can be erased with it. */
+  /** The conversation of its payload: both are erased together. */
   conversationId?: string | null;
-  /** The lead that it tells of, likewise. */
+  /** The lead of its payload, likewise. */
   leadId?: string;
   nowMs: number;
 }
@@ -23,12 +23,12 @@ export interface NewEvent {
 export const IF_CHANGED = sql`changes() = 1`;
 
 /**
- * Two writes for the batch that causes an event, to be put right after the statement that changes one row: the event, if
- * any endpoint listens (an event without listeners would be kept for nobody), and a delivery for each endpoint that does.
- * The second returns the deliveries, for wakeDeliveries. Nothing is written where that statement changed no row.
+ * Appends an event to the outbox: two statements that must follow the statement that causes the event, and write nothing if
+ * that changed no row. The first writes the event if an enabled endpoint is subscribed to its type, the second a delivery for
+ * each such endpoint. Pass the batch's results to `wakeDeliveries`.
  *
- * The payload is frozen here: every delivery sends these bytes. A trigger cuts what is too long (migration 0003).
- * @param record a subquery that gives the wire record as JSON text, as it is when the statement runs.
+ * Every delivery sends the payload as it is written here. A trigger truncates long texts (migration 0003).
+ * @param record a subquery that gives the wire record as JSON text.
  */
 export function appendEvent(db: Database, event: NewEvent, type: EventType, record: SQL) {
   const { id, workspaceId, conversationId = null, leadId = null, nowMs } = event;
@@ -36,14 +36,14 @@ export function appendEvent(db: Database, event: NewEvent, type: EventType, reco
   const payload = sql`json_object('id', ${id}, 'type', ${type}, 'created_at', ${createdAt}, 'api_version', ${API_VERSION},
     'workspace_id', ${workspaceId}, 'data', json(${record}))`;
   const row = { id, workspaceId, type, payload, conversationId, leadId, createdAt: nowMs };
-  const isHeard = sql`EXISTS (SELECT 1 FROM ${LISTENERS} WHERE ${listensTo(workspaceId, type)})`;
+  const hasSubscribers = sql`EXISTS (SELECT 1 FROM ${SUBSCRIBERS} WHERE ${isSubscribed(workspaceId, type)})`;
   return [
-    insertWhere(db, events, row, sql`${IF_CHANGED} AND ${isHeard} AND ${record} IS NOT NULL`).onConflictDoNothing(),
+    insertWhere(db, events, row, sql`${IF_CHANGED} AND ${hasSubscribers} AND ${record} IS NOT NULL`).onConflictDoNothing(),
     fanOut(db, event, type),
   ] as const;
 }
 
-/** A delivery to each endpoint that listens, if the statement before wrote the event. */
+/** A delivery to each subscribed endpoint, if the statement before wrote the event. */
 function fanOut(db: Database, { id, workspaceId, nowMs }: NewEvent, type: EventType) {
   const row = {
     id: newIdSql(shardOf(workspaceId), nowMs),
@@ -56,14 +56,14 @@ function fanOut(db: Database, { id, workspaceId, nowMs }: NewEvent, type: EventT
     nextAttemptAt: nowMs,
     createdAt: nowMs,
   };
-  const condition = sql`${IF_CHANGED} AND ${listensTo(workspaceId, type)}`;
-  return insertWhere(db, deliveries, row, condition, LISTENERS).returning({ deliveryId: deliveries.id });
+  const condition = sql`${IF_CHANGED} AND ${isSubscribed(workspaceId, type)}`;
+  return insertWhere(db, deliveries, row, condition, SUBSCRIBERS).returning({ deliveryId: deliveries.id });
 }
 
-const LISTENERS = sql`${webhookEndpoints} e JOIN ${workspaces} w ON w.id = e.workspace_id`;
+const SUBSCRIBERS = sql`${webhookEndpoints} e JOIN ${workspaces} w ON w.id = e.workspace_id`;
 
-/** That the endpoint takes events of this type now. */
-function listensTo(workspaceId: string, type: EventType): SQL {
+/** SQL condition: the endpoint is enabled and subscribed to the type, and its workspace may use webhooks. */
+function isSubscribed(workspaceId: string, type: EventType): SQL {
   return sql`e.workspace_id = ${workspaceId} AND e.enabled AND w.deleted_at IS NULL AND ${hasWebhooks("w")}
     AND EXISTS (SELECT 1 FROM json_each(e.events) WHERE value IN (${type}, ${ALL_EVENTS}))`;
 }
@@ -71,8 +71,7 @@ function listensTo(workspaceId: string, type: EventType): SQL {
 const PLANS_WITH_WEBHOOKS = PLAN_NAMES.filter((plan) => limitsOf(plan, {}).webhooks);
 
 /**
- * SQL condition: the workspace may use webhooks, by its plan or the operator's override. It is `limitsOf` in SQL, for
- * statements that must not deliver otherwise.
+ * SQL condition: the workspace may use webhooks, by its plan or the operator's override (`limitsOf` in SQL).
  * @param alias the statement's alias of `workspaces`.
  */
 export function hasWebhooks(alias: string): SQL {
@@ -80,35 +79,35 @@ export function hasWebhooks(alias: string): SQL {
   return sql`coalesce(json_extract(${of}.limits, '$.webhooks'), ${of}.plan IN ${PLANS_WITH_WEBHOOKS})`;
 }
 
-/** A wake-up for one delivery. The delivery's row says what is to be done. */
+/** A wake-up for a delivery, whose row holds everything else. */
 export interface DeliveryMessage {
   deliveryId: string;
 }
 
 /**
  * Sends wake-ups for the deliveries that a committed batch added. The sweep finds a delivery whose wake-up is lost.
- * @param written what the batch's writes returned, those that add events included.
+ * @param written the results of the batch's writes, including those of `appendEvent`.
  */
 export async function wakeDeliveries(env: Env, written: readonly unknown[]): Promise<void> {
   await sendWakeUps(env.DELIVERY_QUEUE, written.flatMap(deliveriesIn));
 }
 
-/** Sends wake-ups for deliveries to a lane, with a delay if one is given. */
-export function sendDeliveryWakeUps(lane: Queue, ids: readonly string[], delaySeconds?: number): Promise<void> {
-  return sendWakeUps(lane, ids.map((deliveryId) => ({ deliveryId })) satisfies DeliveryMessage[], delaySeconds);
+/** Sends wake-ups for deliveries to one of the delivery queues. */
+export function sendDeliveryWakeUps(queue: Queue, ids: readonly string[], delaySeconds?: number): Promise<void> {
+  return sendWakeUps(queue, ids.map((deliveryId) => ({ deliveryId })) satisfies DeliveryMessage[], delaySeconds);
 }
 
-/** An event's fan-out returns the deliveries that it made; what other writes return is something else. */
+/** Only the second statement of `appendEvent` returns rows with a `deliveryId`. */
 function deliveriesIn(rows: unknown): DeliveryMessage[] {
   return Array.isArray(rows) ? rows.filter((row: Partial<DeliveryMessage>) => row.deliveryId !== undefined) : [];
 }
 
-/** A wake-up: which message is to go out as mail. */
+/** A wake-up for a message that is to be sent as mail. */
 export interface EmailMessage {
   messageId: string;
 }
 
-/** Sends wake-ups for messages that wait to go out as mail. The sweep finds one whose wake-up is lost. */
+/** Sends wake-ups for messages that are to be sent as mail. The sweep finds one whose wake-up is lost. */
 export function wakeEmails(env: Env, messages: readonly EmailMessage[]): Promise<void> {
   return sendWakeUps(env.EMAIL_QUEUE, messages);
 }

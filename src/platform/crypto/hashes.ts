@@ -1,6 +1,6 @@
 const keys = new Map<string, Promise<CryptoKey>>();
 
-/** The HMAC-SHA256 key of one of our own secrets, kept in the isolate: there are only as many as the configuration holds. */
+/** The HMAC-SHA256 key of a configured secret, cached in the isolate. */
 export function hmacKey(secret: string): Promise<CryptoKey> {
   let key = keys.get(secret);
   if (!key) {
@@ -10,19 +10,19 @@ export function hmacKey(secret: string): Promise<CryptoKey> {
   return key;
 }
 
-/** The HMAC-SHA256 key of any secret; a text counts as its UTF-8 bytes. */
+/** The HMAC-SHA256 key of any secret, uncached; a text stands for its UTF-8 bytes. */
 export function importHmacKey(secret: string | Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
   const raw = typeof secret === "string" ? new TextEncoder().encode(secret) : secret;
   return crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
 }
 
-/** HMAC-SHA256 of a text, hex: it tells again who is known already, and names nobody to whoever has not the secret. */
+/** HMAC-SHA256 of a text, hex: a pseudonym that only the holder of the secret can match to its text. */
 export async function keyedHash(secret: string, text: string): Promise<string> {
   const mac = await crypto.subtle.sign("HMAC", await hmacKey(secret), new TextEncoder().encode(text));
   return new Uint8Array(mac).toHex();
 }
 
-/** The SHA-256 of a text in UTF-8, hex. */
+/** SHA-256 of a text in UTF-8, hex. */
 export async function sha256Hex(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return new Uint8Array(digest).toHex();

@@ -2,14 +2,14 @@ import { secretValues } from "../config.ts";
 import { Fault } from "../telemetry/errors.ts";
 
 const FORMAT = "v1";
-/** The nonce length that AES-GCM is specified for (NIST SP 800-38D). */
+/** The nonce length recommended for AES-GCM (NIST SP 800-38D). */
 const NONCE_BYTES = 12;
 const KEY_ID_BYTES = 4;
-/** A nonce is 16 letters of base64url. */
+/** 12 bytes of nonce are 16 characters of base64url. */
 const STORED_SECRET = /\bv1\.([0-9a-f]{8})\.[\w-]{16}\.[\w-]+/g;
 const BASE64URL = { alphabet: "base64url", omitPadding: true } as const;
 
-/** How many characters a stored secret begins with that name its format and its key: enough for `stateOfSecret`. */
+/** The length of a stored secret's format and key id, which is all that `stateOfSecret` needs. */
 export const SECRET_HEAD_LENGTH = `${FORMAT}.`.length + KEY_ID_BYTES * 2 + 1;
 
 interface StorageKey {
@@ -17,10 +17,10 @@ interface StorageKey {
   key: CryptoKey;
 }
 
-/** By what key a stored secret was made: the first of ENCRYPTION_KEY, another that it holds, or one that it does not hold. */
+/** Whether a stored secret was encrypted with the first key of ENCRYPTION_KEY, another one, or an unknown one. */
 export type SecretState = "current" | "outdated" | "unreadable";
 
-/** A stored secret that cannot be read. It says why, and nothing of the secret or of where it is: that may name somebody. */
+/** A stored secret that cannot be decrypted. The message leaves out its location, which may identify a person. */
 export class UnreadableSecretError extends Fault {
   override name = "UnreadableSecretError";
 
@@ -30,30 +30,29 @@ export class UnreadableSecretError extends Fault {
 }
 
 /**
- * Encrypts a secret for storage, AES-256-GCM: `v1.<key id>.<nonce>.<ciphertext>`. The key's id is stored with it, so
- * that the key can be rotated.
- * @param place where it is stored, such as `agent/<id>`: the text decrypts nowhere else.
+ * Encrypts a secret for storage with AES-256-GCM: `v1.<key id>.<nonce>.<ciphertext>`. The key id allows key rotation.
+ * @param context where it is stored, such as `agent/<id>`: authenticated, so that it decrypts nowhere else.
  */
-export async function encryptSecret(env: Env, secret: string, place: string): Promise<string> {
+export async function encryptSecret(env: Env, secret: string, context: string): Promise<string> {
   const { id, key } = await storageKey(secretValues(env.ENCRYPTION_KEY)[0]);
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
-  const encrypted = await crypto.subtle.encrypt(gcm(nonce, place), key, new TextEncoder().encode(secret));
+  const encrypted = await crypto.subtle.encrypt(gcm(nonce, context), key, new TextEncoder().encode(secret));
   return [FORMAT, id, nonce.toBase64(BASE64URL), new Uint8Array(encrypted).toBase64(BASE64URL)].join(".");
 }
 
 /**
- * Decrypts what `encryptSecret` made with any of the keys that are in use.
- * @throws UnreadableSecretError when none of them is the one, or the text was changed or moved.
+ * Decrypts the result of `encryptSecret` with whichever key of ENCRYPTION_KEY encrypted it.
+ * @throws UnreadableSecretError when that key is missing, or the text was changed or moved.
  */
-export async function decryptSecret(env: Env, stored: string, place: string): Promise<string> {
+export async function decryptSecret(env: Env, stored: string, context: string): Promise<string> {
   const [format, keyId, nonce, encrypted] = stored.split(".");
   if (format !== FORMAT || !nonce || !encrypted) throw new UnreadableSecretError("its format is not known");
   const keys = await storageKeys(env);
   const found = keys.find(({ id }) => id === keyId);
-  if (!found) throw new UnreadableSecretError("ENCRYPTION_KEY no longer holds the key that it was made with");
+  if (!found) throw new UnreadableSecretError("ENCRYPTION_KEY no longer holds the key that encrypted it");
   try {
     const bytes = Uint8Array.fromBase64(encrypted, { alphabet: "base64url" });
-    const plain = await crypto.subtle.decrypt(gcm(Uint8Array.fromBase64(nonce, { alphabet: "base64url" }), place), found.key, bytes);
+    const plain = await crypto.subtle.decrypt(gcm(Uint8Array.fromBase64(nonce, { alphabet: "base64url" }), context), found.key, bytes);
     return new TextDecoder().decode(plain);
   } catch {
     throw new UnreadableSecretError("it was changed or moved");
@@ -61,7 +60,7 @@ export async function decryptSecret(env: Env, stored: string, place: string): Pr
 }
 
 /**
- * By what key a stored secret was made, as it says itself: nothing is decrypted.
+ * The state of a stored secret by its key id; nothing is decrypted.
  * @param stored the secret, or its first `SECRET_HEAD_LENGTH` characters.
  */
 export async function stateOfSecret(env: Env, stored: string): Promise<SecretState> {
@@ -72,12 +71,12 @@ export async function stateOfSecret(env: Env, stored: string): Promise<SecretSta
   return at === 0 ? "current" : "outdated";
 }
 
-/** What tells a value of a secret from others without giving it away: stored secrets and API keys' rows name theirs so. */
+/** The id of a configured secret's value, which reveals nothing of it. Stored secrets and API keys refer to theirs by it. */
 export async function keyIdOf(value: string): Promise<string> {
   return (await storageKey(value)).id;
 }
 
-/** The same of several values. */
+/** The ids of several values. */
 export function keyIdsOf(values: readonly string[]): Promise<string[]> {
   return Promise.all(values.map(keyIdOf));
 }
@@ -87,11 +86,11 @@ export function keyIdsIn(text: string): string[] {
   return [...text.matchAll(STORED_SECRET)].map(([, keyId]) => keyId!);
 }
 
-function gcm(nonce: Uint8Array, place: string) {
-  return { name: "AES-GCM", iv: nonce, additionalData: new TextEncoder().encode(place) };
+function gcm(nonce: Uint8Array, context: string) {
+  return { name: "AES-GCM", iv: nonce, additionalData: new TextEncoder().encode(context) };
 }
 
-/** All keys that are in use, the one for what is new first. */
+/** All keys in use, the one for new secrets first. */
 function storageKeys(env: Env): Promise<StorageKey[]> {
   return Promise.all(secretValues(env.ENCRYPTION_KEY).map(storageKey));
 }

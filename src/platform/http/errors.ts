@@ -1,6 +1,6 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 
-/** The error codes of the integrators' surface, and the one status that each answers with. */
+/** The error codes of the integrators' API with their HTTP status. */
 export const STATUS_OF = {
   missing_api_key: 401,
   invalid_api_key: 401,
@@ -20,7 +20,7 @@ export const STATUS_OF = {
   unavailable: 503,
 } as const satisfies Record<string, ContentfulStatusCode>;
 
-/** What the visitors' surface answers beside them; the integrators' document does not name these. */
+/** The further codes of the visitors' API, which the integrators' OpenAPI document leaves out. */
 const VISITOR_STATUS_OF = {
   missing_visitor_token: 401,
   invalid_visitor_token: 401,
@@ -46,7 +46,7 @@ interface ApiErrorOptions {
   detail?: ValidationItem[];
 }
 
-/** An answer that is an error. Its message is for the caller and says what to do; nothing else of it leaves the service. */
+/** An error for the caller: its message says what to do. */
 export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly headers: Record<string, string>;
   readonly detail: ValidationItem[] | undefined;
@@ -72,17 +72,17 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** 404: also for a record of another workspace, which reads the same as none. */
+/** 404, also for a record of another workspace. */
 export function notFound(what: string): ApiError<"not_found"> {
   return new ApiError("not_found", `No ${what} with this id. Check the id and that it belongs to this workspace.`);
 }
 
-/** 422 with every failed check. */
+/** 422 with all failed checks. */
 export function invalid(detail: ValidationItem[]): ApiError<"validation_error"> {
   return new ApiError("validation_error", "The request is not valid. Each item of detail says what to change.", { detail });
 }
 
-/** 503, with how long to wait before trying again. */
-export function unavailable(message: string, retryInSeconds: number): ApiError<"unavailable"> {
-  return new ApiError("unavailable", message, { headers: { "Retry-After": String(retryInSeconds) } });
+/** 503 with Retry-After. */
+export function unavailable(message: string, retryAfterSeconds: number): ApiError<"unavailable"> {
+  return new ApiError("unavailable", message, { headers: { "Retry-After": String(retryAfterSeconds) } });
 }

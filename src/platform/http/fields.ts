@@ -1,15 +1,15 @@
 import { z } from "@hono/zod-openapi";
 import { valueErrorParams } from "./validation.ts";
 
-/** An identifier: any UUID, in either case; read in lower case. */
+/** An id: any UUID, turned into lower case. */
 export const uuid = () => z.guid().toLowerCase().openapi({ format: "uuid", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" });
 
-/** A time on the wire: RFC 3339, UTC, with milliseconds. */
+/** A time in a response: RFC 3339 in UTC with milliseconds. */
 export const timestamp = () => z.string().openapi({ format: "date-time", example: "2026-01-31T12:00:00.000Z" });
 
 const INTEGER = /^[+-]?[0-9]+$/;
 
-/** A whole number in a query, in plain decimal digits alone. */
+/** A whole number in a query, in decimal digits. */
 export function integerQuery(bounds: { min: number; max?: number; default: number }) {
   const max = bounds.max ?? Number.MAX_SAFE_INTEGER;
   return z
@@ -32,12 +32,12 @@ export function integerQuery(bounds: { min: number; max?: number; default: numbe
 
 const rfc3339 = z.iso.datetime({ offset: true, local: true });
 
-/** A time in a query, RFC 3339, read as milliseconds; one without an offset is UTC. */
+/** A time in a query: RFC 3339, in UTC if it has no offset, turned into milliseconds. */
 export function timeQuery() {
   return z
     .string()
     .transform((text, ctx) => {
-      // An offset's plus sign that was not escaped arrives as a space; T and Z may be small letters (RFC 3339, 5.6).
+      // An unescaped plus sign of an offset arrives as a space; T and Z may be lower case (RFC 3339, 5.6).
       const time = text.replace(/ (?=\d\d:\d\d$)/, "+").toUpperCase();
       if (!rfc3339.safeParse(time).success) {
         ctx.addIssue({ code: "invalid_format", format: "datetime", input: text });
@@ -48,19 +48,19 @@ export function timeQuery() {
     .openapi({ type: "string", format: "date-time", example: "2026-01-31T12:00:00Z" });
 }
 
-/** Milliseconds as a time on the wire. */
+/** Unix milliseconds as a time in a response. */
 export function toTimestamp(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The same for a time that may be missing. */
+/** The same for a time that may be null. */
 export function toTimestampOrNull(ms: number | null): string | null {
   return ms === null ? null : toTimestamp(ms);
 }
 
 const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
-/** A name for addresses: small letters, digits and single hyphens between them. */
+/** A slug: lower-case letters, digits and single hyphens between them. */
 export const slug = () =>
   z
     .string()

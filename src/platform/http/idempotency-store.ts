@@ -4,10 +4,10 @@ import { conversations, idempotencyRecords } from "../db/schema.ts";
 
 type Key = Pick<typeof idempotencyRecords.$inferInsert, "workspaceId" | "key">;
 
-/** How long a key answers with the response that was kept. */
+/** How long a key replays its stored response. */
 export const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 
-/** Takes a key for a request, unless it is taken; a record from before `expiredMs` is forgotten first. */
+/** Reserves a key for a request, after deleting a record from before `expiredMs`, and reads the key's record. */
 export function reserveKey(db: Database, record: typeof idempotencyRecords.$inferInsert, expiredMs: number) {
   return [
     db.delete(idempotencyRecords).where(and(isKey(record), lt(idempotencyRecords.createdAt, expiredMs))),
@@ -16,7 +16,7 @@ export function reserveKey(db: Database, record: typeof idempotencyRecords.$infe
   ] as const;
 }
 
-/** Takes over a request whose lease ran out; returns nothing when another one was quicker. */
+/** Takes over a request whose lease has expired; returns nothing if another request was faster. */
 export function takeOver(db: Database, key: Key, leaseUntil: number, nowMs: number) {
   return db
     .update(idempotencyRecords)
@@ -25,38 +25,35 @@ export function takeOver(db: Database, key: Key, leaseUntil: number, nowMs: numb
     .returning({ key: idempotencyRecords.key });
 }
 
-/**
- * Keeps the response; the same request is answered with it from now on. Of a conversation that was erased while it was
- * answered nothing is kept.
- */
+/** Stores the response for replays, unless its conversation was erased meanwhile. */
 export function storeResponse(db: Database, key: Key, response: { status: number; body: string; conversationId: string | null }) {
   const { status, body, conversationId } = response;
   return db
     .update(idempotencyRecords)
     .set({ responseStatus: status, responseBody: body, conversationId })
-    .where(and(isKey(key), conversationId === null ? undefined : isThere(key, conversationId)));
+    .where(and(isKey(key), conversationId === null ? undefined : conversationExists(key, conversationId)));
 }
 
-/** Notes whose conversation a streamed response tells of: the response itself is not kept, since the conversation holds it. */
+/** Records the conversation of a streamed response, whose body is not stored here, since the conversation holds it. */
 export function linkConversation(db: Database, key: Key, conversationId: string) {
   return db
     .update(idempotencyRecords)
     .set({ conversationId })
-    .where(and(isKey(key), isThere(key, conversationId)));
+    .where(and(isKey(key), conversationExists(key, conversationId)));
 }
 
-/** Lets go of a request that failed on our side: it may be sent again at once. */
+/** Ends the lease of a request that failed with a 5xx, so that it may be retried immediately. */
 export function releaseKey(db: Database, key: Key) {
   return db.update(idempotencyRecords).set({ leaseUntil: 0 }).where(isKey(key));
 }
 
-/** Forgets records from before `expiredMs`, some at a time. */
+/** Deletes records from before `expiredMs`, at most `limit`. */
 export function pruneKeys(db: Database, expiredMs: number, limit: number) {
   const expired = sql`(SELECT rowid FROM ${idempotencyRecords} WHERE created_at < ${expiredMs} LIMIT ${limit})`;
   return db.delete(idempotencyRecords).where(sql`rowid IN ${expired}`);
 }
 
-function isThere({ workspaceId }: Key, conversationId: string) {
+function conversationExists({ workspaceId }: Key, conversationId: string) {
   return sql`EXISTS (SELECT 1 FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId})`;
 }
 

@@ -12,7 +12,7 @@ import { storeResponse, KEY_LIFETIME_MS, linkConversation, releaseKey, reserveKe
 const HEADER = "Idempotency-Key";
 const REPLAYED = "Idempotent-Replayed";
 const MAX_KEY_LENGTH = 255;
-/** Longer than any request takes that cannot be joined, a webhook's test of 15 s included: after it whoever held the key is dead. */
+/** Longer than any request of an operation without `joinRetries`, even a webhook's test of 15 s: after it, the request is dead. */
 const LEASE_MS = 30_000;
 
 /** The header as the OpenAPI document describes it. */
@@ -25,9 +25,8 @@ export const IDEMPOTENCY_PARAMETER = {
 };
 
 /**
- * With an Idempotency-Key the same request is done once and answered the same, for a day. What it creates gets
- * identifiers that follow from the key, so that a request whose answer was lost, or that died half-way, can be done
- * again without doing anything twice.
+ * Runs a request with an Idempotency-Key once and replays its response for a day. The ids of new records are derived from the
+ * key, so that a request that died half-way can run again without creating anything twice.
  */
 export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
   const key = c.req.header(HEADER);
@@ -43,26 +42,27 @@ export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
     if (stored.requestHash !== requestHash) {
       throw new ApiError("idempotency_conflict", "This Idempotency-Key was used for another request. Use a new key for a new request.");
     }
-    if (stored.responseStatus !== null) return replay(c, stored.responseStatus, await openBody(c.env, record, stored.responseBody ?? ""));
-    if (c.get("joinsRetries")) markJoined(c, stored.leaseUntil);
+    if (stored.responseStatus !== null)
+      return replay(c, stored.responseStatus, await decryptBody(c.env, record, stored.responseBody ?? ""));
+    if (c.get("joinsRetries")) markReplayed(c, stored.leaseUntil);
     else if (!(await db.batch([takeOver(db, record, record.leaseUntil, nowMs)]))[0].length) throw stillRunning(stored.leaseUntil - nowMs);
   }
-  c.set("newId", await idsOf(record, stored?.createdAt ?? nowMs));
+  c.set("newId", await derivedIds(record, stored?.createdAt ?? nowMs));
   await next();
-  await keep(c, db, record);
+  await saveResponse(c, db, record);
 };
 
 /**
- * For operations that can be asked again while they are being done: a repeated request is not turned away, but done with
- * the same identifiers, by which the operation knows it and answers both alike. So a streamed answer needs no copy here.
+ * For operations that recognize a concurrent retry by its derived ids and give both requests the same response: the retry runs
+ * instead of being refused with 409. So a streamed response needs no copy here.
  */
 export const joinRetries: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.set("joinsRetries", true);
   await next();
 };
 
-/** A request whose first try failed on our side, and let go of its key, is not repeated but done. */
-function markJoined(c: AppContext, leaseUntil: number): void {
+/** A released key means that the first request failed, so this one is no replay. */
+function markReplayed(c: AppContext, leaseUntil: number): void {
   if (leaseUntil > 0) c.header(REPLAYED, "true");
 }
 
@@ -71,52 +71,52 @@ interface StoredKey {
   key: string;
 }
 
-/** Keeps what was answered; what failed on our side may be tried again. */
-async function keep(c: AppContext, db: Database, record: StoredKey): Promise<void> {
+/** Stores the response, or releases the key after a 5xx. */
+async function saveResponse(c: AppContext, db: Database, record: StoredKey): Promise<void> {
   const { status } = c.res;
   if (status >= 500) return void (await db.batch([releaseKey(db, record)]));
   const streamed = c.get("streamedConversation");
-  // The client need not wait for it.
+  // The client does not wait for the write.
   if (streamed !== undefined) return waitUntil(db.batch([linkConversation(db, record, streamed)]));
   const text = await c.res.clone().text();
-  const body = text === "" ? "" : await encryptSecret(c.env, text, placeOf(record));
+  const body = text === "" ? "" : await encryptSecret(c.env, text, encryptionContext(record));
   await db.batch([storeResponse(db, record, { status, body, conversationId: conversationOf(text) })]);
 }
 
-/** A response as it was; it is kept encrypted, since some hold a secret that is shown once. */
-async function openBody(env: Env, record: StoredKey, body: string): Promise<string> {
-  return body === "" ? "" : decryptSecret(env, body, placeOf(record));
+/** Bodies are stored encrypted, since some hold a secret that is shown once. */
+async function decryptBody(env: Env, record: StoredKey, body: string): Promise<string> {
+  return body === "" ? "" : decryptSecret(env, body, encryptionContext(record));
 }
 
-/** Where a response is kept: it decrypts nowhere else. */
-function placeOf({ workspaceId, key }: StoredKey): string {
+/** Binds the encrypted body to its record. */
+function encryptionContext({ workspaceId, key }: StoredKey): string {
   return `idempotency/${workspaceId}/${key}`;
 }
 
-/** The conversation that a response tells of: what it says of a person is erased with it. */
+/** The conversation of a response: both are erased together. */
 function conversationOf(body: string): string | null {
   const { conversation_id: id } = body === "" ? {} : (JSON.parse(body) as { conversation_id?: unknown });
   return typeof id === "string" ? id : null;
 }
 
-/** The answer as it was kept; an error names the request that it answers now, as its header does. */
-function replay(c: AppContext, status: number, kept: string): Response {
+/** The stored response; an error gets the id of the current request, like the header. */
+function replay(c: AppContext, status: number, stored: string): Response {
   c.header(REPLAYED, "true");
-  const { error, ...rest } = kept === "" ? {} : (JSON.parse(kept) as { error?: Record<string, unknown> });
-  const body = error ? JSON.stringify({ ...rest, error: { ...error, request_id: c.get("requestId") } }) : kept;
+  const { error, ...rest } = stored === "" ? {} : (JSON.parse(stored) as { error?: Record<string, unknown> });
+  const body = error ? JSON.stringify({ ...rest, error: { ...error, request_id: c.get("requestId") } }) : stored;
   return c.body(body, status as ContentfulStatusCode, { "Content-Type": "application/json" });
 }
 
-/** Identifiers that follow from the key and the time of its first use. */
-function idsOf({ workspaceId, key }: StoredKey, atMs: number): Promise<(shard: number) => string> {
+/** Ids that are derived from the key and the time of its first use. */
+function derivedIds({ workspaceId, key }: StoredKey, atMs: number): Promise<(shard: number) => string> {
   return seededIds(`${workspaceId}/${atMs}/${key}`, atMs);
 }
 
-/** A request that has run for so long may take as long again; one that died is done anew as soon as its lease has run out. */
+/** A request may take as long again as it has run; a dead one may be retried when its lease has expired. */
 function stillRunning(leftMs: number): ApiError {
-  const retryInSeconds = Math.ceil(Math.max(1_000, Math.min(LEASE_MS - leftMs, leftMs)) / 1_000);
-  const message = `The first request with this Idempotency-Key is still being answered. Try again in ${retryInSeconds} s.`;
-  return new ApiError("conflict", message, { headers: { "Retry-After": String(retryInSeconds) } });
+  const retryAfterSeconds = Math.ceil(Math.max(1_000, Math.min(LEASE_MS - leftMs, leftMs)) / 1_000);
+  const message = `The first request with this Idempotency-Key is still being answered. Try again in ${retryAfterSeconds} s.`;
+  return new ApiError("conflict", message, { headers: { "Retry-After": String(retryAfterSeconds) } });
 }
 
 function invalidKey(key: string): ApiError {

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { integerQuery } from "./fields.ts";
 import { valueErrorParams } from "./validation.ts";
 
-/** The paging parameters that the lists share. */
+/** The paging parameters of the lists. */
 export const pageQuery = z.object({
   limit: integerQuery({ min: 1, max: 100, default: 20 }),
   offset: integerQuery({ min: 0, default: 0 }),
@@ -26,12 +26,12 @@ export function toPage<Item>(data: Item[], total: number, { limit, offset }: { l
   return { data, total, limit, offset, has_more: offset + data.length < total };
 }
 
-/** A list that is always answered whole, in the same envelope. */
+/** A list without paging, in the same envelope. */
 export function wholePage<Item>(data: Item[]) {
   return { data, total: data.length, limit: data.length, offset: 0, has_more: false };
 }
 
-/** Where a page of a list that runs by time ended: the last record's time and identifier. */
+/** What a cursor encodes: the time and id of the page's last record. */
 export interface Position {
   atMs: number;
   id: string;
@@ -39,7 +39,7 @@ export interface Position {
 
 const positionSchema = z.tuple([z.int().gte(0), z.guid()]);
 
-/** The paging parameters of the long lists: by offset, or by the cursor that the page before gave. */
+/** The paging parameters of long lists: an offset, or the cursor of the previous page. */
 export const cursorQuery = pageQuery.extend({
   cursor: z
     .string()
@@ -58,7 +58,7 @@ export const cursorQuery = pageQuery.extend({
     }),
 });
 
-/** The envelope of the long lists. */
+/** The envelope of long lists. */
 export function cursorPageOf<Item extends z.ZodType>(item: Item, name: string) {
   return pageOf(item, `${name}Base`)
     .extend({ next_cursor: z.string().nullable().openapi({ description: "Null on the last page." }) })
@@ -72,8 +72,8 @@ interface PageRequest {
 }
 
 /**
- * One page of a long list. `rows` holds one record more than the page when there are more; `left` says where a record
- * stands in the list.
+ * One page of a long list.
+ * @param rows one record more than the page holds, if there is one.
  */
 export function toCursorPage<Row, Item>(
   rows: Row[],

@@ -30,7 +30,7 @@ const validationErrorSchema = errorSchema
 
 const integerHeader = (description: string) => ({ description, schema: { type: "integer" as const } });
 
-/** The headers that responses carry, as components of the document. */
+/** The documented response headers, as components of the OpenAPI document. */
 export const HEADER_COMPONENTS = {
   RequestId: { description: "Names this request in logs and errors.", schema: { type: "string" as const } },
   RateLimitLimit: integerHeader("Requests that the workspace may make in any 60 seconds, all its keys together."),
@@ -62,33 +62,33 @@ const DESCRIPTIONS = {
   503: "Not available just now: try again later.",
 } as const;
 
-/** The errors that every operation with an API key may answer. */
+/** The error statuses of every operation. */
 const ALWAYS = [401, 429, 500, 503] as const;
 
 type ErrorStatus = keyof typeof DESCRIPTIONS;
 
-/** A JSON answer for a route's `responses`. */
+/** A JSON response, for a route's `responses`. */
 export function jsonResponse<Schema extends z.ZodType>(schema: Schema, description: string) {
   return { description, headers: HEADERS, content: { "application/json": { schema } } };
 }
 
-/** An answer that can be asked for as a stream of events as well. */
+/** A response as JSON or as a stream of events, by the request's Accept header. */
 export function streamableResponse<Schema extends z.ZodType>(schema: Schema, description: string, events: z.ZodString) {
   const response = jsonResponse(schema, description);
   return { ...response, content: { ...response.content, "text/event-stream": { schema: events } } };
 }
 
-/** A stream of events. */
+/** A response that is a stream of events. */
 export function eventStreamResponse(description: string, events: z.ZodString) {
   return { description, headers: HEADERS, content: { "text/event-stream": { schema: events } } };
 }
 
-/** An answer without a body. */
+/** A response without a body. */
 export function emptyResponse(description: string) {
   return { description, headers: HEADERS };
 }
 
-/** The documented errors of a route: those of every operation, and `statuses`. */
+/** The documented error responses of a route: those of every operation, and `statuses`. */
 export function errorResponses(...statuses: ErrorStatus[]) {
   const all = [...ALWAYS, ...statuses].sort((a, b) => a - b);
   return Object.fromEntries(all.map((status) => [status, errorResponse(status)]));
@@ -100,7 +100,7 @@ function errorResponse(status: ErrorStatus) {
   return { description: DESCRIPTIONS[status], headers, content: { "application/json": { schema } } };
 }
 
-/** What keeps whatever is between the service and the client from holding events back or changing them. */
+/** Keeps proxies from buffering or transforming the events. */
 const EVENT_STREAM_HEADERS = {
   "Content-Type": "text/event-stream; charset=utf-8",
   "Cache-Control": "no-cache, no-transform",
@@ -108,8 +108,8 @@ const EVENT_STREAM_HEADERS = {
 };
 
 /**
- * Answers with Server-Sent Events, as they come.
- * @param conversationId the conversation that they tell of.
+ * Responds with a stream of Server-Sent Events.
+ * @param conversationId the conversation that the events belong to.
  */
 export function eventStream(c: AppContext, body: ReadableStream<Uint8Array>, conversationId: string): Response {
   c.set("streamedConversation", conversationId);

@@ -8,7 +8,7 @@ import { nameOperation } from "./request-log.ts";
 import { errorResponses } from "./responses.ts";
 import { repeatedItems, toItems } from "./validation.ts";
 
-/** A route whose bodies may be larger than most says so under this name, which the OpenAPI document shows. */
+/** A route's own limit of its body, which the OpenAPI document shows. */
 const MAX_BODY_FIELD = "x-max-body-bytes";
 
 type RegisteredRoute = RouteConfig & {
@@ -17,17 +17,17 @@ type RegisteredRoute = RouteConfig & {
 };
 
 /**
- * A router whose `openapi` documents a route and validates all its targets (path, query and body) before one answer
- * names every failed check; the library's own stops at the first target.
+ * A router whose `openapi` documents a route and validates its path, query and body together, so that one response lists
+ * every failed check; the library's own `openapi` stops at the first target.
  */
 export function createRouter(): OpenAPIHono<AppEnv> {
   const router = new OpenAPIHono<AppEnv>();
   const register = (route: RegisteredRoute, handler: Handler<AppEnv>) => {
-    const { middleware: own, ...contract } = route;
+    const { middleware: routeMiddleware, ...contract } = route;
     if (!route.hide) router.openAPIRegistry.registerPath(documented(contract));
-    const middleware = [own ?? []].flat() as MiddlewareHandler<AppEnv>[];
+    const middleware = [routeMiddleware ?? []].flat() as MiddlewareHandler<AppEnv>[];
     const checks = [...middleware, validator(route), ...(route.method === "post" ? [idempotent] : [])];
-    // A handler of this route alone, where the middleware may be many routes'.
+    // The validator belongs to this route alone; other middleware may be shared.
     if (route.operationId !== undefined) nameOperation(checks[middleware.length]!, route.operationId);
     router.on(route.method, [route.getRoutingPath()], ...checks, handler);
     return router;
@@ -36,7 +36,7 @@ export function createRouter(): OpenAPIHono<AppEnv> {
   return router;
 }
 
-/** The contract with what holds for every route that takes a body, and for every POST. */
+/** Adds what holds for every route with a body, and for every POST. */
 function documented(contract: RouteConfig): RouteConfig {
   const isPost = contract.method === "post";
   const statuses = [...(isPost ? ([409] as const) : []), ...(contract.request?.body ? ([413] as const) : [])];

@@ -1,18 +1,18 @@
 import type { z } from "@hono/zod-openapi";
 import type { ValidationItem } from "./errors.ts";
 
-/** A larger input is left out of the error: an answer must not be as large as the request it refuses. */
+/** A larger input is left out of the error: a response must not be as large as the request. */
 const MAX_ECHOED_INPUT_LENGTH = 16_384;
-/** More than anybody mends at once: a list of a hundred thousand wrong entries must not be answered entry by entry. */
+/** Bounds the response to a list of a hundred thousand invalid entries. */
 const MAX_ITEMS = 100;
 
-/** Fields that hold secrets of the caller's: what they stand in is not repeated. */
+/** Fields that hold the caller's secrets: inputs with them are not echoed. */
 const SECRET_FIELDS = ["headers"];
 
 type Issue = z.core.$ZodIssue;
 type Target = "body" | "query" | "path";
 
-/** Rules of our own schemas name the Pydantic type that they fail with in `params`. */
+/** The `params` of a custom check in our schemas: the error type and message in Pydantic's terms. */
 interface CustomParams {
   type: string;
   msg?: string;
@@ -20,11 +20,11 @@ interface CustomParams {
 }
 
 /**
- * The failed checks of one target in Pydantic v2's form.
- * @param raw what was validated: zod's issues do not carry the input.
+ * The failed checks of one target in the form of Pydantic v2.
+ * @param raw the validated input, which zod's issues do not carry.
  */
 export function toItems(target: Target, issues: readonly Issue[], raw: unknown): ValidationItem[] {
-  const shown = onePerPlace(issues).slice(0, MAX_ITEMS);
+  const shown = firstPerPath(issues).slice(0, MAX_ITEMS);
   return shown.map((issue) => {
     const input = valueAt(raw, issue.path);
     const missing = !input.present && issue.code !== "custom";
@@ -38,17 +38,17 @@ export function toItems(target: Target, issues: readonly Issue[], raw: unknown):
   });
 }
 
-/** A parameter that is given twice: to take one of its values would leave the caller thinking of the other. */
+/** Parameters that are given twice: choosing one of the values silently would mislead the caller. */
 export function repeatedItems(query: z.ZodType, given: Record<string, string[]>): ValidationItem[] {
   const known = "shape" in query ? Object.keys(query.shape as object) : [];
   const repeated = known.filter((name) => (given[name]?.length ?? 0) > 1);
   return repeated.map((name) => ({ loc: ["query", name], ...valueErrorRule("give this parameter once"), input: given[name] }));
 }
 
-/** The first failed check of each place; where a number is too large, the field's own bound rather than the safe range's. */
-function onePerPlace(issues: readonly Issue[]): Issue[] {
-  const byPlace = Map.groupBy(issues, (issue) => JSON.stringify(issue.path));
-  return [...byPlace.values()].map((same) => same.find((issue) => !isSafeRange(issue)) ?? same[0]!);
+/** The first failed check of each field; for a number, the field's own bound before the range of safe integers. */
+function firstPerPath(issues: readonly Issue[]): Issue[] {
+  const byPath = Map.groupBy(issues, (issue) => JSON.stringify(issue.path));
+  return [...byPath.values()].map((same) => same.find((issue) => !isSafeRange(issue)) ?? same[0]!);
 }
 
 function isSafeRange(issue: Issue): boolean {
@@ -56,7 +56,7 @@ function isSafeRange(issue: Issue): boolean {
   return issue.code === "too_small" && issue.minimum === Number.MIN_SAFE_INTEGER;
 }
 
-/** The zod parameters of a rule that fails as Pydantic's `value_error`. */
+/** The zod parameters of a check that fails as Pydantic's `value_error`. */
 export function valueErrorParams(message: string): { params: CustomParams } {
   return { params: valueErrorRule(message) };
 }
@@ -65,7 +65,7 @@ function valueErrorRule(message: string) {
   return { type: "value_error", msg: `Value error, ${message}`, ctx: { error: message } };
 }
 
-/** `{input}` when there is one to show, else nothing. */
+/** `{ input }` if it may be shown, else nothing. */
 function echo(input: unknown, path: readonly PropertyKey[]): { input?: unknown } {
   const json = JSON.stringify(input);
   if (json === undefined || json.length > MAX_ECHOED_INPUT_LENGTH) return {};
@@ -99,7 +99,7 @@ function ruleOf(issue: Issue, input: unknown, target: Target): Rule {
 
 const TYPE_RULES: Record<string, Rule> = {
   string: { type: "string_type", msg: "Input should be a valid string" },
-  // Every number of the API is whole, and zod expects a number before it expects a whole one.
+  // Every number of the API is an integer; zod checks for a number first.
   number: { type: "int_type", msg: "Input should be a valid integer" },
   int: { type: "int_type", msg: "Input should be a valid integer" },
   boolean: { type: "bool_type", msg: "Input should be a valid boolean" },
