@@ -1,3 +1,4 @@
+// `npm run backup -- export|import|verify|abandon`: one workspace as a file, and back. See docs/backup-and-restore.md.
 import { parseArgs } from "node:util";
 import { exportTo, stdoutSink } from "./backup/export.ts";
 import { operatorOf } from "./backup/operator.ts";
@@ -5,7 +6,6 @@ import { abandonImport, importFile, verifyFile } from "./backup/restore.ts";
 import { errorText, UserError, withUsage } from "./shared/cli.ts";
 import { type OperatorTarget, resolveOperatorTarget } from "./shared/service.ts";
 
-// `npm run backup -- export|import|verify|abandon`: one workspace as a file, and back. See docs/backup-and-restore.md.
 /** What it says goes to stderr: an export may go to stdout. */
 const say = (text: string) => console.error(text);
 
@@ -31,14 +31,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  say(errorText(error));
-  process.exitCode = 1;
-}
-
-export const USAGE = `npm run --silent backup -- export --workspace ID --url URL > FILE   one workspace as lines of JSON
+const USAGE = `npm run --silent backup -- export --workspace ID --url URL > FILE   one workspace as lines of JSON
 npm run backup -- import FILE --url URL                              puts it into a deployment that does not have it
 npm run backup -- verify FILE --url URL                              compares a deployment's workspace with a file
 npm run backup -- abandon --workspace ID --url URL                   gives an import up that is under way
@@ -48,7 +41,7 @@ The operator's token is taken from OPERATOR_TOKEN in the environment, or for a s
 const DEFAULT_URL = "http://localhost:8787";
 
 /** What the command line asks for. */
-export type Command =
+type Command =
   | { action: "help" }
   | (OperatorTarget &
       (
@@ -62,7 +55,7 @@ export type Command =
  * Reads the command line.
  * @throws UserError that says what is missing.
  */
-export function parseCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
+function parseCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
   const options = { workspace: { type: "string" }, url: { type: "string" }, help: { type: "boolean" } } as const;
   const { values, positionals } = withUsage(USAGE, () => parseArgs({ args: [...args], options, allowPositionals: true }));
   const [action, file] = positionals;
@@ -75,4 +68,11 @@ export function parseCommand(args: readonly string[], environment: NodeJS.Proces
   if (action !== "import" && action !== "verify") throw new UserError(`There is no ${action}.\n\n${USAGE}`);
   if (file === undefined) throw new UserError(`Name the file: ${action} FILE`);
   return { action, ...target, file };
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  say(errorText(error));
+  process.exitCode = 1;
 }

@@ -32,7 +32,7 @@ try {
 }
 process.exitCode = failures > 0 ? 1 : 0;
 
-async function check(file: string, variables: Record<string, string>): Promise<void> {
+async function check(file: string, variables: NodeJS.Dict<string>): Promise<void> {
   const blocks = readBlocks(file, readGuide(file));
   const startedMs = Date.now();
   const env = { ...process.env, ...variables, PORT: String(await freePort()) };

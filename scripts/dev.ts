@@ -18,7 +18,7 @@ const MINUTE_MS = 60_000;
 const CRON_TIMEOUT_MS = 55_000;
 /** Runs the cron handler: wrangler has no clock of its own. */
 const CRON_PATH = "/cdn-cgi/local/scheduled?cron=*+*+*+*+*";
-const QUESTION = `{"message":"How are webhook notifications signed?"}`;
+const QUESTION = `{"message":"How are webhooks signed?"}`;
 
 let ending = false;
 

@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseEnv } from "node:util";
 import { ROOT } from "../shared/cli.ts";
 
 /** What a fresh clone does not have: what was installed, built or kept here. */
@@ -18,7 +19,7 @@ const EXPORTS = /^export (SUPPORT_URL=\S+ SUPPORT_KEY=\S+ SUPPORT_AGENT=\S+)$/m;
 interface Service {
   directory: string;
   /** The variables that it prints; rejects with its output where it does not start. */
-  variables: Promise<Record<string, string>>;
+  variables: Promise<NodeJS.Dict<string>>;
   /** Ends it and removes the copy. */
   stop: () => Promise<void>;
 }
@@ -37,17 +38,12 @@ export function startService(): Service {
   return { directory, variables: readVariables(child), stop };
 }
 
-async function readVariables(child: ChildProcess): Promise<Record<string, string>> {
+async function readVariables(child: ChildProcess): Promise<NodeJS.Dict<string>> {
   let output = "";
   for (const stream of [child.stdout!, child.stderr!]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
   for (const deadline = Date.now() + START_LIMIT_MS; Date.now() < deadline && !hasEnded(child); await sleep(POLL_MS)) {
     const [, exported] = EXPORTS.exec(output) ?? [];
-    const [, url] = /runs at (\S+)/.exec(output) ?? [];
-    const [, key] = /DEMO_API_KEY\s+(\S+)/.exec(output) ?? [];
-    const [, agent] = /DEMO_AGENT_ID\s+(\S+)/.exec(output) ?? [];
-    if (url && key && agent) return { SUPPORT_URL: url, SUPPORT_KEY: key, SUPPORT_AGENT: agent };
-    if (exported)
-      return Object.fromEntries(exported.split(" ").map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]));
+    if (exported) return parseEnv(exported.replaceAll(" ", "\n"));
   }
   throw new Error(`npm run dev did not start:\n${output}`);
 }
