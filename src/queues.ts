@@ -1,6 +1,6 @@
 import { sendMail } from "./email/outbound.ts";
 import type { EmailMessage } from "./events/outbox.ts";
-import { giveUp, ingest } from "./knowledge/consumer.ts";
+import { failAfterRetries, ingest } from "./knowledge/consumer.ts";
 import type { IngestionMessage } from "./knowledge/sources.ts";
 import { eraseDeleted, type ErasureMessage } from "./operator/erasure.ts";
 import { idFields, logDeadLetter } from "./platform/queue.ts";
@@ -50,7 +50,7 @@ interface DeadLetterPolicy {
 
 const failSource: DeadLetterPolicy = {
   action: "The source is set to failed. The failed jobs of its source_id say why; then sync it again.",
-  handler: (env, body: IngestionMessage, meter) => giveUp(env, body, meter),
+  handler: (env, body: IngestionMessage, meter) => failAfterRetries(env, body, meter),
 };
 
 const DEAD_LETTER_POLICIES: Partial<Record<Job, DeadLetterPolicy>> = {

@@ -8,8 +8,7 @@ import { createAnswer, eraseAnswer, findAnswer, markIndexed } from "./store.ts";
 type AnswerRow = typeof answers.$inferSelect;
 
 /**
- * Adds a curated answer and hands it to the agent's index. If the request dies between the row and the index, the sweep
- * hands the answer over.
+ * Adds a curated answer and indexes it. If the request dies after the row was stored, the sweep indexes it.
  * @returns undefined when there is no such agent.
  */
 export async function addAnswer(op: KnowledgeOperation, body: { question: string; answer: string }): Promise<AnswerRow | undefined> {
@@ -23,21 +22,21 @@ export async function addAnswer(op: KnowledgeOperation, body: { question: string
 }
 
 /**
- * Marks an answer as indexed, or takes it out of the index again when it was deleted meanwhile. No caller waits for
- * this: if it fails, the sweep only repeats the hand-over.
+ * Marks an answer as indexed, or removes it from the index when it was deleted meanwhile. No caller waits for this: if it fails,
+ * the sweep indexes the answer once more.
  */
-export async function noteIndexed(op: Pick<KnowledgeOperation, "env" | "meter" | "nowMs">, answer: AnswerRow): Promise<void> {
+export async function confirmIndexed(op: Pick<KnowledgeOperation, "env" | "meter" | "nowMs">, answer: AnswerRow): Promise<void> {
   const { env, meter, nowMs } = op;
   const db = dbFor(env, answer.workspaceId, meter);
-  const [[noted]] = await db.batch([markIndexed(db, answer.id, nowMs)]);
-  if (!noted) await indexOf(env, meter, answer.workspaceId, answer.agentId).removeAnswer(answer.id);
+  const [[marked]] = await db.batch([markIndexed(db, answer.id, nowMs)]);
+  if (!marked) await indexOf(env, meter, answer.workspaceId, answer.agentId).removeAnswer(answer.id);
 }
 
-/** Hands an answer to its agent's index, for a request that died before doing so. */
+/** Indexes an answer whose request died before doing so. */
 export async function indexAnswer(op: Pick<KnowledgeOperation, "env" | "meter" | "nowMs">, answer: AnswerRow): Promise<void> {
   const { id, question } = answer;
   await indexOf(op.env, op.meter, answer.workspaceId, answer.agentId).putAnswer({ id, question, answer: answer.answer });
-  await noteIndexed(op, answer);
+  await confirmIndexed(op, answer);
 }
 
 /**
@@ -49,7 +48,7 @@ export async function removeAnswer(op: KnowledgeOperation, answerId: string): Pr
   const db = dbFor(env, workspace.id, meter);
   const [[answer]] = await db.batch([findAnswer(db, workspace.id, agentId, answerId)]);
   if (!answer) return false;
-  // The index goes first: should this stop half-way, the answer is still listed, and deleting it again finishes it.
+  // The index comes first: if the request dies in between, the answer is still listed and can be deleted again.
   await indexOf(env, meter, workspace.id, agentId).removeAnswer(answerId);
   await db.batch([eraseAnswer(db, workspace.id, agentId, answerId)]);
   return true;

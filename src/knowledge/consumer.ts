@@ -1,32 +1,41 @@
 import { appendEvent, wakeDeliveries } from "../events/outbox.ts";
+import { crawlPauseMs } from "../platform/config.ts";
 import { type Database, dbFor, isBoundShard } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { sources } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { DAY_MS } from "../platform/time.ts";
-import { runTimeSlice } from "./crawl/fetch-page.ts";
-import type { CrawlSource, PageCounts } from "./crawl/protocol.ts";
+import { fetchPage } from "./crawl/fetch-page.ts";
+import {
+  type CrawlEnd,
+  type CrawlProgress,
+  type CrawlSource,
+  type CrawlStep,
+  LONG_WAIT_MS,
+  type PageCounts,
+  type PageResult,
+} from "./crawl/protocol.ts";
 import { indexOf } from "./index.ts";
 import { type IngestionMessage, wakeSource } from "./sources.ts";
 import { claimSource, failSource, findSource, sourceExists, sourceRecord, updateClaimed } from "./store.ts";
 
-/** Longer than a crawl's shift and any one step take; renewed while work goes on. */
+/** Longer than a time slice or any one step; renewed while work goes on. */
 const LEASE_MS = 2 * 60_000;
-/** How often whoever polls sees a crawl's progress; the lease is renewed with it. */
+/** How often a crawl's progress is stored; the lease is renewed with it. */
 const REPORT_AFTER_MS = 5_000;
 const RENEW_AFTER_MS = 30_000;
 
 type SourceRow = typeof sources.$inferSelect;
-type Finished =
+type SyncResult =
   | { outcome: "ready"; counts: PageCounts; chunksCount: number }
   | { outcome: "failed"; code: string; message: string; counts?: PageCounts; chunksCount?: number };
-type Ended = Finished | { outcome: "paused"; counts: PageCounts; resumeAtMs: number };
+type RunResult = SyncResult | { outcome: "paused"; counts: PageCounts; resumeAtMs: number };
 
-/** How a wake-up ended; with "lost" another run has taken the source over, or it was deleted. */
-type IngestionOutcome = Ended["outcome"] | "nothing_to_do" | "lost";
+/** How a wake-up result; "lost": another run has taken over, or the source was deleted. */
+type IngestionOutcome = RunResult["outcome"] | "nothing_to_do" | "lost";
 
-/** One run of the consumer that holds a source. */
+/** One run of the consumer, with the lease of a source. */
 interface Run {
   env: Env;
   meter: Meter;
@@ -37,9 +46,8 @@ interface Run {
 }
 
 /**
- * Works on one source: a text until it is ready or failed, a site for one shift, after which it sends itself a wake-up.
- * A repeated wake-up does the work once: one run holds a source's lease at a time, and a source that is neither waiting
- * nor abandoned is left alone.
+ * Ingests one source: a text to its end, a site for one time slice, after which another wake-up is sent. A repeated wake-up does
+ * nothing: one run has a source's lease at a time, and only sources that are pending or whose lease has expired are claimed.
  * @param clock Unix milliseconds.
  */
 export async function ingest(
@@ -54,14 +62,14 @@ export async function ingest(
   const leaseId = crypto.randomUUID();
   const lease = { id: leaseId, untilMs: clock() + LEASE_MS };
   const [[source], [existing]] = await db.batch([claimSource(db, sourceId, lease, clock()), sourceExists(db, sourceId)]);
-  if (!existing) await forget(env, meter, message);
+  if (!existing) await removeFromIndex(env, meter, message);
   if (!source) return "nothing_to_do";
   const run = { env, meter, db, source, leaseId, clock };
   try {
-    const ended = source.type === "text" ? await ingestText(run) : await crawl(run, source.type);
-    if (ended) await end(run, ended);
-    else await forgetIfDeleted(run);
-    return ended?.outcome ?? "lost";
+    const result = source.type === "text" ? await ingestText(run) : await crawl(run, source.type);
+    if (result) await finishRun(run, result);
+    else await cleanUpIfDeleted(run);
+    return result?.outcome ?? "lost";
   } catch (error) {
     const changes = { status: "pending" as const, leaseId: null, leaseUntil: null, updatedAt: clock() };
     await db.batch([updateClaimed(db, sourceId, leaseId, changes)]);
@@ -69,8 +77,8 @@ export async function ingest(
   }
 }
 
-/** Fails a source whose wake-up has used up its retries. */
-export async function giveUp(env: Env, { workspaceId, agentId, sourceId }: IngestionMessage, meter = new Meter()): Promise<void> {
+/** Fails a source whose wake-up has failed too often. */
+export async function failAfterRetries(env: Env, { workspaceId, agentId, sourceId }: IngestionMessage, meter = new Meter()): Promise<void> {
   if (!isBoundShard(env, sourceId)) return;
   const db = dbFor(env, sourceId, meter);
   const [[source]] = await db.batch([findSource(db, workspaceId, agentId, sourceId)]);
@@ -88,8 +96,8 @@ export async function giveUp(env: Env, { workspaceId, agentId, sourceId }: Inges
   await wakeDeliveries(env, written);
 }
 
-/** Builds the source's next generation step by step; undefined when another run has taken over. */
-async function ingestText({ env, meter, db, source, leaseId, clock }: Run): Promise<Finished | undefined> {
+/** Indexes a text step by step; undefined when another run has taken over. */
+async function ingestText({ env, meter, db, source, leaseId, clock }: Run): Promise<SyncResult | undefined> {
   let renewedAtMs = clock();
   for (;;) {
     const progress = await indexOf(env, meter, source.workspaceId, source.agentId).ingestText(source.id, leaseId);
@@ -105,43 +113,120 @@ function countsOfText(pages: number): PageCounts {
   return { found: pages, indexed: pages, failed: 0, skipped: 0 };
 }
 
-/** Crawls for a while; undefined when another run has taken over, or the source was deleted. */
-async function crawl(run: Run, type: CrawlSource["type"]): Promise<Ended | undefined> {
+/** Crawls for one time slice; undefined when another run has taken over, or the source was deleted. */
+async function crawl(run: Run, type: CrawlSource["type"]): Promise<RunResult | undefined> {
   const { env, meter, db, source, leaseId, clock } = run;
   const { id, maxPages, syncNumber } = source;
   const crawled: CrawlSource = { id, type, url: source.url!, maxPages: type === "url" ? 1 : maxPages, syncNumber };
   let reportedAtMs = clock();
-  const shift = await runTimeSlice({
+  const slice = await runTimeSlice({
     env,
     clock,
     step: (step) => indexOf(env, meter, source.workspaceId, source.agentId).crawl(crawled, step),
     async report(counts) {
       if (clock() - reportedAtMs < REPORT_AFTER_MS) return true;
       reportedAtMs = clock();
-      const changes = { ...columnsOfCounts(counts), leaseUntil: reportedAtMs + LEASE_MS };
+      const changes = { ...countColumns(counts), leaseUntil: reportedAtMs + LEASE_MS };
       const [[held]] = await db.batch([updateClaimed(db, id, leaseId, changes)]);
       return held !== undefined;
     },
   });
-  if (!shift || shift.done) return shift;
-  return { outcome: "paused", counts: shift.counts, resumeAtMs: clock() + shift.resumeInMs };
+  if (!slice || slice.done) return slice;
+  return { outcome: "paused", counts: slice.counts, resumeAtMs: clock() + slice.resumeInMs };
 }
 
-/** Notes what came of it, if this run still holds the source: the end of a sync with its event, or when to go on. */
-async function end(run: Run, ended: Ended): Promise<void> {
+/** How long one message crawls, so that the other messages of the queue get their turn. */
+const TIME_SLICE_MS = 15_000;
+/** Characters of results in one step: the index stores them in about 50 ms. */
+const CHARS_PER_STEP = 500_000;
+const LINK_CHARS = 200;
+
+/** How a slice result: with the end of the crawl, or with the time until which the crawl has nothing to do. */
+export type TimeSliceEnd = CrawlEnd | { done: false; counts: PageCounts; resumeInMs: number };
+
+/** What a slice works with. */
+interface TimeSlice {
+  env: Env;
+  /** Calls the agent's index. */
+  step: (step: CrawlStep) => Promise<CrawlProgress | undefined>;
+  /** Reports progress; false when this run has lost the source. */
+  report: (counts: PageCounts) => Promise<boolean>;
+  /** Unix milliseconds. */
+  clock: () => number;
+}
+
+/** Crawls for a bounded time, one batch after another. Undefined when the source was removed or another run has its lease. */
+export async function runTimeSlice(slice: TimeSlice): Promise<TimeSliceEnd | undefined> {
+  const { clock } = slice;
+  const endsAtMs = clock() + TIME_SLICE_MS;
+  let progress = await requestStep(slice, [], { isFirst: true });
+  while (progress && !progress.done) {
+    const { counts, waitMs } = progress;
+    const isOver = clock() >= endsAtMs;
+    if (isOver || waitMs > LONG_WAIT_MS) return { done: false, counts, resumeInMs: waitMs };
+    if (!(await slice.report(counts))) return undefined;
+    if (waitMs > 0) await scheduler.wait(waitMs);
+    progress = await fetchBatch(slice, progress, endsAtMs);
+  }
+  return progress;
+}
+
+/** Fetches a batch, as far as time and memory allow, and submits the results. */
+async function fetchBatch(
+  slice: TimeSlice,
+  { fetch: pages, pauseMs }: Extract<CrawlProgress, { done: false }>,
+  endsAtMs: number,
+): Promise<CrawlProgress | undefined> {
+  const results: PageResult[] = [];
+  let fetched = 0;
+  for (const [at, page] of pages.entries()) {
+    if (at > 0 && pauseMs > 0) await scheduler.wait(pauseMs);
+    for await (const result of fetchPage(slice.env, page)) {
+      const isPart = result.outcome === "sitemap" && !result.isLast;
+      if (!isPart) results.push(result);
+      else if (!(await requestStep(slice, [result], { isLast: true }))) return undefined;
+    }
+    fetched++;
+    if (slice.clock() >= endsAtMs || charsOf(results) > CHARS_PER_STEP || asksForPause(results.at(-1))) break;
+  }
+  const unfetched = pages.slice(fetched).map(({ id }) => id);
+  return requestStep(slice, results, { isLast: slice.clock() >= endsAtMs, unfetched });
+}
+
+type StepOptions = Partial<Pick<CrawlStep, "isFirst" | "isLast" | "unfetched">>;
+
+function requestStep(
+  { env, step, clock }: TimeSlice,
+  results: PageResult[],
+  { isFirst = false, isLast = false, unfetched = [] }: StepOptions,
+) {
+  return step({ results, unfetched, isFirst, isLast, pauseMs: crawlPauseMs(env), nowMs: clock() });
+}
+
+/** Whether the site sent Retry-After. */
+function asksForPause(result: PageResult | undefined): boolean {
+  return result?.outcome === "failed" && result.retryAfterSeconds !== null;
+}
+
+function charsOf(results: PageResult[]): number {
+  return results.reduce((sum, result) => sum + (result.outcome === "page" ? result.text.length + result.links.length * LINK_CHARS : 0), 0);
+}
+
+/** Stores the result if this run still has the lease: the end of a sync with its event, or when to continue. */
+async function finishRun(run: Run, result: RunResult): Promise<void> {
   const { env, db, source, leaseId, clock } = run;
   const nowMs = clock();
-  if (ended.outcome === "paused") {
-    // Nobody holds it, and yet it is nobody's to take up before its time.
-    const released = { leaseId: null, leaseUntil: ended.resumeAtMs, updatedAt: nowMs };
-    const [[held]] = await db.batch([updateClaimed(db, source.id, leaseId, { ...released, ...columnsOfCounts(ended.counts) })]);
-    if (!held) return forgetIfDeleted(run);
-    return wakeSource(env, source, Math.ceil((ended.resumeAtMs - nowMs) / 1000));
+  if (result.outcome === "paused") {
+    // No run has the lease, but none may claim the source before this time either.
+    const released = { leaseId: null, leaseUntil: result.resumeAtMs, updatedAt: nowMs };
+    const [[held]] = await db.batch([updateClaimed(db, source.id, leaseId, { ...released, ...countColumns(result.counts) })]);
+    if (!held) return cleanUpIfDeleted(run);
+    return wakeSource(env, source, Math.ceil((result.resumeAtMs - nowMs) / 1000));
   }
   const event = { id: newId(shardOf(source.id), nowMs), workspaceId: source.workspaceId, nowMs };
-  const type = ended.outcome === "ready" ? "source.synced" : "source.failed";
+  const type = result.outcome === "ready" ? "source.synced" : "source.failed";
   const changes = {
-    ...columnsOf(ended, nowMs),
+    ...resultColumns(result, nowMs),
     leaseId: null,
     leaseUntil: null,
     nextSyncAt: nextSyncAtMs(source, nowMs),
@@ -153,39 +238,37 @@ async function end(run: Run, ended: Ended): Promise<void> {
     after: [sourceExists(db, source.id)],
   });
   await wakeDeliveries(env, written);
-  if (before[0].length === 0 && after[0].length === 0) await forget(env, run.meter, { ...source, sourceId: source.id });
+  if (before[0].length === 0 && after[0].length === 0) await removeFromIndex(env, run.meter, { ...source, sourceId: source.id });
 }
 
-async function forgetIfDeleted({ env, meter, db, source }: Run): Promise<void> {
+async function cleanUpIfDeleted({ env, meter, db, source }: Run): Promise<void> {
   const [[existing]] = await db.batch([sourceExists(db, source.id)]);
-  if (!existing) await forget(env, meter, { ...source, sourceId: source.id });
+  if (!existing) await removeFromIndex(env, meter, { ...source, sourceId: source.id });
 }
 
-/** The source was deleted while its text was kept or read: what was written into the index since goes too. */
-async function forget(env: Env, meter: Meter, { workspaceId, agentId, sourceId }: IngestionMessage): Promise<void> {
+/** Removes what was written into the index of a source that was deleted meanwhile. */
+async function removeFromIndex(env: Env, meter: Meter, { workspaceId, agentId, sourceId }: IngestionMessage): Promise<void> {
   await indexOf(env, meter, workspaceId, agentId).removeSource(sourceId);
 }
 
-/** A failed sync says what it met with, and leaves in use what was. */
-function columnsOf(finished: Finished, nowMs: number) {
-  const { counts, chunksCount } = finished;
-  const columns = { ...(counts && columnsOfCounts(counts)), ...(chunksCount !== undefined && { chunksCount }) };
-  if (finished.outcome === "ready")
-    return { status: "ready" as const, errorCode: null, errorMessage: null, lastSyncedAt: nowMs, ...columns };
-  return { status: "failed" as const, errorCode: finished.code, errorMessage: finished.message, ...columns };
+function resultColumns(result: SyncResult, nowMs: number) {
+  const { counts, chunksCount } = result;
+  const columns = { ...(counts && countColumns(counts)), ...(chunksCount !== undefined && { chunksCount }) };
+  if (result.outcome === "ready") return { status: "ready" as const, errorCode: null, errorMessage: null, lastSyncedAt: nowMs, ...columns };
+  return { status: "failed" as const, errorCode: result.code, errorMessage: result.message, ...columns };
 }
 
-function columnsOfCounts({ found, indexed, failed, skipped }: PageCounts) {
+function countColumns({ found, indexed, failed, skipped }: PageCounts) {
   return { pagesFound: found, pagesIndexed: indexed, pagesFailed: failed, pagesSkipped: skipped };
 }
 
 const PERIOD_MS = { daily: DAY_MS, weekly: 7 * DAY_MS };
-/** Sources that were added together, by a script or an import, are not synced together for ever. */
+/** Spreads the syncs of sources that were added together. */
 const SPREAD = 0.1;
 
 /**
- * When a source whose sync ends now is synced by itself again: after its schedule's period, up to a tenth sooner or later, always
- * the same for one source. Null for those that never are: on manual schedule, and texts, which change with nobody's site.
+ * When a source whose sync ends now is due again: after its schedule's period, up to a tenth sooner or later, always the same for
+ * one source. Null for texts and manual schedules.
  */
 export function nextSyncAtMs(
   { id, type, schedule }: { id: string; type: "website" | "url" | "text"; schedule: "manual" | "daily" | "weekly" },

@@ -8,7 +8,7 @@ import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
-import { addAnswer, noteIndexed, removeAnswer } from "./answers.ts";
+import { addAnswer, confirmIndexed, removeAnswer } from "./answers.ts";
 import { search } from "./search.ts";
 import { addSource, type KnowledgeOperation, listSourcePages, removeSource, syncSource } from "./sources.ts";
 import { listAnswers, listSources } from "./store.ts";
@@ -180,7 +180,7 @@ knowledgeRoutes.openapi(createAnswerRoute, async (c) => {
   const op = operation(c, c.req.valid("param").agent_id);
   const answer = await addAnswer(op, c.req.valid("json"));
   if (!answer) throw notFound("agent");
-  c.executionCtx.waitUntil(noteIndexed(op, answer));
+  c.executionCtx.waitUntil(confirmIndexed(op, answer));
   return c.json(toAnswer(answer), 201);
 });
 

@@ -4,16 +4,16 @@ import { dbFor } from "../platform/db/client.ts";
 import { indexOf } from "./index.ts";
 import { STRONG_MATCH } from "./retrieval/curated-answers.ts";
 import type { KnowledgeOperation } from "./sources.ts";
-import { type searchResultSchema, toFound } from "./wire.ts";
+import { type searchResultSchema, toSearchResult } from "./wire.ts";
 
 type Found = z.infer<typeof searchResultSchema>["data"];
 
-/** A few lines are turns of a conversation; a query of more lines is something pasted, and taken as one. */
-const MAX_TURNS = 4;
+/** A query of up to so many lines is a conversation, one question a line; a longer one is pasted text. */
+const MAX_QUESTIONS = 4;
 
 /**
- * What retrieval finds for a question: curated answers that match it strongly, then passages and other curated answers.
- * The lines of a query are turns: the last one is asked, those before say what is talked about.
+ * What retrieval finds for a question: curated answers that match it strongly, then passages and other curated answers. The last
+ * line of a query is the question, the lines before it are earlier questions.
  * @returns undefined when there is no such agent.
  */
 export async function search(op: KnowledgeOperation, { query, limit }: { query: string; limit: number }): Promise<Found | undefined> {
@@ -21,7 +21,7 @@ export async function search(op: KnowledgeOperation, { query, limit }: { query: 
   const db = dbFor(env, workspace.id, meter);
   const [[[agent]], retrieval] = await Promise.all([
     db.batch([findAgent(db, workspace.id, agentId)]),
-    indexOf(env, meter, workspace.id, agentId).search({ ...turnsOf(query), limit }),
+    indexOf(env, meter, workspace.id, agentId).search({ ...questionsOf(query), limit }),
   ]);
   if (!agent) return undefined;
   const curated = retrieval.curated.map(({ question, answerId, answer, score }): Found[number] => ({
@@ -32,12 +32,12 @@ export async function search(op: KnowledgeOperation, { query, limit }: { query: 
     content: answer,
     score,
   }));
-  return merge(curated, retrieval.passages.map(toFound)).slice(0, limit);
+  return merge(curated, retrieval.passages.map(toSearchResult)).slice(0, limit);
 }
 
-function turnsOf(query: string): { question: string; previousQuestions: string[] } {
+function questionsOf(query: string): { question: string; previousQuestions: string[] } {
   const lines = query.split("\n").filter((line) => line.trim() !== "");
-  if (lines.length > MAX_TURNS) return { question: query, previousQuestions: [] };
+  if (lines.length > MAX_QUESTIONS) return { question: query, previousQuestions: [] };
   return { question: lines.at(-1) ?? query, previousQuestions: lines.slice(0, -1) };
 }
 

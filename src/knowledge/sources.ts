@@ -13,14 +13,14 @@ import type { sourceCreateSchema } from "./wire.ts";
 
 type SourceRow = typeof sources.$inferSelect;
 
-/** The agent, workspace and clock that a change of knowledge works with. */
+/** What an operation on an agent's knowledge works with. */
 export interface KnowledgeOperation {
   env: Env;
   meter: Meter;
   workspace: CallerWorkspace;
   agentId: string;
   nowMs: number;
-  /** Makes the identifier of what is added. */
+  /** Creates an identifier. */
   newId: (shard: number) => string;
 }
 
@@ -53,12 +53,12 @@ export async function addSource(op: KnowledgeOperation, body: z.output<typeof so
   ]);
   if (!agent) return { outcome: "agent_not_found" };
   if (!source) return { outcome: "too_many" };
-  if (body.type === "text") await keepText(op, db, source, body.text!);
+  if (body.type === "text") await stageText(op, db, source, body.text!);
   await wakeSource(env, source);
   return { outcome: "done", source };
 }
 
-async function keepText(op: KnowledgeOperation, db: Database, source: SourceRow, text: string): Promise<void> {
+async function stageText(op: KnowledgeOperation, db: Database, source: SourceRow, text: string): Promise<void> {
   try {
     await indexOf(op.env, op.meter, source.workspaceId, source.agentId).stageText(source.id, source.name, text);
   } catch (error) {
@@ -83,7 +83,7 @@ export async function syncSource(op: KnowledgeOperation, sourceId: string): Prom
 }
 
 /**
- * Removes a source and all that came of it.
+ * Removes a source and its indexed content.
  * @returns whether the agent had it.
  */
 export async function removeSource(op: KnowledgeOperation, sourceId: string): Promise<boolean> {
@@ -91,14 +91,14 @@ export async function removeSource(op: KnowledgeOperation, sourceId: string): Pr
   const db = databaseOf(op);
   const [[source]] = await db.batch([findSource(db, workspace.id, agentId, sourceId)]);
   if (!source) return false;
-  // The index goes first: should this stop half-way, the source is still listed, and deleting it again finishes it.
+  // The index comes first: if the request dies in between, the source is still listed and can be deleted again.
   await indexOf(env, meter, workspace.id, agentId).removeSource(sourceId);
   await db.batch([eraseSource(db, workspace.id, agentId, sourceId)]);
   return true;
 }
 
 /**
- * What became of a source's pages.
+ * Lists the pages of a source's last or running crawl.
  * @returns undefined when the agent has no such source.
  */
 export async function listSourcePages(
@@ -119,23 +119,23 @@ function databaseOf({ env, workspace, meter }: KnowledgeOperation): Database {
   return dbFor(env, workspace.id, meter);
 }
 
-/** A wake-up for one source. The source's row says what is to be done. */
+/** A wake-up for one source; its row says what to do. */
 export interface IngestionMessage {
   workspaceId: string;
   agentId: string;
   sourceId: string;
 }
 
-/** A source as a wake-up needs to know it. */
-export interface Waking {
+/** What of a source a wake-up needs. */
+export interface WakeableSource {
   id: string;
   workspaceId: string;
   agentId: string;
   type: "website" | "url" | "text";
 }
 
-/** Sends wake-ups for sources. Sites have a queue of their own: a crawl takes long, while a text is indexed at once. */
-export async function wakeSources(env: Env, sources: readonly Waking[], delaySeconds = 0): Promise<void> {
+/** Sends wake-ups for sources. Crawls have their own queue, since they take longer than texts. */
+export async function wakeSources(env: Env, sources: readonly WakeableSource[], delaySeconds = 0): Promise<void> {
   const messagesOf = (isText: boolean): IngestionMessage[] =>
     sources
       .filter(({ type }) => (type === "text") === isText)
@@ -147,6 +147,6 @@ export async function wakeSources(env: Env, sources: readonly Waking[], delaySec
 }
 
 /** Sends a wake-up for one source. */
-export function wakeSource(env: Env, source: Waking, delaySeconds = 0): Promise<void> {
+export function wakeSource(env: Env, source: WakeableSource, delaySeconds = 0): Promise<void> {
   return wakeSources(env, [source], delaySeconds);
 }

@@ -7,7 +7,7 @@ import { importCompleted, insertWhere, timestampJson } from "../platform/db/sql.
 
 type NewSource = typeof sources.$inferInsert;
 
-// --- Sources ---------------------------------------------------------------------------------------------------------
+// --- Sources ---
 
 /** All sources of an agent, oldest first. */
 export function listSources(db: Database, workspaceId: string, agentId: string) {
@@ -31,7 +31,7 @@ export function findSource(db: Database, workspaceId: string, agentId: string, s
     .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId)));
 }
 
-/** Adds a source, if the agent is there and has fewer than `maxSources`; one that is there stays as it is. */
+/** Inserts a source, if the agent exists and has fewer than `maxSources`; an existing row stays. */
 export function createSource(db: Database, source: NewSource, maxSources: number) {
   const condition = sql`EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.id} = ${source.agentId}
     AND ${agents.workspaceId} = ${source.workspaceId} AND ${agents.sourcesCount} < ${maxSources})`;
@@ -55,13 +55,13 @@ export function requestSync(db: Database, workspaceId: string, agentId: string, 
     .returning();
 }
 
-/** What changes when a sync is asked for. When the next one is due is known once this one has ended. */
+/** The changes of a requested sync. The time of the next one is set when this one ends. */
 function toSync(nowMs: number) {
   const syncNumber = sql`${sources.syncNumber} + 1`;
   return { status: "pending" as const, syncNumber, errorCode: null, errorMessage: null, nextSyncAt: null, updatedAt: nowMs };
 }
 
-/** Asks for the syncs that are due, longest due first, but for those of workspaces that are being erased. */
+/** Requests the syncs that are due, longest due first, except in workspaces that are being erased. */
 export function requestDueSyncs(db: Database, nowMs: number, limit: number) {
   const due = sql`SELECT ${sources.id} FROM ${sources} INDEXED BY sources_due JOIN ${workspaces} ON ${workspaces.id} = ${sources.workspaceId}
     WHERE ${sources.nextSyncAt} IS NOT NULL AND ${sources.nextSyncAt} <= ${nowMs} AND ${workspaces.deletedAt} IS NULL
@@ -70,16 +70,16 @@ export function requestDueSyncs(db: Database, nowMs: number, limit: number) {
     .update(sources)
     .set(toSync(nowMs))
     .where(sql`${sources.id} IN (${due})`)
-    .returning(WAKING);
+    .returning(WAKE_COLUMNS);
 }
 
-/** What a wake-up needs to know of a source. */
-const WAKING = { id: sources.id, workspaceId: sources.workspaceId, agentId: sources.agentId, type: sources.type };
+/** What of a source a wake-up needs. */
+const WAKE_COLUMNS = { id: sources.id, workspaceId: sources.workspaceId, agentId: sources.agentId, type: sources.type };
 
-/** Claims a source for a run if it is waiting, its lease has expired, or its run asked to go on by now; returns the source then. */
+/** Claims a source for a run and returns it, if it is pending, its lease has expired, or the time to continue it has come. */
 export function claimSource(db: Database, sourceId: string, lease: { id: string; untilMs: number }, nowMs: number) {
-  const isOver = or(lt(sources.leaseUntil, nowMs), and(isNull(sources.leaseId), lte(sources.leaseUntil, nowMs)));
-  const isFree = or(eq(sources.status, "pending"), and(eq(sources.status, "processing"), isOver));
+  const isExpired = or(lt(sources.leaseUntil, nowMs), and(isNull(sources.leaseId), lte(sources.leaseUntil, nowMs)));
+  const isFree = or(eq(sources.status, "pending"), and(eq(sources.status, "processing"), isExpired));
   return db
     .update(sources)
     .set({ status: "processing", leaseId: lease.id, leaseUntil: lease.untilMs, updatedAt: nowMs })
@@ -87,7 +87,7 @@ export function claimSource(db: Database, sourceId: string, lease: { id: string;
     .returning();
 }
 
-/** Changes a source while this run holds its lease; returns nothing when the lease was lost or the source deleted. */
+/** Updates a source whose lease this run has; returns nothing when the lease was lost or the source deleted. */
 export function updateClaimed(db: Database, sourceId: string, leaseId: string, changes: Partial<NewSource>) {
   return db
     .update(sources)
@@ -96,7 +96,7 @@ export function updateClaimed(db: Database, sourceId: string, leaseId: string, c
     .returning({ id: sources.id });
 }
 
-/** Fails a source, whichever run holds its lease. */
+/** Fails a source, whichever run has its lease. */
 export function failSource(
   db: Database,
   sourceId: string,
@@ -111,7 +111,7 @@ export function failSource(
     .where(and(eq(sources.id, sourceId), inArray(sources.status, ["pending", "processing"])));
 }
 
-/** Sources that have been waiting since before `waitingSinceMs`, or whose lease has expired: their wake-up was lost, or their run died. */
+/** Sources that have been pending since before `waitingSinceMs`, or whose lease has expired: their wake-up was lost or their run died. */
 export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs: number, limit: number) {
   const stranded = or(
     and(eq(sources.status, "pending"), lt(sources.updatedAt, waitingSinceMs)),
@@ -119,7 +119,7 @@ export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs:
   );
   return (
     db
-      .select(WAKING)
+      .select(WAKE_COLUMNS)
       .from(sources)
       // Written out, since a bound value cannot match the condition of the partial index.
       .where(and(sql`${sources.status} IN ('pending', 'processing')`, stranded, importCompleted(sources.workspaceId)))
@@ -128,12 +128,12 @@ export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs:
   );
 }
 
-/** Whether there still is such a source. */
+/** The source's id while it exists, in any workspace. */
 export function sourceExists(db: Database, sourceId: string) {
   return db.select({ id: sources.id }).from(sources).where(eq(sources.id, sourceId));
 }
 
-// --- Curated answers -------------------------------------------------------------------------------------------------
+// --- Curated answers ---
 
 /** One page of an agent's curated answers, oldest first. */
 export function listAnswers(db: Database, workspaceId: string, agentId: string, page: { limit: number; offset: number }) {
@@ -155,7 +155,7 @@ export function findAnswer(db: Database, workspaceId: string, agentId: string, a
     .where(and(eq(answers.id, answerId), isAgents(answers, workspaceId, agentId)));
 }
 
-/** Adds a curated answer, if the agent is there; one that is there stays as it is. */
+/** Inserts a curated answer, if the agent exists; an existing row stays. */
 export function createAnswer(db: Database, answer: typeof answers.$inferInsert) {
   return insertWhere(db, answers, answer, agentExists(answer.workspaceId, answer.agentId)).onConflictDoNothing();
 }
@@ -173,7 +173,7 @@ export function eraseAnswer(db: Database, workspaceId: string, agentId: string, 
     .returning({ id: answers.id });
 }
 
-/** Curated answers added before `beforeMs` that are not indexed yet; those of a workspace that is being erased are left out. */
+/** Curated answers created before `beforeMs` that are not indexed yet, except in workspaces that are being erased. */
 export function listUnindexedAnswers(db: Database, beforeMs: number, limit: number) {
   const isLive = sql`EXISTS (SELECT 1 FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id
     WHERE a.id = ${answers.agentId} AND w.deleted_at IS NULL)`;
@@ -185,7 +185,7 @@ export function listUnindexedAnswers(db: Database, beforeMs: number, limit: numb
     .limit(limit);
 }
 
-// --- The agent -------------------------------------------------------------------------------------------------------
+// --- The agent ---
 
 /** Removes all rows of an agent's knowledge. */
 export function eraseAgentKnowledge(db: Database, workspaceId: string, agentId: string) {

@@ -12,8 +12,8 @@ import type { ListedPage, PageState } from "./crawl/page-store.ts";
 const MAX_PAGES = 10_000;
 const DEFAULT_MAX_PAGES = 100;
 
-/** A source's body as it came: the rules below see it beside whatever else is wrong with it. */
-interface UnreadSource {
+/** A source's body before it is validated, since the rules below run beside the other checks. */
+interface UncheckedSource {
   type?: unknown;
   text?: unknown;
   url?: unknown;
@@ -23,11 +23,11 @@ const isObject = ({ value }: { value: unknown }) => typeof value === "object" &&
 
 /** Reports a field that some types need as missing. */
 const requiredWhen = (field: "text" | "url", types: readonly unknown[]) => {
-  const isGiven = (source: UnreadSource) => !types.includes(source.type) || (source[field] ?? null) !== null;
+  const isGiven = (source: UncheckedSource) => !types.includes(source.type) || (source[field] ?? null) !== null;
   return [isGiven, { path: [field] as PropertyKey[], params: { type: "missing" }, when: isObject }] as const;
 };
 
-function urlProblemOf({ type, url }: UnreadSource): string | undefined {
+function urlProblemOf({ type, url }: UncheckedSource): string | undefined {
   if (type === "text" || typeof url !== "string") return undefined;
   return urlProblem(url, CRAWLER_POLICY, allowsPrivateTargets(env));
 }
@@ -51,7 +51,7 @@ export const sourceCreateSchema = z
   .refine((source) => urlProblemOf(source) === undefined, {
     path: ["url"],
     when: isObject,
-    error: (issue) => `this url cannot be read: ${urlProblemOf(issue.input as UnreadSource)}`,
+    error: (issue) => `this url cannot be read: ${urlProblemOf(issue.input as UncheckedSource)}`,
   })
   .openapi("SourceCreate", {
     example: { type: "website", name: "Help centre", url: "https://help.example.com", max_pages: 200, schedule: "daily" },
@@ -87,7 +87,7 @@ export const sourcePageSchema = pageOf(sourceSchema, "SourcePage");
 const PAGE_STATUSES = ["indexed", "failed", "skipped", "waiting"] as const;
 type PageStatus = (typeof PAGE_STATUSES)[number];
 
-/** The states of pages in a crawl that read the same to a caller. */
+/** The states of pages that callers see as one status. */
 export const STATES_OF_STATUS: Record<PageStatus, readonly PageState[]> = {
   indexed: ["indexed", "unchanged"],
   failed: ["failed", "kept"],
@@ -130,7 +130,7 @@ export const searchSchema = z
   .object({ query: z.string().min(1).max(2000), limit: z.int().gte(1).lte(50).default(10) })
   .openapi("SearchIn", { example: { query: "refund deadline", limit: 5 } });
 
-const foundSchema = z
+const searchResultItemSchema = z
   .object({
     title: z.string().openapi({ example: "Help centre › Refunds" }),
     url: z.string().nullable().openapi({ example: "https://help.example.com/refunds" }),
@@ -141,7 +141,7 @@ const foundSchema = z
   })
   .openapi("SearchResult");
 
-export const searchResultSchema = z.object({ data: z.array(foundSchema) }).openapi("SearchResults");
+export const searchResultSchema = z.object({ data: z.array(searchResultItemSchema) }).openapi("SearchResults");
 
 type SourceRow = typeof sources.$inferSelect;
 type AnswerRow = typeof answers.$inferSelect;
@@ -182,8 +182,8 @@ export function toAnswer(row: AnswerRow): z.infer<typeof answerSchema> {
   return { id, agent_id: row.agentId, question, answer, created_at: toTimestamp(row.createdAt), updated_at: toTimestamp(row.updatedAt) };
 }
 
-/** A passage as search shows it: its heading is part of its title. */
-export function toFound(passage: Passage): z.infer<typeof foundSchema> {
+/** The wire record of a passage; its heading is part of its title. */
+export function toSearchResult(passage: Passage): z.infer<typeof searchResultItemSchema> {
   const { url, type, content, score } = passage;
   return { title: titleOf(passage), url, source_id: passage.sourceId, type, content, score };
 }

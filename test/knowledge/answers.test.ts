@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { addAnswer, noteIndexed } from "../../src/knowledge/answers.ts";
+import { addAnswer, confirmIndexed } from "../../src/knowledge/answers.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
@@ -151,7 +151,7 @@ test("an answer that is deleted while it is handed to the index does not stay th
     newId: (shard: number) => newId(shard, Date.now()),
   };
   const added = await addAnswer(op, { question: QUESTION, answer: "Yes." });
-  await noteIndexed(op, added!);
+  await confirmIndexed(op, added!);
   expect((await list()).total).toBe(0);
   expect((await ask()).needs_human).toBe(true);
   // The same while the sweep hands it over.

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { changeConversation } from "../../src/conversations/conversations.ts";
-import { giveUp, ingest } from "../../src/knowledge/consumer.ts";
+import { failAfterRetries, ingest } from "../../src/knowledge/consumer.ts";
 import { addLead } from "../../src/leads/leads.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { newId } from "../../src/platform/db/ids.ts";
@@ -64,7 +64,7 @@ const CAUSES: [name: string, run: (desk: Desk, bindings: Env) => Promise<unknown
     "a sync that is given up",
     async ({ workspace, agent, source }, bindings) => {
       await workspace.call("POST", `/agents/${agent.id}/sources/${source.id}/sync`);
-      await giveUp(bindings, { workspaceId: workspace.id, agentId: agent.id, sourceId: source.id });
+      await failAfterRetries(bindings, { workspaceId: workspace.id, agentId: agent.id, sourceId: source.id });
     },
   ],
 ];

@@ -1,4 +1,4 @@
-import { allowsPrivateTargets, crawlPauseMs } from "../../platform/config.ts";
+import { allowsPrivateTargets } from "../../platform/config.ts";
 import { sha256Hex } from "../../platform/crypto/hashes.ts";
 import { type Exchange, guardedFetch, REDIRECT_STATUSES } from "../../platform/egress/guarded-fetch.ts";
 import { CRAWLER_POLICY, urlProblem } from "../../platform/egress/url-rules.ts";
@@ -10,115 +10,31 @@ import { BOT_TOKEN } from "../extract/page-head.ts";
 import type { ExtractedPage } from "../extract/response.ts";
 import { cleanText } from "../indexing/chunk.ts";
 import { PIPELINE_VERSION } from "../indexing/ingest.ts";
-import {
-  type CrawlEnd,
-  type CrawlProgress,
-  type CrawlStep,
-  type FetchFailure,
-  type FetchResult,
-  LONG_WAIT_MS,
-  PAGE_TIMEOUT_MS,
-  type PageCounts,
-  type PageResult,
-  type PageToFetch,
-} from "./protocol.ts";
+import { type FetchFailure, type FetchResult, PAGE_TIMEOUT_MS, type PageResult, type PageToFetch } from "./protocol.ts";
 import { MAX_ROBOTS_BYTES, robotsTextOf } from "./robots.ts";
 import { sitemapEntries } from "./sitemap.ts";
 import { isOfSite, normalisedUrl, siteOf } from "./urls.ts";
 
-/** How long one message works: others of its queue wait meanwhile, and what it holds in memory is let go after it. */
-const TIME_SLICE_MS = 15_000;
-/** About so many characters of results go in one step: the index takes them in about 50 ms. */
-const CHARS_PER_STEP = 500_000;
-const LINK_CHARS = 200;
-
-/** How a slice ended: with the end of the crawl, or with the time until which the crawl has nothing to do. */
-export type TimeSliceEnd = CrawlEnd | { done: false; counts: PageCounts; resumeInMs: number };
-
-/** What a slice works with. */
-export interface TimeSlice {
-  env: Env;
-  /** Asks the agent's index for a step. */
-  step: (step: CrawlStep) => Promise<CrawlProgress | undefined>;
-  /** Tells how far the crawl is; false when somebody else goes on with it, or nobody. */
-  report: (counts: PageCounts) => Promise<boolean>;
-  /** Unix milliseconds. */
-  clock: () => number;
-}
-
-/** Crawls for a bounded time, one page after another. Undefined when the source was removed or another run took over its lease. */
-export async function runTimeSlice(slice: TimeSlice): Promise<TimeSliceEnd | undefined> {
-  const { clock } = slice;
-  const endsAtMs = clock() + TIME_SLICE_MS;
-  let progress = await ask(slice, [], { isFirst: true });
-  while (progress && !progress.done) {
-    const { counts, waitMs } = progress;
-    const isOver = clock() >= endsAtMs;
-    if (isOver || waitMs > LONG_WAIT_MS) return { done: false, counts, resumeInMs: waitMs };
-    if (!(await slice.report(counts))) return undefined;
-    if (waitMs > 0) await scheduler.wait(waitMs);
-    progress = await fetchBatch(slice, progress, endsAtMs);
-  }
-  return progress;
-}
-
-/** Fetches what was handed out, as far as time and memory reach, and hands over what came of it. */
-async function fetchBatch(
-  slice: TimeSlice,
-  { fetch: pages, pauseMs }: Extract<CrawlProgress, { done: false }>,
-  endsAtMs: number,
-): Promise<CrawlProgress | undefined> {
-  const results: PageResult[] = [];
-  let asked = 0;
-  for (const [at, page] of pages.entries()) {
-    if (at > 0 && pauseMs > 0) await scheduler.wait(pauseMs);
-    for await (const result of fetchPage(slice.env, page)) {
-      const isPart = result.outcome === "sitemap" && !result.isLast;
-      if (!isPart) results.push(result);
-      else if (!(await ask(slice, [result], { isLast: true }))) return undefined;
-    }
-    asked++;
-    if (slice.clock() >= endsAtMs || charsOf(results) > CHARS_PER_STEP || asksForPause(results.at(-1))) break;
-  }
-  const unfetched = pages.slice(asked).map(({ id }) => id);
-  return ask(slice, results, { isLast: slice.clock() >= endsAtMs, unfetched });
-}
-
-type Asking = Partial<Pick<CrawlStep, "isFirst" | "isLast" | "unfetched">>;
-
-function ask({ env, step, clock }: TimeSlice, results: PageResult[], { isFirst = false, isLast = false, unfetched = [] }: Asking) {
-  return step({ results, unfetched, isFirst, isLast, pauseMs: crawlPauseMs(env), nowMs: clock() });
-}
-
-/** Whether the site asked to be left alone. */
-function asksForPause(result: PageResult | undefined): boolean {
-  return result?.outcome === "failed" && result.retryAfterSeconds !== null;
-}
-
-function charsOf(results: PageResult[]): number {
-  return results.reduce((sum, result) => sum + (result.outcome === "page" ? result.text.length + result.links.length * LINK_CHARS : 0), 0);
-}
-
-/** What sites' logs and rules know us by. */
+/** How sites' logs and robots rules name the crawler. */
 const USER_AGENT = `Mozilla/5.0 (compatible; ${BOT_TOKEN}/1.0)`;
 const ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/markdown;q=0.9,text/plain;q=0.8,*/*;q=0.1";
 const MIB = 1024 * 1024;
-/** No page of text is longer, and an isolate holds a few of them at once. */
+/** An isolate holds a few responses at once. */
 const MAX_BYTES = { robots: MAX_ROBOTS_BYTES, sitemap: 10 * MIB, page: 10 * MIB };
-/** In UTF-8: a row of storage ends at 2 MB. */
+/** In UTF-8: a row holds at most 2 MB. */
 const MAX_TEXT_BYTES = 1_500_000;
 const MAX_TITLE_CHARS = 300;
-/** Noting so many addresses takes the agent's index about 50 ms. */
+/** Storing so many URLs takes the agent's index about 50 ms. */
 const URLS_PER_PART = 2_000;
-/** A site that has enough of us, but does not say for how long. */
+/** After a 429 that has no Retry-After. */
 const DEFAULT_RETRY_AFTER_SECONDS = 10;
-/** What is sent back as it came: an honest one is short and plain. */
+/** A validator is sent back unchanged, so only short plain ones are kept. */
 const VALIDATOR = /^[\x20-\x7e]{1,300}$/;
 
 type Answered = Extract<Exchange, { outcome: "answered" }>;
 
-/** Fetches one page through the guard and reads it. Whatever the site does is a result; a sitemap may give several. */
-async function* fetchPage(env: Env, page: PageToFetch): AsyncGenerator<PageResult> {
+/** Fetches one page through the egress guard and reads it. A site's failures are results; a sitemap gives several. */
+export async function* fetchPage(env: Env, page: PageToFetch): AsyncGenerator<PageResult> {
   for await (const result of results(env, page)) yield { id: page.id, ...result };
 }
 
@@ -182,7 +98,7 @@ async function pageResult(env: Env, page: PageToFetch, exchange: Answered): Prom
   if (!isSuccess(exchange)) return failed(`http_${status}`);
   if (isTruncated) return failed("too_large");
   const read = await extract({ url, headers, bytes: body });
-  return read.kind === "skipped" ? { outcome: "skipped", reason: read.reason } : readResult(page, read, headers);
+  return read.kind === "skipped" ? { outcome: "skipped", reason: read.reason } : contentResult(page, read, headers);
 }
 
 function redirectResult(env: Env, location: string, base: string): FetchResult {
@@ -191,10 +107,10 @@ function redirectResult(env: Env, location: string, base: string): FetchResult {
   return urlProblem(to, CRAWLER_POLICY, allowsPrivateTargets(env)) === undefined ? { outcome: "redirect", to } : failed("blocked_url");
 }
 
-async function readResult(page: PageToFetch, read: ExtractedPage, headers: Headers): Promise<FetchResult> {
+async function contentResult(page: PageToFetch, read: ExtractedPage, headers: Headers): Promise<FetchResult> {
   const title = truncate(read.title, MAX_TITLE_CHARS);
   const text = truncateBytes(cleanText(read.text), MAX_TEXT_BYTES);
-  // Its text stands below a limit that no honest page meets.
+  // The parser's limits were reached before any text.
   if (read.truncated && text.trim() === "") return failed("too_complex");
   return {
     outcome: "page",
@@ -210,7 +126,7 @@ async function readResult(page: PageToFetch, read: ExtractedPage, headers: Heade
   };
 }
 
-/** The page's links within the site, as they are asked for. */
+/** The page's links within the site, normalised. */
 function linksOf(page: PageToFetch, { nofollow, links }: ExtractedPage): string[] {
   if (nofollow) return [];
   const site = siteOf(page.url);
@@ -222,7 +138,7 @@ function validator(value: string | null): string | null {
   return value !== null && VALIDATOR.test(value) ? value : null;
 }
 
-/** How many seconds a site wants to be left alone: as a number, or as a date from now. */
+/** The seconds of a Retry-After header, which holds a number or a date. */
 function retryAfterOf(status: number, headers: Headers): number | null {
   const seconds = Math.ceil((retryAfterMs(headers.get("retry-after"), Date.now()) ?? 0) / 1000);
   if (seconds > 0) return seconds;

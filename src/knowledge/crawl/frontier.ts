@@ -5,33 +5,31 @@ import { parseRobots, type RobotsRules } from "./robots.ts";
 import type { CrawlStorage } from "./storage.ts";
 import { isOfSite, normalisedUrl, onSite, pageKey, reasonToSkip, siteOf, variantGroup } from "./urls.ts";
 
-/** How many pages are noted for each that may be read, since some turn out to be none: an endless site ends here. */
+/** URLs stored per page of the limit, since some are skipped or fail; a bound for endless sites. */
 const FOUND_PER_PAGE = 5;
 const MIN_FOUND = 1_000;
-/** Pages that robots.txt forbids are listed as skipped, up to so many. */
+/** Pages listed as skipped because robots.txt forbids them. */
 const MAX_FORBIDDEN = 1_000;
 const MAX_SITEMAPS = 100;
-/** More redirects in a row than this lead nowhere. */
 const MAX_HOPS = 10;
 
-/** What is asked for in which order: robots.txt, the start, the maps of the site, and then what these lead to. */
+/** The order of fetching: robots.txt, the start page, sitemaps, then links by their depth. */
 const ROBOTS_DEPTH = -1;
 export const START_DEPTH = 0;
 const SITEMAP_DEPTH = 1;
 const FIRST_LINK_DEPTH = 2;
 
-/** Where a page leads that redirects. */
+/** The page that a redirect leads to, or why it leads to none. */
 export type RedirectTarget = { id: number } | { reason: string };
 
-/** How pages were found. */
 interface Found {
   depth: number;
   hops?: number;
-  /** Whether a map of the site names them. */
+  /** Whether a sitemap lists them. */
   inSitemap?: boolean;
 }
 
-/** What a crawl knows to be there: it decides which addresses belong to it. */
+/** The URLs of one crawl: decides which belong to it and adds them to the queue. */
 export class Frontier {
   private readonly found: { open: number; forbidden: number; sitemaps: number };
   private rules: RobotsRules | undefined;
@@ -45,18 +43,18 @@ export class Frontier {
     if (crawl.robots !== null) this.rules = rulesOf(crawl.origin, crawl.robots);
   }
 
-  /** The pause between requests that the site asks for. */
+  /** The Crawl-delay of robots.txt. */
   get delayInSeconds(): number {
     return this.rules?.delayInSeconds ?? 0;
   }
 
-  /** The addresses that a crawl begins with. Takes a normalised URL. */
+  /** Adds the first URLs of a crawl. Takes a normalised URL. */
   addRoots(startUrl: string): void {
     if (this.source.type === "website") this.addRobots();
     this.add({ key: pageKey(startUrl), url: startUrl, kind: "page", depth: START_DEPTH, hops: 0 });
   }
 
-  /** The site's rules: from now on they hold, and its maps are known. */
+  /** Applies a robots.txt that was fetched, and adds its sitemaps. */
   useRobots(text: string): void {
     this.crawl.robots = text;
     this.rules = rulesOf(this.crawl.origin, text);
@@ -67,37 +65,39 @@ export class Frontier {
     for (const sitemap of named.length > 0 ? named : [new URL("/sitemap.xml", this.crawl.origin).href]) this.addSitemap(sitemap);
   }
 
-  /** A map of the site, where it is the site's own. */
-  addSitemap(written: string): void {
-    const url = normalisedUrl(written);
+  /** Adds a sitemap if it is on the site. */
+  addSitemap(href: string): void {
+    const url = normalisedUrl(href);
     if (url === null || !isOfSite(url, this.crawl) || this.found.sitemaps >= MAX_SITEMAPS) return;
     this.found.sitemaps++;
     this.add({ key: `sitemap:${pageKey(url)}`, url, kind: "sitemap", depth: SITEMAP_DEPTH, hops: 0 });
   }
 
   /**
-   * Pages that are named somewhere. What is not the site's, is no page or may have no end is not followed.
-   * @returns the identifiers of those that are pages of the crawl.
+   * Adds pages of the site, except those that are no text or look endless.
+   * @returns the identifiers of those that belong to the crawl.
    */
-  addPages(written: readonly string[], { depth, hops = 0, inSitemap = false }: Found): number[] {
+  addPages(href: readonly string[], { depth, hops = 0, inSitemap = false }: Found): number[] {
     if (this.source.type !== "website") return [];
     const urls = new Map<string, string>();
-    for (const each of written) {
+    for (const each of href) {
       const url = normalisedUrl(each);
       if (url === null || !isOfSite(url, this.crawl)) continue;
       const key = pageKey(url);
       if (!urls.has(key)) urls.set(key, onSite(url, this.crawl));
     }
     const known = this.storage.pages.findIdsByKey(this.source.id, this.source.syncNumber, [...urls.keys()]);
-    return [...urls].flatMap(([key, url]) => known.get(key) ?? this.admit({ key, url, kind: "page", depth, hops }, inSitemap) ?? []);
+    return [...urls].flatMap(
+      ([key, url]) => known.get(key) ?? this.addUnlessExcluded({ key, url, kind: "page", depth, hops }, inSitemap) ?? [],
+    );
   }
 
-  /** What a page or a map leads to. */
+  /** Adds what a page or a sitemap links to. */
   addLinks({ kind, depth }: Pick<PageRow, "kind" | "depth">, urls: readonly string[]): number[] {
     return this.addPages(urls, { depth: Math.max(FIRST_LINK_DEPTH, depth + 1), inSitemap: kind === "sitemap" });
   }
 
-  /** Where a page redirects to: a page of the site; from the start also one elsewhere, where the site then is. */
+  /** Follows a redirect to a page of the site; from the start page also to another host, where the crawl then continues. */
   follow(page: PageRow, to: string): RedirectTarget {
     const url = normalisedUrl(to);
     const hops = page.hops + 1;
@@ -111,7 +111,7 @@ export class Frontier {
     return { reason: isOfSite(url, this.crawl) ? "not_a_page" : "other_host" };
   }
 
-  /** The same page under another spelling of its address: that one is asked for then. */
+  /** A redirect to another spelling of the same page, which is fetched under that one. */
   private followRespelled(page: PageRow, url: string, hops: number): RedirectTarget {
     if (url === page.url) return { reason: "redirect_loop" };
     if (page.depth === START_DEPTH) this.useOriginOf(url);
@@ -119,14 +119,14 @@ export class Frontier {
     return { id: page.id };
   }
 
-  /** The site is asked with the scheme and the `www.` with which its start answers. */
+  /** Fetches the site with the scheme and the `www.` to which its start page redirects. */
   private useOriginOf(url: string): void {
     if (!isOfSite(url, this.crawl)) return;
     this.crawl.origin = siteOf(url).origin;
     if (this.crawl.robots !== null) this.rules = rulesOf(this.crawl.origin, this.crawl.robots);
   }
 
-  /** The site lives on another host than it was said to. Its own rules hold there. */
+  /** Continues the crawl on another host, with that host's robots.txt. */
   private moveToHost(url: string, hops: number): RedirectTarget {
     const key = pageKey(url);
     if (this.storage.pages.findIdsByKey(this.source.id, this.source.syncNumber, [key]).has(key)) return { reason: "redirect_loop" };
@@ -143,7 +143,7 @@ export class Frontier {
     this.add({ key: `robots:${url}`, url, kind: "robots", depth: ROBOTS_DEPTH, hops: 0 });
   }
 
-  private admit(page: Parameters<typeof this.add>[0], inSitemap: boolean): number | undefined {
+  private addUnlessExcluded(page: Parameters<typeof this.add>[0], inSitemap: boolean): number | undefined {
     if (reasonToSkip(page.url, page.depth) !== null) return undefined;
     const { id, syncNumber, maxPages } = this.source;
     if (this.rules?.isAllowed(page.url) === false) {
@@ -152,7 +152,7 @@ export class Frontier {
       return this.storage.pages.addSkipped(id, syncNumber, page, "robots");
     }
     if (this.found.open >= Math.max(MIN_FOUND, FOUND_PER_PAGE * maxPages)) return undefined;
-    // What a map names is listed, and so not without end.
+    // A sitemap is finite, so its pages are in no endless group.
     const group = inSitemap ? null : variantGroup(page.url);
     if (group && !this.storage.crawls.countInGroup(id, syncNumber, group)) return undefined;
     return this.add(page);
@@ -166,7 +166,7 @@ export class Frontier {
 
 let cached: { origin: string; text: string; rules: RobotsRules } | undefined;
 
-/** Reading the rules costs more than asking them: those of the last crawl are kept. */
+/** Parsing the rules costs more than a check, so those of the last crawl are cached. */
 function rulesOf(origin: string, text: string): RobotsRules {
   if (cached?.origin !== origin || cached.text !== text) {
     cached = { origin, text, rules: parseRobots(new URL("/robots.txt", origin).href, text) };

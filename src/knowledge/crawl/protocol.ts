@@ -1,28 +1,27 @@
-/** What is to be read: all of a site, or one page of it. */
+/** A source to crawl: a whole site, or one page of it. */
 export interface CrawlSource {
   id: string;
   type: "website" | "url";
   url: string;
   maxPages: number;
-  /** Which of its syncs this is: the same again goes on where it was, another begins anew. */
+  /** The number of the sync: a step with the same one continues its crawl, a higher one starts another. */
   syncNumber: number;
 }
 
-/** What is fetched of a site. */
 export type PageKind = "robots" | "sitemap" | "page";
 
-/** A page that the caller is to fetch. */
+/** A page of a fetch batch. */
 export interface PageToFetch {
   id: number;
   url: string;
   kind: PageKind;
   etag: string | null;
   lastModified: string | null;
-  /** How many redirects belong to the fetch; beyond them a redirect is its result. */
+  /** Redirects that the fetch follows; after them a redirect is its result. */
   maxRedirects: number;
 }
 
-/** What came of fetching a page. */
+/** The result of fetching a page. */
 export type PageResult = { id: number } & FetchResult;
 
 export type FetchResult =
@@ -34,7 +33,7 @@ export type FetchResult =
   | { outcome: "skipped"; reason: string }
   | FetchFailure;
 
-/** A long sitemap is handed over in parts; it is read when its last one is. */
+/** A long sitemap comes as several results. */
 export interface SitemapPart {
   outcome: "sitemap";
   urls: string[];
@@ -45,18 +44,18 @@ export interface SitemapPart {
 export interface FetchFailure {
   outcome: "failed";
   reason: string;
-  /** Whether it may be otherwise soon. */
+  /** Whether a retry may succeed. */
   isTransient: boolean;
-  /** How long the site wants to be left alone; null where it does not say. */
+  /** From the Retry-After header; null without one. */
   retryAfterSeconds: number | null;
 }
 
 export interface PageContent {
   title: string;
   text: string;
-  /** Of title and text, and of how they were made: it begins with the version of the pipeline. */
+  /** Of title and text; begins with the version of the pipeline. */
   hash: string;
-  /** Fingerprints of the blocks that may be the site's rather than the page's. */
+  /** Fingerprints of the blocks that may be boilerplate. */
   blocks: string[];
   /** Normalised. */
   links: string[];
@@ -66,21 +65,20 @@ export interface PageContent {
   lastModified: string | null;
 }
 
-/** One step of a crawl, as the caller asks for it. */
+/** What the fetcher submits in one step. */
 export interface CrawlStep {
   results: PageResult[];
-  /** Pages that were handed out and not asked for: time or memory had come to their end before them. */
+  /** Pages of the last batch that were not fetched, for lack of time or memory. */
   unfetched: number[];
-  /** Whether the crawl may begin with it. A later step of one that was removed meanwhile is answered with nothing. */
+  /** Whether this step may start the crawl. A later step of a source that was removed meanwhile must not. */
   isFirst: boolean;
-  /** Whether the caller will fetch nothing more for now. */
+  /** Whether the fetcher stops after this step. */
   isLast: boolean;
   /** The least pause between two requests to the site. */
   pauseMs: number;
   nowMs: number;
 }
 
-/** How many pages of a crawl there are: known, in use, failed and not taken. */
 export interface PageCounts {
   found: number;
   indexed: number;
@@ -88,16 +86,16 @@ export interface PageCounts {
   skipped: number;
 }
 
-/** How a crawl ended. A failed one leaves in use what was; `counts.indexed` and `chunksCount` tell of that then. */
+/** How a crawl ended. After a failed one, `counts.indexed` and `chunksCount` are those of the generation that stays in use. */
 export type CrawlEnd = { done: true; counts: PageCounts; chunksCount: number } & (
   | { outcome: "ready" }
   | { outcome: "failed"; code: "robots_unreachable" | "nothing_read"; message: string }
 );
 
-/** How far a crawl has come: its end, or what to fetch after `waitMs`, with `pauseMs` between. */
+/** The end of a crawl, or the next batch: to be fetched after `waitMs`, with `pauseMs` between two pages. */
 export type CrawlProgress = CrawlEnd | { done: false; counts: PageCounts; fetch: PageToFetch[]; waitMs: number; pauseMs: number };
 
-/** A longer wait than this is no work: whoever would have to wait comes back later instead. */
+/** For a longer wait the fetcher stops, and a delayed wake-up continues the crawl. */
 export const LONG_WAIT_MS = 3_000;
-/** For the whole exchange with a site that answers slowly. */
+/** For one whole request. */
 export const PAGE_TIMEOUT_MS = 20_000;

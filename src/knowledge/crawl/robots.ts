@@ -1,20 +1,20 @@
 import robotsParser from "robots-parser";
 import { BOT_TOKEN } from "../extract/page-head.ts";
 
-/** RFC 9309: at least 500 KiB are to be read; what comes after is not. */
+/** RFC 9309 demands at least 500 KiB; the rest is not read. */
 export const MAX_ROBOTS_BYTES = 500 * 1024;
-/** Each rule is tried on each URL. One with stars costs up to its own length times the URL's, so there may be fewer of those. */
+/** Each rule is matched against each URL. One with stars costs up to its length times the URL's, so fewer of those are kept. */
 const MAX_RULES = 2_000;
 const MAX_STAR_RULES = 200;
 const MAX_RULE_CHARS = 500;
 const MAX_SITEMAPS = 100;
-/** A site that wants longer pauses than this would never be read to its end. */
+/** With a longer delay a crawl would hardly end. */
 const MAX_DELAY_IN_SECONDS = 30;
 
-/** The rules of one site for our robot. */
+/** The rules of one site for our crawler. */
 export interface RobotsRules {
   isAllowed(url: string): boolean;
-  /** The pause between requests that the site asks for; null where it asks for none. */
+  /** Crawl-delay; null without one. */
   delayInSeconds: number | null;
   /** Absolute URLs, not yet checked to be of the host. */
   sitemaps: string[];
@@ -29,9 +29,9 @@ export function robotsTextOf(status: number, bytes: Uint8Array): string | undefi
   return status >= 200 && status < 300 ? new TextDecoder().decode(bytes.subarray(0, MAX_ROBOTS_BYTES)) : "";
 }
 
-/** The rules in a robots.txt. A page of HTML in its place holds none. */
+/** Parses a robots.txt. An HTML page in its place has no rules. */
 export function parseRobots(robotsUrl: string, text: string): RobotsRules {
-  const parsed = robotsParser(robotsUrl, bounded(text));
+  const parsed = robotsParser(robotsUrl, withinLimits(text));
   const delay = parsed.getCrawlDelay(BOT_TOKEN);
   return {
     isAllowed: (url) => new URL(url).pathname === "/robots.txt" || parsed.isAllowed(url, BOT_TOKEN) === true,
@@ -40,11 +40,11 @@ export function parseRobots(robotsUrl: string, text: string): RobotsRules {
   };
 }
 
-/** The lines that matter, without rules beyond what can be tried on each URL. */
-function bounded(text: string): string {
+/** The text without rules beyond the limits. */
+function withinLimits(text: string): string {
   let rules = 0;
   let starRules = 0;
-  const isKept = (line: string): boolean => {
+  const keeps = (line: string): boolean => {
     if (!/^\s*(?:dis)?allow\s*:/i.test(line)) return true;
     if (line.includes("*")) starRules++;
     rules++;
@@ -53,7 +53,7 @@ function bounded(text: string): string {
   return text
     .replace(/^\ufeff/, "")
     .split(/\r\n|\r|\n/)
-    .filter(isKept)
+    .filter(keeps)
     .join("\n");
 }
 

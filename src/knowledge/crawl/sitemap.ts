@@ -1,7 +1,7 @@
 import { Parser } from "htmlparser2";
 import { unpacked } from "../extract/unpack.ts";
 
-/** What a sitemap names: a page, or another sitemap. */
+/** An entry of a sitemap: a page, or another sitemap. */
 export interface SitemapEntry {
   kind: "page" | "sitemap";
   /** Absolute, http or https, not yet normalised. */
@@ -14,12 +14,12 @@ const MAX_ENTRIES = 50_000;
 const MAX_URL_CHARS = 2_000;
 /** No sitemap nests deeper than a few elements. */
 const MAX_DEPTH = 50;
-/** So much without an element is no sitemap: the parser would keep it all. */
-const MAX_SILENT_CHARS = 1024 * 1024;
+/** So much without a tag is no sitemap, and the parser would buffer it all. */
+const MAX_CHARS_WITHOUT_TAG = 1024 * 1024;
 
 /**
- * The entries of a sitemap, a sitemap index, an RSS or Atom feed or a list of URLs as text, gzipped or not, as they arrive. Ends early
- * at a limit, where the bytes break off and at what is none of these; never throws for what it reads.
+ * Streams the entries of a sitemap, a sitemap index, an RSS or Atom feed or a plain list of URLs, gzipped or not. Ends early at a
+ * limit, at truncated data and for other content; never throws for what it reads.
  */
 export async function* sitemapEntries(body: ReadableStream<Uint8Array>, sitemapUrl: string): AsyncGenerator<SitemapEntry> {
   const decoder = new TextDecoder();
@@ -33,19 +33,19 @@ export async function* sitemapEntries(body: ReadableStream<Uint8Array>, sitemapU
       yield entry;
       if (++count >= MAX_ENTRIES) return;
     }
-    if (reader.isOver) return;
+    if (reader.isDone) return;
   }
   if (reader) yield* reader.end().slice(0, MAX_ENTRIES - count);
 }
 
 interface SitemapReader {
-  /** Whether nothing more is to be had of it. */
-  readonly isOver: boolean;
+  /** Whether reading may stop. */
+  readonly isDone: boolean;
   read(text: string): SitemapEntry[];
   end(): SitemapEntry[];
 }
 
-/** What the first characters show; undefined while they are blank. */
+/** Chooses the reader by the first character; undefined while there are only blanks. */
 function readerFor(text: string, base: string): SitemapReader | undefined {
   const start = text.trimStart();
   if (start === "") return undefined;
@@ -53,7 +53,7 @@ function readerFor(text: string, base: string): SitemapReader | undefined {
 }
 
 class LineReader implements SitemapReader {
-  isOver = false;
+  isDone = false;
   private rest = "";
 
   constructor(private readonly base: string) {}
@@ -61,7 +61,7 @@ class LineReader implements SitemapReader {
   read(text: string): SitemapEntry[] {
     const lines = (this.rest + text).split(/\r\n|\r|\n/);
     this.rest = lines.pop()!;
-    if (this.rest.length > MAX_URL_CHARS) this.isOver = true;
+    if (this.rest.length > MAX_URL_CHARS) this.isDone = true;
     return lines.flatMap((line) => this.entryOf(line));
   }
 
@@ -70,7 +70,7 @@ class LineReader implements SitemapReader {
   }
 
   private entryOf(line: string): SitemapEntry[] {
-    // A line is a URL of its own; what is relative is prose.
+    // A line is an absolute URL; anything else is prose.
     return /^\s*https?:\/\//i.test(line) ? entry("page", line, this.base) : [];
   }
 }
@@ -81,11 +81,11 @@ const EXTENSION = /^(?:image|video|news|media|xhtml|mobile|pagemap):/;
 const ENTRIES = new Set(["url", "sitemap", "item", "entry"]);
 
 class XmlReader implements SitemapReader {
-  isOver = false;
+  isDone = false;
   private readonly path: string[] = [];
   private found: SitemapEntry[] = [];
   private location = "";
-  private silentChars = 0;
+  private charsSinceTag = 0;
   private readonly parser: Parser;
 
   constructor(private readonly base: string) {
@@ -100,25 +100,25 @@ class XmlReader implements SitemapReader {
   }
 
   read(text: string): SitemapEntry[] {
-    this.silentChars += text.length;
+    this.charsSinceTag += text.length;
     this.parser.write(text);
-    if (this.silentChars > MAX_SILENT_CHARS || this.path.length > MAX_DEPTH) this.isOver = true;
-    return this.taken();
+    if (this.charsSinceTag > MAX_CHARS_WITHOUT_TAG || this.path.length > MAX_DEPTH) this.isDone = true;
+    return this.drain();
   }
 
   end(): SitemapEntry[] {
     this.parser.end();
-    return this.taken();
+    return this.drain();
   }
 
-  private taken(): SitemapEntry[] {
-    const taken = this.found;
+  private drain(): SitemapEntry[] {
+    const drained = this.found;
     this.found = [];
-    return taken;
+    return drained;
   }
 
   private open(name: string, attributes: Record<string, string>): void {
-    this.silentChars = 0;
+    this.charsSinceTag = 0;
     this.path.push(name);
     if (ENTRIES.has(name)) this.location = "";
     const isAtomLink = name === "link" && this.path.at(-2) === "entry" && ["alternate", undefined].includes(attributes["rel"]);
@@ -131,7 +131,7 @@ class XmlReader implements SitemapReader {
   }
 
   private close(name: string): void {
-    this.silentChars = 0;
+    this.charsSinceTag = 0;
     this.path.pop();
     if (!ENTRIES.has(name)) return;
     this.found.push(...entry(name === "sitemap" ? "sitemap" : "page", this.location, this.base));
@@ -147,7 +147,7 @@ function entry(kind: SitemapEntry["kind"], location: string, base: string): Site
   return [{ kind, url: url.href }];
 }
 
-/** A name without its prefix, in lower case: sites bind the sitemap's names to prefixes of their own. Those of extensions stay apart. */
+/** A name in lower case without its prefix, which sites choose themselves; names of extensions keep theirs. */
 function localName(name: string): string {
   const lower = name.toLowerCase();
   return EXTENSION.test(lower) ? lower : lower.slice(lower.indexOf(":") + 1);

@@ -1,4 +1,4 @@
-/** Parameters that tell where a visitor came from, or who it is, and never which page is meant. */
+/** Parameters for tracking and sessions, which do not identify a page. */
 const TRACKING = new RegExp(
   "^(?:utm_\\w+|mtm_\\w+|pk_\\w+|matomo_\\w+|piwik_\\w+|hsa_\\w+|_hs\\w+|__hs\\w+|vero_\\w+|oly_\\w+|wt_?mc\\w*|at_\\w+|" +
     "gclid|gclsrc|gbraid|wbraid|dclid|fbclid|msclkid|twclid|ttclid|li_fat_id|igshid|igsh|yclid|mc_cid|mc_eid|mkt_tok|_ga|_gl|_ke|" +
@@ -11,8 +11,8 @@ const INDEX_FILE = /\/(?:index|default)\.(?:html?|php|aspx?|jsp|md)$/i;
 const MAX_URL_CHARS = 2_000;
 
 /**
- * The form in which a page is asked for: without fragment, credentials and tracking parameters, its escapes as they should be. The
- * path is as the site wrote it, since a server may know one form alone. Null for what is no http(s) URL or too long.
+ * The form in which a page is fetched: without fragment, credentials and tracking parameters, with normalised escapes. The path
+ * stays as the site wrote it, since a server may accept only that. Null for other schemes and URLs that are too long.
  */
 export function normalisedUrl(written: string): string | null {
   if (!URL.canParse(written)) return null;
@@ -28,9 +28,8 @@ export function normalisedUrl(written: string): string | null {
 }
 
 /**
- * What two addresses of one page have in common, for telling pages apart: neither scheme nor `www.`, neither trailing slash nor
- * index file, parameters in order. Of addresses with one key the first is asked for; where the server redirects or the page names
- * a canonical address, that is the page's own. Takes a normalised URL.
+ * The key of a page, equal for different spellings of its URL: without scheme, `www.`, trailing slash and index file, parameters
+ * sorted. Of several URLs with one key the first is fetched. Takes a normalised URL.
  */
 export function pageKey(normalised: string): string {
   const url = new URL(normalised);
@@ -44,15 +43,14 @@ function withoutEndSlashes(path: string): string {
   return path.replace(/(?<!\/)\/+$/, "");
 }
 
-/** The site that is read: the host where the start URL led, with or without `www.`. */
+/** A site: one host, with or without `www.`. */
 export interface Site {
-  /** Scheme and host that every page is asked for with. */
+  /** The scheme and host under which all pages are fetched. */
   origin: string;
 }
 
-/** The site of the start URL, after its redirects. */
-export function siteOf(finalUrl: string): Site {
-  return { origin: new URL(finalUrl).origin };
+export function siteOf(url: string): Site {
+  return { origin: new URL(url).origin };
 }
 
 /** Whether a URL is of the site: the same host and port, `www.` or not, http or https on their usual ports. */
@@ -60,7 +58,7 @@ export function isOfSite(url: string, { origin }: Site): boolean {
   return siteHost(new URL(url)) === siteHost(new URL(origin));
 }
 
-/** A URL of the site with the site's own scheme and host, so that one host is asked, and in one way. Takes a normalised URL. */
+/** A URL of the site with the site's own scheme and host. Takes a normalised URL. */
 export function onSite(normalised: string, { origin }: Site): string {
   const { pathname, search } = new URL(normalised);
   return `${origin}${pathname}${search}`;
@@ -95,7 +93,7 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** Files that are never a page of text. PDFs, texts and Markdown are. */
+/** Files that hold no page of text. PDFs, plain text and Markdown do. */
 const NO_PAGE_FILE = new RegExp(
   "\\.(?:" +
     "png|jpe?g|gif|svg|webp|avif|bmp|ico|tiff?|heic|psd|ai|eps|" +
@@ -106,7 +104,7 @@ const NO_PAGE_FILE = new RegExp(
     ")$",
   "i",
 );
-/** Parts of a site that are for its owners, for programs, or for doing instead of reading. */
+/** Paths of administration, programs, feeds and forms. */
 const NO_PAGE_PATH =
   /^\/(?:wp-admin|wp-json|wp-includes|wp-login\.php|xmlrpc\.php|cdn-cgi|_next|_nuxt|\.well-known|cgi-bin)(?:\/|$)|\/(?:log-?in|log-?out|sign-?in|sign-?up|sign-?out|register|cart|basket|checkout|my-account|feed|rss|amp|trackback|print)\/?$/i;
 const NO_PAGE_PARAMETERS =
@@ -115,27 +113,26 @@ const NO_PAGE_PARAMETERS =
 const MAX_SEGMENTS = 16;
 const MAX_PATH_CHARS = 800;
 const MAX_PARAMETERS = 6;
-/** A relative link that a page gets wrong makes paths that repeat: a/b/a/b/a/b. */
+/** A wrong relative link makes paths that repeat: a/b/a/b/a/b. */
 const MAX_SAME_SEGMENT = 3;
-/** A link further from the start than this is one of a chain, not of a site. */
 const MAX_DEPTH = 25;
-/** A calendar has a page for every day there was and will be; a few of them hold what it says. */
+/** A calendar has pages without end; a few of them hold its content. */
 const MAX_DATE_VARIANTS = 20;
-/** Filters, orders and pages of a list multiply; a catalogue that has its items behind one parameter is read so far. */
+/** Filters, orders and pages of a list multiply. A catalogue with items behind a parameter is read up to this number. */
 const MAX_QUERY_VARIANTS = 300;
 
 const DATE_PARAMETER = /^(?:.*[-_])?(?:date|day|month|year|week|cal|calendar|start|end|from|to|since|until|yr|mon|time)$/i;
 const DATE_VALUE = /^(?:19|20)\d{2}(?:[-./]?(?:0?[1-9]|1[0-2]))?(?:[-./]?(?:0?[1-9]|[12]\d|3[01]))?(?:[T ].*)?$/;
 const YEAR = /^(?:19|20)\d{2}$/;
 const MONTH = /^(?:19|20)\d{2}(?:0[1-9]|1[0-2])$/;
-/** A date that nothing else is written like: 2026-11, 2026-W47, 2026_11_21, 20261121. */
+/** An unambiguous date: 2026-11, 2026-W47, 2026_11_21, 20261121. */
 const DATE = /^(?:19|20)\d{2}(?:[-_]w?\d{1,2}(?:[-_]\d{1,2})?|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))$/i;
-/** Below it a number is a date; anywhere else 1950 and 201101 may number articles. */
+/** Path segments after which a number is a date; elsewhere 1950 and 201101 may be article numbers. */
 const CALENDAR =
   /^(?:calendar|kalender|calendrier|calendario|agenda|diary|events?|termine|veranstaltungen|eventos|schedule|day|week|month|year|date)s?$/i;
 const DAY_OR_MONTH = /^(?:w?\d{1,2}|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)$/i;
 
-/** Why a URL is not read; null where it is. Takes a normalised URL of the site and how many links it is away from the start. */
+/** Why a URL is not fetched; null if it is. Takes a normalised URL and the number of links from the start page. */
 export function reasonToSkip(normalised: string, depth: number): "too_deep" | "not_a_page" | "looks_endless" | null {
   const url = new URL(normalised);
   if (depth > MAX_DEPTH) return "too_deep";
@@ -147,15 +144,15 @@ export function reasonToSkip(normalised: string, depth: number): "too_deep" | "n
   return isTooLong || repeats(segments) ? "looks_endless" : null;
 }
 
-/** A group of URLs that may have no end, and how many of it to read. */
+/** A group of URLs that may be endless, and how many of them are fetched. */
 export interface VariantGroup {
   key: string;
   most: number;
 }
 
 /**
- * The group that a URL is one of many in: the days of a calendar, the filters of a list. The crawler counts what it took of each
- * and takes no more than `most`. Null for a URL that stands for itself. Takes a normalised URL.
+ * The group of similar URLs that one belongs to, such as the days of a calendar or the filters of a list; null if it belongs to
+ * none. The crawler adds no more than `most` of a group. Takes a normalised URL.
  */
 export function variantGroup(normalised: string): VariantGroup | null {
   const url = new URL(normalised);
@@ -167,7 +164,7 @@ export function variantGroup(normalised: string): VariantGroup | null {
   return { key: `${datedPath}?${isDated ? "date" : ""}`, most: isDated ? MAX_DATE_VARIANTS : MAX_QUERY_VARIANTS };
 }
 
-/** A path that ends in a date, a star in its place. An article below a date is no variant. */
+/** A path that ends in a date, with a star in its place. An article below a date keeps its path. */
 function withoutDateAtEnd(path: string): string {
   const segments = path.split("/");
   let from = segments.length;
@@ -182,7 +179,7 @@ function repeats(segments: string[]): boolean {
   const counts = new Map<string, number>();
   for (const segment of segments) {
     const count = (counts.get(segment) ?? 0) + 1;
-    // A number may stand at several places of an honest path.
+    // A number may legitimately occur several times in a path.
     if (count > MAX_SAME_SEGMENT && !/^\d+$/.test(segment)) return true;
     counts.set(segment, count);
   }

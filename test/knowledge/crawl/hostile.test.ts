@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runTimeSlice } from "../../../src/knowledge/crawl/fetch-page.ts";
+import { runTimeSlice } from "../../../src/knowledge/consumer.ts";
 import type { CrawlStep, PageResult, PageToFetch } from "../../../src/knowledge/crawl/protocol.ts";
 import { envWith } from "../../harness.ts";
 import type { Behaviour } from "../../outbound-protocol.ts";

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { giveUp, ingest } from "../../../src/knowledge/consumer.ts";
+import { failAfterRetries, ingest } from "../../../src/knowledge/consumer.ts";
 import { sweep } from "../../../src/sweep/sweep.ts";
 import { operate, query } from "../../harness.ts";
 import { catching, createReader, createSite, work } from "./site.ts";
@@ -51,7 +51,7 @@ test("a failed sync has a next time, too, whoever gave up", async () => {
   await site.answers("/", { status: 404 });
   expect(await reader.sync(source.id)).toMatchObject({ status: "failed", next_sync_at: expect.any(String) });
   await reader.call("POST", `${reader.path}/${source.id}/sync`);
-  await giveUp(env, reader.message(source.id));
+  await failAfterRetries(env, reader.message(source.id));
   const failed = await reader.find(source.id);
   expect(failed).toMatchObject({ status: "failed", error: { code: "ingestion_failed" }, next_sync_at: expect.any(String) });
   expect(await sweepAt(dueMs + DAY, reader.workspaceId)).toEqual([source.id]);
