@@ -2,18 +2,17 @@ import { z } from "@hono/zod-openapi";
 import type { ToolParameters } from "../platform/db/columns.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 
-/** Deeper than any form that a visitor's words can fill. */
 const MAX_DEPTH = 16;
-/** The JSON of one tool's parameters: some 1,000 tokens that a model reads with every question. */
+/** As JSON: some 1,000 tokens that a model reads with every question. */
 const MAX_LENGTH = 4_096;
 const MAX_PROPERTIES = 50;
-/** Long enough for an order number; what takes longer to read takes longer to match. */
+/** Enough for an order number; longer patterns take longer to match. */
 const MAX_PATTERN_LENGTH = 200;
 
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"] as const;
-/** Those that are checked; an unknown format would promise what nothing holds. */
+/** The formats that are checked. */
 const FORMATS = ["date-time", "date", "time", "email", "uri", "uuid", "hostname", "ipv4", "ipv6"] as const;
-/** Letters that every model and every query can write, and nothing that an object has a meaning of its own for. */
+/** Safe in queries and in what models write, and no `__proto__`. */
 const PROPERTY_NAME = /^(?!__)[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
@@ -28,7 +27,7 @@ const annotations = {
   examples: z.unknown().optional(),
 };
 
-/** One schema within: what a model fills in as a rule. No references, so that what is checked is what is written. */
+/** A nested schema. It has no references, so that it can be checked as it is written. */
 const node: z.ZodType<{ type?: string | string[] | undefined }> = z.lazy(() =>
   z.strictObject({
     ...annotations,
@@ -75,7 +74,7 @@ const root = z.strictObject({
   additionalProperties: z.literal(false).optional(),
 });
 
-/** A tool's parameters: JSON Schema of draft 2020-12, in the subset that models and validators agree on. */
+/** A tool's parameters: the subset of JSON Schema 2020-12 that models and validators agree on. */
 export const parametersSchema = z
   .custom<object>((value) => isShallow(value, MAX_DEPTH), valueErrorParams(`nest it at most ${MAX_DEPTH} deep`))
   .pipe(root)
@@ -97,7 +96,6 @@ function isPattern(text: string): boolean {
   }
 }
 
-/** Looks no deeper than it has to: what is nested without end ends here. */
 function isShallow(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return true;
   return levels > 0 && Object.values(value).every((each) => isShallow(each, levels - 1));

@@ -6,41 +6,65 @@ import { urlProblem, WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import type { GivenTool } from "./secrets.ts";
 import { parametersSchema } from "./tool-parameters.ts";
-import { sampleOf, templateProblem } from "./tool-url.ts";
+import { sampleUrl, templateProblem } from "./tool-url.ts";
 
-/** The tools that every agent has: no other may have one of these names. */
+/** The tools that every agent has. */
 export const BUILT_IN_NAMES = ["search_knowledge", "request_human", "collect_lead"] as const;
 
 const MAX_TOOLS = 20;
-/** Names, descriptions and parameters of all tools, as JSON: some 6,000 tokens that a model reads with every question. */
+/** Of the names, descriptions and parameters of all tools as JSON: some 6,000 tokens that a model reads with every question. */
 const MAX_TOTAL_LENGTH = 24_000;
 const MAX_DESCRIPTION_LENGTH = 1_000;
 const MAX_URL_LENGTH = 1_000;
 const MAX_HEADERS = 10;
-/** Signed tokens run to some 2,000 characters. */
+/** Signed tokens have up to some 2,000 characters. */
 const MAX_HEADER_LENGTH = 4_096;
-/** A visitor waits meanwhile. */
 const MAX_TIMEOUT_SECONDS = 30;
 const DEFAULT_TIMEOUT_SECONDS = 10;
 
 const NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
+/** A token of RFC 9110. */
+const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/;
+/** Visible characters, with spaces and tabs between them, so that the value arrives unchanged. */
+const HEADER_VALUE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
+
+/** Headers that the service or the platform sets. */
+const RESERVED_HEADERS = new Set([
+  "accept-encoding",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "expect",
+  "host",
+  "idempotency-key",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "user-agent",
+]);
+const RESERVED_PREFIXES = ["proxy-", "cf-", "sec-"];
+
 const name = z
   .string()
-  .refine((value) => NAME.test(value), valueErrorParams("use small letters, digits and _, beginning with a letter, at most 64"))
+  .refine((value) => NAME.test(value), valueErrorParams("use lower-case letters, digits and _, beginning with a letter, at most 64"))
   .refine((value) => !BUILT_IN_NAMES.some((one) => one === value), valueErrorParams("a tool of this name is built in: choose another"));
 
 const headerValue = z
   .string()
   .min(1)
   .max(MAX_HEADER_LENGTH)
-  .refine(isHeaderValue, valueErrorParams("use visible ASCII characters, with blanks between them alone"))
+  .refine((value) => HEADER_VALUE.test(value), valueErrorParams("use visible ASCII characters, with spaces only between them"))
   .nullable();
 
 const headers = z.record(z.string(), headerValue).superRefine((given, ctx) => {
   const names = Object.keys(given).map((one) => one.toLowerCase());
   if (names.length > MAX_HEADERS) ctx.addIssue({ code: "custom", ...valueErrorParams(`send at most ${MAX_HEADERS}`) });
-  if (new Set(names).size < names.length) ctx.addIssue({ code: "custom", ...valueErrorParams("name each header once, in whatever case") });
+  if (new Set(names).size < names.length)
+    ctx.addIssue({ code: "custom", ...valueErrorParams("name each header once, regardless of case") });
   for (const one of Object.keys(given)) {
     const problem = headerNameProblem(one);
     if (problem !== undefined) ctx.addIssue({ code: "custom", path: [one], ...valueErrorParams(problem) });
@@ -58,12 +82,11 @@ const toolInput = z
     timeout_seconds: z.int().gte(1).lte(MAX_TIMEOUT_SECONDS).default(DEFAULT_TIMEOUT_SECONDS),
   })
   .superRefine(({ url, parameters }, ctx) => {
-    const problem = urlProblem(sampleOf(url), WEBHOOK_POLICY, allowsPrivateTargets(env)) ?? templateProblem(url, parameters);
+    const problem = urlProblem(sampleUrl(url), WEBHOOK_POLICY, allowsPrivateTargets(env)) ?? templateProblem(url, parameters);
     if (problem !== undefined) ctx.addIssue({ code: "custom", path: ["url"], ...valueErrorParams(toolUrlRefusal(problem)) });
   })
   .transform(({ timeout_seconds: timeoutSeconds, headers: given, ...tool }): GivenTool => ({ ...tool, timeoutSeconds, headers: given }));
 
-/** An agent's tools as the operator sends them. */
 export const toolsInputSchema = z
   .array(toolInput)
   .max(MAX_TOOLS)
@@ -78,24 +101,23 @@ export const toolsInputSchema = z
     }
   });
 
-/** A tool as the operator sees it. Sent back as it is, it changes nothing. */
+/** A tool as the operator sees it. Sent back unchanged, it changes nothing. */
 export const toolSchema = z.object({
   name: z.string(),
   description: z.string(),
   parameters: z.record(z.string(), z.unknown()),
   method: z.enum(METHODS),
   url: z.string(),
-  headers: z.record(z.string(), z.null()).openapi({ description: "null stands for a value that is set, and never shown." }),
+  headers: z.record(z.string(), z.null()).openapi({ description: "null stands for a value that is set; values are never shown." }),
   timeout_seconds: z.int(),
 });
 
-/** The operator's record of a tool; no header's value is in it. */
 export function toTool({ headers: stored, timeoutSeconds, parameters, ...tool }: StoredTool): z.infer<typeof toolSchema> {
   const shown = Object.fromEntries(Object.keys(stored).map((one) => [one, null]));
   return { ...tool, parameters: { ...parameters }, headers: shown, timeout_seconds: timeoutSeconds };
 }
 
-/** What is said of a URL that a tool may not call. */
+/** The message for a URL that a tool may not call. */
 export function toolUrlRefusal(reason: string): string {
   return `this url cannot be called: ${reason}. Use an https URL on a public host, such as https://api.example.com/orders/{order_id}`;
 }
@@ -104,40 +126,11 @@ function lengthOf({ name: own, description, parameters }: GivenTool): number {
   return JSON.stringify({ name: own, description, parameters }).length;
 }
 
-/** A token of RFC 9110. */
-const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/;
-/** Visible characters, with blanks and tabs between them: nothing that ends a line or is dropped on the way. */
-const VALUE = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
-
-/** What the request itself decides: its framing, its connection, its body, and what it tells of us. */
-const OURS = new Set([
-  "accept-encoding",
-  "connection",
-  "content-encoding",
-  "content-length",
-  "content-type",
-  "expect",
-  "host",
-  "idempotency-key",
-  "keep-alive",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "user-agent",
-]);
-/** What proxies and the platform set. */
-const OURS_BY_PREFIX = ["proxy-", "cf-", "sec-"];
-
 /** Why a header cannot be an operator's own, as a clause for a message; undefined when it can. */
 function headerNameProblem(name: string): string | undefined {
   if (!HEADER_NAME.test(name)) return "name the header with letters, digits and hyphens, at most 64";
   const lower = name.toLowerCase();
-  if (OURS.has(lower) || OURS_BY_PREFIX.some((prefix) => lower.startsWith(prefix))) return "the service sets this header itself";
+  if (RESERVED_HEADERS.has(lower) || RESERVED_PREFIXES.some((prefix) => lower.startsWith(prefix)))
+    return "the service sets this header itself";
   return undefined;
-}
-
-/** Whether a header can carry this value unchanged. */
-function isHeaderValue(value: string): boolean {
-  return VALUE.test(value);
 }

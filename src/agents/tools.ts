@@ -4,25 +4,25 @@ import type { StoredTool } from "../platform/db/columns.ts";
 import { type CallResult, callTool, isChanging } from "./tool-call.ts";
 import type { CallJournal } from "./tool-journal.ts";
 
-/** Beside the request itself: reading the headers, looking up the host. */
+/** For decrypting the headers and resolving the host, besides the request itself. */
 const GRACE_MS = 2_000;
 
-/** In which turn an agent's tools are called. */
+/** The turn in which the tools are called. */
 export interface AgentToolContext {
   env: Env;
   workspaceId: string;
   conversationId: string;
-  /** The identifier of the answer, which is the turn's own. */
+  /** The answer's id. */
   turnId: string;
   journal: CallJournal;
 }
 
-/** The tools that the operator gave an agent, for one turn. Only a language model calls them: the extractive engine does not. */
+/** The tools that the operator gave an agent, for one turn. Only language models call tools, the extractive engine does not. */
 export function agentTools(context: AgentToolContext, agent: { id: string; tools: StoredTool[] }): Tool[] {
   return agent.tools.map((tool) => ({
     name: tool.name,
     description: tool.description,
-    // What is not declared would not be sent: the model is told.
+    // Undeclared parameters are not sent, so the model must not invent any.
     parameters: { ...tool.parameters, additionalProperties: false } as Tool["parameters"],
     timeoutMs: tool.timeoutSeconds * 1_000 + GRACE_MS,
     run: (input) => runTool(context, agent.id, tool, input),
@@ -36,7 +36,7 @@ async function runTool(context: AgentToolContext, agentId: string, tool: StoredT
   const make = () => callTool(env, { tool, agentId, input, idempotencyKey, logFields });
   if (!isChanging(tool.method)) return outcomeOf(await make());
   const journaled = await journal.once(idempotencyKey, make);
-  // Whether it was done has to be looked up by somebody who can.
+  // Only a human can find out whether the call took effect.
   return journaled.isKnown ? outcomeOf(journaled.result) : { kind: "handed_off", reason: "tool_failure" };
 }
 
@@ -53,7 +53,7 @@ function outcomeOf(result: CallResult): ToolOutcome {
   }
 }
 
-/** The same value whatever the order of its fields. */
+/** The value with the fields of its objects sorted. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
   if (typeof value !== "object" || value === null) return value;

@@ -4,7 +4,7 @@ import type { agents } from "../platform/db/schema.ts";
 import { timestamp, toTimestamp, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
 
-/** An agent as integrators see it: never a secret or a prompt. */
+/** An agent as integrators see it, without secrets and prompts. */
 export const agentSchema = z
   .object({
     id: uuid(),
@@ -30,7 +30,6 @@ export const agentPageSchema = pageOf(agentSchema, "AgentPage");
 
 export type AgentRow = typeof agents.$inferSelect;
 
-/** The wire record of an agent. */
 export function toAgent(row: AgentRow): z.infer<typeof agentSchema> {
   return {
     id: row.id,

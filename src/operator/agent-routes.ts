@@ -1,7 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { GivenTool, MissingHeader } from "../agents/secrets.ts";
 import { findAgent, findAgentsCount, listAgents } from "../agents/store.ts";
-import { sampleOf } from "../agents/tool-url.ts";
+import { sampleUrl } from "../agents/tool-url.ts";
 import { toolUrlRefusal } from "../agents/tool-wire.ts";
 import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
@@ -152,7 +152,7 @@ function changed(change: AgentChange) {
  * @throws ApiError 422, or 503 while a host cannot be looked up.
  */
 async function requireToolTargets(env: Env, tools: readonly GivenTool[] = []): Promise<void> {
-  const judged = await Promise.all(tools.map(({ url }) => checkTarget(env, sampleOf(url), WEBHOOK_POLICY)));
+  const judged = await Promise.all(tools.map(({ url }) => checkTarget(env, sampleUrl(url), WEBHOOK_POLICY)));
   if (judged.some(({ verdict }) => verdict === "unavailable")) {
     throw unavailable("The host of a tool's url could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
   }

@@ -1,5 +1,5 @@
 import type { z } from "@hono/zod-openapi";
-import { type GivenTool, identityPlace, type MissingHeader, sealTools } from "../agents/secrets.ts";
+import { type GivenTool, identityContext, type MissingHeader, encryptTools } from "../agents/secrets.ts";
 import { createAgent, eraseAgent, findAgent, findAgentBySlug, replaceIdentitySecret, updateAgent } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { indexOf } from "../knowledge/index.ts";
@@ -51,7 +51,7 @@ export interface Operation {
 /** Adds an agent to a workspace. A slug that is not given is made of the name. */
 export async function addAgent(op: Operation, limits: Limits, body: AgentCreate): Promise<AgentChange> {
   const id = newId(shardOf(op.workspaceId), op.nowMs);
-  const sealed = await sealTools(op.env, id, body.tools ?? [], []);
+  const sealed = await encryptTools(op.env, id, body.tools ?? [], []);
   if ("missing" in sealed) return { outcome: "header_missing", missing: sealed.missing };
   if (body.email_address && !(await takeAddress(op, id, body.email_address))) return { outcome: "address_taken" };
   const { workspaceId, nowMs } = op;
@@ -91,7 +91,7 @@ async function sealChanged({ env, meter, workspaceId }: Operation, agentId: stri
   const db = dbFor(env, workspaceId, meter);
   const [[agent]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   if (!agent) return { outcome: "not_found" as const };
-  const sealed = await sealTools(env, agentId, tools, agent.tools);
+  const sealed = await encryptTools(env, agentId, tools, agent.tools);
   return "missing" in sealed ? { outcome: "header_missing" as const, missing: sealed.missing } : sealed;
 }
 
@@ -119,7 +119,7 @@ export async function rotateIdentitySecret(op: Operation, agentId: string) {
   const { env, meter, workspaceId, nowMs } = op;
   const db = dbFor(env, workspaceId, meter);
   const secret = crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
-  const identitySecret = await encryptSecret(env, secret, identityPlace(agentId));
+  const identitySecret = await encryptSecret(env, secret, identityContext(agentId));
   const previousUntilMs = nowMs + PREVIOUS_SECRET_MS;
   const [[rotated]] = await db.batch([replaceIdentitySecret(db, workspaceId, agentId, { identitySecret, previousUntilMs, nowMs })]);
   return rotated && { secret, previousValidUntilMs: rotated.previousValidUntilMs };

@@ -1,4 +1,4 @@
-import { headerPlace, identityPlace } from "../agents/secrets.ts";
+import { headerContext, identityContext } from "../agents/secrets.ts";
 import { secretValues } from "../platform/config.ts";
 import {
   decryptSecret,
@@ -130,7 +130,7 @@ const pageAgents: Page = async (walk, after) => {
 type AgentSecrets = Awaited<ReturnType<typeof listAgentSecrets>>[number];
 
 async function renewIdentity(walk: Walk, row: AgentSecrets): Promise<Change | undefined> {
-  const place = identityPlace(row.id);
+  const place = identityContext(row.id);
   const renewal = new Renewal(walk, "identity_secrets");
   const identitySecret = row.identitySecret && (await renewal.of(row.identitySecret, place));
   const previousIdentitySecret = await renewal.ofPrevious(row.previousIdentitySecret, row.previousIdentitySecretUntil, place);
@@ -142,7 +142,7 @@ async function renewTools(walk: Walk, row: AgentSecrets): Promise<Change | undef
   const tools = JSON.parse(row.tools) as StoredTool[];
   for (const { name, headers } of tools) {
     for (const [header, sealed] of Object.entries(headers)) {
-      headers[header] = await renewal.of(sealed, headerPlace(row.id, name, header));
+      headers[header] = await renewal.of(sealed, headerContext(row.id, name, header));
     }
   }
   return renewal.change(() => replaceTools(walk.db, row.id, row.tools, JSON.stringify(tools)));

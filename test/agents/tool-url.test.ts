@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { expandUrl, placeholdersOf, sampleOf, templateProblem, withQuery } from "../../src/agents/tool-url.ts";
+import { expandUrl, placeholdersOf, sampleUrl, templateProblem, withQuery } from "../../src/agents/tool-url.ts";
 import type { ToolParameters } from "../../src/platform/db/columns.ts";
 
 const BASE = "https://api.example.com";
@@ -25,7 +25,7 @@ describe("a template", () => {
   ])("%s is taken", (template, names) => {
     expect(templateProblem(template, parameters)).toBeUndefined();
     expect(placeholdersOf(template)).toEqual(names);
-    expect(sampleOf(template)).not.toContain("{");
+    expect(sampleUrl(template)).not.toContain("{");
   });
 
   it.each([

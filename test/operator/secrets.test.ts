@@ -1,7 +1,7 @@
 import { createExecutionContext, evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { openHeaders } from "../../src/agents/secrets.ts";
+import { decryptHeaders } from "../../src/agents/secrets.ts";
 import { app } from "../../src/app.ts";
 import { replaceEndpointSecrets, replaceErasureSecret, replaceIdentitySecrets, replaceTools } from "../../src/operator/secret-store.ts";
 import { encryptSecret, stateOfSecret } from "../../src/platform/crypto/secrets.ts";
@@ -234,7 +234,7 @@ async function verified(secret: string, host: string): Promise<string> {
 
 async function headersOf(workspace: { id: string }, agentId: string): Promise<Record<string, string>> {
   const [row] = await query<{ tools: string }>(workspace.id, "SELECT tools FROM agents WHERE id = ?", agentId);
-  return openHeaders(env, agentId, (JSON.parse(row!.tools) as StoredTool[])[0]!);
+  return decryptHeaders(env, agentId, (JSON.parse(row!.tools) as StoredTool[])[0]!);
 }
 
 describe("API keys of an old secret", () => {

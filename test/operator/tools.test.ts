@@ -98,11 +98,11 @@ const withProperty = (property: unknown) => withParameters({ type: "object", pro
 
 describe("a tool is refused", () => {
   test.each<[string, object, (string | number)[], string]>([
-    ["a name in capitals", { name: "OrderStatus" }, ["name"], "small letters"],
-    ["a name that begins with a digit", { name: "1st" }, ["name"], "small letters"],
-    ["an empty name", { name: "" }, ["name"], "small letters"],
-    ["a long name", { name: "a".repeat(65) }, ["name"], "small letters"],
-    ["a name with an end of line", { name: "a\n" }, ["name"], "small letters"],
+    ["a name in capitals", { name: "OrderStatus" }, ["name"], "lower-case letters"],
+    ["a name that begins with a digit", { name: "1st" }, ["name"], "lower-case letters"],
+    ["an empty name", { name: "" }, ["name"], "lower-case letters"],
+    ["a long name", { name: "a".repeat(65) }, ["name"], "lower-case letters"],
+    ["a name with an end of line", { name: "a\n" }, ["name"], "lower-case letters"],
     ["a built-in name", { name: "search_knowledge" }, ["name"], "built in"],
     ["no description", { description: "" }, ["description"], "at least 1"],
     ["a long description", { description: "x".repeat(1_001) }, ["description"], "at most 1000"],
