@@ -3,7 +3,7 @@ import { formatUuid, parseUuid } from "../platform/db/ids.ts";
 
 /** RFC 5321, 4.5.3.1.1. */
 const MAX_LOCAL_PART = 64;
-/** As long as a path may be, by the same. */
+/** RFC 5321, 4.5.3.1.3. */
 const MAX_ADDRESS_LENGTH = 254;
 /** One address in the usual form. What is quoted or holds a comma could be read as two, or as another header. */
 const ADDRESS = /^[^\s@<>()[\]\\,;:"\p{Cc}]+@[^\s@<>()[\]\\,;:"\p{Cc}]+$/u;
@@ -23,14 +23,14 @@ const THREAD_TOKEN: TokenFormat = {
   encoding: { encode: toBase32, decode: fromBase32 },
 };
 
-/** An address that mail came to: the mailbox, and what stood behind a plus. */
+/** The address that a mail was sent to: the mailbox, and the part after a plus. */
 export interface Recipient {
   mailbox: string;
   tag: string | null;
 }
 
-/** Splits `support+tag@example.com`; undefined when it is no address. */
-export function readRecipient(address: string): Recipient | undefined {
+/** Splits `support+tag@example.com`; undefined when it is not an address. */
+export function parseRecipient(address: string): Recipient | undefined {
   const [, local, domain] = /^([^@\s]+)@([^@\s]+)$/.exec(address.trim().toLowerCase()) ?? [];
   if (!local || !domain) return undefined;
   const plus = local.indexOf("+");
@@ -38,33 +38,33 @@ export function readRecipient(address: string): Recipient | undefined {
   return { mailbox: `${local.slice(0, plus)}@${domain}`, tag: local.slice(plus + 1) };
 }
 
-/** Whether mail can go to an address that somebody's mail names. */
+/** Whether mail can be sent to this address. */
 export function isMailAddress(address: string): boolean {
   return address.length <= MAX_ADDRESS_LENGTH && ADDRESS.test(address);
 }
 
 /**
- * A mail's id in the form in which it goes back into headers; null where it has another. The parser decodes what it holds, so
- * that line breaks may stand in it, and with them headers of its sender's.
+ * A mail's id if it can be put into headers again, else null. The parser decodes ids, so one may contain line breaks and
+ * with them headers of the sender's choice.
  */
 export function readMessageId(written: string | undefined): string | null {
   const id = written?.trim() ?? "";
   return MESSAGE_ID.test(id) ? id : null;
 }
 
-/** The address that answers to a conversation go to; null when the mailbox is too long to carry the token. */
+/** The address for replies to a conversation; null when the mailbox is too long to carry the token. */
 export function replyAddress(mailbox: string, token: string): string | null {
   const at = mailbox.lastIndexOf("@");
   const local = `${mailbox.slice(0, at)}+${token}`;
   return local.length > MAX_LOCAL_PART ? null : local + mailbox.slice(at);
 }
 
-/** The id that stands for the conversation in `References`: mail programs carry it along when they answer. */
+/** The conversation's id in `References`, which mail programs repeat in replies. */
 export function threadId(mailbox: string, token: string): string {
   return `<t.${token}@${mailbox.slice(mailbox.lastIndexOf("@") + 1)}>`;
 }
 
-/** The tokens that a mail carries: in the address that it was sent to, and in the ids that it answers. */
+/** The tokens in the address that a mail was sent to, and in the ids that it replies to. */
 export function tokensOf(tag: string | null, ...threadHeaders: (string | undefined)[]): string[] {
   const inHeaders = threadHeaders.flatMap((header) => [...(header ?? "").matchAll(THREAD_ID)].map(([, token]) => token!));
   return [...(tag && TOKEN.test(tag) ? [tag] : []), ...inHeaders];

@@ -12,25 +12,25 @@ import type { Meter } from "../platform/telemetry/meter.ts";
 import { anonIdForEmail, normalizeEmail, truncate } from "../platform/text.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import { limitsOf, periodOf } from "../workspaces/plans.ts";
-import { isMailAddress, readMessageId, readRecipient, verifyThreadToken, type Recipient, tokensOf } from "./address.ts";
+import { isMailAddress, readMessageId, parseRecipient, verifyThreadToken, type Recipient, tokensOf } from "./address.ts";
 import { hasSingleSender, parseMail, questionOf, subjectOf } from "./parse.ts";
 import { countArrivals, eraseThread, findArrival, findMailbox, upsertThread, listThreads, recordArrival } from "./store.ts";
 
-/** What the platform routes at most is 25 MiB; a question needs no such mail. */
+/** The platform accepts up to 25 MiB; a question needs less. */
 const MAX_MAIL_BYTES = 10 * 1024 * 1024;
-/** More than a person writes; a program that answers our answers stops here. */
+/** More than a person sends; a program that answers our answers is stopped here. */
 const MAILS_AN_HOUR = 20;
 const HOUR_MS = 60 * 60 * 1000;
 const MAX_NAME_LENGTH = 120;
 
-const NO_MAILBOX = "There is no such mailbox here.";
+const NO_MAILBOX = "This mailbox does not exist.";
 const TOO_LARGE = "This mail is too large: send at most 10 MB, or a link.";
 const UNREADABLE = "This mail could not be read. Send it again as plain text.";
 const MANY_AUTHORS = "This mail names several senders, or none clearly. Send it from one address.";
-const NOT_NOW = "This mailbox takes no mail at the moment. Try again later.";
+const UNAVAILABLE = "This mailbox accepts no mail at the moment. Try again later.";
 
-/** A mail that came for an agent. */
-interface Incoming {
+/** A mail to an agent. */
+interface IncomingMail {
   env: Env;
   meter: Meter;
   mailbox: { workspaceId: string; agentId: string; address: string };
@@ -40,38 +40,31 @@ interface Incoming {
   nowMs: number;
 }
 
-/** What became of a mail; a refused one goes back to its sender. */
+/** What happened to a mail; a refused one goes back to its sender. */
 interface MailResult {
   outcome: "taken" | "ignored" | "refused";
   reason: string | null;
-  /** Whose mailbox it came to, where there is such a one. */
+  /** Undefined where the mailbox does not exist. */
   workspaceId?: string;
 }
 
 /**
- * Takes a mail: the agent answers it in its conversation, or it is refused so that the sender's server says why. What a
- * program wrote is taken in silence. A fault of ours is thrown: the sender's server tries again then.
+ * Receives a mail: the agent answers it in its conversation, or it is refused and the sender's server says why. Mail that a
+ * program wrote is accepted without an answer.
+ * @throws Error when our side fails, so that the sender's server tries again.
  */
 export async function receiveMail(message: ForwardableEmailMessage, env: Env, nowMs = Date.now()): Promise<void> {
-  const endOf = ({ reason, ...fate }: MailResult) => ({ ...fate, fields: { reason } });
+  const endOf = ({ reason, ...result }: MailResult) => ({ ...result, fields: { reason } });
   try {
-    await measureJob(env, { job: "email_arrival", messages: 1 }, (meter) => receive({ message, env, meter, nowMs }), endOf);
+    await measureJob(env, { job: "email_arrival", messages: 1 }, (meter) => receive(message, env, meter, nowMs), endOf);
   } catch (error) {
     throw withoutData(error);
   }
 }
 
-/** What came, and what taking it in needs of its surroundings. */
-interface Arrival {
-  message: ForwardableEmailMessage;
-  env: Env;
-  meter: Meter;
-  nowMs: number;
-}
-
-async function receive({ message, env, meter, nowMs }: Arrival): Promise<MailResult> {
-  const recipient = readRecipient(message.to);
-  const mailbox = recipient && (await openMailbox(env, meter, [recipient.mailbox, message.to.toLowerCase()]));
+async function receive(message: ForwardableEmailMessage, env: Env, meter: Meter, nowMs: number): Promise<MailResult> {
+  const recipient = parseRecipient(message.to);
+  const mailbox = recipient && (await lookUpMailbox(env, meter, [recipient.mailbox, message.to.toLowerCase()]));
   if (!recipient || !mailbox) return refuse(message, NO_MAILBOX, "no_mailbox");
   if (message.rawSize > MAX_MAIL_BYTES) return refuse(message, TOO_LARGE, "too_large");
   const mail = await parseMail(message.raw);
@@ -81,27 +74,26 @@ async function receive({ message, env, meter, nowMs }: Arrival): Promise<MailRes
   if (ignored) return { outcome: "ignored", reason: ignored, workspaceId };
   if (!hasSingleSender(mail)) return refuse(message, MANY_AUTHORS, "many_authors");
   const sender = { address: mail.from!.address!.trim(), name: truncate(mail.from!.name.trim(), MAX_NAME_LENGTH) || null };
-  const fate = await acceptMail({ env, meter, mailbox, recipient, mail, sender, nowMs });
-  if (fate.outcome === "refused") refuse(message, NOT_NOW, fate.reason!);
-  return { ...fate, workspaceId };
+  const result = await acceptMail({ env, meter, mailbox, recipient, mail, sender, nowMs });
+  if (result.outcome === "refused") refuse(message, UNAVAILABLE, result.reason!);
+  return { ...result, workspaceId };
 }
 
-/** The mailbox of an address. One whose database is missing is a fault of ours, and no reason to send a mail back. */
-async function openMailbox(env: Env, meter: Meter, addresses: string[]): Promise<Incoming["mailbox"] | undefined> {
+async function lookUpMailbox(env: Env, meter: Meter, addresses: string[]): Promise<IncomingMail["mailbox"] | undefined> {
   const directory = directoryDb(env, meter);
   const [[found]] = await directory.batch([findMailbox(directory, addresses)]);
   return found;
 }
 
-/** Notes that the mail came, and has it answered unless its sender sends too many. */
-async function acceptMail(incoming: Incoming): Promise<MailResult> {
+/** Records the arrival, and asks the agent unless its sender sends too many mails. */
+async function acceptMail(incoming: IncomingMail): Promise<MailResult> {
   const { env, meter, mailbox, mail, sender, nowMs } = incoming;
   const { workspaceId, agentId } = mailbox;
   const db = dbFor(env, workspaceId, meter);
   const from = normalizeEmail(sender.address);
-  // Of the sender too: others know a mail's id, and some programs give every mail the same.
+  // With the sender, since others may know a mail's id, and some programs give every mail the same one.
   const mailKey = await sha256Hex(`${agentId}\n${from}\n${mail.messageId ?? JSON.stringify(mail.headers)}`);
-  // Keyed, since these rows outlive an erasure of the sender by days.
+  // A keyed hash, since these rows are kept for days after the sender's data is erased.
   const senderKey = await keyedHash(secretValues(env.KEY_SECRET)[0], `email-sender/${agentId}/${from}`);
   const [, [arrival], [recent], [agent]] = await db.batch([
     recordArrival(db, { workspaceId, mailKey, senderKey, createdAt: nowMs }),
@@ -115,21 +107,25 @@ async function acceptMail(incoming: Incoming): Promise<MailResult> {
   return askAgent(incoming, db, ids, limitsOf(agent.plan, agent.overrides).messages);
 }
 
-/** Asks the agent, in the conversation that the mail continues or in a new one. */
-async function askAgent(incoming: Incoming, db: Database, ids: Awaited<ReturnType<typeof turnIds>>, limit: number): Promise<MailResult> {
+async function askAgent(
+  incoming: IncomingMail,
+  db: Database,
+  ids: Awaited<ReturnType<typeof turnIds>>,
+  limit: number,
+): Promise<MailResult> {
   const { env, meter, mailbox, mail, sender, nowMs } = incoming;
   const { workspaceId, agentId } = mailbox;
-  const known = await findConversation(incoming, db);
-  const conversationId = known ?? ids.conversationId;
+  const continued = await findConversation(incoming, db);
+  const conversationId = continued ?? ids.conversationId;
   const subject = subjectOf(mail);
   const latest = { address: normalizeEmail(sender.address), subject, lastMessageId: readMessageId(mail.messageId), createdAt: nowMs };
-  // Before the answer: a message in a thread is what makes a mail of it.
+  // Before the answer: a message in a conversation with a thread is sent as mail.
   await db.batch([upsertThread(db, { conversationId, workspaceId, ...latest })]);
   const { result, cost } = await sessionOf(env, meter, workspaceId, conversationId).ask({
     workspaceId,
     agentId,
     conversationId,
-    isNew: known === undefined,
+    isNew: continued === undefined,
     channel: "email",
     subject,
     message: questionOf(mail),
@@ -147,8 +143,8 @@ async function askAgent(incoming: Incoming, db: Database, ids: Awaited<ReturnTyp
   return { outcome: "taken", reason: null };
 }
 
-/** The conversation that a mail continues: one that we named in it, begun by the same sender. */
-async function findConversation({ env, mailbox, recipient, mail, sender }: Incoming, db: Database): Promise<string | undefined> {
+/** The conversation that a mail continues: it carries its token, and the sender is the same. */
+async function findConversation({ env, mailbox, recipient, mail, sender }: IncomingMail, db: Database): Promise<string | undefined> {
   const tokens = [...new Set(tokensOf(recipient.tag, mail.inReplyTo, mail.references))].slice(0, 5);
   const named = await Promise.all(tokens.map((token) => verifyThreadToken(token, secretValues(env.KEY_SECRET))));
   const ids = named.filter((id) => id !== undefined);
@@ -157,33 +153,26 @@ async function findConversation({ env, mailbox, recipient, mail, sender }: Incom
   return ids.find((id) => threads.some(({ conversationId }) => conversationId === id));
 }
 
-/** The same mail again makes the same identifiers, so that nothing is done twice. */
+/** The same for a mail that is delivered twice, so that it is answered once. */
 async function turnIds(workspaceId: string, mailKey: string, atMs: number) {
   const nextId = await seededIds(`email-ids/1\0${mailKey}`, atMs);
   const shard = shardOf(workspaceId);
   return { conversationId: nextId(shard), questionId: nextId(shard), answerId: nextId(shard) };
 }
 
-/** An address is a person's name for us, and nothing proves it: whoever writes from it is never more than that. */
-function visitorOf({ address, name }: Incoming["sender"]): TurnVisitor {
-  return {
-    anonId: anonIdForEmail(address),
-    externalId: null,
-    name,
-    email: address,
-    verified: false,
-    isProfileVerified: false,
-    joins: null,
-  };
+/** The sender of a mail is not proven, so it is never merged with a verified visitor. */
+function visitorOf({ address, name }: IncomingMail["sender"]): TurnVisitor {
+  const unverified = { externalId: null, verified: false, isProfileVerified: false, joins: null };
+  return { anonId: anonIdForEmail(address), name, email: address, ...unverified };
 }
 
-function refuse(message: ForwardableEmailMessage, words: string, reason: string): MailResult {
-  message.setReject(words);
+function refuse(message: ForwardableEmailMessage, text: string, reason: string): MailResult {
+  message.setReject(text);
   return { outcome: "refused", reason };
 }
 
-/** Headers that only programs set: answering one would be answering a program, which may answer again for ever. */
-const ROBOT_HEADERS = [
+/** Headers that only programs set. Answering a program could start a mail loop. */
+const AUTOMATED_HEADERS = [
   "list-id",
   "list-post",
   "list-unsubscribe",
@@ -194,21 +183,21 @@ const ROBOT_HEADERS = [
   "feedback-id",
 ];
 /** RFC 2076, 3.9, and what vacation programs write. */
-const ROBOT_PRECEDENCE = /^(bulk|list|junk|auto_reply)$/i;
-const ROBOT_MAILBOX = /^(mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?|abuse|listserv|majordomo)([+._@-]|$)/i;
+const AUTOMATED_PRECEDENCE = /^(bulk|list|junk|auto_reply)$/i;
+const AUTOMATED_MAILBOX = /^(mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?|abuse|listserv|majordomo)([+._@-]|$)/i;
 /** Delivery reports and read receipts (RFC 3462). */
 const REPORT = /^\s*multipart\/report\b/i;
 
-/** Why a mail is taken without an answer; undefined for one that a person wrote. RFC 3834, section 2, says most of it. */
+/** Why a mail gets no answer; undefined for one that a person wrote. It follows RFC 3834, section 2. */
 export function ignoreReason(mail: Email, envelopeFrom: string, ownMailbox: string): string | undefined {
   const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value;
   const from = mail.from?.address?.trim().toLowerCase() ?? "";
   if (envelopeFrom === "" || envelopeFrom === "<>") return "bounce";
   if (!isMailAddress(from)) return "no_sender";
   if (from === ownMailbox || envelopeFrom.toLowerCase() === ownMailbox) return "loop";
-  if (ROBOT_MAILBOX.test(from) || ROBOT_MAILBOX.test(envelopeFrom)) return "robot_sender";
+  if (AUTOMATED_MAILBOX.test(from) || AUTOMATED_MAILBOX.test(envelopeFrom)) return "robot_sender";
   if (!/^\s*no\b/i.test(header("auto-submitted") ?? "no")) return "auto_submitted";
-  if (ROBOT_PRECEDENCE.test(header("precedence")?.trim() ?? "")) return "precedence";
+  if (AUTOMATED_PRECEDENCE.test(header("precedence")?.trim() ?? "")) return "precedence";
   if (REPORT.test(header("content-type") ?? "")) return "report";
-  return ROBOT_HEADERS.some((name) => header(name) !== undefined) ? "list" : undefined;
+  return AUTOMATED_HEADERS.some((name) => header(name) !== undefined) ? "list" : undefined;
 }

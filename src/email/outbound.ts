@@ -7,14 +7,14 @@ import { toSingleLine } from "../platform/text.ts";
 import { mintThreadToken, replyAddress, threadId } from "./address.ts";
 import { claimMail, findMail, updateMail } from "./store.ts";
 
-/** How a wake-up ended; a mail that is put off is tried again at its time. */
-type MailOutcome = "nothing_to_do" | "sent" | "put_off" | "given_up";
+/** How a wake-up ended. A mail that is put off is sent again later. */
+type SendOutcome = "nothing_to_do" | "sent" | "put_off" | "given_up";
 
-/** Waits before a mail is tried again: about a day in all, as mail servers do. */
+/** About a day in all, like mail servers. */
 const RETRY_AFTER_MINUTES = [1, 5, 30, 120, 360, 960];
 /** Longer than the mail service takes to accept a mail. */
 const LEASE_MS = 2 * 60_000;
-/** What may pass: https://developers.cloudflare.com/email-service/api/send-emails/workers-api/ lists the codes. */
+/** Errors worth a retry. All codes: https://developers.cloudflare.com/email-service/api/send-emails/workers-api/ */
 const TRANSIENT_CODES = new Set([
   "E_RATE_LIMIT_EXCEEDED",
   "E_DAILY_LIMIT_EXCEEDED",
@@ -24,34 +24,34 @@ const TRANSIENT_CODES = new Set([
 ]);
 
 /**
- * Sends a message as mail, if it waits to be sent. The same wake-up twice sends once; a run that dies between sending and
- * noting it sends again, for mail knows no better.
+ * Sends a message as mail, if it is due. A repeated wake-up sends it once; if the Worker dies between sending the mail and
+ * recording it, the mail is sent again.
  */
-export async function sendMail(env: Env, { messageId }: EmailMessage, nowMs = Date.now(), meter = new Meter()): Promise<MailOutcome> {
+export async function sendMail(env: Env, { messageId }: EmailMessage, nowMs = Date.now(), meter = new Meter()): Promise<SendOutcome> {
   if (!isBoundShard(env, messageId)) return "nothing_to_do";
   const db = dbFor(env, messageId, meter);
   const leaseUntilMs = nowMs + LEASE_MS;
   const [[claimed], [parts]] = await db.batch([claimMail(db, messageId, leaseUntilMs, nowMs), findMail(db, messageId)]);
   if (!claimed) return "nothing_to_do";
-  const note = (changes: Parameters<typeof updateMail>[3]) => db.batch([updateMail(db, messageId, leaseUntilMs, changes)]);
+  const record = (changes: Parameters<typeof updateMail>[3]) => db.batch([updateMail(db, messageId, leaseUntilMs, changes)]);
   if (!parts?.mailbox) {
-    await note({ status: "failed", error: "no_mailbox" });
+    await record({ status: "failed", error: "no_mailbox" });
     return "given_up";
   }
   const token = await mintThreadToken(parts.conversationId, secretValues(env.KEY_SECRET)[0]);
   const error = await trySend(env, composeMail({ ...parts, mailbox: parts.mailbox, token }));
   const waitMinutes = RETRY_AFTER_MINUTES[claimed.attemptCount - 1];
   if (error === undefined) {
-    await note({ status: "sent", error: null });
+    await record({ status: "sent", error: null });
     return "sent";
   }
   logProblem("email_refused", { message_id: messageId, attempts: claimed.attemptCount, error });
   const isGivenUp = !TRANSIENT_CODES.has(error) || waitMinutes === undefined;
-  await note(isGivenUp ? { status: "failed", error } : { error, nextAttemptAt: nowMs + waitMinutes * 60_000 });
+  await record(isGivenUp ? { status: "failed", error } : { error, nextAttemptAt: nowMs + waitMinutes * 60_000 });
   return isGivenUp ? "given_up" : "put_off";
 }
 
-/** @returns the mail service's code when it did not take the mail. */
+/** @returns the mail service's error code, undefined when it accepted the mail. */
 async function trySend(env: Env, mail: EmailMessageBuilder): Promise<string | undefined> {
   try {
     await env.EMAIL.send(mail);
@@ -62,7 +62,6 @@ async function trySend(env: Env, mail: EmailMessageBuilder): Promise<string | un
   }
 }
 
-/** Everything that a mail of a conversation is made of. */
 export interface MailParts {
   role: string;
   content: string;
@@ -73,18 +72,16 @@ export interface MailParts {
   subject: string;
   lastMessageId: string | null;
   earlierIds: readonly string[];
-  /** Names the conversation. */
   token: string;
 }
 
-/** As much of an agent's name as a mail program shows. */
 const MAX_NAME_LENGTH = 120;
 const REPLY_PREFIX = /^(re|aw|sv|antw|ré|res)\s?(\[\d+\])?:/i;
 
-/** A message as mail: it stands in the visitor's thread, and answers to it find their way back to the conversation. */
+/** A message as a mail in the visitor's thread, whose replies come back to the conversation. */
 export function composeMail(parts: MailParts): EmailMessageBuilder {
   const { mailbox, address, subject, token, lastMessageId } = parts;
-  // It is whatever its workspace wrote, and goes into headers.
+  // Operators choose the name freely, and it goes into a header.
   const name = toSingleLine(parts.agentName, MAX_NAME_LENGTH);
   const replyTo = replyAddress(mailbox, token);
   const references = [...new Set([threadId(mailbox, token), ...parts.earlierIds, ...(lastMessageId ? [lastMessageId] : [])])];
@@ -97,7 +94,7 @@ export function composeMail(parts: MailParts): EmailMessageBuilder {
     headers: {
       ...(lastMessageId && { "In-Reply-To": lastMessageId }),
       References: references.join(" "),
-      // RFC 3834: other programs must not answer what a program wrote.
+      // RFC 3834: tells other programs not to answer.
       ...(parts.role === "assistant" && { "Auto-Submitted": "auto-replied", "X-Auto-Response-Suppress": "All" }),
     },
   };

@@ -2,22 +2,21 @@ import { Parser } from "htmlparser2";
 import PostalMime, { addressParser, type Email } from "postal-mime";
 import { truncate, toSingleLine } from "../platform/text.ts";
 
-/** Deeper mails are made to break parsers. */
 const PARSER_LIMITS = {
   maxNestingDepth: 20,
   maxHeadersSize: 256 * 1024,
   maxRfc822NestingDepth: 1,
   attachmentEncoding: "arraybuffer",
 } as const;
-/** The largest mail that is taken has 135,000 lines of base64; the parser spends its time by the line. */
+/** The largest accepted mail has 135,000 lines of base64; the parser's time grows with the lines. */
 const MAX_LINES = 150_000;
-/** Lines that may begin a part, and code or a table that is pasted; each part costs the parser 2 KB, however small it is. */
+/** Lines that start with `--` may start a part, and each part costs the parser 2 KB; pasted code and tables have some too. */
 const MAX_DASHED_LINES = 10_000;
 
 const LINE_FEED = 0x0a;
 const DASH = 0x2d;
 
-/** Reads a mail; undefined where it cannot be read, or is made to keep a parser busy. */
+/** Undefined for a mail that cannot be parsed, or only at great cost. */
 export async function parseMail(raw: ReadableStream<Uint8Array>): Promise<Email | undefined> {
   const bytes = new Uint8Array(await new Response(raw).arrayBuffer());
   if (exceedsParserLimits(bytes)) return undefined;
@@ -29,15 +28,15 @@ export async function parseMail(raw: ReadableStream<Uint8Array>): Promise<Email 
 }
 
 /**
- * Whether a mail says by one address who wrote it. Where it names several, the sender's server and we could each take
- * another for its author, and nobody would have vouched for ours.
+ * Whether a mail has one sender address. With several, the sender's server may have authenticated another one than we take
+ * as the sender.
  */
 export function hasSingleSender({ headers }: Email): boolean {
-  const authors = headers.filter(({ key }) => key === "from").flatMap(({ value }) => addressParser(value));
-  return authors.length === 1 && authors[0]!.address !== undefined;
+  const senders = headers.filter(({ key }) => key === "from").flatMap(({ value }) => addressParser(value));
+  return senders.length === 1 && senders[0]!.address !== undefined;
 }
 
-/** Whether a mail has more lines or parts than a person's has: 2 MB of empty parts would take seconds and half a gigabyte. */
+/** A mail with 2 MB of empty parts would take the parser seconds and half a gigabyte. */
 function exceedsParserLimits(bytes: Uint8Array): boolean {
   let [lines, dashed] = [0, 0];
   for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) {
@@ -47,16 +46,16 @@ function exceedsParserLimits(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** As long as a team's reply may be: longer mails are pasted documents, and their beginning says what is asked. */
+/** As long as a team's reply may be. Longer mails are pasted documents that start with the question. */
 const MAX_QUESTION_LENGTH = 8_000;
-/** How much of a mail is looked at: the answer stands above the history. */
+/** The new text of a mail is above the history that it quotes. */
 const MAX_READ_LENGTH = 200_000;
 const MAX_SUBJECT_LENGTH = 300;
 const MAX_NAMED_ATTACHMENTS = 10;
 const MAX_FILE_NAME_LENGTH = 100;
 const NO_SUBJECT = "(no subject)";
 
-/** What a mail asks: what is new in its text, and the names of what was attached, which is not kept. */
+/** The question of a mail: its new text, and the names of its attachments, which are not stored. */
 export function questionOf(mail: Email): string {
   const written = mail.text?.trim() ? mail.text : textOfHtml((mail.html ?? "").slice(0, MAX_READ_LENGTH));
   const text = truncate(visibleText(written.slice(0, MAX_READ_LENGTH)), MAX_QUESTION_LENGTH);
@@ -65,35 +64,34 @@ export function questionOf(mail: Email): string {
   return [text === "" ? subjectOf(mail) : text, ...names].join("\n");
 }
 
-/** A mail's subject, on one line. */
 export function subjectOf(mail: Email): string {
   return toSingleLine(mail.subject ?? "", MAX_SUBJECT_LENGTH) || NO_SUBJECT;
 }
 
-/** Lines that begin the history below an answer, in the words of the common mail programs. */
+/** Lines with which common mail programs start the history below an answer. */
 const HISTORY = [
   /^-{2,}\s*(original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|mensaje original|messaggio originale|oorspronkelijk bericht)\s*-{2,}$/i,
   /^_{20,}$/,
   /^begin forwarded message:$/i,
 ];
-/** "On Tuesday … wrote:", which programs break over up to three lines. */
+/** "On Tuesday … wrote:", which may be wrapped over up to three lines. */
 const ATTRIBUTION_START = /^(on|am|le|el|il|em|op|den|dnia|w dniu|пт|ср|вт|пн|чт|сб|вс)\b/iu;
 const ATTRIBUTION_END =
   /(wrote|schrieb|geschrieben|a écrit|escribió|ha scritto|escreveu|schreef|skrev|napisał\(?a?\)?|пишет|написал\(?а?\)?)\b.{0,200}:$/iu;
 const ATTRIBUTION_LINES = 3;
-/** A block of headers, as Outlook puts above what it quotes. */
+/** The headers that Outlook puts above a quoted mail. */
 const HEADER_BLOCK = /^\*?(from|von|de|da|van|från|fra)\s?:\*?\s.*[@<[]/i;
 const HEADER_BLOCK_NEXT = /^\*?(sent|date|gesendet|datum|envoyé|enviado|inviato|verzonden|skickat|to|an|à|para)\s?:/i;
-/** RFC 3676, 4.3, and what telephones add. */
+/** RFC 3676, 4.3, and the signatures of mobile mail programs. */
 const SIGNATURE =
   /^(--\s?|__+|sent from my .{1,40}|get outlook for .{1,40}|von meinem .{1,40} gesendet|envoyé de mon .{1,40}|enviado desde mi .{1,40})$/i;
 
-/** Longer lines are never one of these; they are not tried against the patterns. */
+/** Longer lines match none of these patterns, and are not tested. */
 const MAX_MARK_LENGTH = 300;
 
 /**
- * What is new in a mail: its text up to the history that it quotes and the signature. Each line is looked at once, so
- * no text makes this slow. A mail that is nothing but quotes is read whole.
+ * The new text of a mail, up to its signature or the history that it quotes; the whole text of a mail of quotes alone. Each
+ * line is tested once, so no text makes this slow.
  */
 export function visibleText(text: string): string {
   const lines = text.replaceAll("\r\n", "\n").split("\n");
@@ -115,36 +113,33 @@ function beginsHistory(lines: string[], line: string, at: number): boolean {
   return next.some((_, count) => ATTRIBUTION_END.test(next.slice(0, count + 1).join(" ")));
 }
 
-/** What stands on lines of its own. */
+/** Elements on lines of their own. */
 const BLOCKS = new Set(["p", "div", "br", "li", "tr", "ul", "ol", "table", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "section"]);
-/** What is not read, and how mail programs mark the history that they quote. */
-const UNREAD = new Set(["head", "style", "script", "title", "blockquote", "template", "svg"]);
+/** Elements without text of the writer, and the marks of quoted history in common mail programs. */
+const SKIPPED = new Set(["head", "style", "script", "title", "blockquote", "template", "svg"]);
 const QUOTES = /\b(gmail_quote|gmail_extra|yahoo_quoted|moz-cite-prefix|protonmail_quote|zmail_extra)\b/;
 const QUOTE_IDS = /^(divRplyFwdMsg|appendonsend|mail-editor-reference-message-container)$/;
-/** Three hundred answers, each quoting the one before. The parser searches and moves all open elements at each tag. */
+/** Enough for three hundred nested quotes. The parser's work at each tag grows with the depth. */
 const MAX_DEPTH = 1_000;
 
-/**
- * The text that the writer of an HTML mail wrote: its lines, without the history that it quotes. It ends where elements are
- * nested deeper than in any mail.
- */
+/** The text of an HTML mail, without the history that it quotes, up to the first element that is nested too deeply. */
 export function textOfHtml(html: string): string {
   let text = "";
-  let [depth, unreadFrom] = [0, 0];
+  let [depth, skippedFrom] = [0, 0];
   const parser = new Parser({
     onopentag(name, { class: classes = "", id = "" }) {
       depth++;
       if (depth > MAX_DEPTH) return parser.pause();
-      if (unreadFrom === 0 && (UNREAD.has(name) || QUOTES.test(classes) || QUOTE_IDS.test(id))) unreadFrom = depth;
-      if (unreadFrom === 0 && BLOCKS.has(name)) text += name === "li" ? "\n- " : "\n";
+      if (skippedFrom === 0 && (SKIPPED.has(name) || QUOTES.test(classes) || QUOTE_IDS.test(id))) skippedFrom = depth;
+      if (skippedFrom === 0 && BLOCKS.has(name)) text += name === "li" ? "\n- " : "\n";
     },
     ontext(words) {
-      if (unreadFrom === 0) text += words.replaceAll(/[\s\u00a0]+/g, " ");
+      if (skippedFrom === 0) text += words.replaceAll(/[\s\u00a0]+/g, " ");
     },
     onclosetag(name) {
-      if (unreadFrom === depth) unreadFrom = 0;
+      if (skippedFrom === depth) skippedFrom = 0;
       depth--;
-      if (unreadFrom === 0 && BLOCKS.has(name) && name !== "br") text += "\n";
+      if (skippedFrom === 0 && BLOCKS.has(name) && name !== "br") text += "\n";
     },
   });
   parser.end(html);

@@ -12,19 +12,18 @@ import {
 } from "../platform/db/schema.ts";
 import { importCompleted } from "../platform/db/sql.ts";
 
-/** Whose mailbox an address is, where one of these is anybody's. */
+/** The mailbox with one of these addresses. */
 export function findMailbox(directory: Database, addresses: string[]) {
   return directory.select().from(emailDirectory).where(inArray(emailDirectory.address, addresses));
 }
 
-// --- Mails that come -------------------------------------------------------------------------------------------------
+// --- Inbound ---------------------------------------------------------------------------------------------------------
 
-/** Notes that a mail came; one that came before keeps its time. */
+/** Records a mail; one that is delivered again keeps the time of its first delivery. */
 export function recordArrival(db: Database, arrival: typeof emailArrivals.$inferInsert) {
   return db.insert(emailArrivals).values(arrival).onConflictDoNothing();
 }
 
-/** When a mail came first. */
 export function findArrival(db: Database, workspaceId: string, mailKey: string) {
   return db
     .select({ createdAt: emailArrivals.createdAt })
@@ -32,7 +31,6 @@ export function findArrival(db: Database, workspaceId: string, mailKey: string) 
     .where(and(eq(emailArrivals.workspaceId, workspaceId), eq(emailArrivals.mailKey, mailKey)));
 }
 
-/** How many mails of a sender have come since. */
 export function countArrivals(db: Database, workspaceId: string, senderKey: string, sinceMs: number) {
   const ofSender = and(eq(emailArrivals.workspaceId, workspaceId), eq(emailArrivals.senderKey, senderKey));
   return db
@@ -41,13 +39,13 @@ export function countArrivals(db: Database, workspaceId: string, senderKey: stri
     .where(and(ofSender, gte(emailArrivals.createdAt, sinceMs)));
 }
 
-/** Forgets up to `limit` mails that came before. */
+/** Deletes the records of up to `limit` old mails. */
 export function pruneArrivals(db: Database, beforeMs: number, limit: number) {
   const old = sql`SELECT rowid FROM ${emailArrivals} WHERE ${emailArrivals.createdAt} < ${beforeMs} LIMIT ${limit}`;
   return db.delete(emailArrivals).where(sql`rowid IN (${old})`);
 }
 
-/** The threads among these conversations that are the agent's with this sender. */
+/** Which of these conversations are mail threads of the agent with this sender. */
 export function listThreads(db: Database, agentId: string, address: string, conversationIds: string[]) {
   return db
     .select({ conversationId: emailThreads.conversationId })
@@ -63,14 +61,14 @@ export function listThreads(db: Database, agentId: string, address: string, conv
     );
 }
 
-/** How many earlier mails a thread remembers: mail programs need the latest, and a header may not grow for ever. */
-const REMEMBERED_IDS = 20;
+/** Mail programs need only the latest ids, and a header must not grow for ever. */
+const MAX_EARLIER_IDS = 20;
 
-/** Begins a thread, or notes its latest mail. */
+/** Creates a thread, or records its latest mail. */
 export function upsertThread(db: Database, thread: Omit<typeof emailThreads.$inferInsert, "earlierIds">) {
   const isAnother = sql`${emailThreads.lastMessageId} IS NOT NULL AND ${emailThreads.lastMessageId} IS NOT excluded.last_message_id`;
   const appended = sql`json_insert(${emailThreads.earlierIds}, '$[#]', ${emailThreads.lastMessageId})`;
-  const latest = sql`CASE WHEN json_array_length(${appended}) > ${REMEMBERED_IDS} THEN json_remove(${appended}, '$[0]') ELSE ${appended} END`;
+  const latest = sql`CASE WHEN json_array_length(${appended}) > ${MAX_EARLIER_IDS} THEN json_remove(${appended}, '$[0]') ELSE ${appended} END`;
   return db
     .insert(emailThreads)
     .values({ ...thread, earlierIds: [] })
@@ -83,15 +81,15 @@ export function upsertThread(db: Database, thread: Omit<typeof emailThreads.$inf
     });
 }
 
-/** Takes a thread back whose first mail was refused: no conversation came of it. */
+/** Erases a thread without a conversation, whose first mail was refused. */
 export function eraseThread(db: Database, conversationId: string) {
-  const isBare = sql`NOT EXISTS (SELECT 1 FROM ${conversations} WHERE ${conversations.id} = ${conversationId})`;
-  return db.delete(emailThreads).where(and(eq(emailThreads.conversationId, conversationId), isBare));
+  const hasNoConversation = sql`NOT EXISTS (SELECT 1 FROM ${conversations} WHERE ${conversations.id} = ${conversationId})`;
+  return db.delete(emailThreads).where(and(eq(emailThreads.conversationId, conversationId), hasNoConversation));
 }
 
-// --- Mails that go ---------------------------------------------------------------------------------------------------
+// --- Outbound --------------------------------------------------------------------------------------------------------
 
-/** Takes a mail to send, if it waits and nobody has it; returns it then. */
+/** Leases a mail that is due; returns it if nobody else holds it. */
 export function claimMail(db: Database, messageId: string, leaseUntilMs: number, nowMs: number) {
   const isFree = sql`(${emailOutbox.leaseUntil} IS NULL OR ${emailOutbox.leaseUntil} <= ${nowMs})`;
   return db
@@ -103,7 +101,6 @@ export function claimMail(db: Database, messageId: string, leaseUntilMs: number,
     .returning();
 }
 
-/** All that a mail is made of. */
 export function findMail(db: Database, messageId: string) {
   return db
     .select({
@@ -126,7 +123,7 @@ export function findMail(db: Database, messageId: string) {
     .where(and(eq(messages.id, messageId), sql`${workspaces.deletedAt} IS NULL`));
 }
 
-/** Notes what came of sending a mail, unless another run has taken it over. */
+/** Records the result of sending a mail, unless the lease has passed to another run. */
 export function updateMail(db: Database, messageId: string, leaseUntilMs: number, changes: Partial<typeof emailOutbox.$inferInsert>) {
   return db
     .update(emailOutbox)
@@ -134,13 +131,13 @@ export function updateMail(db: Database, messageId: string, leaseUntilMs: number
     .where(and(eq(emailOutbox.messageId, messageId), eq(emailOutbox.leaseUntil, leaseUntilMs)));
 }
 
-/** Mails that wait for longer than a wake-up takes, or whose sender died; longest first. */
+/** Mails whose wake-up was lost or whose run died, oldest first. */
 export function listDueMails(db: Database, beforeMs: number, nowMs: number, limit: number) {
   return (
     db
       .select({ messageId: emailOutbox.messageId })
       .from(emailOutbox)
-      // Written out, since a bound value cannot match the condition of the partial index.
+      // A literal, since a bound value does not match the condition of the partial index.
       .where(
         and(
           sql`${emailOutbox.status} = 'pending'`,

@@ -6,7 +6,7 @@ import { ApiError } from "../platform/http/errors.ts";
 import { limitRequest } from "./rate-limit.ts";
 import { findAllowedOrigins } from "./store.ts";
 
-/** How long a browser may remember a preflight's answer: a changed list of origins takes effect as soon. */
+/** How long a browser may cache a preflight, and so how soon a changed list of origins takes effect. */
 const PREFLIGHT_SECONDS = 600;
 const ANY_ORIGIN = "*";
 
@@ -14,8 +14,8 @@ const AGENT_PATH = /^\/widget\/v1\/agents\/([^/]+)/;
 const CONVERSATION_PATH = /^\/widget\/v1\/conversations\/([^/]+)/;
 
 /**
- * Lets browsers read answers, and answers their preflights. What tells nothing of an agent (limits, failed checks,
- * unknown ids) any page may read; once the agent is known, its origins decide.
+ * Lets browsers read responses, and answers their preflights. Any page may read what says nothing about an agent (rate
+ * limits, failed checks, unknown ids); once the agent is known, its allowed origins decide.
  */
 export const cors: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.header("Vary", "Origin");
@@ -33,8 +33,7 @@ export const cors: MiddlewareHandler<AppEnv> = async (c, next) => {
 };
 
 /**
- * Lets in requests of no page, of the service's own pages and of the agent's origins. An agent without origins is for
- * those alone: which pages may speak for it is for its operator to say.
+ * Admits requests without an origin, from the service's own pages and from the agent's allowed origins.
  * @throws ApiError origin_not_allowed.
  */
 export function checkOrigin(c: AppContext, allowedOrigins: readonly string[]): void {
@@ -48,7 +47,7 @@ export function checkOrigin(c: AppContext, allowedOrigins: readonly string[]): v
   );
 }
 
-/** An unknown agent has nothing to protect: the request itself is told that there is none. */
+/** Preflights for unknown agents pass, so that the request itself can get its 404. */
 async function checkPreflight(c: AppContext): Promise<void> {
   const agentId = idIn(AGENT_PATH, c.req.path);
   const conversationId = idIn(CONVERSATION_PATH, c.req.path);

@@ -2,20 +2,19 @@ import { z } from "@hono/zod-openapi";
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import { importHmacKey } from "../platform/crypto/hashes.ts";
 
-/** How far the clock of the server that signs may be from ours. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 
-/** An identity that is vouched for by a signature. */
+/** An identity that is proven by a signature. */
 export interface Identity {
   externalId: string;
   name: string | null;
   email: string | null;
-  /** Whether name and email are vouched for too, and not the identifier alone. */
+  /** Whether the signature covers name and email too. */
   isProfileSigned: boolean;
 }
 
 /** The identity, or what is wrong with its proof, as a sentence for the caller. */
-export type IdentityResult = { identity: Identity } | { problem: string };
+type IdentityResult = { identity: Identity } | { problem: string };
 
 const claimsSchema = z.object({
   sub: z.string().min(1).max(128),
@@ -23,9 +22,9 @@ const claimsSchema = z.object({
   email: z.email().max(320).nullable().default(null),
 });
 
-/** Reads an identity token: a JWT, HS256, `{sub, email?, name?, exp}`, signed with one of the agent's secrets. */
+/** Verifies an identity token: a JWT, HS256, `{sub, email?, name?, exp}`, signed with one of the agent's secrets. */
 export async function readIdentityToken(token: string, secrets: readonly string[], nowMs: number): Promise<IdentityResult> {
-  let problem = UNSIGNED;
+  let problem = NO_SECRET;
   for (const secret of secrets) {
     try {
       return toIdentity(await verifiedClaims(token, secret, nowMs));
@@ -38,15 +37,15 @@ export async function readIdentityToken(token: string, secrets: readonly string[
   return { problem };
 }
 
-/** Checks a user hash: hex HMAC-SHA256 of the user's id, made with one of the agent's secrets. It vouches for the id alone. */
+/** Verifies a user hash: the hex HMAC-SHA256 of the user's id, made with one of the agent's secrets. It proves the id alone. */
 export async function readUserHash(
   hash: string,
   user: { id: string; name?: string | null | undefined; email?: string | null | undefined },
   secrets: readonly string[],
 ): Promise<IdentityResult> {
-  if (secrets.length === 0) return { problem: UNSIGNED };
+  if (secrets.length === 0) return { problem: NO_SECRET };
   const refused = {
-    problem: "The user_hash does not fit user.id: send the hex HMAC-SHA256 of the id, made with this agent's identity secret.",
+    problem: "The user_hash does not match user.id: send the hex HMAC-SHA256 of the id, made with this agent's identity secret.",
   };
   if (!/^[0-9a-f]{64}$/i.test(hash)) return refused;
   const id = new TextEncoder().encode(user.id);
@@ -60,7 +59,7 @@ export async function readUserHash(
 
 async function verifiedClaims(token: string, secret: string, nowMs: number): Promise<JWTPayload> {
   const { payload } = await jwtVerify(token, new TextEncoder().encode(secret), {
-    // Pinned: what the token says of its own algorithm decides nothing.
+    // Never taken from the token.
     algorithms: ["HS256"],
     requiredClaims: ["sub", "exp"],
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
@@ -79,16 +78,16 @@ function toIdentity(claims: JWTPayload): IdentityResult {
   return { identity: { externalId: sub, name, email, isProfileSigned: true } };
 }
 
-const UNSIGNED = "This agent takes no identities: it has no identity secret yet. Leave identity_token and user_hash out.";
+const NO_SECRET = "This agent accepts no identities, since it has no identity secret yet. Leave identity_token and user_hash out.";
 const FORGED = "The identity_token is not signed with this agent's identity secret.";
 
 function problemOf(error: errors.JOSEError): string {
   if (error instanceof errors.JWSSignatureVerificationFailed) return FORGED;
   if (error instanceof errors.JWTExpired) return "The identity_token has expired. Have your server sign a new one.";
-  if (error instanceof errors.JOSEAlgNotAllowed) return "The identity_token is not signed with HS256, the only algorithm that is taken.";
+  if (error instanceof errors.JOSEAlgNotAllowed) return "The identity_token is not signed with HS256, the only algorithm that is accepted.";
   if (error instanceof errors.JWTClaimValidationFailed && error.reason === "missing") {
     return `The identity_token lacks the claim ${error.claim}, which it must have.`;
   }
-  if (error instanceof errors.JWTClaimValidationFailed) return `The identity_token's claim ${error.claim} does not hold now.`;
+  if (error instanceof errors.JWTClaimValidationFailed) return `The identity_token's claim ${error.claim} is not valid now.`;
   return "The identity_token is not a JWT.";
 }

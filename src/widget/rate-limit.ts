@@ -2,32 +2,32 @@ import type { AppContext } from "../platform/http/context.ts";
 import { clientAddress, rateLimited } from "../workspaces/middleware.ts";
 import { RateLimiter } from "../workspaces/rate-limit.ts";
 
-/** All requests of one address in any 60 s: an office of twenty people behind one address may poll every two seconds. */
-const REQUESTS_AN_ADDRESS = 600;
-/** What of them may write: nobody can use up a workspace's messages from one address in a moment. */
-const WRITES_AN_ADDRESS = 60;
-/** All requests of one visitor: a poll a second, in two tabs. */
-const REQUESTS_A_VISITOR = 120;
-/** What of them may write: more than a person types. */
-const WRITES_A_VISITOR = 30;
+/** Per 60 s: an office of twenty people behind one address may poll every two seconds. */
+const ADDRESS_REQUESTS = 600;
+/** Keeps one address from using up a workspace's messages. */
+const ADDRESS_WRITES = 60;
+/** A poll per second in two tabs. */
+const VISITOR_REQUESTS = 120;
+/** More than a person types. */
+const VISITOR_WRITES = 30;
 
-const TOO_MANY_HERE = "Too many requests from this address.";
-const TOO_MANY_YOURS = "Too many requests of this visitor.";
+const TOO_MANY_OF_ADDRESS = "Too many requests from this address.";
+const TOO_MANY_OF_VISITOR = "Too many requests of this visitor.";
 
 const windows = {
-  address: new RateLimiter(REQUESTS_AN_ADDRESS),
-  addressWrites: new RateLimiter(WRITES_AN_ADDRESS),
-  visitor: new RateLimiter(REQUESTS_A_VISITOR),
-  visitorWrites: new RateLimiter(WRITES_A_VISITOR),
+  address: new RateLimiter(ADDRESS_REQUESTS),
+  addressWrites: new RateLimiter(ADDRESS_WRITES),
+  visitor: new RateLimiter(VISITOR_REQUESTS),
+  visitorWrites: new RateLimiter(VISITOR_WRITES),
 };
 
 /**
- * Counts a request against its address, with the workspace's own window untouched: visitors use up no integrator's rate.
+ * Counts a request against its address. The workspace's rate limit, which is the integrators', is not touched.
  * @throws ApiError rate_limited.
  */
 export function limitRequest(c: AppContext): void {
-  count("address", clientAddress(c), TOO_MANY_HERE);
-  if (c.req.method === "POST") count("addressWrites", clientAddress(c), TOO_MANY_HERE);
+  count("address", clientAddress(c), TOO_MANY_OF_ADDRESS);
+  if (c.req.method === "POST") count("addressWrites", clientAddress(c), TOO_MANY_OF_ADDRESS);
 }
 
 /**
@@ -35,8 +35,8 @@ export function limitRequest(c: AppContext): void {
  * @throws ApiError rate_limited.
  */
 export function limitVisitor(c: AppContext, visitorId: string): void {
-  count("visitor", visitorId, TOO_MANY_YOURS);
-  if (c.req.method === "POST") count("visitorWrites", visitorId, TOO_MANY_YOURS);
+  count("visitor", visitorId, TOO_MANY_OF_VISITOR);
+  if (c.req.method === "POST") count("visitorWrites", visitorId, TOO_MANY_OF_VISITOR);
 }
 
 function count(kind: keyof typeof windows, name: string, reason: string): void {

@@ -8,9 +8,8 @@ import { uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { VISITOR_CHANNELS } from "./store.ts";
 
-/** Twice as long as a token of ours. */
 const MAX_TOKEN_LENGTH = 200;
-/** A signed identity is a few hundred characters. */
+/** A signed identity has a few hundred characters. */
 const MAX_IDENTITY_TOKEN_LENGTH = 4096;
 
 const visitorToken = () =>
@@ -32,7 +31,6 @@ export const settingsSchema = z.object({
   handoff_message: z.string(),
 });
 
-/** What every visitor may know of an agent. */
 export function toSettings({ id, name, status, language, welcomeMessage, handoffMessage }: AgentRow): z.infer<typeof settingsSchema> {
   return { id, name, status, language, welcome_message: welcomeMessage, handoff_message: handoffMessage };
 }
@@ -67,7 +65,7 @@ export type VisitorAnswer = z.infer<typeof visitorAnswerSchema>;
 
 export const pollSchema = z.object({ data: z.array(messageSchema), status: z.enum(CONVERSATION_STATUSES) });
 
-// --- What else a visitor does ----------------------------------------------------------------------------------------
+// --- Hand-off, rating, lead ------------------------------------------------------------------------------------------
 
 export const handoffAnswerSchema = z.object({
   handoff: handoffSchema.nullable(),
@@ -81,9 +79,9 @@ export const csatSchema = z.object({ score: z.int(), comment: z.string().nullabl
 
 const MAX_CUSTOM_FIELDS = 50;
 const MAX_FIELD_NAME_LENGTH = 64;
-/** The whole lead goes out as an event, which has to stay under 64 KB. */
+/** The whole lead is sent as an event, which must stay below 64 KB. */
 const MAX_CUSTOM_FIELDS_BYTES = 8 * 1024;
-/** Fewer are no telephone number anywhere. */
+/** No phone number anywhere has fewer. */
 const MIN_PHONE_DIGITS = 3;
 
 const customFieldsSchema = z
@@ -115,7 +113,7 @@ export const leadInSchema = z
       .max(40)
       .refine(
         (phone) => (phone.match(/\p{Nd}/gu) ?? []).length >= MIN_PHONE_DIGITS,
-        valueErrorParams(`use a phone number, of ${MIN_PHONE_DIGITS} digits at least`),
+        valueErrorParams(`use a phone number with at least ${MIN_PHONE_DIGITS} digits`),
       )
       .nullable()
       .optional(),
@@ -125,6 +123,6 @@ export const leadInSchema = z
     visitor_token: visitorToken(),
     source_url: z.string().max(2048).refine(isWebUrl, valueErrorParams("use an http or https URL")).nullable().optional(),
   })
-  .refine(({ email, phone }) => Boolean(email ?? phone), valueErrorParams("leave a way to be reached: email or phone"));
+  .refine(({ email, phone }) => Boolean(email ?? phone), valueErrorParams("give an email address or a phone number"));
 
 export type LeadIn = z.output<typeof leadInSchema>;

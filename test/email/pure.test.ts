@@ -1,6 +1,6 @@
 import PostalMime from "postal-mime";
 import { describe, expect, test } from "vitest";
-import { mintThreadToken, readRecipient, verifyThreadToken, replyAddress, threadId, tokensOf } from "../../src/email/address.ts";
+import { mintThreadToken, parseRecipient, verifyThreadToken, replyAddress, threadId, tokensOf } from "../../src/email/address.ts";
 import { ignoreReason } from "../../src/email/inbound.ts";
 import { composeMail } from "../../src/email/outbound.ts";
 import { questionOf, subjectOf, textOfHtml, visibleText } from "../../src/email/parse.ts";
@@ -16,7 +16,7 @@ describe("addresses", () => {
     ["+x@example.com", { mailbox: "+x@example.com", tag: null }],
     ["nobody", undefined],
     ["a b@example.com", undefined],
-  ])("%s", (address, read) => expect(readRecipient(address)).toEqual(read));
+  ])("%s", (address, read) => expect(parseRecipient(address)).toEqual(read));
 
   test("a token names its conversation, for each secret in use and no other", async () => {
     const token = await mintThreadToken(CONVERSATION, "old");

@@ -145,8 +145,8 @@ const workspaceTotal = async ({ workspace }: Awaited<ReturnType<typeof createMai
 
 test("mail that cannot be taken is refused with a reason", async () => {
   const mailbox = await createMailbox();
-  expect(await arrive({ to: "nobody-here@example.com" })).toBe("There is no such mailbox here.");
-  expect(await arrive({ to: "nonsense" })).toBe("There is no such mailbox here.");
+  expect(await arrive({ to: "nobody-here@example.com" })).toBe("This mailbox does not exist.");
+  expect(await arrive({ to: "nonsense" })).toBe("This mailbox does not exist.");
   expect(await arrive({ to: mailbox.address }, { bytes: `Subject: x\r\n\r\n${"x".repeat(10 * 1024 * 1024)}` })).toContain("too large");
   const nested = Array.from({ length: 30 }, (_, at) => `Content-Type: multipart/mixed; boundary="b${at}"\r\n\r\n--b${at}\r\n`).join("");
   expect(await arrive({ to: mailbox.address, raw: nested })).toContain("could not be read");
@@ -154,7 +154,7 @@ test("mail that cannot be taken is refused with a reason", async () => {
   expect(await arrive({ to: mailbox.address, raw: parted(10_001) })).toContain("could not be read");
   expect(await arrive({ to: mailbox.address }, { bytes: `Subject: x\r\n\r\n${"\n".repeat(150_001)}` })).toContain("could not be read");
   await operate("PATCH", `/workspaces/${mailbox.workspace.id}/agents/${mailbox.agentId}`, { status: "paused" });
-  expect(await arrive({ to: mailbox.address })).toContain("takes no mail at the moment");
+  expect(await arrive({ to: mailbox.address })).toContain("accepts no mail at the moment");
   expect(await conversations(mailbox)).toEqual([]);
   expect(await query(mailbox.workspace.id, "SELECT * FROM email_threads WHERE workspace_id = ?", mailbox.workspace.id)).toEqual([]);
 });

@@ -353,7 +353,7 @@ describe("contact forms", () => {
     expect(await leave({ name: 1, email: "a", phone: "call me", custom_fields: [], source_url: "javascript:alert(1)" })).toEqual([
       notString("body.name", 1),
       notEmail("body.email", "a", "an email address must have an @-sign"),
-      wrong("body.phone", "call me", "use a phone number, of 3 digits at least"),
+      wrong("body.phone", "call me", "use a phone number with at least 3 digits"),
       notObject("body.custom_fields", []),
       wrong("body.source_url", "javascript:alert(1)", "use an http or https URL"),
     ]);
