@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from "hono";
 import { dbFor, isBoundShard } from "../platform/db/client.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
-import { limitRequest } from "./rate-limit.ts";
+import { limitAddress } from "./rate-limit.ts";
 import { findAllowedOrigins } from "./store.ts";
 
 /** How long a browser may cache a preflight, and so how soon a changed list of origins takes effect. */
@@ -22,7 +22,7 @@ export const cors: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.header("Cache-Control", "no-store");
   c.header("Access-Control-Allow-Origin", c.req.header("Origin"));
   c.header("Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
-  limitRequest(c);
+  limitAddress(c);
   if (c.req.method !== "OPTIONS") return next();
   c.set("answeredBy", "preflight");
   await checkPreflight(c);

@@ -11,23 +11,15 @@ const VISITOR_REQUESTS = 120;
 /** More than a person types. */
 const VISITOR_WRITES = 30;
 
-const TOO_MANY_OF_ADDRESS = "Too many requests from this address.";
-const TOO_MANY_OF_VISITOR = "Too many requests of this visitor.";
-
-const windows = {
-  address: new RateLimiter(ADDRESS_REQUESTS),
-  addressWrites: new RateLimiter(ADDRESS_WRITES),
-  visitor: new RateLimiter(VISITOR_REQUESTS),
-  visitorWrites: new RateLimiter(VISITOR_WRITES),
-};
+const ADDRESS = { requests: new RateLimiter(ADDRESS_REQUESTS), writes: new RateLimiter(ADDRESS_WRITES) };
+const VISITOR = { requests: new RateLimiter(VISITOR_REQUESTS), writes: new RateLimiter(VISITOR_WRITES) };
 
 /**
  * Counts a request against its address. The workspace's rate limit, which is the integrators', is not touched.
  * @throws ApiError rate_limited.
  */
-export function limitRequest(c: AppContext): void {
-  count("address", clientAddress(c), TOO_MANY_OF_ADDRESS);
-  if (c.req.method === "POST") count("addressWrites", clientAddress(c), TOO_MANY_OF_ADDRESS);
+export function limitAddress(c: AppContext): void {
+  count(c, ADDRESS, clientAddress(c), "Too many requests from this address.");
 }
 
 /**
@@ -35,11 +27,12 @@ export function limitRequest(c: AppContext): void {
  * @throws ApiError rate_limited.
  */
 export function limitVisitor(c: AppContext, visitorId: string): void {
-  count("visitor", visitorId, TOO_MANY_OF_VISITOR);
-  if (c.req.method === "POST") count("visitorWrites", visitorId, TOO_MANY_OF_VISITOR);
+  count(c, VISITOR, visitorId, "Too many requests of this visitor.");
 }
 
-function count(kind: keyof typeof windows, name: string, reason: string): void {
-  const window = windows[kind].admit(name, Date.now());
-  if (!window.accepted) throw rateLimited(window, reason);
+function count(c: AppContext, { requests, writes }: typeof ADDRESS, key: string, reason: string): void {
+  for (const limiter of c.req.method === "POST" ? [requests, writes] : [requests]) {
+    const window = limiter.admit(key, Date.now());
+    if (!window.accepted) throw rateLimited(window, reason);
+  }
 }
