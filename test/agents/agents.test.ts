@@ -25,7 +25,7 @@ async function makeAgents(workspace: Workspace, count: number): Promise<string[]
 }
 
 describe("GET /agents/{agent_id}", () => {
-  test("the whole record, in wire form", async () => {
+  test("returns the whole record", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace, { ...FULL, email_address: `help-${crypto.randomUUID()}@example.com` });
     await workspace.call("POST", `/agents/${agent.id}/answers`, { question: "Q", answer: "A" });
@@ -50,7 +50,7 @@ describe("GET /agents/{agent_id}", () => {
     });
   });
 
-  test("of an agent that was given a name alone", async () => {
+  test("returns the defaults of an agent created with a name only", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace, { name: "Déjà vu & Söhne!" });
     const { body } = await workspace.call("GET", `/agents/${agent.id}`);
@@ -60,7 +60,7 @@ describe("GET /agents/{agent_id}", () => {
     expect(body.handoff_message).not.toBe("");
   });
 
-  test("an agent of another workspace reads the same as none", async () => {
+  test("an agent of another workspace is a 404 like an unknown one", async () => {
     const mine = await createWorkspace();
     const yours = await createNeighbour(mine);
     const agent = await createAgent(yours);
@@ -72,7 +72,7 @@ describe("GET /agents/{agent_id}", () => {
 });
 
 describe("GET /agents", () => {
-  test("pages through all of them, oldest first", async () => {
+  test("pages through all agents, oldest first", async () => {
     const workspace = await createWorkspace();
     const ids = await makeAgents(workspace, 7);
     const seen: string[] = [];
@@ -86,7 +86,7 @@ describe("GET /agents", () => {
     expect(beyond.body).toEqual({ data: [], total: 7, limit: 20, offset: 7, has_more: false });
   });
 
-  test("has_more is about what comes after the page, to the last record", async () => {
+  test("has_more says whether records follow the page", async () => {
     const workspace = await createWorkspace();
     await makeAgents(workspace, 4);
     const hasMore = async (query: string) => (await workspace.call("GET", `/agents?${query}`)).body.has_more;
@@ -96,7 +96,7 @@ describe("GET /agents", () => {
     expect(await hasMore("limit=1&offset=2")).toBe(true);
   });
 
-  test("20 at a time where nothing is said", async () => {
+  test("returns 20 agents by default", async () => {
     const workspace = await createWorkspace();
     await makeAgents(workspace, 21);
     const { body } = await workspace.call("GET", "/agents");
@@ -104,7 +104,7 @@ describe("GET /agents", () => {
     expect(body).toMatchObject({ total: 21, limit: 20, offset: 0, has_more: true });
   });
 
-  test("lists the workspace's own alone", async () => {
+  test("lists only the workspace's own agents", async () => {
     const mine = await createWorkspace();
     const yours = await createNeighbour(mine);
     const agent = await createAgent(mine);
@@ -121,7 +121,7 @@ describe("GET /agents", () => {
     expect((await workspace.call("GET", "/agents")).body.total).toBe(2);
   });
 
-  test("costs one hop and one trip, and reads no more rows than it shows", async () => {
+  test("costs one hop and one trip, and reads no more rows than it returns", async () => {
     const workspace = await createWorkspace();
     const [first] = await makeAgents(workspace, 12);
     const list = await costOf(() => workspace.call("GET", "/agents?limit=5"));
@@ -131,7 +131,7 @@ describe("GET /agents", () => {
   });
 });
 
-test("no secret and no prompt is in any answer of the API", async () => {
+test("no response of the API contains a secret or a prompt", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace, FULL);
   const { secret } = await operate("POST", `/workspaces/${workspace.id}/agents/${agent.id}/rotate-identity-secret`);

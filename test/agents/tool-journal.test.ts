@@ -45,20 +45,20 @@ beforeEach(() => {
 });
 
 describe("a changing call", () => {
-  it("is made once in its run, asked for one after the other or side by side", async () => {
+  it("is made once in its attempt, asked for twice in sequence or in parallel", async () => {
     const { call } = life();
     expect(await Promise.all([call("a"), call("a")])).toEqual(["answered", "answered"]);
     expect(await call("a")).toBe("answered");
     expect(made).toEqual(["a"]);
   });
 
-  it("is not made again by the next run, which gets its result", async () => {
+  it("is not made again by the next attempt, which gets its result", async () => {
     await life().call("a");
     expect(await life().call("a")).toBe("answered");
     expect(made).toEqual(["a"]);
   });
 
-  it("that was under way when the object died is not made again: nobody knows what came of it", async () => {
+  it("that was in flight when the object died is not made again, since its result is unknown", async () => {
     await life()
       .call("a", "dies")
       .catch(() => undefined);
@@ -66,7 +66,7 @@ describe("a changing call", () => {
     expect(made).toEqual(["a"]);
   });
 
-  it("that got no answer is not made again, in this run or the next", async () => {
+  it("that got no response is not made again, in this attempt or the next", async () => {
     const { call } = life();
     expect(await call("a", { kind: "unknown", problem: "It did not answer in time." })).toBe("not known");
     expect(await call("a")).toBe("not known");
@@ -74,22 +74,22 @@ describe("a changing call", () => {
     expect(made).toEqual(["a"]);
   });
 
-  it("that failed is not made again either: the other side may have done it all the same", async () => {
+  it("that failed is not made again, since it may have taken effect", async () => {
     const { call } = life();
     await call("a", { kind: "failed", problem: "It answered with status 500.", text: "" });
     expect(await call("a")).toBe("failed");
     expect(made).toEqual(["a"]);
   });
 
-  it("that was never sent may be made by the next run", async () => {
+  it("that was never sent may be made by the next attempt", async () => {
     await life().call("a", { kind: "refused", problem: "Nothing was done." });
     expect(await life().call("a")).toBe("answered");
     expect(made).toEqual(["a", "a"]);
   });
 });
 
-describe("a run that comes after another", () => {
-  it("goes on where it had asked for all that the other did", async () => {
+describe("a further attempt", () => {
+  it("makes new calls after it has repeated those of the attempt before", async () => {
     const first = life();
     await first.call("a");
     await first.call("b");
@@ -98,14 +98,14 @@ describe("a run that comes after another", () => {
     expect(made).toEqual(["a", "b", "c"]);
   });
 
-  it("makes no other call before: it could be the same thing in other words", async () => {
+  it("makes no new call before: it could be an old one in other words", async () => {
     await life().call("a");
     const second = life();
     expect(await second.call("a in other words")).toBe("not known");
     expect(made).toEqual(["a"]);
   });
 
-  it("of another turn knows nothing of it", async () => {
+  it("at another turn has no earlier calls", async () => {
     await life().call("a");
     const other = life("other turn");
     expect(await other.call("b")).toBe("answered");
@@ -113,7 +113,7 @@ describe("a run that comes after another", () => {
   });
 });
 
-it("keeps nothing once the turn has ended", async () => {
+it("stores nothing once the turn has ended", async () => {
   const { call, close } = life();
   await call("a");
   expect(storage.entries.size).toBe(1);
@@ -125,7 +125,7 @@ it("keeps nothing once the turn has ended", async () => {
   expect(storage.entries.size).toBe(0);
 });
 
-it("without storage remembers while it lives", async () => {
+it("without storage, calls are kept in memory", async () => {
   const journal = new CallJournal();
   for (let run = 0; run < 2; run++) {
     journal.open("turn");

@@ -22,7 +22,7 @@ describe("a template", () => {
     [`${BASE}:8443/order-{id}.json`, ["id"]],
     [`${BASE}?q={id}`, ["id"]],
     [`${BASE}/a%20b/{id}`, ["id"]],
-  ])("%s is taken", (template, names) => {
+  ])("%s is accepted", (template, names) => {
     expect(templateProblem(template, parameters)).toBeUndefined();
     expect(placeholdersOf(template)).toEqual(names);
     expect(sampleUrl(template)).not.toContain("{");
@@ -63,7 +63,7 @@ describe("a template", () => {
   });
 });
 
-describe("a value keeps to its place", () => {
+describe("a value stays in its place", () => {
   it.each<[unknown, string]>([
     ["A-1_2.3~", "A-1_2.3~"],
     [42, "42"],
@@ -88,7 +88,7 @@ describe("a value keeps to its place", () => {
   });
 
   it.each(["", ".", "..", "../admin", "a/b", "/", "//evil.test/", "..\\admin", "a\\b", "a\r\nHost: evil.test", "\0", "a\u0085b", "\ud800"])(
-    "%j cannot stand in a path",
+    "%j is refused in a path",
     (value) => {
       expect(expandUrl(PATH, { id: value })).toEqual({ problem: expect.stringMatching(/./) });
     },
@@ -101,7 +101,7 @@ describe("a value keeps to its place", () => {
     ["a\r\nb", "a%0D%0Ab"],
     ["\0", "%00"],
     ["x\ud800", "x%EF%BF%BD"],
-  ])("%j in a query is a value", (value, encoded) => {
+  ])("%j is encoded in a query", (value, encoded) => {
     expect(expandUrl(QUERY, { id: value })).toEqual({ url: `${BASE}/find?q=${encoded}&sort=up` });
   });
 
@@ -110,20 +110,20 @@ describe("a value keeps to its place", () => {
     [`${BASE}/.{id}/x`, { id: "." }],
     [`${BASE}/x/{id}.`, { id: "." }],
     [`${BASE}/{id}?q={n}`, { id: "..", n: 1 }],
-  ])("values of %s together make no other path", (template, values) => {
+  ])("values that join to %s are refused", (template, values) => {
     expect(expandUrl(template, values)).toEqual({ problem: expect.stringContaining("another place") });
   });
 
-  it("names the value that cannot stand there, and not what it is", () => {
+  it("names the parameter of a refused value, and not the value", () => {
     expect(expandUrl(PATH, { id: "../secret" })).toEqual({ problem: "The value of id is empty, or holds a slash or a control character." });
   });
 
-  it("is not too long", () => {
+  it("a URL that is too long is refused", () => {
     expect(expandUrl(PATH, { id: "x".repeat(8_000) })).toEqual({ problem: "The values are too long." });
   });
 });
 
-describe("what stands beside the URL", () => {
+describe("parameters outside the URL", () => {
   it.each<[string, Record<string, unknown>, string]>([
     [BASE, {}, BASE],
     [`${BASE}/a`, { b: 1, c: "x y", d: true }, `${BASE}/a?b=1&c=x%20y&d=true`],

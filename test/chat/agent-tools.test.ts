@@ -55,7 +55,7 @@ const callThen =
   (input: unknown, then: Script, name?: string): Model =>
   (_, count) =>
     count === 1 ? asks(input, name) : then;
-const told = (request: ChatRequest | undefined) => String(request?.messages.at(-1)?.content);
+const lastMessage = (request: ChatRequest | undefined) => String(request?.messages.at(-1)?.content);
 
 /** An agent with these tools at a host of its own, whose model does what the script says. */
 async function createDesk(
@@ -119,7 +119,7 @@ async function createDesk(
 const bodyOf = ({ body }: { body: Uint8Array }) => new TextDecoder().decode(body);
 
 describe("a tool of an agent", () => {
-  test("is called with the model's arguments, and its answer is what the agent's rests on", async () => {
+  test("is called with the model's arguments, and the agent answers from its response", async () => {
     const { run, behave, received, requests } = await createDesk(callThen({ order: "A 1-x", tags: ["a", "b"] }, says("In Rotterdam.")));
     await behave({ headers: JSON_TYPE, body: '{ "place": "Rotterdam" }' });
     expect(await run()).toMatchObject({ answer: "In Rotterdam.", needs_human: false, citations: [] });
@@ -134,7 +134,7 @@ describe("a tool of an agent", () => {
     expect(quotationsOf(requests[1]!).at(-1)).toEqual({ label: "result t1", text: '{"place":"Rotterdam"}' });
   });
 
-  test.each(["POST", "PUT", "PATCH", "DELETE"])("that changes something is a %s with a key of its own call", async (method) => {
+  test.each(["POST", "PUT", "PATCH", "DELETE"])("that changes something is a %s with an Idempotency-Key of its own", async (method) => {
     const { run, behave, received } = await createDesk(callThen({ order: "A1", reason: "late & cold" }, says("Done."), "cancel_order"), {
       tools: (host) => [cancel(host, method)],
     });
@@ -149,7 +149,7 @@ describe("a tool of an agent", () => {
     if (!isDelete) expect(call!.headers["content-type"]).toBe("application/json");
   });
 
-  test("gets nothing of the visitor but what the model wrote", async () => {
+  test("gets only what the model wrote, and nothing else about the visitor", async () => {
     const { run, behave, received, agent, workspace, conversationId } = await createDesk(callThen({ order: "A1" }, says("There.")));
     await behave({ body: "There." });
     await run();
@@ -166,7 +166,7 @@ describe("a tool of an agent", () => {
     ["no JSON", '{"order": "A1"'],
     ["out of its place", { order: "../admin" }],
     ["a dot segment", { order: ".." }],
-  ])("is not called with an argument that is %s: the model is told, and may mend it", async (_, input) => {
+  ])("is not called with an argument that is %s: the model gets the problem, and may correct it", async (_, input) => {
     const { run, behave, received, requests } = await createDesk((_, count) =>
       count === 1 ? asks(input) : count === 2 ? asks({ order: "A1" }) : says("There."),
     );
@@ -177,7 +177,7 @@ describe("a tool of an agent", () => {
     expect(quotationsOf(requests[1]!).some(({ label }) => label.startsWith("result"))).toBe(false);
   });
 
-  test("is called in five rounds at most", async () => {
+  test("is called in at most five rounds", async () => {
     const { run, behave, received } = await createDesk((request, count) =>
       request.tool_choice === "none" ? { text: ["@unknown"] } : asks({ order: `A${count}` }),
     );
@@ -195,7 +195,7 @@ describe("a tool of an agent", () => {
   });
 });
 
-describe("what a tool answers", () => {
+describe("a tool's response", () => {
   test.each<[string, Behaviour, string | RegExp]>([
     ["nothing", { status: 204 }, "Status 204."],
     ["text", { headers: { "Content-Type": "text/plain" }, body: "In Rotterdam" }, "In Rotterdam"],
@@ -217,7 +217,7 @@ describe("what a tool answers", () => {
     expect(quoted.text.length).toBeLessThan(3_100);
   });
 
-  describe("has no power over the model", () => {
+  describe("cannot give the model instructions", () => {
     test.each(Object.entries(INJECTIONS))("%s", async (_, injection) => {
       const { run, behave, received, requests } = await createDesk((request, count) =>
         count === 1 ? asks({ order: "A1" }) : obeying(request),
@@ -229,7 +229,7 @@ describe("what a tool answers", () => {
       expect(await received()).toHaveLength(1);
     });
 
-    test("nor has what it says when it fails", async () => {
+    test("cannot give the model instructions when it fails either", async () => {
       const injection = INJECTIONS["the end of the quotation"]!;
       const { run, behave, requests } = await createDesk((request, count) => (count === 1 ? asks({ order: "A1" }) : obeying(request)));
       await behave({ status: 500, body: injection });
@@ -240,7 +240,7 @@ describe("what a tool answers", () => {
   });
 });
 
-describe("a tool that does not work", () => {
+describe("a tool that fails", () => {
   test.each<[string, Behaviour, string]>([
     ["fails", { status: 500, body: "stack trace" }, "It answered with status 500."],
     ["is not let in", { status: 401, body: "who are you" }, "It answered with status 401."],
@@ -256,17 +256,17 @@ describe("a tool that does not work", () => {
     ["breaks off in its answer", { body: "In Rot", fails: "reset_in_body" }, "It could not be reached."],
     ["says nothing", { fails: "silent" }, "It did not answer in time."],
     ["trickles", { body: ".", times: 1_000, everyMs: 100 }, "It did not answer in time."],
-  ])("and %s is told to the model, and hands off where it fails again", async (_, behaviour, problem) => {
+  ])("by %s is reported to the model, and hands off when it fails again", async (_, behaviour, problem) => {
     const { run, behave, received, requests, reasons } = await createDesk((_, count) => asks({ order: `A${count}` }));
     await behave(behaviour);
     expect(await run()).toMatchObject({ answer: HANDED_OFF, needs_human: true, citations: [] });
-    expect(told(requests[1])).toContain(problem);
+    expect(lastMessage(requests[1])).toContain(problem);
     expect(requests).toHaveLength(2);
     expect(await received()).toHaveLength(2);
     expect(await reasons()).toEqual(["tool_failure"]);
   });
 
-  test.each(["@unknown", "@unsupported", "@sources t1\nIn Rotterdam."])("hands off where the model then says %s", async (text) => {
+  test.each(["@unknown", "@unsupported", "@sources t1\nIn Rotterdam."])("hands off when the model then says %s", async (text) => {
     const { run, behave, reasons } = await createDesk(callThen({ order: "A1" }, { text: [text] }));
     await behave({ status: 503 });
     expect(await run()).toMatchObject({ answer: HANDED_OFF });
@@ -282,7 +282,7 @@ describe("a tool that does not work", () => {
     expect(await reasons()).toEqual(["tool_failure"]);
   });
 
-  test("does not keep the model from an answer of the passages, nor the visitor from a human", async () => {
+  test("does not keep the model from answering from the passages, nor the visitor from a human", async () => {
     const passages = await createDesk(callThen({ order: "A1" }, { text: ["@sources p1\nWithin five working days."] }));
     await passages.behave({ status: 503 });
     expect(await passages.run()).toMatchObject({ answer: "Within five working days.", needs_human: false });
@@ -298,7 +298,7 @@ describe("a tool that does not work", () => {
     expect(await run()).toMatchObject({ answer: "There." });
   });
 
-  test("because its host leads to the inside by now is not asked at all", async () => {
+  test("because its host now resolves to a private address is not called", async () => {
     const { run, host, behave, received, requests } = await createDesk(
       (_, count) => (count === 1 ? asks({ order: "A1" }) : { text: ["@unknown"] }),
       {
@@ -308,7 +308,7 @@ describe("a tool that does not work", () => {
     await behave({ body: "There." });
     await resolveTo(host, { A: ["10.0.0.7"] });
     await run();
-    expect(told(requests[1])).toContain("It may not be called.");
+    expect(lastMessage(requests[1])).toContain("It may not be called.");
     expect(await received()).toEqual([]);
   });
 
@@ -321,7 +321,7 @@ describe("a tool that does not work", () => {
   });
 });
 
-test("the log names the tool, its status and its time, and neither arguments nor secrets nor answers", async () => {
+test("the log has the tool, its status and its duration, but no arguments, secrets or responses", async () => {
   const logs = (["log", "error", "warn"] as const).map((level) => vi.spyOn(console, level).mockReturnValue());
   const { run, behave, workspace, conversationId } = await createDesk((_, count) =>
     count === 1
@@ -349,7 +349,7 @@ test("the log names the tool, its status and its time, and neither arguments nor
   expect(lines.join("\n")).not.toMatch(/PRIVATE|s3cr3t|\/orders/);
 });
 
-test("a header's value reaches the tool's host alone", async () => {
+test("a header's value is sent only to the tool's host", async () => {
   const { run, behave, requests, workspace, conversationId, agent } = await createDesk(callThen({ order: "A1" }, says("There.")));
   await behave({ body: "There." });
   await run();
@@ -392,7 +392,7 @@ describe("a call that changes something is made once", () => {
   }
   const cancelled = asks({ order: "A1", reason: "late" }, "cancel_order");
 
-  test("where the object dies after it: the turn that is run again reads the same answer", async () => {
+  test("when the object dies after it: the next attempt gets the same response", async () => {
     const hangs = (_: ChatRequest, count: number): Script => (count === 1 ? cancelled : { text: ["x"], hangAt: 0 });
     const { ask, behave, received, requests, until, dieAndResume, answers, storage } = await createSession(
       hangs,
@@ -413,7 +413,7 @@ describe("a call that changes something is made once", () => {
   test.each<[string, Script]>([
     ["the same", cancelled],
     ["the same in other words", asks({ order: "A1", reason: "too late" }, "cancel_order")],
-  ])("where the object dies while it is under way: a human looks, though the model asks for %s", async (_, again) => {
+  ])("when the object dies during it: a human takes over, even if the model asks for %s", async (_, again) => {
     const { ask, behave, received, until, dieAndResume, answers, reasons, storage } = await createSession(cancelled, again);
     await behave({ fails: "silent" });
     const caller = ask().catch(() => undefined);
@@ -426,7 +426,7 @@ describe("a call that changes something is made once", () => {
     expect(await storage()).toEqual({ entries: [], alarm: null });
   });
 
-  test("where a run fails after it, in the same object", async () => {
+  test("when an attempt fails after it, in the same object", async () => {
     const { run, runnerOf, request, behave, received } = await createDesk(callThen({ order: "A1" }, says("Cancelled."), "cancel_order"));
     await behave({ body: "It is cancelled." });
     const runner = runnerOf(
@@ -440,7 +440,7 @@ describe("a call that changes something is made once", () => {
     expect(await received()).toHaveLength(1);
   });
 
-  test("where the model asks for it again and again", async () => {
+  test("when the model asks for it repeatedly", async () => {
     const { run, behave, received, requests } = await createDesk((_, count) =>
       count <= 3 ? { toolCalls: [...cancelled.toolCalls!, ...cancelled.toolCalls!] } : says("Cancelled."),
     );
@@ -453,14 +453,14 @@ describe("a call that changes something is made once", () => {
   test.each<[string, Behaviour]>([
     ["no answer came", { fails: "silent" }],
     ["the connection broke", { fails: "reset" }],
-  ])("where %s: a human looks at once", async (_, behaviour) => {
+  ])("when %s: a human takes over", async (_, behaviour) => {
     const { run, behave, received, requests, reasons } = await createDesk(() => cancelled);
     await behave(behaviour);
     expect(await run()).toMatchObject({ answer: HANDED_OFF });
     expect([(await received()).length, requests.length, await reasons()]).toEqual([1, 1, ["tool_failure"]]);
   });
 
-  test("in each turn anew, with a key of its own", async () => {
+  test("in each turn, with a key of its own", async () => {
     const { run, request, behave, received } = await createDesk((_, count) => (count % 2 === 1 ? cancelled : says("Cancelled.")));
     await behave({ body: "It is cancelled." });
     await run();

@@ -62,7 +62,7 @@ test("a new agent learns a text and answers from it, with its source", async () 
   expect(asked.body.citations[0].score).toBeGreaterThan(0);
 });
 
-test("the answer stands in the transcript under its own identifier", async () => {
+test("the answer is in the transcript under its message_id", async () => {
   const { workspace, agent, ask } = await createExpert();
   const { body } = await ask({ message: KNOWN.message });
   const { messages } = (await workspace.call("GET", `/conversations/${body.conversation_id}`)).body;
@@ -80,7 +80,7 @@ test("the answer stands in the transcript under its own identifier", async () =>
   ]);
 });
 
-test("what nothing answers is refused: the hand-off message, no citation, a hand-off that names the message", async () => {
+test("a question that nothing answers gets the hand-off message, no citation, and a hand-off with the message as its trigger", async () => {
   const { workspace, agent, ask } = await createExpert();
   const asked = await ask({ message: UNKNOWN });
   expect(asked.status).toBe(200);
@@ -117,7 +117,7 @@ test("what nothing answers is refused: the hand-off message, no citation, a hand
   ]);
 });
 
-test("an agent that knows nothing yet refuses", async () => {
+test("an agent without knowledge hands off", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: KNOWN.message });
@@ -125,7 +125,7 @@ test("an agent that knows nothing yet refuses", async () => {
   expect(await handoffsOf(asked.body.conversation_id)).toMatchObject([{ reason: "missing_knowledge" }]);
 });
 
-test("a wish for a human is a hand-off, even where the knowledge has an answer", async () => {
+test("a request for a human is a hand-off, even where the knowledge has an answer", async () => {
   const { workspace, agent, ask } = await createExpert();
   await workspace.call("POST", `/agents/${agent.id}/answers`, { question: "I want to talk to a human", answer: "No." });
   const asked = await ask({ message: "I want to talk to a human" });
@@ -133,7 +133,7 @@ test("a wish for a human is a hand-off, even where the knowledge has an answer",
   expect(await handoffsOf(asked.body.conversation_id)).toMatchObject([{ reason: "customer_request", status: "pending" }]);
 });
 
-test("an answer below the agent's threshold is left to a human", async () => {
+test("an answer below the agent's threshold is a hand-off", async () => {
   const { ask } = await createExpert({ confidence_threshold: 1 });
   const asked = await ask({ message: KNOWN.message });
   expect(asked.body).toMatchObject({ answer: HANDOFF_MESSAGE, citations: [], needs_human: true, status: "needs_human" });
@@ -147,7 +147,7 @@ test("a threshold of 0 lets every answer through", async () => {
   expect((await ask({ message: KNOWN.message })).body).toMatchObject({ needs_human: false, status: "ai_handled" });
 });
 
-test("a curated answer that matches is given word for word, before any text", async () => {
+test("a curated answer that matches is given unchanged, and before any text", async () => {
   const { workspace, agent, ask } = await createExpert({ confidence_threshold: 1 });
   const curated = {
     question: "When are refunds paid?",
@@ -161,7 +161,7 @@ test("a curated answer that matches is given word for word, before any text", as
   ]);
 });
 
-test("a citation's snippet is cut between characters, and says so", async () => {
+test("a citation's snippet is truncated between characters, with an ellipsis", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   // The 300th UTF-16 unit is the first half of the emoji.
@@ -175,7 +175,7 @@ test("a citation's snippet is cut between characters, and says so", async () => 
   expect(answer.startsWith(snippet.slice(0, -1))).toBe(true);
 });
 
-test("a hand-off's summary is cut between characters", async () => {
+test("a hand-off's summary is truncated between characters", async () => {
   const { ask } = await createExpert();
   const message = `${"z".repeat(499)}🙂 ${"y".repeat(100)}`;
   const { body } = await ask({ message });
@@ -184,7 +184,7 @@ test("a hand-off's summary is cut between characters", async () => {
   expect(String(handoff!.summary).length).toBeGreaterThan(400);
 });
 
-test("a follow-up is understood by the earlier turns of its conversation, and only of its own", async () => {
+test("a follow-up is searched for with the earlier turns of its own conversation only", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   await learn(workspace, agent.id, CATALOGUE, "Catalogue");
@@ -218,7 +218,7 @@ test("a follow-up is understood by the earlier turns of its conversation, and on
   expect(messages.map(({ role }: { role: string }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
 });
 
-test("identifiers are taken in upper case too", async () => {
+test("identifiers are accepted in upper case too", async () => {
   const { workspace, agent, ask } = await createExpert();
   const first = await ask({ message: KNOWN.message });
   const again = await workspace.call("POST", `/agents/${agent.id.toUpperCase()}/messages`, {
@@ -229,7 +229,7 @@ test("identifiers are taken in upper case too", async () => {
   expect(again.body.conversation_id).toBe(first.body.conversation_id);
 });
 
-test("a message of 2,000 code points is taken whole", async () => {
+test("a message of 2,000 code points is accepted", async () => {
   const { workspace, ask } = await createExpert();
   const message = "🙂".repeat(2000);
   const asked = await ask({ message });
@@ -238,7 +238,7 @@ test("a message of 2,000 code points is taken whole", async () => {
   expect(messages[0].content).toBe(message);
 });
 
-test("each question that the agent is asked counts, also a refused one", async () => {
+test("each question to the agent counts, also one that is handed off", async () => {
   const { workspace, ask } = await createExpert();
   expect(await usedMessages(workspace)).toBe(0);
   const { body } = await ask({ message: KNOWN.message });

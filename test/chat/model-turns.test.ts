@@ -13,7 +13,10 @@ const ANSWER = "Refunds are paid within five working days.";
 const good: Script = { text: ["@sources p1\n", "Refunds are paid ", "within five ", "working days."] };
 
 /** An agent whose model does what the script says. */
-async function createDesk(script: Script | ((request: ChatRequest, count: number) => Script), settings: Record<string, unknown> = {}) {
+async function createAgentWithModel(
+  script: Script | ((request: ChatRequest, count: number) => Script),
+  settings: Record<string, unknown> = {},
+) {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace, { handoff_message: "A colleague takes over.", ...settings });
   await learn(workspace, agent.id, HANDBOOK);
@@ -46,8 +49,8 @@ async function createDesk(script: Script | ((request: ChatRequest, count: number
   };
 }
 
-test("an answer streams, and its deltas joined are the answer that is stored", async () => {
-  const { ask, workspace, conversationId, used } = await createDesk(good);
+test("an answer streams, and its deltas joined are the stored answer", async () => {
+  const { ask, workspace, conversationId, used } = await createAgentWithModel(good);
   const { deltas, ...answer } = await ask();
   expect(deltas.length).toBeGreaterThan(1);
   expect(deltas.join("")).toBe(ANSWER);
@@ -62,8 +65,8 @@ test("an answer streams, and its deltas joined are the answer that is stored", a
   expect(await used()).toBe(1);
 });
 
-test("an answer below the threshold is not heard of", async () => {
-  const { ask, reasons } = await createDesk(good, { confidence_threshold: 1 });
+test("no delta of an answer below the threshold is sent", async () => {
+  const { ask, reasons } = await createAgentWithModel(good, { confidence_threshold: 1 });
   const answer = await ask();
   expect(answer).toMatchObject({ answer: "A colleague takes over.", citations: [], needs_human: true, deltas: [] });
   expect(answer.confidence).toBeGreaterThan(0.5);
@@ -79,7 +82,7 @@ test.each<[Script, string, number]>([
   [{ status: 500 }, "model_failure", 0],
   [{ text: [] }, "model_failure", 0],
 ])("%j hands off by %s, and uses %d of the quota", async (script, reason, cost) => {
-  const { ask, reasons, used } = await createDesk(script);
+  const { ask, reasons, used } = await createAgentWithModel(script);
   expect(await ask()).toMatchObject({
     answer: "A colleague takes over.",
     citations: [],
@@ -92,8 +95,8 @@ test.each<[Script, string, number]>([
   expect(await used()).toBe(cost);
 });
 
-test("a fault in the middle ends the answer with the hand-off message, and uses no quota", async () => {
-  const { ask, reasons, used, workspace, conversationId } = await createDesk({ ...good, breakAt: 3 });
+test("an error in the middle ends the answer with the hand-off message, and uses no quota", async () => {
+  const { ask, reasons, used, workspace, conversationId } = await createAgentWithModel({ ...good, breakAt: 3 });
   const { deltas, ...answer } = await ask();
   expect(deltas.join("")).toMatch(/^Refunds are paid/);
   expect(answer.answer).toBe(`${deltas.join("")}\n\nA colleague takes over.`);
@@ -104,8 +107,8 @@ test("a fault in the middle ends the answer with the hand-off message, and uses 
   expect(messages[1].content).toBe(answer.answer);
 });
 
-test("the model reads the conversation, a colleague's words too, and after a resolution nothing of before", async () => {
-  const { ask, requests, workspace, conversationId } = await createDesk(good);
+test("the model reads the conversation, the team's messages too, and nothing from before a resolution", async () => {
+  const { ask, requests, workspace, conversationId } = await createAgentWithModel(good);
   const reply = (body: object) => workspace.call("POST", `/conversations/${conversationId}/messages`, body);
   await ask();
   await reply({ content: "A colleague: by card." });
@@ -127,20 +130,25 @@ test("the model reads the conversation, a colleague's words too, and after a res
   expect(requests[3]!.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
 });
 
-test("the agent's own model, name, language and instructions are its own", async () => {
-  const { ask, requests } = await createDesk(good, { model: "own-model", name: "Grace", language: "de", instructions: "Say “Servus”." });
+test("the model gets the agent's own model name, name, language and instructions", async () => {
+  const { ask, requests } = await createAgentWithModel(good, {
+    model: "own-model",
+    name: "Grace",
+    language: "de",
+    instructions: "Say “Servus”.",
+  });
   await ask();
   expect(requests[0]?.model).toBe("own-model");
   expect(requests[0]?.messages[0]?.content).toMatch(/Grace[\s\S]*"de"[\s\S]*Say “Servus”\./);
 });
 
 test("a thank-you is answered in kind", async () => {
-  const { ask } = await createDesk({ text: ["@smalltalk\n", "You are welcome!"] });
+  const { ask } = await createAgentWithModel({ text: ["@smalltalk\n", "You are welcome!"] });
   expect(await ask("Thank you!")).toMatchObject({ answer: "You are welcome!", citations: [], needs_human: false, status: "ai_handled" });
 });
 
 test("a model searches the agent's knowledge by itself", async () => {
-  const { ask } = await createDesk((request, count) =>
+  const { ask } = await createAgentWithModel((request, count) =>
     count === 1
       ? { toolCalls: [{ name: "search_knowledge", arguments: { query: "warranty of a kettle" } }] }
       : { text: [`@sources ${/passage (p\d)/.exec(String(request.messages.at(-1)?.content))?.[1]}\n`, "Three years."] },
@@ -151,14 +159,14 @@ test("a model searches the agent's knowledge by itself", async () => {
 });
 
 test("a model hands off by itself", async () => {
-  const { ask, reasons } = await createDesk({ toolCalls: [{ name: "request_human", arguments: {} }] });
+  const { ask, reasons } = await createAgentWithModel({ toolCalls: [{ name: "request_human", arguments: {} }] });
   expect(await ask("Ich möchte mit jemandem sprechen.")).toMatchObject({ needs_human: true });
   expect(await reasons()).toEqual([{ reason: "customer_request" }]);
 });
 
-test("contact details that the visitor wrote are kept once, however often the turn is run", async () => {
+test("contact details that the visitor wrote are stored once, however often the turn runs", async () => {
   const details = { email: "ann@example.com", phone: "+43 (316) 555-11", name: "Ann", message: "Wants an offer." };
-  const { turnOf, run, workspace, conversationId, agent } = await createDesk((_, count) =>
+  const { turnOf, run, workspace, conversationId, agent } = await createAgentWithModel((_, count) =>
     count % 2 === 1
       ? { toolCalls: [{ name: "collect_lead", arguments: details }] }
       : count === 2
@@ -187,8 +195,8 @@ test.each([
   { phone: "1" },
   { name: "Ann" },
   { email: "ann@example.com", phone: "+49 30 77777" },
-])("contact details that the visitor did not write are not kept: %j", async (details) => {
-  const { ask, requests, workspace } = await createDesk((_, count) =>
+])("contact details that the visitor did not write are not stored: %j", async (details) => {
+  const { ask, requests, workspace } = await createAgentWithModel((_, count) =>
     count === 1 ? { toolCalls: [{ name: "collect_lead", arguments: details }] } : { text: ["@unknown"] },
   );
   await ask("Write to ann@example.com about kettle 1.");

@@ -110,7 +110,7 @@ test("the transcript is in the order of arrival, also across an eviction", SLOW,
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("questions with an Idempotency-Key, whose identifiers are older than their turns, stand in the order of their turns", async () => {
+test("questions with an Idempotency-Key are in the order of their turns, though their identifiers are older", async () => {
   const { workspace, id, transcript } = await createConversation();
   const { agent_id: agentId } = (await workspace.call("GET", `/conversations/${id}`)).body;
   const ask = (key: number) =>
@@ -125,7 +125,7 @@ test("questions with an Idempotency-Key, whose identifiers are older than their 
   expect(roles).toEqual(Array.from({ length: 20 }, () => ["user", "assistant"]).flat());
 });
 
-test("the transcript's times rise", async () => {
+test("the transcript's times ascend", async () => {
   const { workspace, id, session, requestOf } = await createConversation();
   await Promise.all(Array.from({ length: 10 }, (_, at) => session.ask(requestOf(question(at)))));
   const { messages, ...conversation } = (await workspace.call("GET", `/conversations/${id}`)).body;
@@ -167,7 +167,7 @@ function waitingModel(): { model: Model; release: () => void } {
 
 // --- Death -----------------------------------------------------------------------------------------------------------
 
-test("a turn that never began is run by the alarm", async () => {
+test("a turn that never started is run by the alarm", async () => {
   const { session, requestOf, leave, transcript, used, storage } = await createConversation();
   await leave({ request: requestOf(question(1)), turn: null });
   expect(await runDurableObjectAlarm(session)).toBe(true);
@@ -176,7 +176,7 @@ test("a turn that never began is run by the alarm", async () => {
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("several turns that were left are run in their order", SLOW, async () => {
+test("several orphaned turns are run in their order", SLOW, async () => {
   const { session, requestOf, leave, transcript, used, storage } = await createConversation();
   await leave(...Array.from({ length: 12 }, (_, at) => ({ request: requestOf(question(at + 1)), turn: null })));
   await runDurableObjectAlarm(session);
@@ -185,7 +185,7 @@ test("several turns that were left are run in their order", SLOW, async () => {
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("a message after a death comes after the turns that were left", async () => {
+test("a message after the object's death comes after the orphaned turns", async () => {
   const { session, requestOf, leave, transcript, storage } = await createConversation();
   await leave({ request: requestOf(question(1)), turn: null });
   await session.ask(requestOf(question(2)));
@@ -218,7 +218,7 @@ test("a turn that died after its first batch is answered once and counted once",
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("the same at the end of the quota: what is counted is answered", async () => {
+test("a question that used the last message of the quota is answered after the object's death", async () => {
   const { session, workspace, requestOf, leave, transcript, used } = await createConversation();
   // The first question is counted already, so this one is the last.
   const request = { ...requestOf(question(1)), quota: { period: PERIOD, limit: 2 } };
@@ -231,7 +231,7 @@ test("the same at the end of the quota: what is counted is answered", async () =
   expect(await used()).toBe(1);
 });
 
-test("a turn that died after its first batch and that a human took over meanwhile is not answered, nor counted", async () => {
+test("a turn that died after its first batch is neither answered nor counted when a human took over meanwhile", async () => {
   const { session, workspace, id, requestOf, leave, transcript, used, storage } = await createConversation();
   const turn = toTurn(requestOf(question(1)), Date.now());
   const db = dbFor(env, workspace.id, new Meter());
@@ -244,7 +244,7 @@ test("a turn that died after its first batch and that a human took over meanwhil
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("a turn that died after its second batch is not doubled", async () => {
+test("a turn that died after its second batch is not stored twice", async () => {
   const { session, workspace, id, requestOf, leave, transcript, used, storage } = await createConversation();
   const request = requestOf("I want to talk to a human");
   const turn = toTurn(request, Date.now());
@@ -263,7 +263,7 @@ test("a turn that died after its second batch is not doubled", async () => {
   expect(await new TurnRunner(env, new ExtractiveEngine()).run(turn, new Meter())).toEqual(answered);
 });
 
-test("a new conversation whose object died before its first batch is begun by the alarm", async () => {
+test("a new conversation whose object died before its first batch is created by the alarm", async () => {
   const { workspace, requestOf } = await createConversation();
   const turn = toTurn({ ...requestOf(question(1)), isNew: true }, Date.now());
   const conversationId = turn.visitorId;
@@ -280,7 +280,7 @@ test("a new conversation whose object died before its first batch is begun by th
   expect(await sessionStorage(workspace.id, conversationId)).toEqual(NOTHING);
 });
 
-test("an object killed while its model thinks finishes the turn by its alarm", async () => {
+test("a turn whose object is killed during the model call is finished by the alarm", async () => {
   const { workspace, id, ask, runWith, stored, transcript, used, storage } = await createConversation();
   await runWith(new TurnRunner(env, waitingModel().model));
   const caller = ask("Opening on Sundays, are you open?");
@@ -298,7 +298,7 @@ test("an object killed while its model thinks finishes the turn by its alarm", a
 
 // --- Failure ---------------------------------------------------------------------------------------------------------
 
-test("a turn whose database fails answers an error, and is kept for the alarm", async () => {
+test("a turn whose database fails answers an error, and stays stored for the alarm", async () => {
   const { session, ask, runWith, transcript, used, storage } = await createConversation();
   await runWith(new TurnRunner(envWith({ DB: FAILING_D1, DB_1: FAILING_D1 }), new ExtractiveEngine()));
   const failed = await ask(question(1));
@@ -316,7 +316,7 @@ test("a turn whose database fails answers an error, and is kept for the alarm", 
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("a turn that fails does not hold up the ones behind it, and is run before the next message", async () => {
+test("a turn that fails does not block the ones behind it, and is run before the next message", async () => {
   const { ask, runWith, transcript, used, storage } = await createConversation();
   let calls = 0;
   const failsOnce = (database: D1Database) => ({
@@ -335,7 +335,7 @@ test("a turn that fails does not hold up the ones behind it, and is run before t
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("a turn that fails each time is dropped after its last run", SLOW, async () => {
+test("a turn that fails each time is dropped after its last attempt", SLOW, async () => {
   const { session, ask, runWith, transcript, used, storage } = await createConversation();
   let batches = 0;
   const failing = { ...FAILING_D1, batch: () => (batches++, FAILING_D1.batch()) };
@@ -358,7 +358,7 @@ test("a turn that fails each time is dropped after its last run", SLOW, async ()
   expect((await ask(question(2))).status).toBe(200);
 });
 
-test("a turn that ended its object each time is dropped too: its runs count from their beginning", async () => {
+test("a turn that crashes its object each time is dropped too: an attempt counts when it starts", async () => {
   const { session, requestOf, leave, transcript, storage } = await createConversation();
   await leave({ request: requestOf(question(1)), turn: null, runs: MAX_RUNS }, { request: requestOf(question(2)), turn: null });
   const log = vi.spyOn(console, "error");
@@ -372,7 +372,7 @@ test("a turn that ended its object each time is dropped too: its runs count from
   expect((await storage()).entries).toEqual([]);
 });
 
-test("a turn's last run hands over to a human, and counts nothing", async () => {
+test("a turn's last attempt hands off to a human, and counts nothing", async () => {
   const { session, id, requestOf, leave, transcript, used, storage } = await createConversation();
   await leave({ request: requestOf(question(1)), turn: null, runs: MAX_RUNS - 1 });
   await runDurableObjectAlarm(session);
@@ -382,7 +382,7 @@ test("a turn's last run hands over to a human, and counts nothing", async () => 
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("also where it is the agent's index that fails", async () => {
+test("a turn whose search fails each time ends with a human too", async () => {
   const { session, id, ask, runWith, transcript, used, storage } = await createConversation();
   const failing = { getByName: () => ({ search: () => Promise.reject(new Error("the object is overloaded")) }) };
   await runWith(new TurnRunner(envWith({ INDEX: failing }), new ExtractiveEngine()));
@@ -394,7 +394,7 @@ test("also where it is the agent's index that fails", async () => {
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("an erased session forgets the turns that it still had", async () => {
+test("erasing a session deletes its stored turns", async () => {
   const { session, requestOf, leave, transcript, storage } = await createConversation();
   await leave({ request: requestOf(question(1)), turn: null });
   await session.erase();
@@ -411,7 +411,7 @@ async function eraseConversation(session: { erase(): Promise<void> }, workspaceI
   await db.batch([rows.delivery_attempts, rows.deliveries, rows.events, rows.messages, rows.handoffs, rows.conversations]);
 }
 
-test("a turn that waits while its conversation is erased does not bring it back, and its caller is told", async () => {
+test("a turn that waits while its conversation is erased does not recreate it, and its caller gets a 404", async () => {
   const { workspace, id, session, requestOf, runWith, ask, stored, storage } = await createConversation();
   const thinking = waitingModel();
   await runWith(new TurnRunner(env, thinking.model));
@@ -430,7 +430,7 @@ test("a turn that waits while its conversation is erased does not bring it back,
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("a session is erased after the turn that runs has stored its question, so that the rows go with the others", async () => {
+test("erasing a session waits until the running turn has stored its question", async () => {
   const { workspace, id, session, requestOf, runWith } = await createConversation();
   const database = databases[shardOf(id)]!;
   let isStoring = false;

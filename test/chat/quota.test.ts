@@ -15,7 +15,7 @@ const SLOW = { timeout: 30_000 };
 
 const PERIOD = new Date().toISOString().slice(0, 7);
 
-async function createDesk(limits: Record<string, unknown>, beside?: Workspace) {
+async function createAgentWithQuota(limits: Record<string, unknown>, beside?: Workspace) {
   const workspace = await (beside ? createWorkspaceOn(shardOf(beside.id), { limits }) : createWorkspace({ limits }));
   const agent = await createAgent(workspace);
   await learn(workspace, agent.id, HANDBOOK);
@@ -48,7 +48,7 @@ function turnOf(workspace: Workspace, agentId: string, changes: Partial<TurnRequ
 const BROKEN: Model = { answer: () => Promise.reject(new Error("the model is down")) };
 
 test("a hundred questions at once against a quota of ten: ten answers, ninety 402", SLOW, async () => {
-  const { workspace, ask } = await createDesk({ messages: 10 });
+  const { workspace, ask } = await createAgentWithQuota({ messages: 10 });
   const asked = await Promise.all(Array.from({ length: 100 }, (_, at) => ask({ user: { id: `user-${at}` } })));
   const statuses = asked.map(({ status }) => status);
   expect(statuses.filter((status) => status === 200)).toHaveLength(10);
@@ -62,19 +62,23 @@ test("a hundred questions at once against a quota of ten: ten answers, ninety 40
   expect(await count(workspace, "visitors")).toBe(10);
 });
 
-test("the same in one conversation", SLOW, async () => {
-  const { workspace, ask } = await createDesk({ messages: 10 });
-  const { body } = await ask();
-  const asked = await Promise.all(Array.from({ length: 30 }, () => ask({ conversation_id: body.conversation_id })));
-  expect(asked.filter(({ status }) => status === 200)).toHaveLength(9);
-  expect(asked.filter(({ status }) => status === 402)).toHaveLength(21);
-  expect((await usageOf(workspace)).usage.messages).toBe(10);
-  expect(await count(workspace, "messages")).toBe(20);
-  expect(await sessionStorage(workspace.id, body.conversation_id)).toEqual({ entries: [], alarm: null });
-});
+test(
+  "thirty questions at once in one conversation that has nine messages of its quota left: nine answers, the others 402",
+  SLOW,
+  async () => {
+    const { workspace, ask } = await createAgentWithQuota({ messages: 10 });
+    const { body } = await ask();
+    const asked = await Promise.all(Array.from({ length: 30 }, () => ask({ conversation_id: body.conversation_id })));
+    expect(asked.filter(({ status }) => status === 200)).toHaveLength(9);
+    expect(asked.filter(({ status }) => status === 402)).toHaveLength(21);
+    expect((await usageOf(workspace)).usage.messages).toBe(10);
+    expect(await count(workspace, "messages")).toBe(20);
+    expect(await sessionStorage(workspace.id, body.conversation_id)).toEqual({ entries: [], alarm: null });
+  },
+);
 
-test("a quota of nothing answers nothing; a raised one answers at once", async () => {
-  const { workspace, ask } = await createDesk({ messages: 0 });
+test("a quota of 0 refuses all questions; a raised one answers immediately", async () => {
+  const { workspace, ask } = await createAgentWithQuota({ messages: 0 });
   expect((await ask()).status).toBe(402);
   await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: 1 } });
   expect((await ask()).status).toBe(200);
@@ -82,13 +86,13 @@ test("a quota of nothing answers nothing; a raised one answers at once", async (
 });
 
 test("one workspace's questions do not use another's quota", async () => {
-  const one = await createDesk({ messages: 1 });
-  const two = await createDesk({ messages: 1 }, one.workspace);
+  const one = await createAgentWithQuota({ messages: 1 });
+  const two = await createAgentWithQuota({ messages: 1 }, one.workspace);
   expect([(await one.ask()).status, (await one.ask()).status, (await two.ask()).status]).toEqual([200, 402, 200]);
 });
 
-test("the next month begins with nothing used", async () => {
-  const { workspace, agent, ask } = await createDesk({ messages: 1 });
+test("the next month starts with nothing used", async () => {
+  const { workspace, agent, ask } = await createAgentWithQuota({ messages: 1 });
   expect((await ask()).status).toBe(200);
   expect((await ask()).status).toBe(402);
   const runner = new TurnRunner(env, { answer: async () => ({ outcome: "no_answer", confidence: 0 }) });
@@ -107,8 +111,8 @@ test("the next month begins with nothing used", async () => {
   ]);
 });
 
-test("the first batch run again counts the question once, at the limit too", async () => {
-  const { workspace, agent } = await createDesk({ messages: 1 });
+test("a repeated first batch counts the question once, at the limit too", async () => {
+  const { workspace, agent } = await createAgentWithQuota({ messages: 1 });
   const turn = turnOf(workspace, agent.id, { quota: { period: PERIOD, limit: 1 } });
   const db = dbFor(env, workspace.id, new Meter());
   for (let run = 0; run < 3; run++) {
@@ -120,8 +124,8 @@ test("the first batch run again counts the question once, at the limit too", asy
   expect(await count(workspace, "conversations")).toBe(1);
 });
 
-test("a model that fails is a hand-off, and gives the message back", async () => {
-  const { workspace, agent, ask } = await createDesk({ messages: 10 });
+test("a model that fails is a hand-off, and the message is refunded", async () => {
+  const { workspace, agent, ask } = await createAgentWithQuota({ messages: 10 });
   const { body: first } = await ask();
   const id = first.conversation_id;
   await runInDurableObject(env.SESSION.getByName(`${workspace.id}/${id}`), (session) => {
@@ -144,8 +148,8 @@ test("a model that fails is a hand-off, and gives the message back", async () =>
   expect(handoff).toEqual({ reason: "model_failure", trigger_message_id: messages[2].id });
 });
 
-test("a failing model in a new conversation leaves the last message of the quota to use", async () => {
-  const { workspace, agent, ask } = await createDesk({ messages: 1 });
+test("a failing model in a new conversation leaves the last message of the quota unused", async () => {
+  const { workspace, agent, ask } = await createAgentWithQuota({ messages: 1 });
   const turn = turnOf(workspace, agent.id, { quota: { period: PERIOD, limit: 1 } });
   expect(await new TurnRunner(env, BROKEN).run(turn, new Meter())).toMatchObject({ outcome: "answered", answer: { needs_human: true } });
   expect((await usageOf(workspace)).usage.messages).toBe(0);
@@ -153,8 +157,8 @@ test("a failing model in a new conversation leaves the last message of the quota
   expect((await ask()).status).toBe(402);
 });
 
-test("the second batch run again changes nothing, and gives a message back once", async () => {
-  const { workspace, agent } = await createDesk({ messages: 10 });
+test("a repeated second batch changes nothing, and refunds a message once", async () => {
+  const { workspace, agent } = await createAgentWithQuota({ messages: 10 });
   const db = dbFor(env, workspace.id, new Meter());
   await beginTurn(db, turnOf(workspace, agent.id));
   const turn = turnOf(workspace, agent.id, { message: UNKNOWN });

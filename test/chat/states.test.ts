@@ -74,7 +74,7 @@ test("another workspace's agent is 404", async () => {
   expect(await refused(workspace, `/agents/${other.agent.id}/messages`, { user: USER })).toEqual({ status: 404, code: "not_found" });
 });
 
-test("an unknown conversation is 404, whatever shard its identifier names", async () => {
+test("an unknown conversation is 404, whichever shard its identifier names", async () => {
   const { workspace, agent } = await createDesk();
   for (const shard of [0, 1, 200]) {
     const id = newId(shard, Date.now());
@@ -111,7 +111,7 @@ test("a conversation of each other channel is 409", SLOW, async () => {
   }
 });
 
-test("another user's conversation is 409, and that user's name stays unknown", async () => {
+test("another user's conversation is 409, and does not reveal that user's name", async () => {
   const { workspace, agent, begin } = await createDesk();
   const conversation = await begin({ user: USER });
   const path = `/agents/${agent.id}/messages`;
@@ -132,7 +132,7 @@ test("a paused agent is 409, for a new conversation and for one of its own, unti
   expect((await ask({ conversation_id: conversation })).status).toBe(200);
 });
 
-test("a used-up quota is 402, for a new conversation and for one that runs", async () => {
+test("a used-up quota is 402, for new and existing conversations", async () => {
   const { workspace, agent, begin } = await createDesk();
   const conversation = await begin();
   await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: 1 } });
@@ -142,7 +142,7 @@ test("a used-up quota is 402, for a new conversation and for one that runs", asy
   expect(await usedMessages(workspace)).toBe(1);
 });
 
-test("what is missing comes before what conflicts, and that before the quota", SLOW, async () => {
+test("404 comes before 409, and 409 before 402", SLOW, async () => {
   const { workspace, agent, begin } = await createDesk();
   const conversation = await begin({ user: USER });
   await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: 0 } });
@@ -190,7 +190,7 @@ for (const status of ["needs_human", "human_active"]) {
   });
 }
 
-test("a human's conversation takes messages past the quota", async () => {
+test("a conversation with a human accepts messages past the quota", async () => {
   const { workspace, begin, ask, setStatus } = await createDesk();
   const conversation = await begin();
   await setStatus(conversation, "human_active");
@@ -228,7 +228,7 @@ test("after a hand-off the agent is silent until a human gives the conversation 
 const resolve = (id: string) =>
   query(id, "UPDATE conversations SET status = 'resolved', resolved_at = 5, resolved_by = 'api' WHERE id = ?", id);
 
-test("writing to a resolved conversation opens it again", async () => {
+test("a message to a resolved conversation reopens it", async () => {
   const { workspace, begin, ask } = await createDesk();
   const conversation = await begin();
   await resolve(conversation);
@@ -253,7 +253,7 @@ test("a resolved conversation stays resolved when the quota is used up", async (
   expect(await refused(workspace, path, { conversation_id: conversation })).toEqual({ status: 402, code: "quota_exceeded" });
 });
 
-test("what was said before a resolution is no context of what comes after, in the same object or another", SLOW, async () => {
+test("messages from before a resolution are no context for later ones, in the same object or another", SLOW, async () => {
   const { workspace, agent } = await createDesk();
   await learn(
     workspace,

@@ -3,14 +3,14 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { createKey, createNeighbour, envWith, query, send, sessionStorage } from "../harness.ts";
 import { Follower } from "../stream-client.ts";
-import { createStreamer } from "./streamer.ts";
+import { createStreamedConversation } from "./stepped-model.ts";
 
 const NOTHING = { entries: [], alarm: null };
 const ANSWER = "Bring the receipt. We open at nine.";
 
 /** A stream of ANSWER that was cut after its first sentence, while the model is still at it. */
 async function createCut() {
-  const streamer = await createStreamer();
+  const streamer = await createStreamedConversation();
   const tell = await streamer.step();
   const cut = await streamer.stream();
   await tell("Bring the receipt. ");
@@ -29,7 +29,7 @@ async function createFinished() {
 
 // --- A stream that still runs ----------------------------------------------------------------------------------------
 
-test("a stream that was cut goes on where it broke", async () => {
+test("a stream that broke off resumes after the last event", async () => {
   const { cut, resume, tell, follower, messageId, workspace, id } = await createCut();
   await cut.drop();
   const rest = await resume(messageId, follower.lastEventId);
@@ -44,7 +44,7 @@ test("a stream that was cut goes on where it broke", async () => {
   expect(messages.at(-1)).toMatchObject({ id: messageId, content: ANSWER });
 });
 
-test("without an id, or with one that means nothing, it begins anew", async () => {
+test("without an event id, or with an unknown one, it starts over", async () => {
   const { resume, tell, messageId } = await createCut();
   const ids = [undefined, "", "19", "0-0", "19-zzzzzz", "999999-1y2p0ij", "x".repeat(5000)];
   const streams = await Promise.all(ids.map((lastEventId) => resume(messageId, lastEventId)));
@@ -54,7 +54,7 @@ test("without an id, or with one that means nothing, it begins anew", async () =
 
 // --- A stream that has ended -----------------------------------------------------------------------------------------
 
-test("an answer from storage goes on with the same event ids", async () => {
+test("a stored answer resumes with the same event ids", async () => {
   const { resume, messageId, follower, session } = await createFinished();
   await evictDurableObject(session());
   await follower.follow(await resume(messageId, follower.lastEventId));
@@ -63,22 +63,22 @@ test("an answer from storage goes on with the same event ids", async () => {
   expect(whole).toMatchObject({ text: ANSWER, starts: 1, done: follower.done, lastEventId: follower.lastEventId });
 });
 
-test("who has it all is told that there is no more", async () => {
+test("a client that has the whole answer gets 204", async () => {
   const { resume, messageId, follower } = await createFinished();
   await follower.follow(await resume(messageId, follower.lastEventId));
   const more = await resume(messageId, follower.lastEventId);
   expect([more.status, await more.rest()]).toEqual([204, []]);
 });
 
-test("an answer that was never streamed streams as well", async () => {
-  const { resume, first } = await createStreamer();
+test("an answer that was not streamed can be streamed later", async () => {
+  const { resume, first } = await createStreamedConversation();
   const { done, text } = await new Follower().follow(await resume(first.message_id));
   expect(done).toEqual(first);
   expect(text).toBe(first.answer);
 });
 
-test("only answers of the conversation, for who may read it", async () => {
-  const { resume, first, resumePath, workspace, id } = await createStreamer();
+test("only the conversation's answers can be resumed, with a key that may read it", async () => {
+  const { resume, first, resumePath, workspace, id } = await createStreamedConversation();
   const path = resumePath(first.message_id);
   const { messages } = (await workspace.call("GET", `/conversations/${id}`)).body;
   const { body: reply } = await workspace.call("POST", `/conversations/${id}/messages`, { content: "Hello." });
@@ -93,7 +93,7 @@ test("only answers of the conversation, for who may read it", async () => {
 
 // --- Death and failure -----------------------------------------------------------------------------------------------
 
-test("an object killed in the middle answers again, and who had the first words of another answer begins anew", async () => {
+test("a turn whose object is killed in the middle is answered again, and a client with text of another answer starts over", async () => {
   const { cut, resume, transcript, used, messageId, workspace, id, follower, step, session } = await createCut();
   await abortAllDurableObjects();
   await expect(cut.rest()).rejects.toThrow();
@@ -113,7 +113,7 @@ test("an object killed in the middle answers again, and who had the first words 
   expect(await sessionStorage(workspace.id, id)).toEqual(NOTHING);
 });
 
-test("the same by the alarm, with nobody there; the stream is then in storage", async () => {
+test("the alarm answers it without a client; the stream is then read from D1", async () => {
   const { cut, resume, transcript, used, messageId, session, follower, step } = await createCut();
   await abortAllDurableObjects();
   await expect(cut.rest()).rejects.toThrow();
@@ -126,8 +126,8 @@ test("the same by the alarm, with nobody there; the stream is then in storage", 
   expect(await used()).toBe(1);
 });
 
-test("where storing the answer fails the stream ends with an error, and the answer comes when it is picked up", async () => {
-  const { stream, step, resume, session, transcript, used } = await createStreamer();
+test("when storing the answer fails, the stream ends with an error, and resuming it gives the answer", async () => {
+  const { stream, step, resume, session, transcript, used } = await createStreamedConversation();
   let batches = 0;
   const failsSecond = (database: D1Database) => ({
     prepare: (text: string) => database.prepare(text),
@@ -153,7 +153,7 @@ test("where storing the answer fails the stream ends with an error, and the answ
   expect(await used()).toBe(1);
 });
 
-test("a conversation that is erased ends the streams that wait for a turn of it", async () => {
+test("erasing a conversation ends the streams of its waiting turns", async () => {
   const { cut, resume, messageId, session, workspace, id } = await createCut();
   await abortAllDurableObjects();
   await expect(cut.rest()).rejects.toThrow();
@@ -171,8 +171,8 @@ test("a conversation that is erased ends the streams that wait for a turn of it"
 
 // --- Idempotency-Key -------------------------------------------------------------------------------------------------
 
-test("the same key joins the stream that runs, and gives it again when it has ended", async () => {
-  const { stream, step, used, transcript, workspace, id } = await createStreamer();
+test("the same Idempotency-Key joins the running stream, and repeats it when it has ended", async () => {
+  const { stream, step, used, transcript, workspace, id } = await createStreamedConversation();
   const tell = await step();
   const body = { user: { id: "u-1" } };
   const first = await stream(body, { "Idempotency-Key": "k-1" });
@@ -196,13 +196,13 @@ test("the same key joins the stream that runs, and gives it again when it has en
   expect(await query(workspace.id, kept, workspace.id)).toEqual([{ conversation_id: id, response_status: null, response_body: null }]);
 });
 
-test("ten at once with one key read one answer, a plain one too", async () => {
-  const { stream, workspace, path, id, used, transcript } = await createStreamer();
+test("ten requests at once with one key get one answer, streamed or not", async () => {
+  const { stream, workspace, path, id, used, transcript } = await createStreamedConversation();
   const answerable = { message: "How long do refunds take?" };
   const streams = await Promise.all(Array.from({ length: 10 }, () => stream(answerable, { "Idempotency-Key": "k-1" })));
-  const heard = await Promise.all(streams.map((one) => new Follower().follow(one)));
-  expect(new Set(heard.map(({ messageId }) => messageId)).size).toBe(1);
-  for (const { text, done } of heard) expect(text).toBe(done.answer);
+  const followers = await Promise.all(streams.map((one) => new Follower().follow(one)));
+  expect(new Set(followers.map(({ messageId }) => messageId)).size).toBe(1);
+  for (const { text, done } of followers) expect(text).toBe(done.answer);
   const plain = { message: "When are refunds paid?", conversation_id: id };
   const asked = await Promise.all(Array.from({ length: 10 }, () => workspace.call("POST", path, plain, { "Idempotency-Key": "k-2" })));
   expect(asked.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
@@ -211,8 +211,8 @@ test("ten at once with one key read one answer, a plain one too", async () => {
   expect(await used()).toBe(2);
 });
 
-test("a key outlives the object: the same answer, once", async () => {
-  const { stream, step, used, transcript } = await createStreamer();
+test("a key outlives the object: the question is answered once", async () => {
+  const { stream, step, used, transcript } = await createStreamedConversation();
   const tell = await step();
   const first = await stream({}, { "Idempotency-Key": "k-1" });
   await tell("Bring ");
@@ -229,8 +229,8 @@ test("a key outlives the object: the same answer, once", async () => {
   expect(await used()).toBe(1);
 });
 
-test("a refusal is kept, and a silent agent's words are given again", async () => {
-  const { stream, workspace, id } = await createStreamer();
+test("a refusal and a silent agent's message are repeated for the same key", async () => {
+  const { stream, workspace, id } = await createStreamedConversation();
   const unknown = { conversation_id: crypto.randomUUID() };
   expect((await stream(unknown, { "Idempotency-Key": "k-1" })).status).toBe(404);
   const refused = await stream(unknown, { "Idempotency-Key": "k-1" });

@@ -2,12 +2,12 @@ import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { send } from "../harness.ts";
 import { Follower } from "../stream-client.ts";
-import { createStreamer } from "./streamer.ts";
+import { createStreamedConversation } from "./stepped-model.ts";
 
 const HANDOFF = "A colleague takes over.";
 
-test("an answer streams: headers, a start before the model's first word, its words as it says them, the whole", async () => {
-  const { stream, step, id, transcript } = await createStreamer();
+test("an answer streams: headers, start before the model's first word, deltas as they come, and done", async () => {
+  const { stream, step, id, transcript } = await createStreamedConversation();
   const tell = await step();
   const answer = await stream();
   expect(answer.status).toBe(200);
@@ -57,8 +57,8 @@ test("an answer streams: headers, a start before the model's first word, its wor
   expect(ids.map((each) => Number(each?.split("-")[0]))).toEqual([0, 6, 10, text.length, text.length]);
 });
 
-test("the answer is the one that is given without streaming", async () => {
-  const { stream, workspace, path } = await createStreamer();
+test("the answer is the same as without streaming", async () => {
+  const { stream, workspace, path } = await createStreamedConversation();
   const { body: plain } = await workspace.call("POST", path, { message: "When are refunds paid?" });
   const { done, text, starts } = await new Follower().follow(
     await stream({ message: "When are refunds paid?", conversation_id: undefined }),
@@ -69,8 +69,8 @@ test("the answer is the one that is given without streaming", async () => {
   expect(starts).toBe(1);
 });
 
-test("curated answers, hand-offs and the words of a silent agent stream too", async () => {
-  const { stream, workspace, agent, used } = await createStreamer();
+test("curated answers, hand-offs and the message of a silent agent stream too", async () => {
+  const { stream, workspace, agent, used } = await createStreamedConversation();
   await workspace.call("POST", `/agents/${agent.id}/answers`, { question: "Are you open on Sundays?", answer: "Yes, till noon." });
   const curated = await new Follower().follow(await stream({ message: "Are you open on Sundays?" }));
   expect(curated).toMatchObject({ text: "Yes, till noon.", done: { citations: [{ type: "answer" }] } });
@@ -82,7 +82,9 @@ test("curated answers, hand-offs and the words of a silent agent stream too", as
   expect(await used()).toBe(2);
 });
 
-test.for<[string, number, string, (streamer: Awaited<ReturnType<typeof createStreamer>>) => Promise<{ status: number; body: any }>]>([
+test.for<
+  [string, number, string, (streamer: Awaited<ReturnType<typeof createStreamedConversation>>) => Promise<{ status: number; body: any }>]
+>([
   ["a key that is none", 401, "invalid_api_key", ({ path }) => ask(path, "sk_live_x", {})],
   ["an empty message", 422, "validation_error", ({ path, workspace }) => ask(path, workspace.key, { message: "" })],
   ["an unknown agent", 404, "not_found", ({ workspace }) => ask(`/agents/${workspace.id}/messages`, workspace.key, {})],
@@ -103,7 +105,7 @@ test.for<[string, number, string, (streamer: Awaited<ReturnType<typeof createStr
   ],
   ["a used up quota", 402, "quota_exceeded", ({ path, workspace }) => ask(path, workspace.key, {})],
 ])("%s is an ordinary error, before any event", async ([name, status, code, request]) => {
-  const streamer = await createStreamer(name === "a used up quota" ? { limits: { messages: 1 } } : {});
+  const streamer = await createStreamedConversation(name === "a used up quota" ? { limits: { messages: 1 } } : {});
   const answer = await request(streamer);
   expect(answer).toMatchObject({ status, body: { error: { code } } });
 });
@@ -115,7 +117,7 @@ async function ask(path: string, token: string, body: Record<string, unknown>) {
 }
 
 test("a client that hangs up does not stop the answer", async () => {
-  const { stream, step, transcript, used, session } = await createStreamer();
+  const { stream, step, transcript, used, session } = await createStreamedConversation();
   const tell = await step();
   const answer = await stream();
   await tell("One, ");
@@ -131,8 +133,8 @@ test("a client that hangs up does not stop the answer", async () => {
   expect(await used()).toBe(1);
 });
 
-test("a fault in the middle ends the answer with the hand-off message, and the deltas are still the answer", async () => {
-  const { stream, step, used, transcript } = await createStreamer();
+test("an error in the middle ends the answer with the hand-off message, and the deltas joined are still the answer", async () => {
+  const { stream, step, used, transcript } = await createStreamedConversation();
   const tell = await step();
   const answer = await stream();
   await tell("Refunds are ", new Error("The model broke off"));
@@ -144,7 +146,7 @@ test("a fault in the middle ends the answer with the hand-off message, and the d
 });
 
 test("streamed and plain questions of one conversation are answered in the order of their arrival", async () => {
-  const { stream, step, ask, transcript } = await createStreamer();
+  const { stream, step, ask, transcript } = await createStreamedConversation();
   const tell = await step();
   const first = await stream({ message: "first" });
   const second = ask("second");
@@ -159,15 +161,15 @@ test("streamed and plain questions of one conversation are answered in the order
   expect(answers.toSorted()).toEqual(["2", "3"]);
 });
 
-test("a hundred streams at once, and as many readers of one, hear the same answer", async () => {
-  const { stream, step, resume } = await createStreamer();
+test("a hundred streams at once, and a hundred readers of one, get the same answer", async () => {
+  const { stream, step, resume } = await createStreamedConversation();
   const tell = await step();
   const answer = await stream();
   const start = await answer.next();
   const readers = await Promise.all(Array.from({ length: 100 }, () => resume(start!.data.message_id)));
-  const heard = Promise.all(readers.map((reader) => new Follower().follow(reader)));
+  const followers = Promise.all(readers.map((reader) => new Follower().follow(reader)));
   await tell("All ", "hear ", "this.", null);
-  for (const { text, done } of await heard) expect([text, done.answer]).toEqual(["All hear this.", "All hear this."]);
+  for (const { text, done } of await followers) expect([text, done.answer]).toEqual(["All hear this.", "All hear this."]);
   const many = await Promise.all(
     Array.from({ length: 100 }, async () =>
       new Follower().follow(await stream({ conversation_id: undefined, message: "When are refunds paid?" })),

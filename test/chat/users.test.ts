@@ -18,7 +18,7 @@ const visitorsOf = ({ id }: Workspace) => query<Record<string, string>>(id, "SEL
 const visitorOf = async (workspace: Workspace, conversationId: string) =>
   (await workspace.call("GET", `/conversations/${conversationId}`)).body.visitor;
 
-test("a user becomes a verified visitor under the caller's identifier", async () => {
+test("a user becomes a verified visitor with the caller's id", async () => {
   const { workspace, ask } = await createDesk();
   const conversation = await ask({ user: { id: "user-1", name: "Ann", email: "Ann@Example.com" } });
   expect(await visitorOf(workspace, conversation)).toEqual({
@@ -36,7 +36,7 @@ test("a user becomes a verified visitor under the caller's identifier", async ()
   expect(messages[0].author).toEqual({ type: "visitor", id: visitor.id, name: "Ann" });
 });
 
-test("one user's conversations are one visitor's", async () => {
+test("conversations of one user have one visitor", async () => {
   const { workspace, ask } = await createDesk();
   const first = await ask({ user: { id: "user-1" } });
   const second = await ask({ user: { id: "user-1" } });
@@ -48,7 +48,7 @@ test("one user's conversations are one visitor's", async () => {
   expect(await visitorsOf(workspace)).toHaveLength(2);
 });
 
-test("many first questions of one user at once make one visitor", async () => {
+test("many first questions of one user at once create one visitor", async () => {
   const { workspace, ask } = await createDesk();
   const conversations = await Promise.all(Array.from({ length: 12 }, () => ask({ user: { id: "user-1" } })));
   expect(new Set(conversations).size).toBe(12);
@@ -58,7 +58,7 @@ test("many first questions of one user at once make one visitor", async () => {
   expect(linked).toEqual([{ visitor_id: visitor!.id }]);
 });
 
-test("name and email are kept where a later message leaves them out, and replaced where it gives them", async () => {
+test("a later message replaces name and email only when it gives them", async () => {
   const { workspace, ask } = await createDesk();
   const conversation = await ask({ user: { id: "user-1", name: "Ann", email: "ann@example.com" } });
   await ask({ conversation_id: conversation, user: { id: "user-1" } });
@@ -71,7 +71,7 @@ test("name and email are kept where a later message leaves them out, and replace
   expect(await visitorsOf(workspace)).toMatchObject([{ email_key: "smith@example.com" }]);
 });
 
-test("a conversation that began without a user takes the first one given", async () => {
+test("a conversation without a user gets the first one given", async () => {
   const { workspace, ask } = await createDesk();
   const conversation = await ask({});
   expect(await visitorOf(workspace, conversation)).toBeNull();
@@ -88,7 +88,7 @@ test("a conversation that began without a user takes the first one given", async
   expect(authors).toEqual([null, id, id]);
 });
 
-test("the same user of another workspace is another person", async () => {
+test("the same user id in another workspace is another visitor", async () => {
   const one = await createDesk();
   const two = await createDesk(one.workspace);
   const first = await one.ask({ user: { id: "user-1", name: "Ann" } });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ErrorCode } from "../../client/index.ts";
+import { createStreamedConversation } from "../chat/stepped-model.ts";
 import { createAgent, createWorkspace } from "../harness.ts";
-import { createStreamer } from "../chat/streamer.ts";
 import { clientOf, type Sent } from "./desk.ts";
 
 const keysOf = (sent: Sent[]) => sent.map(({ headers }) => headers.get("Idempotency-Key"));
@@ -97,7 +97,7 @@ function breakAfter(response: Response, text: string): Response {
 }
 
 test("a stream that breaks goes on where it broke, and nothing comes twice", async () => {
-  const { workspace, agent, id, step, resumePath } = await createStreamer();
+  const { workspace, agent, id, step, resumePath } = await createStreamedConversation();
   const tell = await step();
   const { client, sent } = clientOf(workspace.key, {}, async (pass, { method }) => {
     if (method === "GET") await tell("We open ", "at nine.", null);
@@ -116,7 +116,7 @@ test("a stream that breaks goes on where it broke, and nothing comes twice", asy
 });
 
 test("a stream that never gets on is given up", async () => {
-  const { workspace, agent, id, step } = await createStreamer();
+  const { workspace, agent, id, step } = await createStreamedConversation();
   const tell = await step();
   await tell("Bring the receipt. ");
   const { client, sent } = clientOf(workspace.key, { retries: 2 }, async (pass, { method }) =>
@@ -137,7 +137,7 @@ test("a failure on the stream's way is thrown with its code", async () => {
 });
 
 test("who has the last event already gets none", async () => {
-  const { workspace, first, id } = await createStreamer();
+  const { workspace, first, id } = await createStreamedConversation();
   const { client } = clientOf(workspace.key);
   const answer = { conversation_id: id, message_id: first.message_id };
   const events = await Array.fromAsync(client.resumeAnswer(answer));

@@ -18,7 +18,7 @@ describe("addresses", () => {
     ["a b@example.com", undefined],
   ])("%s", (address, read) => expect(parseRecipient(address)).toEqual(read));
 
-  test("a token names its conversation, for each secret in use and no other", async () => {
+  test("a token names its conversation under each secret in use and no other", async () => {
     const token = await mintThreadToken(CONVERSATION, "old");
     expect(token).toMatch(/^[a-z2-7]{42}$/);
     expect(await verifyThreadToken(token, ["new", "old"])).toBe(CONVERSATION);
@@ -29,7 +29,7 @@ describe("addresses", () => {
     }
   });
 
-  test("it is found in the address and in the ids that are answered, and nothing else is", async () => {
+  test("it is found in the address and in the ids that a mail replies to", async () => {
     const token = await mintThreadToken(CONVERSATION, "secret");
     expect(tokensOf(token, undefined, undefined)).toEqual([token]);
     expect(tokensOf("newsletter", "<1@x>", `<2@x> ${threadId("help@example.com", token)} <3@x>`)).toEqual([token]);
@@ -43,7 +43,7 @@ describe("addresses", () => {
   });
 });
 
-describe("what is not answered", () => {
+describe("mails without an answer", () => {
   const parse = (headers: Record<string, string>, from?: string, raw?: string) =>
     PostalMime.parse(mime({ to: "help@example.com", headers, ...(from && { from }), ...(raw && { raw }) }));
 
@@ -78,12 +78,12 @@ describe("what is not answered", () => {
     expect(ignoreReason(await parse({}, undefined, raw), "ada@example.net", "help@example.com")).toBe("report");
   });
 
-  test.each(["norbert@example.net", "noreen@example.net", "abuser@example.net"])("a person named %s is a person", async (address) => {
+  test.each(["norbert@example.net", "noreen@example.net", "abuser@example.net"])("a person's mail from %s is answered", async (address) => {
     expect(ignoreReason(await parse({}, address), address, "help@example.com")).toBeUndefined();
   });
 });
 
-describe("what is new in a mail", () => {
+describe("the new text of a mail", () => {
   test.each([
     ["nothing but text", "Hello,\n\nwhere is it?", "Hello,\n\nwhere is it?"],
     ["Gmail", "It is blue.\n\nOn Tue, Nov 3, 2026 at 9:00 AM Help <help@example.com> wrote:\n> Which colour?\n", "It is blue."],
@@ -105,7 +105,7 @@ describe("what is new in a mail", () => {
     expect(textOfHtml(html)).toBe("It is blue & small.\n\n- one\n\n- two\n\nBye");
   });
 
-  test("of HTML, up to where it is nested deeper than any mail", () => {
+  test("of HTML, up to the first element that is nested too deeply", () => {
     expect(textOfHtml(`<p>Blue.</p>${"<b>".repeat(900)}Small.${"</b>".repeat(900)}<p>Bye</p>`)).toBe("Blue.\nSmall.\nBye");
     expect(textOfHtml(`<p>Blue.</p>${"<b>".repeat(1_001)}Small.${"</b>".repeat(1_001)}<p>Bye</p>`)).toBe("Blue.");
   });
@@ -136,13 +136,13 @@ test("an HTML mail with attachments: its text, and their names", async () => {
   expect(subjectOf(mail)).toBe("Café");
 });
 
-test("a mail without text asks what its subject says; a long one is cut", async () => {
+test("the question of a mail without text is its subject; a long text is truncated", async () => {
   expect(questionOf(await PostalMime.parse(mime({ to: "a@b.example", subject: "Where is it?", text: "  " })))).toBe("Where is it?");
   expect(questionOf(await PostalMime.parse(mime({ to: "a@b.example", text: "x".repeat(9_000) })))).toHaveLength(8_000);
   expect(subjectOf(await PostalMime.parse(mime({ to: "a@b.example", subject: "" })))).toBe("(no subject)");
 });
 
-test("an answer stands in the visitor's thread and says that a program wrote it; a human's does not", () => {
+test("an answer is in the visitor's thread and marked as auto-replied; a human's is not", () => {
   const parts = {
     role: "assistant",
     content: "Within five days.",

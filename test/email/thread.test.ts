@@ -59,7 +59,7 @@ test("a thread of four mails is one conversation", async () => {
   ]);
 });
 
-test("a question comes before its answer by their identifiers too, as the agent reads a thread", async () => {
+test("a question's identifier sorts before its answer's", async () => {
   const mailbox = await createMailbox();
   for (let mail = 0; mail < 8; mail++) await arrive({ to: mailbox.address, from: `sender-${mail}@example.net` });
   const { id } = mailbox.workspace;
@@ -67,7 +67,7 @@ test("a question comes before its answer by their identifiers too, as the agent 
   expect(rows.map(({ role }) => role)).toEqual(Array.from({ length: 8 }, () => ["user", "assistant"]).flat());
 });
 
-test("an id with headers in it does not come back in the answer's", async () => {
+test("a Message-ID that contains headers is not repeated in the answer", async () => {
   const mailbox = await createMailbox();
   await arrive({ to: mailbox.address, headers: { "Message-ID": "=?utf-8?Q?<a@b>=0D=0ABcc:_eve@example.com?=" } });
   const [answer] = await sendAll(mailbox);
@@ -75,7 +75,7 @@ test("an id with headers in it does not come back in the answer's", async () => 
   expect(answer!.headers!["References"]).toMatch(/^<t\.[a-z2-7]{42}@example\.com>$/);
 });
 
-test("a mail program that answers to the mailbox itself is known by the ids that it answers", async () => {
+test("a reply to the mailbox itself is recognized by the ids that it replies to", async () => {
   const mailbox = await createMailbox();
   await arrive({ to: mailbox.address });
   const [answer] = await sendAll(mailbox);
@@ -83,7 +83,7 @@ test("a mail program that answers to the mailbox itself is known by the ids that
   expect(await conversations(mailbox)).toHaveLength(1);
 });
 
-test("a token opens nothing for another sender, another agent, or when it is made up", async () => {
+test("a token is ignored for another sender, another agent, or when it is forged", async () => {
   const [mailbox, other] = [await createMailbox(), await createMailbox()];
   await arrive({ to: mailbox.address });
   const [answer] = await sendAll(mailbox);
@@ -96,7 +96,7 @@ test("a token opens nothing for another sender, another agent, or when it is mad
   expect(others.map(({ messages }) => messages.length)).toEqual([2]);
 });
 
-test("the same mail twice, and ten at once, is asked once", async () => {
+test("a mail that is delivered twice, or ten times at once, is answered once", async () => {
   const mailbox = await createMailbox();
   const sent = { to: mailbox.address };
   const bytes = mime(sent);
@@ -108,7 +108,7 @@ test("the same mail twice, and ten at once, is asked once", async () => {
   expect(await outbox(mailbox)).toHaveLength(1);
 });
 
-test("the same Message-ID of another sender is another mail", async () => {
+test("the same Message-ID from another sender is another mail", async () => {
   const mailbox = await createMailbox();
   const headers = { "Message-ID": "<1@example.net>" };
   await arrive({ to: mailbox.address, headers });
@@ -118,7 +118,7 @@ test("the same Message-ID of another sender is another mail", async () => {
   expect(await outbox(mailbox)).toHaveLength(2);
 });
 
-test("a mail that names several senders is refused, and joins nothing", async () => {
+test("a mail with several senders is refused, and continues no conversation", async () => {
   const mailbox = await createMailbox();
   await arrive({ to: mailbox.address });
   const [answer] = await sendAll(mailbox);
@@ -129,7 +129,7 @@ test("a mail that names several senders is refused, and joins nothing", async ()
   expect((await conversations(mailbox)).map(({ messages }) => messages.length)).toEqual([2]);
 });
 
-test("what a program wrote is taken in silence, and a sender who does not stop is not answered any more", async () => {
+test("automated mail gets no answer, and neither does a sender who exceeds the hourly limit", async () => {
   const mailbox = await createMailbox();
   expect(await arrive({ to: mailbox.address, headers: { "Auto-Submitted": "auto-replied" } })).toBeUndefined();
   expect(await arrive({ to: mailbox.address, envelopeFrom: "<>" })).toBeUndefined();
@@ -143,7 +143,7 @@ test("what a program wrote is taken in silence, and a sender who does not stop i
 const workspaceTotal = async ({ workspace }: Awaited<ReturnType<typeof createMailbox>>) =>
   (await workspace.call("GET", "/conversations?channel=email&limit=1")).body;
 
-test("mail that cannot be taken is refused with a reason", async () => {
+test("mail that cannot be accepted is refused with a reason", async () => {
   const mailbox = await createMailbox();
   expect(await arrive({ to: "nobody-here@example.com" })).toBe("This mailbox does not exist.");
   expect(await arrive({ to: "nonsense" })).toBe("This mailbox does not exist.");
@@ -159,7 +159,7 @@ test("mail that cannot be taken is refused with a reason", async () => {
   expect(await query(mailbox.workspace.id, "SELECT * FROM email_threads WHERE workspace_id = ?", mailbox.workspace.id)).toEqual([]);
 });
 
-test("a mail that the service does not take is tried again, and given up in the end", async () => {
+test("a mail that the mail service refuses is retried, and given up in the end", async () => {
   const mailbox = await createMailbox();
   await arrive({ to: mailbox.address });
   const { environment } = mailService(() => "E_RATE_LIMIT_EXCEEDED");
@@ -180,7 +180,7 @@ test("a mail that the service does not take is tried again, and given up in the 
   expect(await outbox(mailbox)).toMatchObject([{ status: "failed", error: "E_RATE_LIMIT_EXCEEDED" }]);
 });
 
-test("what will never be taken is not tried again", async () => {
+test("a permanent error is not retried", async () => {
   const mailbox = await createMailbox();
   await arrive({ to: mailbox.address });
   const { environment } = mailService(() => "E_RECIPIENT_SUPPRESSED");
@@ -188,7 +188,7 @@ test("what will never be taken is not tried again", async () => {
   expect(await outbox(mailbox)).toMatchObject([{ status: "failed", attempt_count: 1 }]);
 });
 
-test("the same wake-up ten times at once sends one mail; the sweep wakes what no wake-up reached", async () => {
+test("the same wake-up ten times at once sends one mail; the sweep wakes mails whose wake-up was lost", async () => {
   const mailbox = await createMailbox();
   await arrive({ to: mailbox.address });
   const messageId = (await outbox(mailbox))[0]!.message_id;
@@ -203,7 +203,7 @@ test("the same wake-up ten times at once sends one mail; the sweep wakes what no
   expect(await outbox(mailbox)).toMatchObject([{ status: "sent", attempt_count: 1 }]);
 });
 
-test("no mail goes out for conversations of other channels", async () => {
+test("no mail is sent for conversations of other channels", async () => {
   const mailbox = await createMailbox();
   const { workspace, agentId } = mailbox;
   await workspace.call("POST", `/agents/${agentId}/messages`, { message: "When are refunds paid?" });
@@ -222,7 +222,7 @@ test("erasing a person leaves nothing of their mails", async () => {
 });
 
 test.each(["email=ADA@example.net", "anon_id=email:ada@example.net"])(
-  "erasing by %s finds a mail that no conversation came of",
+  "erasing by %s finds a mail that started no conversation",
   async (person) => {
     const mailbox = await createMailbox();
     const { workspace } = mailbox;
@@ -238,7 +238,7 @@ test.each(["email=ADA@example.net", "anon_id=email:ada@example.net"])(
   },
 );
 
-test("a neighbour's mailbox is its own", async () => {
+test("another workspace's mailbox gets its own conversations", async () => {
   const mailbox = await createMailbox();
   const neighbour = await createNeighbour(mailbox.workspace);
   await arrive({ to: mailbox.address });

@@ -16,7 +16,7 @@ import { mintApiKey } from "../../src/workspaces/api-key.ts";
 import { type Answer, costOf, createWorkspace, createWorkspaceOn, deliver, envWith, newAddress, operate, query, send } from "../harness.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
 import { attemptsOf, changeEndpoint, createReceiver, deliveryOf, endpointOf, HOUR, MINUTE, verify, World } from "../webhooks/world.ts";
-import { hashOf } from "../widget/desk.ts";
+import { hashOf } from "../widget/widget.ts";
 
 afterEach(() => {
   vi.useRealTimers();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { operate } from "../harness.ts";
-import { createDesk, visitorOf } from "./desk.ts";
+import { createWidget, visitorOf } from "./widget.ts";
 
 const SITE = "https://www.example.com";
 const OTHER = "https://evil.example";
@@ -25,8 +25,8 @@ const MATRIX: { allowed: string[]; origin: string | undefined; isLetIn: boolean 
 describe.each(MATRIX)("an agent of $allowed, asked from $origin", ({ allowed, origin, isLetIn }) => {
   const headers: Record<string, string> = origin === undefined ? {} : { Origin: origin };
 
-  test("answers, or refuses, on every path", async () => {
-    const { agent, visitor } = await createDesk({ agent: { allowed_origins: allowed } });
+  test("is answered or refused on every path", async () => {
+    const { agent, visitor } = await createWidget({ agent: { allowed_origins: allowed } });
     const ada = visitor();
     const { body } = await ada.write({});
     const { conversation_id: id, visitor_token: token } = body;
@@ -52,8 +52,8 @@ describe.each(MATRIX)("an agent of $allowed, asked from $origin", ({ allowed, or
     expect(after.body.status).toBe(isLetIn ? "needs_human" : "ai_handled");
   });
 
-  test("answers preflights", async () => {
-    const { agent, visitor } = await createDesk({ agent: { allowed_origins: allowed } });
+  test("gets its preflights answered or refused", async () => {
+    const { agent, visitor } = await createWidget({ agent: { allowed_origins: allowed } });
     const ada = visitor();
     const { body } = await ada.write({});
     const asking = { ...headers, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type" };
@@ -77,8 +77,8 @@ describe.each(MATRIX)("an agent of $allowed, asked from $origin", ({ allowed, or
   });
 });
 
-test("a changed list of origins decides the next request", async () => {
-  const { workspace, agent, visitor } = await createDesk({ agent: { allowed_origins: [SITE] } });
+test("a changed list of origins applies to the next request", async () => {
+  const { workspace, agent, visitor } = await createWidget({ agent: { allowed_origins: [SITE] } });
   const path = `/agents/${agent.id}`;
   expect((await visitor().send("GET", path, undefined, { Origin: SITE })).status).toBe(200);
   await operate("PATCH", `/workspaces/${workspace.id}/agents/${agent.id}`, { allowed_origins: [OTHER] });
@@ -86,7 +86,7 @@ test("a changed list of origins decides the next request", async () => {
   expect((await visitor().send("GET", path, undefined, { Origin: OTHER })).status).toBe(200);
 });
 
-test("what tells nothing of an agent may be read by any page, its preflight included", async () => {
+test("any page may read responses that say nothing about an agent, and their preflights", async () => {
   const nobody = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
   const visitor = visitorOf(nobody);
   for (const path of [`/agents/${nobody}`, "/agents/x", "/nothing", `/conversations/${nobody}/messages`]) {

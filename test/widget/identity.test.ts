@@ -6,7 +6,7 @@ import { dbFor } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { readIdentityToken, readUserHash } from "../../src/widget/identity.ts";
 import { createAgent, operate } from "../harness.ts";
-import { claimsOf, conversationOf, createDesk, hashOf, newSecret, signJwt, visitorOf, visitorsOf } from "./desk.ts";
+import { claimsOf, conversationOf, createWidget, hashOf, newSecret, signJwt, visitorOf, visitorsOf } from "./widget.ts";
 
 const NOW_MS = 1_900_000_000_000;
 const NOW = NOW_MS / 1000;
@@ -17,7 +17,7 @@ describe("an identity token", () => {
   const signed = (claims: Record<string, unknown>, header?: Record<string, unknown>) =>
     signJwt(SECRET, { sub: "u-1", exp: NOW + 60, ...claims }, header);
 
-  test("vouches for id, name and email", async () => {
+  test("proves id, name and email", async () => {
     expect(await read(await signed({ name: "Ada", email: "ada@example.com" }))).toEqual({
       identity: { externalId: "u-1", name: "Ada", email: "ada@example.com", isProfileSigned: true },
     });
@@ -42,7 +42,7 @@ describe("an identity token", () => {
   test.each([
     ["just expired", { exp: NOW - 29 }],
     ["just not valid yet", { nbf: NOW + 29 }],
-  ])("%s holds: clocks differ a little", async (_, claims) => {
+  ])("%s is accepted: clocks differ a little", async (_, claims) => {
     expect(await read(await signed(claims))).toHaveProperty("identity");
   });
 
@@ -67,7 +67,7 @@ describe("an identity token", () => {
     expect(await read(rs256)).toEqual({ problem: expect.stringContaining("not signed with HS256") });
   });
 
-  test("of another secret, changed or cut is refused", async () => {
+  test("with another secret, changed or truncated is refused", async () => {
     const token = await signed({});
     expect(await read(await signJwt("other", claimsOf("u-1")))).toEqual({
       problem: expect.stringContaining("not signed with this agent's"),
@@ -79,7 +79,7 @@ describe("an identity token", () => {
       expect(await read(broken)).toHaveProperty("problem");
   });
 
-  test("of either secret holds during rotation, of none where there is none", async () => {
+  test("of either secret is accepted during rotation, and none without a secret", async () => {
     const token = await signed({});
     expect(await read(token, ["new", SECRET])).toHaveProperty("identity");
     expect(await read(token, ["new"])).toHaveProperty("problem");
@@ -92,14 +92,14 @@ describe("an identity token", () => {
 describe("a user hash", () => {
   const user = { id: "ü-1", name: "Ada", email: "ada@example.com" };
 
-  test("vouches for the id alone", async () => {
+  test("proves the id alone", async () => {
     const hash = await hashOf(SECRET, user.id);
     const expected = { identity: { externalId: "ü-1", name: "Ada", email: "ada@example.com", isProfileSigned: false } };
     expect(await readUserHash(hash, user, [SECRET])).toEqual(expected);
     expect(await readUserHash(hash.toUpperCase(), user, ["new", SECRET])).toEqual(expected);
   });
 
-  test("is refused when it is another's, another secret's or no hash", async () => {
+  test("of another id, of another secret or malformed is refused", async () => {
     const hash = await hashOf(SECRET, user.id);
     for (const [given, secrets] of [
       [await hashOf(SECRET, "ü-2"), [SECRET]],
@@ -114,16 +114,16 @@ describe("a user hash", () => {
   });
 });
 
-/** A desk whose agent has an identity secret. */
-async function createSecretDesk() {
-  const desk = await createDesk();
-  const secret = await newSecret(desk.workspace, desk.agent.id);
-  return { ...desk, secret, jwt: (sub: string, more?: Record<string, unknown>) => signJwt(secret, claimsOf(sub, more)) };
+/** A widget whose agent has an identity secret. */
+async function createWidgetWithSecret() {
+  const widget = await createWidget();
+  const secret = await newSecret(widget.workspace, widget.agent.id);
+  return { ...widget, secret, jwt: (sub: string, more?: Record<string, unknown>) => signJwt(secret, claimsOf(sub, more)) };
 }
 
 describe("the surface", () => {
-  test("takes a signed identity, as a verified visitor", async () => {
-    const { workspace, visitor, jwt } = await createSecretDesk();
+  test("accepts a signed identity as a verified visitor", async () => {
+    const { workspace, visitor, jwt } = await createWidgetWithSecret();
     const { status, body } = await visitor().write({ identity_token: await jwt("u-1", { name: "Ada", email: "Ada@Example.com" }) });
     expect(status).toBe(200);
     expect(body.anon_id).toBe("user:u-1");
@@ -132,8 +132,8 @@ describe("the surface", () => {
     expect(await visitorsOf(workspace)).toMatchObject([{ email_key: "ada@example.com" }]);
   });
 
-  test("refuses what is not signed with the agent's own secret, and stores nothing", async () => {
-    const { workspace, agent, visitor, secret, jwt } = await createSecretDesk();
+  test("refuses an identity that the agent's secret did not sign, and stores nothing", async () => {
+    const { workspace, agent, visitor, secret, jwt } = await createWidgetWithSecret();
     const other = await createAgent(workspace, { name: "Other" });
     const bare = await createAgent(workspace, { name: "Bare" });
     const others = await newSecret(workspace, other.id);
@@ -153,8 +153,8 @@ describe("the surface", () => {
     expect(agent.id).not.toBe(other.id);
   });
 
-  test("takes both secrets during rotation, and the older one no longer", async () => {
-    const { workspace, agent, visitor, jwt } = await createSecretDesk();
+  test("accepts both secrets during rotation, and not an older one", async () => {
+    const { workspace, agent, visitor, jwt } = await createWidgetWithSecret();
     const first = await jwt("u-1");
     const second = await newSecret(workspace, agent.id);
     expect((await visitor().write({ identity_token: first })).status).toBe(200);
@@ -164,8 +164,8 @@ describe("the surface", () => {
     expect((await visitor().write({ user: { id: "u-1" }, user_hash: await hashOf(second, "u-1") })).status).toBe(200);
   });
 
-  test("a hash fills what is missing of the profile, a token replaces it", async () => {
-    const { workspace, visitor, secret, jwt } = await createSecretDesk();
+  test("a hash fills gaps in the profile, a token replaces it", async () => {
+    const { workspace, visitor, secret, jwt } = await createWidgetWithSecret();
     const hash = await hashOf(secret, "u-1");
     const by = (user: Record<string, unknown>) => visitor().write({ user: { id: "u-1", ...user }, user_hash: hash });
     await by({ name: "Ada" });
@@ -178,8 +178,8 @@ describe("the surface", () => {
     expect(await visitorsOf(workspace)).toMatchObject([{ email: "lovelace@example.com" }]);
   });
 
-  test("is another visitor than the API's user of that id, whatever the id says", async () => {
-    const { workspace, agent, visitor, jwt } = await createSecretDesk();
+  test("is a different visitor than the API's user with the same id", async () => {
+    const { workspace, agent, visitor, jwt } = await createWidgetWithSecret();
     const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?", user: { id: "u-1" } });
     for (const sub of ["u-1", "api:u-1"]) {
       const answer = await visitor().write({ identity_token: await jwt(sub) });
@@ -196,8 +196,8 @@ describe("the surface", () => {
 });
 
 describe("a visitor who identifies later", () => {
-  test("keeps their conversations, leads and messages, and their old token opens what it began", async () => {
-    const { workspace, agent, visitor, jwt } = await createSecretDesk();
+  test("keeps their conversations, leads and messages, and their old token still opens its conversations", async () => {
+    const { workspace, agent, visitor, jwt } = await createWidgetWithSecret();
     const ada = visitor();
     const anonymous = (await ada.write({})).body;
     const { conversation_id: id, visitor_token: oldToken } = anonymous;
@@ -232,8 +232,8 @@ describe("a visitor who identifies later", () => {
     expect((await workspace.call("GET", "/conversations")).body.total).toBe(2);
   });
 
-  test("is the one that they are on their other device", async () => {
-    const { workspace, visitor, jwt } = await createSecretDesk();
+  test("is the same visitor on another device", async () => {
+    const { workspace, visitor, jwt } = await createWidgetWithSecret();
     const [desktop, phone] = [visitor(), visitor()];
     const known = (await desktop.write({ identity_token: await jwt("u-1") })).body;
     const anonymous = (await phone.write({})).body;
@@ -253,8 +253,8 @@ describe("a visitor who identifies later", () => {
     }
   });
 
-  test("is not joined to the next one on the same computer", async () => {
-    const { workspace, visitor, jwt } = await createSecretDesk();
+  test("is not merged with the next one on the same computer", async () => {
+    const { workspace, visitor, jwt } = await createWidgetWithSecret();
     const shared = visitor();
     const anonymous = (await shared.write({})).body;
     const ada = (await shared.write({ visitor_token: anonymous.visitor_token, identity_token: await jwt("ada") })).body;
@@ -270,8 +270,8 @@ describe("a visitor who identifies later", () => {
     expect((await conversationOf(workspace, anonymous.conversation_id)).visitor.external_id).toBe("ada");
   });
 
-  test("joins once, however many messages say so at once", async () => {
-    const { workspace, visitor, jwt } = await createSecretDesk();
+  test("is merged once, however many messages identify them at once", async () => {
+    const { workspace, visitor, jwt } = await createWidgetWithSecret();
     const ada = visitor();
     const { conversation_id: id, visitor_token: token } = (await ada.write({})).body;
     const identity = await jwt("u-1");
@@ -288,8 +288,8 @@ describe("a visitor who identifies later", () => {
     expect(data.map(({ visitor }: any) => visitor.id)).toEqual(Array(3).fill(person!["id"]));
   });
 
-  test("is not joined by a message that is refused", async () => {
-    const { workspace, visitor, jwt } = await createSecretDesk();
+  test("is not merged by a message that is refused", async () => {
+    const { workspace, visitor, jwt } = await createWidgetWithSecret();
     const ada = visitor();
     const { visitor_token: token } = (await ada.write({})).body;
     await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: 1 } });
@@ -298,8 +298,8 @@ describe("a visitor who identifies later", () => {
   });
 });
 
-test("the secret before is good until its time", async () => {
-  const { workspace, agent } = await createSecretDesk();
+test("the previous secret is valid until its expiry", async () => {
+  const { workspace, agent } = await createWidgetWithSecret();
   await newSecret(workspace, agent.id);
   const db = dbFor(env, agent.id, new Meter());
   const [[row]] = await db.batch([findAgent(db, workspace.id, agent.id)]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createDesk, visitorOf } from "./desk.ts";
+import { createWidget, visitorOf } from "./widget.ts";
 
 const NOBODY = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
 
@@ -10,7 +10,7 @@ async function statusesOf(count: number, request: () => Promise<{ status: number
   return Object.fromEntries([...byStatus].map(([status, same]) => [status, same.length]));
 }
 
-test("an address writes 60 times a minute, and reads on", async () => {
+test("an address may write 60 times a minute, and still read", async () => {
   const visitor = visitorOf(NOBODY);
   expect(await statusesOf(70, () => visitor.write({}))).toEqual({ 404: 60, 429: 10 });
   const refused = await visitor.write({});
@@ -20,7 +20,7 @@ test("an address writes 60 times a minute, and reads on", async () => {
   expect((await visitorOf(NOBODY).write({})).status).toBe(404);
 });
 
-test("an address asks 600 times a minute, preflights included", async () => {
+test("an address may send 600 requests a minute, preflights included", async () => {
   const visitor = visitorOf(NOBODY);
   expect(await statusesOf(300, () => visitor.send("GET", "/agents/x"))).toEqual({ 422: 300 });
   expect(await statusesOf(310, () => visitor.send("OPTIONS", "/agents/x"))).toEqual({ 204: 300, 429: 10 });
@@ -30,8 +30,8 @@ test("an address asks 600 times a minute, preflights included", async () => {
   expect(refused.headers.get("Access-Control-Allow-Origin")).toBe("https://www.example.com");
 });
 
-test("a visitor polls 120 times and writes 30 times a minute, from wherever", async () => {
-  const { agent, visitor } = await createDesk();
+test("a visitor may send 120 requests and 30 writes a minute, from any address", async () => {
+  const { agent, visitor } = await createWidget();
   const { conversation_id: id, visitor_token: token } = (await visitor().write({})).body;
   const rate = () => visitorOf(agent.id).on(token, id, "POST", "csat", { score: 5 });
   expect(await statusesOf(35, rate)).toEqual({ 200: 30, 429: 5 });

@@ -18,13 +18,13 @@ import {
   tooShort,
   wrong,
 } from "../platform/http/items.ts";
-import { conversationOf, createDesk, visitorOf } from "./desk.ts";
+import { conversationOf, createWidget, visitorOf } from "./widget.ts";
 
 const NOBODY = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
 
 describe("settings", () => {
-  test("show what every visitor may know, and nothing else", async () => {
-    const { agent, visitor } = await createDesk({
+  test("contain what every visitor may know, and nothing else", async () => {
+    const { agent, visitor } = await createWidget({
       agent: {
         welcome_message: "Hi!",
         handoff_message: "A human comes.",
@@ -45,8 +45,8 @@ describe("settings", () => {
     });
   });
 
-  test("are 404 for unknown agents, unbound shards and deleted workspaces, 422 for what is no id", async () => {
-    const { workspace, agent, visitor } = await createDesk();
+  test("are 404 for unknown agents, unbound shards and deleted workspaces, 422 for malformed ids", async () => {
+    const { workspace, agent, visitor } = await createWidget();
     expect((await visitor().send("GET", `/agents/${NOBODY}`)).body.error.code).toBe("not_found");
     expect((await visitor().send("GET", `/agents/${NOBODY.slice(0, -2)}7f`)).status).toBe(404);
     const wrongId = await visitor().send("GET", "/agents/nobody");
@@ -58,8 +58,8 @@ describe("settings", () => {
 });
 
 describe("messages", () => {
-  test("the first one makes a visitor and a conversation, later ones continue it", async () => {
-    const { workspace, agent, visitor } = await createDesk();
+  test("the first one creates a visitor and a conversation, later ones continue it", async () => {
+    const { workspace, agent, visitor } = await createWidget();
     const ada = visitor();
     const first = await ada.write({});
     expect(first).toMatchObject({ status: 200, body: { status: "ai_handled", needs_human: false } });
@@ -85,8 +85,8 @@ describe("messages", () => {
     expect(fourth).toMatchObject({ status: 200, body: { conversation_id: third.body.conversation_id } });
   });
 
-  test("every failed check is named", async () => {
-    const { agent, visitor } = await createDesk();
+  test("every failed check is reported", async () => {
+    const { agent, visitor } = await createWidget();
     const path = `/agents/${agent.id}/messages`;
     const body = {
       message: "",
@@ -116,8 +116,8 @@ describe("messages", () => {
     expect((await visitor().send("POST", path, "x".repeat(600_000))).status).toBe(413);
   });
 
-  test("a user and a hash of it come together, and not beside a token", async () => {
-    const { visitor } = await createDesk();
+  test("user and user_hash require each other, and exclude identity_token", async () => {
+    const { visitor } = await createWidget();
     const alone = await visitor().write({ user: { id: "u-1" } });
     expect(alone).toMatchObject({ status: 422, body: { detail: [{ loc: ["body", "user_hash"], type: "missing" }] } });
     const bare = await visitor().write({ user_hash: "00" });
@@ -126,13 +126,13 @@ describe("messages", () => {
     expect(both.body.detail).toEqual([wrong("body.user_hash", "00", "send identity_token or user_hash, not both")]);
   });
 
-  test("a paused agent takes none", async () => {
-    const { visitor } = await createDesk({ agent: { status: "paused" } });
+  test("a paused agent refuses them", async () => {
+    const { visitor } = await createWidget({ agent: { status: "paused" } });
     expect(await visitor().write({})).toMatchObject({ status: 409, body: { error: { code: "conflict" } } });
   });
 
-  test("they use the quota that the API uses, past it nothing is stored", async () => {
-    const { workspace, agent, visitor } = await createDesk({ limits: { messages: 2 } });
+  test("they use the same quota as the API, past which nothing is stored", async () => {
+    const { workspace, agent, visitor } = await createWidget({ limits: { messages: 2 } });
     expect((await visitor().write({})).status).toBe(200);
     expect((await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?" })).status).toBe(200);
     expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(2);
@@ -142,8 +142,8 @@ describe("messages", () => {
     expect((await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "x" })).status).toBe(402);
   });
 
-  test("visitors use up no integrator's rate", async () => {
-    const { workspace, visitor } = await createDesk({ limits: { requests_per_minute: 10 } });
+  test("they do not count against the workspace's rate limit", async () => {
+    const { workspace, visitor } = await createWidget({ limits: { requests_per_minute: 10 } });
     const remaining = async () => Number((await workspace.call("GET", "/me")).headers.get("X-RateLimit-Remaining"));
     const before = await remaining();
     await visitor().write({});
@@ -151,7 +151,7 @@ describe("messages", () => {
   });
 
   test("they cost a D1 trip where an API key costs a hop to the gate", async () => {
-    const { visitor } = await createDesk();
+    const { visitor } = await createWidget();
     const ada = visitor();
     const { body } = await ada.write({});
     expect(await costOf(() => ada.write({}))).toMatchObject({ object_hops: 2, d1_trips: 3 });
@@ -165,8 +165,8 @@ describe("messages", () => {
 });
 
 describe("polls", () => {
-  test("bring what came after a message, in order", async () => {
-    const { workspace, visitor } = await createDesk();
+  test("return the messages after another, in order", async () => {
+    const { workspace, visitor } = await createWidget();
     const ada = visitor();
     const { body } = await ada.write({});
     const { conversation_id: id, visitor_token: token } = body;
@@ -184,8 +184,8 @@ describe("polls", () => {
     expect((await ada.on(token, id, "GET", "messages?after=")).body.detail).toEqual([notUuid("query.after", "")]);
   });
 
-  test("bring the rest of a long transcript the next time", async () => {
-    const { workspace, visitor } = await createDesk();
+  test("return the rest of a long transcript the next time", async () => {
+    const { workspace, visitor } = await createWidget();
     const ada = visitor();
     const { body } = await ada.write({});
     const { conversation_id: id, visitor_token: token } = body;
@@ -211,8 +211,8 @@ describe("polls", () => {
     expect(rest.map(({ content }: any) => content)).toEqual(Array.from({ length: 50 }, (_, index) => String(index + 201)));
   });
 
-  test("miss no answer that came after a later message", async () => {
-    const { workspace, visitor } = await createDesk();
+  test("miss no answer that was stored after a later message", async () => {
+    const { workspace, visitor } = await createWidget();
     const ada = visitor();
     const { body } = await ada.write({});
     const { conversation_id: id, visitor_token: token, message_id: answerId } = body;
@@ -226,9 +226,9 @@ describe("polls", () => {
   });
 });
 
-describe("a wish for a human", () => {
-  test("hands over once, tells the visitor, and the agent stays silent", async () => {
-    const { workspace, agent, visitor } = await createDesk({ agent: { handoff_message: "A human comes." } });
+describe("a request for a human", () => {
+  test("hands off once, adds a notice, and the agent stays silent", async () => {
+    const { workspace, agent, visitor } = await createWidget({ agent: { handoff_message: "A human comes." } });
     const ada = visitor();
     const { body } = await ada.write({});
     const { conversation_id: id, visitor_token: token } = body;
@@ -259,8 +259,8 @@ describe("a wish for a human", () => {
     expect(agent.id).toBe((await conversationOf(workspace, id)).agent_id);
   });
 
-  test("accepted stays accepted, resolved opens again", async () => {
-    const { workspace, visitor } = await createDesk();
+  test("leaves an accepted conversation as it is, and reopens a resolved one", async () => {
+    const { workspace, visitor } = await createWidget();
     const ada = visitor();
     const { body } = await ada.write({ message: UNKNOWN });
     const { conversation_id: id, visitor_token: token } = body;
@@ -273,8 +273,8 @@ describe("a wish for a human", () => {
     expect(await conversationOf(workspace, id)).toMatchObject({ reopened_count: 1, resolved_at: null });
   });
 
-  test("many at once are one", async () => {
-    const { workspace, visitor } = await createDesk();
+  test("is one hand-off when repeated at once", async () => {
+    const { workspace, visitor } = await createWidget();
     const ada = visitor();
     const { body } = await ada.write({});
     const asked = await Promise.all(Array.from({ length: 8 }, () => ada.on(body.visitor_token, body.conversation_id, "POST", "handoff")));
@@ -284,8 +284,8 @@ describe("a wish for a human", () => {
 });
 
 describe("ratings", () => {
-  test("are kept, and the last one counts", async () => {
-    const { workspace, visitor } = await createDesk();
+  test("are stored, and the last one counts", async () => {
+    const { workspace, visitor } = await createWidget();
     const ada = visitor();
     const { body } = await ada.write({});
     const rate = (rating: unknown) => ada.on(body.visitor_token, body.conversation_id, "POST", "csat", rating);
@@ -303,7 +303,7 @@ describe("ratings", () => {
 
 describe("contact forms", () => {
   test("become leads, with their event", async () => {
-    const { workspace, agent, visitor } = await createDesk();
+    const { workspace, agent, visitor } = await createWidget();
     const ada = visitor();
     const { body } = await ada.write({});
     const form = {
@@ -339,16 +339,16 @@ describe("contact forms", () => {
     expect(bare.body).toMatchObject({ name: null, email: null, visitor_id: null, conversation_id: null, custom_fields: {} });
   });
 
-  test("need a way to reach the person", async () => {
-    const { agent, visitor } = await createDesk();
+  test("need an email address or a phone number", async () => {
+    const { agent, visitor } = await createWidget();
     const leave = (body: unknown) => visitor().send("POST", `/agents/${agent.id}/leads`, body);
     const form = { name: "Ada", email: null };
     expect(await leave(form)).toMatchObject({ status: 422, body: { detail: [{ loc: ["body"], type: "value_error", input: form }] } });
     expect((await leave({})).status).toBe(422);
   });
 
-  test("every failed check is named", async () => {
-    const { agent, visitor } = await createDesk();
+  test("every failed check is reported", async () => {
+    const { agent, visitor } = await createWidget();
     const leave = async (body: unknown) => (await visitor().send("POST", `/agents/${agent.id}/leads`, body)).body.detail;
     expect(await leave({ name: 1, email: "a", phone: "call me", custom_fields: [], source_url: "javascript:alert(1)" })).toEqual([
       notString("body.name", 1),
@@ -371,7 +371,7 @@ describe("contact forms", () => {
   });
 });
 
-test("a misconfigured service answers 503 here too", async () => {
+test("a misconfigured service answers 503", async () => {
   const request = new Request(`http://service.test/widget/v1/agents/${NOBODY}`, { headers: newAddress() });
   const response = await app.fetch(request, envWith({ KEY_SECRET: "" }));
   expect(response.status).toBe(503);
@@ -379,8 +379,8 @@ test("a misconfigured service answers 503 here too", async () => {
   expect(env.KEY_SECRET).not.toBe("");
 });
 
-test("other paths and methods are 404 and 405, in the envelope", async () => {
-  const { agent } = await createDesk();
+test("other paths and methods are 404 and 405, as error bodies", async () => {
+  const { agent } = await createWidget();
   const visitor = visitorOf(agent.id);
   expect((await visitor.send("GET", "/nothing")).body.error).toMatchObject({ code: "not_found", request_id: expect.any(String) });
   const wrongMethod = await visitor.send("DELETE", `/agents/${agent.id}`);
@@ -388,13 +388,13 @@ test("other paths and methods are 404 and 405, in the envelope", async () => {
   expect(wrongMethod.headers.get("Allow")).toBe("GET, HEAD");
 });
 
-test("the integrators' document does not name the surface", async () => {
+test("the integrators' OpenAPI document does not contain this surface", async () => {
   const { body } = await send("GET", "/api/v1/openapi.json", { headers: newAddress() });
   expect(JSON.stringify(body)).not.toMatch(/visitor_token|origin_not_allowed|invalid_identity/);
 });
 
-test("an agent of another shard answers as well", async () => {
-  const [one, two] = await Promise.all([createDesk(), createDesk()]);
+test("an agent on another shard answers too", async () => {
+  const [one, two] = await Promise.all([createWidget(), createWidget()]);
   const third = await createAgent(one.workspace, { name: "Second" });
   for (const agent of [one.agent, two.agent, third]) {
     expect((await visitorOf(agent.id).write({})).status).toBe(200);

@@ -2,19 +2,19 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { TurnRunner } from "../../src/chat/turn.ts";
-import { SteppedModel } from "../chat/streamer.ts";
+import { SteppedModel } from "../chat/stepped-model.ts";
 import { newAddress } from "../harness.ts";
 import { Follower, openStream } from "../stream-client.ts";
-import { claimsOf, createDesk, newSecret, signJwt, visitorsOf } from "./desk.ts";
+import { claimsOf, createWidget, newSecret, signJwt, visitorsOf } from "./widget.ts";
 
 const PAGE = "https://shop.example.com";
 
 /** A visitor's streams with the agent. */
-async function createVisitor(settings: Parameters<typeof createDesk>[0] = {}) {
-  const desk = await createDesk(settings);
+async function createVisitor(settings: Parameters<typeof createWidget>[0] = {}) {
+  const widget = await createWidget(settings);
   const address = newAddress();
   const stream = (body: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
-    openStream("POST", `/widget/v1/agents/${desk.agent.id}/messages`, {
+    openStream("POST", `/widget/v1/agents/${widget.agent.id}/messages`, {
       body: { message: "When are refunds paid?", stream: true, ...body },
       headers: { ...address, ...headers },
     });
@@ -23,10 +23,10 @@ async function createVisitor(settings: Parameters<typeof createDesk>[0] = {}) {
       token,
       headers: { ...address, ...headers },
     });
-  return { ...desk, stream, resume };
+  return { ...widget, stream, resume };
 }
 
-test("a visitor's answer streams, with what the next request needs in its first event and its last", async () => {
+test("a visitor's answer streams, with their token in the first event and the last", async () => {
   const { stream, visitor } = await createVisitor();
   const { body: plain } = await visitor().write({});
   const answer = await stream();
@@ -44,7 +44,7 @@ test("a visitor's answer streams, with what the next request needs in its first 
   expect(next.done).toMatchObject({ conversation_id: done.conversation_id, anon_id: done.anon_id });
 });
 
-test("a signed visitor's stream brings the person's own token", async () => {
+test("a signed visitor's stream contains the person's own token", async () => {
   const { stream, workspace, agent } = await createVisitor();
   const identity_token = await signJwt(await newSecret(workspace, agent.id), claimsOf("u-1", { name: "Ann" }));
   const { done } = await new Follower().follow(await stream({ identity_token }));
@@ -54,19 +54,19 @@ test("a signed visitor's stream brings the person's own token", async () => {
   expect(await visitorsOf(workspace)).toHaveLength(1);
 });
 
-test("a visitor's stream that was cut goes on, for its visitor alone", async () => {
+test("a visitor's stream that broke off can be resumed by that visitor only", async () => {
   const { stream, resume, workspace } = await createVisitor();
   const { done: first } = await new Follower().follow(await stream());
   const session = env.SESSION.getByName(`${workspace.id}/${first.conversation_id}`);
   const stepped = new SteppedModel();
   await runInDurableObject(session, (live) => void Object.assign(live, { runner: new TurnRunner(env, stepped.model) }));
   const cut = await stream({ conversation_id: first.conversation_id, visitor_token: first.visitor_token, message: "And to Norway?" });
-  await runInDurableObject(session, () => stepped.tell("By card, "));
+  await runInDurableObject(session, () => stepped.push("By card, "));
   const follower = await new Follower().follow(cut, 9);
   await cut.drop();
   const at = { "Last-Event-ID": follower.lastEventId! };
   const rest = await resume(first.visitor_token, first.conversation_id, follower.messageId!, at);
-  await runInDurableObject(session, () => stepped.tell("too.", null));
+  await runInDurableObject(session, () => stepped.push("too.", null));
   await follower.follow(rest);
   expect(follower).toMatchObject({ text: "By card, too.", starts: 1, done: { anon_id: first.anon_id, visitor_token: expect.any(String) } });
   const { done: other } = await new Follower().follow(await stream());
@@ -92,7 +92,7 @@ test("pages of the agent's origins read streams, others do not", async () => {
   expect(elsewhere.status).toBe(403);
 });
 
-test("what keeps a visitor from being answered is an ordinary error", async () => {
+test("a refused question of a visitor is an error response, not a stream", async () => {
   const { stream } = await createVisitor({ agent: { status: "paused" } });
   const paused = await stream();
   expect([paused.status, paused.headers.get("Content-Type")]).toEqual([409, "application/json"]);

@@ -1,15 +1,15 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { mintVisitorToken, verifyVisitorToken, TOKEN_LIFETIME_MS } from "../../src/chat/visitor-token.ts";
+import { mintVisitorToken, TOKEN_LIFETIME_MS, verifyVisitorToken } from "../../src/chat/visitor-token.ts";
 import { mintApiKey } from "../../src/workspaces/api-key.ts";
 import { createAgent, query } from "../harness.ts";
-import { createDesk, visitorOf } from "./desk.ts";
+import { createWidget, visitorOf } from "./widget.ts";
 
 const CLAIM = { agentId: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00", visitorId: "019a9f0e-3c1c-7aaa-9bbb-6f1d2e3c4b01" };
 const NOW_MS = 1_900_000_000_123;
 
 describe("a token", () => {
-  test("names its agent and its visitor, and nobody else can make one", async () => {
+  test("names its agent and its visitor, and cannot be forged", async () => {
     const token = await mintVisitorToken(CLAIM, "secret", NOW_MS);
     expect(await verifyVisitorToken(token, ["secret"], NOW_MS)).toEqual({ outcome: "genuine", ...CLAIM });
     expect(await verifyVisitorToken(token, ["other"], NOW_MS)).toEqual({ outcome: "forged" });
@@ -17,7 +17,7 @@ describe("a token", () => {
     expect(await verifyVisitorToken(token, ["new", "secret"], NOW_MS)).toMatchObject({ outcome: "genuine" });
   });
 
-  test("is refused when any bit of it is another", async () => {
+  test("is refused when any bit is changed", async () => {
     const token = await mintVisitorToken(CLAIM, "secret", NOW_MS);
     const bytes = Uint8Array.fromBase64(token.slice(3), { alphabet: "base64url" });
     expect(bytes).toHaveLength(70);
@@ -29,7 +29,7 @@ describe("a token", () => {
     }
   });
 
-  test("is refused in any other spelling", async () => {
+  test("is refused in any other encoding", async () => {
     const token = await mintVisitorToken(CLAIM, "secret", NOW_MS);
     const last = token.at(-1)!;
     const sameBits = String.fromCharCode(last.charCodeAt(0) + 1);
@@ -53,7 +53,7 @@ describe("a token", () => {
     expect(await verifyVisitorToken(token, ["secret"], NOW_MS + TOKEN_LIFETIME_MS)).toEqual({ outcome: "expired" });
   });
 
-  test("is no API key, nor is a key a token", async () => {
+  test("is not an API key, and a key is not a token", async () => {
     const { key } = await mintApiKey(CLAIM.agentId, "secret");
     expect(await verifyVisitorToken(key, ["secret"], NOW_MS)).toEqual({ outcome: "forged" });
     expect(await verifyVisitorToken(`vt_${key.slice(8)}`, ["secret"], NOW_MS)).toEqual({ outcome: "forged" });
@@ -63,8 +63,8 @@ describe("a token", () => {
 describe("the surface", () => {
   const genuine = (agentId: string, visitorId: string, atMs = Date.now()) => mintVisitorToken({ agentId, visitorId }, env.KEY_SECRET, atMs);
 
-  test("refuses forged, expired and foreign tokens wherever one is taken", async () => {
-    const { workspace, agent, visitor } = await createDesk();
+  test("refuses forged, expired and other agents' tokens on every route", async () => {
+    const { workspace, agent, visitor } = await createWidget();
     const other = await createAgent(workspace, { name: "Other" });
     const ada = visitor();
     const { body } = await ada.write({});
@@ -90,8 +90,8 @@ describe("the surface", () => {
 });
 
 describe("a visitor", () => {
-  test("cannot see or touch another's conversation", async () => {
-    const { workspace, agent, visitor } = await createDesk();
+  test("cannot read or change another visitor's conversation", async () => {
+    const { workspace, agent, visitor } = await createWidget();
     const [ada, bob] = [visitor(), visitor()];
     const adas = (await ada.write({})).body;
     const bobs = (await bob.write({})).body;
@@ -117,8 +117,8 @@ describe("a visitor", () => {
     expect(await query(workspace.id, "SELECT id FROM leads WHERE workspace_id = ?", workspace.id)).toEqual([]);
   });
 
-  test("has nothing to do with conversations of the API or of mail, its own ones included", async () => {
-    const { workspace, agent, visitor } = await createDesk();
+  test("cannot open conversations of the API or of mail, not even their own", async () => {
+    const { workspace, agent, visitor } = await createWidget();
     const ada = visitor();
     const { body } = await ada.write({});
     const token = body.visitor_token;
@@ -137,8 +137,8 @@ describe("a visitor", () => {
     expect(taken.status).toBe(409);
   });
 
-  test("of one agent is nobody to another, of the same workspace or not", async () => {
-    const [one, two] = [await createDesk(), await createDesk()];
+  test("of one agent is unknown to another, also in the same workspace", async () => {
+    const [one, two] = [await createWidget(), await createWidget()];
     const sibling = await createAgent(one.workspace, { name: "Sibling" });
     const { body } = await one.visitor().write({});
     for (const agentId of [sibling.id, two.agent.id]) {
@@ -151,7 +151,7 @@ describe("a visitor", () => {
   });
 
   test("cannot choose its identifier", async () => {
-    const { workspace, agent, visitor } = await createDesk();
+    const { workspace, agent, visitor } = await createWidget();
     const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?", user: { id: "u-1" } });
     const claims = { anon_id: "api:u-1", external_id: "u-1", visitor: { anon_id: "api:u-1" }, visitor_id: "u-1" };
     const { body } = await visitor().write(claims);
@@ -162,8 +162,8 @@ describe("a visitor", () => {
   });
 });
 
-test("tokens made with the secret before are good while it is rotated", async () => {
-  const { agent, visitor } = await createDesk();
+test("tokens signed with the previous secret are valid during rotation", async () => {
+  const { agent, visitor } = await createWidget();
   const { body } = await visitor().write({});
   const secrets = env.KEY_SECRET;
   const rotated = await verifyVisitorToken(body.visitor_token, ["newer", secrets], Date.now());

@@ -10,7 +10,7 @@ import wrangler from "../../../wrangler.toml?raw";
 import { arrive, mailService, outbox } from "../../email/mailbox.ts";
 import { createAgent, createWorkspace, deliver, envWith, learn, newAddress, operate, query, send, type Workspace } from "../../harness.ts";
 import { behaveAt, newHost } from "../../outbound.ts";
-import { claimsOf, hashOf, newSecret, signJwt, visitorOf } from "../../widget/desk.ts";
+import { claimsOf, hashOf, newSecret, signJwt, visitorOf } from "../../widget/widget.ts";
 import { watch, type Watched } from "./watch.ts";
 
 test("the platform's own lines, which hold the URL with its query, are off in every environment", () => {

@@ -6,9 +6,9 @@ import { createAgent, createWorkspace, learn } from "../harness.ts";
 import { openStream } from "../stream-client.ts";
 import { HANDBOOK } from "./handbook.ts";
 
-/** A model that says what it is told to, when it is told. Everything but `model` is for inside the session's object. */
+/** A model that answers with the pieces that a test pushes. Everything but `model` is for inside the session's object. */
 export class SteppedModel {
-  private readonly told: (string | Error | null)[] = [];
+  private readonly queue: (string | Error | null)[] = [];
   private wake: () => void = () => undefined;
 
   readonly model: Model = {
@@ -16,14 +16,14 @@ export class SteppedModel {
   };
 
   /** A piece of text, a fault, or null: the end. */
-  tell(...what: (string | Error | null)[]): void {
-    this.told.push(...what);
+  push(...what: (string | Error | null)[]): void {
+    this.queue.push(...what);
     this.wake();
   }
 
   private async *pieces(): AsyncGenerator<string, void> {
     for (;;) {
-      const next = this.told.shift();
+      const next = this.queue.shift();
       if (next === null) return;
       if (next instanceof Error) throw next;
       if (next !== undefined) yield next;
@@ -38,7 +38,7 @@ export class SteppedModel {
 }
 
 /** An agent, a conversation with one answered question, and its session, whose model a test can step. */
-export async function createStreamer(settings: Parameters<typeof createWorkspace>[0] = {}) {
+export async function createStreamedConversation(settings: Parameters<typeof createWorkspace>[0] = {}) {
   const workspace = await createWorkspace(settings);
   const agent = await createAgent(workspace, { handoff_message: "A colleague takes over." });
   await learn(workspace, agent.id, HANDBOOK);
@@ -72,7 +72,7 @@ export async function createStreamer(settings: Parameters<typeof createWorkspace
     step: async (bindings: Env = env) => {
       const stepped = new SteppedModel();
       await runInDurableObject(session(), (live) => void Object.assign(live, { runner: new TurnRunner(bindings, stepped.model) }));
-      return (...what: (string | Error | null)[]) => runInDurableObject(session(), () => stepped.tell(...what));
+      return (...what: (string | Error | null)[]) => runInDurableObject(session(), () => stepped.push(...what));
     },
     /** Questions and answers as the transcript has them, without the first pair. */
     transcript: async (): Promise<[string, string][]> => {

@@ -11,7 +11,7 @@ export interface Visitor {
 }
 
 /** An agent that knows the handbook, and visitors of it. */
-export async function createDesk(settings: { agent?: Record<string, unknown>; plan?: string; limits?: Record<string, unknown> } = {}) {
+export async function createWidget(settings: { agent?: Record<string, unknown>; plan?: string; limits?: Record<string, unknown> } = {}) {
   const { agent: agentSettings, ...workspaceSettings } = settings;
   const workspace = await createWorkspace(workspaceSettings);
   const agent = await createAgent(workspace, agentSettings);
