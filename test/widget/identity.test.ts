@@ -26,10 +26,10 @@ describe("an identity token", () => {
 
   test.each([
     ["expired", { exp: NOW - 31 }, "has expired"],
-    ["not valid yet", { nbf: NOW + 31 }, "claim nbf does not hold"],
+    ["not valid yet", { nbf: NOW + 31 }, "claim nbf is not valid"],
     ["without exp", { exp: undefined }, "lacks the claim exp"],
     ["without sub", { sub: undefined }, "lacks the claim sub"],
-    ["with an exp that is text", { exp: "tomorrow" }, "claim exp does not hold"],
+    ["with an exp that is text", { exp: "tomorrow" }, "claim exp is not valid"],
     ["with a number for sub", { sub: 1 }, "sub is not valid"],
     ["with an empty sub", { sub: "" }, "sub is not valid"],
     ["with a long sub", { sub: "x".repeat(129) }, "sub is not valid"],
