@@ -1,15 +1,32 @@
+import type { BatchItem } from "drizzle-orm/batch";
+import { sessionOf } from "../chat/session.ts";
+import { eraseLeads } from "../leads/leads.ts";
 import { secretValues } from "../platform/config.ts";
 import { keyedHash } from "../platform/crypto/hashes.ts";
 import { decryptSecret, encryptSecret, stateOfSecret } from "../platform/crypto/secrets.ts";
 import { type Database, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
 import { emailOfAnonId } from "../platform/text.ts";
-import { addUp, eraseConversations, eraseLeadRecords, type Erasing, RECORDS_A_STEP } from "./erase-records.ts";
-import { beginErasure, type Deleted, endErasure, eraseThreadsWith, findAudit, noteDeleted } from "./erasure-store.ts";
-import { eraseVisitors, type Identifier, listConversations, listLeads, listLeadsByVisitor } from "./person-store.ts";
+import {
+  createErasure,
+  type DeletedCounts,
+  deleteErasure,
+  eraseConversationRows,
+  eraseLeadEvents,
+  eraseThreadsWith,
+  findAudit,
+  updateDeleted,
+} from "./erasure-store.ts";
+import { eraseVisitors, listConversations, listLeads, listLeadsByVisitor, type PersonIdentifier } from "./person-store.ts";
 
-/** Every kind that is counted, so that an answer names them all. */
+/** Conversations, each with an object, or leads that one step erases. */
+export const RECORDS_PER_STEP = 50;
+/** Rows of each kind that one step deletes: well under the limits of one D1 query. */
+const ROWS_PER_STEP = 2_000;
+
+/** Every kind that is counted, so that a response names them all. */
 const KINDS = [
   "visitors",
   "conversations",
@@ -24,110 +41,160 @@ const KINDS = [
   "idempotency_records",
 ];
 
-/** In whose workspace a person's data is erased. */
-export type PrivacyOperation = Erasing;
+/** The workspace whose records are erased, and the clock. */
+export interface PrivacyOperation {
+  env: Env;
+  meter: Meter;
+  workspaceId: string;
+  nowMs: number;
+}
 
 /**
- * Erases all that is held about a person, in bounded steps. What to do is in D1 before it begins: should it die, the
- * sweep goes on with it. Erasing again is safe.
+ * Erases all data about a person, in bounded steps. The erasure is recorded in D1 first: if it dies, the sweep resumes it.
+ * Idempotent.
  */
-export async function erasePerson(op: PrivacyOperation, person: Identifier, actor: string): Promise<{ auditId: string; deleted: Deleted }> {
+export async function erasePerson(
+  op: PrivacyOperation,
+  person: PersonIdentifier,
+  actor: string,
+): Promise<{ auditId: string; deleted: DeletedCounts }> {
   const { env, workspaceId, nowMs } = op;
   const db = workspaceDb(op);
   const auditId = newId(shardOf(workspaceId), nowMs);
-  const subjectHash = await hashOf(env, workspaceId, person);
-  const audit = { id: auditId, workspaceId, actor, action: "privacy.erase", subjectHash, detail: { deleted: none() }, createdAt: nowMs };
+  const subjectHash = await subjectHashOf(env, workspaceId, person);
+  const detail = { deleted: zeroCounts() };
+  const audit = { id: auditId, workspaceId, actor, action: "privacy.erase", subjectHash, detail, createdAt: nowMs };
   const identifier = await encryptSecret(env, JSON.stringify(person), erasurePlace(auditId));
-  await db.batch(beginErasure(db, audit, identifier));
-  return { auditId, deleted: await eraseSteps(op, auditId, person, none()) };
+  await db.batch(createErasure(db, audit, identifier));
+  return { auditId, deleted: await runSteps(op, auditId, person, zeroCounts()) };
 }
 
-/** Those whose person can be read. The others wait until their key is back, and keep nobody's from going on. */
-export async function readableErasures<Erasure extends { id: string; identifier: string }>(
+/** The erasures whose identifier can be decrypted. The others wait until their key is configured again. */
+export async function filterReadable<Erasure extends { id: string; identifier: string }>(
   env: Env,
   erasures: readonly Erasure[],
 ): Promise<Erasure[]> {
   const states = await Promise.all(erasures.map(({ identifier }) => stateOfSecret(env, identifier)));
-  const readable = erasures.filter((_, at) => states[at] !== "unreadable");
   const unreadable = erasures.filter((_, at) => states[at] === "unreadable").map(({ id }) => id);
   if (unreadable.length > 0) logProblem("secret_unreadable", { erasures: unreadable });
-  return readable;
+  return erasures.filter((_, at) => states[at] !== "unreadable");
 }
 
-/** Goes on with an erasure that died. */
+/** Resumes an erasure that died. */
 export async function resumeErasure(op: PrivacyOperation, erasure: { id: string; identifier: string }): Promise<void> {
   const db = workspaceDb(op);
-  const person = JSON.parse(await decryptSecret(op.env, erasure.identifier, erasurePlace(erasure.id))) as Identifier;
+  const person = JSON.parse(await decryptSecret(op.env, erasure.identifier, erasurePlace(erasure.id))) as PersonIdentifier;
   const [[audit]] = await db.batch([findAudit(db, op.workspaceId, erasure.id)]);
-  const deleted = (audit?.detail as { deleted?: Deleted } | null)?.deleted ?? none();
-  await eraseSteps(op, erasure.id, person, { ...none(), ...deleted });
+  const deleted = (audit?.detail as { deleted?: DeletedCounts } | null)?.deleted;
+  await runSteps(op, erasure.id, person, { ...zeroCounts(), ...deleted });
 }
 
 /**
- * Conversations first, while visitors and leads say whose they are, and mails that none came of; then the leads that
- * visitors alone name, then the visitors, some of whom leads alone name; and the leads with the address last.
+ * The order matters, because each record is found by others: conversations by visitors and leads; leads by visitors;
+ * visitors by the leads with the person's email; those leads last.
  */
-async function eraseSteps(op: PrivacyOperation, auditId: string, person: Identifier, deleted: Deleted): Promise<Deleted> {
+async function runSteps(op: PrivacyOperation, auditId: string, person: PersonIdentifier, deleted: DeletedCounts): Promise<DeletedCounts> {
   const db = workspaceDb(op);
-  for (const step of [eraseTheirConversations, eraseTheirThreads, eraseLeadsByVisitor, eraseTheirVisitors, eraseTheirLeads]) {
-    while (await step(op, db, person, deleted)) await db.batch([noteDeleted(db, auditId, deleted)]);
+  for (const step of [erasePersonConversations, erasePersonThreads, eraseLeadsByVisitor, erasePersonVisitors, erasePersonLeads]) {
+    while (await step(op, db, person, deleted)) await db.batch([updateDeleted(db, auditId, deleted)]);
   }
-  await db.batch([noteDeleted(db, auditId, deleted), endErasure(db, auditId)]);
+  await db.batch([updateDeleted(db, auditId, deleted), deleteErasure(db, auditId)]);
   return deleted;
 }
 
-/** One step; false when nothing was left. What it removes is added to `deleted`. */
-type Step = (op: PrivacyOperation, db: Database, person: Identifier, deleted: Deleted) => Promise<boolean>;
+/** One step, which adds what it erases to `deleted`; false when nothing is left. */
+type Step = (op: PrivacyOperation, db: Database, person: PersonIdentifier, deleted: DeletedCounts) => Promise<boolean>;
 
-const eraseTheirConversations: Step = async (op, db, person, deleted) => {
-  const [rows] = await db.batch([listConversations(db, op.workspaceId, person, { afterId: "", limit: RECORDS_A_STEP })]);
+const erasePersonConversations: Step = async (op, db, person, deleted) => {
+  const [rows] = await db.batch([listConversations(db, op.workspaceId, person, { afterId: "", limit: RECORDS_PER_STEP })]);
   if (rows.length === 0) return false;
   const ids = rows.map(({ id }) => id);
-  addUp(deleted, await eraseConversations(op, db, ids));
+  addCounts(deleted, await eraseConversations(op, db, ids));
   return true;
 };
 
-const eraseTheirThreads: Step = async ({ workspaceId }, db, person, deleted) => {
+/** Also of emails that never became a conversation. */
+const erasePersonThreads: Step = async ({ workspaceId }, db, person, deleted) => {
   const address = person.type === "email" ? person.value : person.type === "anon_id" ? emailOfAnonId(person.value) : undefined;
   if (address === undefined) return false;
   const [erased] = await db.batch([eraseThreadsWith(db, workspaceId, address)]);
-  addUp(deleted, { email_threads: erased.length });
+  addCounts(deleted, { email_threads: erased.length });
   return false;
 };
 
-const eraseTheirVisitors: Step = async ({ workspaceId }, db, person, deleted) => {
+const erasePersonVisitors: Step = async ({ workspaceId }, db, person, deleted) => {
   const [erased] = await db.batch([eraseVisitors(db, workspaceId, person)]);
-  addUp(deleted, { visitors: erased.length });
+  addCounts(deleted, { visitors: erased.length });
   return false;
 };
 
 const eraseLeadsByVisitor: Step = async (op, db, person, deleted) => {
-  const [rows] = await db.batch([listLeadsByVisitor(db, op.workspaceId, person, RECORDS_A_STEP)]);
+  const [rows] = await db.batch([listLeadsByVisitor(db, op.workspaceId, person, RECORDS_PER_STEP)]);
   return eraseSomeLeads(op, db, rows, deleted);
 };
 
-const eraseTheirLeads: Step = async (op, db, person, deleted) => {
-  const [rows] = await db.batch([listLeads(db, op.workspaceId, person, { afterId: "", limit: RECORDS_A_STEP })]);
+const erasePersonLeads: Step = async (op, db, person, deleted) => {
+  const [rows] = await db.batch([listLeads(db, op.workspaceId, person, { afterId: "", limit: RECORDS_PER_STEP })]);
   return eraseSomeLeads(op, db, rows, deleted);
 };
 
-async function eraseSomeLeads(op: PrivacyOperation, db: Database, rows: readonly { id: string }[], deleted: Deleted): Promise<boolean> {
+async function eraseSomeLeads(op: PrivacyOperation, db: Database, rows: readonly { id: string }[], deleted: DeletedCounts) {
   if (rows.length === 0) return false;
   const ids = rows.map(({ id }) => id);
-  addUp(deleted, await eraseLeadRecords(op, db, ids));
+  addCounts(deleted, await eraseLeadRecords(op, db, ids));
   return true;
 }
 
-function none(): Deleted {
+/** Further statements for the same transaction, by the kind that they are counted as. Each returns what it deleted. */
+type FurtherErasures = Record<string, BatchItem<"sqlite"> & { _: { result: readonly unknown[] } }>;
+
+/**
+ * Erases conversations with all their records: the object first, while its row still exists. A conversation that is too
+ * large for one step keeps its row, so that the next step finds it again.
+ * @param inactiveSinceMs skips conversations with activity at or after this time.
+ * @returns how many of each kind were deleted.
+ */
+export async function eraseConversations(
+  { env, meter, workspaceId }: PrivacyOperation,
+  db: Database,
+  ids: readonly string[],
+  { inactiveSinceMs, further = {} }: { inactiveSinceMs?: number; further?: FurtherErasures } = {},
+): Promise<DeletedCounts> {
+  await Promise.all(ids.map((id) => sessionOf(env, meter, workspaceId, id).erase()));
+  const { delivery_attempts, ...others } = { ...eraseConversationRows(db, workspaceId, ids, ROWS_PER_STEP, inactiveSinceMs), ...further };
+  const results: unknown[] = await db.batch([delivery_attempts, ...Object.values(others)]);
+  return countRows(["delivery_attempts", ...Object.keys(others)], results);
+}
+
+/** Erases leads with their events and index entries. @returns how many of each kind were deleted. */
+export async function eraseLeadRecords(op: PrivacyOperation, db: Database, ids: readonly string[], further: FurtherErasures = {}) {
+  const kinds = eraseLeadEvents(db, op.workspaceId, ids, ROWS_PER_STEP);
+  const results = await db.batch([kinds.delivery_attempts, kinds.deliveries, kinds.events]);
+  const { leads, others } = await eraseLeads(op, ids, Object.values(further));
+  const deleted: DeletedCounts = { ...countRows(Object.keys(kinds), results), leads, ...countRows(Object.keys(further), others) };
+  return deleted;
+}
+
+/** Adds counts to `deleted`. */
+export function addCounts(deleted: DeletedCounts, counts: DeletedCounts): void {
+  for (const [kind, count] of Object.entries(counts)) deleted[kind] = (deleted[kind] ?? 0) + count;
+}
+
+/** How many rows each statement returned, by kind. */
+export function countRows(kinds: readonly string[], results: readonly unknown[]): DeletedCounts {
+  return Object.fromEntries(kinds.map((kind, at) => [kind, (results[at] as readonly unknown[] | undefined)?.length ?? 0]));
+}
+
+function zeroCounts(): DeletedCounts {
   return Object.fromEntries(KINDS.map((kind) => [kind, 0]));
 }
 
-/** Where an erasure's person is stored: it decrypts nowhere else. */
+/** The encryption context of an erasure's identifier: it decrypts with no other one. */
 export function erasurePlace(auditId: string): string {
   return `privacy/${auditId}`;
 }
 
-/** Who was erased, so that a later question "was this person erased?" can be answered by whoever knows the person. */
-function hashOf(env: Env, workspaceId: string, { type, value }: Identifier): Promise<string> {
+/** Lets whoever knows the person find out from the audit log whether the person was erased. */
+function subjectHashOf(env: Env, workspaceId: string, { type, value }: PersonIdentifier): Promise<string> {
   return keyedHash(secretValues(env.KEY_SECRET)[0], `privacy/${workspaceId}/${type}/${value}`);
 }

@@ -3,24 +3,25 @@ import { toLead } from "../leads/wire.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
 import type { PrivacyOperation } from "./erase.ts";
 import {
-  type Identifier,
+  type PersonIdentifier,
   listConversations,
   listFirstMessages,
   listHandoffs,
   listLeads,
   listMessagesAfter,
   listVisitors,
+  type Slice,
 } from "./person-store.ts";
 
-/** Records read at once: an export's memory does not grow with the person's history. */
-const CONVERSATIONS_A_PAGE = 50;
-const MESSAGES_A_PAGE = 500;
-const LEADS_A_PAGE = 200;
-/** Messages of each conversation that are read with the page: most have fewer, and D1 takes 1,000 queries a request. */
+/** Records per query: an export's memory does not grow with the person's history. */
+const CONVERSATIONS_PER_PAGE = 50;
+const MESSAGES_PER_PAGE = 500;
+const LEADS_PER_PAGE = 200;
+/** Messages of each conversation that are read with the page. Most have fewer, and a request may make 1,000 D1 queries. */
 const FIRST_MESSAGES = 40;
 
-/** All data held about a person, in wire form, as the pieces of one JSON document. */
-export async function* exportPerson(op: PrivacyOperation, person: Identifier): AsyncGenerator<string> {
+/** All data about a person in wire form, as the pieces of one JSON document. */
+export async function* exportPerson(op: PrivacyOperation, person: PersonIdentifier): AsyncGenerator<string> {
   const { env, meter, workspaceId, nowMs } = op;
   const db = dbFor(env, workspaceId, meter);
   const [visitors] = await db.batch([listVisitors(db, workspaceId, person)]);
@@ -36,8 +37,8 @@ type VisitorRow = Parameters<typeof toVisitor>[0];
 
 type MessageRow = Parameters<typeof toMessage>[0];
 
-async function* exportConversations(db: Database, workspaceId: string, person: Identifier, visitors: Map<string, VisitorRow>) {
-  const pages = pagesOf(CONVERSATIONS_A_PAGE, (slice) => db.batch([listConversations(db, workspaceId, person, slice)]));
+async function* exportConversations(db: Database, workspaceId: string, person: PersonIdentifier, visitors: Map<string, VisitorRow>) {
+  const pages = pagesOf(CONVERSATIONS_PER_PAGE, (slice) => db.batch([listConversations(db, workspaceId, person, slice)]));
   for await (const rows of pages) {
     const ids = rows.map(({ id }) => id);
     const [handoffs, messages] = await db.batch([
@@ -47,9 +48,9 @@ async function* exportConversations(db: Database, workspaceId: string, person: I
     const handoffsOf = Map.groupBy(handoffs, ({ conversationId }) => conversationId);
     const messagesOf = Map.groupBy(messages, ({ conversationId }) => conversationId);
     for (const row of rows) {
-      const theirs = handoffsOf.get(row.id) ?? [];
-      const conversation = toConversation(row, visitors.get(row.visitorId ?? ""), theirs.at(-1));
-      const head = JSON.stringify({ ...conversation, handoffs: theirs.map(toHandoff) });
+      const own = handoffsOf.get(row.id) ?? [];
+      const conversation = toConversation(row, visitors.get(row.visitorId ?? ""), own.at(-1));
+      const head = JSON.stringify({ ...conversation, handoffs: own.map(toHandoff) });
       yield () => exportTranscript(head, transcriptOf(db, workspaceId, row.id, messagesOf.get(row.id) ?? []));
     }
   }
@@ -65,16 +66,16 @@ async function* exportTranscript(head: string, messages: AsyncIterable<MessageRo
   yield "]}";
 }
 
-/** A conversation's messages: the first ones, and what comes after them. */
+/** A conversation's messages: the first ones, which are read already, and the others. */
 async function* transcriptOf(db: Database, workspaceId: string, conversationId: string, first: MessageRow[]): AsyncGenerator<MessageRow> {
   yield* first;
   if (first.length < FIRST_MESSAGES) return;
   const read = (slice: Slice) => db.batch([listMessagesAfter(db, workspaceId, conversationId, slice)]);
-  for await (const rows of pagesOf(MESSAGES_A_PAGE, read, first.at(-1)!.id)) yield* rows;
+  for await (const rows of pagesOf(MESSAGES_PER_PAGE, read, first.at(-1)!.id)) yield* rows;
 }
 
-async function* exportLeads(db: Database, workspaceId: string, person: Identifier) {
-  const pages = pagesOf(LEADS_A_PAGE, (slice) => db.batch([listLeads(db, workspaceId, person, slice)]));
+async function* exportLeads(db: Database, workspaceId: string, person: PersonIdentifier) {
+  const pages = pagesOf(LEADS_PER_PAGE, (slice) => db.batch([listLeads(db, workspaceId, person, slice)]));
   for await (const rows of pages) for (const row of rows) yield () => single(JSON.stringify(toLead(row)));
 }
 
@@ -82,12 +83,7 @@ async function* single(piece: string): AsyncGenerator<string> {
   yield piece;
 }
 
-interface Slice {
-  afterId: string;
-  limit: number;
-}
-
-/** The pages of a list that is read by identifier. */
+/** The pages of a list that is read in the order of ids. */
 async function* pagesOf<Row extends { id: string }>(
   limit: number,
   read: (slice: Slice) => Promise<readonly [Row[]]>,
@@ -111,7 +107,7 @@ async function* separated(items: AsyncIterable<() => AsyncGenerator<string>>): A
   }
 }
 
-/** A generator's text as the stream of a response's body: read as fast as the client takes it. */
+/** The stream of a response body from a generator, which runs as fast as the client reads. */
 export function toStream(pieces: AsyncGenerator<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream({

@@ -14,8 +14,8 @@ import {
 } from "../platform/db/schema.ts";
 import { importCompleted } from "../platform/db/sql.ts";
 
-/** Takes workspaces whose records are due to be looked at, the longest due first, and puts them off until `nextMs`. */
-export function takeDue(db: Database, nowMs: number, nextMs: number, limit: number) {
+/** Returns the workspaces that are due for pruning, the longest due first, and makes them due again at `nextMs`. */
+export function claimDueWorkspaces(db: Database, nowMs: number, nextMs: number, limit: number) {
   const due = db
     .select({ id: workspaces.id })
     .from(workspaces)
@@ -25,7 +25,7 @@ export function takeDue(db: Database, nowMs: number, nextMs: number, limit: numb
   return db.update(workspaces).set({ pruneAt: nextMs }).where(inArray(workspaces.id, due)).returning({ workspaceId: workspaces.id });
 }
 
-/** What the operator has set for a workspace; nothing for one that is deleted, or not all here yet. */
+/** A workspace's retention; nothing for one that is deleted or still being imported. */
 export function findRetention(db: Database, workspaceId: string) {
   return db
     .select({ retention: workspaces.retention })
@@ -33,8 +33,8 @@ export function findRetention(db: Database, workspaceId: string) {
     .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt), importCompleted(workspaces.id)));
 }
 
-/** Some conversations without activity since `beforeMs`, the oldest first, with their visitors. Each status is a range of the list's own index. */
-export function listDueConversations(db: Database, workspaceId: string, beforeMs: number, limit: number) {
+/** Conversations without activity since `beforeMs`, oldest first, with their visitors. Each status is a range of the list's index. */
+export function listExpiredConversations(db: Database, workspaceId: string, beforeMs: number, limit: number) {
   const ranges = CONVERSATION_STATUSES.map(
     (status) =>
       sql`SELECT id, updated_at FROM ${conversations} WHERE workspace_id = ${workspaceId} AND status = ${status} AND updated_at < ${beforeMs}`,
@@ -46,8 +46,8 @@ export function listDueConversations(db: Database, workspaceId: string, beforeMs
     .where(inArray(conversations.id, oldest));
 }
 
-/** Some leads from before `beforeMs`, the oldest first, with their visitors. */
-export function listDueLeads(db: Database, workspaceId: string, beforeMs: number, limit: number) {
+/** Leads from before `beforeMs`, oldest first, with their visitors. */
+export function listExpiredLeads(db: Database, workspaceId: string, beforeMs: number, limit: number) {
   return db
     .select({ id: leads.id, visitorId: leads.visitorId })
     .from(leads)
@@ -56,11 +56,11 @@ export function listDueLeads(db: Database, workspaceId: string, beforeMs: number
     .limit(limit);
 }
 
-/** Removes those of these visitors of whom no conversation and no lead is left, with the anonymous ones that they once were. */
+/** Deletes those of the visitors that have no conversation and no lead left, with the anonymous visitors merged into them. */
 export function eraseUnusedVisitors(db: Database, workspaceId: string, visitorIds: readonly string[]) {
   const isUsed = (table: typeof conversations | typeof leads) =>
     sql`EXISTS (SELECT 1 FROM ${table} u WHERE u.workspace_id = ${workspaceId} AND u.visitor_id = v.id)`;
-  // CROSS JOIN has the planner go from the identifiers to the visitors, and from these to those that were joined to them.
+  // CROSS JOIN fixes the join order: from the ids to the visitors, and from these to those merged into them.
   const unused = sql`SELECT v.id FROM json_each(${JSON.stringify(visitorIds)}) CROSS JOIN ${visitors} v ON v.id = json_each.value
     WHERE +v.workspace_id = ${workspaceId} AND NOT ${isUsed(conversations)} AND NOT ${isUsed(leads)}`;
   const all = sql`(WITH unused AS (${unused}) SELECT id FROM unused
@@ -71,10 +71,10 @@ export function eraseUnusedVisitors(db: Database, workspaceId: string, visitorId
     .returning({ id: visitors.id });
 }
 
-/** Removes some of a workspace's deliveries from before `beforeMs` that are over, with their attempts, and events that no delivery needs any more. */
+/** Deletes finished deliveries of a workspace from before `beforeMs` with their attempts, and events without deliveries. */
 export function pruneEventLog(db: Database, workspaceId: string, beforeMs: number, limit: number) {
   const firstId = firstIdAt(beforeMs);
-  const over = sql`(SELECT d.id FROM ${webhookEndpoints} e CROSS JOIN json_each('["succeeded","failed"]') s
+  const finished = sql`(SELECT d.id FROM ${webhookEndpoints} e CROSS JOIN json_each('["succeeded","failed"]') s
     CROSS JOIN ${deliveries} d ON d.workspace_id = e.workspace_id AND d.webhook_id = e.id AND d.status = s.value AND d.id < ${firstId}
     WHERE e.workspace_id = ${workspaceId} LIMIT ${limit})`;
   const isNeeded = sql`EXISTS (SELECT 1 FROM ${deliveries} d WHERE d.workspace_id = ${workspaceId} AND d.event_id = ${events.id})`;
@@ -86,11 +86,11 @@ export function pruneEventLog(db: Database, workspaceId: string, beforeMs: numbe
   return {
     delivery_attempts: db
       .delete(deliveryAttempts)
-      .where(sql`${deliveryAttempts.deliveryId} IN ${over}`)
+      .where(sql`${deliveryAttempts.deliveryId} IN ${finished}`)
       .returning({ id: deliveryAttempts.deliveryId }),
     deliveries: db
       .delete(deliveries)
-      .where(sql`${deliveries.id} IN ${over}`)
+      .where(sql`${deliveries.id} IN ${finished}`)
       .returning({ id: deliveries.id }),
     events: db.delete(events).where(inArray(events.id, unneeded)).returning({ id: events.id }),
   };

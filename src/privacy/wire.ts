@@ -3,7 +3,7 @@ import { conversationSchema, messageSchema, visitorSchema } from "../conversatio
 import { timestamp, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { normalizeEmail } from "../platform/text.ts";
-import type { Identifier } from "./person-store.ts";
+import type { PersonIdentifier } from "./person-store.ts";
 
 const TYPES = ["email", "anon_id", "external_id"] as const;
 
@@ -14,7 +14,7 @@ export const personQuery = z
       .string()
       .min(1)
       .max(320)
-      // Nothing would be found, and the caller would take it for erased.
+      // Nothing would be found, and the caller would believe it erased.
       .refine((email) => !/\s/.test(email), valueErrorParams("an address has no spaces: write a plus sign as %2B"))
       .optional()
       .openapi({ description: "A visitor's or contact form's email, in any case.", example: "ann@example.com" }),
@@ -27,7 +27,7 @@ export const personQuery = z
   });
 
 /** The identifier that a valid query names. */
-export function toIdentifier(query: z.output<typeof personQuery>): Identifier {
+export function toIdentifier(query: z.output<typeof personQuery>): PersonIdentifier {
   const type = TYPES.find((name) => query[name] !== undefined)!;
   const value = query[type]!;
   return { type, value: type === "email" ? normalizeEmail(value) : value };

@@ -14,10 +14,10 @@ import type { Statement } from "../platform/db/sql.ts";
 import { KEY_LIFETIME_MS, pruneKeys } from "../platform/http/idempotency-store.ts";
 import { sendWakeUps, WAKE_UP_TIMEOUT_MS } from "../platform/queue.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { readableErasures, resumeErasure } from "../privacy/erase.ts";
+import { filterReadable, resumeErasure } from "../privacy/erase.ts";
 import { listUnfinishedErasures } from "../privacy/erasure-store.ts";
-import { takeDue } from "../privacy/retention-store.ts";
-import { PRUNE_EVERY_MS, type PruneMessage } from "../privacy/retention.ts";
+import { claimDueWorkspaces } from "../privacy/retention-store.ts";
+import { PRUNE_INTERVAL_MS, type PruneMessage } from "../privacy/retention.ts";
 import { listLogErasures } from "../webhooks/endpoint-store.ts";
 import { continueLogErasure } from "../webhooks/endpoints.ts";
 import { pruneLog, rescueOrphanedDeliveries, wakeOrphanedDeliveries } from "../webhooks/sweep.ts";
@@ -59,7 +59,7 @@ export function choresOf(run: Run): Chore[] {
   const { env, db, nowMs } = run;
   const beforeMs = nowMs - WAKE_UP_TIMEOUT_MS;
   return [
-    chore("prunes", takeDue(db, nowMs, nowMs + PRUNE_EVERY_MS, MAX_A_RUN), (due) => [
+    chore("prunes", claimDueWorkspaces(db, nowMs, nowMs + PRUNE_INTERVAL_MS, MAX_A_RUN), (due) => [
       sendWakeUps(env.ERASURE_QUEUE, due.map(({ workspaceId }) => ({ workspaceId, prune: true })) satisfies PruneMessage[]),
     ]),
     chore("sources", listStrandedSources(db, beforeMs, nowMs, MAX_A_RUN), (sources) => [wakeSources(env, sources)]),
@@ -71,7 +71,7 @@ export function choresOf(run: Run): Chore[] {
     chore("conversations", listIdle(db, nowMs, MAX_A_RUN), (idle) => [resolveIdle(run, idle)]),
     chore("leads", listUnindexedLeads(db, beforeMs, MAX_LEADS_A_RUN), (leads) => handOver(run, leads)),
     chore("erasures", listUnfinishedErasures(db, nowMs - ERASURE_MS, MAX_A_RUN), async (unfinished) => {
-      const readable = await readableErasures(env, unfinished);
+      const readable = await filterReadable(env, unfinished);
       return readable.slice(0, MAX_ERASURES_A_RUN).map((erasure) => resumeErasure({ ...run, workspaceId: erasure.workspaceId }, erasure));
     }),
     chore("webhooks", listLogErasures(db, MAX_ERASURES_A_RUN), (erasures) => erasures.map((erasure) => continueLogErasure(db, erasure))),

@@ -9,7 +9,7 @@ import { dbFor } from "../../src/platform/db/client.ts";
 import type { StoredTool } from "../../src/platform/db/columns.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
-import { beginErasure } from "../../src/privacy/erasure-store.ts";
+import { createErasure } from "../../src/privacy/erasure-store.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { sealSecret } from "../../src/webhooks/signature.ts";
 import { mintApiKey } from "../../src/workspaces/api-key.ts";
@@ -391,7 +391,7 @@ describe("without the old key", () => {
       const id = newId(shardOf(workspace.id), atMs);
       const identifier = await encryptSecret(envWith(bindings), JSON.stringify({ type: "anon_id", value: id }), `privacy/${id}`);
       const audit = { id, workspaceId: workspace.id, actor: "test", action: "privacy.erase", subjectHash: "h", createdAt: atMs };
-      await db.batch(beginErasure(db, audit, identifier));
+      await db.batch(createErasure(db, audit, identifier));
       return id;
     };
     const unfinished = async () => {

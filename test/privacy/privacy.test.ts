@@ -5,7 +5,7 @@ import { encryptSecret } from "../../src/platform/crypto/secrets.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
-import { beginErasure } from "../../src/privacy/erasure-store.ts";
+import { createErasure } from "../../src/privacy/erasure-store.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createWorkspace, databases, learn, listen, query, send, type Workspace } from "../harness.ts";
 
@@ -175,7 +175,7 @@ test("a long history that a dead erasure left is finished by the sweep, in bound
   const identifier = await encryptSecret(env, JSON.stringify({ type: "external_id", value: mark }), `privacy/${id}`);
   const db = dbFor(env, workspace.id, new Meter());
   const audit = { id, workspaceId: workspace.id, actor: "test", action: "privacy.erase", subjectHash: "hash", createdAt: nowMs };
-  await db.batch(beginErasure(db, audit, identifier));
+  await db.batch(createErasure(db, audit, identifier));
   await sweep(env, nowMs + 10 * 60_000);
   expect((await workspace.call("GET", `/privacy/visitors${by({ external_id: mark })}`)).body.counts.messages).toBe(0);
   expect(await query(workspace.id, "SELECT id FROM privacy_erasures WHERE workspace_id = ?", workspace.id)).toEqual([]);
