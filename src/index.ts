@@ -2,7 +2,7 @@ import { app } from "./app.ts";
 import { receiveMail } from "./email/inbound.ts";
 import { isConfigured } from "./platform/config.ts";
 import { consume, retryLater } from "./queues.ts";
-import { sweep, sweepApart } from "./sweep/sweep.ts";
+import { sweep, sweepInOwnInvocation } from "./sweep/sweep.ts";
 
 /*
  * The Worker: its entrance for each kind of event, and the classes of its Durable Objects and entrypoints. HTTP continues in
@@ -25,5 +25,5 @@ export default {
     return receiveMail(message, env);
   },
   scheduled: ({ scheduledTime }, env) =>
-    isConfigured(env) ? sweep(env, scheduledTime, (shard) => sweepApart(shard, scheduledTime)) : undefined,
+    isConfigured(env) ? sweep(env, scheduledTime, (shard) => sweepInOwnInvocation(shard, scheduledTime)) : undefined,
 } satisfies ExportedHandler<Env>;

@@ -4,15 +4,15 @@ import type { Database } from "../platform/db/client.ts";
 import { analyticsDays, conversationCounts, unansweredQuestionDays, unansweredQuestions } from "../platform/db/schema.ts";
 import type { DayRange } from "./definitions.ts";
 
-/** Under this agent stands what all agents of the workspace come to. */
+/** The rollup rows of the whole workspace have this agent id. */
 export const ALL_AGENTS = "";
 
-/** How many questions are ranked: of the most frequent ones, and of the latest ones. It bounds what is read. */
+/** How many of the most frequent and of the latest questions are ranked. This bounds the rows read. */
 const CANDIDATES = 100;
 /** How many questions the overview shows. */
 const TOP_QUESTIONS = 10;
 
-/** The days of a range on which anything happened, oldest first. */
+/** The days of a range that have rollups, oldest first. */
 export function listDays(db: Database, workspaceId: string, agentId: string, range: DayRange) {
   const { day, conversations, messages, aiReplies, humanReplies, leads, handoffs } = analyticsDays;
   const { handoffReasons, channels, firstResponses, resolutions } = analyticsDays;
@@ -24,10 +24,10 @@ export function listDays(db: Database, workspaceId: string, agentId: string, ran
     .orderBy(asc(analyticsDays.day));
 }
 
-/** What the days of a range add up to; resolutions count as ripe until `durableDay`. */
+/** The sums over the days of a range; resolutions until `durableDay` have matured. */
 export function sumDays(db: Database, workspaceId: string, agentId: string, range: DayRange, durableDay: number) {
   const days = analyticsDays;
-  const ripe = (column: SQLiteColumn) => sumOf(sql`CASE WHEN ${days.day} <= ${durableDay} THEN ${column} ELSE 0 END`);
+  const matured = (column: SQLiteColumn) => sumOf(sql`CASE WHEN ${days.day} <= ${durableDay} THEN ${column} ELSE 0 END`);
   return db
     .select({
       conversations: sumOf(days.conversations),
@@ -44,8 +44,8 @@ export function sumDays(db: Database, workspaceId: string, agentId: string, rang
       reopened: sumOf(days.reopened),
       csatSum: sumOf(days.csatSum),
       csatCount: sumOf(days.csatCount),
-      ripeResolutions: ripe(days.aiResolutions),
-      ripeUndone: ripe(days.aiResolutionsUndone),
+      maturedResolutions: matured(days.aiResolutions),
+      maturedReopened: matured(days.aiResolutionsUndone),
     })
     .from(days)
     .where(isIn(workspaceId, agentId, range));
@@ -63,9 +63,8 @@ export function listStatusCounts(db: Database, workspaceId: string, agentId: str
 }
 
 /**
- * The questions that knowledge was missing for most often in a range, most frequent first: of a hundred of the last year's most
- * frequent ones and the hundred latest. With more than that, one is missed only if a hundred were asked more often that year and
- * a hundred others later.
+ * The unanswered questions of a range, most frequent first, among the hundred most frequent of the last year and the hundred
+ * latest. A question is missed only if a hundred were asked more often and a hundred others later.
  */
 export function listUnansweredQuestions(db: Database, workspaceId: string, agentId: string, { fromDay, toDay }: DayRange) {
   const table = unansweredQuestions;

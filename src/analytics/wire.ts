@@ -2,17 +2,17 @@ import { z } from "@hono/zod-openapi";
 import { CHANNELS, CONVERSATION_STATUSES, HANDOFF_REASONS } from "../platform/db/columns.ts";
 import { integerQuery, uuid } from "../platform/http/fields.ts";
 import { DAY_MS } from "../platform/time.ts";
-import { addUp, type DayRange, medianSeconds, ratesOf, ratio, type Sums } from "./definitions.ts";
+import { sumByName, type DayRange, medianSeconds, ratesOf, ratio, type Sums } from "./definitions.ts";
 
 const date = () => z.string().openapi({ format: "date", example: "2026-01-31" });
 const rate = (description: string) =>
   z
     .number()
     .nullable()
-    .openapi({ description: `${description} Null over nothing.` });
+    .openapi({ description: `${description} Null without any.` });
 
 const totalsShape = {
-  conversations: z.int().openapi({ description: "Conversations that began." }),
+  conversations: z.int().openapi({ description: "Conversations that started." }),
   messages: z.int(),
   ai_replies: z.int(),
   human_replies: z.int(),
@@ -32,14 +32,14 @@ const ratesSchema = z
   })
   .openapi("AnalyticsRates");
 
-const countsOf = <Name extends string>(names: readonly Name[]) =>
+const countsByName = <Name extends string>(names: readonly Name[]) =>
   z.object(Object.fromEntries(names.map((name) => [name, z.int()])) as Record<Name, z.ZodInt>);
 
 const seconds = (of: string) =>
   z
     .number()
     .nullable()
-    .openapi({ description: `From a conversation's beginning to its first ${of}, within 5 %. Null of none.` });
+    .openapi({ description: `From a conversation's start to its first ${of}, within 5 %. Null without any.` });
 
 export const overviewSchema = z
   .object({
@@ -51,9 +51,9 @@ export const overviewSchema = z
     rates: ratesSchema,
     csat: z.object({ average: z.number().nullable(), count: z.int() }),
     times: z.object({ median_first_response_seconds: seconds("reply"), median_resolution_seconds: seconds("resolution") }),
-    handoff_reasons: countsOf(HANDOFF_REASONS),
-    by_channel: countsOf(CHANNELS).openapi({ description: "Conversations that began." }),
-    by_status: countsOf(CONVERSATION_STATUSES).openapi({ description: "All conversations as they are now, whatever the range." }),
+    handoff_reasons: countsByName(HANDOFF_REASONS),
+    by_channel: countsByName(CHANNELS).openapi({ description: "Conversations that started." }),
+    by_status: countsByName(CONVERSATION_STATUSES).openapi({ description: "All conversations as they are now, whatever the range." }),
     daily: z.array(z.object({ date: date(), ...totalsShape }).openapi("AnalyticsDay")).openapi({ description: "Each day, oldest first." }),
     top_unanswered: z
       .array(z.object({ question: z.string(), count: z.int() }).openapi("UnansweredQuestion"))
@@ -77,20 +77,20 @@ interface Day extends Pick<Sums, "conversations" | "messages" | "aiReplies" | "h
   resolutions: Record<string, number>;
 }
 
-/** What the overview is made of. */
-interface Findings {
+/** The data of an overview. */
+interface OverviewData {
   agentId: string | null;
   range: DayRange;
   days: Day[];
   sums: Sums;
   previous: Sums;
   statuses: { status: string; count: number }[];
-  /** Most frequent first; some may not have been asked in the range. */
+  /** Most frequent first; the count may be 0. */
   questions: { question: string; count: number }[];
 }
 
 /** The overview on the wire. */
-export function toOverview({ agentId, range, days, sums, previous, statuses, questions }: Findings): z.infer<typeof overviewSchema> {
+export function toOverview({ agentId, range, days, sums, previous, statuses, questions }: OverviewData): z.infer<typeof overviewSchema> {
   const { fromDay, toDay } = range;
   return {
     range: { days: toDay - fromDay + 1, from: toDate(fromDay), to: toDate(toDay) },
@@ -102,15 +102,15 @@ export function toOverview({ agentId, range, days, sums, previous, statuses, que
       median_first_response_seconds: medianSeconds(days.map((day) => day.firstResponses)),
       median_resolution_seconds: medianSeconds(days.map((day) => day.resolutions)),
     },
-    handoff_reasons: addUp(
+    handoff_reasons: sumByName(
       HANDOFF_REASONS,
       days.map((day) => day.handoffReasons),
     ),
-    by_channel: addUp(
+    by_channel: sumByName(
       CHANNELS,
       days.map((day) => day.channels),
     ),
-    by_status: addUp(
+    by_status: sumByName(
       CONVERSATION_STATUSES,
       statuses.map(({ status, count }) => ({ [status]: count })),
     ),
@@ -120,18 +120,25 @@ export function toOverview({ agentId, range, days, sums, previous, statuses, que
   };
 }
 
-const NOTHING = { conversations: 0, messages: 0, aiReplies: 0, humanReplies: 0, leads: 0, handoffs: 0 };
+const ZERO_COUNTS = { conversations: 0, messages: 0, aiReplies: 0, humanReplies: 0, leads: 0, handoffs: 0 };
 
-/** One entry for each day, also for those on which nothing happened. */
+/** One entry for each day, including those without rollups. */
 function toDaily(days: Day[], { fromDay, toDay }: DayRange): ({ date: string } & Totals)[] {
   const known = new Map(days.map((day) => [day.day, day]));
   return Array.from({ length: toDay - fromDay + 1 }, (_, at) => {
     const day = fromDay + at;
-    return { date: toDate(day), ...toTotals(known.get(day) ?? NOTHING) };
+    return { date: toDate(day), ...toTotals(known.get(day) ?? ZERO_COUNTS) };
   });
 }
 
-function toTotals({ conversations, messages, aiReplies, humanReplies, leads, handoffs }: Omit<Day, "day"> | Sums | typeof NOTHING): Totals {
+function toTotals({
+  conversations,
+  messages,
+  aiReplies,
+  humanReplies,
+  leads,
+  handoffs,
+}: Omit<Day, "day"> | Sums | typeof ZERO_COUNTS): Totals {
   return { conversations, messages, ai_replies: aiReplies, human_replies: humanReplies, leads, handoffs };
 }
 

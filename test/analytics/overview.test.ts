@@ -21,7 +21,7 @@ async function createExpert() {
   return { workspace, agent, ask };
 }
 
-test("a workspace in which nothing has happened: zeros, nulls and an entry for each day", async () => {
+test("an empty workspace has zeros, nulls and an entry for each day", async () => {
   const workspace = await createWorkspace();
   const body = await overview(workspace);
   const to = body.range.to as string;
@@ -53,7 +53,7 @@ test("a workspace in which nothing has happened: zeros, nulls and an entry for e
   expect((await overview(workspace, "?days=365")).daily).toHaveLength(365);
 });
 
-test("what the API does is counted, for the workspace and for its agent", async () => {
+test("API operations are counted, for the workspace and for the agent", async () => {
   const { workspace, agent, ask } = await createExpert();
   const idle = await createAgent(workspace, { name: "Idle" });
   const known = await ask(KNOWN);
@@ -76,7 +76,7 @@ test("what the API does is counted, for the workspace and for its agent", async 
   expect(ofIdle).toMatchObject({ agent_id: idle.id, totals: NO_TOTALS, rates: NO_RATES, by_status: { resolved: 0 }, top_unanswered: [] });
 });
 
-test("the first response is the first one, whoever gave it", async () => {
+test("the first response is the first reply, by the agent or a human", async () => {
   const workspace = await createWorkspace();
   const [first, second] = [newId(shardOf(workspace.id), Date.now()), newId(shardOf(workspace.id), Date.now())];
   const atMs = Date.now() - 60_000;
@@ -116,7 +116,7 @@ test("the first response is the first one, whoever gave it", async () => {
 });
 
 describe("an invalid request", () => {
-  test("names each field that is wrong", async () => {
+  test("names each invalid field", async () => {
     const workspace = await createWorkspace();
     const typesOf = async (search: string) => {
       const { status, body } = await workspace.call("GET", `/analytics/overview?${search}`);
@@ -128,7 +128,7 @@ describe("an invalid request", () => {
     expect(await typesOf("days=0&agent_id=x")).toEqual([422, "query.days greater_than_equal", "query.agent_id uuid_parsing"]);
   });
 
-  test("another workspace's agent is not found, and the scope is needed", async () => {
+  test("another workspace's agent is not found, and the scope is required", async () => {
     const workspace = await createWorkspace();
     const foreign = await createAgent(await createWorkspace());
     for (const id of [foreign.id, crypto.randomUUID()])
@@ -138,7 +138,7 @@ describe("an invalid request", () => {
   });
 });
 
-test("erasing a conversation leaves the numbers of the past, and nothing of its question", async () => {
+test("erasing a conversation keeps past numbers, and erases its question", async () => {
   const { workspace, ask } = await createExpert();
   const secret = await ask("Where does Ada Lovelace live?");
   const shared = await ask(UNKNOWN);
@@ -160,7 +160,7 @@ test("erasing a conversation leaves the numbers of the past, and nothing of its 
   expect(JSON.stringify(kept)).not.toMatch(/ada|lovelace/i);
 });
 
-test("a question is forgotten a year after it was last asked", async () => {
+test("a question is deleted a year after it was last asked", async () => {
   const workspace = await createWorkspace();
   const handOff = (key: string, atMs: number) =>
     query(
@@ -210,7 +210,7 @@ async function populate(count: number, questions = 7) {
   return { workspace, agent };
 }
 
-test("it costs one trip, and rows by the range's days alone", async () => {
+test("it costs one round trip, and reads rows by the days of the range alone", async () => {
   const sizes = [await populate(100), await populate(5000)];
   const [few, many] = await Promise.all(sizes.map(({ workspace }) => overview(workspace, "?days=365")));
   expect([few.totals.conversations, many.totals.conversations]).toEqual([100, 5000]);
@@ -229,7 +229,7 @@ test("it costs one trip, and rows by the range's days alone", async () => {
   }
 });
 
-test("however many questions went unanswered, no more than the top hundred and the latest hundred are read", async () => {
+test("at most the hundred most frequent and the hundred latest unanswered questions are read", async () => {
   // Every fifth conversation has a question, so there are as many as a number without the factor five.
   const [some, many] = [await populate(3000, 301), await populate(6000, 1201)];
   const costs = [];

@@ -39,7 +39,7 @@ describe("PATCH", () => {
     expect(resolved[0]).toMatchObject({ api_version: "1.0.0", workspace_id: workspace.id, data: { id, status: "resolved" } });
   });
 
-  test("open gives a handed-off conversation back to the agent, and its hand-off is resolved", async () => {
+  test("open gives a handed-off conversation back to the agent and resolves its hand-off", async () => {
     const { workspace, path, ask } = await converse(UNKNOWN);
     expect((await ask(KNOWN)).body).toMatchObject({ message_id: null, needs_human: true });
     const opened = await workspace.call("PATCH", path, { status: "open" });
@@ -53,7 +53,7 @@ describe("PATCH", () => {
     expect(body.handoff).toMatchObject({ status: "accepted", accepted_at: expect.any(String), resolved_at: null });
   });
 
-  test("nothing asked changes nothing, and ai_handled cannot be asked for", async () => {
+  test("an empty change changes nothing, and ai_handled cannot be set", async () => {
     const { workspace, path } = await converse();
     const { messages: _, ...conversation } = (await workspace.call("GET", path)).body;
     expect((await workspace.call("PATCH", path, {})).body).toEqual(conversation);
@@ -74,7 +74,7 @@ describe("PATCH", () => {
 });
 
 describe("a human's reply", () => {
-  test("takes the conversation over: the hand-off is accepted and the agent stays silent", async () => {
+  test("a reply takes the conversation over: the hand-off is accepted and the agent stays silent", async () => {
     const { workspace, path, ask } = await converse(UNKNOWN);
     const replied = await workspace.call("POST", `${path}/messages`, { content: "Paris, as it happens." });
     const message = { role: "human", author: { type: "member" }, content: "Paris, as it happens." };
@@ -85,7 +85,7 @@ describe("a human's reply", () => {
     expect(body.messages.map(({ role }: any) => role)).toEqual(["user", "assistant", "human", "user"]);
   });
 
-  test("with resolve resolves it, and the next message opens it anew", async () => {
+  test("a reply with resolve resolves it, and the next message reopens it", async () => {
     const { workspace, path, ask } = await converse(UNKNOWN);
     const replied = await workspace.call("POST", `${path}/messages`, { content: "Paris.", resolve: true });
     expect(replied.body.conversation_status).toBe("resolved");
@@ -105,7 +105,7 @@ describe("a human's reply", () => {
   });
 });
 
-test("the events' records are the records of the API, field by field", async () => {
+test("the records of events equal those of the API, field by field", async () => {
   const { workspace, path } = await converse(UNKNOWN);
   await workspace.call("PATCH", path, { tags: ["ünïcode", '"quoted"'] });
   const replied = await workspace.call("POST", `${path}/messages`, { content: "Line one\nLine “two”", resolve: true });
@@ -120,7 +120,7 @@ test("the events' records are the records of the API, field by field", async () 
   expect(Object.keys(dataOf("conversation.created"))).toEqual(Object.keys(conversation));
 });
 
-test("cron resolves what has been idle as long as the agent waits, and nothing else", async () => {
+test("the sweep resolves conversations that are idle for the agent's idle time, and no others", async () => {
   const { workspace, path, id } = await converse();
   const { last_message_at: lastMessageAt } = (await workspace.call("GET", path)).body;
   const waited = Date.parse(lastMessageAt) + 1440 * 60_000;

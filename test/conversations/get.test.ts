@@ -18,7 +18,7 @@ async function createDesk(beside?: Workspace) {
   return { workspace, agent, source, ask };
 }
 
-test("an answered conversation, field for field", async () => {
+test("an answered conversation has every field", async () => {
   const { workspace, agent, source, ask } = await createDesk();
   const asked = await ask({ message: "When are refunds paid?", user: { id: "u1", name: "Ann", email: "ann@example.com" } });
   const got = await workspace.call("GET", `/conversations/${asked.conversation_id}`);
@@ -81,7 +81,7 @@ test("an answered conversation, field for field", async () => {
   expect(got.body.created_at).toBe(got.body.messages[0].created_at);
 });
 
-test("one that was handed over has its hand-off, and no visitor when none was named", async () => {
+test("a handed-off conversation shows its hand-off, and no visitor if none was given", async () => {
   const { workspace, ask } = await createDesk();
   const asked = await ask({ message: "What is the capital of France?" });
   const { body } = await workspace.call("GET", `/conversations/${asked.conversation_id}`);
@@ -99,7 +99,7 @@ test("one that was handed over has its hand-off, and no visitor when none was na
   });
 });
 
-test("every field that nothing fills yet, filled", async () => {
+test("optional fields are shown when they are set", async () => {
   const { workspace, ask } = await createDesk();
   const asked = await ask({ message: "I want to talk to a human" });
   const conversationId = asked.conversation_id;
@@ -148,7 +148,7 @@ test("a long message is previewed by its first 200 characters", async () => {
   expect(body.messages.at(-1).content).toBe(message);
 });
 
-test("a transcript of any length comes whole, oldest first", SLOW, async () => {
+test("a transcript of any length is complete, oldest first", SLOW, async () => {
   const { workspace, ask } = await createDesk();
   const { conversation_id: conversationId } = await ask({ message: "I want to talk to a human" });
   const say = (at: number) => ask({ message: `Message ${at}`, conversation_id: conversationId });
@@ -173,7 +173,7 @@ test("an unknown conversation is 404, and one of another workspace reads the sam
   }
 });
 
-test("its identifier is taken in upper case too, and anything else is 422", async () => {
+test("an id in upper case is accepted, and anything else is 422", async () => {
   const { workspace, ask } = await createDesk();
   const { conversation_id: conversationId } = await ask({ message: "When are refunds paid?" });
   expect((await workspace.call("GET", `/conversations/${conversationId.toUpperCase()}`)).body.id).toBe(conversationId);

@@ -33,7 +33,7 @@ function combine(choices: Record<string, (string | undefined)[]>): Record<string
   );
 }
 
-test("every filter, alone and together, gives the right page and the exact total", async () => {
+test("every filter, alone and combined, gives the right page and the exact total", async () => {
   const { workspace, agents, rows } = await populate(200);
   const filters = combine({
     agent_id: [undefined, agents[0]],
@@ -59,7 +59,7 @@ test("every filter, alone and together, gives the right page and the exact total
   }
 });
 
-test("the cursor walks the whole list once, while conversations move above it", async () => {
+test("the cursor visits every conversation once while others move to the top", async () => {
   const { workspace, rows } = await populate(45);
   const seen: string[] = [];
   let cursor: string | null = "";
@@ -74,7 +74,7 @@ test("the cursor walks the whole list once, while conversations move above it", 
   expect(bad.body.detail).toMatchObject([{ loc: ["query", "cursor"], type: "value_error", input: "nonsense" }]);
 });
 
-test("a page reads rows by its own size, whatever the filter and however many there are", async () => {
+test("a page reads a number of rows that depends on its size alone, whatever the filter and the number of conversations", async () => {
   const [few, many] = [await populate(100), await populate(2000)];
   for (const filter of combine({ agent_id: [undefined, "AGENT"], status: [undefined, "open"], channel: [undefined, "api"] })) {
     const rowsRead: number[] = [];
@@ -86,7 +86,7 @@ test("a page reads rows by its own size, whatever the filter and however many th
   }
 });
 
-test("a deep page is the one that a shallow walk comes to, with every filter", { timeout: 60_000 }, async () => {
+test("a deep page equals the one that paging reaches, with every filter", { timeout: 60_000 }, async () => {
   const { workspace, agents, rows } = await populate(6_000, 20 * 60_000);
   for (const filter of combine({ agent_id: [undefined, agents[0]], status: [undefined, "open"], channel: [undefined, "email"] })) {
     const wanted = rows.filter((row) => Object.entries(filter).every(([name, value]) => row[name as keyof typeof row] === value));
@@ -105,7 +105,7 @@ test("a deep page is the one that a shallow walk comes to, with every filter", {
   expect(deep.rows_read).toBeLessThan(shallow.rows_read + 5_000);
 });
 
-test("updated_since takes RFC 3339, with an offset or without", async () => {
+test("updated_since accepts RFC 3339, with or without a UTC offset", async () => {
   const { workspace } = await populate(10);
   const times = [
     "2026-01-01T00:00:05Z",

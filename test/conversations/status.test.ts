@@ -20,15 +20,15 @@ const EXPECTED: Record<Trigger, ConversationStatus[]> = {
   idled: ["open", "resolved", "needs_human", "human_active", "resolved"],
 };
 
-test.each(TRIGGERS)("%s moves each status where it must", (trigger) => {
+test.each(TRIGGERS)("%s changes each status as specified", (trigger) => {
   expect(CONVERSATION_STATUSES.map(transitionOn(trigger))).toEqual(EXPECTED[trigger]);
 });
 
-test.each(SETTABLE_STATUSES)("%s is reached from everywhere when it is asked for", (status) => {
+test.each(SETTABLE_STATUSES)("%s can be set from every status", (status) => {
   expect(CONVERSATION_STATUSES.map(transitionTo(status))).toEqual(CONVERSATION_STATUSES.map(() => status));
 });
 
-test("a human has what needs or has one, and a hand-off follows its conversation", () => {
+test("humans handle needs_human and human_active, and a hand-off follows its conversation", () => {
   expect(CONVERSATION_STATUSES.filter(isHandledByHuman)).toEqual(["needs_human", "human_active"]);
   expect(CONVERSATION_STATUSES.map(handoffStatusAt)).toEqual(["resolved", "resolved", null, "accepted", "resolved"]);
 });

@@ -7,7 +7,7 @@ import { createAgent, createWorkspace, query } from "../harness.ts";
 /** How many messages each conversation of a person has: few, exactly as many as are read with it, and more pages. */
 const LENGTHS = [...Array.from({ length: 118 }, (_, at) => at % 5), 40, 1_100];
 
-test("a person with many conversations is exported whole, in few trips", async () => {
+test("a person with many conversations is exported completely, in few round trips", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const first = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hello", user: { id: "u-1" } });

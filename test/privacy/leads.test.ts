@@ -20,7 +20,7 @@ async function leave() {
   return { workspace, anonId: visitor!.anon_id };
 }
 
-test.for(["anon_id", "external_id", "email"])("an erasure by %s takes all leads of the person's visitors", async (type) => {
+test.for(["anon_id", "external_id", "email"])("an erasure by %s erases all leads of the person's visitors", async (type) => {
   const { workspace, anonId } = await leave();
   await query(workspace.id, "UPDATE visitors SET external_id = 'u-1' WHERE workspace_id = ?", workspace.id);
   const value = { anon_id: anonId, external_id: "u-1", email: EMAIL.toUpperCase() }[type]!;

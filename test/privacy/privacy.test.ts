@@ -76,7 +76,7 @@ async function placesOf(mark: string): Promise<string[]> {
 
 const by = (given: Record<string, string>) => `?${new URLSearchParams(given).toString()}`;
 
-test("an erased person is nowhere any more, and the others stay", async () => {
+test("an erased person is found nowhere, and the others stay", async () => {
   const { workspace, mark, email, other } = await live();
   const before = await placesOf(mark);
   const rows = ["visitors", "conversations", "messages", "handoffs", "leads", "events", "delivery_attempts"];
@@ -108,7 +108,7 @@ test("an erased person is nowhere any more, and the others stay", async () => {
   expect(audits[0]!.hash).toBe(audits[1]!.hash);
 });
 
-test("find counts what there is, by each identifier and by it alone", async () => {
+test("find counts the records of each identifier", async () => {
   const { workspace, mark, email } = await live();
   const find = async (given: Record<string, string>) => (await workspace.call("GET", `/privacy/visitors${by(given)}`)).body;
   expect((await find({ email })).counts).toEqual({ conversations: 3, messages: 7, leads: 1, handoffs: 2 });
@@ -127,7 +127,7 @@ test("find counts what there is, by each identifier and by it alone", async () =
   expect((await other.call("GET", `/privacy/visitors${by({ email })}`)).body).toMatchObject({ visitors: [], counts: nobody });
 });
 
-test("export holds all of it, in the records' usual form, as a download", async () => {
+test("export downloads all records in their usual form", async () => {
   const { workspace, email } = await live();
   const { body, headers } = await workspace.call("GET", `/privacy/export${by({ email })}`);
   expect(headers.get("Content-Disposition")).toContain("attachment");
@@ -153,7 +153,7 @@ test.each([
   }
 });
 
-test("a long history that a dead erasure left is finished by the sweep, in bounded steps", async () => {
+test("the sweep finishes a dead erasure of a long history, in bounded steps", async () => {
   const { workspace, mark } = await live();
   const { data } = (await workspace.call("GET", "/conversations?limit=100")).body;
   const theirs = data.find((one: any) => one.visitor?.external_id === mark).id;

@@ -89,7 +89,7 @@ async function countsOf({ id }: Workspace): Promise<Record<string, number>> {
 const idsOf = async (workspace: Workspace, path: string) =>
   (await workspace.call("GET", path)).body.data.map((row: { id: string }) => row.id);
 
-test("a workspace keeps everything but its event log, until the operator says otherwise", async () => {
+test("by default a workspace keeps everything except its event log", async () => {
   const workspace = await createWorkspace();
   const read = async () => (await operate("GET", `/workspaces/${workspace.id}`)).retention;
   expect(await read()).toEqual({ conversations_days: null, leads_days: null, event_log_days: 30 });
@@ -116,7 +116,7 @@ test.for([
   expect([status, body.detail[0].type, body.detail[0].loc]).toEqual([422, type, ["body", "retention", name]]);
 });
 
-test("the rules", () => {
+test("cutoffs follow the retention settings", () => {
   expect(retentionOf({ leads_days: 40 })).toEqual({ conversations_days: null, leads_days: 40, event_log_days: 30 });
   expect(cutoffsOf({}, 100 * DAY)).toEqual({ conversationsMs: undefined, leadsMs: undefined, eventLogMs: undefined });
   expect(cutoffsOf({ conversations_days: 30, leads_days: 100, event_log_days: 1 }, 100 * DAY)).toEqual({
@@ -177,7 +177,7 @@ for (const shard of [0, 1]) {
   });
 }
 
-test("a visitor stays while anything of theirs does, and goes with the last of it, merged ones included", async () => {
+test("a visitor is erased with their last record, merged visitors included", async () => {
   const { workspace, agentId } = await createDesk();
   const visit = await send("POST", `/widget/v1/agents/${agentId}/messages`, { body: { message: KNOWN } });
   const token = visit.body.visitor_token;
@@ -200,7 +200,7 @@ test("a visitor stays while anything of theirs does, and goes with the last of i
   expect(await visitorOf()).toEqual([]);
 });
 
-test("an event log may be shorter than the others': what is over goes, what waits stays, and so does the neighbour's", async () => {
+test("a shorter event log deletes finished deliveries, but no pending ones and none of another workspace", async () => {
   const { workspace, agentId } = await createDesk();
   const neighbour = await createNeighbour(workspace);
   const theirs = await createAgent(neighbour);
@@ -230,7 +230,7 @@ test("an event log may be shorter than the others': what is over goes, what wait
   expect(await countsOf(neighbour)).toEqual(beside);
 });
 
-test("the sweep wakes a workspace at once when its settings change, then each hour, and others never", async () => {
+test("the sweep prunes a workspace immediately when its settings change, then each hour, and no other", async () => {
   const [workspace, other] = [await createWorkspace(), await createWorkspace()];
   const now = Date.now() + 1000;
   expect(await sweepAt(now)).not.toContain(workspace.id);
@@ -246,7 +246,7 @@ test("the sweep wakes a workspace at once when its settings change, then each ho
   expect(await sweepAt(now + 10 * HOUR)).not.toContain(workspace.id);
 });
 
-test("a shorter setting takes effect, a longer one keeps what is left", async () => {
+test("a shorter setting takes effect, and a longer one keeps the rest", async () => {
   const { workspace, agentId } = await createDesk();
   const [first, second, third] = [
     await ask(workspace, agentId, "a"),
@@ -288,7 +288,7 @@ async function addHistory({ id: workspaceId }: Workspace, agentId: string, count
   );
 }
 
-test("a long history goes in bounded steps; a run that dies half-way is gone on with", async () => {
+test("a long history is erased in bounded steps, and the next run continues one that died", async () => {
   const { workspace, agentId } = await createDesk();
   await addHistory(workspace, agentId, 120, 400);
   const kept = await ask(workspace, agentId, "fresh");
@@ -310,7 +310,7 @@ test("a long history goes in bounded steps; a run that dies half-way is gone on 
   expect(await idsOf(workspace, "/conversations")).toEqual([kept]);
 });
 
-test("what is more than one run may take wakes the next", async () => {
+test("a run that does not finish wakes the next one", async () => {
   const { workspace, agentId } = await createDesk();
   await addHistory(workspace, agentId, 450, 400);
   await keep(workspace, { conversations_days: 365 });
@@ -324,7 +324,7 @@ test("what is more than one run may take wakes the next", async () => {
   expect(sent).toHaveLength(1);
 });
 
-test("a conversation that is written to in that very moment stays", async () => {
+test("a conversation with a new message at that moment stays", async () => {
   const { workspace, agentId } = await createDesk();
   const [silent, written] = [await ask(workspace, agentId, "silent"), await ask(workspace, agentId, "written")];
   for (const id of [silent, written]) await age(id, 400);
@@ -336,7 +336,7 @@ test("a conversation that is written to in that very moment stays", async () => 
   expect((await workspace.call("GET", `/conversations/${written}`)).body.messages).toHaveLength(2);
 });
 
-test("a workspace that is deleted, or of a shard that is not bound, is left alone", async () => {
+test("a deleted workspace, or one of an unbound shard, is not pruned", async () => {
   const { workspace, agentId } = await createDesk(1);
   await age(await ask(workspace, agentId, "old"), 400);
   await keep(workspace, { conversations_days: 365 });
@@ -347,7 +347,7 @@ test("a workspace that is deleted, or of a shard that is not bound, is left alon
   expect((await countsOf(workspace))["conversations"]).toBe(1);
 });
 
-test("no object is made for what was pruned", async () => {
+test("pruning creates no objects", async () => {
   const { workspace, agentId } = await createDesk();
   await addHistory(workspace, agentId, 3, 400);
   await keep(workspace, { conversations_days: 365 });

@@ -146,7 +146,7 @@ for (const shard of [0, 1]) {
   });
 }
 
-test("what a deleted workspace left unindexed goes to no index: its objects may be erased already", async () => {
+test("unindexed records of a deleted workspace are not indexed, since its objects may be erased already", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const id = newId(shardOf(workspace.id), Date.now());
@@ -160,7 +160,7 @@ test("what a deleted workspace left unindexed goes to no index: its objects may 
   expect(tables).toEqual([]);
 });
 
-test("one index that fails keeps no other from its answers", async () => {
+test("a failing index does not stop the others from getting their answers", async () => {
   const workspace = await createWorkspace();
   const [agent, broken] = [await createAgent(workspace, { name: "One" }), await createAgent(workspace, { name: "Two" })];
   const now = Date.now();
@@ -182,7 +182,7 @@ test("one index that fails keeps no other from its answers", async () => {
   ]);
 });
 
-test("cron runs the sweep at its scheduled time, one trip to each shard, and logs what it found", async () => {
+test("cron runs the sweep at its scheduled time, with one round trip to each shard, and logs what it found", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   // Nothing else is left, so that the sweep only looks.
