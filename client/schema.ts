@@ -358,9 +358,9 @@ export interface Schemas {
       count: number;
     };
     times: {
-      /** From a conversation's beginning to its first reply, within 5 %. Null of none. */
+      /** From a conversation's start to its first reply, within 5 %. Null without any. */
       median_first_response_seconds: number | null;
-      /** From a conversation's beginning to its first resolution, within 5 %. Null of none. */
+      /** From a conversation's start to its first resolution, within 5 %. Null without any. */
       median_resolution_seconds: number | null;
     };
     handoff_reasons: {
@@ -371,7 +371,7 @@ export interface Schemas {
       tool_failure: number;
       model_failure: number;
     };
-    /** Conversations that began. */
+    /** Conversations that started. */
     by_channel: {
       widget: number;
       hosted: number;
@@ -398,7 +398,7 @@ export interface Schemas {
     };
   };
   AnalyticsTotals: {
-    /** Conversations that began. */
+    /** Conversations that started. */
     conversations: number;
     messages: number;
     ai_replies: number;
@@ -407,20 +407,20 @@ export interface Schemas {
     handoffs: number;
   };
   AnalyticsRates: {
-    /** Conversations resolved without hand-off or human reply, of those that the agent took part in. Null over nothing. */
+    /** Conversations resolved without hand-off or human reply, of those that the agent took part in. Null without any. */
     ai_resolution: number | null;
-    /** Such resolutions not reopened within 7 days, of those on days more than 7 days ago. Null over nothing. */
+    /** Such resolutions not reopened within 7 days, of those on days more than 7 days ago. Null without any. */
     durable_resolution_7d: number | null;
-    /** Conversations handed to a human, of all. Null over nothing. */
+    /** Conversations handed to a human, of all. Null without any. */
     handoff: number | null;
-    /** Conversations reopened, of those resolved. Null over nothing. */
+    /** Conversations reopened, of those resolved. Null without any. */
     reopen: number | null;
-    /** Questions handed off for missing knowledge, of those that the agent took. Null over nothing. */
+    /** Questions handed off for missing knowledge, of those that the agent took. Null without any. */
     unanswered: number | null;
   };
   AnalyticsDay: {
     date: string;
-    /** Conversations that began. */
+    /** Conversations that started. */
     conversations: number;
     messages: number;
     ai_replies: number;
@@ -738,7 +738,7 @@ export interface Operations {
     };
     answer: Schemas["SearchResults"];
   };
-  /** What happened in the last days, and how well questions were answered. Of the whole workspace or of one agent. Rates of conversations are those of the conversations that began in the range. Scope: `analytics:read`. */
+  /** Activity of the last days, and how well questions were answered. Of the whole workspace or of one agent. Rates of conversations cover those that started in the range. Scope: `analytics:read`. */
   getAnalyticsOverview: {
     input: {
       days?: number | undefined;
