@@ -43,18 +43,18 @@ describe("search", () => {
     expect(scores[0]! > 1.5 * scores[1]!).toBe(true);
   });
 
-  it("gives no more than was asked for", async () => {
+  it("returns at most the limit", async () => {
     const { passages } = await index.search({ question: "days takes header link office", previousQuestions: [], limit: 2 });
     expect(passages).toHaveLength(2);
   });
 
-  it("understands a follow-up by what was said before", async () => {
+  it("understands a follow-up question in its context", async () => {
     expect((await found(index, "And how long does that take?", "Do you send parcels abroad?"))[0]).toBe("shipping");
     expect((await found(index, "And how long does that take?", "I would like a refund"))[0]).toBe("refunds");
     expect((await found(index, "And how long is it valid?", "How do I reset my password?", "Thanks!"))[0]).toBe("password");
   });
 
-  it("takes words from the turn before in full where the question leans on it, and half where it stands by itself", async () => {
+  it("weighs the terms of the previous question in full where the question needs context, else by half", async () => {
     const [germany] = (await search(index, "Germany")).questionTerms;
     const weightAfter = async (question: string): Promise<number> => {
       const { previousTerms } = await search(index, question, "Delivery to Germany?");
@@ -65,7 +65,7 @@ describe("search", () => {
   });
 
   it.each(["And how is it for a refund?", "How does a refund work?"])(
-    "lets earlier turns weigh no more than %j itself",
+    "weighs earlier questions no more than %j itself",
     async (question) => {
       const { questionTerms, previousTerms } = await search(
         index,
@@ -77,13 +77,13 @@ describe("search", () => {
     },
   );
 
-  it("goes back past a turn that leans itself, and not past one that does not", async () => {
+  it("uses the question before the last only where the last needs context itself", async () => {
     expect((await found(index, "And for how long?", "Is it valid?", "The link for my password"))[0]).toBe("password");
     const { previousTerms } = await search(index, "And for how long?", "The link for my password", "Which headers do notifications carry?");
     expect(previousTerms.map(({ term }) => term)).not.toContain("password");
   });
 
-  it("prefers a passage that has the words as a phrase to one that has them scattered", async () => {
+  it("prefers a passage with the phrase to one with its words scattered", async () => {
     const own = newIndex();
     await load(own, {
       scattered: "The card that you have in hand is plastic. A virtual world may hold any number of things, and one is this.",
@@ -92,19 +92,19 @@ describe("search", () => {
     expect((await found(own, "virtual card number"))[0]).toBe("phrase");
   });
 
-  it("lets the question win over what was said before", async () => {
+  it("prefers what the question is about to what earlier ones were about", async () => {
     expect(
       (await found(index, "What is the header webhook-id?", "Do you send parcels to Germany, and how long does delivery take?"))[0],
     ).toBe("webhooks");
   });
 
-  it("keeps what was said before from outweighing the question by its length", async () => {
+  it("does so even if an earlier question is long", async () => {
     const before =
       "Do you send parcels from Hamburg, and how long does delivery take within Germany and to other countries, a week or two days?";
     expect((await found(index, "What is the link valid for?", before))[0]).toBe("password");
   });
 
-  it("finds what a heading names before what a text mentions", async () => {
+  it("ranks a match in the heading before one in the text", async () => {
     const own = newIndex();
     await load(own, {
       mention: "# Deliveries\n\nParcels go out each morning, and the warranty card lies in the box with them.",
@@ -113,7 +113,7 @@ describe("search", () => {
     expect(await found(own, "warranty")).toEqual(["section", "mention"]);
   });
 
-  it("says which words of the question it does not know", async () => {
+  it("reports the document frequency of each question term", async () => {
     const { questionTerms } = await search(index, "Do refunds work in Atlantis?");
     expect(questionTerms.map(({ term, documentFrequency, isWeak }) => [term, documentFrequency, isWeak])).toEqual([
       ["refund", 1, false],
@@ -140,13 +140,13 @@ describe("search", () => {
     ["refund ".repeat(50_000)],
     ["退款".repeat(1_000)],
     ["_how _the"],
-  ])("takes any question: %j", async (question) => {
+  ])("accepts any question: %j", async (question) => {
     const { passages, questionTerms } = await search(index, question, question, question);
     for (const { score } of passages) expect(score > 0 && score <= 1).toBe(true);
     expect(questionTerms.length).toBeLessThanOrEqual(32);
   });
 
-  it("keeps the index whole whatever was asked", async () => {
+  it("is not harmed by any of these", async () => {
     expect(await found(index, "refund")).toEqual(["refunds"]);
   });
 });
@@ -182,7 +182,7 @@ describe("curated answers", () => {
     ["opening hours", "hours"],
     ["who are you", "who"],
     ["change email address", "email"],
-  ])("matches %j strongly", async (question, id) => {
+  ])("match %j strongly", async (question, id) => {
     expect(await best(question)).toEqual([id, true]);
   });
 
@@ -197,11 +197,11 @@ describe("curated answers", () => {
     ["how do i"],
     ["???"],
     [""],
-  ])("does not match %j strongly", async (question) => {
+  ])("do not match %j strongly", async (question) => {
     expect((await best(question))?.[1] ?? false).toBe(false);
   });
 
-  it("gives an answer once, under its nearest phrasing, and prefers one with several phrasings", async () => {
+  it("return an answer once, with its most similar question, and prefer answers with several questions", async () => {
     const own = newIndex();
     const put = (id: string, question: string, answer: string): Promise<void> => own.putAnswer({ id, question, answer });
     await put("1", "My card was declined at the shop", "Check the balance.");
@@ -216,7 +216,7 @@ describe("curated answers", () => {
     expect((await search(own, "My order at the shop was declined")).curated[0]).toMatchObject({ answerId: "4", score: 1 });
   });
 
-  it("takes all phrasings of an answer together, and words that mean the like for one another", async () => {
+  it("match by all questions of an answer together, and by synonyms", async () => {
     const own = newIndex();
     const teach = async (answer: string, questions: string[]): Promise<void> => {
       for (const question of questions) await own.putAnswer({ id: crypto.randomUUID(), question, answer });
@@ -230,7 +230,7 @@ describe("curated answers", () => {
     expect(await answer("the shipment did not come yet")).toBe("Wait two days.");
   });
 
-  it("knows the same after the object was evicted, and after answers came and went while it was awake", async () => {
+  it("match the same after an eviction and after changes in memory", async () => {
     const own = newIndex();
     const put = (id: string, question: string): Promise<void> => own.putAnswer({ id, question, answer: `Answer of ${id}.` });
     await put("zoo", "Where is the zoo?");
@@ -246,7 +246,7 @@ describe("curated answers", () => {
     expect(awake[2]).toEqual([]);
   });
 
-  it("is replaced under the same id, and gone when removed", async () => {
+  it("are replaced under the same id, and removed", async () => {
     const own = newIndex();
     await own.putAnswer({ id: "a", question: "Where is the okapi?", answer: "Old." });
     await own.putAnswer({ id: "a", question: "Where is the zebra?", answer: "New." });

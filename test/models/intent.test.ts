@@ -35,7 +35,7 @@ describe("wantsHuman", () => {
     ["Hand me over to a human"],
     ["live agent"],
     ["speak with an agent about my bill"],
-  ])("hears the wish in %j", (message) => {
+  ])("is true for %j", (message) => {
     expect(wantsHuman(message)).toBe(true);
   });
 
@@ -70,7 +70,7 @@ describe("wantsHuman", () => {
     [""],
     ["please ".repeat(10_000)],
     ["i want to ".repeat(16)],
-  ])("hears none in %j", (message) => {
+  ])("is false for %j", (message) => {
     expect(wantsHuman(message)).toBe(false);
   });
 });

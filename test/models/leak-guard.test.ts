@@ -5,7 +5,7 @@ import { HandoffError } from "../../src/models/model.ts";
 const RULES = "You answer the visitors of a company as its support agent, from quoted passages of its knowledge and from nothing else.";
 const newGuard = () => new LeakGuard([{ text: RULES, maxWords: 8 }]);
 
-/** What is shown, word by word, before the guard stops it or the text ends. */
+/** The text that passes before the guard stops it. */
 function read(text: string, size = 3): { shown: string; isStopped: boolean } {
   const guard = newGuard();
   let shown = "";
@@ -18,14 +18,14 @@ function read(text: string, size = 3): { shown: string; isStopped: boolean } {
   }
 }
 
-it("lets other text through as it comes", () => {
+it("other text passes without delay", () => {
   const guard = newGuard();
   expect(guard.push("Refunds take five")).toBe("Refunds take five");
   expect(guard.push(" days")).toBe(" days");
   expect(read("We answer the visitors of a shop, as its owner, from quoted prices.").isStopped).toBe(false);
 });
 
-it.each([1, 3, 1_000])("lets a short run through whole, in pieces of %d", (size) => {
+it.each([1, 3, 1_000])("a short run passes, in deltas of %d", (size) => {
   const text = "They are the visitors of a company as such. Then they leave, from quoted passages of its knowledge.";
   expect(read(text, size)).toEqual({ shown: text, isStopped: false });
 });
@@ -35,12 +35,12 @@ it.each([
   RULES.toUpperCase().replaceAll(" ", "\n- **"),
   `Sure! ${RULES}`,
   "from quoted passages: of its knowledge, and from nothing else.",
-])("stops %j", (text) => {
+])("%j is stopped", (text) => {
   const { shown, isStopped } = read(text);
   expect(isStopped).toBe(true);
   expect(shown.split(/\s+/).length).toBeLessThan(8);
 });
 
-it("counts a run across a word that is not the secret's anew", () => {
+it("a run ends at a word that the secret does not have there", () => {
   expect(read("You answer the visitors of big company as its support agent, from said passages").isStopped).toBe(false);
 });

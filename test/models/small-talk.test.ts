@@ -37,9 +37,9 @@ it.each([
   ["en", "You're welcome!"],
   ["de-AT", "Gern geschehen!"],
   ["tlh", "You're welcome!"],
-])("answers thanks in %s", (language, reply) => expect(replyToThanks(language)).toBe(reply));
+])("thanks are answered in %s", (language, reply) => expect(replyToThanks(language)).toBe(reply));
 
-test("whoever greets or thanks gets an answer in kind, and no human", async () => {
+test("a greeting and thanks are answered without a hand-off", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace, { welcome_message: "Welcome to the shop." });
   await learn(workspace, agent.id, "Refunds are paid within five days.");

@@ -22,7 +22,7 @@ async function ask(
 
 const textOf = async (reply: ModelReply) => (reply.outcome === "answered" ? (await Array.fromAsync(reply.text)).join("") : reply.outcome);
 
-describe.each<Shape>(["choices", "legacy", "choices-whole", "legacy-whole"])("Workers AI, answering in the form %s", (shape) => {
+describe.each<Shape>(["choices", "legacy", "choices-whole", "legacy-whole"])("Workers AI with responses of the form %s", (shape) => {
   it("answers from the passages", async () => {
     const { reply, runs } = await ask(shape, () => good);
     expect(await textOf(reply)).toBe(ANSWER);
@@ -45,19 +45,19 @@ describe.each<Shape>(["choices", "legacy", "choices-whole", "legacy-whole"])("Wo
     expect(inputs).toEqual([{ order: "A1" }]);
   });
 
-  it("is asked once more after a fault", async () => {
+  it("is retried once after a failure", async () => {
     const { reply, runs } = await ask(shape, (_, count) => (count === 1 ? { status: 3040 } : good));
     expect(await textOf(reply)).toBe(ANSWER);
     expect(runs).toHaveLength(2);
   });
 });
 
-it("names a truncated stream for what it is", async () => {
+it("a truncated stream is an error", async () => {
   const { reply } = await ask("choices", () => ({ ...good, endAt: 3 }));
   await expect(textOf(reply)).rejects.toThrow();
 });
 
-it("goes through the gateway that is named, with the agent's own model", async () => {
+it("the configured gateway is used, with the agent's own model", async () => {
   const { runs } = await ask("choices", () => good, { gateway: "support", modelName: "@cf/openai/gpt-oss-20b" });
   expect(runs[0]).toMatchObject({ model: "@cf/openai/gpt-oss-20b", options: { gateway: { id: "support" } } });
   expect(runs[0]?.inputs.reasoning_effort).toBeUndefined();

@@ -3,116 +3,116 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { createAgent, createWorkspace, deliver, learn, operate, query } from "../../harness.ts";
 import { dump, found, load } from "../agent-index.ts";
-import { alarmOf, bind, catchUp, countVisible, type Desk, letTimePass, newDesk, runAlarm } from "./desk.ts";
+import { alarmAt, bind, catchUp, countVisible, type VectorSetup, makeAllDue, setUpVectors, runAlarm } from "./setup.ts";
 
 const TEXTS = {
   refunds: "# Refunds\n\nRefunds are paid to the card of the purchase within five working days.",
   shipping: "# Shipping\n\nParcels are sent from Hamburg on the day of the order, Sundays apart.",
 };
 
-/** What is stored, but for SQLite's own count of numbers given. */
-async function stored({ index }: Desk): Promise<Record<string, unknown[]>> {
+/** All stored rows, without SQLite's own table of sequences. */
+async function stored({ index }: VectorSetup): Promise<Record<string, unknown[]>> {
   const { sqlite_sequence: _, ...tables } = await runInDurableObject(index, (_, { storage }) => dump(storage.sql));
   return tables;
 }
 
-async function finish(desk: Desk): Promise<void> {
-  await letTimePass(desk.index);
-  await catchUp(desk.index);
-  await letTimePass(desk.index);
-  await catchUp(desk.index);
+async function finish(setup: VectorSetup): Promise<void> {
+  await makeAllDue(setup.index);
+  await catchUp(setup.index);
+  await makeAllDue(setup.index);
+  await catchUp(setup.index);
 }
 
-/** Nothing is left, inside or outside. */
-async function expectNothing(desk: Desk): Promise<void> {
-  expect(countVisible(desk)).toBe(0);
-  expect(await stored(desk)).toEqual({});
-  expect(await alarmOf(desk.index)).toBe(null);
+/** Neither the object nor the vector index has anything left. */
+async function expectNothing(setup: VectorSetup): Promise<void> {
+  expect(countVisible(setup)).toBe(0);
+  expect(await stored(setup)).toEqual({});
+  expect(await alarmAt(setup.index)).toBe(null);
 }
 
-it("forgets all content at once, and the names of vectors when the outside has forgotten them", async () => {
-  const desk = newDesk();
-  await load(desk.index, TEXTS);
-  await desk.index.putAnswer({ id: "a", question: "Where are you?", answer: "In Bern." });
-  await catchUp(desk.index);
-  desk.vectors.faults.set("deleteByIds", "fails");
-  await desk.index.erase();
-  await runAlarm(desk.index);
-  expect(Object.keys(await stored(desk)).toSorted()).toEqual(["vector_state", "vectors"]);
-  expect(await found(desk.index, "refunds")).toEqual([]);
-  expect(await alarmOf(desk.index)).not.toBe(null);
-  await evictDurableObject(desk.index);
-  await desk.index.erase();
-  expect(countVisible(desk)).toBe(2);
-  desk.vectors.faults.clear();
-  await letTimePass(desk.index);
-  await catchUp(desk.index);
-  expect(countVisible(desk)).toBe(0);
-  await finish({ ...desk });
-  await expectNothing(desk);
+it("erasing deletes all content immediately, and the names of vectors once these are deleted", async () => {
+  const setup = setUpVectors();
+  await load(setup.index, TEXTS);
+  await setup.index.putAnswer({ id: "a", question: "Where are you?", answer: "In Bern." });
+  await catchUp(setup.index);
+  setup.vectors.faults.set("deleteByIds", "fails");
+  await setup.index.erase();
+  await runAlarm(setup.index);
+  expect(Object.keys(await stored(setup)).toSorted()).toEqual(["vector_state", "vectors"]);
+  expect(await found(setup.index, "refunds")).toEqual([]);
+  expect(await alarmAt(setup.index)).not.toBe(null);
+  await evictDurableObject(setup.index);
+  await setup.index.erase();
+  expect(countVisible(setup)).toBe(2);
+  setup.vectors.faults.clear();
+  await makeAllDue(setup.index);
+  await catchUp(setup.index);
+  expect(countVisible(setup)).toBe(0);
+  await finish({ ...setup });
+  await expectNothing(setup);
 });
 
-it("forgets at once where no vector was ever sent", async () => {
-  const desk = newDesk();
-  desk.ai.faults.set("embed", "fails");
-  await load(desk.index, TEXTS);
-  await runAlarm(desk.index);
-  await desk.index.erase();
-  await expectNothing(desk);
-  await desk.index.erase();
-  await runAlarm(desk.index);
-  await expectNothing(desk);
+it("erasing deletes everything immediately where no vector was sent", async () => {
+  const setup = setUpVectors();
+  setup.ai.faults.set("embed", "fails");
+  await load(setup.index, TEXTS);
+  await runAlarm(setup.index);
+  await setup.index.erase();
+  await expectNothing(setup);
+  await setup.index.erase();
+  await runAlarm(setup.index);
+  await expectNothing(setup);
 });
 
-it("removes what is on its way to the outside while all is erased", async () => {
-  const desk = newDesk();
-  await load(desk.index, TEXTS);
-  desk.vectors.isPrompt = false;
-  await runAlarm(desk.index);
-  await desk.index.erase();
-  await runAlarm(desk.index);
-  desk.vectors.settle();
-  desk.vectors.isPrompt = true;
-  await finish(desk);
-  await expectNothing(desk);
+it("vectors that are being written during an erasure are deleted too", async () => {
+  const setup = setUpVectors();
+  await load(setup.index, TEXTS);
+  setup.vectors.isPrompt = false;
+  await runAlarm(setup.index);
+  await setup.index.erase();
+  await runAlarm(setup.index);
+  setup.vectors.settle();
+  setup.vectors.isPrompt = true;
+  await finish(setup);
+  await expectNothing(setup);
 });
 
-it("serves an agent that is taught again while its erasure goes on", async () => {
-  const desk = newDesk();
-  await load(desk.index, TEXTS);
-  await catchUp(desk.index);
-  await desk.index.erase();
-  await load(desk.index, { refunds: TEXTS.refunds });
-  await catchUp(desk.index);
-  await finish(desk);
-  expect(countVisible(desk)).toBe(1);
-  expect(await found(desk.index, "refunds")).toEqual(["refunds"]);
+it("an agent can be taught again while its erasure is under way", async () => {
+  const setup = setUpVectors();
+  await load(setup.index, TEXTS);
+  await catchUp(setup.index);
+  await setup.index.erase();
+  await load(setup.index, { refunds: TEXTS.refunds });
+  await catchUp(setup.index);
+  await finish(setup);
+  expect(countVisible(setup)).toBe(1);
+  expect(await found(setup.index, "refunds")).toEqual(["refunds"]);
 });
 
-it("keeps the names where the deployment has no index of vectors any more, until it has one", async () => {
-  const desk = newDesk();
-  await load(desk.index, TEXTS);
-  await catchUp(desk.index);
+it("without a vector index the names are kept until there is one again", async () => {
+  const setup = setUpVectors();
+  await load(setup.index, TEXTS);
+  await catchUp(setup.index);
   bind({ AI: undefined, VECTORS: undefined });
-  await evictDurableObject(desk.index);
-  await desk.index.erase();
-  expect(Object.keys(await stored(desk)).toSorted()).toEqual(["vector_state", "vectors"]);
-  expect((await alarmOf(desk.index))!).toBeGreaterThan(Date.now() + 3_600_000);
-  await evictDurableObject(desk.index);
-  bind({ AI: desk.ai, VECTORS: desk.vectors });
-  await catchUp(desk.index);
-  await finish(desk);
-  await expectNothing(desk);
+  await evictDurableObject(setup.index);
+  await setup.index.erase();
+  expect(Object.keys(await stored(setup)).toSorted()).toEqual(["vector_state", "vectors"]);
+  expect((await alarmAt(setup.index))!).toBeGreaterThan(Date.now() + 3_600_000);
+  await evictDurableObject(setup.index);
+  bind({ AI: setup.ai, VECTORS: setup.vectors });
+  await catchUp(setup.index);
+  await finish(setup);
+  await expectNothing(setup);
 });
 
-it.each(["agent", "workspace"])("leaves no vector of an erased %s, though the index is down when it is erased", async (what) => {
+it.each(["agent", "workspace"])("no vector of an erased %s stays, even if the vector index is down at first", async (what) => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
-  const desk = newDesk(env.INDEX.getByName(`${workspace.id}/${agent.id}`));
+  const setup = setUpVectors(env.INDEX.getByName(`${workspace.id}/${agent.id}`));
   expect(await learn(workspace, agent.id, TEXTS.refunds)).toMatchObject({ status: "ready" });
-  await catchUp(desk.index);
-  expect(countVisible(desk)).toBe(1);
-  desk.vectors.faults.set("deleteByIds", "fails");
+  await catchUp(setup.index);
+  expect(countVisible(setup)).toBe(1);
+  setup.vectors.faults.set("deleteByIds", "fails");
   if (what === "agent") await operate("DELETE", `/workspaces/${workspace.id}/agents/${agent.id}`);
   else {
     await operate("DELETE", `/workspaces/${workspace.id}`);
@@ -120,12 +120,12 @@ it.each(["agent", "workspace"])("leaves no vector of an erased %s, though the in
     await deliver("support-agent-erasure", { workspaceId: workspace.id });
   }
   expect(await query(agent.id, "SELECT id FROM agents WHERE id = ?", agent.id)).toEqual([]);
-  await runAlarm(desk.index);
-  expect(await alarmOf(desk.index)).not.toBe(null);
-  desk.vectors.faults.clear();
-  await letTimePass(desk.index);
-  await catchUp(desk.index);
-  expect(countVisible(desk)).toBe(0);
-  await finish(desk);
-  await expectNothing(desk);
+  await runAlarm(setup.index);
+  expect(await alarmAt(setup.index)).not.toBe(null);
+  setup.vectors.faults.clear();
+  await makeAllDue(setup.index);
+  await catchUp(setup.index);
+  expect(countVisible(setup)).toBe(0);
+  await finish(setup);
+  await expectNothing(setup);
 });

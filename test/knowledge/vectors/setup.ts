@@ -4,8 +4,8 @@ import { EmbeddingsStandIn } from "../../stand-ins/workers-ai-embeddings.ts";
 import { VectorizeStandIn } from "../../stand-ins/vectorize.ts";
 import { type Index, newIndex } from "../agent-index.ts";
 
-/** What an agent's object and the outside have, with stand-ins in the place of the network's bindings. */
-export interface Desk {
+/** An agent's index with stand-ins for Workers AI and Vectorize. */
+export interface VectorSetup {
   ai: EmbeddingsStandIn;
   vectors: VectorizeStandIn;
   index: Index;
@@ -13,15 +13,15 @@ export interface Desk {
   agentId: string;
 }
 
-/** Binds new stand-ins for all objects that begin to work from now on, and makes one. */
-export function newDesk(index = newIndex()): Desk {
-  const desk = { ai: new EmbeddingsStandIn(), vectors: new VectorizeStandIn() };
-  bind({ AI: desk.ai, VECTORS: desk.vectors });
+/** Binds new stand-ins for all objects that start from now on. */
+export function setUpVectors(index = newIndex()): VectorSetup {
+  const setup = { ai: new EmbeddingsStandIn(), vectors: new VectorizeStandIn() };
+  bind({ AI: setup.ai, VECTORS: setup.vectors });
   const [workspaceId = "", agentId = ""] = index.name!.split("/");
-  return { ...desk, index, workspaceId, agentId };
+  return { ...setup, index, workspaceId, agentId };
 }
 
-/** Puts bindings and variables into the environment of this file's objects; undefined takes one out. */
+/** Sets bindings and variables in the environment of this file's objects; undefined removes one. */
 export function bind(bindings: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(bindings)) {
     if (value === undefined) Reflect.deleteProperty(env, name);
@@ -29,7 +29,7 @@ export function bind(bindings: Record<string, unknown>): void {
   }
 }
 
-/** More runs of the alarm than any of these tests takes. */
+/** More than any of these tests needs. */
 const MAX_RUNS = 200;
 
 /** Runs the object's alarm until nothing is due. */
@@ -38,7 +38,7 @@ export async function catchUp(index: Index): Promise<void> {
     if (!(await isDue(index))) return;
     await runAlarm(index);
   }
-  throw new Error("the vectors are never caught up");
+  throw new Error("the sync does not end");
 }
 
 /** Runs the object's alarm once, whether or not it is time. */
@@ -48,8 +48,8 @@ export async function runAlarm(index: Index): Promise<void> {
   });
 }
 
-/** Lets all that waits for a later time be due: hours go by. */
-export async function letTimePass(index: Index): Promise<void> {
+/** Makes everything due that waits for a later time. */
+export async function makeAllDue(index: Index): Promise<void> {
   await runInDurableObject(index, (_, { storage: { sql } }) => {
     if (!has(sql, "vectors")) return;
     sql.exec("UPDATE vectors SET not_before = 0 WHERE not_before > 0");
@@ -62,12 +62,12 @@ function has(sql: SqlStorage, table: string): boolean {
 }
 
 async function isDue(index: Index): Promise<boolean> {
-  const { vectors, unnamed } = await outstanding(index);
+  const { vectors, unnamed } = await queuedTasks(index);
   return unnamed > 0 || vectors.some(({ task, notBefore }) => task !== null && notBefore <= Date.now());
 }
 
-/** What is still to be done. */
-export function outstanding(
+/** The tasks that are still queued. */
+export function queuedTasks(
   index: Index,
 ): Promise<{ vectors: { task: string | null; presence: string; notBefore: number }[]; unnamed: number }> {
   return runInDurableObject(index, (_, { storage: { sql } }) => {
@@ -80,12 +80,12 @@ export function outstanding(
   });
 }
 
-/** The texts whose vectors show, of this agent. */
-export function countVisible({ vectors, agentId }: Desk): number {
+/** The number of this agent's visible vectors. */
+export function countVisible({ vectors, agentId }: VectorSetup): number {
   return [...vectors.visible.keys()].filter((id) => id.startsWith(`${agentId}/`)).length;
 }
 
-/** Whether the platform would call the object again by itself. */
-export function alarmOf(index: Index): Promise<number | null> {
+/** The time of the object's alarm in Unix milliseconds, or null. */
+export function alarmAt(index: Index): Promise<number | null> {
   return runInDurableObject(index, (_, { storage }) => storage.getAlarm());
 }
