@@ -2,6 +2,7 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { createWorkersAI } from "workers-ai-provider";
 import { aiGateway, embeddingServer, languageServer, usesReranker } from "../platform/config.ts";
+import { readAtMost } from "../platform/read-stream.ts";
 import { truncate } from "../platform/text.ts";
 import { withTimeout } from "../platform/time.ts";
 import { ExtractiveEngine } from "./extractive.ts";
@@ -133,6 +134,8 @@ function scoresOf({ response }: { response?: { id?: number; score?: number }[] }
 
 // --- OpenAI-compatible servers ---
 
+const TOO_LONG = "The model's response is too long";
+
 /**
  * The models of an OpenAI-compatible server. Its address is the operator's configuration: unlike addresses that tenants
  * give, it does not pass the egress guard, and may be in a private network.
@@ -157,29 +160,18 @@ function boundedFetch(send: typeof fetch, maxBytes: number): typeof fetch {
   return async (input, init) => {
     const response = await send(input, { ...init, redirect: "manual" });
     if (!response.body) return response;
-    if (!isEventStream(response)) return new Response(bounded(response.body, maxBytes), response);
-    limitReader(response.body, maxBytes);
-    return response;
+    if (isEventStream(response)) {
+      limitReader(response.body, maxBytes);
+      return response;
+    }
+    const { body, isTruncated } = await readAtMost(response.body, maxBytes);
+    if (isTruncated) throw new Error(TOO_LONG);
+    return new Response(body, response);
   };
 }
 
 function isEventStream({ headers }: Response): boolean {
   return headers.get("Content-Type")?.toLowerCase().startsWith("text/event-stream") ?? false;
-}
-
-/** A wrapping stream: its limit holds however the response is read. */
-function bounded(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
-  limitReader(body, maxBytes);
-  const reader = body.getReader();
-  const source: UnderlyingSource<Uint8Array> = {
-    async pull(controller) {
-      const { done, value } = await reader.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  };
-  return new ReadableStream(source, { highWaterMark: 0 });
 }
 
 /**
@@ -195,7 +187,7 @@ function limitReader(body: ReadableStream<Uint8Array>, maxBytes: number): void {
     left -= result.value?.byteLength ?? 0;
     if (left >= 0) return result;
     await reader.cancel();
-    throw new Error("The model's response is too long");
+    throw new Error(TOO_LONG);
   };
   // The body is locked to this reader, so that nothing else can read it past the limit.
   body.getReader = (() => reader) as unknown as typeof body.getReader;

@@ -6,19 +6,8 @@ export type ModelCall = LanguageModelV4CallOptions & { abortSignal: AbortSignal 
 type StreamParts = AsyncGenerator<LanguageModelV4StreamPart, void>;
 type Limits = Pick<ModelLimits, "firstTokenMs" | "idleMs" | "retryDelayMs" | "maxRetryAfterMs">;
 
-/** The model sent nothing in time. */
-class StreamTimeoutError extends Error {
-  constructor(expected: "first token" | "next token", ms: number) {
-    super(`no ${expected} within ${ms} ms`);
-  }
-}
-
-/** The stream ended before its first token. */
-class EmptyReplyError extends Error {
-  constructor(reason: string) {
-    super(`the reply is empty: ${reason}`);
-  }
-}
+/** A stream that stalled or was empty. Its message is our own and may be logged. */
+class StreamError extends Error {}
 
 const TOKEN_TYPES: ReadonlySet<LanguageModelV4StreamPart["type"]> = new Set([
   "text-delta",
@@ -46,20 +35,20 @@ export async function streamWithRetry(model: LanguageModelV4, call: ModelCall, l
 /** A failure for the log, without the server's own text, which may hold a key or a visitor's message. */
 export function describeFailure(error: unknown): string {
   if (APICallError.isInstance(error)) return `status ${error.statusCode ?? "none"}`;
-  if (error instanceof StreamTimeoutError || error instanceof EmptyReplyError) return error.message;
+  if (error instanceof StreamError) return error.message;
   return error instanceof Error ? error.name : typeof error;
 }
 
 async function openStream(model: LanguageModelV4, call: ModelCall, { firstTokenMs, idleMs }: Limits): Promise<StreamParts> {
   const timedOut = new AbortController();
-  const timer = setTimeout(() => timedOut.abort(new StreamTimeoutError("first token", firstTokenMs)), firstTokenMs);
+  const timer = setTimeout(() => timedOut.abort(new StreamError(`no first token within ${firstTokenMs} ms`)), firstTokenMs);
   const abortSignal = AbortSignal.any([timedOut.signal, call.abortSignal]);
   const aborted = rejectOnAbort(abortSignal);
   try {
     const { stream } = await Promise.race([model.doStream({ ...call, abortSignal }), aborted]);
     const reader = stream.getReader();
     const first = await Promise.race([readToFirstToken(reader), aborted]);
-    const idleTimer = new IdleTimer(idleMs, () => timedOut.abort(new StreamTimeoutError("next token", idleMs)));
+    const idleTimer = new IdleTimer(idleMs, () => timedOut.abort(new StreamError(`no next token within ${idleMs} ms`)));
     return readRest(first, reader, idleTimer, abortSignal);
   } finally {
     clearTimeout(timer);
@@ -70,9 +59,10 @@ async function readToFirstToken(reader: ReadableStreamDefaultReader<LanguageMode
   const parts: LanguageModelV4StreamPart[] = [];
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) throw new EmptyReplyError("cut off");
+    if (done) throw new StreamError("the reply is empty: cut off");
     if (value.type === "error") throw value.error;
-    if (value.type === "finish" && value.finishReason.unified !== "content-filter") throw new EmptyReplyError(value.finishReason.unified);
+    if (value.type === "finish" && value.finishReason.unified !== "content-filter")
+      throw new StreamError(`the reply is empty: ${value.finishReason.unified}`);
     parts.push(value);
     if (TOKEN_TYPES.has(value.type) || value.type === "finish") return parts;
   }

@@ -6,8 +6,8 @@ import { truncateBytes } from "../../platform/text.ts";
 import { withTimeout } from "../../platform/time.ts";
 
 /*
- * The port to the vector index, and its one engine, Vectorize. There is no embedded engine: without Vectorize or
- * embeddings, search is lexical. Vectors get there by VectorSync, and SemanticSearch queries them.
+ * The vector index, which is Vectorize: without it or without embeddings, search is lexical. VectorSync writes to it, and
+ * SemanticSearch queries it.
  */
 
 /** Whose vectors. */
@@ -20,24 +20,6 @@ interface NamedVector {
   /** Unique within the agent. */
   name: string;
   values: number[];
-}
-
-interface NearVector {
-  name: string;
-  /** -1..1. */
-  cosine: number;
-}
-
-/** Writes are eventually consistent. Every method throws where the index is down. */
-interface VectorIndex {
-  /** At most UPSERT_BATCH vectors. */
-  upsert(scope: VectorScope, vectors: readonly NamedVector[]): Promise<void>;
-  /** At most DELETE_BATCH vectors. */
-  delete(scope: VectorScope, names: readonly string[]): Promise<void>;
-  /** Which of at most GET_BATCH vectors the index has at the moment. */
-  listPresent(scope: VectorScope, names: readonly string[]): Promise<string[]>;
-  /** The agent's nearest vectors, best first. */
-  nearest(scope: VectorScope, values: number[]): Promise<NearVector[]>;
 }
 
 /** Vectorize takes 1,000 vectors in one call, but a failed call is sent again whole. */
@@ -54,30 +36,35 @@ const WRITE_TIMEOUT_MS = 30_000;
 type Binding = Pick<Vectorize, "upsert" | "deleteByIds" | "getByIds" | "query">;
 
 /**
- * One Vectorize index for all tenants: the workspace is the namespace, the agent is metadata. The metadata index `agent`
- * must exist before the first vector is written.
+ * The one Vectorize index for all tenants: the workspace is the namespace, the agent is metadata. The metadata index
+ * `agent` must exist before the first vector is written. Writes are eventually consistent; every method throws where
+ * Vectorize is down.
  */
-class VectorizeIndexEngine implements VectorIndex {
+class VectorIndex {
   constructor(private readonly binding: Binding) {}
 
+  /** At most UPSERT_BATCH vectors. */
   async upsert(scope: VectorScope, vectors: readonly NamedVector[]): Promise<void> {
     const { workspaceId: namespace, agentId: agent } = scope;
     const records = vectors.map(({ name, values }) => ({ id: idOf(scope, name), namespace, values, metadata: { agent } }));
     await withTimeout(WRITE_TIMEOUT_MS, this.binding.upsert(records), "Upserting vectors");
   }
 
+  /** At most DELETE_BATCH vectors. */
   async delete(scope: VectorScope, names: readonly string[]): Promise<void> {
     const ids = names.map((name) => idOf(scope, name));
     await withTimeout(WRITE_TIMEOUT_MS, this.binding.deleteByIds(ids), "Deleting vectors");
   }
 
+  /** Which of at most GET_BATCH vectors the index has at the moment. */
   async listPresent(scope: VectorScope, names: readonly string[]): Promise<string[]> {
     const ids = names.map((name) => idOf(scope, name));
     const found = await withTimeout(WRITE_TIMEOUT_MS, this.binding.getByIds(ids), "Getting vectors");
     return found.flatMap(({ id }) => nameOf(scope, id) ?? []);
   }
 
-  async nearest(scope: VectorScope, values: number[]): Promise<NearVector[]> {
+  /** The agent's nearest vectors, best first. */
+  async nearest(scope: VectorScope, values: number[]): Promise<{ name: string; cosine: number }[]> {
     const { workspaceId: namespace, agentId: agent } = scope;
     const options = { topK: NEAREST, namespace, filter: { agent }, returnValues: false, returnMetadata: "none" } as const;
     const { matches } = await this.binding.query(values, options);
@@ -110,7 +97,7 @@ export function vectorEnginesFor(env: Env): VectorEngines | undefined {
   const embeddings = embeddingsFor(env);
   if (!env.VECTORS || !embeddings) return undefined;
   // The generated types describe the binding of the beta.
-  const index = new VectorizeIndexEngine(env.VECTORS as unknown as Vectorize);
+  const index = new VectorIndex(env.VECTORS as unknown as Vectorize);
   return { index, embeddings, version: `${TEXT_VERSION}/${vectorsRound(env)}/${embeddings.version}` };
 }
 
