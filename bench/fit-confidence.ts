@@ -112,15 +112,12 @@ function figures(observed: readonly Observed[]): string[] {
 function source([intercept, ...slopes]: Coefficients, name: string, lines: readonly string[]): string {
   const entries = SIGNALS.map((signal, at) => `${signal}: ${Number(slopes[at]!.toFixed(2))}`).join(", ");
   return `/*
- * Written by \`npm run fit:confidence\` on ${name}. Of tenfold cross-validation by conversation:
+ * Written by \`npm run fit:confidence\` on ${name}. Figures of tenfold cross-validation by conversation:
 ${lines.map((line) => ` * ${line}`).join("\n")}
  */
 
-/** The signals that are weighed. */
-export type FittedSignal = ${SIGNALS.map((signal) => `"${signal}"`).join(" | ")};
-
 export const INTERCEPT = ${Number(intercept!.toFixed(2))};
-export const COEFFICIENTS: Readonly<Record<FittedSignal, number>> = { ${entries} };
+export const COEFFICIENTS = { ${entries} };
 `;
 }
 

@@ -1,8 +1,6 @@
 import { parseHeader, type ReplyHeader } from "./header.ts";
 
-/** Replaces a link that is in none of the answer's sources. */
 export const REMOVED_LINK = "(link removed)";
-/** A longer label or target is not treated as one. */
 const MAX_LABEL_LENGTH = 500;
 const MAX_TARGET_LENGTH = 2_048;
 

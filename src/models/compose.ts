@@ -13,7 +13,6 @@ export interface ScoredPassage {
   passage: Passage;
   /** In reading order. */
   segments: ScoredSegment[];
-  /** Whether a code example in it contains the question itself. */
   quotesQuestion: boolean;
 }
 
@@ -53,7 +52,6 @@ function canAnswer({ kind, text }: Segment): boolean {
 }
 
 class Answer {
-  /** Indexes of the chosen segments, by passage. */
   private readonly chosen = new Map<ScoredPassage, Set<number>>();
   private words = 0;
 
@@ -79,7 +77,6 @@ class Answer {
     if (continues && this.words < SHORT_ANSWER_WORDS) this.add(passage, at + 1);
   }
 
-  /** The passages in the order in which they were added. */
   finish(): { text: string; cited: Passage[] } {
     const texts = [...this.chosen].map(([{ segments }, indexes]) => {
       const inOrder = [...indexes].sort((a, b) => a - b);
@@ -150,7 +147,6 @@ function join(segments: readonly Segment[]): string {
   return text;
 }
 
-/** The share of the smaller set that the other one has too. */
 function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   const shared = [...a].filter((term) => b.has(term)).length;
   return shared / Math.max(1, Math.min(a.size, b.size));

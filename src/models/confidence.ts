@@ -1,11 +1,11 @@
 import { terms } from "../text/terms.ts";
 import type { ScoredPassage } from "./compose.ts";
-import { COEFFICIENTS, type FittedSignal, INTERCEPT } from "./confidence-fit.ts";
+import { COEFFICIENTS, INTERCEPT } from "./confidence-fit.ts";
 import { aboutOf, type QueryTerm, type Retrieval } from "./retrieval.ts";
 import { termMatch } from "./segments.ts";
 
 /** What separates answered from unanswered questions, however large the knowledge is. Each is 0..1. */
-export interface Signals extends Record<FittedSignal, number> {
+export interface Signals extends Record<keyof typeof COEFFICIENTS, number> {
   /** The score of the best passage. */
   passageScore: number;
   /** How far it is ahead of the mean of the other passages that were read, as a share of its score. */
@@ -26,7 +26,7 @@ const MIN_COVERAGE = 0.5;
 /** The probability, 0..1, that a draft answer is right: logistic regression on the signals. */
 export function confidenceOf(signals: Signals): number {
   let logOdds = INTERCEPT;
-  for (const name of Object.keys(COEFFICIENTS) as FittedSignal[]) logOdds += COEFFICIENTS[name] * signals[name];
+  for (const [name, coefficient] of Object.entries(COEFFICIENTS)) logOdds += coefficient * signals[name as keyof typeof COEFFICIENTS];
   const probability = 1 / (1 + Math.exp(-logOdds));
   return signals.coverage < MIN_COVERAGE ? Math.min(probability, signals.coverage) : probability;
 }

@@ -10,11 +10,9 @@ interface Search {
 
 interface CitablePassage {
   passage: Passage;
-  /** The searches of this turn that found it. */
   searches: Search[];
 }
 
-/** What an answer is based on. */
 export interface Grounding {
   cited: Passage[];
   /** The probability, 0..1, that an answer based on it is right. */

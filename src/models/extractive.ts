@@ -30,7 +30,6 @@ function smallTalkReply({ question, welcomeMessage, language }: ModelRequest): s
   return intent === "thanks" ? replyToThanks(language) : welcomeMessage.trim() || undefined;
 }
 
-/** The sentences of a text one by one, each with the white space after it. */
 async function* sentenceDeltas(text: string, language: string): AsyncGenerator<string, void> {
   for (const { segment } of sentenceSegmenter(language).segment(text)) yield segment;
 }
@@ -115,7 +114,6 @@ function scoreSegment(segment: Segment, passage: Passage, queryTerms: readonly Q
   return { segment, coverage, score: (coverage + PASSAGE_BONUS * passage.score + typeBonus) * factor };
 }
 
-/** The share of the query's weight that matches. */
 function weightedShare(queryTerms: readonly QueryTerm[], match: (term: QueryTerm) => number): number {
   const total = queryTerms.reduce((sum, { weight }) => sum + weight, 0);
   const matched = queryTerms.reduce((sum, term) => sum + term.weight * match(term), 0);
@@ -142,7 +140,6 @@ const DEFINES = /^.{0,80}?\b(?:is|are|means?|refers? to|describes?|consists? of|
 const INSTRUCTS =
   /^(?:to\b|first\b|then\b|click|go to|open|select|choose|enter|press|run|use|send|call|add|create|set|copy|install|you can\b)/i;
 
-/** The type of answer that a question asks for. */
 export function answerTypeOf(question: string): AnswerType {
   if (ASKS_NUMBER.test(question)) return "number";
   if (ASKS_STEPS.test(question)) return "steps";

@@ -9,7 +9,6 @@ export interface HeaderMatch {
   isFenced: boolean;
 }
 
-/** A whole reply without a header. */
 export interface NoHeader {
   header: null;
   rest: string;
@@ -29,7 +28,6 @@ const IDS = /^(?:[\s,;&[\]()]|and\b|none\b|[pt]\d+\b)*/i;
 const DECORATION = /[*_`#>]/g;
 const FENCE = /^\s*(?:```|~~~)/;
 
-/** Parses a line as a header; undefined where it is none. */
 export function parseHeader(line: string): HeaderLine | undefined {
   const plain = line.replace(DECORATION, "").trim();
   const marked = MARKED.exec(plain);

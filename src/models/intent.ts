@@ -11,7 +11,6 @@ const FILLERS = wordSet(`
   there all everyone everybody again good day dear team support you so very much many a lot for the your help that is was this ok okay great
   perfect awesome nice cool got it and bye goodbye guten schönen vielen dir ihnen sehr liebes beaucoup à tous muchas mil días dias tardes noches
   mille molte tutti dia tarde noite muito hartelijk goede je u wel`);
-/** A longer message asks something. */
 const MAX_SMALL_TALK_WORDS = 8;
 const MAX_SMALL_TALK_LENGTH = 100;
 
@@ -82,7 +81,7 @@ const CAN_A_PERSON_HELP = `(?:can|could|will|would|may) ${ARTICLE}${CLEARLY_A_PE
 const HANDOFF_REQUEST = new RegExp(
   `^(?:${LEAD_IN}(?:${[TALK_TO, CONTACT, TRANSFER, WANT, PERSON_ONLY, CALL_BACK].join("|")})${CLOSING}|${IS_SOMEBODY_THERE}|${CAN_A_PERSON_HELP})$`,
 );
-/** Only the beginning of a message and short clauses are checked: the patterns are not linear in the length. */
+/** A request for a human is near the beginning of a message, and in a short clause. */
 const MAX_CHECKED_LENGTH = 1_000;
 const MAX_CLAUSE_LENGTH = 160;
 

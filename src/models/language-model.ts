@@ -32,7 +32,6 @@ export type ReplyEvent =
   | { type: "text"; text: string }
   /** It called tools: its next text is another part of the reply. */
   | { type: "tool-round" }
-  /** It reached the limit of output tokens. */
   | { type: "truncated" };
 
 interface Engine {
@@ -69,7 +68,6 @@ async function* replyEvents(
   }
 }
 
-/** One call of the model. */
 class Step {
   readonly toolCalls: ToolCall[] = [];
   private text = "";

@@ -1,6 +1,5 @@
 /** The time limits of a model. Tests shorten them. */
 export interface ModelLimits {
-  /** For each call of the model. */
   firstTokenMs: number;
   /** Between two parts of a stream. */
   idleMs: number;
@@ -28,7 +27,7 @@ export const MODEL_LIMITS: ModelLimits = {
 export const MAX_OUTPUT_TOKENS = 1_500;
 /** As long as a human's reply may be. It cuts off servers that ignore MAX_OUTPUT_TOKENS. */
 export const MAX_ANSWER_LENGTH = 8_000;
-/** Some twenty bytes of framing for each byte of the longest answer, reasoning included. */
+/** Of one response: the longest answer and its reasoning, with the framing of an event stream. */
 export const MAX_RESPONSE_BYTES = 4 * 1_024 * 1_024;
 /** Consecutive rounds of tool calls before the model has to answer. */
 export const MAX_TOOL_ROUNDS = 5;

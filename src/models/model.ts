@@ -19,7 +19,6 @@ export interface Model {
 export interface ModelRequest {
   question: string;
   retrieval: Retrieval;
-  /** Earlier messages of the conversation, oldest first. */
   history: HistoryMessage[];
   agentName: string;
   /** The operator's text on how this agent should answer. */
@@ -85,7 +84,6 @@ export interface Tool {
 
 /** The model reads what a tool found or received as quoted data. */
 export type ToolOutcome =
-  /** More of the agent's knowledge. */
   | { kind: "found"; query: string; retrieval: Retrieval }
   /** Anything else that the model may base its answer on. */
   | { kind: "data"; text: string }
@@ -93,7 +91,6 @@ export type ToolOutcome =
   | { kind: "note"; text: string }
   /** It failed: `note` is our own, `text` the other side's response, which no answer may be based on. */
   | { kind: "failed"; note: string; text: string }
-  /** Ends the turn. */
   | { kind: "handed_off"; reason: HandoffReason };
 
 /** Turns texts into vectors, whose cosine says how near their meanings are. */

@@ -45,15 +45,8 @@ export function segmentsOf(content: string, about: string): Segment[] {
       const followsQuestion = isSentence && previous?.text.endsWith("?") === true;
       const context = needsContext || followsQuestion ? previous : isSentence ? undefined : leadIn;
       const contextTerms = new Set([...title, ...(isHeading ? [] : heading), ...(context?.terms ?? [])]);
-      segments.push({
-        kind: segmentKind,
-        text: segmentText,
-        terms: new Set(terms(segmentText)),
-        block,
-        isOrdered,
-        needsContext,
-        contextTerms,
-      });
+      const ownTerms = new Set(terms(segmentText));
+      segments.push({ kind: segmentKind, text: segmentText, terms: ownTerms, block, isOrdered, needsContext, contextTerms });
     }
   }
   return segments;

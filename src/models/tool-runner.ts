@@ -38,12 +38,9 @@ export class ToolRunner {
   /** The options of a model call. The tools are listed even where none may be called, since earlier messages name them. */
   toolOptions(mayUse: boolean): Pick<LanguageModelV4CallOptions, "tools" | "toolChoice"> {
     if (this.tools.length === 0) return {};
-    const tools = this.tools.map(({ name, description, parameters }) => ({
-      type: "function" as const,
-      name,
-      description,
-      inputSchema: parameters,
-    }));
+    const tools = this.tools.map(({ name, description, parameters: inputSchema }) => {
+      return { type: "function" as const, name, description, inputSchema };
+    });
     return { tools, toolChoice: { type: mayUse ? "auto" : "none" } };
   }
 

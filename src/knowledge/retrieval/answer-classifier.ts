@@ -88,12 +88,10 @@ export class AnswerClassifier {
   private norms: Map<AnswerClass, number> | undefined;
   private questions = 0;
 
-  /** The number of questions. */
   get size(): number {
     return this.questions;
   }
 
-  /** In how many questions a feature is. */
   frequencyOf(feature: string): number {
     return this.questionFrequencies.get(feature) ?? 0;
   }

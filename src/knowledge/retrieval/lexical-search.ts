@@ -96,14 +96,13 @@ interface ChunkTerms {
   heading: ReadonlySet<string>;
   /** The ascending positions of each wanted term in the body. */
   positions: ReadonlyMap<string, readonly number[]>;
-  /** Terms of the body. */
   length: number;
 }
 
 /** The usual constants of BM25 (Robertson and Zaragoza 2009): saturation of repeated terms and length normalization. */
 const K1 = 1.6;
 const B = 0.75;
-/** A term in the title or heading counts as so many in the body (BM25F). */
+/** A term in the title or heading counts as so many in the body, as in BM25F. */
 const TITLE_COUNT = 2;
 const HEADING_COUNT = 3;
 /** The weight of a term that is found only in its corrected spelling, or in its parts. */
@@ -124,7 +123,6 @@ function positionsOf(wanted: ReadonlySet<string>, body: readonly string[]): Map<
   return positions;
 }
 
-/** 0..1. */
 function scoreOf(query: readonly QueryTerm[], chunk: ChunkTerms, averageLength: number): number {
   return (1 - PROXIMITY_SHARE) * bm25Share(query, chunk, averageLength) + PROXIMITY_SHARE * proximityShare(query, chunk);
 }

@@ -3,7 +3,6 @@ import { type Token, tokens } from "../../text/terms.ts";
 
 /** The term statistics of an index, whose documents are chunks or curated questions. */
 export interface Vocabulary {
-  /** The number of documents. */
   size: number;
   /** The document frequencies of these terms; a term that no document has is absent. */
   documentFrequencies(terms: readonly string[]): Map<string, number>;

@@ -10,7 +10,6 @@ import { withTimeout } from "../../platform/time.ts";
  * SemanticSearch queries it.
  */
 
-/** Whose vectors. */
 export interface VectorScope {
   workspaceId: string;
   agentId: string;
@@ -84,7 +83,6 @@ function nameOf({ agentId }: VectorScope, id: string): string | undefined {
   return id.startsWith(`${agentId}/`) ? id.slice(agentId.length + 1) : undefined;
 }
 
-/** What semantic search needs. */
 export interface VectorEngines {
   index: VectorIndex;
   embeddings: Embeddings;
@@ -108,12 +106,10 @@ const MAX_BYTES = 8_000;
 /** With the agent's id before it the name fills the 64 bytes of an id; collisions are out of reach. */
 const NAME_BYTES = 20;
 
-/** The text that a chunk's vector is made of. */
 export function embeddedText(chunk: Pick<Passage, "title" | "heading" | "content">): string {
   return truncateBytes(passageText(chunk), MAX_BYTES);
 }
 
-/** The text that a question's vector is made of. */
 export function embeddedQuestion(question: string): string {
   return truncateBytes(question.trim(), MAX_BYTES);
 }

@@ -6,7 +6,6 @@ interface ChunkText extends Record<string, SqlStorageValue> {
   content: string;
 }
 
-/** A vector that has to be computed and put into the vector index. */
 export interface PendingVector extends ChunkText {
   name: string;
 }
@@ -102,7 +101,6 @@ export class VectorStore {
     this.run("UPDATE vector_state SET failures = ?, retry_at = ?", failures, retryAtMs);
   }
 
-  /** Queues all vectors for removal. */
   queueRemovalOfAll(): void {
     this.run("DELETE FROM vectors WHERE presence = 'none'");
     this.run("UPDATE vectors SET task = 'remove', not_before = 0 WHERE task IS NOT 'verify'");
@@ -130,7 +128,6 @@ export class VectorStore {
     });
   }
 
-  /** The chunks whose vectors have these names. */
   listChunks(names: readonly string[]): { name: string; chunkId: number }[] {
     const query = "SELECT name, chunk_id AS chunkId FROM chunk_vectors WHERE name IN (SELECT value FROM json_each(?)) ORDER BY chunk_id";
     return this.storage.sql.exec<{ name: string; chunkId: number }>(query, JSON.stringify(names)).toArray();
@@ -138,7 +135,6 @@ export class VectorStore {
 
   // --- Tasks ---
 
-  /** The vectors whose put is due. */
   listDuePuts(nowMs: number, limit: number): PendingVector[] {
     if (!this.tracksChunks) return [];
     // Chunks with equal texts share a vector: any of them will do.

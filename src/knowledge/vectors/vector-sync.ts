@@ -6,7 +6,6 @@ import { dropTables, VECTOR_TABLES, type VectorState, VectorStore } from "./vect
 
 /** Chunks whose names are computed in one step: some 20 ms of hashing. */
 const NAMING_BATCH = 400;
-/** Calls of one verification step, in parallel. */
 const GETS_PER_STEP = 5;
 /** The bounds of one alarm: well below the calls and the time that the platform allows one invocation. */
 const MAX_STEPS_PER_RUN = 40;
@@ -193,7 +192,6 @@ export class VectorSync {
 const MAX_BYTES_PER_CALL = 120_000;
 /** Generous, since nobody waits and a cold model takes a while to load. */
 const EMBED_TIMEOUT_MS = 30_000;
-/** A text that no model refuses. */
 const PROBE_TEXT = "Hello";
 
 /**
