@@ -1,5 +1,5 @@
-import { sql } from "drizzle-orm";
-import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { type SQL, sql } from "drizzle-orm";
+import { index, integer, primaryKey, real, type SQLiteColumn, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import {
   AGENT_STATUSES,
   AUTHOR_TYPES,
@@ -20,13 +20,12 @@ import {
 } from "./columns.ts";
 
 /*
- * All tables. The rules they share:
- * - identifiers are UUIDv7 text whose last byte is the workspace's shard; times are integer milliseconds, UTC;
- * - a table that belongs to a workspace has its id, and an index that begins with it for each of its lists;
- * - there are no foreign keys: a workspace is erased table by table, in bounded steps, and ids are checked in the
- *   statement that writes;
- * - `*_count` columns and `usage_periods` are kept by the triggers of migrations/0001_counters.sql and 0003_webhooks.sql, so
- *   a row written twice (a resumed turn, a repeated wake-up) is counted once.
+ * All tables. Common rules:
+ * - ids are UUIDv7 text whose last byte is the workspace's shard; times are Unix milliseconds;
+ * - a workspace's table has a `workspace_id`, and an index that begins with it for each list;
+ * - there are no foreign keys: a workspace is erased table by table in bounded steps, and each write checks the ids it uses;
+ * - triggers maintain `*_count` columns and `usage_periods` (migrations/0001_counters.sql and 0003_webhooks.sql), so that a row
+ *   that is written twice (a resumed turn, a repeated wake-up) is counted once.
  */
 
 const id = () => text("id").primaryKey();
@@ -34,16 +33,18 @@ const workspaceId = () => text("workspace_id").notNull();
 const createdAt = () => integer("created_at").notNull();
 const updatedAt = () => integer("updated_at").notNull();
 const flag = (name: string) => integer(name, { mode: "boolean" }).notNull();
-const list = (name: string) =>
+const json = <T>(name: string, empty: "[]" | "{}") =>
   text(name, { mode: "json" })
-    .$type<string[]>()
+    .$type<T>()
     .notNull()
-    .default(sql`'[]'`);
+    .default(sql.raw(`'${empty}'`));
+const list = (name: string) => json<string[]>(name, "[]");
 const count = (name: string) => integer(name).notNull().default(0);
+const partialIndex = (name: string, column: SQLiteColumn, condition: SQL) => index(name).on(column).where(condition);
 
-// --- Across workspaces: these live in shard 0 alone -----------------------------------------------------------------
+// --- Across workspaces: in shard 0 alone ----------------------------------------------------------------------------
 
-/** How full each shard is. */
+/** How many workspaces each shard holds. */
 export const shards = sqliteTable("shards", { shard: integer("shard").primaryKey(), workspacesCount: count("workspaces_count") });
 
 export const workspaceDirectory = sqliteTable(
@@ -67,48 +68,38 @@ export const workspaces = sqliteTable(
     name: text("name").notNull(),
     slug: text("slug").notNull(),
     plan: text("plan", { enum: PLAN_NAMES }).notNull(),
-    /** The operator's overrides of the plan's numbers, by the names of the plan table. */
-    limits: text("limits", { mode: "json" })
-      .$type<Record<string, number | boolean>>()
-      .notNull()
-      .default(sql`'{}'`),
-    /** The operator's settings of how long records are kept, see workspaces/retention.ts. */
-    retention: text("retention", { mode: "json" })
-      .$type<Partial<Retention>>()
-      .notNull()
-      .default(sql`'{}'`),
-    /** When records that are kept no longer are looked for next; null where nothing is set. */
+    /** The operator's overrides of the plan's limits, see workspaces/plans.ts. */
+    limits: json<Record<string, number | boolean>>("limits", "{}"),
+    /** The operator's retention settings, see workspaces/retention.ts. */
+    retention: json<Partial<Retention>>("retention", "{}"),
+    /** When expired records are pruned next; null without retention settings. */
     pruneAt: integer("prune_at"),
     agentsCount: count("agents_count"),
     sourcesCount: count("sources_count"),
     pagesCount: count("pages_count"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
-    /** Set when the operator deletes it: from then on it is not found, and the erasure removes it step by step. */
+    /** Set when the operator deletes it: from then on it is not found, and is erased step by step. */
     deletedAt: integer("deleted_at"),
   },
   (t) => [
-    index("workspaces_deleted")
-      .on(t.deletedAt)
-      .where(sql`deleted_at IS NOT NULL`),
-    index("workspaces_prune")
-      .on(t.pruneAt)
-      .where(sql`prune_at IS NOT NULL`),
+    partialIndex("workspaces_deleted", t.deletedAt, sql`deleted_at IS NOT NULL`),
+    partialIndex("workspaces_prune", t.pruneAt, sql`prune_at IS NOT NULL`),
   ],
 );
 
 /**
- * Workspaces that came or come from an export (operator/backup). While one is under way the workspace's own row is not there
- * yet, so that nobody finds it, and cron leaves its rows alone.
+ * Workspaces that were imported from an export (backup/). The workspace's own row is written last, so that nothing finds a
+ * partial import, and cron leaves its rows alone.
  */
 export const workspaceImports = sqliteTable("workspace_imports", {
   workspaceId: text("workspace_id").primaryKey(),
   exportId: text("export_id").notNull(),
-  /** The workspace's own record, JSON; it becomes its row when everything else is there. */
+  /** The workspace's own record, JSON, which becomes its row at the end. */
   workspace: text("workspace"),
-  /** When what the triggers counted meanwhile gave way to the counts of the export. */
+  /** When the triggers' counts were replaced by those of the export. */
   recountedAt: integer("recounted_at"),
-  /** How far what is stored was compared with the export, JSON. */
+  /** How far the import was verified against the export, JSON. */
   checked: text("checked"),
   createdAt: createdAt(),
   completedAt: integer("completed_at"),
@@ -120,16 +111,16 @@ export const apiKeys = sqliteTable(
     id: id(),
     workspaceId: workspaceId(),
     name: text("name").notNull(),
-    /** The key's first 16 characters, to tell keys apart. */
+    /** The key's first 16 characters, to recognize it by. */
     prefix: text("prefix").notNull(),
-    /** SHA-256 of the whole key, hex. The key itself is stored nowhere. */
+    /** SHA-256 of the key, hex. The key itself is not stored. */
     hash: text("hash").notNull(),
     scopes: list("scopes"),
     createdAt: createdAt(),
     revokedAt: integer("revoked_at"),
-    /** Which value of KEY_SECRET made it; null for a key from before this was kept, until it is used. */
+    /** Which value of KEY_SECRET signed it; null for a key from before this column, until it is used. */
     secretId: text("secret_id"),
-    /** When it was last used while that value was no longer the first, to the hour: who still needs it. */
+    /** When it was last used while that value was no longer the first, to the hour. */
     outdatedUseAt: integer("outdated_use_at"),
   },
   (t) => [index("api_keys_workspace").on(t.workspaceId, t.id)],
@@ -165,14 +156,14 @@ export const idempotencyRecords = sqliteTable(
   {
     workspaceId: workspaceId(),
     key: text("key").notNull(),
-    /** SHA-256 over operation, path and body: the same key with another request is a conflict. */
+    /** SHA-256 of method, path and body: the same key with another request is a conflict. */
     requestHash: text("request_hash").notNull(),
     responseStatus: integer("response_status"),
-    /** Encrypted: some responses hold a secret that is shown once. */
+    /** Encrypted, since some responses hold a secret that is shown once. */
     responseBody: text("response_body"),
-    /** The conversation that the response tells of, so that it is erased with it. */
+    /** The conversation of the response: both are erased together. */
     conversationId: text("conversation_id"),
-    /** Until then the request is being answered; a later one with the key takes over, with the same identifiers. */
+    /** The request runs until then at most; a later request with the key takes over, with the same derived ids. */
     leaseUntil: integer("lease_until").notNull(),
     createdAt: createdAt(),
   },
@@ -183,21 +174,21 @@ export const idempotencyRecords = sqliteTable(
   ],
 );
 
-/** Erasures of a person that are under way. The row goes when nothing of the person is left. */
+/** Running erasures of a person. A row is deleted when its erasure is complete. */
 export const privacyErasures = sqliteTable(
   "privacy_erasures",
   {
-    /** The audit record's. */
+    /** The id of the audit record. */
     id: id(),
     workspaceId: workspaceId(),
-    /** Encrypted: who is to be erased. */
+    /** Encrypted: the person's identifier. */
     identifier: text("identifier").notNull(),
     createdAt: createdAt(),
   },
   (t) => [index("privacy_erasures_created").on(t.createdAt), index("privacy_erasures_workspace").on(t.workspaceId)],
 );
 
-// --- Agents and what they know --------------------------------------------------------------------------------------
+// --- Agents and knowledge ------------------------------------------------------------------------------------------
 
 export const agents = sqliteTable(
   "agents",
@@ -215,14 +206,11 @@ export const agents = sqliteTable(
     confidenceThreshold: real("confidence_threshold").notNull(),
     inactivityMinutes: integer("inactivity_minutes").notNull(),
     model: text("model"),
-    /** Headers' values are encrypted: the only secrets beside the identity secrets, and all that a rotation has to find here. */
-    tools: text("tools", { mode: "json" })
-      .$type<StoredTool[]>()
-      .notNull()
-      .default(sql`'[]'`),
+    /** Header values are encrypted. */
+    tools: json<StoredTool[]>("tools", "[]"),
     allowedOrigins: list("allowed_origins"),
     emailAddress: text("email_address"),
-    /** Encrypted; the previous one stays valid until its time, so that it can be rotated without an outage. */
+    /** Encrypted, like the previous one, which stays valid until its time so that rotation causes no outage. */
     identitySecret: text("identity_secret"),
     previousIdentitySecret: text("previous_identity_secret"),
     previousIdentitySecretUntil: integer("previous_identity_secret_until"),
@@ -254,25 +242,21 @@ export const sources = sqliteTable(
     errorCode: text("error_code"),
     errorMessage: text("error_message"),
     lastSyncedAt: integer("last_synced_at"),
-    /** When cron asks for the next sync; null while one waits or runs. */
+    /** When cron starts the next sync; null while one is pending or running. */
     nextSyncAt: integer("next_sync_at"),
-    /** How many syncs were asked for after the first reading: tells one sync's work from another's. */
+    /** How many syncs were requested after the first: identifies a sync's work. */
     syncNumber: count("sync_number"),
-    /** A consumer that holds the source works on it until then; afterwards, or if none holds it, it is to be taken up. */
+    /** A consumer's claim on the source expires then; another may claim it afterwards. */
     leaseUntil: integer("lease_until"),
-    /** Which consumer run holds it: only that run may finish it. */
+    /** Which consumer run has claimed it: only that run may finish it. */
     leaseId: text("lease_id"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
   (t) => [
     index("sources_agent").on(t.workspaceId, t.agentId, t.id),
-    index("sources_unfinished")
-      .on(t.updatedAt)
-      .where(sql`status IN ('pending', 'processing')`),
-    index("sources_due")
-      .on(t.nextSyncAt)
-      .where(sql`next_sync_at IS NOT NULL`),
+    partialIndex("sources_unfinished", t.updatedAt, sql`status IN ('pending', 'processing')`),
+    partialIndex("sources_due", t.nextSyncAt, sql`next_sync_at IS NOT NULL`),
   ],
 );
 
@@ -284,16 +268,14 @@ export const answers = sqliteTable(
     agentId: text("agent_id").notNull(),
     question: text("question").notNull(),
     answer: text("answer").notNull(),
-    /** When the agent's index took it up; the sweep hands over what a crash left behind. */
+    /** When the agent's index received it; the sweep sends what a crash left behind. */
     indexedAt: integer("indexed_at"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
   (t) => [
     index("answers_agent").on(t.workspaceId, t.agentId, t.id),
-    index("answers_unindexed")
-      .on(t.createdAt)
-      .where(sql`indexed_at IS NULL`),
+    partialIndex("answers_unindexed", t.createdAt, sql`indexed_at IS NULL`),
   ],
 );
 
@@ -308,10 +290,10 @@ export const visitors = sqliteTable(
     externalId: text("external_id"),
     name: text("name"),
     email: text("email"),
-    /** The email in lower case, by which a person is found. */
+    /** The email in lower case, for look-ups. */
     emailKey: text("email_key"),
     verified: flag("verified").default(false),
-    /** The visitor with an identity that this anonymous one turned out to be: all that was its own is that one's now. */
+    /** The identified visitor that this anonymous one was merged into, with all records. */
     mergedInto: text("merged_into"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
@@ -337,12 +319,12 @@ export const conversations = sqliteTable(
     subject: text("subject"),
     tags: list("tags"),
     visitorId: text("visitor_id"),
-    /** The anonymous visitor that began it and was merged since: that one's token opens it still, and nothing else of the person. */
+    /** The anonymous visitor who started it and was merged since: their token still opens this conversation, and nothing else. */
     begunBy: text("begun_by"),
     messageCount: count("message_count"),
     lastMessagePreview: text("last_message_preview"),
     lastMessageAt: integer("last_message_at").notNull(),
-    /** When it is resolved if nobody writes: the agent's inactivity after the last message. */
+    /** When it is resolved for inactivity. */
     idleAt: integer("idle_at"),
     csatScore: integer("csat_score"),
     csatComment: text("csat_comment"),
@@ -350,31 +332,28 @@ export const conversations = sqliteTable(
     resolvedBy: text("resolved_by", { enum: RESOLVERS }),
     firstHumanReplyAt: integer("first_human_reply_at"),
     reopenedCount: count("reopened_count"),
-    /** The model sees only messages after this one: set when a resolved conversation is written to again. */
+    /** The model sees only messages after this one: set when a resolved conversation is reopened. */
     contextAfter: text("context_after"),
-    /** When the agent first replied; kept by a trigger, for analytics. */
+    /** When the agent first replied; set by a trigger, for analytics. */
     firstAiReplyAt: integer("first_ai_reply_at"),
-    /** When the agent alone resolved it for the first time (analytics/definitions.ts); kept by a trigger. */
+    /** When it was first resolved by the agent alone (analytics/definitions.ts); set by a trigger. */
     aiResolvedAt: integer("ai_resolved_at"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
   (t) => [
-    // One for each set of filters with a status, all in the order of the list. Without a status a page merges the ranges of the
-    // five that there are (conversations/list-store.ts): four more indexes would save it next to nothing, and each message two writes
-    // in each of them.
+    // One for each set of filters that includes a status, in the order of the list. Without a status, a page merges the ranges of
+    // all five (conversations/list-store.ts): four more indexes would save little, and cost two writes each for every message.
     index("conversations_by_status").on(t.workspaceId, t.status, t.updatedAt, t.id),
     index("conversations_by_agent_status").on(t.workspaceId, t.agentId, t.status, t.updatedAt, t.id),
     index("conversations_by_status_channel").on(t.workspaceId, t.status, t.channel, t.updatedAt, t.id),
     index("conversations_by_all").on(t.workspaceId, t.agentId, t.status, t.channel, t.updatedAt, t.id),
     index("conversations_visitor").on(t.workspaceId, t.visitorId, t.id),
-    index("conversations_idle")
-      .on(t.idleAt)
-      .where(sql`status = 'ai_handled'`),
+    partialIndex("conversations_idle", t.idleAt, sql`status = 'ai_handled'`),
   ],
 );
 
-/** How many conversations there are of each kind: every total is a sum of these. */
+/** Conversations by agent, status and channel: every total is a sum of these. */
 export const conversationCounts = sqliteTable(
   "conversation_counts",
   {
@@ -388,16 +367,16 @@ export const conversationCounts = sqliteTable(
 );
 
 /**
- * How many conversations of each kind were last active in a span of days, so that what happened since a time is counted by
- * spans: every conversation is in one of a day and in one of 32 days.
+ * Conversations by the day and by the 32 days of their last activity, so that a total since some time is a sum of spans. Every
+ * conversation is in one span of each length.
  */
 export const conversationSpans = sqliteTable(
   "conversation_spans",
   {
     workspaceId: workspaceId(),
-    /** 1 or 32. */
+    /** The span's length, 1 or 32. */
     days: integer("days").notNull(),
-    /** Its first day, since 1970-01-01: a multiple of its days. */
+    /** The span's first day since 1970-01-01, a multiple of its length. */
     day: integer("day").notNull(),
     agentId: text("agent_id").notNull(),
     status: text("status").notNull(),
@@ -418,13 +397,10 @@ export const messages = sqliteTable(
     authorId: text("author_id"),
     authorName: text("author_name"),
     content: text("content").notNull(),
-    citations: text("citations", { mode: "json" })
-      .$type<Record<string, unknown>[]>()
-      .notNull()
-      .default(sql`'[]'`),
+    citations: json<Record<string, unknown>[]>("citations", "[]"),
     confidence: real("confidence"),
     needsHuman: flag("needs_human").default(false),
-    /** The month whose quota the question used; null when it used none. Clearing it gives the message back. */
+    /** The month whose quota the question used, or null. Clearing it gives the quota back. */
     quotaPeriod: text("quota_period"),
     createdAt: createdAt(),
   },
@@ -438,12 +414,10 @@ export const handoffs = sqliteTable(
     workspaceId: workspaceId(),
     agentId: text("agent_id").notNull(),
     conversationId: text("conversation_id").notNull(),
-    reason: text("reason", {
-      enum: HANDOFF_REASONS,
-    }).notNull(),
+    reason: text("reason", { enum: HANDOFF_REASONS }).notNull(),
     summary: text("summary"),
     triggerMessageId: text("trigger_message_id"),
-    /** The question that knowledge was missing for, normalised: asked again, it is the same one to analytics. */
+    /** The question that knowledge was missing for, normalized, by which analytics groups questions. */
     questionKey: text("question_key"),
     status: text("status", { enum: HANDOFF_STATUSES }).notNull(),
     requestedAt: integer("requested_at").notNull(),
@@ -471,12 +445,9 @@ export const leads = sqliteTable(
     emailKey: text("email_key"),
     phone: text("phone"),
     message: text("message"),
-    customFields: text("custom_fields", { mode: "json" })
-      .$type<Record<string, unknown>>()
-      .notNull()
-      .default(sql`'{}'`),
+    customFields: json<Record<string, unknown>>("custom_fields", "{}"),
     sourceUrl: text("source_url"),
-    /** When the workspace's index took it up; the sweep hands over what a crash left behind. */
+    /** When the workspace's index received it; the sweep sends what a crash left behind. */
     indexedAt: integer("indexed_at"),
     createdAt: createdAt(),
   },
@@ -485,35 +456,29 @@ export const leads = sqliteTable(
     index("leads_agent").on(t.workspaceId, t.agentId, t.createdAt, t.id),
     index("leads_email").on(t.workspaceId, t.emailKey),
     index("leads_visitor").on(t.workspaceId, t.visitorId),
-    index("leads_unindexed")
-      .on(t.createdAt)
-      .where(sql`indexed_at IS NULL`),
+    partialIndex("leads_unindexed", t.createdAt, sql`indexed_at IS NULL`),
   ],
 );
 
-/** How many leads each agent has brought: every total without a search or a time is a sum of these. */
+/** Leads by agent: every total without a search or a time is a sum of these. */
 export const leadCounts = sqliteTable(
   "lead_counts",
   { workspaceId: workspaceId(), agentId: text("agent_id").notNull(), count: count("count") },
   (t) => [primaryKey({ columns: [t.workspaceId, t.agentId] })],
 );
 
-/** How many leads each agent has brought on a day, so that those since a time are counted by days. */
+/** Leads by agent and day, for totals since some time. */
 export const leadDays = sqliteTable(
   "lead_days",
   { workspaceId: workspaceId(), day: integer("day").notNull(), agentId: text("agent_id").notNull(), count: count("count") },
   (t) => [primaryKey({ columns: [t.workspaceId, t.day, t.agentId] })],
 );
 
-// --- Analytics: kept by the triggers of the migration analytics_rollups, defined in analytics/definitions.ts ----------
+// --- Analytics: maintained by the triggers of the migration analytics_rollups, see analytics/definitions.ts ----------
 
-const counters = (name: string) =>
-  text(name, { mode: "json" })
-    .$type<Record<string, number>>()
-    .notNull()
-    .default(sql`'{}'`);
+const counters = (name: string) => json<Record<string, number>>(name, "{}");
 
-/** One UTC day of one agent, and of all agents together under the agent `''`. */
+/** A UTC day of an agent, or of all agents under the agent id `''`. */
 export const analyticsDays = sqliteTable(
   "analytics_days",
   {
@@ -530,7 +495,7 @@ export const analyticsDays = sqliteTable(
     unanswered: count("unanswered"),
     aiResolutions: count("ai_resolutions"),
     aiResolutionsUndone: count("ai_resolutions_undone"),
-    // What became of the conversations that began on that day.
+    // What became of the conversations that started on that day.
     conversations: count("conversations"),
     withAgent: count("with_agent"),
     handedOff: count("handed_off"),
@@ -541,7 +506,7 @@ export const analyticsDays = sqliteTable(
     csatCount: count("csat_count"),
     handoffReasons: counters("handoff_reasons"),
     channels: counters("channels"),
-    /** Histograms: how many conversations there are in each bucket of time. */
+    /** Histograms: conversations by bucket of time. */
     firstResponses: counters("first_responses"),
     resolutions: counters("resolutions"),
   },
@@ -549,8 +514,8 @@ export const analyticsDays = sqliteTable(
 );
 
 /**
- * Never holds a row: a trigger adds what is inserted here to the days of the agent and of all agents, and drops it. A view
- * would do the same, but `wrangler d1 export` leaves views out.
+ * Never holds a row: a trigger adds inserted values to the days of the agent and of all agents, and ignores the insert. A view
+ * would do, but `wrangler d1 export` omits views.
  */
 export const analyticsChanges = sqliteTable("analytics_changes", {
   workspaceId: workspaceId(),
@@ -578,7 +543,7 @@ export const analyticsChanges = sqliteTable("analytics_changes", {
   resolutionMs: integer("resolution_ms"),
 });
 
-/** Questions that knowledge was missing for. A question goes when the last hand-off that asked it is erased. */
+/** Questions that knowledge was missing for. A question is deleted with its last hand-off. */
 export const unansweredQuestions = sqliteTable(
   "unanswered_questions",
   {
@@ -586,9 +551,9 @@ export const unansweredQuestions = sqliteTable(
     /** Empty for all agents together. */
     agentId: text("agent_id").notNull(),
     questionKey: text("question_key").notNull(),
-    /** As it was asked last. */
+    /** As it was last asked. */
     question: text("question").notNull(),
-    /** How often in the year before it was asked last. */
+    /** How often in the year before it was last asked. */
     asked: count("asked"),
     lastAskedAt: integer("last_asked_at").notNull(),
   },
@@ -600,8 +565,8 @@ export const unansweredQuestions = sqliteTable(
 );
 
 /**
- * The days on which such a question was asked, so that a range of any length is the difference of two rows. Of those more
- * than a year before the last one only the latest is kept.
+ * The days on which such a question was asked, with running totals, so that a count over any range is the difference of two
+ * rows. Of the days more than a year before the last, only the latest is kept.
  */
 export const unansweredQuestionDays = sqliteTable(
   "unanswered_question_days",
@@ -610,7 +575,7 @@ export const unansweredQuestionDays = sqliteTable(
     agentId: text("agent_id").notNull(),
     questionKey: text("question_key").notNull(),
     day: integer("day").notNull(),
-    /** How often it had been asked by the end of the day, ever since it is kept. */
+    /** How often it had been asked by the end of the day. */
     askedUntil: count("asked_until"),
   },
   (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.questionKey, t.day] })],
@@ -618,16 +583,16 @@ export const unansweredQuestionDays = sqliteTable(
 
 // --- Email ----------------------------------------------------------------------------------------------------------
 
-/** What mails of a conversation need to stay one thread in a mail program. */
+/** What keeps the mails of a conversation in one thread of a mail program. */
 export const emailThreads = sqliteTable(
   "email_threads",
   {
     conversationId: text("conversation_id").primaryKey(),
     workspaceId: workspaceId(),
-    /** Whom the agent's mails go to. */
+    /** The recipient of the agent's mails. */
     address: text("address").notNull(),
     subject: text("subject").notNull(),
-    /** The Message-ID of the visitor's latest mail, and those before it, oldest first. */
+    /** The Message-ID of the visitor's latest mail; `earlierIds` holds the earlier ones, oldest first. */
     lastMessageId: text("last_message_id"),
     earlierIds: list("earlier_ids"),
     createdAt: createdAt(),
@@ -638,7 +603,7 @@ export const emailThreads = sqliteTable(
   ],
 );
 
-/** Mails that came lately: the same one again is taken once, and nobody sends more than a person does. The sweep forgets them. */
+/** Recent inbound mails, for deduplication and rate limits. The sweep prunes them. */
 export const emailArrivals = sqliteTable(
   "email_arrivals",
   {
@@ -656,7 +621,7 @@ export const emailArrivals = sqliteTable(
   ],
 );
 
-/** Messages that are to go out as mail; a trigger adds each message of a team or an agent in a conversation by email. */
+/** Messages to be sent as mail; a trigger adds each message of a team member or agent in an email conversation. */
 export const emailOutbox = sqliteTable(
   "email_outbox",
   {
@@ -667,15 +632,13 @@ export const emailOutbox = sqliteTable(
     attemptCount: count("attempt_count"),
     nextAttemptAt: integer("next_attempt_at").notNull(),
     leaseUntil: integer("lease_until"),
-    /** What the mail service said, when it refused: its code alone. */
+    /** The error code of the mail service. */
     error: text("error"),
     createdAt: createdAt(),
   },
   (t) => [
     index("email_outbox_conversation").on(t.workspaceId, t.conversationId),
-    index("email_outbox_due")
-      .on(t.nextAttemptAt)
-      .where(sql`status = 'pending'`),
+    partialIndex("email_outbox_due", t.nextAttemptAt, sql`status = 'pending'`),
   ],
 );
 
@@ -695,15 +658,15 @@ export const webhookEndpoints = sqliteTable(
     failureStreak: count("failure_streak"),
     failingSince: integer("failing_since"),
     lastSuccessAt: integer("last_success_at"),
-    /** How long its last exchange took, or has taken so far. */
+    /** How long its last request took, or has taken so far. */
     lastDurationMs: integer("last_duration_ms"),
-    /** Encrypted, like the previous one, which signs beside it until its time. */
+    /** Encrypted, like the previous one, which also signs until its time. */
     secret: text("secret").notNull(),
-    /** Which rotation made the secret, so that one that is asked for again is done once. */
+    /** Which request rotated the secret, so that its retry does not rotate it again. */
     rotationId: text("rotation_id"),
     previousSecret: text("previous_secret"),
     previousSecretUntil: integer("previous_secret_until"),
-    // Its deliveries of each status.
+    // Deliveries by status.
     pendingCount: count("pending_count"),
     succeededCount: count("succeeded_count"),
     failedCount: count("failed_count"),
@@ -713,11 +676,11 @@ export const webhookEndpoints = sqliteTable(
   (t) => [index("webhook_endpoints_workspace").on(t.workspaceId, t.id)],
 );
 
-/** Endpoints that were deleted and whose log is not erased yet. The row goes when nothing of it is left. */
+/** Deleted endpoints whose delivery log is being erased. A row is deleted when its erasure is complete. */
 export const webhookErasures = sqliteTable(
   "webhook_erasures",
   {
-    /** The endpoint's. */
+    /** The id of the endpoint. */
     id: id(),
     workspaceId: workspaceId(),
     createdAt: createdAt(),
@@ -733,7 +696,7 @@ export const events = sqliteTable(
     type: text("type").notNull(),
     /** The exact bytes that every attempt sends. */
     payload: text("payload").notNull(),
-    /** Whose record the payload holds, so that it is erased with it. */
+    /** The conversation or lead in the payload: both are erased together. */
     conversationId: text("conversation_id"),
     leadId: text("lead_id"),
     createdAt: createdAt(),
@@ -766,9 +729,7 @@ export const deliveries = sqliteTable(
     index("deliveries_webhook").on(t.workspaceId, t.webhookId, t.id),
     index("deliveries_webhook_status").on(t.workspaceId, t.webhookId, t.status, t.id),
     index("deliveries_event").on(t.workspaceId, t.eventId),
-    index("deliveries_due")
-      .on(t.nextAttemptAt)
-      .where(sql`status = 'pending'`),
+    partialIndex("deliveries_due", t.nextAttemptAt, sql`status = 'pending'`),
   ],
 );
 
@@ -782,7 +743,7 @@ export const deliveryAttempts = sqliteTable(
     durationMs: integer("duration_ms").notNull(),
     responseStatus: integer("response_status"),
     responseBody: text("response_body"),
-    /** The conversation that the response tells of, so that it is erased with it. */
+    /** The conversation of the response: both are erased together. */
     conversationId: text("conversation_id"),
     responseTruncated: flag("response_truncated").default(false),
     error: text("error"),
