@@ -11,7 +11,7 @@ const AGENT = {
   slug: "demo-agent",
   description: "Answers questions about this service from its own documentation.",
 };
-/** What the agent learns: the guides. Those that only contributors read would only be in the way of answers. */
+/** What the agent learns: the guides, except those for contributors. */
 const GUIDES = "{README.md,docs/*.md}";
 const NOT_LEARNED = new Set(["docs/architecture.md", "docs/measurements.md"]);
 const READY_LIMIT_MS = 120_000;
@@ -19,10 +19,10 @@ const POLL_EVERY_MS = 500;
 
 const LINK = /\[([^\]]+)\]\([^)\s]+\)/g;
 const CODE_BLOCK = /^```(\w*)[^\n]*\n[^]*?^```\n/gm;
-/** The languages of blocks with commands, their output, and pictures. Others hold examples. */
+/** The languages of code blocks that are commands, output or diagrams. Other blocks are examples. */
 const TRANSCRIPTS = new Set(["", "sh", "console", "text", "json", "mermaid"]);
 
-/** What a start keeps for the next one. */
+/** The demo's key and agent, kept in `.dev.vars` for the next start. */
 export interface Demo {
   apiKey: string;
   agentId: string;
@@ -41,8 +41,8 @@ interface Source {
 }
 
 /**
- * Sees to it that the demo workspace, its key, its agent and what the agent knows are there. What an earlier start made
- * or began to make is kept and completed.
+ * Creates the demo workspace, its key, its agent and the agent's knowledge where they are missing. What an interrupted
+ * start left is completed.
  */
 export async function ensureDemo(url: string, operator: Client, kept: Partial<Demo>): Promise<Demo> {
   const slug = kept.apiKey === undefined ? undefined : await workspaceOf(url, kept.apiKey);
@@ -78,8 +78,8 @@ async function ensureWorkspace(operator: Client): Promise<Slugged> {
   if (found) return found;
   const created = await operator.send("POST", "/operator/v1/workspaces", WORKSPACE);
   if (created.status === 201) return created.body as Slugged;
-  const madeMeanwhile = created.status === 409 ? await find() : undefined;
-  if (madeMeanwhile) return madeMeanwhile;
+  const createdConcurrently = created.status === 409 ? await find() : undefined;
+  if (createdConcurrently) return createdConcurrently;
   throw new UserError(`The demo workspace could not be made, ${created.status}: ${JSON.stringify(created.body)}`);
 }
 
