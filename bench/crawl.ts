@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Service, withService } from "./answers/service.ts";
-import { workerdMegabytes } from "./memory.ts";
-import { serveSite, type Site } from "./site.ts";
+import type { Report } from "./report.ts";
+import { workerdMegabytes } from "./service.ts";
+import { serveSite, type Site } from "./stand-ins/site.ts";
 
 /** Sizes of the sites: memory may not grow from one to the next. */
 const SIZES = [500, 2_000, 6_000];
@@ -19,6 +20,7 @@ interface Source {
 }
 
 interface Crawled {
+  site: string;
   pages: number;
   seconds: number;
   chunks: number;
@@ -27,23 +29,26 @@ interface Crawled {
   megabytes: number;
 }
 
-/** How quickly sites of this machine are read, read again and again after some changes, and what memory that takes. */
-export async function benchCrawl(): Promise<void> {
-  const rows: string[] = [];
+/** How quickly websites are read, then read again after some changes, and how much memory that takes. */
+export async function benchCrawl(): Promise<Report> {
+  const crawls: Crawled[] = [];
   for (const size of SIZES) {
     const site = await serveSite(size);
     try {
-      rows.push(...(await withService((service) => crawlTwice(service, site, size), BINDINGS)));
+      crawls.push(...(await withService((service) => crawlTwice(service, site, size), BINDINGS)));
     } finally {
       await site.close();
     }
   }
-  console.log("| site | pages | s | pages/s | chunks | requests | workerd, MB |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
-  console.log(rows.join("\n"));
-  console.log("A pause of 0 between requests; site, service and queue share the machine.");
+  const columns = ["site", "pages", "s", "pages/s", "chunks", "requests", "workerd, MB"];
+  const rows = crawls.map(({ site, pages, seconds, chunks, requests, megabytes }) => {
+    return [site, pages, seconds.toFixed(1), (pages / seconds).toFixed(0), chunks, requests, megabytes];
+  });
+  const notes = ["A pause of 0 between requests; site, service and queue share the machine."];
+  return { tables: [{ columns, rows }], notes, data: { crawls } };
 }
 
-async function crawlTwice(service: Service, site: Site, size: number): Promise<string[]> {
+async function crawlTwice(service: Service, site: Site, size: number): Promise<Crawled[]> {
   const agentId = await service.createAgent("Reader");
   const sources = `/agents/${agentId}/sources`;
   const body = { type: "website", name: "Site", url: `${site.origin}/`, max_pages: 10_000 };
@@ -51,11 +56,14 @@ async function crawlTwice(service: Service, site: Site, size: number): Promise<s
   const first = await watch(service, sources, source.id, site);
   for (let article = 0; article < size / 100; article++) site.edit(article);
   await service.call("POST", `${sources}/${source.id}/sync`, undefined, 202);
-  return [rowOf(`${size} pages`, first), rowOf("1 % changed", await watch(service, sources, source.id, site))];
+  return [
+    { site: `${size} pages`, ...first },
+    { site: "1 % changed", ...(await watch(service, sources, source.id, site)) },
+  ];
 }
 
 /** Waits until a crawl ends. */
-async function watch({ call }: Service, sources: string, id: string, site: Site): Promise<Crawled> {
+async function watch({ call }: Service, sources: string, id: string, site: Site): Promise<Omit<Crawled, "site">> {
   const startedAtMs = Date.now();
   const askedBefore = site.asked.length;
   let megabytes = 0;
@@ -70,9 +78,4 @@ async function watch({ call }: Service, sources: string, id: string, site: Site)
     return { pages: source.pages_indexed, seconds, chunks: source.chunks_count, requests: site.asked.length - askedBefore, megabytes };
   }
   throw new Error("The crawl does not end.");
-}
-
-function rowOf(name: string, { pages, seconds, chunks, requests, megabytes }: Crawled): string {
-  const cells = [name, pages, seconds.toFixed(1), (pages / seconds).toFixed(0), chunks, requests, megabytes];
-  return `| ${cells.join(" | ")} |`;
 }

@@ -1,4 +1,6 @@
 import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RunningWorker } from "./service.ts";
 
 /*
  * A load generator that costs little, for it shares the cores with what it measures: prepared HTTP/1.1 requests over
@@ -6,7 +8,7 @@ import { connect, type Socket } from "node:net";
  */
 
 /** One request, ready to be sent. */
-export interface Prepared {
+export interface PreparedRequest {
   method: string;
   path: string;
   headers?: Record<string, string>;
@@ -24,6 +26,14 @@ export interface Round {
   failures: number;
 }
 
+/** What a request cost in round trips, as the service logs it. */
+export interface LoggedCost {
+  operation: string;
+  object_hops: number;
+  d1_trips: number;
+  rows_read: number;
+}
+
 const HEADER_END = "\r\n\r\n";
 const CHUNKS_END = "\r\n0\r\n\r\n";
 const LENGTH_HEADER = /\r\ncontent-length: *(\d+)/i;
@@ -33,7 +43,7 @@ const STATUS_AT = 9;
 const SHOWN_CHARACTERS = 600;
 
 /** Sends the request again and again over so many connections, for so long. */
-export async function load(port: number, request: Prepared, connections: number, seconds: number): Promise<Round> {
+export async function load(port: number, request: PreparedRequest, connections: number, seconds: number): Promise<Round> {
   const text = encode(port, request);
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
   const round: Round = { requestsPerSecond: 0, latenciesMs: [], failures: 0 };
@@ -46,7 +56,7 @@ export async function load(port: number, request: Prepared, connections: number,
 }
 
 /** Sends one request and gives the body of its response. */
-export async function send(port: number, request: Prepared): Promise<unknown> {
+export async function send(port: number, request: PreparedRequest): Promise<unknown> {
   const { method, path, headers = {}, body } = request;
   const init = body === undefined ? {} : { body: JSON.stringify(body) };
   const all = { "Content-Type": "application/json", ...headers };
@@ -56,7 +66,7 @@ export async function send(port: number, request: Prepared): Promise<unknown> {
   return text === "" ? undefined : JSON.parse(text);
 }
 
-function encode(port: number, { method, path, headers = {}, body }: Prepared): string {
+function encode(port: number, { method, path, headers = {}, body }: PreparedRequest): string {
   const content = body === undefined ? "" : JSON.stringify(body);
   const all: Record<string, string> = { Host: `127.0.0.1:${port}`, ...headers };
   if (body !== undefined) Object.assign(all, { "Content-Type": "application/json", "Content-Length": String(Buffer.byteLength(content)) });
@@ -108,4 +118,19 @@ function isWhole(response: string): boolean {
 
 function statusOf(response: string): number {
   return Number(response.slice(STATUS_AT, STATUS_AT + 3));
+}
+
+/** A log line comes by pipe, after its response. */
+const LOG_DEADLINE_MS = 2000;
+
+/** What the service logs of one request; undefined when it logs nothing. A late line of the warm-up says the same. */
+export async function readRequestCost(served: RunningWorker, request: PreparedRequest): Promise<LoggedCost | undefined> {
+  let cost: LoggedCost | undefined;
+  served.onLog = (line) => {
+    if (line.startsWith("{") && line.includes('"event":"request"')) cost = JSON.parse(line) as LoggedCost;
+  };
+  await send(served.port, request);
+  for (const deadlineMs = Date.now() + LOG_DEADLINE_MS; !cost && Date.now() < deadlineMs;) await sleep(10);
+  served.onLog = undefined;
+  return cost;
 }

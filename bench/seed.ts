@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Prepared, send } from "./load.ts";
+import { type PreparedRequest, send } from "./load.ts";
 
 /** What the service was filled with. */
 export interface Seed {
@@ -116,7 +116,7 @@ export interface Operation {
   name: string;
   label: string;
   floor: string;
-  request: Prepared;
+  request: PreparedRequest;
 }
 
 /** What is measured. */

@@ -1,5 +1,4 @@
-import type { CuratedData } from "./data.ts";
-import { auroc, mean } from "./measures.ts";
+import { auroc, type CuratedData, mean } from "./metrics.ts";
 import { forEach, type Service } from "./service.ts";
 
 /** Enough for the third answer to be seen. */

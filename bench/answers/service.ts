@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { send } from "../load.ts";
-import { makeSecrets } from "../secrets.ts";
-import { build, serve } from "../serve.ts";
+import { buildWorker, createSecrets, startWorker } from "../service.ts";
 
 /** Requests under way at once: the worker and its objects share a thread with nobody else here. */
 const CONCURRENCY = 8;
@@ -28,8 +27,8 @@ export async function withService<T>(work: (service: Service) => Promise<T>, bin
   const directory = await mkdtemp(join(tmpdir(), "answers-"));
   const temporary = process.env["TMPDIR"];
   process.env["TMPDIR"] = directory;
-  const secrets = makeSecrets();
-  const served = await serve(await build("wrangler.toml", "index.js", directory), { ...secrets, ...bindings });
+  const secrets = createSecrets();
+  const served = await startWorker(await buildWorker("wrangler.toml", "index.js", directory), { ...secrets, ...bindings });
   try {
     return await work(await openWorkspace(served.port, secrets.OPERATOR_TOKEN));
   } finally {

@@ -1,5 +1,16 @@
-import { isAnswerable, type SupportData, type SupportTask, userTurns } from "./data.ts";
-import { auroc, calibrationError, mean, ndcg, recall, reciprocalRank, refusedAt } from "./measures.ts";
+import {
+  auroc,
+  calibrationError,
+  isAnswerable,
+  mean,
+  ndcg,
+  recall,
+  reciprocalRank,
+  refusedAt,
+  type SupportData,
+  type SupportTask,
+  userTurns,
+} from "./metrics.ts";
 import { forEach, type Service, teach } from "./service.ts";
 
 /** More than five, for a passage may be found in several pieces. */

@@ -1,14 +1,11 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Prepared, send } from "../load.ts";
-import { workerdCpuMs } from "../memory.ts";
-import { makeSecrets } from "../secrets.ts";
+import { type PreparedRequest, send } from "../load.ts";
 import { operations, type Seed, seed } from "../seed.ts";
-import { serve, type Served, wrangler } from "../serve.ts";
-import { openDesk } from "../webhooks/desk.ts";
-import { openReceiver } from "../webhooks/receiver.ts";
-import { type Line, spentBy } from "./lines.ts";
-import { openModel } from "./model.ts";
+import { createSecrets, type RunningWorker, runWrangler, startWorker, workerdCpuMs } from "../service.ts";
+import { startCountingModel } from "../stand-ins/counting-model.ts";
+import { startReceiver } from "../stand-ins/receiver.ts";
+import { createEventSource } from "../webhooks.ts";
 
 /** What one operation took, on average. */
 export interface Measured {
@@ -50,73 +47,73 @@ const DEADLINE_MS = 30_000;
 
 /** Runs the built service here, with a model that answers at once, and takes down what questions and events cost. */
 export async function measure(directory: string): Promise<Measurements> {
-  const secrets = makeSecrets();
-  await wrangler("deploy", "bench/workers/object-rows.ts", "--dry-run", "--config", "wrangler.toml", "--env=", "--outdir", directory);
+  const secrets = createSecrets();
+  await runWrangler("deploy", "bench/workers/object-rows.ts", "--dry-run", "--config", "wrangler.toml", "--env=", "--outdir", directory);
   const build = { config: "wrangler.toml", directory, script: "object-rows.js", upload: join(directory, "upload.bundle") };
-  const [model, receiver] = [await openModel(), await openReceiver()];
+  const [model, receiver] = [await startCountingModel(), await startReceiver()];
   const bindings = { ...secrets, OPENAI_BASE_URL: model.baseUrl, OPENAI_MODEL: "costs", ALLOW_PRIVATE_TARGETS: "true" };
-  const served = await serve(build, bindings);
+  const worker = await startWorker(build, bindings);
   try {
-    const filled = await seed(served.port, secrets.OPERATOR_TOKEN);
-    const sweep = await measureSweep(served);
+    const filled = await seed(worker.port, secrets.OPERATOR_TOKEN);
+    const sweep = await measureSweep(worker);
     model.prompts.length = 0;
-    const asked = await measureAsks(served, filled);
+    const asked = await measureAsks(worker, filled);
     const promptTokens = model.prompts.reduce((sum, length) => sum + length, 0) / model.prompts.length / CHARACTERS_A_TOKEN;
-    const events = await measureEvents(served, secrets.OPERATOR_TOKEN, receiver);
+    const events = await measureEvents(worker, secrets.OPERATOR_TOKEN, receiver);
     return { ...asked, ...events, promptTokens, sweep };
   } finally {
     await Promise.all([receiver.close(), model.close()]);
-    await served.close();
+    await worker.close();
   }
 }
 
-async function measureAsks(served: Served, filled: Seed) {
+async function measureAsks(worker: RunningWorker, filled: Seed) {
   const { request } = operations(filled).find(({ name }) => name === "ask")!;
-  const first = (await send(served.port, request)) as { conversation_id: string };
-  const more: Prepared = { ...request, body: { ...(request.body as object), conversation_id: first.conversation_id } };
-  const startBytes = await served.databaseBytes();
-  const ask = await average(served, ASKS, () => send(served.port, request));
-  const middleBytes = await served.databaseBytes();
-  const further = await average(served, ASKS, () => send(served.port, more));
-  const endBytes = await served.databaseBytes();
+  const first = (await send(worker.port, request)) as { conversation_id: string };
+  const more: PreparedRequest = { ...request, body: { ...(request.body as object), conversation_id: first.conversation_id } };
+  const startBytes = await worker.databaseBytes();
+  const ask = await average(worker, ASKS, () => send(worker.port, request));
+  const middleBytes = await worker.databaseBytes();
+  const further = await average(worker, ASKS, () => send(worker.port, more));
+  const endBytes = await worker.databaseBytes();
   return { ask, further, conversationBytes: (middleBytes - startBytes) / ASKS, questionBytes: (endBytes - middleBytes) / ASKS };
 }
 
 /** A reply of the team with one endpoint listening, less the same without. */
-async function measureEvents(served: Served, operatorToken: string, receiver: Awaited<ReturnType<typeof openReceiver>>) {
-  const desk = await openDesk(served.port, operatorToken);
-  await desk.reply();
-  const startBytes = await served.databaseBytes();
-  const silent = await average(served, EVENTS, () => desk.reply());
-  const silentBytes = (await served.databaseBytes()) - startBytes;
-  const unlisten = await desk.listen([receiver.url("/costs")]);
-  const heard = await average(served, EVENTS, async () => {
+async function measureEvents(worker: RunningWorker, operatorToken: string, receiver: Awaited<ReturnType<typeof startReceiver>>) {
+  const source = await createEventSource(worker.port, operatorToken);
+  await source.reply();
+  const startBytes = await worker.databaseBytes();
+  const silent = await average(worker, EVENTS, () => source.reply());
+  const silentBytes = (await worker.databaseBytes()) - startBytes;
+  const unlisten = await source.listen([receiver.url("/costs")]);
+  const heard = await average(worker, EVENTS, async () => {
     const before = receiver.arrivals.length;
-    await desk.reply();
+    await source.reply();
     await receiver.until(() => receiver.arrivals.length > before, DEADLINE_MS);
   });
-  const heardBytes = (await served.databaseBytes()) - startBytes - silentBytes;
+  const heardBytes = (await worker.databaseBytes()) - startBytes - silentBytes;
   await unlisten();
   const difference = Object.entries(heard).map(([name, value]) => [name, Math.max(0, value - silent[name as keyof Measured])]);
   return { event: Object.fromEntries(difference) as unknown as Measured, eventBytes: (heardBytes - silentBytes) / EVENTS };
 }
 
-async function measureSweep(served: Served): Promise<Measurements["sweep"]> {
-  const lines = await linesOf(served, () => served.sweep());
+async function measureSweep(worker: RunningWorker): Promise<Measurements["sweep"]> {
+  const lines = await linesOf(worker, () => worker.sweep());
   const { d1Trips, rowsRead } = spentBy(lines.filter(({ job }) => job === "sweep"));
   if (d1Trips === 0) throw new Error("The cron's run left no line with its cost.");
   return { d1Trips, rowsRead };
 }
 
 /** What an operation takes on average: of everything that is logged while it is done so often, its jobs included. */
-async function average(served: Served, times: number, operation: () => Promise<unknown>): Promise<Measured> {
-  await takeObjectRows(served);
+async function average(worker: RunningWorker, times: number, operation: () => Promise<unknown>): Promise<Measured> {
+  await takeObjectRows(worker);
   const startMs = workerdCpuMs() ?? Number.NaN;
-  const lines = await linesOf(served, async () => {
+  const lines = await linesOf(worker, async () => {
     for (let at = 0; at < times; at++) await operation();
   });
   const cpuMs = (workerdCpuMs() ?? Number.NaN) - startMs;
-  const objectRows = await takeObjectRows(served);
+  const objectRows = await takeObjectRows(worker);
   const spent = spentBy(lines);
   return {
     objectHops: spent.objectHops / times,
@@ -129,15 +126,46 @@ async function average(served: Served, times: number, operation: () => Promise<u
   };
 }
 
-async function linesOf(served: Served, run: () => Promise<unknown>): Promise<Line[]> {
+async function linesOf(worker: RunningWorker, run: () => Promise<unknown>): Promise<Line[]> {
   const lines: Line[] = [];
-  served.onLog = (line) => void (line.startsWith('{"event"') && lines.push(JSON.parse(line) as Line));
+  worker.onLog = (line) => void (line.startsWith('{"event"') && lines.push(JSON.parse(line) as Line));
   await run();
   await sleep(SETTLE_MS);
-  served.onLog = undefined;
+  worker.onLog = undefined;
   return lines;
 }
 
-function takeObjectRows({ port }: Served): Promise<{ read: number; written: number }> {
+function takeObjectRows({ port }: RunningWorker): Promise<{ read: number; written: number }> {
   return send(port, { method: "GET", path: "/object-rows", status: 200 }) as Promise<{ read: number; written: number }>;
+}
+
+/** A line of the service's log, as far as it says what something cost. */
+export interface Line {
+  event: string;
+  job?: string;
+  object_hops?: number;
+  d1_trips?: number;
+  rows_read?: number;
+  rows_written?: number;
+}
+
+/** What lines say was spent. */
+export interface Spent {
+  objectHops: number;
+  d1Trips: number;
+  rowsRead: number;
+  rowsWritten: number;
+}
+
+/** What lines say was spent, all together. A turn's is left out: the request that waited for it has it in its own line. */
+export function spentBy(lines: readonly Line[]): Spent {
+  const spent: Spent = { objectHops: 0, d1Trips: 0, rowsRead: 0, rowsWritten: 0 };
+  for (const line of lines) {
+    if (line.job === "turn") continue;
+    spent.objectHops += line.object_hops ?? 0;
+    spent.d1Trips += line.d1_trips ?? 0;
+    spent.rowsRead += line.rows_read ?? 0;
+    spent.rowsWritten += line.rows_written ?? 0;
+  }
+  return spent;
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { formatReport } from "../report.ts";
 import type { Measured } from "./measure.ts";
 import { PRICES } from "./prices.ts";
-import { describe, priceOf, usageOfAsk, usageOfEvent } from "./table.ts";
+import { createReport, priceOf, usageOfAsk, usageOfEvent } from "./table.ts";
 
 const NOTHING: Measured = {
   objectHops: 0,
@@ -44,7 +45,7 @@ void test("every plan has its row, those without webhooks without events", () =>
     eventBytes: 1,
     sweep,
   };
-  const text = describe(measured);
+  const text = formatReport(createReport(measured));
   assert.match(text, /\| free \| 100 \| 0 \|/);
   assert.match(text, /\| starter \| 2,000 \| 0 \|/);
   assert.match(text, /\| pro \| 10,000 \| 20,000 \|/);

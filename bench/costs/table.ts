@@ -1,14 +1,14 @@
 import { PLAN_NAMES } from "../../src/platform/db/columns.ts";
 import { limitsOf } from "../../src/workspaces/plans.ts";
+import type { Report, Table } from "../report.ts";
 import type { Measured, Measurements } from "./measure.ts";
 import { EMBEDDING_DIMENSIONS, INCLUDED, type Item, NEURONS_A_MILLION, OBJECT_GB, PRICES } from "./prices.ts";
 
 /** What an operation uses of each thing that is billed. */
 type Usage = Partial<Record<Item, number>>;
 
-/*
- * What cannot be measured without the network, and is taken instead.
- */
+// What cannot be measured without the network, and is assumed.
+
 /** Some 120 words and the thinking of a model that is told to think little. */
 const ANSWER_TOKENS = 300;
 /** From the question to the end of an answer of that length, at some 80 tokens a second; the conversation's object works as long. */
@@ -67,63 +67,49 @@ const LABELS: Record<Item, string> = {
   neuron: "Workers AI neurons",
 };
 
-/** All tables, as Markdown. */
-export function describe(measurements: Measurements): string {
+/** What a question and an event cost, what each plan costs when all of its messages are used, and what costs something at rest. */
+export function createReport(measurements: Measurements): Report {
   const [ask, event] = [usageOfAsk(measurements.ask, measurements.promptTokens), usageOfEvent(measurements.event)];
-  return [
-    itemTable(ask, event),
-    planTable(ask, event),
-    standing(measurements),
-    `Included in the $5 of the Workers Paid plan each month: ${INCLUDED.map(({ what, amount }) => `${what} ${amount}`).join("; ")}.`,
-  ].join("\n\n");
+  const included = INCLUDED.map(({ what, amount }) => `${what} ${amount}`).join("; ");
+  return {
+    tables: [itemTable(ask, event), planTable(ask, event)],
+    notes: [...standingCosts(measurements), `Included in the $5 of the Workers Paid plan each month: ${included}.`],
+    data: measurements,
+  };
 }
 
-function itemTable(ask: Usage, event: Usage): string {
+function itemTable(ask: Usage, event: Usage): Table {
   const cells = (usage: Usage, item: Item) => {
     const amount = (usage[item] ?? 0) * THOUSAND;
-    return amount === 0 ? " | " : `${count(amount)} | ${dollars(amount * PRICES[item])}`;
+    return amount === 0 ? ["", ""] : [count(amount), dollars(amount * PRICES[item])];
   };
-  const rows = (Object.keys(LABELS) as Item[]).map((item) => `| ${LABELS[item]} | ${cells(ask, item)} | ${cells(event, item)} |`);
-  return [
-    "| | 1,000 asks use | cost | 1,000 events use | cost |",
-    "| --- | ---: | ---: | ---: | ---: |",
-    ...rows,
-    `| **all** | | **${dollars(priceOf(ask) * THOUSAND)}** | | **${dollars(priceOf(event) * THOUSAND)}** |`,
-  ].join("\n");
+  const rows = (Object.keys(LABELS) as Item[]).map((item) => [LABELS[item], ...cells(ask, item), ...cells(event, item)]);
+  const sums = ["**all**", "", `**${dollars(priceOf(ask) * THOUSAND)}**`, "", `**${dollars(priceOf(event) * THOUSAND)}**`];
+  return { columns: ["", "1,000 asks use", "cost", "1,000 events use", "cost"], rows: [...rows, sums] };
 }
 
-function planTable(ask: Usage, event: Usage): string {
+function planTable(ask: Usage, event: Usage): Table {
   const model = (ask.neuron ?? 0) * PRICES.neuron;
   const rows = PLAN_NAMES.map((plan) => {
     const { messages, webhooks } = limitsOf(plan, {});
     const events = webhooks ? messages * EVENTS_A_QUESTION : 0;
     const rest = messages * (priceOf(ask) - model) + events * priceOf(event);
     const all = messages * model + rest;
-    const cells = [
-      count(messages),
-      count(events),
-      dollars(messages * model),
-      dollars(rest),
-      dollars(all),
-      dollars((all / messages) * THOUSAND),
-    ];
-    return `| ${plan} | ${cells.join(" | ")} |`;
+    const prices = [messages * model, rest, all, (all / messages) * THOUSAND].map(dollars);
+    return [plan, count(messages), count(events), ...prices];
   });
-  return [
-    "| plan, all of its messages used | asks a month | events | model | all else | a month | per 1,000 asks |",
-    "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ...rows,
-  ].join("\n");
+  const columns = ["plan, all of its messages used", "asks a month", "events", "model", "all else", "a month", "per 1,000 asks"];
+  return { columns, rows };
 }
 
-function standing({ sweep, conversationBytes, questionBytes, eventBytes, promptTokens }: Measurements): string {
+function standingCosts({ sweep, conversationBytes, questionBytes, eventBytes, promptTokens }: Measurements): string[] {
   const rows = sweep.rowsRead * MONTHLY_MINUTES;
   const price = rows * PRICES.d1RowRead + MONTHLY_MINUTES * PRICES.workerRequest;
   return [
-    `A question gives the model ${count(promptTokens)} tokens to read; ${ANSWER_TOKENS} to write are taken, in ${ANSWER_SECONDS} s.`,
+    `A question gives the model ${count(promptTokens)} tokens to read; ${ANSWER_TOKENS} to write are assumed, in ${ANSWER_SECONDS} s.`,
     `A conversation of one question adds ${count(conversationBytes)} bytes to its database, each further question ${count(questionBytes)}; an event, for as long as the log is kept, ${count(eventBytes)}.`,
     `The cron, each minute and for each database: ${sweep.d1Trips} trip and ${count(sweep.rowsRead)} rows, ${dollars(price)} a month.`,
-  ].join(" ");
+  ];
 }
 
 function count(value: number): string {

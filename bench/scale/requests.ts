@@ -1,6 +1,6 @@
-import { type Prepared, send } from "../load.ts";
-import { BUSY_VISITOR, emailOf, leadAt, leadCount, talkAt } from "./history.ts";
-import type { Subject } from "./subject.ts";
+import { type PreparedRequest, send } from "../load.ts";
+import { BUSY_VISITOR, conversationAt, emailOf, leadAt, leadCount } from "./history.ts";
+import type { Workspace } from "./workspaces.ts";
 
 const DAY_MS = 86_400_000;
 /** How deep in the list the pages lie, where there are as many conversations: else in the middle. */
@@ -10,23 +10,23 @@ const PAGE = 20;
 /** One request, and what it asks of a workspace of any size. */
 export interface Measurement {
   label: string;
-  request: Prepared;
+  request: PreparedRequest;
 }
 
 /** All that is measured, in the order of the table. */
-export async function measurements(port: number, { scene, authorization }: Subject): Promise<Measurement[]> {
+export async function measurements(port: number, { history, authorization }: Workspace): Promise<Measurement[]> {
   const get = (label: string, path: string): Measurement => ({
     label,
     request: { method: "GET", path: `/api/v1${path}`, headers: authorization, status: 200 },
   });
-  const agent = `agent_id=${scene.agentIds[0]!}`;
-  const since = (days: number) => new Date(scene.nowMs - days * DAY_MS).toISOString();
+  const agent = `agent_id=${history.agentIds[0]!}`;
+  const since = (days: number) => new Date(history.nowMs - days * DAY_MS).toISOString();
   const conversations = (label: string, query: string) => get(`conversations${label && `, ${label}`}`, `/conversations?${query}`);
   const leads = (label: string, query: string) => get(`leads${label && `, ${label}`}`, `/leads?${query}`);
-  const rare = leadAt(scene, Math.floor(leadCount(scene) / 2) + 1);
+  const rare = leadAt(history, Math.floor(leadCount(history) / 2) + 1);
   const pages: Measurement[] = [];
   for (const depth of DEPTHS) {
-    const offset = Math.min(depth, scene.talks / 2);
+    const offset = Math.min(depth, history.conversations / 2);
     pages.push(conversations(`offset ${depth.toLocaleString("en")}`, `offset=${offset}`));
     const before = get("", `/conversations?limit=${PAGE}&offset=${offset - PAGE}`);
     const { next_cursor: cursor } = (await send(port, before.request)) as { next_cursor: string };
@@ -45,7 +45,7 @@ export async function measurements(port: number, { scene, authorization }: Subje
     conversations("updated_since 300 days ago", `updated_since=${since(300)}`),
     conversations("all four filters, 30 days", `${agent}&status=resolved&channel=api&updated_since=${since(30)}`),
     ...pages,
-    get("one conversation", `/conversations/${talkAt(scene, Math.floor(scene.talks / 2)).id}`),
+    get("one conversation", `/conversations/${conversationAt(history, Math.floor(history.conversations / 2)).id}`),
     leads("", ""),
     leads("agent_id", agent),
     leads("created_since 30 days ago", `created_since=${since(30)}`),

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { emailOf, type Lead, type Message, type Scene, type Talk, visitorIdOf } from "./history.ts";
+import { type Conversation, emailOf, type Lead, type Message, visitorIdOf, type WorkspaceHistory } from "./history.ts";
 
 /* The rows that both writers make alike. */
 
@@ -17,20 +17,20 @@ export function inserter(db: DatabaseSync, table: string): (row: Record<string, 
 }
 
 /** Writes visitors: known by `api:<id>`, by external id and by email. */
-export function visitorWriter(db: DatabaseSync): (scene: Scene, visitor: number) => void {
+export function visitorWriter(db: DatabaseSync): (history: WorkspaceHistory, visitor: number) => void {
   const insert = inserter(db, "visitors");
-  return (scene, visitor) => {
+  return (history, visitor) => {
     insert({
-      id: visitorIdOf(scene, visitor),
-      workspace_id: scene.workspaceId,
+      id: visitorIdOf(history, visitor),
+      workspace_id: history.workspaceId,
       anon_id: `api:u-${visitor}`,
       external_id: `u-${visitor}`,
       name: `Visitor ${visitor}`,
       email: emailOf(visitor),
       email_key: emailOf(visitor),
       verified: 1,
-      created_at: scene.nowMs,
-      updated_at: scene.nowMs,
+      created_at: history.nowMs,
+      updated_at: history.nowMs,
     });
   };
 }
@@ -38,13 +38,13 @@ export function visitorWriter(db: DatabaseSync): (scene: Scene, visitor: number)
 const AUTHORS = { user: "visitor", assistant: "agent", human: "member" } as const;
 
 /** Writes messages. Every question uses the quota of its month. */
-export function messageWriter(db: DatabaseSync): (scene: Scene, talk: Talk, message: Message) => void {
+export function messageWriter(db: DatabaseSync): (history: WorkspaceHistory, conversation: Conversation, message: Message) => void {
   const insert = inserter(db, "messages");
-  return (scene, talk, { id, role, content, atMs }) => {
+  return (history, conversation, { id, role, content, atMs }) => {
     insert({
       id,
-      workspace_id: scene.workspaceId,
-      conversation_id: talk.id,
+      workspace_id: history.workspaceId,
+      conversation_id: conversation.id,
       role,
       author_type: AUTHORS[role],
       content,
@@ -55,38 +55,38 @@ export function messageWriter(db: DatabaseSync): (scene: Scene, talk: Talk, mess
 }
 
 /** Writes hand-offs as they ended up. */
-export function handoffWriter(db: DatabaseSync): (scene: Scene, talk: Talk) => void {
+export function handoffWriter(db: DatabaseSync): (history: WorkspaceHistory, conversation: Conversation) => void {
   const insert = inserter(db, "handoffs");
-  return (scene, talk) => {
-    if (!talk.handoff) return;
-    const { id, reason, question, atMs } = talk.handoff;
-    const status = talk.status === "resolved" ? "resolved" : talk.status === "human_active" ? "accepted" : "pending";
+  return (history, conversation) => {
+    if (!conversation.handoff) return;
+    const { id, reason, question, atMs } = conversation.handoff;
+    const status = conversation.status === "resolved" ? "resolved" : conversation.status === "human_active" ? "accepted" : "pending";
     insert({
       id,
-      workspace_id: scene.workspaceId,
-      agent_id: talk.agentId,
-      conversation_id: talk.id,
+      workspace_id: history.workspaceId,
+      agent_id: conversation.agentId,
+      conversation_id: conversation.id,
       reason,
       summary: question,
       question_key: question,
       status,
       requested_at: atMs,
-      accepted_at: status === "pending" ? null : talk.messages.at(-1)!.atMs,
-      resolved_at: talk.resolvedAtMs,
+      accepted_at: status === "pending" ? null : conversation.messages.at(-1)!.atMs,
+      resolved_at: conversation.resolvedAtMs,
     });
   };
 }
 
 /** Writes leads, not yet in the index: the sweep hands them over. */
-export function leadWriter(db: DatabaseSync): (scene: Scene, lead: Lead) => void {
+export function leadWriter(db: DatabaseSync): (history: WorkspaceHistory, lead: Lead) => void {
   const insert = inserter(db, "leads");
-  return (scene, lead) => {
+  return (history, lead) => {
     insert({
       id: lead.id,
-      workspace_id: scene.workspaceId,
+      workspace_id: history.workspaceId,
       agent_id: lead.agentId,
-      conversation_id: lead.talkId,
-      visitor_id: visitorIdOf(scene, lead.visitor),
+      conversation_id: lead.conversationId,
+      visitor_id: visitorIdOf(history, lead.visitor),
       name: lead.name,
       email: lead.email,
       email_key: lead.email,

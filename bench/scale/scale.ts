@@ -1,61 +1,73 @@
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { load, send } from "../load.ts";
-import { probe } from "../probe.ts";
-import { median } from "../report.ts";
-import type { Build } from "../serve.ts";
-import { checkMirror } from "./check.ts";
-import { type Comparison, comparisonTable, type Cost } from "./report.ts";
+import { load, readRequestCost, send } from "../load.ts";
+import { median, type Report, type Table } from "../report.ts";
+import { buildService, createSecrets } from "../service.ts";
 import { type Measurement, measurements } from "./requests.ts";
-import { prepareStage, type Stage } from "./subject.ts";
+import { checkLoadedRows, type PreparedService, prepareService } from "./workspaces.ts";
 
 /*
- * `npm run bench -- --scale`: the same requests to a workspace with few conversations and to one with many, each beside a
- * hundred others in a service of its own. They take turns, so that whatever else slows the machine slows both.
+ * The same requests to a workspace with few conversations and to one with many, each beside a hundred others in a service
+ * of its own, in alternating rounds, so that whatever else slows the machine slows both.
  */
+
+/** What one request cost at one size. */
+interface Cost {
+  /** The first one ever, with what is cold then. */
+  firstMs: number;
+  p50Ms: number;
+  /** D1's rows, as the service logs them. */
+  rowsRead: number | undefined;
+}
+
+interface Comparison {
+  label: string;
+  small: Cost;
+  large: Cost;
+  /** The middle of the ratios of neighbouring rounds. */
+  ratio: number;
+}
 
 /** One request at a time: what a caller waits for, without a queue before it. */
 const CONNECTIONS = 1;
 const ROUNDS = 5;
 const WARM_UP_SECONDS = 0.2;
 
-export interface ScaleOptions {
-  /** How many conversations each of the two has. */
+interface ScaleOptions {
+  /** How many conversations each of the two workspaces has. */
   small: number;
   large: number;
   /** The length of one round. */
   seconds: number;
-  json: string | undefined;
 }
 
-/** Measures, prints the table, and keeps it where it is asked for. */
-export async function benchScale(build: Build, secrets: Record<string, string>, directory: string, options: ScaleOptions): Promise<void> {
-  const { small, large, seconds, json } = options;
-  const stages: Stage[] = [];
+/** The same requests to a small workspace and to a large one. */
+export async function benchScale(directory: string, { small, large, seconds }: ScaleOptions): Promise<Report> {
+  const service = await buildService(directory);
+  const secrets = createSecrets();
+  const prepared: PreparedService[] = [];
   try {
-    for (const [name, talks, mirrored] of [
+    for (const [name, conversations, mirrored] of [
       ["small", small, true],
       ["large", large, false],
     ] as const) {
       const startedMs = performance.now();
-      const stage = await prepareStage(build, secrets, { state: join(directory, name), talks, mirrored });
-      stages.push(stage);
-      if (mirrored) await checkMirror(stage);
-      console.error(`Loaded ${talks.toLocaleString("en")} conversations in ${((performance.now() - startedMs) / 1000).toFixed(0)} s.`);
+      const one = await prepareService(service, secrets, { state: join(directory, name), conversations, mirrored });
+      prepared.push(one);
+      if (mirrored) await checkLoadedRows(one);
+      console.error(
+        `Loaded ${conversations.toLocaleString("en")} conversations in ${((performance.now() - startedMs) / 1000).toFixed(0)} s.`,
+      );
     }
-    const [few, many] = stages as [Stage, Stage];
-    const comparisons = await compareAll(few, many, seconds);
-    console.log(`\n${comparisonTable(comparisons, small, large)}\n`);
-    console.log(`One request at a time, ${ROUNDS} rounds of ${seconds} s a side. Rows read are D1's.`);
-    if (json)
-      await writeFile(json, JSON.stringify({ at: new Date().toISOString(), small, large, seconds, rounds: ROUNDS, comparisons }, null, 2));
+    const comparisons = await compareAll(prepared[0]!, prepared[1]!, seconds);
+    const notes = [`One request at a time, ${ROUNDS} rounds of ${seconds} s a side. Rows read are D1's.`];
+    return { tables: [tableOf(comparisons, small, large)], notes, data: { small, large, seconds, rounds: ROUNDS, comparisons } };
   } finally {
-    await Promise.all(stages.map(({ served }) => served.close()));
+    await Promise.all(prepared.map(({ worker }) => worker.close()));
   }
 }
 
-async function compareAll(few: Stage, many: Stage, seconds: number): Promise<Comparison[]> {
-  const [ofFew, ofMany] = [await measurements(few.served.port, few.subject), await measurements(many.served.port, many.subject)];
+async function compareAll(few: PreparedService, many: PreparedService, seconds: number): Promise<Comparison[]> {
+  const [ofFew, ofMany] = [await measurements(few.worker.port, few.workspace), await measurements(many.worker.port, many.workspace)];
   const comparisons: Comparison[] = [];
   for (const [at, measurement] of ofFew.entries()) {
     const comparison = await compare([few, measurement], [many, ofMany[at]!], seconds);
@@ -65,7 +77,7 @@ async function compareAll(few: Stage, many: Stage, seconds: number): Promise<Com
   return comparisons;
 }
 
-type Side = readonly [Stage, Measurement];
+type Side = readonly [PreparedService, Measurement];
 
 async function compare(few: Side, many: Side, seconds: number): Promise<Comparison> {
   const sides = [few, many];
@@ -78,15 +90,29 @@ async function compare(few: Side, many: Side, seconds: number): Promise<Comparis
   return { label: few[1].label, small: cost(0), large: cost(1), ratio: median(rounds.map(([small, large]) => large / small)) };
 }
 
-async function first([{ served }, { request }]: Side): Promise<Pick<Cost, "firstMs" | "rowsRead">> {
+async function first([{ worker }, { request }]: Side): Promise<Pick<Cost, "firstMs" | "rowsRead">> {
   const startedMs = performance.now();
-  await send(served.port, request);
+  await send(worker.port, request);
   const firstMs = performance.now() - startedMs;
-  return { firstMs, rowsRead: (await probe(served, request))?.rows_read };
+  return { firstMs, rowsRead: (await readRequestCost(worker, request))?.rows_read };
 }
 
-async function p50Of([{ served }, { label, request }]: Side, seconds: number): Promise<number> {
-  const { latenciesMs, failures } = await load(served.port, request, CONNECTIONS, seconds);
+async function p50Of([{ worker }, { label, request }]: Side, seconds: number): Promise<number> {
+  const { latenciesMs, failures } = await load(worker.port, request, CONNECTIONS, seconds);
   if (failures > 0) throw new Error(`${failures} responses to "${label}" had another status than expected.`);
   return median(latenciesMs);
+}
+
+function tableOf(comparisons: readonly Comparison[], small: number, large: number): Table {
+  const sizes = [small, large].map((size) => size.toLocaleString("en"));
+  const rows = comparisons.map(({ label, small, large, ratio }) => [
+    label,
+    ...[small, large].map(({ p50Ms }) => p50Ms.toFixed(2)),
+    ratio.toFixed(2),
+    ...[small, large].map(({ rowsRead }) => String(rowsRead ?? "?")),
+    large.firstMs.toFixed(1),
+  ]);
+  const columns = ["request", ...sizes.map((size) => `p50 ms, ${size}`), "ratio", ...sizes.map((size) => `rows read, ${size}`)];
+  columns.push(`first, ms, ${sizes[1]}`);
+  return { columns, rows };
 }

@@ -48,7 +48,7 @@ void test("a placeholder for an id is told of, a real one is used", (t) => {
 void test("values that the service would refuse stop the deployment, all at once", (t) => {
   const vars = `DNS_OVER_HTTPS_URL = "http://1.1.1.1"\nCRAWL_PAUSE_MS = "soon"\n`;
   const config = withVars(t, vars);
-  assert.throws(() => readProject(config), /DNS_OVER_HTTPS_URL is not an https URL[\s\S]*CRAWL_PAUSE_MS is no number/);
+  assert.throws(() => readProject(config), /DNS_OVER_HTTPS_URL is not an https URL[\s\S]*CRAWL_PAUSE_MS is not a number/);
 });
 
 void test("the vectors are as long as the model's", (t) => {

@@ -2,10 +2,24 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort } from "node:worker_threads";
-import { FIRST_WORD, INSTANT, PACED, TOKEN_MS, TOKENS } from "./terms.ts";
 
-// Runs in a thread of its own: a server of the OpenAI protocol that writes as fast as it is asked to.
-/** The first one names the passage that the answer rests on, and is not part of it. */
+/*
+ * A server of the OpenAI protocol that writes either at a fixed pace or all at once. It runs in a worker thread, so that it
+ * keeps its pace while this process reads streams.
+ */
+
+/** The names of its two models. */
+export const PACED = "paced";
+export const INSTANT = "instant";
+
+/** 50 tokens a second, for three seconds. */
+export const TOKEN_MS = 20;
+export const TOKENS = 150;
+
+/** The first word of the answer. */
+export const FIRST_WORD = "Refundable";
+
+/** The first token names the passage that the answer cites, and is not part of the answer. */
 const tokens = ["@sources p1\n", FIRST_WORD, ...Array.from({ length: TOKENS - 2 }, (_, at) => ` word${at}`)];
 
 const chunk = (content: string | null, finish: string | null = null) =>
@@ -33,4 +47,4 @@ const server = createServer((request, response) => {
   })().catch((error: unknown) => response.destroy(error as Error));
 });
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread's port has no origin
-server.listen(0, "127.0.0.1", () => parentPort!.postMessage((server.address() as AddressInfo).port));
+if (parentPort) server.listen(0, "127.0.0.1", () => parentPort!.postMessage((server.address() as AddressInfo).port));

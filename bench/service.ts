@@ -1,11 +1,14 @@
 import { execFile } from "node:child_process";
-import { readdir, readFile } from "node:fs/promises";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtemp, readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions } from "wrangler";
+import { randomSecret } from "../scripts/shared/dev-vars.ts";
 
 const run = promisify(execFile);
 const WRANGLER = join(createRequire(import.meta.url).resolve("wrangler/package.json"), "../bin/wrangler.js");
@@ -23,7 +26,7 @@ export interface Build {
 }
 
 /** A worker that answers on a socket of its own, past Miniflare's entry worker, which tops out at 4,000 requests/s. */
-export interface Served {
+export interface RunningWorker {
   port: number;
   /** Sees each line that the worker logs, while it is set. */
   onLog: ((line: string) => void) | undefined;
@@ -34,25 +37,35 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** Runs wrangler, with no account and no question asked. */
-export async function wrangler(...args: string[]): Promise<string> {
+/** Runs wrangler without an account; it asks no questions. */
+export async function runWrangler(...args: string[]): Promise<string> {
   const env = { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true" };
   const { stdout } = await run(process.execPath, [WRANGLER, ...args], { env });
   return stdout;
 }
 
 /** Bundles the worker of a wrangler.toml without deploying it. */
-export async function build(config: string, script: string, directory: string): Promise<Build> {
+export async function buildWorker(config: string, script: string, directory: string): Promise<Build> {
   const upload = join(directory, "upload.bundle");
-  await wrangler("deploy", "--dry-run", "--config", config, "--env=", "--outdir", directory, "--outfile", upload);
+  await runWrangler("deploy", "--dry-run", "--config", config, "--env=", "--outdir", directory, "--outfile", upload);
   return { config, directory, script, upload };
+}
+
+/** Builds the service itself. */
+export function buildService(directory: string): Promise<Build> {
+  return buildWorker("wrangler.toml", "index.js", join(directory, "service"));
+}
+
+/** Builds the bare worker that the service is compared with. */
+export function buildFloor(directory: string): Promise<Build> {
+  return buildWorker("bench/workers/floor.toml", "floor.js", join(directory, "floor"));
 }
 
 /**
  * Serves a build in a workerd of its own. Its storage lies in the folder that is given, where a second start finds it again,
  * or else in a temporary one, which `close` removes.
  */
-export async function serve(build: Build, bindings: Record<string, string>, state?: string): Promise<Served> {
+export async function startWorker(build: Build, bindings: Record<string, string>, state?: string): Promise<RunningWorker> {
   const name = build.script.replace(/\.js$/, "");
   const { workerOptions } = unstable_getMiniflareWorkerOptions(build.config);
   // Miniflare puts three workers of its own before one that has assets, which on the network is not done by workers.
@@ -61,7 +74,7 @@ export async function serve(build: Build, bindings: Record<string, string>, stat
   const texts = (await readdir(build.directory))
     .filter((file) => file.endsWith(".browser.js"))
     .map((file) => ({ type: "Text" as const, path: join(build.directory, file) }));
-  const served: Pick<Served, "port" | "onLog"> = { port, onLog: undefined };
+  const served: Pick<RunningWorker, "port" | "onLog"> = { port, onLog: undefined };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       cf: false,
@@ -105,4 +118,63 @@ async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;
+}
+
+/** New secrets for a service that is measured; they are set in this process's environment too. */
+export function createSecrets() {
+  const secrets = { OPERATOR_TOKEN: randomSecret(), KEY_SECRET: randomSecret(), ENCRYPTION_KEY: randomSecret() };
+  // wrangler looks for required secrets there, and warns of missing ones.
+  Object.assign(process.env, secrets, { WRANGLER_LOG: "error" });
+  return secrets;
+}
+
+/** A folder for all temporary files of this process, removed when it ends. */
+export async function temporaryDirectory(prefix: string): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), prefix));
+  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
+  process.once("SIGINT", () => process.exit(130));
+  process.env["TMPDIR"] = directory;
+  return directory;
+}
+
+const PAGE_BYTES = 4096;
+/** Linux counts processor time in hundredths of a second, wherever it runs today. */
+const TICK_MS = 10;
+
+/** How much memory the workerd processes that this one started hold, in MB. Undefined where the system has no /proc. */
+export function workerdMegabytes(): number | undefined {
+  const bytes = sumOfWorkerds(({ pid }) => Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * PAGE_BYTES);
+  return bytes === undefined ? undefined : Math.round(bytes / 1e6);
+}
+
+/** How much CPU time they have used, in ms. Undefined where the system has no /proc. */
+export function workerdCpuMs(): number | undefined {
+  // Of the process itself and of the kernel on its behalf.
+  return sumOfWorkerds(({ fields }) => (Number(fields[11]) + Number(fields[12])) * TICK_MS);
+}
+
+interface Stat {
+  pid: string;
+  /** What /proc/PID/stat holds behind the name, from the state on. */
+  fields: string[];
+}
+
+function sumOfWorkerds(valueOf: (stat: Stat) => number): number | undefined {
+  try {
+    const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+    return pids.reduce((sum, pid) => sum + valueOfWorkerd(pid, valueOf), 0);
+  } catch {
+    return undefined;
+  }
+}
+
+function valueOfWorkerd(pid: string, valueOf: (stat: Stat) => number): number {
+  try {
+    // The name stands in brackets and may hold anything; what follows it is the state and the parent.
+    const [, name, rest = ""] = /\((.*)\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
+    const fields = rest.split(" ");
+    return name === "workerd" && fields[1] === String(process.pid) ? valueOf({ pid, fields }) : 0;
+  } catch {
+    return 0;
+  }
 }

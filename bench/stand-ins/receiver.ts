@@ -25,7 +25,7 @@ export const HANGING_PATH = "/hang";
 
 const POLL_MS = 5;
 
-export async function openReceiver(): Promise<Receiver> {
+export async function startReceiver(): Promise<Receiver> {
   const arrivals: Arrival[] = [];
   const server = createServer((request, response) => {
     const note = ({ id, data }: { id: string; data: { id: string } }) => {

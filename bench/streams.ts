@@ -1,13 +1,55 @@
+import { Agent, request as sendRequest } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { load, type Prepared, send } from "../load.ts";
-import { workerdCpuMs } from "../memory.ts";
-import { median } from "../report.ts";
-import { makeSecrets } from "../secrets.ts";
-import { operations, type Seed, seed } from "../seed.ts";
-import { type Build, serve, type Served } from "../serve.ts";
-import { type Marks, read, type Read } from "./read.ts";
-import { FIRST_WORD, INSTANT, PACED, TOKEN_MS, TOKENS } from "./terms.ts";
+import { load, type PreparedRequest, send } from "./load.ts";
+import { median, type Report } from "./report.ts";
+import { operations, type Seed, seed } from "./seed.ts";
+import { type Build, buildFloor, buildService, createSecrets, type RunningWorker, startWorker, workerdCpuMs } from "./service.ts";
+import { FIRST_WORD, INSTANT, PACED, TOKEN_MS, TOKENS } from "./stand-ins/paced-model.ts";
+
+/** What a reader saw of one stream, since it asked for it. */
+interface Read {
+  /** Until any of the response's body. */
+  firstByteMs: number;
+  /** Until the answer's first word. */
+  firstWordMs: number;
+  totalMs: number;
+}
+
+/** What the first word and the end of a whole stream look like. */
+interface Marks {
+  word: string;
+  end: string;
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, noDelay: true });
+
+/** Asks for a stream and reads it to its end. */
+function read(port: number, { method, path, headers, body }: PreparedRequest, marks: Marks): Promise<Read> {
+  const { promise, resolve, reject } = Promise.withResolvers<Read>();
+  const startMs = performance.now();
+  const seen: Partial<Read> = {};
+  const text = JSON.stringify(body);
+  const all = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text), ...headers };
+  const asked = sendRequest({ host: "127.0.0.1", port, method, path, headers: all, agent }, (response) => {
+    let received = "";
+    response.setEncoding("latin1").on("data", (data: string) => {
+      const sinceMs = performance.now() - startMs;
+      seen.firstByteMs ??= sinceMs;
+      received += data;
+      if (seen.firstWordMs === undefined && received.includes(marks.word)) seen.firstWordMs = sinceMs;
+    });
+    response.on("end", () => {
+      const isWhole = response.statusCode === 200 && seen.firstWordMs !== undefined && received.includes(marks.end);
+      if (isWhole) resolve({ ...seen, totalMs: performance.now() - startMs } as Read);
+      else reject(new Error(`A stream is not whole: ${response.statusCode} ${received.slice(-300)}`));
+    });
+    response.on("error", reject);
+  });
+  asked.on("error", reject);
+  asked.end(text);
+  return promise;
+}
 
 /** How many streams run at once, and how many follow one another in the place of each: few streams say little. */
 const LEVELS = [
@@ -22,7 +64,7 @@ const TURN_SECONDS = 1;
 /** Who is read. */
 interface Side {
   port: number;
-  request: Prepared;
+  request: PreparedRequest;
   marks: Marks;
 }
 
@@ -35,21 +77,27 @@ interface Level {
   cpuMs: { ours: number; beside: number };
 }
 
-export interface StreamResults {
+interface StreamResults {
   levels: Level[];
   /** Streamed answers of a model that writes all at once. */
   turns: { perSecond: number; floorPerSecond: number; ratio: number };
 }
 
+/** What streaming an answer through the service costs over reading the model directly. */
+export async function benchStreams(directory: string): Promise<Report> {
+  const [service, floor] = await Promise.all([buildService(directory), buildFloor(directory)]);
+  return reportOf(await measureStreams(service, floor));
+}
+
 /** Streams of a stand-in model, read directly and through the built worker, in turns. */
-export async function measureStreams(ours: Build, floor: Build): Promise<StreamResults> {
-  const secrets = makeSecrets();
-  const model = new Worker(new URL("model.ts", import.meta.url));
+async function measureStreams(ours: Build, floor: Build): Promise<StreamResults> {
+  const secrets = createSecrets();
+  const model = new Worker(new URL("stand-ins/paced-model.ts", import.meta.url));
   const modelPort = await new Promise<number>((resolve, reject) => model.once("message", resolve).once("error", reject));
   const url = `http://127.0.0.1:${modelPort}/v1`;
   const served = await Promise.all([
-    serve(ours, { ...secrets, OPENAI_BASE_URL: url, OPENAI_MODEL: INSTANT }),
-    serve(floor, { MODEL_URL: `${url}/chat/completions`, MODEL: INSTANT }),
+    startWorker(ours, { ...secrets, OPENAI_BASE_URL: url, OPENAI_MODEL: INSTANT }),
+    startWorker(floor, { MODEL_URL: `${url}/chat/completions`, MODEL: INSTANT }),
   ]);
   try {
     const [service, bare] = served;
@@ -57,7 +105,7 @@ export async function measureStreams(ours: Build, floor: Build): Promise<StreamR
     await send(bare.port, { method: "POST", path: "/seed", status: 200 });
     const turns = await measureTurns(askOf(filled), service, bare);
     await paceAgent(service, secrets.OPERATOR_TOKEN, filled);
-    const request: Prepared = { method: "POST", path: "/v1/chat/completions", body: { model: PACED, stream: true }, status: 200 };
+    const request: PreparedRequest = { method: "POST", path: "/v1/chat/completions", body: { model: PACED, stream: true }, status: 200 };
     const direct: Side = { port: modelPort, request, marks: { word: FIRST_WORD, end: "[DONE]" } };
     const through: Side = { port: service.port, request: askOf(filled), marks: { word: FIRST_WORD, end: "event: done" } };
     const levels: Level[] = [];
@@ -70,13 +118,13 @@ export async function measureStreams(ours: Build, floor: Build): Promise<StreamR
 }
 
 /** The question of the other benches, streamed. */
-function askOf(filled: Seed): Prepared {
+function askOf(filled: Seed): PreparedRequest {
   const { request } = operations(filled).find(({ name }) => name === "ask")!;
   return { ...request, body: { ...(request.body as object), stream: true } };
 }
 
 /** Has the agent answer by the paced model. */
-async function paceAgent({ port }: Served, operatorToken: string, { agentId, authorization }: Seed): Promise<void> {
+async function paceAgent({ port }: RunningWorker, operatorToken: string, { agentId, authorization }: Seed): Promise<void> {
   const me = (await send(port, { method: "GET", path: "/api/v1/me", headers: authorization, status: 200 })) as {
     workspace: { id: string };
   };
@@ -113,9 +161,9 @@ function middle(reads: Read[]): Read {
   return { firstByteMs: of("firstByteMs"), firstWordMs: of("firstWordMs"), totalMs: of("totalMs") };
 }
 
-async function measureTurns(ask: Prepared, service: Served, bare: Served): Promise<StreamResults["turns"]> {
+async function measureTurns(ask: PreparedRequest, service: RunningWorker, bare: RunningWorker): Promise<StreamResults["turns"]> {
   console.error("Turns …");
-  const floorAsk: Prepared = { method: "POST", path: "/ask-model", body: ask.body, status: 200 };
+  const floorAsk: PreparedRequest = { method: "POST", path: "/ask-model", body: ask.body, status: 200 };
   const rounds: { ours: number; floor: number }[] = [];
   // The first of each warms up.
   for (let at = 0; at <= TURN_ROUNDS; at++) {
@@ -133,21 +181,31 @@ async function measureTurns(ask: Prepared, service: Served, bare: Served): Promi
   };
 }
 
-/** The results as text. */
-export function describeStreams({ levels, turns }: StreamResults): string {
+function reportOf(results: StreamResults): Report {
+  const { levels, turns } = results;
+  const columns = [
+    "streams at once",
+    "first event, ms",
+    "first word of the model, ms",
+    "ours, ms",
+    "later by, ms",
+    "whole answer of the model, ms",
+    "ours, ms",
+    "longer by",
+    "CPU ms an answer, ours",
+    "of model and reader",
+  ];
   const rows = levels.map(({ streams, direct, ours, cpuMs }) => {
-    const later = ours.firstWordMs - direct.firstWordMs;
-    const longer = (ours.totalMs / direct.totalMs - 1) * 100;
-    const times = [ours.firstByteMs, direct.firstWordMs, ours.firstWordMs, later, direct.totalMs, ours.totalMs].map((ms) => ms.toFixed(0));
-    const cpu = `${cpuMs.ours.toFixed(0)} | ${cpuMs.beside.toFixed(0)}`;
-    return `| ${streams} | ${times.join(" | ")} | ${longer.toFixed(1)} % | ${cpu} |`;
+    const laterMs = ours.firstWordMs - direct.firstWordMs;
+    const times = [ours.firstByteMs, direct.firstWordMs, ours.firstWordMs, laterMs, direct.totalMs, ours.totalMs].map((ms) =>
+      ms.toFixed(0),
+    );
+    const longer = `${((ours.totalMs / direct.totalMs - 1) * 100).toFixed(1)} %`;
+    return [streams, ...times, longer, cpuMs.ours.toFixed(0), cpuMs.beside.toFixed(0)];
   });
-  return [
-    "| streams at once | first event, ms | first word of the model, ms | ours, ms | later by, ms | whole answer of the model, ms | ours, ms | longer by | CPU ms an answer, ours | of model and reader |",
-    "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ...rows,
-    "",
+  const notes = [
     `Medians, of a model that writes ${TOKENS} tokens at ${1000 / TOKEN_MS} a second.`,
     `${turns.perSecond.toFixed(0)} streamed turns/s of a model that writes at once, ${turns.ratio.toFixed(2)} of the floor's ${turns.floorPerSecond.toFixed(0)}/s; ${CONNECTIONS} connections.`,
-  ].join("\n");
+  ];
+  return { tables: [{ columns, rows }], notes, data: results };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Line, spentBy } from "./lines.ts";
+import { type Line, spentBy } from "./measure.ts";
 
 const line = (event: string, job?: string): Line => ({
   event,

@@ -12,7 +12,7 @@ export interface CountingModel {
 /** What it answers: about as long as a support agent's. The first line names the passage that the answer rests on. */
 const ANSWER = `@sources p1\n${"Refunds are paid to the original payment method within five working days after the parcel reaches the warehouse. ".repeat(4)}`;
 
-export async function openModel(): Promise<CountingModel> {
+export async function startCountingModel(): Promise<CountingModel> {
   const prompts: number[] = [];
   const server = createServer((request, response) => {
     void (async () => {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
-import { pdfFile } from "../test/knowledge/extract/pdf-file.ts";
+import { pdfFile } from "../../test/knowledge/extract/pdf-file.ts";
 
 /** A request that the site answered. */
 interface Asked {
