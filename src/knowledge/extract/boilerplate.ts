@@ -1,36 +1,34 @@
 import { blocks } from "../../text/blocks.ts";
 
-/** How often blocks of a source's pages were seen: what stands on many pages belongs to the site, not to a page. */
+/** On how many of a source's pages a block occurs. */
 export interface BlockCounts {
-  /** Pages that were read. */
   pages: number;
-  /** Pages that hold the block. */
   holding: number;
 }
 
-/** Of a handful of pages, two may say the same for a reason. */
+/** With fewer pages a repetition may be content. */
 const MIN_PAGES = 5;
 const MIN_HOLDING = 4;
-/** Boilerplate stands on half of all pages, or nearly; a warning that a chapter repeats does not. */
+/** Boilerplate is on nearly half of all pages or more; a warning that a chapter repeats is not. */
 const MIN_SHARE = 0.4;
-/** Longer blocks are text: a page that is reachable by several addresses would else vanish. */
+/** Longer blocks are content: otherwise a page with several URLs would be dropped. */
 const MAX_BLOCK_CHARS = 600;
-/** A page gives at most this many fingerprints: boilerplate stands at its beginning and its end. */
+/** Only the first and last blocks of a page are fingerprinted, where boilerplate is. */
 const FINGERPRINTS_PER_END = 12;
 
-/** The fingerprints of a page's blocks that may be boilerplate, each once: 64 bits in hex. For counting over a source's pages. */
+/** The fingerprints of a page's blocks that may be boilerplate, each once: 64 bits in hex. */
 export function blockFingerprints(text: string): string[] {
   const all = [...blocks(text)].map((block) => fingerprintOf(block.kind, block.text));
   const ends = [...all.slice(0, FINGERPRINTS_PER_END), ...all.slice(-FINGERPRINTS_PER_END)];
   return [...new Set(ends.filter((fingerprint) => fingerprint !== null))];
 }
 
-/** Whether a block that stands on so many pages is boilerplate. */
+/** Whether a block is boilerplate by the number of its pages. */
 export function isRepeated({ pages, holding }: BlockCounts): boolean {
   return pages >= MIN_PAGES && holding >= MIN_HOLDING && holding >= pages * MIN_SHARE;
 }
 
-/** A page's text without the blocks that are boilerplate. A heading stays where what it heads does. */
+/** A page's text without its boilerplate. A heading stays if the block below it does. */
 export function dropBoilerplate(text: string, isBoilerplate: (fingerprint: string) => boolean): string {
   const all = [...blocks(text)];
   const isDropped = all.map(({ kind, text }, at) => {
@@ -47,7 +45,7 @@ export function dropBoilerplate(text: string, isBoilerplate: (fingerprint: strin
   return kept.map(({ kind, text, level }) => (kind === "heading" ? `${"#".repeat(level)} ${text}` : text)).join("\n\n");
 }
 
-/** Two rolling hashes of 32 bits of what a block says, whatever its case and spaces; null for what is no boilerplate. */
+/** Two rolling 32-bit hashes of a block, ignoring case and spaces; null for a block that cannot be boilerplate. */
 function fingerprintOf(kind: string, text: string): string | null {
   if (text.length > MAX_BLOCK_CHARS || kind === "code") return null;
   let one = 0x811c9dc5;

@@ -1,9 +1,9 @@
-/** Marks that are read by no one: zero-width spaces, soft hyphens, direction marks, invisible tag characters. */
+/** Zero-width spaces, soft hyphens, direction marks, invisible tag characters. */
 const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/gu;
 const SPACES = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g;
 const LIGATURES = /[\ufb00-\ufb06]/g;
 
-/** Text as it is read: no invisible marks, one kind of space, ligatures as letters. */
+/** Removes invisible characters and normalises spaces and ligatures. */
 export function cleanCharacters(text: string): string {
   return text
     .replace(INVISIBLE, "")
@@ -11,12 +11,12 @@ export function cleanCharacters(text: string): string {
     .replace(LIGATURES, (ligature) => ligature.normalize("NFKC"));
 }
 
-/** The same in one line. */
+/** The same, in one line. */
 export function cleanLine(text: string): string {
   return cleanCharacters(text).replace(/\s+/g, " ").trim();
 }
 
-/** A heading without the sign of its own link at its end. */
+/** A heading without the sign of its permalink at the end. */
 export function withoutLinkSign(heading: string): string {
   return heading.replace(/(?<!\s)\s*[#¶]$/, "");
 }

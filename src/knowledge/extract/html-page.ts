@@ -8,9 +8,9 @@ import { parseHtml } from "./html-tree.ts";
 import { canonicalOfHeader, directivesOfHeader, type PageHead, pageTitle, readHead, resolveLink } from "./page-head.ts";
 import { decodeText, type ExtractedPage, type FetchedResponse, type PageLink } from "./response.ts";
 
-/** A page with less text than this is told by its description too: a landing page, or one that scripts fill. */
+/** A page with less text gets its description too: a landing page, or one that scripts fill. */
 const THIN_CHARS = 300;
-/** As much of a description as shows whether the text holds it. */
+/** As much of a description as is looked for in the text. */
 const DESCRIPTION_HEAD_CHARS = 40;
 
 /** Reads a page of HTML. */
@@ -41,8 +41,8 @@ function canonicalOf(head: PageHead, headers: Headers, url: string): string | nu
 }
 
 function withDescription(text: string, description: string): string {
-  const isTold = text.replace(/\s+/g, " ").includes(description.slice(0, DESCRIPTION_HEAD_CHARS));
-  if (description === "" || text.length >= THIN_CHARS || isTold) return text;
+  const isContained = text.replace(/\s+/g, " ").includes(description.slice(0, DESCRIPTION_HEAD_CHARS));
+  if (description === "" || text.length >= THIN_CHARS || isContained) return text;
   // Below the page's own heading, so that it stands under it.
   const heading = /^# .*\n*/.exec(text)?.[0] ?? "";
   return [heading.trim(), description, text.slice(heading.length)].filter((part) => part !== "").join("\n\n");
@@ -56,7 +56,7 @@ function withQuestions(text: string, structuredData: string[]): string {
 /** More links than this on one page are a list of everything: the sitemap has them. */
 const MAX_LINKS = 5_000;
 
-/** A page's links in order, each once, absolute by its `base`. Links to mail, telephone, scripts and data are none. */
+/** A page's http(s) links in order, each once. */
 function linksOf(root: Element, pageUrl: string, baseHref: string | null): PageLink[] {
   const base = resolveLink(baseHref ?? "", pageUrl) ?? pageUrl;
   const found = new Map<string, PageLink>();
@@ -126,19 +126,19 @@ function parsed(json: string): unknown {
   }
 }
 
-/** Containers of the text in common generators and help centres, for pages without a main element. */
+/** Content containers of common site generators and help centres, for pages without a main element. */
 const CONTENT_CLASS =
   /^(?:theme-doc-markdown|md-content|rst-content|document|vp-doc|entry-content|post-content|page-content|article-body|article-content|article-text|markdown-body|docs-content|doc-content|main-content|content-body|td-content|article-container|intercom-force-break|mw-parser-output)$/;
 const CONTENT_ID =
   /^(?:main|content|main-content|maincontent|page-content|article|article-body|docs-content|mw-content-text|readme|post|bodycontent)$/i;
-/** A main part with less text than this is empty, or the text was put elsewhere. */
+/** A main part with less text is empty. */
 const MIN_MAIN_CHARS = 120;
-/** A main part with less than this share of the body's text is a part that only bears the name. */
+/** A main part with a smaller share of the body's text is not the main part. */
 const MIN_MAIN_SHARE = 0.2;
-/** Of several candidates of one kind, more than this many is a list of articles. */
+/** More candidates of one kind are a list of articles. */
 const MAX_CANDIDATES = 20;
 
-/** What has to be known of a page before its text is read. */
+/** Collects the facts that the rules need. */
 function pageFacts(root: Element): PageFacts {
   const controlled = new Set<string>();
   const mainAncestors = new Set<Element>();
@@ -157,8 +157,8 @@ function pageFacts(root: Element): PageFacts {
 }
 
 /**
- * The text of the part of a page that says what the page is about: its main element, else its only article, else a container
- * that is known by name, else all of the body; and where leaving out boilerplate leaves nearly nothing, the body with it.
+ * The text of a page's main part: its main element, else its only article, else a container with a known name, else the body
+ * without boilerplate, or with it if nearly nothing else is left.
  */
 function mainText(root: Element, facts: PageFacts): string {
   const renderer = new MarkdownRenderer(facts, true);
@@ -173,7 +173,7 @@ function mainText(root: Element, facts: PageFacts): string {
   return whole.length >= MIN_MAIN_CHARS ? whole : ofBody;
 }
 
-/** Parts that may be the main one, the likeliest first. */
+/** Candidates for the main part, the most likely first. */
 function candidates(body: Element): Element[][] {
   const mains = find(body, isOnlyMain);
   const articles = find(body, (element) => element.name === "article");
@@ -181,7 +181,7 @@ function candidates(body: Element): Element[][] {
   return [mains, articles.length === 1 ? articles : [], named.length <= MAX_CANDIDATES ? named : []].filter((found) => found.length > 0);
 }
 
-/** The outermost elements that fit, in order. */
+/** The outermost matching elements, in order. */
 function find(root: Element, fits: (element: Element) => boolean): Element[] {
   return root.children.filter(isTag).flatMap((child) => (fits(child) ? [child] : find(child, fits)));
 }

@@ -1,7 +1,7 @@
 import { type ChildNode, type Element, isTag, isText } from "domhandler";
 import { existsOne, textContent } from "domutils";
 
-/** Never text of the page, wherever they stand. */
+/** Elements that are never content. */
 const NON_CONTENT = new Set(
   (
     "head title script style template noscript svg annotation rt rp canvas iframe object embed audio video map " +
@@ -11,7 +11,7 @@ const NON_CONTENT = new Set(
 const NON_CONTENT_ROLES = new Set(
   "navigation banner contentinfo search dialog alertdialog menu menubar toolbar tablist tooltip progressbar".split(" "),
 );
-/** Words of a class or id that name what surrounds a page's text. Whole words between hyphens, underscores or humps. */
+/** Words of a class or id that mark boilerplate: whole words between hyphens, underscores or capitals. */
 const BOILERPLATE = new RegExp(
   `(?:^|-)(?:${[
     "cookies?(?:-\\w+)*|cookiebar|cookieconsent|consent|gdpr|onetrust",
@@ -36,29 +36,28 @@ const BOILERPLATE = new RegExp(
     "back-?to-?top|scroll-?top|return-to-top|reading-time|read-time|material-icons|material-symbols(?:-\\w+)?",
   ].join("|")})(?:-|$)`,
 );
-/** Words that make a class the name of a layout with such a part, not of the part: `has-sidebar`, `sidebar-layout`. */
+/** Words that make a class describe a layout with such a part: `has-sidebar`, `sidebar-layout`. */
 const LAYOUT = /(?:^|-)(?:has|with|no|without|is|layout|wrap|page|main|content|body|app|root|open|enabled|visible)(?:-|$)/;
-/** Parts that are boilerplate whatever else the class says. */
+/** Words that mark boilerplate even beside words of layout. */
 const ALWAYS_BOILERPLATE =
   /(?:^|-)(?:pagination|breadcrumbs?|tocbot|toc|cookie|cookies|skip-?link|sr-only|headerlink|hash-link|header-anchor|edit-this-page|edit-page|page-nav|page-meta|page-metadata|lastmod)(?:-|$)/;
-/** Headings are dropped for names of what no chapter is called by its class. */
 const BOILERPLATE_HEADING = /(?:^|-)(?:feedback|related|comments?|reply|share|sd|newsletter|toc|outline)-(?:title|heading|headline)(?:-|$)/;
 const SECTION_TAGS = /^(?:section|article|main|dt|dd|li|a|span|p)$/;
 const HEADING = /^h[1-6]$/;
-/** Elements that no class name makes boilerplate. */
+/** Elements that are not boilerplate whatever their class. */
 const NEVER_BOILERPLATE = /^(?:html|body|main|pre|code)$/;
 const HIDDEN_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
 const ADMONITION =
   /(?:^|-)(?:admonition|callout|note|tip|info|warning|caution|danger|important|alert|notice|hint|custom-block|aside|infobox|panel)(?:-|$)/;
-/** Panels that a click opens: their text is the page's, however they are hidden. */
+/** Panels that a click opens: their text is content although they are hidden. */
 const PANEL_ROLES = new Set(["tabpanel", "region"]);
 const LINE_NUMBERS = /(?:^|-)(?:linenos?|line-number|line-numbers-(?:rows|wrapper)|gutter|ln|hljs-ln-numbers|blob-num)$/;
 
-/** What is known of the page before its text is read. */
+/** Facts about the whole page that the rules need. */
 export interface PageFacts {
   /** Ids that a button or tab of the page opens and closes. */
   controlled: ReadonlySet<string>;
-  /** Elements that hold the page's heading or its main element: a class name never drops those. */
+  /** Elements around the page's heading or its main element, which are never boilerplate. */
   mainAncestors: ReadonlySet<Element>;
 }
 
@@ -68,7 +67,7 @@ function classWords(element: Element): string[] {
   return names === "" ? [] : names.split(/\s+/).map(words);
 }
 
-/** An id names boilerplate only where it was not made of a heading: a chapter "Cookies" has the id of a cookie bar. */
+/** The id as words, unless it was made from a heading: a chapter "Cookies" has the id of a cookie bar. */
 function idWords(element: Element): string[] {
   const id = element.attribs["id"];
   if (!id || SECTION_TAGS.test(element.name) || (element.attribs["class"] ?? "").split(" ").includes("section")) return [];
@@ -76,13 +75,13 @@ function idWords(element: Element): string[] {
   return first && HEADING.test(first.name) ? [] : [words(id)];
 }
 
-/** Whether an element is no text of the page whatever the page is: scripts, controls, navigation, what is hidden. */
+/** Whether an element is never content: scripts, controls, navigation, hidden elements. */
 export function isNonContent(element: Element, facts: PageFacts): boolean {
   const role = element.attribs["role"]?.toLowerCase() ?? "";
   return NON_CONTENT.has(element.name) || NON_CONTENT_ROLES.has(role) || isHidden(element, facts);
 }
 
-/** Whether an element's name or kind says that it surrounds the text: side bars, tables of contents, share buttons. */
+/** Whether an element is boilerplate by its name: side bars, tables of contents, share buttons. */
 export function isBoilerplate(element: Element, facts: PageFacts, withinMain: boolean): boolean {
   if (facts.mainAncestors.has(element) || NEVER_BOILERPLATE.test(element.name)) return false;
   if (element.name === "header") return !withinMain;
@@ -113,7 +112,7 @@ function isHidden(element: Element, { controlled }: PageFacts): boolean {
   return !PANEL_ROLES.has(attribs["role"] ?? "") && !controlled.has(attribs["id"] ?? "");
 }
 
-/** Sphinx calls its table of contents "contents", as others call the page's text. */
+/** Sphinx names its table of contents "contents", which others name the page's text. */
 function isSphinxContents({ attribs }: Element): boolean {
   const classes = (attribs["class"] ?? "").split(/\s+/);
   return classes.includes("contents") && classes.includes("topic");
@@ -131,15 +130,15 @@ function words(name: string): string {
 const ANCHOR_CLASS =
   /(?:^|-)(?:headerlink|header-anchor|hash-link|anchor|anchorjs-link|heading-link|permalink|anchor-link|heading-anchor)(?:-|$)/;
 const ANCHOR_LABEL = /^(?:permalink|permanent link|direct link|link to|anchor|copy link)\b/i;
-/** Texts of links that stand for the heading they are in. */
+/** Texts of permalinks. */
 const ANCHOR_TEXT = /^[\s#¶§🔗⚓\u200b\u2060\ufeff\u00a0\uf0c1]*$/u;
 const ACCORDION_CLASS = /(?:^|-)(?:accordion|faq|question|collapse|collapsible|toggle|expander|disclosure)(?:-|$)/;
 const FOOTNOTE_TEXT = /^\s*(?:\[?\d{1,3}\]?|[*†‡↩]+\ufe0e?)\s*$/u;
 const QUESTION = /[?？]\s*$/;
-/** Two links to headings are already a table of contents; one may be an item. */
+/** One link to a heading may be an item of a list. */
 const MIN_LINKS_WITHIN = 2;
 
-/** Whether an element in a heading is the link to that heading and none of its text. */
+/** Whether an element in a heading is the permalink of that heading. */
 export function isPermalink(element: Element): boolean {
   if (element.name !== "a" && element.name !== "button") return false;
   if (element.name === "button") return !isAccordionButton(element) && !QUESTION.test(textContent(element));
@@ -151,7 +150,7 @@ export function isPermalink(element: Element): boolean {
   return hasClass(element, ANCHOR_CLASS) && ANCHOR_LABEL.test(label) && (text.length < 3 || ANCHOR_LABEL.test(text));
 }
 
-/** Whether a button is the question or title of a panel that it opens. */
+/** Whether a button is the title of a panel that it opens. */
 export function isAccordionButton(element: Element): boolean {
   const text = textContent(element);
   if (!/\p{L}/u.test(text)) return false;
@@ -161,12 +160,12 @@ export function isAccordionButton(element: Element): boolean {
   );
 }
 
-/** Whether a text asks. */
+/** Whether a text ends with a question mark. */
 export function hasQuestion(text: string): boolean {
   return QUESTION.test(text);
 }
 
-/** Whether an element is the number of a footnote, or the way back from one. */
+/** Whether an element is the link to a footnote, or back from it. */
 export function isFootnoteLink(element: Element): boolean {
   if (element.name !== "sup" && element.name !== "a") return false;
   const link = element.name === "a" ? element : soleChild(element);
@@ -174,7 +173,7 @@ export function isFootnoteLink(element: Element): boolean {
   return FOOTNOTE_TEXT.test(textContent(link)) && (element.name === "sup" || /foot|fn|backref/i.test(link.attribs["class"] ?? ""));
 }
 
-/** Whether a list holds nothing but links into its own page: a table of contents. */
+/** Whether a list has only links into its own page. */
 export function isTableOfContents(list: Element): boolean {
   const links = { within: 0 };
   return hasOnlyInternalLinks(list.children, links) && links.within >= MIN_LINKS_WITHIN;
@@ -189,12 +188,12 @@ function hasOnlyInternalLinks(nodes: ChildNode[], links: { within: number }): bo
   });
 }
 
-/** Whether a list's items are sections with headings or accordions: then it is a layout. */
+/** Whether an element contains headings or accordions. A list that does is a layout. */
 export function containsSections(element: Element): boolean {
   return existsOne((child) => /^h[1-6]$/.test(child.name) || (child.name === "button" && isAccordionButton(child)), element.children);
 }
 
-/** The only element within, where no text stands beside it. */
+/** The only child, if it is an element. */
 function soleChild(element: Element): Element | undefined {
   const [child, ...others] = element.children.filter((node) => !isText(node) || node.data.trim() !== "");
   return others.length === 0 && child && isTag(child) ? child : undefined;

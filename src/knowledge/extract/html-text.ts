@@ -23,30 +23,29 @@ const BLOCKS = new Set(
 );
 const HEADING = /^h[1-6]$/;
 const NOT_IN_HEADINGS = /^(?:ul|ol|dl|table|pre|section|article|h[1-6])$/;
-/** As `blocks` reads them: a longer heading is a paragraph. */
+/** As in text/blocks.ts: a longer heading is a paragraph. */
 const MAX_HEADING_CHARS = 200;
 const MAX_HEADING_LEVEL = 6;
-/** Deeper lists stay at this depth: what is further in is not read as nested any more. */
+/** Deeper lists are not indented further. */
 const MAX_LIST_DEPTH = 6;
-/** A definition this short stands in one line with its term. */
+/** A short definition is put in one line with its term. */
 const MAX_DEFINITION_CHARS = 200;
-/** A form with this much text beside its controls is a page that was wrapped in one. */
+/** A form with this much text beside its controls wraps a whole page. */
 const MIN_FORM_TEXT_CHARS = 400;
 
-/** Enough for the classes of a few elements around. */
 const MAX_CLASSES_CHARS = 400;
-/** Short blocks that many generators set beside the text, with no name to tell them by. */
+/** Short blocks that site generators add without a class that would mark them. */
 const BOILERPLATE_LINE =
   /^(?:(?:last (?:updated|modified|edited)|page last (?:updated|modified)|updated)(?: on| at|:)? .{0,40}|edit (?:this page|on github).{0,20}|was this (?:page|article|section|answer)? ?helpful\?.{0,20}|(?:back|return) to top|skip to (?:main )?content|on this page|in this article|copy(?: code| link| page)?|copied!?|(?:note|tip|info|warning|danger|caution|important|hint|success|abstract):?)$/i;
 
 interface RenderContext {
   withinMain: boolean;
   listDepth: number;
-  /** Classes of the elements around, the nearest first, where code blocks keep their language. */
+  /** Classes of the enclosing elements, nearest first, which may name the language of code. */
   classes: string;
 }
 
-/** A run of blocks: inline text gathers until a block breaks it. */
+/** Collects blocks; inline text gathers until the next block. */
 class Flow {
   readonly blocks: string[] = [];
   private inline: string[] = [];
@@ -70,24 +69,21 @@ class Flow {
     if (text !== "" && !BOILERPLATE_LINE.test(text)) this.blocks.push(text);
   }
 
-  /** All of it; what is inline is broken off. */
   end(): string[] {
     this.break();
     return this.blocks;
   }
 }
 
-/** Makes the Markdown-like text of parts of one page. */
+/** Renders elements of one page as Markdown. */
 export class MarkdownRenderer {
   private level = 1;
 
   constructor(
     private readonly facts: PageFacts,
-    /** Whether what a name calls boilerplate is left out; not where nothing else is left. */
     private readonly dropsBoilerplate: boolean,
   ) {}
 
-  /** The text of an element with all that it holds. */
   render(element: Element): string {
     this.level = 1;
     return this.renderBlocks(element, { withinMain: isMain(element), listDepth: 0, classes: "" }).join("\n\n");
@@ -150,7 +146,7 @@ export class MarkdownRenderer {
   }
 
   private heading(element: Element, level: number, flow: Flow, context: RenderContext): void {
-    // One that was never closed holds what follows it.
+    // A heading that was never closed contains what follows it.
     if (element.children.some((child) => isTag(child) && NOT_IN_HEADINGS.test(child.name))) {
       flow.break();
       return this.renderNodes(element.children, flow, context);
@@ -161,14 +157,14 @@ export class MarkdownRenderer {
   }
 
   private headingLine(text: string, level: number, flow: Flow): void {
-    // What has no letter and no digit is an ornament.
+    // Without a letter or digit it is an ornament.
     if (!/[\p{L}\p{N}]/u.test(text)) return;
     if (text.length > MAX_HEADING_CHARS) return flow.block(text);
     this.level = Math.min(level, MAX_HEADING_LEVEL);
     flow.block(`${"#".repeat(this.level)} ${text}`);
   }
 
-  /** A question that opens its answer: a heading beside the last one that was none, not below the question before. */
+  /** A question that opens its answer becomes a heading one level below the last real one. */
   private questionHeading(text: string, flow: Flow): void {
     const level = this.level;
     this.headingLine(text, level + 1, flow);
@@ -263,7 +259,7 @@ function definitionItems(list: Element): Element[] {
   return list.children.filter(isTag).flatMap((child) => (child.name === "div" ? child.children.filter(isTag) : [child]));
 }
 
-/** How much text an element holds, in characters, as far as it matters. */
+/** The characters of text in an element, scripts and the like left out. */
 export function textLength(element: Element): number {
   let length = 0;
   for (const child of element.children) {
@@ -273,7 +269,7 @@ export function textLength(element: Element): number {
   return length;
 }
 
-/** Parts of a code block that are not code: buttons, and prompts that say what the block is. */
+/** Parts of a code block that are not code. */
 const NO_CODE = new Set(["button", "svg", "style", "script", "template", "noscript", "select", "textarea", "label", "figcaption"]);
 const NO_CODE_CLASS = /(?:^|-)(?:copy|copybtn|clipboard|tooltip|sr-only|hidden)(?:-|$)/;
 /** Elements that some highlighters put each line in, with no line break between. */
@@ -324,13 +320,13 @@ function languageOf(pre: Element, classes: string): string {
   return "";
 }
 
-/** Names of what an image is, not of what it shows. */
+/** Descriptions that do not say what an image shows. */
 const GENERIC_ALT =
   /^(?:(?:the|an?|site|our|my)\s+)?(?:image|img|picture|photo|icon|logo|avatar|banner|screenshot|thumbnail|placeholder|spacer|figure|graphic|diagram|hero|gif|badge|illustration)s?[\s\d:._-]*$/i;
 const FILE_NAME = /^\S+\.(?:png|jpe?g|gif|svg|webp|avif|bmp|ico)$|^(?:IMG|DSC|image|screen ?shot)[-_ ]?\d[\w .-]*$|^https?:/i;
 const MAX_ALT_CHARS = 300;
 
-/** What stands in the text for an image: its description where that says something, else "". Spaces around keep words apart. */
+/** An image's description between spaces; "" if it says nothing. */
 function imageText({ attribs }: Element): string {
   const alt = cleanLine(attribs["alt"] ?? "");
   const isDecoration = ["presentation", "none"].includes(attribs["role"] ?? "") || attribs["width"] === "1";

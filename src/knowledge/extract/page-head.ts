@@ -2,7 +2,7 @@ import { type Element, isTag } from "domhandler";
 import { textContent } from "domutils";
 import { cleanLine, withoutLinkSign } from "./clean.ts";
 
-/** What a page says of itself outside its text. */
+/** The metadata of a page. */
 export interface PageHead {
   titles: TitleCandidates;
   siteName: string;
@@ -10,7 +10,7 @@ export interface PageHead {
   /** As written; null where there is none. */
   canonical: string | null;
   baseHref: string | null;
-  /** The address of a meta refresh that sends the visitor on. */
+  /** The target of a meta refresh that redirects. */
   refreshTo: string | null;
   robots: RobotsDirectives;
   /** The texts of its JSON-LD scripts. */
@@ -18,13 +18,13 @@ export interface PageHead {
 }
 
 const JSON_LD = /^application\/ld\+json\s*(?:;|$)/i;
-/** A longer one is a catalogue, no page of questions. */
+/** A longer one is a catalogue, not a page of questions. */
 const MAX_JSON_LD_CHARS = 200_000;
-/** A slower refresh re-reads a page; a quicker one leads away from it. */
+/** A slower refresh reloads a page; a quicker one is a redirect. */
 const MAX_REFRESH_IN_SECONDS = 10;
 const REFRESH = /^\s*(\d+)(?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']+)/i;
 
-/** Reads what stands in a page's head, wherever its elements stand: many pages have none, or two. */
+/** Reads a page's metadata wherever its elements are: many pages have no head, or two. */
 export function readHead(root: Element): PageHead {
   const reader = new HeadReader();
   reader.visit(root, false);
@@ -40,10 +40,10 @@ class HeadReader {
   private baseHref: string | null = null;
   private refresh = "";
 
-  visit(element: Element, withinDrawing: boolean): void {
-    if (!withinDrawing) this.read(element);
-    const isDrawing = withinDrawing || element.name === "svg";
-    for (const child of element.children) if (isTag(child)) this.visit(child, isDrawing);
+  visit(element: Element, inSvg: boolean): void {
+    if (!inSvg) this.read(element);
+    const isSvg = inSvg || element.name === "svg";
+    for (const child of element.children) if (isTag(child)) this.visit(child, isSvg);
   }
 
   head(): PageHead {
@@ -86,7 +86,7 @@ class HeadReader {
   }
 }
 
-/** The address that a Link header names as canonical, as PDFs do too; null where none does. */
+/** The canonical URL of a Link header, which PDFs may have too. */
 export function canonicalOfHeader(headers: Headers, url: string): string | null {
   const canonical = /<([^<>]{1,2000})>\s*;[^,<]*\brel\s*=\s*"?canonical\b/i.exec((headers.get("link") ?? "").slice(0, 8_000));
   return canonical ? resolveLink(canonical[1]!, url) : null;
@@ -94,41 +94,40 @@ export function canonicalOfHeader(headers: Headers, url: string): string | null 
 
 const MAX_URL_CHARS = 2_000;
 
-/** The absolute http(s) URL of an address as it is written in a page; null for every other kind. */
-export function resolveLink(written: string, base: string): string | null {
-  const address = written.trim();
+/** Resolves a link to an absolute http(s) URL; null for other schemes. */
+export function resolveLink(href: string, base: string): string | null {
+  const address = href.trim();
   if (address.length > MAX_URL_CHARS || !URL.canParse(address, base)) return null;
   const url = new URL(address, base);
   return (url.protocol === "https:" || url.protocol === "http:") && url.href.length <= MAX_URL_CHARS ? url.href : null;
 }
 
-/** The name of our crawler, for robots.txt and directives. */
+/** The crawler's name in robots.txt and robots directives. */
 export const BOT_TOKEN = "SupportAgentBot";
 
-/** What a page asks of robots. */
 interface RobotsDirectives {
   noindex: boolean;
   nofollow: boolean;
 }
 
-/** Directives that take a value after a colon, so that no robot's name is read before it. */
+/** Directives with a value after a colon, which is otherwise a crawler's name. */
 const WITH_VALUE = /^(?:unavailable_after|max-snippet|max-image-preview|max-video-preview)$/i;
 
-/** The directives of an X-Robots-Tag header, of several joined by commas, that hold for every robot or for ours. */
+/** The directives of X-Robots-Tag headers, joined by commas, that apply to all crawlers or to ours. */
 export function directivesOfHeader(header: string | null): RobotsDirectives {
   const found: RobotsDirectives = { noindex: false, nofollow: false };
   let isForUs = true;
   for (const part of (header ?? "").split(",")) {
     const named = /^\s*([\w-]+)\s*:(.*)$/s.exec(part);
     const robot = named && !WITH_VALUE.test(named[1]!) ? named[1]! : undefined;
-    // A robot's name holds for what follows it, up to the next name.
+    // A crawler's name applies to what follows it, up to the next name.
     if (robot !== undefined) isForUs = isOurs(robot);
     if (isForUs) add(found, robot === undefined ? part : named![2]!);
   }
   return found;
 }
 
-/** The directives of a page's meta elements: `name` is theirs. */
+/** The directives of a page's meta elements. */
 function directivesOfMeta(metas: { name: string; content: string }[]): RobotsDirectives {
   const found: RobotsDirectives = { noindex: false, nofollow: false };
   for (const { name, content } of metas) if (isOurs(name)) for (const part of content.split(",")) add(found, part);
@@ -145,7 +144,7 @@ function add(found: RobotsDirectives, part: string): void {
   if (directive === "nofollow" || directive === "none") found.nofollow = true;
 }
 
-/** What may be a page's title, as it stands in the page; "" where there is none. */
+/** The texts that may be a page's title; "" for none. */
 interface TitleCandidates {
   og: string;
   title: string;
@@ -153,9 +152,9 @@ interface TitleCandidates {
 }
 
 const MAX_TITLE_CHARS = 300;
-/** What is longer is a text that stands in a title's place. */
+/** Longer ones are texts in the place of a title. */
 export const MAX_CANDIDATE_CHARS = 1_000;
-/** Between a page's name and its site's. A hyphen may be part of a name, so it counts with spaces alone. */
+/** Between a page's name and its site's. A hyphen counts only between spaces, since it may be part of a name. */
 const SEPARATOR = /(?<!\s)\s+[-–—|·•»«:/]+\s+|[|»·—]/;
 /** Words that sites add to their own name. */
 const SITE_WORDS =
@@ -192,7 +191,7 @@ export function titleOfUrl(url: string): string {
   return name === "" || /^index$/i.test(name) ? hostname : name[0]!.toUpperCase() + name.slice(1);
 }
 
-/** "" where the candidate names the site alone. */
+/** "" if the candidate is only the site's name. */
 function withoutSite(candidate: string, h1: string, site: Set<string>): string {
   const parts = candidate
     .split(SEPARATOR)
@@ -229,7 +228,7 @@ function siteKeys(siteName: string, url: string): Set<string> {
   return new Set([...keys, ""]);
 }
 
-/** A name without what sites add to it, in lower case and without spaces: "Acme Help Center" and "acme.com" are one. */
+/** A name for comparison: "Acme Help Center" and "acme.com" are equal. */
 function key(name: string): string {
   const plain = name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ");
   return plain.replace(SITE_WORDS, "").replaceAll(" ", "");

@@ -6,12 +6,12 @@ import { decompressed } from "./unpack.ts";
 
 type PdfDocument = Awaited<ReturnType<typeof getDocumentProxy>>;
 
-/** About ten seconds of work; the text of more pages would be cut anyway. */
+/** About ten seconds of work; the text of more pages would be truncated anyway. */
 const MAX_PAGES = 500;
 const MAX_PAGE_ITEMS = 50_000;
-/** Fewer letters than this a file: pictures of pages, with at most a stamp. */
+/** A file with fewer letters consists of scanned pages. */
 const MIN_LETTERS = 20;
-/** What word processors write for a title. */
+/** Default titles of word processors. */
 const NO_TITLE =
   /^(?:untitled|document\d*|microsoft (?:word|powerpoint|excel)\b.*|.*\.(?:docx?|pptx?|xlsx?|indd|tex|dvi|odt|pdf)|slide \d+)$/i;
 
@@ -20,7 +20,7 @@ export async function extractPdf(response: FetchedResponse): Promise<Extraction>
   if (await isBomb(response.bytes)) return { kind: "skipped", reason: "pdf_too_large" };
   let document: PdfDocument;
   try {
-    // The reader takes the bytes over, so it gets its own.
+    // The parser detaches the buffer, so it gets a copy.
     document = await getDocumentProxy(response.bytes.slice(), { disableFontFace: true, verbosity: 0, maxImageSize: 1 });
   } catch (error) {
     const isEncrypted = error instanceof Error && error.name === "PasswordException";
@@ -59,7 +59,7 @@ async function linesOfPage(document: PdfDocument, number: number): Promise<PdfLi
     page.cleanup();
     return linesOf(items.slice(0, MAX_PAGE_ITEMS).flatMap((item) => ("str" in item ? [itemOf(item)] : [])));
   } catch {
-    // One damaged page leaves the others readable.
+    // The other pages may be readable.
     return [];
   }
 }
@@ -77,17 +77,17 @@ async function titleOf(document: PdfDocument, url: string, text: string): Promis
   return /^# (.+)/.exec(text)?.[1] ?? titleOfUrl(url);
 }
 
-/** What a reader of PDFs would unpack into memory, all streams together: a manual of a thousand pages has a tenth. */
+/** The unpacked size of all streams together. A manual of a thousand pages has a tenth. */
 const MAX_UNPACKED_BYTES = 48 * 1024 * 1024;
-/** LZW unpacks to as much as a thousand times, and cannot be tried cheaply: it is thirty years old and rare. */
+/** LZW expands up to a thousand times and cannot be measured cheaply, but it is obsolete and rare. */
 const MAX_LZW_BYTES = 64 * 1024;
-/** Small, since what a failing stream has unpacked of its last two pieces is lost. */
+/** Small, since a failing stream loses the output of its last two pieces. */
 const PIECE_BYTES = 512;
-/** As much as two pieces can unpack to: what a damaged stream is taken to hold beside what it gave. */
+/** The most that two pieces unpack to, which is added for a damaged stream. */
 const LOST_BYTES = 2 * PIECE_BYTES * 1032;
 const DICTIONARY_REACH = 400;
 
-/** Whether a PDF's streams unpack to more than memory should be given for them. Takes time linear in what they unpack to, up to that. */
+/** Whether a PDF's streams unpack to more than the limit. Takes time linear in the unpacked size, up to the limit. */
 async function isBomb(bytes: Uint8Array): Promise<boolean> {
   // One character a byte, whatever it shows.
   const text = new TextDecoder("windows-1252").decode(bytes);
@@ -106,19 +106,19 @@ async function isBomb(bytes: Uint8Array): Promise<boolean> {
   return false;
 }
 
-/** How much a stream unpacks to, up to `most`. The line break before its end may be its own. */
+/** The unpacked size of a stream, up to `most`. The line break before its end may belong to it. */
 async function unpackedSize(bytes: Uint8Array, start: number, end: number, most: number): Promise<number> {
   const last = bytes[end - 1] === 10 ? end - (bytes[end - 2] === 13 ? 2 : 1) : end;
   for (const to of last === end ? [end] : [last, end]) {
     const size = await sizeOf(bytes.subarray(start, to), most);
     if (size !== null) return size;
   }
-  // Its end may be no end: all that follows may be its, as far as it can be unpacked.
+  // The end marker may be part of the data, so all that follows is unpacked as far as possible.
   return LOST_BYTES + ((await sizeOf(bytes.subarray(start), most, true)) ?? 0);
 }
 
-/** Null for a damaged stream, unless what it gave until then is to count. One that is packed twice is as large as can be. */
-async function sizeOf(packed: Uint8Array, most: number, isDamagedToo = false): Promise<number | null> {
+/** Null for a damaged stream, unless its output until then counts. A stream that is packed twice counts as `most`. */
+async function sizeOf(packed: Uint8Array, most: number, countsDamaged = false): Promise<number | null> {
   let size = 0;
   try {
     for await (const piece of decompressed(pieces(packed), "deflate")) {
@@ -128,7 +128,7 @@ async function sizeOf(packed: Uint8Array, most: number, isDamagedToo = false): P
     }
     return size;
   } catch {
-    return isDamagedToo ? size : null;
+    return countsDamaged ? size : null;
   }
 }
 

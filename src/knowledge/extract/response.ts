@@ -1,6 +1,6 @@
-/** A response as the crawler read it: whole, or cut at the crawler's own limit of size. */
+/** A response that the crawler has read. */
 export interface FetchedResponse {
-  /** Where the last redirect led. */
+  /** After redirects. */
   url: string;
   headers: Headers;
   bytes: Uint8Array;
@@ -12,24 +12,23 @@ export interface PageLink {
   nofollow: boolean;
 }
 
-/** What a page says. */
 export interface ExtractedPage {
   kind: "page";
   title: string;
-  /** What the page names as its own address; null where it names none. */
+  /** The canonical URL that the page names. */
   canonicalUrl: string | null;
   /** Whether the page may not be indexed; its links may still be followed. */
   noindex: boolean;
   /** Whether none of its links may be followed. */
   nofollow: boolean;
-  /** Markdown-like, as `chunks` reads it. Empty where the page holds nothing but links. */
+  /** Markdown-like, as `chunks` reads it. Empty if the page has nothing but links. */
   text: string;
   links: PageLink[];
-  /** Whether a limit cut the page: what is here is its beginning. */
+  /** Whether a limit was reached and this is the page's beginning. */
   truncated: boolean;
 }
 
-/** Why a response holds no page. Each is a stable word for counters and messages. */
+/** Why a response holds no page. Callers see these codes. */
 type SkipReason = "unsupported_type" | "empty" | "pdf_encrypted" | "pdf_damaged" | "pdf_without_text" | "pdf_too_large";
 
 interface SkippedResponse {
@@ -47,7 +46,7 @@ interface ContentType {
   charset: string | null;
 }
 
-/** A map, since a site may send the name of what every object has: `Content-Type: constructor`. */
+/** A map, since a site may send `Content-Type: constructor`. */
 const BY_TYPE = new Map<string, MediaKind>([
   ["text/html", "html"],
   ["application/xhtml+xml", "html"],
@@ -57,7 +56,7 @@ const BY_TYPE = new Map<string, MediaKind>([
   ["text/markdown", "markdown"],
   ["text/x-markdown", "markdown"],
 ]);
-/** Types that servers send for files they do not know: the bytes decide. */
+/** Types that servers send for unknown files: the bytes decide. */
 const GENERIC_TYPES = new Set([
   "",
   "application/octet-stream",
@@ -67,12 +66,12 @@ const GENERIC_TYPES = new Set([
   "application/force-download",
 ]);
 const MARKDOWN_PATH = /\.(?:md|markdown|mdown|mkd)$/i;
-/** Readers of PDF accept its mark anywhere in the first KiB. */
+/** PDF readers accept the magic number anywhere in the first KiB. */
 const SNIFFED_BYTES = 1024;
-/** Taken out before a head is matched: one pattern for both would try every way to make one comment of several, of which there are 2^n. */
+/** Removed before the head is matched: one pattern for both would backtrack exponentially. */
 const COMMENT = /<!--[\s\S]*?(?:-->|$)/g;
 const HTML_START = /^\s*<(?:!doctype html|html|head|body|title|meta|script|h1|div|p)\b/i;
-/** Control characters that no text holds, as in the WHATWG rules for sniffing. */
+/** Control characters that mark binary data, by the WHATWG rules for MIME sniffing. */
 // oxlint-disable-next-line no-control-regex
 const BINARY = /[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]/;
 
@@ -86,8 +85,8 @@ function parseContentType(header: string | null): ContentType {
 }
 
 /**
- * What a response is. The header is believed where it names a type that can be read, except that a PDF shows itself by its
- * mark; where the header says nothing, the bytes tell. HTML that is served as text/plain stays text.
+ * The kind of a response: by its Content-Type if that is a known type, else by its bytes. A PDF is recognised by its magic number
+ * in any case. HTML served as text/plain stays text.
  */
 export function mediaKind(contentType: string | null, url: string, bytes: Uint8Array): MediaKind {
   const { type } = parseContentType(contentType);
@@ -108,12 +107,12 @@ function isHtml(head: string): boolean {
   return HTML_START.test(withoutComments(head.replace(/^\u00ef\u00bb\u00bf/, "")));
 }
 
-/** The beginning of a document without its comments; one that does not end there goes as well. */
+/** The beginning of a document without its comments, also one that does not end there. */
 function withoutComments(head: string): string {
   return head.replace(COMMENT, "");
 }
 
-/** UTF-16 holds NULs, so a byte order mark speaks before the bytes do. */
+/** UTF-16 holds NULs, so a byte order mark is checked first. */
 function isBinary(head: string, bytes: Uint8Array): boolean {
   const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
   return !isUtf16 && BINARY.test(head);
@@ -133,8 +132,8 @@ const META_CHARSET = /<meta\s[^<>]*?charset\s*=\s*(?:["']\s*)?([\w.:-]+)/i;
 const XML_DECLARATION = /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)["']/i;
 
 /**
- * The text of a document: its encoding by byte order mark, header, then its own declaration (HTML's meta, XML's first line), else
- * UTF-8. Bytes that are no text of the encoding become U+FFFD; a label that is unknown counts as none.
+ * Decodes a document by its byte order mark, its header, its own declaration (HTML's meta, XML's first line), or else as UTF-8.
+ * Invalid bytes become U+FFFD; an unknown label is ignored.
  */
 export function decodeText(bytes: Uint8Array, contentType: string | null): string {
   const decoder = byMark(bytes) ?? byLabel(parseContentType(contentType).charset) ?? byDeclaration(bytes) ?? new TextDecoder();

@@ -1,9 +1,9 @@
-/** Small enough that what one piece unpacks to (at most 1,032 times as much) is no danger. */
+/** Small, since one piece unpacks to up to 1,032 times as much. */
 const PIECE_BYTES = 4_096;
 
 /**
- * The bytes of a body, gunzipped where they begin as gzip does, whatever its headers say. Ends after `maxBytes` of what comes out, and
- * where the body or its compression breaks off.
+ * The bytes of a body, gunzipped if they begin with gzip's magic number, whatever the headers say. Ends after `maxBytes` of output
+ * and where the data is truncated or damaged.
  */
 export async function* unpacked(body: ReadableStream<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
   const source = pieces(body);
@@ -19,13 +19,13 @@ export async function* unpacked(body: ReadableStream<Uint8Array>, maxBytes: numb
       if (left <= 0) return;
     }
   } catch {
-    // What came until then is what there is.
+    // The bytes before the damage were yielded.
   }
 }
 
 /**
- * What packed bytes unpack to, piece by piece. Throws where they are damaged; what the last two pieces held is lost then, since a
- * stream that fails forgets what it holds.
+ * Decompresses bytes piece by piece. Throws for damaged data; the output of the last two pieces is lost then, since a failing stream
+ * drops its buffer.
  */
 export async function* decompressed(packed: AsyncIterator<Uint8Array>, format: "gzip" | "deflate"): AsyncGenerator<Uint8Array> {
   const stream = new ReadableStream<Uint8Array>({
@@ -39,7 +39,7 @@ export async function* decompressed(packed: AsyncIterator<Uint8Array>, format: "
   yield* stream.pipeThrough(new DecompressionStream(format));
 }
 
-/** The first piece has two bytes at least, where the body has. */
+/** Splits a body; the first piece has at least two bytes if the body has. */
 async function* pieces(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   let held: Uint8Array | undefined;
   for await (const chunk of body) {

@@ -1,22 +1,22 @@
 import { type Block, blocks, LIST_ITEM } from "../../text/blocks.ts";
 import { sentenceSpans } from "../../text/sentences.ts";
 
-/** A piece of a document, small enough to be one answer's evidence. */
+/** A part of a document, small enough to be quoted in an answer. */
 export interface Chunk {
-  /** The path of headings it stands under, outermost first. */
+  /** The path of its headings, outermost first. */
   heading: string | null;
   content: string;
 }
 
-/** About a page's paragraph or two: enough context for an answer, little enough to be about one thing. */
+/** A paragraph or two: enough context for an answer, and about one subject. */
 const TARGET_WORDS = 350;
-/** A list, table or code block up to this length is not cut: half a recipe is none. */
+/** A list, table or code block up to this length is not split. */
 const WHOLE_BLOCK_WORDS = 600;
-/** A section shorter than this shares a chunk with the next: alone it says too little to be found or to answer. */
+/** A shorter section shares a chunk with the next. */
 const MIN_SECTION_WORDS = 8;
-/** Only a sentence longer than this is cut: it is a listing or no language at all. */
+/** Only a longer sentence is split. */
 const MAX_PIECE_CHARS = 4_000;
-/** A run of characters without a space longer than this is no single word. */
+/** A longer run of characters without a space counts as several words. */
 const LONG_RUN = 20;
 const LONG_RUN_CHARS_PER_WORD = 8;
 /** Scripts without spaces: about two characters a word. */
@@ -24,7 +24,7 @@ const UNSPACED_CHARS_PER_WORD = 2;
 const FIRST_UNSPACED_CODE = 0x0e00;
 const MAX_HEADING_PATH = 300;
 
-/** Makes any text safe to store and to cut: no lone surrogates, no NUL, one kind of line break. */
+/** Normalises a text: no lone surrogates, no control characters, one kind of line break. */
 export function cleanText(text: string): string {
   const lines = text.replace(/\r\n?|\u2028|\u2029/g, "\n");
   // oxlint-disable-next-line no-control-regex
@@ -56,33 +56,33 @@ interface Heading {
 /** Fills chunks with blocks, and starts a new one at headings and when one is full. */
 class Packer {
   private path: Heading[] = [];
-  /** The last heading, while it stands in no chunk. */
-  private bare: Heading | undefined;
+  /** The last heading, until a chunk has it. */
+  private pendingHeading: Heading | undefined;
   private pieces: string[] = [];
   private words = 0;
   private openedUnder: string | null = null;
 
   *heading({ text, level }: Block): Generator<Chunk> {
-    // A heading with neither text nor sections of its own would be lost.
-    if (this.bare && level <= this.bare.level) this.add(this.bare.text);
+    // A heading without text or sections of its own would be lost.
+    if (this.pendingHeading && level <= this.pendingHeading.level) this.add(this.pendingHeading.text);
     if (this.words >= MIN_SECTION_WORDS) yield* this.flush();
     const shared = this.words > 0;
-    // In a chunk that is shared with the section before, the heading stands in the text.
+    // In a chunk shared with the section before, the heading is part of the text.
     if (shared) this.add(text);
     while (this.path.length > 0 && this.path.at(-1)!.level >= level) this.path.pop();
     this.path.push({ level, text });
-    this.bare = shared ? undefined : this.path.at(-1);
+    this.pendingHeading = shared ? undefined : this.path.at(-1);
   }
 
   *block(block: Block): Generator<Chunk> {
-    this.bare = undefined;
+    this.pendingHeading = undefined;
     const limit = block.kind === "text" ? TARGET_WORDS : WHOLE_BLOCK_WORDS;
     if (fits(block.text, limit)) return yield* this.piece(block.text.trimEnd(), wordCount(block.text), block.kind !== "text");
     for (const part of split(block)) yield* this.piece(part, wordCount(part), false);
   }
 
   *end(): Generator<Chunk> {
-    if (this.bare) this.add(this.bare.text);
+    if (this.pendingHeading) this.add(this.pendingHeading.text);
     yield* this.flush();
   }
 
@@ -118,7 +118,7 @@ class Packer {
 }
 
 function fits(text: string, words: number): boolean {
-  // Counting the words of 5 MiB only to learn that they are too many is left out.
+  // The cheap check first: counting the words of 5 MiB is slow.
   return text.length <= words * LONG_RUN && wordCount(text) <= words;
 }
 
@@ -138,7 +138,7 @@ function* packSentences(text: string): Generator<string> {
   yield* pack.end();
 }
 
-/** Packs lines; a pack begins only where `mayBegin` says so, unless it grows far too long. */
+/** Packs lines; a pack begins only at a line of `mayBegin`, unless it would exceed the larger limit. */
 function* packLines(text: string, header: string, mayBegin: (line: string) => boolean): Generator<string> {
   const pack = new Pack("\n", header);
   for (const line of text.split("\n")) {
@@ -157,7 +157,7 @@ class Pack {
   ) {}
 
   *add(part: string, mayBegin = true): Generator<string> {
-    // Blank lines never pile up: they have no words, so no limit would hold them.
+    // Blank lines have no words, so the limit does not bound them.
     if (part === "" && (this.parts.at(-1) ?? "") === "") return;
     const words = wordCount(part);
     const limit = mayBegin ? TARGET_WORDS : WHOLE_BLOCK_WORDS;
@@ -184,7 +184,7 @@ function tableHeader(text: string): string {
   return /^[\s|:-]+$/.test(ruler) && header.length + ruler.length < MAX_PIECE_CHARS / 4 ? `${header}\n${ruler}` : "";
 }
 
-/** A text in pieces of bounded length, cut at white space where there is any. */
+/** A text in pieces of bounded length, split at white space if there is any. */
 function* bounded(text: string): Generator<string> {
   let from = 0;
   while (text.length - from > MAX_PIECE_CHARS) {

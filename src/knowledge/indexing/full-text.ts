@@ -1,6 +1,6 @@
 /**
- * Chunks that a query may score, each about 2 µs: a word that stands in more tells little beside one that stands in few,
- * and so a query's cost does not grow with the knowledge.
+ * Chunks that a query may score, each about 2 µs, so that a query's cost does not grow with the index. A term of more chunks adds
+ * little beside a rare one.
  */
 const MAX_SCORED = 2_000;
 
@@ -15,9 +15,9 @@ export function fullTextQuery(terms: readonly string[]): string {
 }
 
 /**
- * An FTS5 expression for the rarest of these terms, as many as may be scored. Of the others it wants the rarest two
- * together, so that a question of common words alone, or with one odd word, still finds what it is about.
- * @returns undefined where the index, of `size` chunks, has none of them.
+ * An FTS5 expression for the rarest of these terms, as many as may be scored. Of the others the rarest two must occur together, so
+ * that a question of common words, or with one unusual word, still finds its subject.
+ * @returns undefined when the index, of `size` chunks, has none of the terms.
  */
 export function boundedQuery(terms: readonly string[], frequencies: ReadonlyMap<string, number>, size: number): string | undefined {
   const frequency = (term: string): number => frequencies.get(term) ?? 0;
@@ -30,40 +30,39 @@ export function boundedQuery(terms: readonly string[], frequencies: ReadonlyMap<
   if (next === undefined) return fullTextQuery(rare.length > 0 ? rare : [common]);
   const together = `(${literal(common)} AND ${literal(next)})`;
   if (rare.length === 0) return together;
-  const isTelling = (frequency(common) * frequency(next)) / size <= MAX_SCORED;
-  return isTelling ? `${fullTextQuery(rare)} OR ${together}` : fullTextQuery(rare);
+  const isSelective = (frequency(common) * frequency(next)) / size <= MAX_SCORED;
+  return isSelective ? `${fullTextQuery(rare)} OR ${together}` : fullTextQuery(rare);
 }
 
 function literal(term: string): string {
   return `"${term.replaceAll('"', '""')}"`;
 }
 
-/** Words whose frequency is remembered, and beginnings whose words are. */
-const REMEMBERED = 10_000;
-const REMEMBERED_BEGINNINGS = 50;
-/** Above it a count is worth keeping over writes that change it by a few: it is dear to make, and says "common" anyway. */
+const MAX_CACHED_TERMS = 10_000;
+const MAX_CACHED_PREFIXES = 50;
+/** Counts from here on stay cached over writes: they are expensive to read, and a small change does not matter. */
 const COMMON = 1_000;
-/** Words looked at for a misspelt one. */
-const MAX_NEIGHBOURS = 2_000;
+/** Terms compared with a misspelt one. */
+const MAX_TERMS_PER_PREFIX = 2_000;
 
 /** The vocabulary of an agent's chunks, read from their fts5vocab table, which exists once a chunk was written. */
 export class ChunkTerms {
-  /** FTS5 counts a word's chunks by walking through them: common words are dear, and come again. */
+  /** FTS5 counts a term's chunks by reading its postings, which is slow for common terms. */
   private readonly counts = new Map<string, number>();
-  private readonly beginnings = new Map<string, Map<string, number>>();
+  private readonly byPrefix = new Map<string, Map<string, number>>();
 
   constructor(private readonly sql: SqlStorage) {}
 
   /** Drops the cached frequencies that a write may have made stale; `everything` after a write that may have changed most of them. */
   forget(everything: boolean): void {
-    this.beginnings.clear();
+    this.byPrefix.clear();
     if (everything) this.counts.clear();
     for (const [term, count] of this.counts) if (count < COMMON) this.counts.delete(term);
   }
 
-  /** In how many chunks each of these terms stands; a term that stands in none is absent. */
+  /** How many chunks have each of these terms; a term that no chunk has is absent. */
   frequencies(terms: readonly string[]): Map<string, number> {
-    if (this.counts.size > REMEMBERED) this.counts.clear();
+    if (this.counts.size > MAX_CACHED_TERMS) this.counts.clear();
     const unknown = terms.filter((term) => !this.counts.has(term));
     for (const term of unknown) this.counts.set(term, 0);
     const query = "SELECT term, doc FROM chunk_terms WHERE term IN (SELECT value FROM json_each(?))";
@@ -73,15 +72,15 @@ export class ChunkTerms {
     return new Map(found.filter(([, count]) => count > 0));
   }
 
-  /** Terms that begin with these letters, with the number of their chunks. */
+  /** Terms with this prefix, with the number of their chunks. */
   beginningWith(prefix: string): Map<string, number> {
-    const known = this.beginnings.get(prefix);
+    const known = this.byPrefix.get(prefix);
     if (known) return known;
     const query = "SELECT term, doc FROM chunk_terms WHERE term >= ? AND term < ? LIMIT ?";
-    const rows = this.sql.exec<{ term: string; doc: number }>(query, prefix, `${prefix}\uffff`, MAX_NEIGHBOURS).toArray();
+    const rows = this.sql.exec<{ term: string; doc: number }>(query, prefix, `${prefix}\uffff`, MAX_TERMS_PER_PREFIX).toArray();
     const found = new Map(rows.map(({ term, doc }) => [term, doc]));
-    if (this.beginnings.size >= REMEMBERED_BEGINNINGS) this.beginnings.clear();
-    this.beginnings.set(prefix, found);
+    if (this.byPrefix.size >= MAX_CACHED_PREFIXES) this.byPrefix.clear();
+    this.byPrefix.set(prefix, found);
     return found;
   }
 }

@@ -1,18 +1,18 @@
 import { ChunkTerms, generationTerm } from "./full-text.ts";
 
-/** A text source as it was handed in. */
+/** A text source's stored text. */
 export interface StagedText {
   name: string;
   /** Of name and text. */
   hash: string;
 }
 
-/** One build of a source's index. Searches read the live generation, while another may be built beside it. */
+/** One version of a source's index. Searches read the live one, while another may be built. */
 export interface Generation {
   id: number;
   state: "building" | "live";
   runId: string;
-  /** What it was built from; the same again need not be built again. */
+  /** Of the text it was built from, so that the same text is not indexed twice. */
   hash: string;
 }
 
@@ -48,13 +48,12 @@ export interface NewChunk {
   bodyTerms: string;
 }
 
-/** How many entries there are to search. */
 export interface IndexSizes {
   chunks: number;
   answers: number;
 }
 
-/** Version 1 of the object's tables. They are made with the first write, so that reading leaves no trace. */
+/** Version 1 of the object's tables. They are created by the first write, so that reading an unused object stores nothing. */
 const SCHEMA = `
 CREATE TABLE texts (source_id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE text_parts (source_id TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (source_id, part));
@@ -75,25 +74,24 @@ CREATE VIRTUAL TABLE chunk_terms USING fts5vocab (chunk_index, row);
 CREATE TABLE answers (id INTEGER PRIMARY KEY AUTOINCREMENT, answer_id TEXT NOT NULL UNIQUE, question TEXT NOT NULL, answer TEXT NOT NULL);
 `;
 
-/** A row ends at 2 MB. */
+/** A row holds at most 2 MB. */
 const PART_BYTES = 1_000_000;
 /**
- * Removed words stay in FTS5's segments until these are merged. Up to this size of index (about 0.2 s) all are merged at
- * once, so that nothing of a removed source is left; a larger one merges a part, and the rest with later writes.
+ * Deleted words stay in FTS5's segments until these are merged. An index up to this size is merged whole (about 0.2 s), so that
+ * nothing of a removed source is left; a larger one merges some pages, and the rest with later writes.
  */
-const MERGED_AT_ONCE_CHUNKS = 10_000;
+const MAX_OPTIMIZED_CHUNKS = 10_000;
 const MERGED_PAGES = 1_000;
 
-/** Every statement that keeps the index of one agent: texts, generations of documents and chunks. */
+/** Queries on the index of one agent: texts, generations of documents and chunks, curated answers. */
 export class IndexStore {
   private exists: boolean;
   private isWriting = false;
-  /** Counted when asked for and forgotten with every write. */
+  /** Cached until the next write. */
   private sizes: IndexSizes | undefined;
-  /** The words of the chunks. */
   readonly chunkTerms: ChunkTerms;
 
-  /** @param onWrite what is called after each write that is no part of another, in the same turn. */
+  /** @param onWrite called after each outermost write, synchronously. */
   constructor(
     private readonly storage: DurableObjectStorage,
     private readonly onWrite: () => void = () => undefined,
@@ -106,7 +104,7 @@ export class IndexStore {
     return this.storage.sql;
   }
 
-  /** Whether anything was ever written. Nothing but writes may go on where it is false. */
+  /** Whether nothing was ever written. Only `write` may be used then. */
   get isEmpty(): boolean {
     return !this.exists;
   }
@@ -117,9 +115,9 @@ export class IndexStore {
     return this.sizes;
   }
 
-  /** Runs a write as one transaction, in tables that exist. */
+  /** Runs a write as one transaction, and creates the tables for the first one. */
   write<T>(work: () => T): T {
-    const isPart = this.isWriting;
+    const isNested = this.isWriting;
     this.isWriting = true;
     try {
       const result = this.storage.transactionSync(() => {
@@ -127,10 +125,10 @@ export class IndexStore {
         return work();
       });
       this.exists = true;
-      if (!isPart) this.onWrite();
+      if (!isNested) this.onWrite();
       return result;
     } finally {
-      this.isWriting = isPart;
+      this.isWriting = isNested;
       this.sizes = undefined;
       this.chunkTerms.forget(false);
     }
@@ -142,7 +140,7 @@ export class IndexStore {
     this.forget();
   }
 
-  /** Resets the cached state: to be called when the tables were dropped. */
+  /** Resets the cached state, after the tables were dropped. */
   forget(): void {
     this.exists = false;
     this.sizes = undefined;
@@ -190,20 +188,20 @@ export class IndexStore {
     return { id, state: "building", runId, hash };
   }
 
-  /** Makes a built generation the live one. The documents of the former live generation are removed, except those that the new one kept. */
+  /** Makes a built generation the live one. Documents of the former one are removed, except those that the new one kept. */
   switchLive(sourceId: string, generationId: number): void {
     this.sql.exec("DELETE FROM generations WHERE source_id = ? AND state = 'live'", sourceId);
     this.sql.exec("UPDATE generations SET state = 'live' WHERE id = ?", generationId);
     this.deleteDocuments("source_id = ? AND seen_in <> ?", sourceId, generationId);
   }
 
-  /** Removes a half-built generation. */
+  /** Removes an unfinished generation. */
   deleteGeneration({ id }: Generation): void {
     this.deleteDocuments("generation_id = ?", id);
     this.sql.exec("DELETE FROM generations WHERE id = ?", id);
   }
 
-  /** Removes all that was built of a source. */
+  /** Removes a source's index. */
   deleteIndexOf(sourceId: string): void {
     this.deleteDocuments("source_id = ?", sourceId);
     this.sql.exec("DELETE FROM generations WHERE source_id = ?", sourceId);
@@ -290,7 +288,7 @@ export class IndexStore {
 
   /** Removes deleted words from the index's segments. */
   private purge(entries: number): void {
-    if (entries <= MERGED_AT_ONCE_CHUNKS) this.sql.exec("INSERT INTO chunk_index (chunk_index) VALUES ('optimize')");
+    if (entries <= MAX_OPTIMIZED_CHUNKS) this.sql.exec("INSERT INTO chunk_index (chunk_index) VALUES ('optimize')");
     else this.sql.exec("INSERT INTO chunk_index (chunk_index, rank) VALUES ('merge', ?)", -MERGED_PAGES);
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { blockFingerprints, dropBoilerplate, isRepeated } from "../../../src/knowledge/extract/boilerplate.ts";
 
-describe("boilerplate that pages repeat", () => {
+describe("boilerplate", () => {
   const page = (topic: string) =>
     `# ${topic}\n\nCall us on 0800 1234, we are here.\n\nAll about ${topic}.\n\n## Related\n\n- Home\n- Shop\n\nMade in Leeds.`;
   const pages = ["Clocks", "Watches", "Bells", "Dials", "Springs", "Keys"].map(page);
@@ -12,28 +12,28 @@ describe("boilerplate that pages repeat", () => {
     return new Set([...counts].filter(([, holding]) => isRepeated({ pages: pages.length, holding })).map(([print]) => print));
   }
 
-  it("goes, with the heading that has nothing else", () => {
+  it("is dropped, with a heading that has nothing else", () => {
     const found = boilerplate();
     expect(dropBoilerplate(pages[0]!, (print) => found.has(print))).toBe("# Clocks\n\nAll about Clocks.");
   });
 
-  it("tells blocks apart by what they say, not by case and spaces", () => {
+  it("is compared by content, not by case and spaces", () => {
     expect(blockFingerprints("Made  in LEEDS.")).toEqual(blockFingerprints("made in leeds."));
     expect(blockFingerprints("Made in Leeds.")).not.toEqual(blockFingerprints("Made in Lyons."));
   });
 
-  it("keeps a heading that all pages have over text that differs", () => {
+  it("is no heading that all pages have above different text", () => {
     const isHeading = new Set(blockFingerprints("## Example"));
     expect(dropBoilerplate("## Example\n\nIts own.", (print) => isHeading.has(print))).toBe("## Example\n\nIts own.");
   });
 
-  it("asks for enough pages", () => {
+  it("is recognised only with enough pages", () => {
     expect(isRepeated({ pages: 4, holding: 4 })).toBe(false);
     expect(isRepeated({ pages: 100, holding: 30 })).toBe(false);
     expect(isRepeated({ pages: 100, holding: 60 })).toBe(true);
   });
 
-  it("leaves a text alone that holds none, and long blocks and code always", () => {
+  it("is never a long block or code, and a text without any stays unchanged", () => {
     const text = `Text\nwith  odd   spaces.\n\n${"long ".repeat(200)}\n\n\`\`\`\ncode\n\`\`\``;
     expect(dropBoilerplate(text, () => false)).toBe(text);
     expect(dropBoilerplate(text, () => true)).toContain("code");

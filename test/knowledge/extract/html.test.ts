@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { pageOf, textOf } from "./page.ts";
 
 describe("text of HTML", () => {
-  it("joins inline elements as they stand, and breaks at blocks and line breaks", async () => {
+  it("joins inline elements, and breaks at blocks and line breaks", async () => {
     expect(await textOf("<p>un<b>believ</b>able, <i>is</i>n't it?<br>Yes&hellip;</p><div>Next<span>door</span></div>")).toBe(
       "unbelievable, isn't it?\nYes…\n\nNextdoor",
     );
   });
 
-  it("decodes entities once, and drops what no one sees", async () => {
+  it("decodes entities once, and drops invisible characters", async () => {
     expect(await textOf("<p>&amp;lt; 5&nbsp;&euro;&#x20;&#8217; soft&shy;hyphen zero\u200bwidth of\ufb01ce \u{e0041}tag</p>")).toBe(
       "&lt; 5 € ’ softhyphen zerowidth office tag",
     );
@@ -28,9 +28,14 @@ describe("text of HTML", () => {
     expect(await textOf("<pre>a ``` b</pre>")).toBe("~~~~\na ``` b\n~~~~");
   });
 
-  it("takes a table for a layout where it holds blocks", async () => {
+  it("treats a table that contains blocks as layout", async () => {
     const inner = "<table><tr><td>k</td><td>v</td></tr></table>";
     expect(await textOf(`<table><tr><td><h2>Menu</h2><p>Left</p></td><td>${inner}</td></tr></table>`)).toBe("## Menu\n\nLeft\n\n| k | v |");
+  });
+
+  it("drops the permalink of a heading, with and without an address", async () => {
+    const permalinks = '<a class="headerlink" href="#a" title="Permalink">#</a><a class="anchor">¶</a>';
+    expect(await textOf(`<h2>Refunds${permalinks}</h2><p>In five days.</p>`)).toBe("## Refunds\n\nIn five days.");
   });
 
   it("repeats what spans rows, and pads what spans columns", async () => {
@@ -41,7 +46,7 @@ describe("text of HTML", () => {
     );
   });
 
-  it("drops what is hidden, and keeps what a click opens", async () => {
+  it("drops hidden elements, and keeps panels that a click opens", async () => {
     const hidden = '<p hidden>a</p><p aria-hidden="true">b</p><p style="color:red; display : none">c</p><span class="sr-only">d</span>';
     const opened =
       '<div role="tabpanel" hidden>tab</div><button aria-expanded="false" aria-controls="x">Costs</button><div id="x" hidden>panel</div>';
@@ -66,7 +71,7 @@ describe("text of HTML", () => {
     expect(await textOf(`<p>Knock at ${images}twice.</p>`)).toBe("Knock at A red door twice.");
   });
 
-  it("keeps a chapter whose name is that of boilerplate", async () => {
+  it("keeps a chapter whose id is a word of boilerplate", async () => {
     const chapters = ["cookies", "newsletter", "share", "navigation", "comments"].map(
       (id) => `<section id="${id}"><h2 id="${id}-1">${id}</h2><p>About ${id}.</p></section>`,
     );
@@ -83,7 +88,7 @@ describe("text of HTML", () => {
     expect(await textOf(`${beside}<div class="post"><div class="entry-content"><p>${text}</p></div></div>`)).toBe(text.trim());
   });
 
-  it("falls back on everything where every part is named as boilerplate", async () => {
+  it("falls back on the whole body when every part is marked as boilerplate", async () => {
     const text = "All of this stands in an element with an unhappy name, and yet it is the page's own text, which is to be read. "
       .repeat(3)
       .trim();
@@ -91,7 +96,7 @@ describe("text of HTML", () => {
   });
 });
 
-describe("what a page says of itself", () => {
+describe("metadata of HTML", () => {
   const titled = async (head: string, body = "", url?: string): Promise<string> =>
     (await pageOf(`<html><head>${head}</head><body>${body}</body></html>`, url)).title;
 
@@ -107,7 +112,7 @@ describe("what a page says of itself", () => {
     expect(await titled("", "<p>x</p>", "https://acme.example/")).toBe("acme.example");
   });
 
-  it("is not fooled by the title of a drawing", async () => {
+  it("does not use the title of an SVG", async () => {
     expect(await titled("", "<svg><title>Logo</title></svg><h1>Refunds</h1>")).toBe("Refunds");
   });
 

@@ -45,12 +45,12 @@ describe("kinds of responses", () => {
     expect(await text("<p>Hello</p>", "text/plain")).toBe("<p>Hello</p>");
   });
 
-  it("reads HTML that nothing names", async () => {
+  it("recognises HTML without a type", async () => {
     expect(await text("<!-- x -->\n<!DOCTYPE html><p>Hello</p>", null)).toBe("Hello");
     expect(await text("Just words.", "application/octet-stream")).toBe("Just words.");
   });
 
-  it("skips what is no text, with its reason", async () => {
+  it("skips other content with its reason", async () => {
     expect(await text("x", "image/png")).toBe("unsupported_type");
     expect(await text('{"a":1}', "application/json")).toBe("unsupported_type");
     expect(await text(bytes("PK", [3, 4, 0, 0]), "application/octet-stream")).toBe("unsupported_type");
@@ -58,12 +58,12 @@ describe("kinds of responses", () => {
     expect(await text("", "text/html")).toBe("empty");
   });
 
-  it("skips a type that is named like a part of every object", async () => {
+  it("skips a type that is the name of an object property", async () => {
     expect(await text("<p>Hello</p>", "constructor")).toBe("unsupported_type");
     expect(await text("<p>Hello</p>", "__proto__")).toBe("unsupported_type");
   });
 
-  it("tells at once what begins with many comments", async () => {
+  it("recognises quickly what begins with many comments", async () => {
     const comments = "<!---->".repeat(140);
     expect(await text(`${comments}words`, null)).toBe(`${comments}words`);
     expect(await text(`${comments}<p>Hello</p>`, null)).toBe("Hello");
