@@ -103,7 +103,7 @@ export interface Schemas {
     name: string;
     slug: string;
     description: string | null;
-    /** A paused agent takes no questions. */
+    /** A paused agent answers no questions. */
     status: "active" | "paused";
     language: string;
     welcome_message: string;

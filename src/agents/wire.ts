@@ -11,7 +11,7 @@ export const agentSchema = z
     name: z.string().openapi({ example: "Acme support" }),
     slug: z.string().openapi({ example: "acme-support" }),
     description: z.string().nullable().openapi({ example: "Answers questions of the shop's customers." }),
-    status: z.enum(AGENT_STATUSES).openapi({ description: "A paused agent takes no questions." }),
+    status: z.enum(AGENT_STATUSES).openapi({ description: "A paused agent answers no questions." }),
     language: z.string().openapi({ example: "en" }),
     welcome_message: z.string().openapi({ example: "Hello! How can we help?" }),
     handoff_message: z

@@ -55,7 +55,7 @@ export async function generateReply(model: Model, request: ReplyRequest, onDelta
   return handOff(request, "low_confidence", opening.confidence);
 }
 
-/** The reply to a request that our side failed to answer: a human takes over. */
+/** The reply to a question that our side failed to answer: a human takes over. */
 export function failedReply(request: Pick<ReplyRequest, "turn" | "agent">): Reply {
   return handOff(request, "model_failure", 0);
 }

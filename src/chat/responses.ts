@@ -6,7 +6,7 @@ import { eventStream } from "../platform/http/responses.ts";
 import { refusalError } from "./refusals.ts";
 import { sessionOf } from "./session.ts";
 import { AnswerStream, hasWholeAnswer, readStream, type StreamCaller } from "./stream.ts";
-import type { TurnRequest, TurnResult } from "./turn.ts";
+import type { TurnRequest } from "./turn.ts";
 import type { AnswerVisitor } from "./visitor-token.ts";
 import { LAST_EVENT_ID, toChatAnswer } from "./wire.ts";
 
@@ -14,11 +14,7 @@ import { LAST_EVENT_ID, toChatAnswer } from "./wire.ts";
  * Asks the agent, and waits for the whole answer.
  * @throws what `toError` makes of a refusal.
  */
-export async function wholeAnswer(
-  c: AppContext,
-  request: TurnRequest,
-  toError = refusalError,
-): Promise<Extract<TurnResult, { outcome: "answered" }>> {
+export async function wholeAnswer(c: AppContext, request: TurnRequest, toError = refusalError) {
   const session = sessionOf(c.env, c.get("meter"), request.workspaceId, request.conversationId);
   const { result, cost } = await session.ask(request, c.get("requestId"));
   c.get("meter").add(cost);
@@ -31,12 +27,7 @@ export async function wholeAnswer(
  * @param visitor who gets a token with the answer.
  * @throws what `toError` makes of a refusal.
  */
-export async function streamedAnswer(
-  c: AppContext,
-  request: TurnRequest,
-  visitor?: AnswerVisitor,
-  toError = refusalError,
-): Promise<Response> {
+export async function streamedAnswer(c: AppContext, request: TurnRequest, visitor?: AnswerVisitor, toError = refusalError) {
   const session = sessionOf(c.env, c.get("meter"), request.workspaceId, request.conversationId);
   const { refusal, body, cost } = await session.stream(request, { requestId: c.get("requestId"), visitor });
   c.get("meter").add(cost);

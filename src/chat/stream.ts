@@ -132,7 +132,6 @@ function formatEvent({ id, event, data }: StreamEvent): string {
   return `${retry}id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Clients skip comments. */
 function formatComment(text: string): string {
   return `: ${text}\n\n`;
 }

@@ -18,7 +18,7 @@ import { beginTurn, finishTurn, MAX_PREVIOUS_QUESTIONS, refundQuota, type TurnSt
 import type { StreamStart } from "./stream.ts";
 import { type ChatAnswer, toChatAnswer } from "./wire.ts";
 
-/** Who writes, as the channel knows them. Like a turn, it is kept in the session's storage: its fields keep their names. */
+/** Who writes, as the channel knows them. Turns are stored by the session, so the names of their fields must not change. */
 export interface TurnVisitor {
   anonId: string;
   externalId: string | null;

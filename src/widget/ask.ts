@@ -53,10 +53,9 @@ export function resumeForVisitor(c: AppContext, key: AnswerKey): Promise<Respons
 async function toTurnRequest(c: AppContext, agentId: string, body: MessageIn): Promise<{ request: TurnRequest; visitor: AnswerVisitor }> {
   const nowMs = Date.now();
   const { conversation_id: conversationId } = body;
-  const findConversation = (db: Parameters<typeof findVisitorConversation>[0]) =>
-    findVisitorConversation(db, agentId, conversationId ?? "");
-  const { agent, workspaceId, limits, visitor: bearer, read } = await openAgent(c, agentId, body.visitor_token, findConversation);
-  const [conversation] = read;
+  const opened = await openAgent(c, agentId, body.visitor_token, (db) => findVisitorConversation(db, agentId, conversationId ?? ""));
+  const { agent, workspaceId, limits, visitor: bearer } = opened;
+  const [conversation] = opened.read;
   const identity = await readIdentity(c.env, agent, body, nowMs);
   const visitor = toTurnVisitor(identity, bearer);
   if (conversationId && !(conversation && isOwn(conversation, visitor, identity ? undefined : bearer))) throw conversationNotFound();
