@@ -1,25 +1,25 @@
-/** What a stand-in model is to do with a request: everything that a server may do, well or badly. */
+/** A model's response to a request, failures included. */
 export interface Script {
-  /** The pieces of text that it streams, in order. */
+  /** The text deltas, in order. */
   text?: string[];
   reasoning?: string[];
   toolCalls?: { name: string; arguments: unknown }[];
   finishReason?: string | null;
-  /** Refuses with this status. */
+  /** An error status. */
   status?: number;
   headers?: Record<string, string>;
   body?: string;
   contentType?: string;
-  /** Before the response begins, before each piece, and before the piece at which it stops for ever. */
+  /** Delays before the response and before each event, and the event before which it hangs forever. */
   delayMs?: number;
   pieceMs?: number;
   hangAt?: number;
-  /** After so many pieces the connection ends: by an error, or as if all were said. */
+  /** The event before which the connection breaks with an error, or ends as if it were complete. */
   breakAt?: number;
   endAt?: number;
-  /** Sent as they are, in the place of the piece with this number. */
+  /** Raw text to send in place of the event with this number. */
   rawAt?: Record<number, string>;
-  /** Repeats its last piece without end. */
+  /** Streams text without end. */
   isEndless?: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface ChatMessage {
   tool_calls?: { function: { name: string; arguments: string } }[];
 }
 
-/** A request of chat completions, as far as it is looked at. */
+/** A chat completions request, as far as tests read it. */
 export interface ChatRequest {
   model: string;
   messages: ChatMessage[];
@@ -40,10 +40,9 @@ export interface ChatRequest {
 }
 
 const encoder = new TextEncoder();
-/** How much an endless reply writes at once. */
 const ENDLESS_PIECE = "la ".repeat(500);
 
-/** A server of the OpenAI protocol whose model does what a script says. It keeps what it was asked. */
+/** An OpenAI-compatible server whose model follows a script. It records its requests. */
 export class OpenAiStandIn {
   readonly requests: ChatRequest[] = [];
   readonly keys: (string | null)[] = [];
@@ -92,7 +91,7 @@ function streamOf(model: string, script: Script, signal: AbortSignal): ReadableS
   });
 }
 
-/** The lines of a stream of chat completions. */
+/** The events of a chat completions stream. */
 export function* eventsOf(model: string, script: Script): Generator<string, void> {
   const { text = [], reasoning = [], toolCalls = [], rawAt = {}, isEndless, finishReason } = script;
   const chunk = (delta: object, reason: string | null = null) =>
@@ -122,7 +121,7 @@ async function wait(ms: number | undefined, signal: AbortSignal): Promise<void> 
   await promise.finally(() => timer !== null && clearTimeout(timer));
 }
 
-/** What stands in a prompt's quotations, by their labels, in order. */
+/** The quotations of a prompt, in order. */
 export function quotationsOf(request: ChatRequest): { label: string; text: string }[] {
   const mark = markOf(request);
   const all = request.messages.map(({ content }) => content ?? "").join("\n");
@@ -134,7 +133,7 @@ export function quotationsOf(request: ChatRequest): { label: string; text: strin
   );
 }
 
-/** The mark of the quotations, as the prompt tells it. */
+/** The mark of the quotations, as the prompt states it. */
 export function markOf({ messages }: ChatRequest): string {
   const system = messages.filter(({ role }) => role === "system" || role === "developer");
   return /mark of this turn's quotations is ([\w-]+)/.exec(system.map(({ content }) => content).join("\n"))?.[1] ?? "none";

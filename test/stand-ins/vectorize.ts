@@ -6,7 +6,7 @@ const MAX_FETCHED = 20;
 const MAX_TOP_K = 100;
 const MAX_TOP_K_WITH_MORE = 50;
 const MAX_FILTER_BYTES = 2_048;
-/** Indexed strings are told apart by so many bytes. */
+/** Vectorize indexes the first bytes of a string. */
 const INDEXED_BYTES = 64;
 
 type Call = "upsert" | "deleteByIds" | "getByIds" | "query";
@@ -15,16 +15,16 @@ type Mutation = { put: VectorizeVector[] } | { removed: string[] };
 const bytesOf = (text: string) => new TextEncoder().encode(text).length;
 
 /**
- * A Vectorize index with its documented limits. A write is accepted at once and shows when the test lets it: `settle`.
- * Nothing can be listed through it; `visible` is for the test alone.
+ * A Vectorize index with its documented limits. A write is accepted immediately and becomes visible at once, or at
+ * `settle()` where `isPrompt` is false. As with the real one, vectors cannot be listed; `visible` is for assertions.
  */
 export class VectorizeStandIn {
   readonly calls: { name: Call; size: number }[] = [];
-  /** What a call does instead of its work. */
+  /** Calls that fail or hang. */
   readonly faults = new Map<Call, "fails" | "hangs">();
-  /** Whether writes show at once. */
+  /** Whether writes are visible immediately. */
   isPrompt = true;
-  /** Gives what belongs to others too, as if namespace and filter were broken. */
+  /** Ignores namespace and filter. */
   leaks = false;
   readonly visible = new Map<string, VectorizeVector>();
   private readonly waiting: Mutation[] = [];
@@ -34,7 +34,7 @@ export class VectorizeStandIn {
     private readonly indexed: readonly string[] = ["agent"],
   ) {}
 
-  /** Lets so many accepted writes show, or all. */
+  /** Makes this many pending writes visible, by default all. */
   settle(count = this.waiting.length): void {
     for (const mutation of this.waiting.splice(0, count)) {
       if ("put" in mutation) for (const vector of mutation.put) this.visible.set(vector.id, vector);
@@ -92,7 +92,7 @@ export class VectorizeStandIn {
     return { vectorCount: this.visible.size, dimensions: this.dimensions, processedUpToDatetime: 0, processedUpToMutation: 0 };
   }
 
-  /** Only equality; a field without an index matches nothing. */
+  /** Equality only; a field without a metadata index matches nothing. */
   private passes({ metadata = {} }: VectorizeVector, filter: object): boolean {
     const head = (value: unknown) => (typeof value === "string" ? value.slice(0, INDEXED_BYTES) : value);
     return Object.entries(filter).every(([field, value]) => this.indexed.includes(field) && head(metadata[field]) === head(value));

@@ -1,7 +1,7 @@
 const MAX_TEXTS = 100;
 const DIMENSIONS = 1_024;
 
-/** Words that mean the like: what a real model knows of a language. */
+/** Synonyms, which a real model knows. */
 const CONCEPTS: Record<string, string> = {
   reimbursement: "refund",
   reimbursements: "refund",
@@ -34,18 +34,18 @@ const EMPTY = new Set([
   "on",
 ]);
 
-/** What all vectors share: as with real models, texts on different matters are no right angle apart (cosine 0.39). */
+/** A component that all vectors share: as with real models, the cosine of unrelated texts is not 0 but 0.39. */
 const COMMON = 0.8;
 
 type Fault = "fails" | "hangs" | "nonsense";
 
-/** The binding of Workers AI with an embedding model, whose vectors count concepts, and a reranker. It keeps what it was asked. */
+/** The Workers AI binding with a reranker and an embedding model whose vectors count concepts. It records its inputs. */
 export class EmbeddingsStandIn {
   readonly embedded: string[] = [];
   readonly batches: number[] = [];
   readonly reranked: { query: string; contexts: { text: string }[]; top_k: number }[] = [];
   readonly faults = new Map<"embed" | "rerank", Fault>();
-  /** Texts with this word are refused, and whole calls with them. */
+  /** A call with a text that contains this word is refused. */
   refused: string | undefined;
 
   async run(model: string, input: any): Promise<unknown> {
@@ -54,7 +54,7 @@ export class EmbeddingsStandIn {
     throw new Error(`5007: No such model ${model}`);
   }
 
-  /** Forgets what it was asked. */
+  /** Clears the recorded inputs. */
   clear(): void {
     this.embedded.length = 0;
     this.batches.length = 0;

@@ -1,16 +1,16 @@
 import { type ChatRequest, eventsOf, type Script } from "./openai.ts";
 
-/** The forms that Workers AI's models answer in, by model: the newer one is OpenAI's. Some do not stream though they are asked to. */
+/** The response formats of Workers AI's models: the newer one is OpenAI's. Some models ignore `stream`. */
 export type Shape = "choices" | "legacy" | "choices-whole" | "legacy-whole";
 
-/** What the binding was asked. */
+/** One call of the binding. */
 export interface Run {
   model: string;
   inputs: Omit<ChatRequest, "model"> & { reasoning_effort?: string };
   options: { gateway?: { id: string } } | undefined;
 }
 
-/** The binding of Workers AI, whose model does what a script says. */
+/** The Workers AI binding with a model that follows a script. */
 export class WorkersAiStandIn {
   readonly runs: Run[] = [];
 

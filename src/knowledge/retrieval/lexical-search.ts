@@ -91,7 +91,7 @@ function toPassage({ sourceId, type, title, heading, url, content }: Row, score:
 
 // --- Scoring ---
 
-interface ChunkTerms {
+interface ChunkFields {
   title: ReadonlySet<string>;
   heading: ReadonlySet<string>;
   /** The ascending positions of each wanted term in the body. */
@@ -123,12 +123,12 @@ function positionsOf(wanted: ReadonlySet<string>, body: readonly string[]): Map<
   return positions;
 }
 
-function scoreOf(query: readonly QueryTerm[], chunk: ChunkTerms, averageLength: number): number {
+function scoreOf(query: readonly QueryTerm[], chunk: ChunkFields, averageLength: number): number {
   return (1 - PROXIMITY_SHARE) * bm25Share(query, chunk, averageLength) + PROXIMITY_SHARE * proximityShare(query, chunk);
 }
 
 /** BM25 as a share of the most that any chunk could reach for the query. */
-function bm25Share(query: readonly QueryTerm[], chunk: ChunkTerms, averageLength: number): number {
+function bm25Share(query: readonly QueryTerm[], chunk: ChunkFields, averageLength: number): number {
   const lengthFactor = 1 - B + (B * chunk.length) / Math.max(averageLength, 1);
   let score = 0;
   let total = 0;
@@ -140,7 +140,7 @@ function bm25Share(query: readonly QueryTerm[], chunk: ChunkTerms, averageLength
   return total === 0 ? 0 : score / total;
 }
 
-function occurrences({ term, correction, parts }: QueryTerm, chunk: ChunkTerms): { count: number; factor: number } {
+function occurrences({ term, correction, parts }: QueryTerm, chunk: ChunkFields): { count: number; factor: number } {
   const exact = countOf(term, chunk);
   if (exact > 0) return { count: exact, factor: 1 };
   if (correction !== null) return { count: countOf(correction, chunk), factor: INEXACT_FACTOR };
@@ -148,12 +148,12 @@ function occurrences({ term, correction, parts }: QueryTerm, chunk: ChunkTerms):
   return { count: Math.min(...parts.map((part) => countOf(part, chunk))), factor: INEXACT_FACTOR };
 }
 
-function countOf(term: string, { title, heading, positions }: ChunkTerms): number {
+function countOf(term: string, { title, heading, positions }: ChunkFields): number {
   return (positions.get(term)?.length ?? 0) + (heading.has(term) ? HEADING_COUNT : 0) + (title.has(term) ? TITLE_COUNT : 0);
 }
 
 /** The share of the query's adjacent pairs that are near each other in the chunk, by weight, nearer ones counting more. */
-function proximityShare(query: readonly QueryTerm[], chunk: ChunkTerms): number {
+function proximityShare(query: readonly QueryTerm[], chunk: ChunkFields): number {
   let near = 0;
   let total = 0;
   for (let at = 1; at < query.length; at++) {
@@ -166,7 +166,7 @@ function proximityShare(query: readonly QueryTerm[], chunk: ChunkTerms): number 
   return total === 0 ? 0 : near / total;
 }
 
-function bodyPositions({ term, correction, parts }: QueryTerm, { positions }: ChunkTerms): readonly number[] {
+function bodyPositions({ term, correction, parts }: QueryTerm, { positions }: ChunkFields): readonly number[] {
   const found = positions.get(term) ?? (correction === null ? undefined : positions.get(correction));
   return found ?? (parts.length > 0 ? (positions.get(parts.at(-1)!) ?? []) : []);
 }

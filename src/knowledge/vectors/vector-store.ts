@@ -1,5 +1,14 @@
 import type { VectorScope } from "./vector-index.ts";
 
+/*
+ * The names of an agent's vectors and the work that is queued for them, in the storage of its KnowledgeIndex object.
+ *
+ * `chunk_vectors` has a row for each chunk, with the name of its vector once that is computed; equal texts share a name.
+ * `vectors` has a row for each name, and works as a job queue by `task` and `not_before`. `presence` says whether the
+ * vector index has the vector: 'none' (never sent), 'maybe' or 'sure'. Triggers keep both in step with the chunks, so that
+ * no way of deleting chunks loses a name: Vectorize cannot list its vectors.
+ */
+
 interface ChunkText extends Record<string, SqlStorageValue> {
   title: string;
   heading: string | null;
@@ -24,12 +33,6 @@ export interface VectorState extends VectorScope {
 /** What is still to be done in the vector index: put a vector, remove it, verify that it is gone. */
 type Task = "put" | "remove" | "verify";
 
-/**
- * `chunk_vectors` has a row for each chunk, with the name of its vector once that is computed; equal texts share a name.
- * `vectors` has a row for each name, and works as a job queue by `task` and `not_before`. `presence` says whether the
- * vector index has the vector: 'none' (never sent), 'maybe' or 'sure'. Triggers keep both in step with the chunks, so that
- * no way of deleting chunks loses a name: Vectorize cannot list its vectors.
- */
 const TABLES = `
 CREATE TABLE IF NOT EXISTS vector_state (
   id INTEGER PRIMARY KEY CHECK (id = 1), workspace_id TEXT NOT NULL, agent_id TEXT NOT NULL, version TEXT NOT NULL,
@@ -58,7 +61,6 @@ const TEXT_COLUMNS = "d.title, c.heading, c.content";
 /** Joins to `chunk_vectors cv` the tables of these columns. */
 const TEXT_TABLES = "JOIN chunks c ON c.id = cv.chunk_id JOIN documents d ON d.id = c.document_id";
 
-/** The names of an agent's vectors and the work queued for them, in the storage of its KnowledgeIndex object. */
 export class VectorStore {
   constructor(private readonly storage: DurableObjectStorage) {}
 

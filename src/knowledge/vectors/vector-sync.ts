@@ -4,6 +4,12 @@ import type { IndexStore } from "../indexing/store.ts";
 import { DELETE_BATCH, embeddedText, GET_BATCH, UPSERT_BATCH, type VectorEngines, vectorName, type VectorScope } from "./vector-index.ts";
 import { dropTables, VECTOR_TABLES, type VectorState, VectorStore } from "./vector-store.ts";
 
+/*
+ * Keeps the vector index up to date with an agent's chunks, from the alarm of its KnowledgeIndex object. The work is
+ * queued in VectorStore by the transaction that changes the chunks, so that a crash loses none. A source is ready when
+ * lexical search finds it; its vectors follow minutes later.
+ */
+
 /** Chunks whose names are computed in one step: some 20 ms of hashing. */
 const NAMING_BATCH = 400;
 const GETS_PER_STEP = 5;
@@ -20,11 +26,6 @@ const REFUSED_RETRY_DELAY_MS = 24 * 60 * 60_000;
 /** While the deployment has no vector index, vectors cannot be removed, and their names are kept. */
 const UNBOUND_RETRY_DELAY_MS = 24 * 60 * 60_000;
 
-/**
- * Keeps the vector index up to date with an agent's chunks, from the alarm of its KnowledgeIndex object. The work is
- * queued in VectorStore by the transaction that changes the chunks, so that a crash loses none. A source is ready when
- * lexical search finds it; its vectors follow minutes later.
- */
 export class VectorSync {
   private readonly store: VectorStore;
   private engines: VectorEngines | undefined;
