@@ -20,12 +20,12 @@ function follow(document: Record<string, any>, ref: string): unknown {
 }
 
 // A change of the contract is a diff to review. To accept it: npx vitest run test/openapi.test.ts -u
-test("the document is the one in test/openapi.json", async () => {
+test("the document equals test/openapi.json", async () => {
   const document = await fetchDocument();
   await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot("./openapi.json");
 });
 
-test("it is served as JSON, without a key, for any origin's tools", async () => {
+test("it is served as JSON without a key", async () => {
   const answer = await send("GET", "/api/v1/openapi.json", { headers: newAddress() });
   expect(answer.status).toBe(200);
   expect(answer.headers.get("Content-Type")).toBe("application/json");
@@ -38,7 +38,7 @@ test("its security scheme is the key as a bearer token", async () => {
   expect(document["components"].securitySchemes).toMatchObject({ apiKey: { type: "http", scheme: "bearer" } });
 });
 
-test("every reference leads somewhere, and every header component is used", async () => {
+test("every reference resolves, and every header component is used", async () => {
   const document = await fetchDocument();
   const refs = new Set(refsIn(document));
   expect(refs.size).toBeGreaterThan(20);
@@ -51,7 +51,7 @@ test("every reference leads somewhere, and every header component is used", asyn
   );
 });
 
-test("no component is null itself: where a record may be missing, its place says so", async () => {
+test("no component is nullable: a field that may be missing says so itself", async () => {
   const { schemas } = (await fetchDocument())["components"];
   for (const [name, { type }] of Object.entries<{ type?: unknown }>(schemas)) expect(["object", "string", undefined], name).toContain(type);
   const visitor = { $ref: "#/components/schemas/Visitor" };
@@ -67,7 +67,7 @@ test("it describes the events that are sent to webhook endpoints, with the heade
   expect(requestBody.content["application/json"].schema).toEqual({ $ref: "#/components/schemas/WebhookEvent" });
 });
 
-test("the operator's surface is not in it", async () => {
+test("it does not contain the operator API", async () => {
   const document = await fetchDocument();
   expect(JSON.stringify(document)).not.toContain("/workspaces");
   for (const name of ["Workspace", "OperatorAgent", "AgentCreate", "KeyCreate"]) {
@@ -75,7 +75,7 @@ test("the operator's surface is not in it", async () => {
   }
 });
 
-test("operationIds and summaries are one operation's alone", () => {
+test("operationIds and summaries are unique", () => {
   for (const field of ["operationId", "summary"]) {
     const values = OPERATIONS.map(({ definition }) => definition[field]);
     expect(new Set(values).size).toBe(values.length);
@@ -85,7 +85,7 @@ test("operationIds and summaries are one operation's alone", () => {
 describe.each(OPERATIONS.map((operation) => [operation.operationId, operation] as const))("%s", (_, { method, path, definition }) => {
   const responses: Record<string, any> = definition["responses"];
 
-  test("has a name, a tag that is described and a summary", async () => {
+  test("has an operationId, a described tag and a summary", async () => {
     const document = await fetchDocument();
     expect(definition["operationId"]).toMatch(/^[a-z]+[A-Z]\w+$/);
     expect(definition["summary"]).toMatch(/^[A-Z].*[^.]$/);
@@ -93,7 +93,7 @@ describe.each(OPERATIONS.map((operation) => [operation.operationId, operation] a
     expect(definition["tags"]).toHaveLength(1);
   });
 
-  test("says how it succeeds and every way in which it fails", () => {
+  test("documents its success and every error", () => {
     const statuses = Object.keys(responses);
     const successes = statuses.filter((status) => status.startsWith("2"));
     expect(successes).toEqual(definition["operationId"] === "resumeAnswer" ? ["200", "204"] : [expect.any(String)]);
@@ -103,7 +103,7 @@ describe.each(OPERATIONS.map((operation) => [operation.operationId, operation] a
     if (definition["operationId"] !== "getMe") expect(statuses).toContain("403");
   });
 
-  test("every answer has its headers and its schema", () => {
+  test("every response has its headers and its schema", () => {
     for (const [status, response] of Object.entries(responses)) {
       const retry = status === "429" || status === "503" ? ["Retry-After"] : [];
       const own = status === "401" ? ["WWW-Authenticate"] : [];
@@ -121,7 +121,7 @@ describe.each(OPERATIONS.map((operation) => [operation.operationId, operation] a
     }
   });
 
-  test("names its body and its parameters", () => {
+  test("documents its body and its parameters", () => {
     const parameters: { name: string; in: string; required?: boolean }[] = definition["parameters"] ?? [];
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     expect(parameters.filter((parameter) => parameter.in === "path").map(({ name }) => name)).toEqual(inPath);

@@ -9,9 +9,9 @@ const FAILING_D1 = {
   batch: () => Promise.reject(new Error("D1_ERROR: it is down")),
 };
 
-/** A batch that notes what becomes of its messages: the platform's own does not tell the delays. */
+/** A batch that records the outcome of its messages: the platform's own omits the delays. */
 function batchOf(queue: string, messages: { body: unknown; attempts?: number }[]) {
-  const fates: unknown[] = messages.map(() => "nothing");
+  const outcomes: unknown[] = messages.map(() => "nothing");
   const batch = {
     queue,
     messages: messages.map(({ body, attempts = 1 }, at) => ({
@@ -19,11 +19,11 @@ function batchOf(queue: string, messages: { body: unknown; attempts?: number }[]
       timestamp: new Date(),
       attempts,
       body,
-      ack: () => void (fates[at] = "ack"),
-      retry: (options: unknown) => void (fates[at] = options),
+      ack: () => void (outcomes[at] = "ack"),
+      retry: (options: unknown) => void (outcomes[at] = options),
     })),
   };
-  return { batch: batch as unknown as MessageBatch, fates };
+  return { batch: batch as unknown as MessageBatch, outcomes };
 }
 
 async function createSource(): Promise<{ workspaceId: string; agentId: string; sourceId: string }> {
@@ -40,42 +40,42 @@ async function createSource(): Promise<{ workspaceId: string; agentId: string; s
 const statusOf = async ({ sourceId: id }: { sourceId: string }) =>
   (await query<{ status: string }>(id, "SELECT status FROM sources WHERE id = ?", id))[0]?.status;
 
-test("a message that fails is tried again alone; the others of its batch are done", async () => {
+test("a failed message is retried alone; the others of its batch are acknowledged", async () => {
   const [first, second] = [await createSource(), await createSource()];
-  const { batch, fates } = batchOf("support-agent-ingestion", [
+  const { batch, outcomes } = batchOf("support-agent-ingestion", [
     { body: first },
     // A message that no version of the service wrote.
     { body: null },
     { body: second },
   ]);
   await consume(batch, env);
-  expect(fates).toEqual(["ack", { delaySeconds: 5 }, "ack"]);
+  expect(outcomes).toEqual(["ack", { delaySeconds: 5 }, "ack"]);
   expect([await statusOf(first), await statusOf(second)]).toEqual(["ready", "ready"]);
 });
 
-test("each further wait is twice as long, up to five minutes", async () => {
+test("retries back off exponentially, up to five minutes", async () => {
   const sourceId = newId(0, Date.now());
   const attempts = [1, 2, 3, 4, 5, 6, 7, 8, 20];
-  const { batch, fates } = batchOf(
+  const { batch, outcomes } = batchOf(
     "support-agent-ingestion",
     attempts.map((attempt) => ({ body: { sourceId }, attempts: attempt })),
   );
   await consume(batch, envWith({ DB: FAILING_D1 }));
-  const delays = fates.map((fate) => (fate as { delaySeconds: number }).delaySeconds);
+  const delays = outcomes.map((outcome) => (outcome as { delaySeconds: number }).delaySeconds);
   expect(delays).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
 });
 
-test("a dead letter that fails is tried again too: a source does not stay pending for ever", async () => {
+test("a failed dead letter is retried too, so that no source stays pending forever", async () => {
   const wakeUp = await createSource();
-  const { batch, fates } = batchOf("support-agent-ingestion-dlq", [{ body: wakeUp }]);
+  const { batch, outcomes } = batchOf("support-agent-ingestion-dlq", [{ body: wakeUp }]);
   await consume(batch, envWith({ DB: FAILING_D1, DB_1: FAILING_D1 }));
-  expect(fates).toEqual([{ delaySeconds: 5 }]);
+  expect(outcomes).toEqual([{ delaySeconds: 5 }]);
   expect(await statusOf(wakeUp)).toBe("pending");
   await deliver("support-agent-ingestion-dlq", wakeUp);
   expect(await statusOf(wakeUp)).toBe("failed");
 });
 
-test("an erasure's wake-up erases a deleted workspace, and no other", async () => {
+test("an erasure's wake-up erases a deleted workspace only", async () => {
   const workspace = await createWorkspace();
   const alive = await createWorkspace();
   await createAgent(workspace);
@@ -90,15 +90,15 @@ test("an erasure's wake-up erases a deleted workspace, and no other", async () =
   expect(await rows(alive)).toHaveLength(2);
 });
 
-test("an erasure that failed for good is left to the sweep", async () => {
+test("an erasure that has used up its retries is left to the sweep", async () => {
   const workspace = await createWorkspace();
   await operate("DELETE", `/workspaces/${workspace.id}`);
   expect(await deliver("support-agent-erasure-dlq", { workspaceId: workspace.id })).toMatchObject({ retryMessages: [] });
   expect(await query(workspace.id, "SELECT id FROM workspaces WHERE id = ?", workspace.id)).toHaveLength(1);
 });
 
-test("a queue that nobody knows is an error, so that the platform keeps its messages", async () => {
-  const { batch, fates } = batchOf("another-queue", [{ body: {} }]);
+test("an unknown queue is an error, so that the platform keeps its messages", async () => {
+  const { batch, outcomes } = batchOf("another-queue", [{ body: {} }]);
   await expect(consume(batch, env)).rejects.toThrow("another-queue");
-  expect(fates).toEqual(["nothing"]);
+  expect(outcomes).toEqual(["nothing"]);
 });

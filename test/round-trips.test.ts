@@ -521,7 +521,7 @@ test.for(CAUSES)("with webhooks listening: %s: %i with %i hops and %i trips, as 
   expect(await cost(request)).toEqual([status, hops, trips]);
 });
 
-test("a streamed question costs what a plain one does, of which one trip is made before its first event", async () => {
+test("a streamed question costs as much as a plain one, with one round trip before its first event", async () => {
   const { workspace, path } = await createDesk();
   const log = vi.spyOn(console, "log");
   await workspace.call("POST", `${path}/messages`, { message: "When are refunds paid?", stream: true });
@@ -532,7 +532,7 @@ test("a streamed question costs what a plain one does, of which one trip is made
   expect(lines.findLast(({ job }) => job === "turn")).toMatchObject({ outcome: "answered", object_hops: 1, d1_trips: 2 });
 });
 
-test("with webhooks listening, a contact form and a wish for a human cost no trip more", async () => {
+test("with subscribed webhooks, a contact form and a hand-off request cost no extra round trip", async () => {
   const spend = async (listens: boolean) => {
     const { workspace, agent } = await createDesk();
     if (listens) await listen(workspace);
@@ -546,14 +546,14 @@ test("with webhooks listening, a contact form and a wish for a human cost no tri
   expect(await spend(true)).toEqual(without);
 });
 
-test("a gate that was evicted reads its workspace once", async () => {
+test("an evicted gate loads its workspace once", async () => {
   const { workspace } = await createDesk();
   await evictDurableObject(env.GATE.getByName(workspace.id));
   expect(await cost(() => workspace.call("GET", "/me"))).toEqual([200, 1, 1]);
   expect(await cost(() => workspace.call("GET", "/me"))).toEqual([200, 1, 0]);
 });
 
-test("what a read costs does not grow with what the workspace has", SLOW, async () => {
+test("the cost of a read does not grow with the workspace", SLOW, async () => {
   const { workspace, agent, ask } = await createDesk();
   const conversation = await ask({ user: { id: "ann" } });
   const rows = async () => ({

@@ -157,12 +157,12 @@ beforeAll(async () => {
 
 const each = OPERATIONS.map((operation) => [`${operation.operationId} (${operation.method} ${operation.path})`, operation] as const);
 
-test("every operation of the document has its entry, and no other", () => {
+test("every operation of the document has an entry, and no other", () => {
   expect(OPERATIONS.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(ENTRIES).sort());
   expect(OPERATIONS.length).toBeGreaterThan(10);
 });
 
-test("every operation asks for the key with its scope, as the document says", async () => {
+test("every operation documents its key and scope", async () => {
   const document = await fetchDocument();
   expect(document["security"]).toEqual([{ apiKey: [] }]);
   for (const { operationId, definition } of OPERATIONS) {
@@ -176,7 +176,7 @@ test("every operation asks for the key with its scope, as the document says", as
 describe.each(each)("%s", (_, operation) => {
   const { scope, status } = ENTRIES[operation.operationId] ?? { scope: null, status: 0 };
 
-  test("without a valid key: 401, whatever else is right", async () => {
+  test("without a valid key: 401, whatever else is valid", async () => {
     const { workspace, records } = untouched;
     const revoked = await createKey(workspace, ["*"]);
     await operate("DELETE", `/workspaces/${workspace.id}/keys/${revoked.id}`);
@@ -198,7 +198,7 @@ describe.each(each)("%s", (_, operation) => {
     expect(await stateOf(workspace, records)).toBe(before);
   });
 
-  test("with every scope but the one it needs: 403, naming it", async () => {
+  test("with all scopes but its own: 403, naming it", async () => {
     const { workspace, records } = untouched;
     const others = await createKey(
       workspace,
@@ -215,13 +215,13 @@ describe.each(each)("%s", (_, operation) => {
     expect(await stateOf(workspace, records)).toBe(before);
   });
 
-  test("with that scope alone it does its work", async () => {
+  test("with its scope alone it succeeds", async () => {
     const { workspace, records } = await createRecords();
     const { key } = await createKey(workspace, [scope ?? "leads:read"]);
     expect((await call(operation, records, key)).status).toBe(status);
   });
 
-  test("a record of another workspace is none, and stays as it is", async () => {
+  test("a record of another workspace is not found and stays unchanged", async () => {
     const [mine, yours] = await createNeighbours();
     const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as keyof Records);
     const before = await stateOf(yours.workspace, yours.records);
@@ -242,7 +242,7 @@ describe.each(each)("%s", (_, operation) => {
     expect((await call(operation, yours.records, yours.workspace.key)).status).toBe(status);
   });
 
-  test("no spelling of method or path gets past the key", async () => {
+  test("no spelling of method or path bypasses authentication", async () => {
     const { workspace, records } = untouched;
     const before = await stateOf(workspace, records);
     const path = pathOf(operation, records);
@@ -304,7 +304,7 @@ test("a conversation of another workspace cannot be continued", async () => {
   expect(await stateOf(yours.workspace, yours.records)).toBe(before);
 });
 
-test("a record of mine under another agent of mine is none", async () => {
+test("a record under another agent of the same workspace is not found", async () => {
   const { workspace, records } = await createRecords();
   const other = await createAgent(workspace, { name: "Other" });
   const before = await stateOf(workspace, records);
@@ -318,7 +318,7 @@ test("a record of mine under another agent of mine is none", async () => {
   expect(await stateOf(workspace, records)).toBe(before);
 });
 
-test("what needs no key tells nothing of any workspace", async () => {
+test("responses without a key reveal nothing of any workspace", async () => {
   const { workspace } = await createRecords();
   for (const path of ["/api/v1/openapi.json", "/docs", "/healthz"]) {
     const answer = await send("GET", path, { headers: newAddress() });

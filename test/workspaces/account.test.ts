@@ -29,7 +29,7 @@ const PLANS = {
 };
 
 describe("GET /me", () => {
-  test("says whose key it is and what it may do, and nothing else", async () => {
+  test("returns the key's workspace and scopes, and nothing else", async () => {
     const workspace = await createWorkspace({ plan: "starter" });
     const key = await createKey(workspace, ["leads:read", "agents:read"]);
     const { name, slug } = await operate("GET", `/workspaces/${workspace.id}`);
@@ -43,7 +43,7 @@ describe("GET /me", () => {
     });
   });
 
-  test("any valid key may call it; * stands for all scopes", async () => {
+  test("any valid key may call it; * grants all scopes", async () => {
     const workspace = await createWorkspace();
     for (const scope of ALL_SCOPES) {
       const { key } = await createKey(workspace, [scope]);
@@ -53,7 +53,7 @@ describe("GET /me", () => {
     expect((await workspace.call("GET", "/me")).body.api_key.scopes).toEqual(ALL_SCOPES);
   });
 
-  test("reports the limit that is in force", async () => {
+  test("returns the effective rate limit", async () => {
     const workspace = await createWorkspace({ plan: "free", limits: { requests_per_minute: 77 } });
     const answer = await workspace.call("GET", "/me");
     expect(answer.body.rate_limit).toEqual({ requests_per_minute: 77 });
@@ -77,14 +77,14 @@ describe("GET /usage", () => {
     });
   });
 
-  test("the operator's numbers are laid over the plan's", async () => {
+  test("the operator's overrides replace the plan's limits", async () => {
     const workspace = await createWorkspace({ plan: "free", limits: { messages: 7, webhooks: true } });
     const { body } = await workspace.call("GET", "/usage");
     expect(body.limits).toEqual({ ...PLANS.free, messages: 7, webhooks: true });
     expect(body.remaining).toEqual({ messages: 7 });
   });
 
-  test("counts questions, agents, sources and pages, and takes back what is deleted", async () => {
+  test("counts questions, agents, sources and pages, without deleted ones", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
     const spare = await createAgent(workspace, { name: "Spare" });
@@ -103,7 +103,7 @@ describe("GET /usage", () => {
     expect((await workspace.call("GET", "/usage")).body.usage).toEqual({ messages: 2, agents: 1, sources: 0, pages: 0 });
   });
 
-  test("is the workspace's own", async () => {
+  test("counts the workspace's own records alone", async () => {
     const workspace = await createWorkspace();
     const neighbour = await createNeighbour(workspace);
     const agent = await createAgent(neighbour);
@@ -125,7 +125,7 @@ describe("GET /usage", () => {
     expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(1);
   });
 
-  test("nothing is left below zero when the limit is lowered under what was used", async () => {
+  test("remaining is never negative when the limit is lowered below the usage", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
     await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hi" });
@@ -135,7 +135,7 @@ describe("GET /usage", () => {
     expect([body.usage.messages, body.remaining.messages]).toEqual([2, 0]);
   });
 
-  test("a period is a calendar month, UTC: the next one begins at nothing", async () => {
+  test("a period is a calendar month in UTC, and the next one starts at zero", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2027, 11, 31, 23, 59, 59, 999) });
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);

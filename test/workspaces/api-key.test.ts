@@ -8,7 +8,7 @@ const START = "sk_live_";
 const toBytes = (key: string) => Uint8Array.fromBase64(key.slice(START.length), { alphabet: "base64url" });
 const toKey = (bytes: Uint8Array) => START + bytes.toBase64({ alphabet: "base64url", omitPadding: true });
 
-/** The key with one bit of one byte turned over. */
+/** The key with one bit flipped. */
 function tampered(key: string, at: number): string {
   const bytes = toBytes(key);
   bytes[at]! ^= 0x10;
@@ -29,27 +29,27 @@ test("a key begins with sk_live_ and names its workspace", async () => {
   });
 });
 
-test("no two keys are alike, in their first 16 characters either", async () => {
+test("all keys differ, also in their first 16 characters", async () => {
   const keys = await Promise.all(Array.from({ length: 200 }, () => mintApiKey(WORKSPACE, "secret")));
   expect(new Set(keys.map(({ key }) => key)).size).toBe(200);
   expect(new Set(keys.map(({ prefix }) => prefix)).size).toBe(200);
 });
 
-test("what is shown of a key gives away nothing of the workspace or the MAC", async () => {
+test("a key's prefix reveals nothing of the workspace or the MAC", async () => {
   const { key } = await mintApiKey(WORKSPACE, "secret");
   // 8 characters of base64 are 6 bytes, of the 16 random ones.
   expect(toBytes(key)).toHaveLength(16 + 16 + 32);
   expect(toBytes(key).subarray(16, 32).toHex()).toBe(WORKSPACE.replaceAll("-", ""));
 });
 
-describe("a key that was not made here is refused", () => {
-  test("one bit turned over in any byte of any part", async () => {
+describe("a forged key is refused", () => {
+  test("one flipped bit in any byte", async () => {
     const { key } = await mintApiKey(WORKSPACE, "secret");
     for (let at = 0; at < 64; at++) expect(await verifyApiKey(tampered(key, at), ["secret"]), `byte ${at}`).toBeUndefined();
     expect(await verifyApiKey(toKey(toBytes(key)), ["secret"])).toBeDefined();
   });
 
-  test("another workspace under the same MAC", async () => {
+  test("another workspace with the same MAC", async () => {
     const [mine, yours] = await Promise.all([mintApiKey(WORKSPACE, "secret"), mintApiKey(crypto.randomUUID(), "secret")]);
     const [a, b] = [toBytes(mine.key), toBytes(yours.key)];
     a.set(b.subarray(16, 32), 16);
@@ -63,7 +63,7 @@ describe("a key that was not made here is refused", () => {
     expect(await verifyApiKey(key, [])).toBeUndefined();
   });
 
-  test("the same bytes in another spelling", async () => {
+  test("another spelling of the same bytes", async () => {
     const { key } = await mintApiKey(WORKSPACE, "secret");
     const body = key.slice(START.length);
     // 86 characters hold four bits more than 64 bytes: they must be zero.
@@ -80,7 +80,7 @@ describe("a key that was not made here is refused", () => {
     expect(await verifyApiKey("", ["secret"])).toBeUndefined();
   });
 
-  test("the standard alphabet of base64", async () => {
+  test("the standard base64 alphabet", async () => {
     for (;;) {
       const { key } = await mintApiKey(WORKSPACE, "secret");
       const standard = START + key.slice(START.length).replaceAll("-", "+").replaceAll("_", "/");
@@ -91,8 +91,8 @@ describe("a key that was not made here is refused", () => {
   });
 });
 
-describe("while the secret is rotated", () => {
-  test("keys of the new and of the old one are accepted, and of no third", async () => {
+describe("during a rotation of the secret", () => {
+  test("keys of the new and the old secret are accepted, and of no other", async () => {
     const [old, young, third] = await Promise.all(["old", "new", "third"].map((secret) => mintApiKey(WORKSPACE, secret)));
     expect(await verifyApiKey(old!.key, ["new", "old"])).toEqual({
       workspaceId: WORKSPACE,
@@ -109,7 +109,7 @@ describe("while the secret is rotated", () => {
     expect(await verifyApiKey(third!.key, ["new", "old"])).toBeUndefined();
   });
 
-  test("a key that was accepted before is not remembered past the end of its secret", async () => {
+  test("a cached key is refused once its secret is removed", async () => {
     const { key } = await mintApiKey(WORKSPACE, "old");
     expect(await verifyApiKey(key, ["new", "old"])).toBeDefined();
     expect(await verifyApiKey(key, ["new"])).toBeUndefined();

@@ -26,8 +26,8 @@ async function meWith(bindings: Partial<Env>, token: string): Promise<number> {
   return (await app.fetch(request, { ...env, ...bindings }, createExecutionContext())).status;
 }
 
-describe("the workspace's window", () => {
-  test("of 100 requests at once on the free plan exactly 60 are accepted", async () => {
+describe("the workspace's rate limit", () => {
+  test("of 100 concurrent requests on the free plan exactly 60 are accepted", async () => {
     const workspace = await createWorkspace({ plan: "free" });
     const answers = await times(100, () => me(workspace.key));
     expect(statuses(answers)).toEqual({ 200: 60, 429: 40 });
@@ -60,7 +60,7 @@ describe("the workspace's window", () => {
     expect((await me(other.key)).status).toBe(200);
   });
 
-  test("every accepted request counts, also one that is answered with an error", async () => {
+  test("every accepted request counts, also one that fails", async () => {
     const workspace = await createWorkspace({ limits: { requests_per_minute: 10 } });
     const { key } = await createKey(workspace, ["leads:read"]);
     await workspace.call("GET", "/agents/x");
@@ -95,7 +95,7 @@ describe("the workspace's window", () => {
     expect((await me(workspace.key)).status).toBe(200);
   });
 
-  test("it outlives the object", async () => {
+  test("it survives an eviction", async () => {
     const workspace = await createWorkspace({ limits: { requests_per_minute: 10 } });
     await times(7, () => me(workspace.key));
     await evictDurableObject(env.GATE.getByName(workspace.id));
@@ -107,7 +107,7 @@ describe("the workspace's window", () => {
     expect((await me(workspace.key)).status).toBe(429);
   });
 
-  test("it outlives the object minute after minute, while its seconds are written over again", async () => {
+  test("it survives evictions minute after minute, while its slots are reused", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
     const startMs = Date.now();
     const workspace = await createWorkspace({ limits: { requests_per_minute: 4 } });
@@ -124,7 +124,7 @@ describe("the workspace's window", () => {
   });
 });
 
-describe("a change is effective on the next request", () => {
+describe("a change takes effect on the next request", () => {
   test("revoking a key", async () => {
     const workspace = await createWorkspace();
     const { id, key } = await createKey(workspace, ["*"]);
@@ -137,7 +137,7 @@ describe("a change is effective on the next request", () => {
     expect((await me(key)).body.error.code).toBe("revoked_api_key");
   });
 
-  test("revoking a key, where the gate could not read it", async () => {
+  test("revoking a key that the gate failed to reload", async () => {
     const workspace = await createWorkspace();
     const { id, key } = await createKey(workspace, ["*"]);
     expect((await me(key)).status).toBe(200);
@@ -153,7 +153,7 @@ describe("a change is effective on the next request", () => {
     expect((await me(key)).body.error.code).toBe("revoked_api_key");
   });
 
-  test("revoking many at once, under traffic", async () => {
+  test("revoking many keys at once, under traffic", async () => {
     const workspace = await createWorkspace();
     const keys = await times(8, () => createKey(workspace, ["*"]));
     await evictDurableObject(env.GATE.getByName(workspace.id));
@@ -208,7 +208,7 @@ describe("a change is effective on the next request", () => {
   });
 });
 
-describe("made-up keys", () => {
+describe("forged keys", () => {
   const madeUp = () => `sk_live_${crypto.getRandomValues(new Uint8Array(64)).toBase64({ alphabet: "base64url", omitPadding: true })}`;
 
   test("reach no object and no database", async () => {
@@ -228,34 +228,34 @@ describe("made-up keys", () => {
     expect((await listDurableObjectIds(env.GATE)).length).toBe(objects);
   });
 
-  test("take nothing from a workspace's window", async () => {
+  test("do not count against a workspace's rate limit", async () => {
     const workspace = await createWorkspace({ limits: { requests_per_minute: 5 } });
     const { key } = await mintApiKey(workspace.id, env.KEY_SECRET);
     for (let at = 0; at < 10; at++) expect((await me(key)).body.error.code).toBe("invalid_api_key");
     expect(remaining(await me(workspace.key))).toBe(4);
   });
 
-  test("a genuine key of a workspace that there is not is invalid", async () => {
+  test("a genuine key of a workspace that does not exist is invalid", async () => {
     const { key } = await mintApiKey("019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00", env.KEY_SECRET);
     expect((await me(key)).body.error.code).toBe("invalid_api_key");
   });
 
-  test("KEY_SECRET can be rotated: keys of the old one go on beside it", async () => {
+  test("KEY_SECRET can be rotated: keys of the old value stay valid", async () => {
     const workspace = await createWorkspace();
     expect(await meWith({ KEY_SECRET: `new-secret,${env.KEY_SECRET}` }, workspace.key)).toBe(200);
     expect(await meWith({ KEY_SECRET: ` new-secret , ${env.KEY_SECRET} ` }, workspace.key)).toBe(200);
     expect(await meWith({ KEY_SECRET: "new-secret" }, workspace.key)).toBe(401);
   });
 
-  test.each(["bearer", "BEARER", "Bearer  "])("the scheme is read as HTTP says: %j", async (scheme) => {
+  test.each(["bearer", "BEARER", "Bearer  "])("the authentication scheme is case-insensitive: %j", async (scheme) => {
     const workspace = await createWorkspace();
     const answer = await send("GET", "/api/v1/me", { headers: { Authorization: `${scheme} ${workspace.key}` } });
     expect(answer.status).toBe(200);
   });
 });
 
-describe("the address's limit", () => {
-  test("60 a minute without a valid key, then 429; a valid key from there goes on", async () => {
+describe("the address's rate limit", () => {
+  test("60 requests a minute without a valid key, then 429; a valid key from the same address still works", async () => {
     const workspace = await createWorkspace();
     const headers = newAddress();
     const answers = await times(60, () => me("sk_live_junk", headers));
@@ -272,7 +272,7 @@ describe("the address's limit", () => {
     expect((await me("sk_live_junk")).status).toBe(401);
   });
 
-  test("missing, invalid and revoked keys, the document and the operator's surface share it", async () => {
+  test("missing, invalid and revoked keys, the OpenAPI document and the operator API share it", async () => {
     const workspace = await createWorkspace();
     const { id, key } = await createKey(workspace, ["*"]);
     await operate("DELETE", `/workspaces/${workspace.id}/keys/${id}`);
@@ -287,7 +287,7 @@ describe("the address's limit", () => {
     expect((await send("GET", "/operator/v1/workspaces", { token: env.OPERATOR_TOKEN, headers })).status).toBe(200);
   });
 
-  test("an IPv6 address counts as its network, an IPv4 one as itself", async () => {
+  test("an IPv6 address counts as its network, an IPv4 address as itself", async () => {
     const admit = (address: string) => send("GET", "/api/v1/me", { headers: { "CF-Connecting-IP": address } });
     const remaining = async (address: string) => Number((await admit(address)).headers.get("X-RateLimit-Remaining"));
     expect(await remaining("2001:db8:1:2::1")).toBe(59);
@@ -309,14 +309,14 @@ describe("the address's limit", () => {
   });
 });
 
-describe("what admission costs", () => {
-  test("one hop once the gate is warm", async () => {
+describe("the cost of authentication", () => {
+  test("one call of a warm gate", async () => {
     const workspace = await createWorkspace();
     await me(workspace.key);
     expect(await costOf(() => me(workspace.key))).toMatchObject({ object_hops: 1, d1_trips: 0, rows_read: 0 });
   });
 
-  test("a cold gate reads its directory once, however many ask at once", async () => {
+  test("a cold gate loads its directory once for any number of concurrent requests", async () => {
     const workspace = await createWorkspace();
     await evictDurableObject(env.GATE.getByName(workspace.id));
     const log = vi.spyOn(console, "log");

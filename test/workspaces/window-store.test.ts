@@ -10,7 +10,7 @@ function withStorage<Result>(work: (storage: DurableObjectStorage) => Promise<Re
   return runInDurableObject(env.GATE.getByName(crypto.randomUUID()), (_, { storage }) => work(storage));
 }
 
-test("what was accepted is read back, however many writes a second was spread over", async () => {
+test("accepted requests are loaded again, whatever the number of writes in a second", async () => {
   await withStorage(async (storage) => {
     const window = new SlidingWindow();
     const store = new WindowStore(storage);
@@ -30,7 +30,7 @@ test("what was accepted is read back, however many writes a second was spread ov
   });
 });
 
-test("what has left the window is not read, to the millisecond", async () => {
+test("expired requests are not loaded, to the millisecond", async () => {
   await withStorage(async (storage) => {
     const window = new SlidingWindow();
     window.admit(START_MS, 100);
@@ -42,7 +42,7 @@ test("what has left the window is not read, to the millisecond", async () => {
   });
 });
 
-test("an object that starts anew at any time loses nothing, and its storage does not grow", async () => {
+test("an object that restarts at any time loses nothing, and its storage does not grow", async () => {
   await withStorage(async (storage) => {
     let window = new SlidingWindow();
     let store = new WindowStore(storage);

@@ -55,7 +55,7 @@ class Model {
 describe("over random histories", () => {
   const seeds = Array.from({ length: 100 }, (_, at) => at + 1);
 
-  test("never more than the limit in any 60 s, and never fewer than it must let in", () => {
+  test("exactly as many requests as the limit allows are accepted in any 60 s", () => {
     for (const seed of seeds) {
       const next = random(seed);
       const limit = 1 + Math.floor(next() * 12);
@@ -75,7 +75,7 @@ describe("over random histories", () => {
     }
   });
 
-  test("remaining, reset and retry are those of the rule, while the limit changes too", () => {
+  test("remaining, reset and retry match the definition, also while the limit changes", () => {
     for (const seed of seeds) {
       const next = random(seed);
       const [window, model] = [new SlidingWindow(), new Model()];
@@ -87,7 +87,7 @@ describe("over random histories", () => {
     }
   });
 
-  test("a window that was stored and read back at any point goes on the same", () => {
+  test("a window that is stored and loaded at any point continues unchanged", () => {
     for (const seed of seeds) {
       const next = random(seed);
       const whole = new SlidingWindow();
@@ -99,7 +99,7 @@ describe("over random histories", () => {
     }
   });
 
-  test("who waits as long as it is told is let in, and not a millisecond earlier", () => {
+  test("a request is accepted after the stated wait, and not a millisecond earlier", () => {
     for (const seed of seeds) {
       const next = random(seed);
       const times = history(next, 100);
@@ -136,19 +136,19 @@ describe("by example", () => {
     expect(window.admit(60_001, 2)).toMatchObject({ accepted: false, retryInMs: 29_999 });
   });
 
-  test("a lower limit refuses until enough have left, a higher one lets in at once", () => {
+  test("a lower limit refuses until enough requests have expired, a higher one accepts immediately", () => {
     const window = new SlidingWindow();
     for (let atMs = 0; atMs < 5; atMs++) window.admit(atMs, 10);
     expect(window.admit(10, 2)).toEqual({ accepted: false, limit: 2, remaining: 0, resetAtMs: 60_004, retryInMs: 60_003 - 10 });
     expect(window.admit(10, 6)).toMatchObject({ accepted: true, remaining: 0 });
   });
 
-  test("a limit of 0 lets nothing in", () => {
+  test("a limit of 0 accepts nothing", () => {
     const window = new SlidingWindow();
     expect(window.admit(5, 0)).toEqual({ accepted: false, limit: 0, remaining: 0, resetAtMs: 5, retryInMs: 60_000 });
   });
 
-  test("a clock that runs back counts as standing still", () => {
+  test("a clock that goes backwards counts as standing still", () => {
     const window = new SlidingWindow();
     window.admit(100_000, 2);
     expect(window.admit(50_000, 2)).toMatchObject({ accepted: true, remaining: 0, resetAtMs: 160_000 });
@@ -156,7 +156,7 @@ describe("by example", () => {
     expect(window.admit(160_000, 2).accepted).toBe(true);
   });
 
-  test("it forgets what has left: a long life takes no more room than a short one", () => {
+  test("expired requests are dropped: memory does not grow with time", () => {
     const window = new SlidingWindow();
     for (let atMs = 0; atMs < 10_000_000; atMs += 100) window.admit(atMs, 1_000);
     expect((window as unknown as { entries: unknown[] }).entries.length).toBeLessThan(3_000);

@@ -5,12 +5,12 @@ import { envWith } from "../../harness.ts";
 const PLACE = "agent/019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
 const using = (key: string) => envWith({ ENCRYPTION_KEY: key });
 
-test.each(["", "whsec_short", "pässwörd 😀", "x".repeat(10_000), "a.b.c"])("what was encrypted is read again", async (secret) => {
+test.each(["", "whsec_short", "pässwörd 😀", "x".repeat(10_000), "a.b.c"])("an encrypted secret can be decrypted", async (secret) => {
   const stored = await encryptSecret(using("key"), secret, PLACE);
   expect(await decryptSecret(using("key"), stored, PLACE)).toBe(secret);
 });
 
-test("what is stored shows nothing of the secret, and is never the same twice", async () => {
+test("the ciphertext reveals nothing and differs each time", async () => {
   const stored = await Promise.all(Array.from({ length: 50 }, () => encryptSecret(using("key"), "hunter2", PLACE)));
   expect(new Set(stored).size).toBe(50);
   const nonces = stored.map((text) => text.split(".")[2]!);
@@ -23,14 +23,14 @@ test("what is stored shows nothing of the secret, and is never the same twice", 
   }
 });
 
-test("in another place it is refused", async () => {
+test("a ciphertext that was moved to another record is refused", async () => {
   const stored = await encryptSecret(using("key"), "hunter2", PLACE);
   for (const place of ["agent/019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b01", `${PLACE} `, ""]) {
     await expect(decryptSecret(using("key"), stored, place)).rejects.toThrow();
   }
 });
 
-test("changed in any part it is refused", async () => {
+test("a ciphertext that was changed in any part is refused", async () => {
   const stored = await encryptSecret(using("key"), "hunter2", PLACE);
   const [format, id, nonce, text] = stored.split(".") as [string, string, string, string];
   const flip = (part: string, at: number) => {
@@ -54,8 +54,8 @@ test("changed in any part it is refused", async () => {
   expect(await decryptSecret(using("key"), stored, PLACE)).toBe("hunter2");
 });
 
-describe("while the key is rotated", () => {
-  test("the old one still reads, the new one writes", async () => {
+describe("during a key rotation", () => {
+  test("the old key still decrypts, the new one encrypts", async () => {
     const old = await encryptSecret(using("old"), "hunter2", PLACE);
     expect(await decryptSecret(using("new,old"), old, PLACE)).toBe("hunter2");
     expect(await decryptSecret(using(" new , old "), old, PLACE)).toBe("hunter2");
@@ -64,14 +64,14 @@ describe("while the key is rotated", () => {
     await expect(decryptSecret(using("old"), young, PLACE)).rejects.toThrow();
   });
 
-  test("a key that is no longer there is named as the reason, and no secret is", async () => {
+  test("a missing key is given as the reason, without any secret", async () => {
     const stored = await encryptSecret(using("old"), "hunter2", PLACE);
     const refused = decryptSecret(using("new,newer"), stored, PLACE);
     await expect(refused).rejects.toThrow(/ENCRYPTION_KEY/);
     await expect(refused).rejects.not.toThrow(/hunter2|newer/);
   });
 
-  test("the key's id is not the key", async () => {
+  test("the key id is not the key", async () => {
     const id = async (key: string) => (await encryptSecret(using(key), "x", PLACE)).split(".")[1]!;
     expect(await id("key")).toBe(await id("key"));
     expect(await id("key")).not.toBe(await id("key2"));

@@ -10,14 +10,14 @@ import { createAgent, createWorkspace, createWorkspaceOn, envWith, learn } from 
 const holds = async (database: D1Database, id: string) =>
   (await database.prepare("SELECT id FROM workspaces WHERE id = ?").bind(id).all()).results.length === 1;
 
-test("databases are found in order, and one that is missing hides no other", () => {
+test("bound shards are found in order, even with gaps", () => {
   expect(boundShards(env)).toEqual([0, 1]);
   expect(boundShards(envWith({ DB_1: undefined, DB_2: env.DB_1 }))).toEqual([0, 2]);
   expect(boundShards(envWith({ DB_255: env.DB, DB_256: env.DB }))).toEqual([0, 1, 255]);
 });
 
 for (const shard of [0, 1]) {
-  test(`a workspace of shard ${shard} works from end to end, and all of it is in that database`, async () => {
+  test(`a workspace of shard ${shard} works from end to end, with all its rows in that database`, async () => {
     const workspace = await createWorkspaceOn(shard);
     const [mine, other] = shard === 0 ? [env.DB, env.DB_1] : [env.DB_1, env.DB];
     const agent = await createAgent(workspace);
@@ -35,7 +35,7 @@ for (const shard of [0, 1]) {
     }
   });
 
-  test(`dbFor takes an identifier of shard ${shard} to its database`, async () => {
+  test(`dbFor returns, for an id of shard ${shard}, its database`, async () => {
     const workspace = await createWorkspaceOn(shard);
     const db = dbFor(env, newId(shard, Date.now()), new Meter());
     const [rows] = await db.batch([
@@ -48,13 +48,13 @@ for (const shard of [0, 1]) {
   });
 }
 
-test("workspaces go to the emptiest shard", async () => {
+test("new workspaces go to the shard with the fewest", async () => {
   const made: number[] = [];
   for (let at = 0; at < 6; at++) made.push(shardOf((await createWorkspace()).id));
   expect(made.filter((shard) => shard === 0)).toHaveLength(3);
 });
 
-test("an identifier of a shard that is not bound is an error of ours, and asked for beforehand", () => {
+test("an id of an unbound shard throws a Fault, and can be checked beforehand", () => {
   const id = newId(2, Date.now());
   expect(() => dbFor(env, id, new Meter())).toThrow("DB_2");
   expect(isBoundShard(env, id)).toBe(false);
@@ -62,7 +62,7 @@ test("an identifier of a shard that is not bound is an error of ours, and asked 
   expect(isBoundShard(envWith({ DB_1: undefined }), newId(1, Date.now()))).toBe(false);
 });
 
-test("each round trip is counted, a batch once, with the rows it read", async () => {
+test("each round trip is counted, a batch as one, with the rows it read", async () => {
   const workspace = await createWorkspaceOn(0);
   const meter = new Meter();
   const db = directoryDb(env, meter);
@@ -80,7 +80,7 @@ test("each round trip is counted, a batch once, with the rows it read", async ()
   expect(meter.cost.d1Trips).toBe(4);
 });
 
-test("all databases share the meter they are given", async () => {
+test("all databases count on the given meter", async () => {
   const meter = new Meter();
   for (const shard of boundShards(env)) {
     const db = shardDb(env, shard, meter);

@@ -84,7 +84,7 @@ async function createRows() {
   };
 }
 
-test("agents are counted in their workspace, a row written twice once", async () => {
+test("agents are counted in their workspace, a row that is written twice only once", async () => {
   const { insert, run, agent, workspaceCounts, workspaceId } = await createRows();
   const second = agent("second");
   await insert("agents", second);
@@ -153,7 +153,7 @@ test("a message with a period uses the month's quota, one without does not", asy
   ]);
 });
 
-test("a message is given back once, to the month that it was counted in", async () => {
+test("quota is given back once, to the month in which it was counted", async () => {
   const { insert, run, message, usage } = await createRows();
   const [one, two] = [message({ quota_period: "2026-11" }), message({ quota_period: "2026-12" })];
   await insert("messages", one);
@@ -223,7 +223,7 @@ test("a message says when its conversation is idle, and the agent's first one wh
   expect(await times()).toEqual({ idle_at: 60_050, first_ai_reply_at: 40 });
 });
 
-test("a statement that fails leaves the counters as they were", async () => {
+test("a failed statement leaves the counters unchanged", async () => {
   const { insert, message, source, conversation, usage, workspaceCounts } = await createRows();
   const used = message({ quota_period: "2026-11" });
   await insert("messages", used);
@@ -236,7 +236,7 @@ test("a statement that fails leaves the counters as they were", async () => {
   expect(await workspaceCounts()).toMatchObject({ sources_count: 1 });
 });
 
-test("a batch that fails half-way leaves them too", async () => {
+test("a batch that fails half-way leaves the counters unchanged", async () => {
   const { message, conversation } = await createRows();
   const { id, workspace_id: workspaceId, conversation_id: conversationId } = message();
   const statement = env.DB.prepare(
@@ -246,7 +246,7 @@ test("a batch that fails half-way leaves them too", async () => {
   expect(await conversation()).toMatchObject({ message_count: 0 });
 });
 
-test("a shard's workspaces are counted by the directory", async () => {
+test("the directory counts the workspaces of each shard", async () => {
   const { id, insert, run } = await createRows();
   const size = async () => (await run("SELECT workspaces_count AS size FROM shards WHERE shard = 9"))[0]?.size ?? 0;
   const entry = { workspace_id: id(), slug: `slug-${id()}`, shard: 9 };

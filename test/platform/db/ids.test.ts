@@ -6,7 +6,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 /** The time that an identifier carries. */
 const timeOf = (id: string) => Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
 
-test("an identifier is a UUID of version 7 and the RFC's variant, with the time given", () => {
+test("an id is a UUIDv7 with the given time", () => {
   const nowMs = Date.now() + 1_000_000;
   const ids = Array.from({ length: 200 }, (_, at) => newId(at % 256, nowMs + at));
   for (const [at, id] of ids.entries()) {
@@ -16,7 +16,7 @@ test("an identifier is a UUID of version 7 and the RFC's variant, with the time 
   expect(new Set(ids.map((id) => id[19]))).toEqual(new Set(["8", "9", "a", "b"]));
 });
 
-test("the last byte is the shard, each of the 256", () => {
+test("the last byte is the shard, for all 256", () => {
   for (let shard = 0; shard < 256; shard++) {
     const id = newId(shard, Date.now());
     expect(shardOf(id)).toBe(shard);
@@ -26,7 +26,7 @@ test("the last byte is the shard, each of the 256", () => {
   expect(newId(255, Date.now()).endsWith("ff")).toBe(true);
 });
 
-test("identifiers of one millisecond rise, past what its counter holds too", () => {
+test("ids of one millisecond increase, even past the counter's range", () => {
   const nowMs = Date.now() + 2_000_000;
   const ids = Array.from({ length: 10_000 }, (_, at) => newId(at % 2 === 0 ? 0 : 255, nowMs));
   for (let at = 1; at < ids.length; at++) expect(ids[at]! > ids[at - 1]!).toBe(true);
@@ -36,13 +36,13 @@ test("identifiers of one millisecond rise, past what its counter holds too", () 
   expect(timeOf(ids.at(-1)!) - nowMs).toBeLessThanOrEqual(3);
 });
 
-test("the order of identifiers is the order of time", () => {
+test("ids sort by time", () => {
   const start = Date.now() + 3_000_000;
   const ids = Array.from({ length: 500 }, (_, at) => newId(at % 256, start + at * 977));
   expect(ids.toSorted()).toEqual(ids);
 });
 
-test("a clock that runs back does not turn the order around", () => {
+test("a clock that goes backwards does not change the order", () => {
   const nowMs = Date.now() + 5_000_000;
   const before = newId(0, nowMs);
   const after = newId(0, nowMs - 60_000);
@@ -50,14 +50,14 @@ test("a clock that runs back does not turn the order around", () => {
   expect(timeOf(after)).toBe(nowMs);
 });
 
-test("a new millisecond's counter begins at random, so that identifiers cannot be guessed from each other", () => {
+test("each millisecond's counter starts at random, so that ids cannot be guessed from each other", () => {
   const start = Date.now() + 6_000_000;
   const ids = Array.from({ length: 64 }, (_, at) => newId(0, start + at));
   expect(new Set(ids.map((id) => id.slice(15, 18))).size).toBeGreaterThan(50);
   expect(new Set(ids.map((id) => id.slice(20, 34))).size).toBe(64);
 });
 
-test("text form and bytes are each other's reverse", () => {
+test("formatting and parsing a UUID are inverse", () => {
   const id = newId(7, Date.now());
   expect(parseUuid(id)).toHaveLength(16);
   expect(formatUuid(parseUuid(id))).toBe(id);

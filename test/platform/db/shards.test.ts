@@ -72,7 +72,7 @@ async function converse(workspace: Workspace) {
   return { agent, conversation };
 }
 
-test("two shards are filled, a third is added: new workspaces go there, and the old ones are left as they are", async () => {
+test("when a third shard is added to two full ones, new workspaces go there and existing ones stay", async () => {
   const old: Workspace[] = [];
   for (let at = 0; at < 6; at++) old.push(await createWorkspace());
   expect(old.map(({ id }) => shardOf(id)).toSorted()).toEqual([0, 0, 0, 1, 1, 1]);
@@ -93,7 +93,7 @@ test("two shards are filled, a third is added: new workspaces go there, and the 
   expect(next.map(({ id }) => shardOf(id)).toSorted()).toEqual([0, 1, 2]);
 });
 
-test("what crosses workspaces goes through all three shards: lists, the sweep, erasures and the directory", async () => {
+test("lists, the sweep, erasures and the directory cover all three shards", async () => {
   await addShard();
   const made = [await createWorkspaceOn(0), await createWorkspaceOn(1), await createWorkspaceOn(2)];
   const listed = await operate("GET", "/workspaces?limit=100");
@@ -122,7 +122,7 @@ test("what crosses workspaces goes through all three shards: lists, the sweep, e
   expect(await env.DB.prepare("SELECT count(*) AS n FROM email_directory WHERE workspace_id = ?").bind(third.id).first("n")).toBe(0);
 });
 
-test("the shard with the fewest workspaces of those with room", () => {
+test("the chosen shard is the one with the fewest workspaces among those with room", () => {
   const state = (shard: number, workspacesCount: number, sizeBytes = 0) => ({ shard, workspacesCount, sizeBytes });
   const none = new Set<number>();
   expect(chooseShard([state(0, 2), state(1, 1), state(2, 1)], none)).toBe(1);
@@ -136,7 +136,7 @@ test("the shard with the fewest workspaces of those with room", () => {
 const NEW = () => ({ name: "Acme", slug: crypto.randomUUID(), plan: "free" as const });
 const addTo = async (changes: Record<string, unknown>) => addWorkspace(envWith(changes), new Meter(), NEW(), Date.now());
 
-test("a shard near its end takes no new workspaces, and the sweep says so", async () => {
+test("a nearly full shard gets no new workspaces, and the sweep logs it", async () => {
   await addShard();
   const full = { DB_1: sized(env.DB_1, FULL_SHARD_BYTES), DB_2: sized(env.SPARE, FULL_SHARD_BYTES) };
   for (let at = 0; at < 3; at++) {
@@ -148,7 +148,7 @@ test("a shard near its end takes no new workspaces, and the sweep says so", asyn
   await expect(addTo({ ...full, DB: sized(env.DB, FULL_SHARD_BYTES) })).resolves.toEqual({ outcome: "no_room" });
 });
 
-test("a shard that the operator has closed takes none; with all of them closed the answer says what to do", async () => {
+test("a closed shard gets no new workspaces; with all closed, the error says what to do", async () => {
   await addShard();
   const added = await addTo({ CLOSED_SHARDS: "0, 2" });
   expect(added.outcome === "added" && shardOf(added.workspace.id)).toBe(1);
@@ -164,7 +164,7 @@ test.for(["x", "1.5", "-1", "256", "0;1"])("CLOSED_SHARDS as %s is refused by na
   expect(configProblems(envWith({ CLOSED_SHARDS: " 0, 255 " }))).toEqual([]);
 });
 
-test("a binding that was removed answers 503 for its workspaces alone, and the log names it", async () => {
+test("a removed binding causes 503 for its workspaces alone, and the log names it", async () => {
   const [lost, kept] = [await createWorkspaceOn(1), await createWorkspaceOn(0)];
   const address = `${crypto.randomUUID()}@example.com`;
   const agent = await createAgent(lost, { allowed_origins: ["*"], email_address: address });
@@ -207,13 +207,13 @@ test("a binding that was removed answers 503 for its workspaces alone, and the l
   expect((await cold.call("GET", "/me")).status).toBe(200);
 });
 
-test("an identifier of a shard that never was is not found", async () => {
+test("an id of a shard that never existed is not found", async () => {
   const id = `${crypto.randomUUID().slice(0, -2)}fe`;
   expect((await send("GET", `/widget/v1/agents/${id}`)).status).toBe(404);
   expect((await send("GET", `/operator/v1/workspaces/${id}`, { token: env.OPERATOR_TOKEN })).status).toBe(404);
 });
 
-test("a shard that lacks migrations takes no new workspaces, answers 503, and keeps no other from the sweep", async () => {
+test("a shard that lacks migrations gets no new workspaces, causes 503, and does not stop the sweep of others", async () => {
   const lost = await createWorkspaceOn(1);
   const source = async (workspace: Workspace) => {
     const agent = await createAgent(workspace, { name: "Reader" });

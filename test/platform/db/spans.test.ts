@@ -31,7 +31,7 @@ async function populate(workspace: Workspace, random: () => number) {
   return { agents, pick, time };
 }
 
-test("what happened since a time is counted exactly, whatever moved, changed and went meanwhile", { timeout: 60_000 }, async () => {
+test("totals since a time stay exact while records are changed, moved and deleted", { timeout: 60_000 }, async () => {
   const workspace = await createWorkspace();
   const random = seeded(7);
   const { agents, pick, time } = await populate(workspace, random);

@@ -48,7 +48,7 @@ const RANGES: [range: string, first: string, last: string, ...neighbours: string
   ["ff00::/8", "ff00::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
 ];
 
-test.each(RANGES)("%s is not public, what lies beside it is", (_range, first, last, ...neighbours) => {
+test.each(RANGES)("%s is not public, its neighbours are", (_range, first, last, ...neighbours) => {
   expect([first, last].filter(isPublicAddress)).toEqual([]);
   expect(neighbours.filter(isPublicAddress)).toEqual(neighbours);
 });

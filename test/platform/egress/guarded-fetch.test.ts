@@ -24,7 +24,7 @@ function get(url: string, change: Partial<OutgoingRequest> = {}, scope: Env = en
 const redirectTo = (location: string, status = 302) => ({ status, headers: { Location: location } });
 const textOf = (exchange: object) => ("body" in exchange ? new TextDecoder().decode(exchange.body as Uint8Array) : undefined);
 
-test("sends what it was given, and gives what came back", async () => {
+test("the request is sent as given and the response returned as received", async () => {
   const host = newHost();
   await behaveAt(host, { status: 422, headers: { "X-Reason": "full" }, body: "no room" });
   const answer = await post(`https://${host}/hook?a=b`, { headers: { "webhook-id": "evt_1" }, body: new Uint8Array([0, 255, 10]) });
@@ -50,7 +50,7 @@ test("a forbidden URL is not requested", async () => {
   expect(await get("not a url")).toMatchObject({ outcome: "blocked_url" });
 });
 
-test("a name is looked up before each request, and only a public answer lets the request out", async () => {
+test("a host is resolved before each request, which is sent only to public addresses", async () => {
   const host = newHost();
   const asking = envWith({ DNS_OVER_HTTPS_URL: RESOLVER });
   await behaveAt(host, { body: "ok" });
@@ -66,7 +66,7 @@ test("a name is looked up before each request, and only a public answer lets the
   expect(await receivedBy(host)).toHaveLength(1);
 });
 
-test.each([200, 204, 205, 301, 304, 400, 410, 500, 503])("a %i of headers alone is an answer", async (status) => {
+test.each([200, 204, 205, 301, 304, 400, 410, 500, 503])("a %i without a body is a response", async (status) => {
   const host = newHost();
   await behaveAt(host, { status, headers: { "Retry-After": "7" } });
   const answer = await post(`https://${host}/`);
@@ -90,7 +90,7 @@ test.each([
   expect(textOf(answer)).toBe("x".repeat(length));
 });
 
-test("large answers are kept up to the limit", async () => {
+test("a large response is truncated at the limit", async () => {
   const host = newHost();
   const [part, times] = ["0123456789".repeat(1000), 300];
   await behaveAt(host, { body: part, times });
@@ -102,13 +102,13 @@ test("large answers are kept up to the limit", async () => {
   }
 });
 
-test("an answer in the smallest pieces is kept whole", async () => {
+test("a response in the smallest chunks is read whole", async () => {
   const host = newHost();
   await behaveAt(host, { body: "x", times: 2000 });
   expect(textOf(await get(`https://${host}/`))).toBe("x".repeat(2000));
 });
 
-test("bytes that are no UTF-8 come as they are", async () => {
+test("bytes that are not UTF-8 are returned unchanged", async () => {
   const host = newHost();
   const bytes = new Uint8Array([0xff, 0xfe, 0x00, 0xc3, 0x28, 0xed, 0xa0, 0x80]);
   await behaveAt(host, { bytes: bytes.toBase64(), headers: { "Content-Type": "text/plain; charset=utf-8" } });
@@ -143,7 +143,7 @@ test("a header that cannot be sent is the caller's error", async () => {
   await expect(post("https://example.com/", { headers: { "X-Split": "a\r\nb" } })).rejects.toThrow(TypeError);
 });
 
-test("a redirect is the answer unless it is to be followed, and always of a POST", async () => {
+test("a redirect is returned unless it is to be followed; for a POST always", async () => {
   const [host, other] = [newHost(), newHost()];
   await behaveAt(host, { ...redirectTo(`https://${other}/`), body: "moved" });
   const unfollowed = [get(`https://${host}/`, { maxRedirects: 0 }), post(`https://${host}/`, { maxRedirects: 5 })];
@@ -154,7 +154,7 @@ test("a redirect is the answer unless it is to be followed, and always of a POST
   expect(await receivedBy(other)).toEqual([]);
 });
 
-test.each([301, 302, 303, 307, 308])("a %i is followed hop by hop to the page", async (status) => {
+test.each([301, 302, 303, 307, 308])("a %i is followed step by step", async (status) => {
   const [host, other] = [newHost(), newHost()];
   await behaveAt(`${host}/a`, redirectTo("b?c=d", status));
   await behaveAt(`${host}/b`, redirectTo(`//${other}/c`, status));
@@ -184,7 +184,7 @@ test.each([
   expect(await get(`https://${host}/`)).toMatchObject({ outcome: "blocked_url", reason, redirectedFrom: [`https://${host}/`] });
 });
 
-test("a redirect to a name that leads inside is refused", async () => {
+test("a redirect to a host with a private address is refused", async () => {
   const [host, inside] = [newHost(), newHost()];
   await behaveAt(host, redirectTo(`https://${inside}/`));
   await resolveTo(host, { A: ["93.184.215.14"] });
@@ -197,13 +197,13 @@ test("a redirect to a name that leads inside is refused", async () => {
   expect(await receivedBy(inside)).toEqual([]);
 });
 
-test.each(["", "https://", "http://[::1"])("a redirect to %j, which is nowhere else, ends there", async (location) => {
+test.each(["", "https://", "http://[::1"])("a redirect to %j is not followed", async (location) => {
   const host = newHost();
   await behaveAt(host, { status: 302, headers: location === "" ? {} : { Location: location }, body: "lost" });
   expect(await get(`https://${host}/`)).toMatchObject({ outcome: "answered", status: 302, redirectedFrom: [] });
 });
 
-test("circles and long ways of redirects end", async () => {
+test("redirect loops and long chains end", async () => {
   const host = newHost();
   await behaveAt(`${host}/a`, redirectTo("/b"));
   await behaveAt(`${host}/b`, redirectTo("/a"));
@@ -222,7 +222,7 @@ test("the deadline spans all redirects", async () => {
   expect(await get(`https://${host}/a`, { timeoutMs: SHORT_MS })).toMatchObject({ outcome: "timeout", url: `https://${host}/b` });
 });
 
-test("another origin learns nothing that was not meant for it", async () => {
+test("a redirect to another origin drops credentials", async () => {
   const [host, other] = [newHost(), newHost()];
   await behaveAt(`${host}/a`, redirectTo("/b"));
   await behaveAt(`${host}/b`, redirectTo(`https://${other}/`));

@@ -31,19 +31,19 @@ const ANSWERS: [what: string, records: Records, verdict: object][] = [
   ["no such name", {}, UNRESOLVABLE],
 ];
 
-test.each(ANSWERS)("a name that leads to %s", async (_what, records, verdict) => {
+test.each(ANSWERS)("a host that resolves to %s", async (_what, records, verdict) => {
   const host = newHost();
   await resolveTo(host, records);
   expect(await judge(host)).toEqual(verdict);
 });
 
-test("a name that spells a private address is judged by its answer", async () => {
+test("a host name that spells a private address is checked by what it resolves to", async () => {
   const host = `10.0.0.1.${crypto.randomUUID()}.nip.io`;
   await resolveTo(host, { A: ["10.0.0.1"] });
   expect(await judge(host)).toEqual(PRIVATE);
 });
 
-test("an answer that changes counts from the next check on", async () => {
+test("a changed DNS answer counts from the next check on", async () => {
   const host = newHost();
   await resolveTo(host, { A: ["93.184.215.14"] }, { A: ["127.0.0.1"] }, { A: ["93.184.215.14"] });
   expect(await judge(host)).toEqual(ALLOWED);
@@ -70,20 +70,20 @@ test.each([
   expect(await judge(host)).toEqual(UNAVAILABLE);
 });
 
-test("half an answer of the resolver is none", async () => {
+test("an incomplete DNS answer is a failure", async () => {
   const host = newHost();
   await resolveTo(host, { A: ["93.184.215.14"] });
   await resolverBehaves(host, { status: 502 }, ["AAAA"]);
   expect(await judge(host)).toEqual(UNAVAILABLE);
 });
 
-test("a resolver that is silent is not waited for", async () => {
+test("a resolver that does not respond is a failure after a timeout", async () => {
   const host = newHost();
   await resolverBehaves(host, { fails: "silent" });
   expect(await judge(host, AbortSignal.timeout(30))).toEqual(UNAVAILABLE);
 });
 
-test("the resolver is asked for both kinds of addresses, for JSON, and for a name alone", async () => {
+test("the resolver is queried for A and AAAA records in JSON, and only for host names", async () => {
   const host = `bücher-${crypto.randomUUID()}.example.com`;
   const { hostname } = new URL(`https://${host}/`);
   await resolveTo(hostname, { A: ["93.184.215.14"] });
@@ -93,17 +93,17 @@ test("the resolver is asked for both kinds of addresses, for JSON, and for a nam
   expect(asked[0]?.headers.accept).toBe("application/dns-json");
 });
 
-test("what its text forbids is not looked up", async () => {
+test("a URL that is refused by its text is not resolved", async () => {
   const host = `${newHost()}.internal`;
   expect(await judge(host)).toEqual({ verdict: "blocked", reason: "its host ends in .internal, which is not public" });
   expect((await receivedBy(new URL(RESOLVER).host)).filter(({ place }) => place.includes(host))).toEqual([]);
 });
 
-test("without a resolver the text alone is judged", async () => {
+test("without a resolver only the URL's text is checked", async () => {
   expect(await checkTarget(envWith({ DNS_OVER_HTTPS_URL: "" }), `https://${newHost()}/`, WEBHOOK_POLICY)).toEqual(ALLOWED);
 });
 
-test("receivers on a laptop are not looked up, and production has none", async () => {
+test("private targets are not resolved, and production allows none", async () => {
   const laptop = envWith({ DNS_OVER_HTTPS_URL: RESOLVER, ALLOW_PRIVATE_TARGETS: "true" });
   expect(await checkTarget(laptop, "http://localhost:9000/", WEBHOOK_POLICY)).toEqual(ALLOWED);
   const production = { ...laptop, ENVIRONMENT: "production" } as Env;

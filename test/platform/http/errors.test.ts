@@ -64,7 +64,7 @@ function brokenGate(error: Error) {
   return { GATE: { getByName: () => ({ admit: () => Promise.reject(error) }) } };
 }
 
-describe("every kind of answer under /api/v1 has the four headers", () => {
+describe("every kind of response under /api/v1 has the four headers", () => {
   test("200, 201, 202 and 204", async () => {
     const workspace = await createWorkspace({ plan: "pro" });
     const agent = await createAgent(workspace);
@@ -81,13 +81,13 @@ describe("every kind of answer under /api/v1 has the four headers", () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  test("the document", async () => {
+  test("the OpenAPI document", async () => {
     const answer = await send("GET", "/api/v1/openapi.json", { headers: newAddress() });
     expect(answer.status).toBe(200);
     expectHeaders(answer, 60);
   });
 
-  test("401, each of the three", async () => {
+  test("401, all three codes", async () => {
     const workspace = await createWorkspace();
     const { id, key } = await createKey(workspace, ["*"]);
     await operate("DELETE", `/workspaces/${workspace.id}/keys/${id}`);
@@ -112,7 +112,7 @@ describe("every kind of answer under /api/v1 has the four headers", () => {
     expectError(await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hi" }), 402, "quota_exceeded", 1200);
   });
 
-  test("403, both", async () => {
+  test("403, both codes", async () => {
     const workspace = await createWorkspace({ limits: { sources: 0 } });
     const agent = await createAgent(workspace);
     const { key } = await createKey(workspace, ["leads:read"]);
@@ -123,7 +123,7 @@ describe("every kind of answer under /api/v1 has the four headers", () => {
     expectError(plan, 403, "plan_required", 1200);
   });
 
-  test("404, of a record and of a path", async () => {
+  test("404 for a record and for a path", async () => {
     const workspace = await createWorkspace();
     expectError(await workspace.call("GET", `/agents/${NO_AGENT}`), 404, "not_found", 1200);
     for (const path of ["/nothing", "/", "", "/me/", "//me", "/agents/", "/ME", `/agents/${NO_AGENT}/nothing`, "/me%2F"]) {
@@ -163,7 +163,7 @@ describe("every kind of answer under /api/v1 has the four headers", () => {
     expect(Number(answer.headers.get("Retry-After"))).toBeLessThanOrEqual(60);
   });
 
-  test("500, and no word of what failed", async () => {
+  test("500 without details of the error", async () => {
     const workspace = await createWorkspace();
     const log = vi.spyOn(console, "error");
     for (const error of [new Error(SECRET_DETAIL), new TypeError("hunter2 is not a function")]) {
@@ -176,14 +176,14 @@ describe("every kind of answer under /api/v1 has the four headers", () => {
     }
   });
 
-  test("500 where the gate itself fails: the limit is the address's", async () => {
+  test("500 when the gate fails: the rate headers are the address's", async () => {
     const workspace = await createWorkspace();
     const answer = await sendWith(brokenGate(new Error(SECRET_DETAIL)), "/api/v1/me", { token: workspace.key });
     expectError(answer, 500, "internal_error", 60);
     expect(JSON.stringify(answer.body)).not.toMatch(/hunter2|D1_ERROR|worker\.js/);
   });
 
-  test("503 where the platform says that it passes", async () => {
+  test("503 for transient errors of the platform", async () => {
     const workspace = await createWorkspace();
     const overloaded = Object.assign(new Error("hunter2 is overloaded"), { overloaded: true });
     const retryable = Object.assign(new Error("hunter2 was reset"), { retryable: true });
@@ -202,7 +202,7 @@ describe("every kind of answer under /api/v1 has the four headers", () => {
 });
 
 describe("paths and methods", () => {
-  test("a wrong method on a documented path is 405 with what it takes", async () => {
+  test("a wrong method on a documented path is 405 with Allow", async () => {
     const workspace = await createWorkspace();
     const operations = await listOperations();
     const byPath = Map.groupBy(operations, ({ path }) => path);
@@ -218,7 +218,7 @@ describe("paths and methods", () => {
     }
   });
 
-  test("405 is told to key holders alone", async () => {
+  test("405 requires a valid key", async () => {
     expect((await send("PUT", "/api/v1/me", { headers: newAddress() })).status).toBe(401);
   });
 
@@ -234,14 +234,14 @@ describe("paths and methods", () => {
     expect(answer.body.error.code).toBe("method_not_allowed");
   });
 
-  test("HEAD answers as GET does, without a body", async () => {
+  test("HEAD responds like GET, without a body", async () => {
     const workspace = await createWorkspace();
     const answer = await workspace.call("HEAD", "/me");
     expect([answer.status, answer.body]).toEqual([200, ""]);
     expectHeaders(answer, 1200);
   });
 
-  test("outside of every surface: 404 in the same envelope", async () => {
+  test("a path outside of every surface is 404 in the same envelope", async () => {
     for (const path of ["/", "/api", "/api/v2/me", "/nothing", "/API/V1/ME", "/api/v1x"]) {
       const answer = await send("GET", path);
       expect(answer.status).toBe(404);
@@ -277,7 +277,7 @@ describe("the order of checks", () => {
   });
 });
 
-describe("a configuration that is not safe to work with", () => {
+describe("a configuration with problems", () => {
   test.each([
     ["KEY_SECRET", { KEY_SECRET: "" }],
     ["KEY_SECRET", { KEY_SECRET: undefined }],
@@ -304,7 +304,7 @@ describe("a configuration that is not safe to work with", () => {
     expect(operator.body.error.code).toBe("unavailable");
   });
 
-  test("a server that writes the answers, with its model, is a configuration that works", async () => {
+  test("a language server with a model is a valid configuration", async () => {
     const workspace = await createWorkspace();
     const bindings = { OPENAI_BASE_URL: "http://127.0.0.1:11434/v1", OPENAI_MODEL: "small" };
     expect((await sendWith(bindings, "/api/v1/me", { token: workspace.key })).status).toBe(200);
@@ -322,7 +322,7 @@ describe("a configuration that is not safe to work with", () => {
     expect((await sendWith(bindings, "/api/v1/me", { token: workspace.key })).status).toBe(200);
   });
 
-  test.each([[{ OPERATOR_TOKEN: "" }], [{ OPERATOR_TOKEN: undefined }]])("without %j there is no operator's surface", async (bindings) => {
+  test.each([[{ OPERATOR_TOKEN: "" }], [{ OPERATOR_TOKEN: undefined }]])("with %j the operator API is 404", async (bindings) => {
     const workspace = await createWorkspace();
     for (const token of [env.OPERATOR_TOKEN, "", "undefined", undefined]) {
       const answer = await sendWith(bindings, "/operator/v1/workspaces", token === undefined ? {} : { token });
@@ -332,7 +332,7 @@ describe("a configuration that is not safe to work with", () => {
     expect((await sendWith(bindings, "/api/v1/me", { token: workspace.key })).status).toBe(200);
   });
 
-  test("/healthz says so whatever is missing", async () => {
+  test("/healthz responds whatever is missing", async () => {
     const answer = await sendWith({ KEY_SECRET: "", ENCRYPTION_KEY: "" }, "/healthz");
     expect([answer.status, answer.body]).toEqual([200, { status: "ok" }]);
   });

@@ -33,7 +33,7 @@ function holdKey(workspace: Workspace, key: string, untilMs: number) {
   return database(workspace).prepare(hold).bind(untilMs, workspace.id, key).run();
 }
 
-test("the same key and body are done once and answered the same", async () => {
+test("a request with the same key and body runs once, and its response is replayed", async () => {
   const { post, answers, workspace } = await prepare();
   const body = { question: "How do I cancel?", answer: "In Billing." };
   const first = await post(answers, body, "k-1");
@@ -55,7 +55,7 @@ test("another body, or another operation, with the same key is a conflict", asyn
   }
 });
 
-test("a question whose answer was lost is answered again, and neither asked nor counted twice", async () => {
+test("a question whose response was lost is answered again, and neither stored nor counted twice", async () => {
   const { post, messages, workspace } = await prepare();
   const body = { message: "When are refunds paid?", user: { id: "u-1" } };
   const first = await post(messages, body, "k-1");
@@ -67,7 +67,7 @@ test("a question whose answer was lost is answered again, and neither asked nor 
   expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(1);
 });
 
-test("what was created before a death is not created again", async () => {
+test("records that were created before a crash are not created again", async () => {
   const { post, answers, agent, workspace } = await prepare();
   const conversation = (await post(`/agents/${agent.id}/messages`, { message: "When are refunds paid?" }, "k-0")).body.conversation_id;
   const requests = [
@@ -86,7 +86,7 @@ test("what was created before a death is not created again", async () => {
   expect((await workspace.call("GET", `/conversations/${conversation}`)).body.message_count).toBe(3);
 });
 
-test("twenty at once with one key do it once", async () => {
+test("twenty concurrent requests with one key run once", async () => {
   const { post, answers, workspace } = await prepare();
   const all = await Promise.all(
     Array.from({ length: 20 }, () => post(answers, { question: "How do I cancel?", answer: "In Billing." }, "k-1")),
@@ -115,7 +115,7 @@ test.each([
   expect((await post(answers, body, "k-1")).status).toBe(201);
 });
 
-test("a refusal is kept as well; keys are the workspace's own, and are told when they do not fit", async () => {
+test("4xx responses are replayed too; keys belong to a workspace; invalid keys are refused", async () => {
   const { post, messages } = await prepare();
   const unknown = { message: "Hi", conversation_id: crypto.randomUUID() };
   const first = await post(messages, unknown, "k-1");
@@ -133,7 +133,7 @@ test("a refusal is kept as well; keys are the workspace's own, and are told when
   expect(long.body.detail).toMatchObject([{ loc: ["header", "Idempotency-Key"], type: "string_too_long" }]);
 });
 
-test("nothing is kept of a conversation that is erased while it is answered", async () => {
+test("no response is stored for a conversation that is erased meanwhile", async () => {
   const { post, messages, workspace } = await prepare();
   const { body } = await post(messages, { message: "When are refunds paid?", user: { id: "u-1" } }, "k-1");
   const db = dbFor(env, workspace.id, new Meter());
@@ -146,7 +146,7 @@ test("nothing is kept of a conversation that is erased while it is answered", as
   expect(await query(workspace.id, kept, workspace.id)).toEqual([{ key: "k-2", response_body: null }]);
 });
 
-test("a key is free again after a day, and the sweep forgets it", async () => {
+test("a key expires after a day, and the sweep deletes it", async () => {
   const { post, answers, workspace } = await prepare();
   await post(answers, { question: "How do I cancel?", answer: "In Billing." }, "k-1");
   await sweep(env, Date.now() + DAY_MS + 1000);

@@ -375,7 +375,7 @@ function nameOf({ operation, body, headers }: BadInput): string {
   return name.slice(0, 120).toWellFormed();
 }
 
-describe("addresses that no source may have", () => {
+describe("URLs that no source may have", () => {
   const IP = "its host is an IP address";
   const SINGLE = "its host is a single name";
   const USER = "it carries a user name or password";
@@ -470,7 +470,7 @@ describe("addresses that no source may have", () => {
     expect(answer.body).toMatchObject({ type: "url", url, status: "pending" });
   });
 
-  test("an operator's dev variable lets private hosts through, but no other scheme and no password", async () => {
+  test("ALLOW_PRIVATE_TARGETS allows private hosts, but no other scheme and no password", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
     const permissive = envWith({ ALLOW_PRIVATE_TARGETS: "true" });
@@ -489,7 +489,7 @@ describe("addresses that no source may have", () => {
   });
 });
 
-describe("inputs that are good", () => {
+describe("valid inputs", () => {
   test("lengths count code points, so 2,000 emoji are 2,000 characters", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
@@ -517,7 +517,7 @@ describe("inputs that are good", () => {
     expect((await workspace.call("GET", "/agents?limit=5&color=red&__proto__=1")).body.limit).toBe(5);
   });
 
-  test("half a character is read as U+FFFD, so that whoever it names is found again", async () => {
+  test("a lone surrogate is read as U+FFFD, so that a record named by it can be found", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
     const ask = (message: string, id: string) =>
@@ -530,7 +530,7 @@ describe("inputs that are good", () => {
     expect(found.body.counts.conversations).toBe(1);
   });
 
-  test("identifiers are read in either case", async () => {
+  test("ids are accepted in either case", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
     const found = await workspace.call("GET", `/agents/${agent.id.toUpperCase()}`);
@@ -542,7 +542,7 @@ describe("inputs that are good", () => {
     expect(continued.body.conversation_id).toBe(asked.body.conversation_id);
   });
 
-  test("any UUID is an identifier: the nil one is only not found", async () => {
+  test("any UUID is a valid id: the nil UUID is just not found", async () => {
     const workspace = await createWorkspace();
     for (const id of ["00000000-0000-0000-0000-000000000000", "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF", crypto.randomUUID()]) {
       expect((await workspace.call("GET", `/agents/${id}`)).status).toBe(404);
@@ -599,7 +599,7 @@ describe("bodies that are too large", () => {
     });
   });
 
-  test("a declared length is enough: nothing of the body is read", async () => {
+  test("a declared length over the limit is refused without reading the body", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
     let pulls = 0;
@@ -611,7 +611,7 @@ describe("bodies that are too large", () => {
     expect(pulls).toBe(0);
   });
 
-  test("an endless body is cut off at the limit", async () => {
+  test("an endless body is refused at the limit", async () => {
     let sent = 0;
     const endless = new ReadableStream({
       pull(controller) {
@@ -640,7 +640,7 @@ describe("bodies that are too large", () => {
     expect((await workspace.call("POST", path, text({ text: "é".repeat(longest / 2) }))).status).toBe(202);
   });
 
-  test("a large input is not sent back, and nesting breaks nothing", async () => {
+  test("a large input is not echoed, and deep nesting is harmless", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
     const path = `/agents/${agent.id}/messages`;
@@ -655,7 +655,7 @@ describe("bodies that are too large", () => {
     expect((await workspace.call("POST", path, `{"message":"Hi","extra":${deep}}`)).status).toBe(200);
   });
 
-  test("an answer names a hundred failed checks at the most", async () => {
+  test("a response lists at most a hundred failed checks", async () => {
     const agent = await createAgent(await createWorkspace());
     const fields = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`field-${at}`, []]));
     const body = { email: "ada@example.com", custom_fields: fields };

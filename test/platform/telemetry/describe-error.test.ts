@@ -44,7 +44,7 @@ test.each<[unknown, string, string | undefined]>([
   expect(describeError(error).detail).toBe(detail);
 });
 
-test("where it was thrown is told, innermost first", () => {
+test("stack frames are listed, innermost first", () => {
   const { at } = describeError(
     thrownBy(function innermost() {
       throw new RangeError("no");

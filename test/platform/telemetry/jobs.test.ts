@@ -45,7 +45,7 @@ function batchOf(queue: string, body: unknown, attempts = 1) {
   return { fates, batch: { queue, messages: [message] } as unknown as MessageBatch };
 }
 
-test("a message's line: the job, the workspace, its ids, how it ended, its tries and what it cost", async () => {
+test("a message's log line has its job, workspace, ids, outcome, attempts and cost", async () => {
   const { message } = await createSource();
   const watched = await watch(() => deliver("support-agent-ingestion", message, 3));
   expect(jobIn(watched, "ingestion")).toEqual({
@@ -70,7 +70,7 @@ test("a message's line: the job, the workspace, its ids, how it ended, its tries
   expect(jobIn(await watch(() => deliver("support-agent-ingestion", message)), "ingestion")).toMatchObject({ outcome: "nothing_to_do" });
 });
 
-test("one that fails: once in the log, with what failed, and once in the figures", async () => {
+test("a failed message is one log line with its error, and one data point", async () => {
   const { message } = await createSource();
   const { batch, fates } = batchOf("support-agent-ingestion", message, 2);
   const watched = await watch(() => consume(batch, envWith(DOWN)));
@@ -81,7 +81,7 @@ test("one that fails: once in the log, with what failed, and once in the figures
   expect(fates).toEqual([{ delaySeconds: 10 }]);
 });
 
-test("of a message that is not ours nothing is told but that it came", async () => {
+test("a message from elsewhere is logged without its content", async () => {
   for (const body of [null, "lovelace", { workspaceId: "lovelace", name: "lovelace" }, ["lovelace"]]) {
     const { texts, points } = await watch(() => consume(batchOf("support-agent-ingestion", body).batch, env));
     expect(texts).toHaveLength(1);
@@ -101,7 +101,7 @@ test("the erasure of a workspace", async () => {
   expect(d1_trips).toBeGreaterThanOrEqual(5);
 });
 
-test("a batch of deliveries, and each attempt of its own", async () => {
+test("a batch of deliveries is reported, and each attempt", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, { status: 500 });
   const [id] = await addEvent([receiver], Date.now());
@@ -121,7 +121,7 @@ test("a batch of deliveries, and each attempt of its own", async () => {
   expect(jobIn(await watch(() => consume(batch, envWith(DOWN))), "slow-deliveries")).toMatchObject({ outcome: "partly_failed", failed: 1 });
 });
 
-test("an attempt whose record fails is told once, and fails no batch", async () => {
+test("an attempt whose record fails is logged once, and fails no batch", async () => {
   const receiver = await createReceiver();
   const [id] = await addEvent([receiver], Date.now());
   await behaveAt(receiver.host, { status: 200 });
@@ -133,7 +133,7 @@ test("an attempt whose record fails is told once, and fails no batch", async () 
   expect(jobIn(watched, "deliveries")).toMatchObject({ outcome: "done" });
 });
 
-test("a test of an endpoint is an attempt too; the request's cost holds the attempt's", async () => {
+test("an endpoint's test is reported as an attempt; the request's cost includes it", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, { status: 200 });
   const watched = await watch(() => receiver.workspace.call("POST", `/webhooks/${receiver.id}/test`));
@@ -141,7 +141,7 @@ test("a test of an endpoint is an attempt too; the request's cost holds the atte
   expect(watched.lines.find(({ event }) => event === "request")).toMatchObject({ operation: "testWebhook", d1_trips: 2 });
 });
 
-test("the sweep: what it found; a shard that is down keeps it from nothing else", async () => {
+test("the sweep reports what it found; a failing shard does not stop it", async () => {
   const { message } = await createSource();
   await query(message.sourceId, "UPDATE sources SET updated_at = 1 WHERE id = ?", message.sourceId);
   const nowMs = Date.now();
@@ -155,7 +155,7 @@ test("the sweep: what it found; a shard that is down keeps it from nothing else"
   expect(watched.lines).toContainEqual(expect.objectContaining({ event: "shard_not_swept", detail: "D1_ERROR: it is down" }));
 });
 
-test("mails that come and go", async () => {
+test("inbound and outbound mails are reported", async () => {
   const mailbox = await createMailbox();
   const { workspace } = mailbox;
   const { environment } = mailService();
@@ -169,7 +169,7 @@ test("mails that come and go", async () => {
   expect(jobIn(refused, "email_arrival")).toMatchObject({ outcome: "refused", reason: "no_mailbox", workspace_id: null });
 });
 
-test("an agent's index that brings its vectors up", async () => {
+test("an index that syncs its vectors is reported", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const index = env.INDEX.getByName(`${workspace.id}/${agent.id}`);
@@ -218,7 +218,7 @@ test.each([
   ]);
 });
 
-test("a turn that is refused says why, and one that fails is tried again by the alarm", async () => {
+test("a refused turn is reported with its reason, and a failed one is retried by the alarm", async () => {
   const { workspace, id, session, runWith, again } = await ask();
   await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: 0 } });
   expect(jobIn(await watch(again), "turn")).toMatchObject({ outcome: "quota_exceeded" });
@@ -238,7 +238,7 @@ test("a turn that is refused says why, and one that fails is tried again by the 
   expect(points.map(({ blobs }) => blobs![1])).toEqual(["turn", "session_alarm"]);
 });
 
-test("what a session throws holds nothing of anybody's: the platform keeps its text", async () => {
+test("errors thrown by a session hold no personal data, since the platform logs them", async () => {
   const { runWith, session, workspace, agent, id } = await ask();
   const thrownWith = async (text: string) => {
     const failing = { ...FAILING_D1, batch: () => Promise.reject(new Error(text)) };
@@ -256,7 +256,7 @@ test("what a session throws holds nothing of anybody's: the platform keeps its t
 
 // --- Dead letters ----------------------------------------------------------------------------------------------------
 
-test("every queue's dead letters are consumed, and each is told of with its ids and what to do", async () => {
+test("every queue's dead letters are consumed and logged with ids and an action", async () => {
   const [development, production] = wrangler.split("\n[env.production]\n") as [string, string];
   for (const config of [development, production]) {
     const consumed = [...config.matchAll(/^queue = "(.*)"$/gm)].map(([, name]) => name!);
@@ -283,7 +283,7 @@ test("every queue's dead letters are consumed, and each is told of with its ids 
   }
 });
 
-test("a dead letter that cannot be dealt with is told of all the same, each time", async () => {
+test("a dead letter whose handler fails is logged each time", async () => {
   const { message } = await createSource();
   const { batch, fates } = batchOf("support-agent-crawls-dlq", message);
   const { lines } = await watch(() => consume(batch, envWith(DOWN)));
@@ -294,7 +294,7 @@ test("a dead letter that cannot be dealt with is told of all the same, each time
   expect(fates).toEqual([{ delaySeconds: 5 }]);
 });
 
-test("the worker's own handlers report", async () => {
+test("the Worker's own handlers report", async () => {
   const { message } = await createSource();
   const { batch } = batchOf("support-agent-ingestion", message);
   expect(jobIn(await watch(async () => worker.queue(batch, env)), "ingestion")).toMatchObject({ outcome: "ready" });

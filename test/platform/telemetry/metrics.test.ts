@@ -24,7 +24,7 @@ const JOB: Report = {
   cost: COST,
 };
 
-test("the columns: queries of the operator name them by these numbers", () => {
+test("the dataset's columns keep their numbers, which queries refer to", () => {
   expect(COLUMNS).toEqual({
     workspace_id: "index1",
     event: "blob1",
@@ -43,7 +43,7 @@ test("the columns: queries of the operator name them by these numbers", () => {
   });
 });
 
-test("a request and a job fill the same columns", () => {
+test("requests and jobs fill the same columns", () => {
   expect(toDataPoint(REQUEST)).toEqual({
     indexes: ["w"],
     blobs: ["request", "askAgent", "429", "api", "k", "rate_limited"],
@@ -52,7 +52,7 @@ test("a request and a job fill the same columns", () => {
   expect(toDataPoint(JOB)).toEqual({ indexes: [""], blobs: ["job", "ingestion", "ready", "", "", ""], doubles: [1, 2, 3, 4, 5, 6, 7] });
 });
 
-test("the platform's limits are kept, whatever comes", () => {
+test("the platform's limits hold for any values", () => {
   const long = "w".repeat(20_000);
   const { indexes, blobs, doubles } = toDataPoint({
     ...REQUEST,

@@ -13,7 +13,7 @@ import { behaveAt, newHost } from "../../outbound.ts";
 import { claimsOf, hashOf, newSecret, signJwt, visitorOf } from "../../widget/widget.ts";
 import { watch, type Watched } from "./watch.ts";
 
-test("the platform's own lines, which hold the URL with its query, are off in every environment", () => {
+test("the platform's invocation logs, which hold URLs with queries, are off in every environment", () => {
   const environments = ["observability", "env.production.observability"];
   for (const name of environments) {
     expect(wrangler).toContain(`[${name}]\nenabled = true\nredact_query_string = true\n`);

@@ -16,7 +16,7 @@ async function lineOf(request: () => Promise<unknown>): Promise<Record<string, a
   return found[0]!;
 }
 
-test("a request's line says who asked for what, how it ended and what it cost, and no more", async () => {
+test("a request's log line has its caller, operation, status and cost, and nothing else", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const answer = { headers: new Headers() };
@@ -41,7 +41,7 @@ test("a request's line says who asked for what, how it ended and what it cost, a
   });
 });
 
-test("what is refused is told with its operation too, and why", async () => {
+test("a refused request is logged with its operation and error code", async () => {
   const workspace = await createWorkspace({ limits: { requests_per_minute: 2 }, scopes: ["leads:read"] });
   const call = (path: string, token?: string) => lineOf(() => send("GET", `/api/v1${path}`, { token, headers: newAddress() }));
   const known = { workspace_id: workspace.id, key_id: workspace.keyId };
@@ -57,7 +57,7 @@ test("what is refused is told with its operation too, and why", async () => {
   expect(await call("/leads", workspace.key)).toMatchObject({ operation: "listLeads", status: 429, error_code: "rate_limited", ...known });
 });
 
-test("a path without an operation is no word of the line", async () => {
+test("a path without an operation is not logged", async () => {
   const workspace = await createWorkspace();
   for (const path of ["/api/v1/lovelace@example.com", "/lovelace/ada?email=lovelace", "/api/v1/agents/lovelace/ada"]) {
     const { texts, lines } = await watch(() => send("GET", path, { token: workspace.key }));
@@ -72,7 +72,7 @@ test("a path without an operation is no word of the line", async () => {
   });
 });
 
-test("the other surfaces: the operator's and the visitors'", async () => {
+test("requests of the operator and the visitors are logged", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace, { allowed_origins: ["https://shop.example.com"] });
   const operator = { surface: "operator", workspace_id: workspace.id, key_id: null };
@@ -88,7 +88,7 @@ test("the other surfaces: the operator's and the visitors'", async () => {
   });
 });
 
-test("every operation of the contract has its name in the log", async () => {
+test("every operation of the contract is logged by its id", async () => {
   const document = (await send("GET", "/api/v1/openapi.json", { headers: newAddress() })).body;
   const id = crypto.randomUUID();
   for (const [path, operations] of Object.entries<Record<string, { operationId: string }>>(document.paths)) {
@@ -100,7 +100,7 @@ test("every operation of the contract has its name in the log", async () => {
   }
 });
 
-test("a failure of ours is told with its place, and with the request's id", async () => {
+test("an unexpected error is logged with its location and the request's id", async () => {
   const workspace = await createWorkspace();
   const failing = { prepare: (text: string) => env.DB.prepare(text), batch: () => Promise.reject(new SyntaxError("lovelace is no JSON")) };
   const request = new Request("http://service.test/api/v1/agents", { headers: { Authorization: `Bearer ${workspace.key}` } });
@@ -113,7 +113,7 @@ test("a failure of ours is told with its place, and with the request's id", asyn
   expect(texts.join()).not.toContain("lovelace");
 });
 
-test("each request is one data point, its columns where queries look for them", async () => {
+test("each request is one data point with the documented columns", async () => {
   const workspace = await createWorkspace({ scopes: ["agents:read"] });
   const { points, lines } = await watch(async () => {
     await workspace.call("GET", "/agents");
