@@ -640,7 +640,7 @@ export interface Operations {
     };
     answer: Schemas["Conversation"];
   };
-  /** Reply as a human of the team. The agent stays silent from then on, until the conversation is resolved or its status is set to open. Scope: `conversations:write`. */
+  /** Reply as a human on the team. The agent stays silent from then on, until the conversation is resolved or its status is set to open. Scope: `conversations:write`. */
   replyToConversation: {
     input: {
       conversation_id: string;
@@ -746,7 +746,7 @@ export interface Operations {
     };
     answer: Schemas["AnalyticsOverview"];
   };
-  /** What is held about one person. Scope: `privacy:read`. */
+  /** Find the data of one person. Scope: `privacy:read`. */
   findPerson: {
     input: {
       /** A visitor's or contact form's email, in any case. */
@@ -758,7 +758,7 @@ export interface Operations {
     };
     answer: Schemas["PrivacyFound"];
   };
-  /** Erase all data held about one person. It cannot be undone. It is audited, by a keyed hash of the identifier; erasing again is safe. Scope: `privacy:write`. */
+  /** Erase all data of one person. Cannot be undone. It is recorded in the audit log with a keyed hash of the identifier; erasing again is safe. Scope: `privacy:write`. */
   erasePerson: {
     input: {
       /** A visitor's or contact form's email, in any case. */
@@ -770,7 +770,7 @@ export interface Operations {
     };
     answer: Schemas["PrivacyErased"];
   };
-  /** Download all data held about one person. Scope: `privacy:read`. */
+  /** Download all data of one person. Scope: `privacy:read`. */
   exportPerson: {
     input: {
       /** A visitor's or contact form's email, in any case. */
@@ -782,12 +782,12 @@ export interface Operations {
     };
     answer: Schemas["PrivacyExport"];
   };
-  /** List webhook endpoints, and the event catalogue. Scope: `webhooks:read`. */
+  /** List webhook endpoints and the event catalogue. Scope: `webhooks:read`. */
   listWebhooks: {
     input: {};
     answer: Schemas["WebhookList"];
   };
-  /** Register a webhook endpoint. The signing secret is in this answer and in no other. Needs webhooks in the plan. Scope: `webhooks:write`. */
+  /** Register a webhook endpoint. The signing secret is in this response and in no other. Needs webhooks in the plan. Scope: `webhooks:write`. */
   createWebhook: {
     input: {
       body: Schemas["WebhookIn"];
@@ -809,28 +809,28 @@ export interface Operations {
     };
     answer: Schemas["Webhook"];
   };
-  /** Delete a webhook endpoint and its log. Nothing is sent to it afterwards. Scope: `webhooks:write`. */
+  /** Delete a webhook endpoint and its delivery log. Nothing is sent to it afterwards. Scope: `webhooks:write`. */
   deleteWebhook: {
     input: {
       webhook_id: string;
     };
     answer: undefined;
   };
-  /** Give a webhook endpoint a new secret. For 24 hours both secrets sign each request, so that receivers can change over one by one. Scope: `webhooks:write`. */
+  /** Rotate a webhook endpoint's secret. For 24 hours both secrets sign each request, so that receivers can switch one by one. Scope: `webhooks:write`. */
   rotateWebhookSecret: {
     input: {
       webhook_id: string;
     };
     answer: Schemas["WebhookWithSecret"];
   };
-  /** Send a test event now. Signed and sent like any other, once, while you wait; a disabled endpoint gets it too. Whether it arrived is in the answer. Needs webhooks in the plan. Scope: `webhooks:write`. */
+  /** Send a test event now. It is signed and sent once while you wait, to a disabled endpoint too. The response says whether it arrived. Needs webhooks in the plan. Scope: `webhooks:write`. */
   testWebhook: {
     input: {
       webhook_id: string;
     };
     answer: Schemas["Delivery"];
   };
-  /** What was sent to a webhook endpoint, newest first. Scope: `webhooks:read`. */
+  /** List the deliveries of a webhook endpoint, newest first. Scope: `webhooks:read`. */
   listDeliveries: {
     input: {
       webhook_id: string;
@@ -842,7 +842,7 @@ export interface Operations {
     };
     answer: Schemas["DeliveryPage"];
   };
-  /** Deliver an event once more. A new delivery of the same event, with the same event id, to the same endpoint, on the whole schedule. Needs webhooks in the plan. Scope: `webhooks:write`. */
+  /** Redeliver an event. A new delivery of the same event, with the same event id, to the same endpoint, with the whole retry schedule. Needs webhooks in the plan. Scope: `webhooks:write`. */
   redeliverEvent: {
     input: {
       delivery_id: string;

@@ -29,14 +29,14 @@ analyticsRoutes.openapi(getOverview, async (c) => {
   const { current, previous } = rangesOf(days, nowMs);
   const durableDay = lastDurableDay(nowMs);
   const db = callerDb(c);
-  const whose = agentId ?? ALL_AGENTS;
+  const rollupId = agentId ?? ALL_AGENTS;
   const [[agent], rows, [sums], [before], statuses, questions] = await db.batch([
-    findAgent(db, id, whose),
-    listDays(db, id, whose, current),
-    sumDays(db, id, whose, current, durableDay),
-    sumDays(db, id, whose, previous, durableDay),
-    listStatusCounts(db, id, whose),
-    listUnansweredQuestions(db, id, whose, current),
+    findAgent(db, id, rollupId),
+    listDays(db, id, rollupId, current),
+    sumDays(db, id, rollupId, current, durableDay),
+    sumDays(db, id, rollupId, previous, durableDay),
+    listStatusCounts(db, id, rollupId),
+    listUnansweredQuestions(db, id, rollupId, current),
   ]);
   if (agentId !== null && !agent) throw notFound("agent");
   return c.json(toOverview({ agentId, range: current, days: rows, sums: sums!, previous: before!, statuses, questions }), 200);

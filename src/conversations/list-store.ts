@@ -77,8 +77,8 @@ function startOfPage(workspaceId: string, filter: ConversationFilter, offset: nu
       within,
       matches(conversationSpans, filter),
     );
-    const spans = sql`SELECT day, sum(count) AS held, sum(sum(count)) OVER (ORDER BY day DESC) AS until FROM ${conversationSpans} WHERE ${where} GROUP BY day`;
-    return sql`SELECT day, ${skipped} + until - held AS skipped FROM (${spans}) WHERE ${skipped} + until > ${offset} ORDER BY day DESC LIMIT 1`;
+    const spans = sql`SELECT day, sum(count) AS own, sum(sum(count)) OVER (ORDER BY day DESC) AS running FROM ${conversationSpans} WHERE ${where} GROUP BY day`;
+    return sql`SELECT day, ${skipped} + running - own AS skipped FROM (${spans}) WHERE ${skipped} + running > ${offset} ORDER BY day DESC LIMIT 1`;
   };
   const spanDay = sql`(SELECT day FROM span)`;
   const within = sql`${conversationSpans.day} BETWEEN ${spanDay} AND ${spanDay} + ${SPAN_DAYS - 1}`;

@@ -83,7 +83,7 @@ const updateConversation = createRoute({
   summary: "Change a conversation's status or tags",
   ...needsScope("conversations:write"),
   request: { params, body: jsonBody(conversationUpdateSchema) },
-  responses: { 200: jsonResponse(conversationSchema, "The conversation as it now is."), ...errorResponses(403, 404, 422) },
+  responses: { 200: jsonResponse(conversationSchema, "The updated conversation."), ...errorResponses(403, 404, 422) },
 });
 
 conversationRoutes.openapi(updateConversation, async (c) => {
@@ -97,7 +97,7 @@ const replyToConversation = createRoute({
   method: "post",
   path: "/conversations/{conversation_id}/messages",
   tags: ["Conversations"],
-  summary: "Reply as a human of the team",
+  summary: "Reply as a human on the team",
   description: "The agent stays silent from then on, until the conversation is resolved or its status is set to open.",
   ...needsScope("conversations:write"),
   request: { params, body: jsonBody(replyInSchema) },

@@ -22,7 +22,7 @@ const testWebhook = createRoute({
   tags: ["Webhooks"],
   summary: "Send a test event now",
   description:
-    "Signed and sent like any other, once, while you wait; a disabled endpoint gets it too. Whether it arrived is in the answer. Needs webhooks in the plan.",
+    "It is signed and sent once while you wait, to a disabled endpoint too. The response says whether it arrived. Needs webhooks in the plan.",
   ...needsScope("webhooks:write"),
   request: { params },
   responses: { 200: jsonResponse(deliverySchema, "The delivery with its attempt."), ...errorResponses(403, 404, 422) },
@@ -41,7 +41,7 @@ const listDeliveries = createRoute({
   method: "get",
   path: "/webhooks/{webhook_id}/deliveries",
   tags: ["Webhooks"],
-  summary: "What was sent to a webhook endpoint, newest first",
+  summary: "List the deliveries of a webhook endpoint, newest first",
   ...needsScope("webhooks:read"),
   request: { params, query: deliveryQuery },
   responses: { 200: jsonResponse(deliveryPageSchema, "A page of deliveries with their attempts."), ...errorResponses(403, 404, 422) },
@@ -68,9 +68,9 @@ const redeliverEvent = createRoute({
   method: "post",
   path: "/webhooks/deliveries/{delivery_id}/redeliver",
   tags: ["Webhooks"],
-  summary: "Deliver an event once more",
+  summary: "Redeliver an event",
   description:
-    "A new delivery of the same event, with the same event id, to the same endpoint, on the whole schedule. Needs webhooks in the plan.",
+    "A new delivery of the same event, with the same event id, to the same endpoint, with the whole retry schedule. Needs webhooks in the plan.",
   ...needsScope("webhooks:write"),
   request: { params: z.object({ delivery_id: uuid() }) },
   responses: { 202: jsonResponse(deliverySchema, "The new delivery, pending."), ...errorResponses(403, 404, 409, 422) },
@@ -79,7 +79,7 @@ const redeliverEvent = createRoute({
 const REFUSALS: Record<Exclude<Redelivery["outcome"], "queued">, () => ApiError> = {
   not_found: () => notFound("delivery"),
   endpoint_disabled: () => new ApiError("endpoint_disabled", "The endpoint is disabled. Enable it with PATCH, then redeliver."),
-  pending: () => new ApiError("conflict", "This delivery is still pending: it is tried until it succeeds or fails. Redeliver it then."),
+  pending: () => new ApiError("conflict", "This delivery is still pending: it is retried until it succeeds or fails. Redeliver it then."),
   test: () => new ApiError("conflict", "A test event is sent once and not redelivered. Send a new test."),
   payload_gone: () => new ApiError("conflict", "The event is too old: its payload is no longer kept. Read the record over the API."),
 };

@@ -31,7 +31,7 @@ const listWebhooks = createRoute({
   method: "get",
   path: "/webhooks",
   tags: ["Webhooks"],
-  summary: "List webhook endpoints, and the event catalogue",
+  summary: "List webhook endpoints and the event catalogue",
   ...needsScope("webhooks:read"),
   responses: { 200: jsonResponse(webhookListSchema, "All endpoints, oldest first, and every type of event."), ...errorResponses(403) },
 });
@@ -48,7 +48,7 @@ const createWebhook = createRoute({
   path: "/webhooks",
   tags: ["Webhooks"],
   summary: "Register a webhook endpoint",
-  description: "The signing secret is in this answer and in no other. Needs webhooks in the plan.",
+  description: "The signing secret is in this response and in no other. Needs webhooks in the plan.",
   ...needsScope("webhooks:write"),
   request: { body: jsonBody(webhookInSchema) },
   responses: { 201: jsonResponse(webhookWithSecretSchema, "The endpoint with its secret."), ...errorResponses(403, 409, 422) },
@@ -60,7 +60,7 @@ webhookRoutes.openapi(createWebhook, async (c) => {
   await requireWebhooksPlan(c);
   const added = await addEndpoint(webhookOperation(c), { ...fields, description });
   if (!added) {
-    throw new ApiError("conflict", `The workspace has ${MAX_ENDPOINTS} webhook endpoints, as many as it may have. Delete one first.`);
+    throw new ApiError("conflict", `The workspace has ${MAX_ENDPOINTS} webhook endpoints, the maximum. Delete one first.`);
   }
   return c.json({ ...toWebhook(added.endpoint), secret: added.secret }, 201);
 });
@@ -92,7 +92,7 @@ const updateWebhook = createRoute({
   description: "Needs webhooks in the plan.",
   ...needsScope("webhooks:write"),
   request: { params, body: jsonBody(webhookPatchSchema) },
-  responses: { 200: jsonResponse(webhookSchema, "The endpoint as it now is."), ...errorResponses(403, 404, 422) },
+  responses: { 200: jsonResponse(webhookSchema, "The updated endpoint."), ...errorResponses(403, 404, 422) },
 });
 
 webhookRoutes.openapi(updateWebhook, async (c) => {
@@ -111,7 +111,7 @@ const deleteWebhook = createRoute({
   method: "delete",
   path: "/webhooks/{webhook_id}",
   tags: ["Webhooks"],
-  summary: "Delete a webhook endpoint and its log",
+  summary: "Delete a webhook endpoint and its delivery log",
   description: "Nothing is sent to it afterwards.",
   ...needsScope("webhooks:write"),
   request: { params },
@@ -128,12 +128,12 @@ const rotateWebhookSecret = createRoute({
   method: "post",
   path: "/webhooks/{webhook_id}/rotate-secret",
   tags: ["Webhooks"],
-  summary: "Give a webhook endpoint a new secret",
-  description: "For 24 hours both secrets sign each request, so that receivers can change over one by one.",
+  summary: "Rotate a webhook endpoint's secret",
+  description: "For 24 hours both secrets sign each request, so that receivers can switch one by one.",
   ...needsScope("webhooks:write"),
   request: { params },
   responses: {
-    200: jsonResponse(webhookWithSecretSchema, "The endpoint with its new secret, shown here alone."),
+    200: jsonResponse(webhookWithSecretSchema, "The endpoint with its new secret, which is shown only here."),
     ...errorResponses(403, 404, 422),
   },
 });
