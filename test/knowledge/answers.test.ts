@@ -73,7 +73,7 @@ test("a deleted answer is gone from list, ask and search at once", async () => {
   expect((await workspace.call("GET", `/agents/${agent.id}`)).body.answers_count).toBe(1);
 });
 
-test("an unknown agent is 404 for every operation, and nothing is kept", async () => {
+test("an unknown agent is 404 for every operation, and nothing is stored", async () => {
   const { workspace } = await createDesk();
   const other = await createDesk(workspace);
   const theirs = (await other.create()).body.id;
@@ -98,7 +98,7 @@ test("an agent does not use another agent's answers, nor delete them", async () 
   expect((await ask()).answer).toBe("Yes, in nine days.");
 });
 
-test("an answer that no index took up is handed over by the sweep, once", async () => {
+test("an answer that was not indexed is indexed by the sweep, once", async () => {
   const { workspace, agent, ask, list } = await createDesk();
   const failing = { getByName: () => ({ putAnswer: () => Promise.reject(new Error("the object is overloaded")) }) };
   const op = {
@@ -139,7 +139,7 @@ function slowIndex(meanwhile: (answerId: string) => Promise<unknown>): Env {
   });
 }
 
-test("an answer that is deleted while it is handed to the index does not stay there", async () => {
+test("an answer that is deleted while it is indexed does not stay in the index", async () => {
   const { workspace, agent, path, ask, list } = await createDesk();
   const remove = async (id: string) => expect((await workspace.call("DELETE", `${path}/${id}`)).status).toBe(204);
   const op = {

@@ -7,7 +7,7 @@ const all = (text: string): Chunk[] => [...chunks(cleanText(text))];
 const words = (text: string): string[] => text.match(/[\p{L}\p{N}]+/gu) ?? [];
 
 describe("chunks", () => {
-  it("keeps sections apart, each with its path of headings", () => {
+  it("separates sections, each with its path of headings", () => {
     const text = `# Guide\n\nWelcome to the guide, which tells all that there is to know.\n\n## Install\n\nRun the installer and wait until it says that it is done.\n\n# Other\n\nNothing much stands here, but for this sentence of some length.`;
     expect(all(text).map(({ heading, content }) => [heading, content.split(" ")[0]])).toEqual([
       ["Guide", "Welcome"],
@@ -16,11 +16,11 @@ describe("chunks", () => {
     ]);
   });
 
-  it("takes underlined headings", () => {
+  it("reads underlined headings", () => {
     expect(all("Title\n=====\n\nThe text of the section stands below its underlined heading.")[0]?.heading).toBe("Title");
   });
 
-  it("joins sections that say too little alone, and loses no heading", () => {
+  it("joins short sections and loses no heading", () => {
     const found = all("# One\n\nToo little.\n\n# Two\n\n# Three\n\nAlso little.\n\n# Four");
     expect(found).toHaveLength(1);
     expect(found[0]!.heading).toBe("One");
@@ -70,7 +70,7 @@ describe("chunks", () => {
     expect(all(text.replaceAll("\n", "\r\n"))).toEqual(all(text));
   });
 
-  it("has no chunk for a text that says nothing", () => {
+  it("has no chunk for an empty text", () => {
     for (const text of ["", " \n\t\n", "\0\0", "---\n\n***"]) expect(all(text)).toEqual([]);
   });
 
@@ -115,7 +115,7 @@ describe("sentences", () => {
     expect(sentences(text)).toEqual(expected);
   });
 
-  it("does not take the end of a wrapped line for the end of a sentence", () => {
+  it("do not end at the end of a wrapped line", () => {
     const wrapped = "This line of text was wrapped by an editor when it had reached its\nEighty columns.";
     expect(sentences(wrapped)).toEqual([wrapped]);
   });

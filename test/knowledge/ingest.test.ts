@@ -19,7 +19,7 @@ async function counts(index: Index): Promise<{ chunks: number; generations: stri
 }
 
 describe("building a text source", () => {
-  it("goes in steps and is searchable when the last one is taken", async () => {
+  it("runs in steps and is searchable after the last one", async () => {
     const index = newIndex();
     await index.stageText("long", "Animals", longText(SECTIONS));
     for (let step = 0; step < 3; step++) {
@@ -38,7 +38,7 @@ describe("building a text source", () => {
     });
   });
 
-  it("goes on after an eviction in the middle, with every chunk once", async () => {
+  it("continues after an eviction, with every chunk once", async () => {
     const index = newIndex();
     await index.stageText("long", "Animals", longText(SECTIONS));
     await index.ingestText("long", "run");
@@ -53,7 +53,7 @@ describe("building a text source", () => {
     expect(places).toEqual(Array.from({ length: SECTIONS }, (_, at) => at));
   });
 
-  it("goes on where storage stands when a step's write failed", async () => {
+  it("continues from what is stored when a step's write failed", async () => {
     const index = newIndex();
     await index.stageText("long", "Animals", longText(SECTIONS));
     await index.ingestText("long", "run");
@@ -68,7 +68,7 @@ describe("building a text source", () => {
     expect((await counts(index)).chunks).toBe(SECTIONS);
   });
 
-  it("starts anew for another run", async () => {
+  it("starts over for another run", async () => {
     const index = newIndex();
     await index.stageText("long", "Animals", longText(SECTIONS));
     await index.ingestText("long", "first");
@@ -79,7 +79,7 @@ describe("building a text source", () => {
     expect(await counts(index)).toEqual({ chunks: SECTIONS, generations: ["live"] });
   });
 
-  it("starts anew when the text changes under it", async () => {
+  it("starts over when the text changes meanwhile", async () => {
     const index = newIndex();
     await index.stageText("long", "Animals", longText(SECTIONS, "zebra"));
     await index.ingestText("long", "run");
@@ -90,7 +90,7 @@ describe("building a text source", () => {
     expect(await found(index, "giraffe")).toEqual(["long"]);
   });
 
-  it("does nothing where the text is the same as what is live", async () => {
+  it("does nothing when the text is the same as the live one", async () => {
     const index = newIndex();
     await load(index, { short: "The zebra lives in Africa and eats grass all day long." });
     const before = await runInDurableObject(index, (_, { storage }) => dump(storage.sql));
@@ -100,7 +100,7 @@ describe("building a text source", () => {
     expect(await runInDurableObject(index, (_, { storage }) => dump(storage.sql))).toEqual(before);
   });
 
-  it("builds anew when only the name changes: it is the title of every passage", async () => {
+  it("rebuilds when only the name changes, since it is the title of every passage", async () => {
     const index = newIndex();
     await load(index, { short: "The zebra lives in Africa and eats grass all day long." });
     await index.stageText("short", "Savanna", "The zebra lives in Africa and eats grass all day long.");
@@ -108,7 +108,7 @@ describe("building a text source", () => {
     expect((await search(index, "zebra")).passages.map(({ title }) => title)).toEqual(["Savanna"]);
   });
 
-  it("searches the live generation, and it alone, while the next is built", async () => {
+  it("search reads only the live generation while the next is built", async () => {
     const index = newIndex();
     await index.stageText("long", "Animals", longText(SECTIONS, "zebra"));
     await ingest(index, "long", "first");
@@ -124,7 +124,7 @@ describe("building a text source", () => {
     expect(await found(index, "giraffe")).toEqual(["long"]);
   });
 
-  it("hides the half-built index of one source from the search of the others", async () => {
+  it("hides the unfinished index of one source from the search of the others", async () => {
     const index = newIndex();
     await load(index, { short: "A zebra is mentioned here, in a single sentence among others." });
     await index.stageText("long", "Animals", longText(SECTIONS));
@@ -132,7 +132,7 @@ describe("building a text source", () => {
     expect(await found(index, "zebra")).toEqual(["short"]);
   });
 
-  it("fails where there is no text, and where nothing comes of it; the live index stays", async () => {
+  it("fails without a text and for an empty one; the live index stays", async () => {
     const index = newIndex();
     expect(await index.ingestText("none", "run")).toMatchObject({ done: true, outcome: "failed", code: "text_missing" });
     await load(index, { short: "The zebra lives in Africa and eats grass all day long." });
@@ -142,7 +142,7 @@ describe("building a text source", () => {
     expect(await found(index, "zebra")).toEqual(["short"]);
   });
 
-  it("builds several sources at once, step by step in turns", async () => {
+  it("builds several sources in interleaved steps", async () => {
     const index = newIndex();
     const sources = ["antelope", "buffalo", "camel"];
     for (const source of sources) await index.stageText(source, source, longText(150, source));
@@ -181,7 +181,7 @@ describe("building a text source", () => {
 });
 
 describe("removal", () => {
-  it("leaves nothing of a source, half-built ones included, and all of the others", async () => {
+  it("removes all of a source, unfinished builds included, and nothing of the others", async () => {
     const index = newIndex();
     await load(index, { kept: "The hippopotamus stays in the water for most of the day." });
     await index.stageText("gone", "Giraffe", longText(SECTIONS, "okapi"));
@@ -195,7 +195,7 @@ describe("removal", () => {
     for (const word of ["okapi", "quagga", "giraff", "gone"]) expect(rows.toLowerCase()).not.toContain(word);
   });
 
-  it("leaves no word of a source or an answer in segments that others share", async () => {
+  it("leaves no word of a source or an answer in shared segments", async () => {
     const index = newIndex();
     const animals = ["aardvark", "buffalo", "camel", "dolphin", "elephant", "flamingo", "gazelle", "hedgehog", "iguana", "jaguar"];
     for (const animal of animals) {
@@ -219,7 +219,7 @@ describe("removal", () => {
     expect(await counts(index)).toEqual({ chunks: 0, generations: [] });
   });
 
-  it("of everything empties the storage; the object can be used again", async () => {
+  it("of an agent empties the storage, and the object can be used again", async () => {
     const index = newIndex();
     await load(index, { gone: "The okapi lives in the forest and eats leaves all day." });
     await index.putAnswer({ id: "a", question: "Where does the okapi live?", answer: "In the forest." });
@@ -232,7 +232,7 @@ describe("removal", () => {
   });
 });
 
-it("writes nothing for an agent that was never taught", async () => {
+it("writes nothing for an agent without knowledge", async () => {
   const index = newIndex();
   expect(await search(index, "anything at all", "before")).toEqual({ passages: [], curated: [], questionTerms: [], previousTerms: [] });
   await index.removeSource("none");

@@ -97,7 +97,7 @@ test("an unchanged text is not built again", async () => {
   expect(await generations()).toEqual(before);
 });
 
-test("a sync joins one that waits or runs: nothing changes", async () => {
+test("a sync joins one that is pending or running", async () => {
   const { create, sync } = await createDesk();
   const id = await create();
   for (const status of ["pending", "processing"]) {
@@ -118,7 +118,7 @@ test("ten syncs at once are one", async () => {
   expect(await find(source.id)).toMatchObject({ status: "ready" });
 });
 
-test("a sync of a failed source takes its error away", async () => {
+test("a sync of a failed source clears its error", async () => {
   const { learn, sync, find } = await createDesk();
   const source = await learn(" ");
   expect(source).toMatchObject({ status: "failed", error: { code: "text_empty" } });
@@ -149,7 +149,7 @@ test.for<[string, string, string]>([
   expect((await generations()).map(({ state }) => state)).toEqual(["live"]);
 });
 
-test("while a new text is built, searches see the old one alone, and then the new one alone", SLOW, async () => {
+test("while a new text is built, searches find only the old one, and then only the new one", SLOW, async () => {
   const { learn, sync, index, search, message } = await createDesk();
   const source = await learn();
   await index.stageText(source.id, "Handbook", LONG_TEXT);
@@ -213,7 +213,7 @@ test("a wake-up whose identifier names a shard that is not bound is dropped", as
 
 // --- Leases ----------------------------------------------------------------------------------------------------------
 
-test("a source that another run holds is left to it, until its lease runs out", async () => {
+test("a source that another run has leased is not claimed until the lease expires", async () => {
   const { create, find, message } = await createDesk();
   const id = await create();
   const hold = (untilMs: number) =>
@@ -228,7 +228,7 @@ test("a source that another run holds is left to it, until its lease runs out", 
   expect(await rowOf(id)).toMatchObject({ lease_id: null, lease_until: null });
 });
 
-test("while it is read a source is processing, under a lease of some minutes", async () => {
+test("a source is processing under a lease of minutes while it is read", async () => {
   const { create, find, message } = await createDesk();
   const id = await create();
   let seen: Record<string, unknown> = {};
@@ -278,7 +278,7 @@ test("a source deleted between two steps leaves nothing behind", SLOW, async () 
   }
 });
 
-test("a text that was kept after its source was deleted goes with the source's wake-up", async () => {
+test("a text that was stored after its source was deleted is removed by the source's wake-up", async () => {
   const { workspace, path, index, create, message, search } = await createDesk();
   const id = await create();
   expect((await workspace.call("DELETE", `${path}/${id}`)).status).toBe(204);
@@ -293,7 +293,7 @@ test("a text that was kept after its source was deleted goes with the source's w
 
 const BROKEN = () => Promise.reject(new Error("the object is overloaded"));
 
-test("a run that throws gives the source back, and its wake-up comes again, each time later", async () => {
+test("a run that throws releases the source, and its wake-up is retried with growing delays", async () => {
   const { create, find, message } = await createDesk();
   const id = await create();
   await expect(ingest(watched(BROKEN), message(id))).rejects.toThrow("overloaded");

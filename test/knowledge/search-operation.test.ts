@@ -60,7 +60,7 @@ test("a curated answer that matches weakly takes its place among the texts, and 
   ]);
 });
 
-test("the lines of a query are turns: the last one is asked, the others say of what", async () => {
+test("the last line of a query is the question, the lines before it are context", async () => {
   const { workspace, agent, search } = await createDesk();
   await learn(
     workspace,
@@ -72,7 +72,7 @@ test("the lines of a query are turns: the last one is asked, the others say of w
   expect(await first("I want a refund\nThanks.\n\nHow many days until a parcel arrives?")).toBe("Handbook › Delivery");
 });
 
-test("the limit is 10 unless told, from 1 to 50", async () => {
+test("the limit defaults to 10 and is from 1 to 50", async () => {
   const { workspace, agent, search } = await createDesk();
   const text = Array.from({ length: 60 }, (_, at) => `# Kind ${at}\n\nRefunds of kind ${at} are paid after ${at} days.`).join("\n\n");
   await learn(workspace, agent.id, text);

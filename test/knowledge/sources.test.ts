@@ -135,7 +135,7 @@ test("counts of agent and usage follow creation, ingestion and deletion", async 
   expect(await counts()).toEqual({ sources: 1, pages: 0, agent: 1 });
 });
 
-test("an unknown agent is 404 for every operation, and nothing is kept", async () => {
+test("an unknown agent is 404 for every operation, and nothing is stored", async () => {
   const { workspace } = await createDesk();
   const other = await createDesk({ beside: workspace });
   const theirs = (await other.create()).body.id;
@@ -163,7 +163,7 @@ test("an agent's source is not another agent's of the same workspace", async () 
 
 // --- Websites and pages ----------------------------------------------------------------------------------------------
 
-test.for(["website", "url"])("a %s is kept, pending, and its effective limit of pages is told", async (type) => {
+test.for(["website", "url"])("a %s source is stored as pending, with its effective limit of pages", async (type) => {
   const { create } = await createDesk({ plan: "free" });
   const created = await create({ type, text: undefined, url: "https://example.com/help", schedule: "daily", max_pages: 500 });
   expect(created.status).toBe(202);
@@ -177,7 +177,7 @@ test.for(["website", "url"])("a %s is kept, pending, and its effective limit of 
   });
 });
 
-test("an address that the crawler may not read is refused, and nothing is kept", async () => {
+test("a URL that the crawler may not read is refused, and nothing is stored", async () => {
   const { create } = await createDesk();
   const before = await countRows();
   const refused = [
@@ -237,7 +237,7 @@ test("the limit is each agent's own", async () => {
   expect((await workspace.call("POST", `/agents/${other.id}/sources`, { type: "text", name: "A", text: "B" })).status).toBe(202);
 });
 
-test("twenty at once against a limit of five: five, and no text of the others is kept", SLOW, async () => {
+test("twenty at once against a limit of five store five sources, and no text of the others", SLOW, async () => {
   const { workspace, agent, create, list } = await createDesk({ limits: { sources: 5 } });
   const created = await Promise.all(Array.from({ length: 20 }, (_, at) => create({ name: `Source ${at}` })));
   expect(created.filter(({ status }) => status === 202)).toHaveLength(5);
@@ -343,7 +343,7 @@ test("a source deleted while another run holds it is gone when that run's lease 
 
 // --- What fails ------------------------------------------------------------------------------------------------------
 
-test("when the text cannot be kept there is no source", async () => {
+test("when the text cannot be stored there is no source", async () => {
   const { workspace, agent, list } = await createDesk();
   const failing = { getByName: () => ({ stageText: () => Promise.reject(new Error("the object is overloaded")) }) };
   const sent: unknown[] = [];

@@ -19,12 +19,12 @@ test.for([
   }
 });
 
-test("a source has its own time, which stays", () => {
+test("a source has its own offset, which stays", () => {
   const source = { id: newId(1, NOW), type: "website", schedule: "daily" } as const;
   expect(nextSyncAtMs(source, NOW)! - NOW).toBe(nextSyncAtMs(source, NOW + HOUR)! - NOW - HOUR);
 });
 
-test("on manual schedule, and for texts, there is none", () => {
+test("manual schedules and texts have no next sync", () => {
   const id = newId(0, NOW);
   expect(nextSyncAtMs({ id, type: "website", schedule: "manual" }, NOW)).toBeNull();
   expect(nextSyncAtMs({ id, type: "text", schedule: "daily" }, NOW)).toBeNull();

@@ -5,7 +5,7 @@ import { createReader, createSite, work } from "./site.ts";
 /** Many requests, on a machine that may be busy. */
 const SLOW = { timeout: 60_000 };
 
-test("a website is read from its start over its links, and what it says is found", async () => {
+test("a website is crawled from its start page along its links, and its text is found by search", async () => {
   const site = await createSite();
   await site.has("/", { links: ["/a", "b/", "#top", "mailto:a@example.com"] });
   await site.has("/a", { text: "Parcels leave in the evening.", links: ["/", "/b/"] });
@@ -23,12 +23,12 @@ test("a website is read from its start over its links, and what it says is found
   });
   expect(source.chunks_count).toBeGreaterThanOrEqual(3);
   expect(await reader.pages(source.id)).toEqual({ "/": "indexed", "/a": "indexed", "/b/": "indexed", "/missing": "failed: http_404" });
-  expect(await site.asked()).toEqual(["/", "/a", "/b/", "/missing"]);
+  expect(await site.requested()).toEqual(["/", "/a", "/b/", "/missing"]);
   const [found] = await reader.search("What animals are zebras?");
   expect(found).toMatchObject({ type: "page", url: site.at("/b/"), source_id: source.id, title: expect.stringContaining("Title of /b/") });
 });
 
-test("robots.txt: what it forbids our robot is not asked for, and is listed; its maps are read", async () => {
+test("pages that robots.txt forbids are not fetched but listed as skipped; its sitemaps are read", async () => {
   const site = await createSite();
   const rules = [
     "User-agent: *\nDisallow: /",
@@ -54,13 +54,13 @@ test("robots.txt: what it forbids our robot is not asked for, and is listed; its
     "/old.php": "skipped: robots",
   });
   expect(source).toMatchObject({ status: "ready", pages_found: 7, pages_indexed: 4, pages_skipped: 3, pages_failed: 0 });
-  expect(await site.asked()).toEqual(["/", "/maps/index.xml", "/private/open", "/old.php?x=1", "/maps/pages.xml.gz", "/from-map"]);
+  expect(await site.requested()).toEqual(["/", "/maps/index.xml", "/private/open", "/old.php?x=1", "/maps/pages.xml.gz", "/from-map"]);
   const [robots] = await receivedBy(site.host);
   expect(robots).toMatchObject({ place: `${site.host}/robots.txt` });
   expect(robots?.headers["user-agent"]).toContain("SupportAgentBot");
 });
 
-test("robots.txt forbids the start: the source fails, and says why", async () => {
+test("a start page that robots.txt forbids fails the source with the reason", async () => {
   const site = await createSite();
   await site.answers("/robots.txt", { body: "User-agent: *\nDisallow: /" });
   const reader = await createReader();
@@ -70,10 +70,10 @@ test("robots.txt forbids the start: the source fails, and says why", async () =>
     error: { code: "nothing_read", message: expect.stringContaining("robots") },
     pages_skipped: 1,
   });
-  expect(await site.asked()).toEqual([]);
+  expect(await site.requested()).toEqual([]);
 });
 
-test("robots.txt that answers with errors: nothing of the site is read", async () => {
+test("a robots.txt that returns errors stops the crawl before any page", async () => {
   const site = await createSite();
   await site.answers("/robots.txt", { status: 503 });
   await site.has("/", {});
@@ -83,7 +83,7 @@ test("robots.txt that answers with errors: nothing of the site is read", async (
   expect((await receivedBy(site.host)).map(({ place }) => place)).toEqual(Array(3).fill(`${site.host}/robots.txt`));
 });
 
-test("a crawl delay is kept: one page a wake-up", async () => {
+test("Crawl-delay is obeyed: one page per wake-up", async () => {
   const site = await createSite();
   await site.answers("/robots.txt", { body: "User-agent: *\nCrawl-delay: 10\nSitemap: none" });
   await site.has("/", { links: ["/a", "/b"] });
@@ -97,7 +97,7 @@ test("a crawl delay is kept: one page a wake-up", async () => {
   expect(new Set(waits)).toEqual(new Set([10]));
 });
 
-test("one page under many addresses is read once", async () => {
+test("a page with several URLs is fetched once", async () => {
   const site = await createSite();
   const links = [
     "/a",
@@ -114,11 +114,11 @@ test("one page under many addresses is read once", async () => {
   await site.has("/c", {});
   const reader = await createReader();
   const source = await reader.read({ url: site.at("/") });
-  expect(await site.asked()).toEqual(["/", "/a", "/c?b=1&a=2"]);
+  expect(await site.requested()).toEqual(["/", "/a", "/c?b=1&a=2"]);
   expect(source).toMatchObject({ pages_found: 3, pages_indexed: 3 });
 });
 
-test("canonical, noindex, empty and doubled pages are not indexed, and are listed with their reasons", async () => {
+test("canonical, noindex, empty and duplicate pages are not indexed, and are listed with their reasons", async () => {
   const site = await createSite();
   await site.has("/", { links: ["/copy", "/hidden", "/header", "/empty", "/double", "/elsewhere", "/broken"] });
   await site.has("/copy", { head: `<link rel="canonical" href="/page">` });
@@ -153,7 +153,7 @@ test("canonical, noindex, empty and doubled pages are not indexed, and are liste
   expect(Object.keys(pages)).not.toContain("/unseen");
 });
 
-test("redirects lead on within the site, end at its border and in a loop", async () => {
+test("redirects are followed within the site, but not to other hosts and not in a loop", async () => {
   const site = await createSite();
   const other = await createSite();
   const to = (location: string) => ({ status: 301, headers: { Location: location } });
@@ -181,7 +181,7 @@ test("redirects lead on within the site, end at its border and in a loop", async
   expect(await receivedBy(other.host)).toEqual([]);
 });
 
-test("a start that redirects says where the site is: its own rules hold there", async () => {
+test("a start page that redirects to another host moves the crawl there, under that host's robots.txt", async () => {
   const site = await createSite();
   const moved = await createSite();
   await site.answers("/", { status: 302, headers: { Location: moved.at("/en") } });
@@ -191,11 +191,11 @@ test("a start that redirects says where the site is: its own rules hold there", 
   const reader = await createReader();
   const source = await reader.read({ url: site.at("/") });
   expect(await reader.pages(source.id)).toMatchObject({ "/en": "indexed", "/a": "indexed", "/secret": "skipped: robots" });
-  expect(await site.asked()).toEqual(["/"]);
-  expect(await moved.asked()).toEqual(["/en", "/a"]);
+  expect(await site.requested()).toEqual(["/"]);
+  expect(await moved.requested()).toEqual(["/en", "/a"]);
 });
 
-test("http leads to https with www: one site, asked as its start answers", async () => {
+test("http that redirects to https with www is one site, fetched under that origin", async () => {
   const host = newHost();
   const www = await createSite(`www.${host}`);
   const bare = await createSite(host);
@@ -206,25 +206,25 @@ test("http leads to https with www: one site, asked as its start answers", async
   const reader = await createReader();
   const source = await reader.read({ url: `http://${host}/` });
   expect(source).toMatchObject({ status: "ready", pages_found: 3, pages_indexed: 3 });
-  expect(await www.asked()).toEqual(["/", "/a", "/b"]);
+  expect(await www.requested()).toEqual(["/", "/a", "/b"]);
   const found = await reader.search("page b is about");
   expect(found.map(({ url }) => url)).toContain(www.at("/b"));
 });
 
-test("no more than max_pages are read, and the rest is listed", SLOW, async () => {
+test("no more than max_pages are read, and the rest is listed as skipped", SLOW, async () => {
   const site = await createSite();
   await site.has("/", { links: Array.from({ length: 30 }, (_, at) => `/p${at}`) });
   for (let at = 0; at < 30; at++) await site.has(`/p${at}`, { links: at === 0 ? ["/hidden"] : [] });
   const reader = await createReader();
   const source = await reader.read({ url: site.at("/"), max_pages: 12 });
   expect(source).toMatchObject({ status: "ready", pages_indexed: 12, pages_failed: 0 });
-  expect(await site.asked()).toHaveLength(12);
+  expect(await site.requested()).toHaveLength(12);
   const skipped = await reader.pages(source.id, "skipped");
   expect(Object.keys(skipped)).toHaveLength(source.pages_skipped);
   expect(new Set(Object.values(skipped))).toEqual(new Set(["skipped: max_pages"]));
 });
 
-test("a calendar without end is read so far, and other pages are not forgotten over it", SLOW, async () => {
+test("an endless calendar is read up to a limit, and other pages are still read", SLOW, async () => {
   const site = await createSite();
   await site.has("/", { links: ["/calendar?date=2026-01-01", "/about"] });
   await site.has("/about", {});
@@ -237,13 +237,13 @@ test("a calendar without end is read so far, and other pages are not forgotten o
   }
   const reader = await createReader();
   const source = await reader.read({ url: site.at("/") });
-  const asked = await site.asked();
+  const asked = await site.requested();
   expect(asked).toContain("/about");
   expect(asked.filter((path) => path.startsWith("/calendar")).length).toBeLessThanOrEqual(20);
   expect(source.status).toBe("ready");
 });
 
-test("articles whose numbers look like years are no calendar, however many links alone lead to", SLOW, async () => {
+test("articles whose numbers look like years are not treated as a calendar", SLOW, async () => {
   const site = await createSite();
   const articles = Array.from({ length: 25 }, (_, at) => `/articles/${1950 + at}`);
   await site.has("/", { links: articles });
@@ -253,7 +253,7 @@ test("articles whose numbers look like years are no calendar, however many links
   expect(source).toMatchObject({ status: "ready", pages_found: 26, pages_indexed: 26 });
 });
 
-test("a page with errors is tried again later, and then listed; the source is ready without it", async () => {
+test("a page with errors is retried and then listed as failed; the source is ready without it", async () => {
   const site = await createSite();
   await site.has("/", { links: ["/down", "/flaky", "/reset", "/ok"] });
   await site.answers("/down", { status: 500 });
@@ -268,7 +268,7 @@ test("a page with errors is tried again later, and then listed; the source is re
   expect(waits).toEqual([5, 30]);
 });
 
-test("429 with Retry-After: the whole site is left alone for so long", async () => {
+test("after 429 with Retry-After nothing is fetched from the site for that long", async () => {
   const site = await createSite();
   await site.has("/", { links: ["/a", "/b"] });
   await site.answers(
@@ -281,11 +281,11 @@ test("429 with Retry-After: the whole site is left alone for so long", async () 
   const { id } = await reader.add({ url: site.at("/") });
   const { waits } = await work(reader.message(id));
   expect(waits).toEqual([90]);
-  expect(await site.asked()).toEqual(["/", "/a", "/a", "/b"]);
+  expect(await site.requested()).toEqual(["/", "/a", "/a", "/b"]);
   expect(await reader.find(id)).toMatchObject({ status: "ready", pages_indexed: 3, pages_failed: 0 });
 });
 
-test("a url is that page alone: redirects are followed anywhere, rules for robots do not count", async () => {
+test("a url source is one page: redirects are followed to any host, and robots.txt is not read", async () => {
   const site = await createSite();
   const other = await createSite();
   await site.answers("/robots.txt", { body: "User-agent: *\nDisallow: /" });
@@ -295,11 +295,11 @@ test("a url is that page alone: redirects are followed anywhere, rules for robot
   const source = await reader.read({ type: "url", url: site.at("/page") });
   expect(source).toMatchObject({ status: "ready", pages_found: 1, pages_indexed: 1 });
   expect((await receivedBy(site.host)).map(({ place }) => place)).toEqual([`${site.host}/page`]);
-  expect(await other.asked()).toEqual(["/real"]);
+  expect(await other.requested()).toEqual(["/real"]);
   expect(await reader.search("lions roar")).toHaveLength(1);
 });
 
-test("a url that is not there fails, and says why", async () => {
+test("a url source that is not found fails with the reason", async () => {
   const site = await createSite();
   const reader = await createReader();
   const source = await reader.read({ type: "url", url: site.at("/none") });

@@ -52,7 +52,7 @@ test("deep nesting, links without end and headers that lie do not stop a crawl",
   expect(await reader.sync(source.id)).toMatchObject({ status: "ready" });
 });
 
-test("a long text of three bytes a character is kept as far as a row reaches", SLOW, async () => {
+test("a long text of three bytes a character is truncated to what a row holds", SLOW, async () => {
   const site = await createSite();
   const text = "鏡花水月。".repeat(200_000);
   await site.answers("/", { headers: { "Content-Type": "text/plain; charset=utf-8" }, body: text });
@@ -89,7 +89,7 @@ test("PDFs, texts and Markdown are read; what is none of these is skipped with a
     expect((await reader.search(asked))[0]).toMatchObject({ url: site.at(path) });
 });
 
-test("what stands on every page is the site's, and is not found as a page's", async () => {
+test("a block that is on every page is boilerplate and is not found", async () => {
   const site = await createSite();
   const banner = "Subscribe to our wonderful newsletter today.";
   const links = Array.from({ length: 8 }, (_, at) => `/p${at}`);
@@ -106,7 +106,7 @@ test("what stands on every page is the site's, and is not found as a page's", as
   for (const { content } of found) expect(content).not.toContain("newsletter");
 });
 
-test("a page at which its reader dies again and again fails, and the crawl goes on", async () => {
+test("a page at which the fetcher dies repeatedly fails, and the crawl continues", async () => {
   const site = await createSite();
   const reader = await createReader();
   const { id } = await reader.add({ url: site.at("/") });
@@ -122,7 +122,7 @@ test("a page at which its reader dies again and again fails, and the crawl goes 
   expect(await reader.pages(id)).toEqual({ "/": "failed: not_readable" });
 });
 
-test("pages that nobody asked for, since a slow one took the time, are not taken for what the reader dies of", async () => {
+test("pages of a batch that were not fetched for lack of time do not count as fatal to the fetcher", async () => {
   const site = await createSite();
   const reader = await createReader();
   const { id } = await reader.add({ url: site.at("/") });
@@ -160,7 +160,7 @@ test("pages that nobody asked for, since a slow one took the time, are not taken
   });
 });
 
-test("a reader whose time is over hands back the pages that it did not ask for", async () => {
+test("a fetcher at the end of its time slice returns the pages that it did not fetch", async () => {
   const site = await createSite();
   for (const path of ["/1", "/2", "/3"]) await site.has(path, {});
   const steps: CrawlStep[] = [];
@@ -187,5 +187,5 @@ test("a reader whose time is over hands back the pages that it did not ask for",
     clock: () => nowMs,
   });
   expect(steps).toMatchObject([{ results: [] }, { results: [{ id: 1, outcome: "page" }], unfetched: [2, 3], isLast: true }]);
-  expect(await site.asked()).toEqual(["/1"]);
+  expect(await site.requested()).toEqual(["/1"]);
 });

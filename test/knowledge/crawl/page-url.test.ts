@@ -22,7 +22,7 @@ describe("URLs of pages", () => {
     if (expected !== null) expect(normalisedUrl(expected)).toBe(expected);
   });
 
-  it("gives addresses of one page one key", () => {
+  it("gives spellings of one page the same key", () => {
     const same = [
       "https://a.example/docs/",
       "https://a.example/docs",
@@ -33,7 +33,7 @@ describe("URLs of pages", () => {
     expect(pageKey("https://a.example/?b=2&a=1&b=1")).toBe(pageKey("https://a.example/?a=1&b=2&b=1"));
   });
 
-  it("keeps pages apart that differ", () => {
+  it("gives different pages different keys", () => {
     const different = [
       "https://a.example/Docs",
       "https://a.example/docs",
@@ -45,7 +45,7 @@ describe("URLs of pages", () => {
     expect(new Set(different.map(pageKey)).size).toBe(different.length);
   });
 
-  it("takes the host with and without www as one site, and no other", () => {
+  it("treats the host with and without www as one site, and no other host", () => {
     const site = siteOf("https://www.a.example/start");
     for (const url of ["https://www.a.example/x", "https://a.example/x", "http://a.example/x"]) expect(isOfSite(url, site)).toBe(true);
     for (const url of ["https://docs.a.example/", "https://a.example.evil.example/", "https://a.example:8443/", "https://wwwa.example/"]) {

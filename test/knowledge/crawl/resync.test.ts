@@ -41,7 +41,7 @@ async function createTree(): Promise<Site> {
   return site;
 }
 
-test("a sync asks for changes alone; what has not changed keeps its documents, and what is gone goes", async () => {
+test("a sync sends conditional requests; unchanged pages keep their documents, and removed pages go", async () => {
   const site = await createTree();
   const reader = await createReader();
   const { id, last_synced_at } = await reader.read({ url: site.at("/") });
@@ -50,11 +50,11 @@ test("a sync asks for changes alone; what has not changed keeps its documents, a
   for (const path of ["/", "/a", "/deep", "/hidden", "/behind"]) await site.answers(path, unmodified);
   await site.has("/b", { text: "Refunds are paid within seven days.", headers: { ETag: '"2"' } });
   await site.answers("/c", { status: 404 });
-  const asked = (await site.asked()).length;
+  const asked = (await site.requested()).length;
   const source = await reader.sync(id);
   expect(source).toMatchObject({ status: "ready", pages_found: 7, pages_indexed: 5, pages_failed: 1, pages_skipped: 1 });
   expect(source.last_synced_at > last_synced_at).toBe(true);
-  expect((await site.asked()).slice(asked).toSorted()).toEqual(["/", "/a", "/b", "/behind", "/c", "/deep", "/hidden"]);
+  expect((await site.requested()).slice(asked).toSorted()).toEqual(["/", "/a", "/b", "/behind", "/c", "/deep", "/hidden"]);
   const [, conditional] = (await receivedBy(site.host)).filter(({ place }) => place === `${site.host}/deep`);
   expect(conditional?.headers).toMatchObject({ "if-none-match": '"1"', "if-modified-since": "Fri, 20 Nov 2026 10:00:00 GMT" });
   const after = await documentsOf(reader);
@@ -66,7 +66,7 @@ test("a sync asks for changes alone; what has not changed keeps its documents, a
   expect(await reader.pages(id, "skipped")).toEqual({ "/hidden": "skipped: noindex" });
 });
 
-test("a sync of a site that is as it was makes nothing", async () => {
+test("a sync of an unchanged site builds nothing", async () => {
   const site = await createTree();
   const reader = await createReader();
   const { id } = await reader.read({ url: site.at("/") });
@@ -84,7 +84,7 @@ test("a sync of a site that is as it was makes nothing", async () => {
 const generationsOf = (reader: Reader) =>
   runInDurableObject(indexStub(reader), (_, { storage: { sql } }) => sql.exec("SELECT id, state FROM generations").toArray());
 
-test("pages that nothing leads to any more go", async () => {
+test("pages that are no longer linked are removed", async () => {
   const site = await createTree();
   const reader = await createReader();
   const { id } = await reader.read({ url: site.at("/") });
@@ -95,7 +95,7 @@ test("pages that nothing leads to any more go", async () => {
   expect(await reader.search("Lions roar")).toEqual([]);
 });
 
-test("a page that fails for now stays in use, and so does what it leads to", async () => {
+test("a page with a transient failure stays in use, and so do the pages that it links to", async () => {
   const site = await createTree();
   const reader = await createReader();
   const { id } = await reader.read({ url: site.at("/") });
@@ -132,7 +132,7 @@ test.for<[string, Behaviour, string]>([
   expect(await documentsOf(reader)).toEqual(before);
 });
 
-test("a site that breaks down in the middle of a sync keeps what was not looked for", SLOW, async () => {
+test("a site that goes down during a sync keeps the pages that were not reached", SLOW, async () => {
   const site = await createSite();
   const links = Array.from({ length: 40 }, (_, at) => `/p${at}`);
   await site.has("/", { links });
@@ -143,14 +143,14 @@ test("a site that breaks down in the middle of a sync keeps what was not looked 
   const before = await documentsOf(reader);
   expect(before).toHaveLength(42);
   for (const link of links.slice(5)) await site.answers(link, { status: 503 });
-  const asked = (await site.asked()).length;
+  const asked = (await site.requested()).length;
   expect(await reader.sync(id)).toMatchObject({ status: "ready", pages_indexed: 6, pages_failed: 36 });
   expect(await documentsOf(reader)).toEqual(before);
   // It was not asked for everything that it could not give.
-  expect((await site.asked()).length - asked).toBeLessThan(30);
+  expect((await site.requested()).length - asked).toBeLessThan(30);
 });
 
-test("pages that only a map names stay in use while the map cannot be read, and go when they are off it", async () => {
+test("pages that only a sitemap lists stay in use while it cannot be read, and go when it no longer lists them", async () => {
   const site = await createTree();
   const map = (...paths: string[]) => ({
     body: `<urlset>${paths.map((path) => `<url><loc>${site.at(path)}</loc></url>`).join("")}</urlset>`,
@@ -168,7 +168,7 @@ test("pages that only a map names stay in use while the map cannot be read, and 
   expect(await reader.search("walruses")).toEqual([]);
 });
 
-test("a page is asked for again as its site spells it", async () => {
+test("a page is fetched again under the URL that its site uses", async () => {
   const site = await createSite();
   await site.has("/", { links: ["/a"] });
   await site.answers("/a", { status: 301, headers: { Location: "/a/" } });
@@ -176,10 +176,10 @@ test("a page is asked for again as its site spells it", async () => {
   const reader = await createReader();
   const { id } = await reader.read({ url: site.at("/") });
   await reader.sync(id);
-  expect(await site.asked()).toEqual(["/", "/a", "/a/", "/", "/a/"]);
+  expect(await site.requested()).toEqual(["/", "/a", "/a/", "/", "/a/"]);
 });
 
-test("a raised version of the pipeline reads everything whole", async () => {
+test("a new version of the pipeline reads every page in full", async () => {
   const site = await createTree();
   const reader = await createReader();
   const { id } = await reader.read({ url: site.at("/") });
@@ -267,13 +267,13 @@ test(
   },
 );
 
-test("two consumers at once: the work is done once", async () => {
+test("two consumers at once do the work once", async () => {
   const site = await createTree();
   const reader = await createReader();
   const { id } = await reader.add({ url: site.at("/") });
   await Promise.all(Array.from({ length: 5 }, () => work(reader.message(id))));
   expect(await reader.find(id)).toMatchObject({ status: "ready", pages_indexed: 6 });
-  expect((await site.asked()).toSorted()).toEqual(["/", "/a", "/b", "/behind", "/c", "/deep", "/hidden"]);
+  expect((await site.requested()).toSorted()).toEqual(["/", "/a", "/b", "/behind", "/c", "/deep", "/hidden"]);
 });
 
 test("a consumer that lost its lease finishes nothing, and what it read twice is there once", async () => {
@@ -302,7 +302,7 @@ test("a consumer that lost its lease finishes nothing, and what it read twice is
   expect(await documentsOf(reader)).toHaveLength(6);
 });
 
-test("a source that is deleted between any two steps leaves nothing behind, and its site is left alone", SLOW, async () => {
+test("a source that is deleted between any two steps leaves nothing behind, and nothing more is fetched of its site", SLOW, async () => {
   for (let at = 1; ; at++) {
     const site = await createTree();
     const reader = await createReader();
@@ -317,7 +317,7 @@ test("a source that is deleted between any two steps leaves nothing behind, and 
             crawl: async (source: never, step: never) => {
               if (++steps === at) {
                 expect((await reader.call("DELETE", `${reader.path}/${id}`)).status).toBe(204);
-                askedAtDeletion = (await site.asked()).length;
+                askedAtDeletion = (await site.requested()).length;
               }
               return stub.crawl(source, step);
             },
@@ -329,7 +329,7 @@ test("a source that is deleted between any two steps leaves nothing behind, and 
     await work(reader.message(id), bindings);
     if (steps < at) break;
     expect(Object.values(await countRows(reader)).filter((rows) => rows > 0)).toEqual([]);
-    if (at > 1) expect((await site.asked()).length).toBe(askedAtDeletion);
+    if (at > 1) expect((await site.requested()).length).toBe(askedAtDeletion);
     expect(at).toBeLessThan(30);
   }
 });

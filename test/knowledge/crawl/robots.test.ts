@@ -7,7 +7,7 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const allowed = (text: string, path: string): boolean => parseRobots(ROBOTS, text).isAllowed(`https://a.example${path}`);
 
 describe("robots.txt", () => {
-  it("takes the longest rule, and of equals the one that allows", () => {
+  it("the longest rule wins, and Allow among equals", () => {
     const text = "User-agent: *\nDisallow: /docs\nAllow: /docs/open\nDisallow: /x\nAllow: /x\nDisallow: /*.pdf$\nDisallow: /caf%C3%A9";
     expect(["/docs", "/docs/a", "/docs/open/b", "/x", "/a.pdf", "/a.pdf?b", "/caf%c3%a9", "/"].map((path) => allowed(text, path))).toEqual([
       false,
@@ -21,30 +21,30 @@ describe("robots.txt", () => {
     ]);
   });
 
-  it("obeys the group of our name instead of everyone's", () => {
+  it("the group with our name replaces the one for all", () => {
     const text = `User-agent: *\nDisallow: /\n\nUser-Agent: other\nUser-agent: ${BOT_TOKEN.toUpperCase()}/2.0\nDisallow: /private\nCrawl-delay: 2`;
     expect(allowed(text, "/a")).toBe(true);
     expect(allowed(text, "/private/a")).toBe(false);
     expect(parseRobots(ROBOTS, text).delayInSeconds).toBe(2);
   });
 
-  it("bounds the pause, and takes none that is no number", () => {
+  it("Crawl-delay is bounded, and ignored if it is no number", () => {
     const delay = (value: string) => parseRobots(ROBOTS, `User-agent: *\nCrawl-delay: ${value}`).delayInSeconds;
     expect([delay("0.5"), delay("86400"), delay("soon"), delay("-1"), delay("")]).toEqual([0.5, 30, null, null, 0]);
   });
 
-  it("gives sitemaps as absolute URLs", () => {
+  it("sitemaps are absolute URLs", () => {
     expect(parseRobots(ROBOTS, "\ufeffSitemap: /map.xml\nsitemap: https://cdn.example/b.xml # all\nSitemap: http://[").sitemaps).toEqual([
       "https://a.example/map.xml",
       "https://cdn.example/b.xml",
     ]);
   });
 
-  it("does not speak for another host", () => {
+  it("rules do not apply to another host", () => {
     expect(parseRobots(ROBOTS, "").isAllowed("https://b.example/")).toBe(false);
   });
 
-  it("allows all where there is none, and nothing where the site cannot say", () => {
+  it("a missing file allows everything, and an unreachable one nothing", () => {
     const rules = bytes("User-agent: *\nDisallow: /");
     const answer = (status: number) => {
       const text = robotsTextOf(status, rules);
@@ -62,7 +62,7 @@ describe("robots.txt", () => {
     ]);
   });
 
-  it("reads the first 500 KiB", () => {
+  it("only the first 500 KiB are read", () => {
     const padding = `# ${"x".repeat(998)}\n`.repeat(MAX_ROBOTS_BYTES / 1000);
     const text = robotsTextOf(200, bytes(`User-agent: *\nDisallow: /early\n${padding}${padding}Disallow: /late`));
     expect(["/early", "/late"].map((path) => allowed(text!, path))).toEqual([false, true]);

@@ -23,7 +23,7 @@ async function createDailySite() {
   return { site, reader, source, dueMs: Date.parse(source.next_sync_at) };
 }
 
-test("a daily source is synced by itself when its time comes, once, and then has its next time", async () => {
+test("a daily source is synced once when it is due, and then scheduled again", async () => {
   const { reader, source, dueMs } = await createDailySite();
   const { id } = source;
   expect(dueMs - Date.now()).toBeGreaterThan(21 * HOUR);
@@ -38,7 +38,7 @@ test("a daily source is synced by itself when its time comes, once, and then has
   expect(Date.parse(again.next_sync_at) - dueMs).toBeGreaterThan(21 * HOUR);
 });
 
-test("a sync by hand takes the place of the next one", async () => {
+test("a manual sync replaces the next scheduled one", async () => {
   const { reader, source } = await createDailySite();
   const { body } = await reader.call("POST", `${reader.path}/${source.id}/sync`);
   expect(body).toMatchObject({ status: "pending", next_sync_at: null });
@@ -46,7 +46,7 @@ test("a sync by hand takes the place of the next one", async () => {
   expect((await reader.find(source.id)).next_sync_at > source.next_sync_at).toBe(true);
 });
 
-test("a failed sync has a next time, too, whoever gave up", async () => {
+test("a failed sync is scheduled again, also after a dead letter", async () => {
   const { site, reader, source, dueMs } = await createDailySite();
   await site.answers("/", { status: 404 });
   expect(await reader.sync(source.id)).toMatchObject({ status: "failed", next_sync_at: expect.any(String) });
@@ -57,7 +57,7 @@ test("a failed sync has a next time, too, whoever gave up", async () => {
   expect(await sweepAt(dueMs + DAY, reader.workspaceId)).toEqual([source.id]);
 });
 
-test("manual sources and texts are never due, and those of a workspace that goes are left alone", async () => {
+test("manual sources and texts are never due, nor are those of a workspace that is being erased", async () => {
   const { reader, dueMs } = await createDailySite();
   const site = await createSite();
   await site.has("/", {});
@@ -70,7 +70,7 @@ test("manual sources and texts are never due, and those of a workspace that goes
   expect(await sweepAt(dueMs + 30 * DAY, reader.workspaceId)).toEqual([]);
 });
 
-test("a crawl that waits is left alone until its time, and is then taken up by whoever comes", async () => {
+test("a paused crawl is not claimed before its time, and by any wake-up after it", async () => {
   const site = await createSite();
   await site.answers("/robots.txt", { status: 429, headers: { "Retry-After": "600" } }, { status: 404 });
   await site.has("/", {});
@@ -85,7 +85,7 @@ test("a crawl that waits is left alone until its time, and is then taken up by w
   expect(await query(id, "SELECT lease_id FROM sources WHERE id = ?", id)).toEqual([{ lease_id: null }]);
   expect(await sweepAt(startMs + 599_000, reader.workspaceId)).toEqual([]);
   await ingest(queue.env, reader.message(id), () => startMs + 599_000);
-  expect(await site.asked()).toEqual([]);
+  expect(await site.requested()).toEqual([]);
   expect(await sweepAt(startMs + 600_001, reader.workspaceId)).toEqual([id]);
   await work(reader.message(id), {}, startMs + 600_001);
   expect(await reader.find(id)).toMatchObject({ status: "ready", pages_indexed: 1 });

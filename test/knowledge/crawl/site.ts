@@ -10,14 +10,14 @@ export interface Site {
   host: string;
   /** The address of a path. */
   at(path: string): string;
-  /** Says what a path answers: a page of HTML with this text and these links, or anything else. */
+  /** Sets the response of a path: an HTML page with this text and these links, or anything else. */
   has(path: string, page: { text?: string; links?: string[]; head?: string } & Behaviour): Promise<void>;
   answers(path: string, ...behaviours: [Behaviour, ...Behaviour[]]): Promise<void>;
-  /** The paths that were asked for, in order, robots.txt and the default sitemap left out. */
-  asked(): Promise<string[]>;
+  /** The paths that were requested, in order, without robots.txt and the default sitemap. */
+  requested(): Promise<string[]>;
 }
 
-/** A site where nothing is found but what the test adds; robots.txt and sitemap are not there. */
+/** A site that is empty but for what the test adds, without robots.txt and sitemap. */
 export async function createSite(host = newHost()): Promise<Site> {
   await behaveAt(host, { status: 404, body: "Not found" });
   const at = (path: string) => `https://${host}${path}`;
@@ -32,7 +32,7 @@ export async function createSite(host = newHost()): Promise<Site> {
       });
     },
     answers: (path, ...behaviours) => behaveAt(host + path, ...behaviours),
-    async asked() {
+    async requested() {
       const received = await receivedBy(host);
       const paths = received.map(({ place }) => place.slice(host.length));
       return paths.filter((path) => path !== "/robots.txt" && path !== "/sitemap.xml");

@@ -43,12 +43,12 @@ describe("sitemaps", () => {
     { kind: "page", url: "https://a.example/relative" },
   ];
 
-  it("name pages, in whatever pieces they arrive", async () => {
+  it("list pages, in whatever pieces they arrive", async () => {
     expect(await entries(URLSET)).toEqual(expected);
     for (const pieceBytes of [1, 7, 64]) expect(await entries(URLSET, pieceBytes)).toEqual(expected);
   });
 
-  it("may be gzipped, and broken off", async () => {
+  it("may be gzipped and truncated", async () => {
     const bytes = await packed(URLSET);
     expect(await entries(bytes)).toEqual(expected);
     expect(await entries(bytes, 1)).toEqual(expected);
@@ -82,7 +82,7 @@ describe("sitemaps", () => {
     ).toEqual(["https://a.example/1"]);
   });
 
-  it("hold nothing where they are something else", async () => {
+  it("are empty when the content is something else", async () => {
     for (const body of ["", "   ", "<!doctype html><html><body><a href='/x'>x</a></body></html>", '{"a":1}', "\u0000\u0001"])
       expect(await urls(body)).toEqual([]);
   });
@@ -97,7 +97,7 @@ describe("sitemaps", () => {
     expect(await urls(`<urlset><url a="${"x".repeat(4_000_000)}"><loc>https://a.example/</loc></url></urlset>`)).toEqual([]);
   });
 
-  it("do not unpack to more than they may", async () => {
+  it("do not unpack beyond the limit", async () => {
     const after = (blanks: number) => packed(`${" ".repeat(blanks)}https://a.example/`);
     expect(await urls(await after(49 * 1024 * 1024))).toEqual(["https://a.example/"]);
     expect(await urls(await after(50 * 1024 * 1024))).toEqual([]);

@@ -3,7 +3,7 @@ import { reasonToSkip, variantGroup } from "../../../src/knowledge/crawl/urls.ts
 
 const at = (path: string): string => `https://a.example${path}`;
 
-describe("what is not read", () => {
+describe("URLs that are skipped", () => {
   it.each([
     "/logo.PNG",
     "/a.zip?v=1",
@@ -31,7 +31,7 @@ describe("what is not read", () => {
     "/cart-rules",
   ])("reads %s", (path) => expect(reasonToSkip(at(path), 1)).toBeNull());
 
-  it("ends what seems endless", () => {
+  it("skips URLs that look endless", () => {
     expect(reasonToSkip(at("/a/b/a/b/a/b/"), 1)).toBe("looks_endless");
     expect(reasonToSkip(at("/docs/docs/docs/docs"), 1)).toBe("looks_endless");
     expect(reasonToSkip(at(`/${"x/".repeat(40)}`), 1)).toBe("looks_endless");
@@ -41,7 +41,7 @@ describe("what is not read", () => {
   });
 
   // With a pattern that backtracks this never ends.
-  it("reads a long path that nearly repeats", () => {
+  it("keeps a long path that almost repeats", () => {
     expect(reasonToSkip(at(`/${"a/a1/".repeat(7)}${"a".repeat(700)}`), 1)).toBe("looks_endless");
   });
 });
@@ -49,7 +49,7 @@ describe("what is not read", () => {
 describe("variants", () => {
   const keys = (paths: string[]) => new Set(paths.map((path) => variantGroup(at(path))?.key));
 
-  it("puts the days of a calendar into one group with a small end", () => {
+  it("puts the days of a calendar into one group with a low limit", () => {
     for (const days of [
       ["/calendar/2026/11/21", "/calendar/2031/1/2/", "/calendar/1999/12"],
       ["/events/2026-11-21", "/events/2026-11-22"],
@@ -63,12 +63,12 @@ describe("variants", () => {
     }
   });
 
-  it("counts the filters of a list together, with a larger end", () => {
+  it("puts the filters of a list into one group with a higher limit", () => {
     expect(keys(["/shop?colour=red", "/shop?size=2&page=3", "/shop/?page=9"]).size).toBe(1);
     expect(variantGroup(at("/shop?page=2"))!.most).toBeGreaterThan(100);
   });
 
-  it("leaves pages alone that stand for themselves", () => {
+  it("gives other pages no group", () => {
     for (const path of [
       "/articles/360012345-refunds",
       "/2026/11/21/how-we-ship",

@@ -11,20 +11,20 @@ async function unpackedOf(body: ReadableStream<Uint8Array>, maxBytes: number): P
 
 const gzip = (bytes: Uint8Array): ReadableStream<Uint8Array> => new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"));
 
-describe("a body that may be packed", () => {
+describe("a body that may be gzipped", () => {
   const bytes = new Uint8Array(100 * KIB).map((_, at) => Math.imul(at, 2654435761) >>> 24);
 
-  it("comes out as it was, packed or not", async () => {
+  it("is the same with and without gzip", async () => {
     expect(await unpackedOf(gzip(bytes), 200 * KIB)).toEqual(bytes);
     expect(await unpackedOf(new Blob([bytes]).stream(), 200 * KIB)).toEqual(bytes);
   });
 
-  it("ends at the limit of what comes out, to the byte", async () => {
+  it("ends exactly at the limit of output", async () => {
     expect((await unpackedOf(gzip(new Uint8Array(5_000 * KIB)), 70 * KIB)).length).toBe(70 * KIB);
     expect(await unpackedOf(new Blob([bytes]).stream(), 70 * KIB)).toEqual(bytes.subarray(0, 70 * KIB));
   });
 
-  it("lets go of a body that has no end", async () => {
+  it("cancels a body without end", async () => {
     let isLetGo = false;
     const endless = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(new Uint8Array(KIB)),
