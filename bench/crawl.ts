@@ -65,7 +65,7 @@ async function crawlTwice(service: Service, site: Site, size: number): Promise<C
 /** Waits until a crawl ends. */
 async function watch({ call }: Service, sources: string, id: string, site: Site): Promise<Omit<Crawled, "site">> {
   const startedAtMs = Date.now();
-  const askedBefore = site.asked.length;
+  const requestsBefore = site.requests.length;
   let megabytes = 0;
   while (Date.now() - startedAtMs < DEADLINE_MS) {
     await sleep(POLL_MS);
@@ -75,7 +75,13 @@ async function watch({ call }: Service, sources: string, id: string, site: Site)
     if (source?.status === "failed") throw new Error(`The crawl failed: ${JSON.stringify(source.error)}`);
     if (source?.status !== "ready") continue;
     const seconds = (Date.now() - startedAtMs) / 1000;
-    return { pages: source.pages_indexed, seconds, chunks: source.chunks_count, requests: site.asked.length - askedBefore, megabytes };
+    return {
+      pages: source.pages_indexed,
+      seconds,
+      chunks: source.chunks_count,
+      requests: site.requests.length - requestsBefore,
+      megabytes,
+    };
   }
   throw new Error("The crawl does not end.");
 }

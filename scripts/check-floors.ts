@@ -29,7 +29,7 @@ const SUBFOLDERS: Record<string, string[]> = {
 interface Edge {
   from: string;
   to: string;
-  /** One import of the edge, for whoever has to mend it. */
+  /** One import of the edge, to show where it is. */
   importer: string;
   imported: string;
 }

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { pdfFile } from "../../test/knowledge/extract/pdf-file.ts";
 
 /** A request that the site answered. */
-interface Asked {
+interface ReceivedRequest {
   path: string;
   status: number;
   isConditional: boolean;
@@ -15,7 +15,7 @@ interface Asked {
 export interface Site {
   origin: string;
   /** In order. */
-  asked: Asked[];
+  requests: ReceivedRequest[];
   /** Says something else on an article from now on. */
   edit(article: number): void;
   /** Takes an article away. */
@@ -51,7 +51,7 @@ export async function serveSite(pages: number, port = 0): Promise<Site> {
 }
 
 class LocalSite {
-  private readonly asked: Asked[] = [];
+  private readonly requests: ReceivedRequest[] = [];
   private readonly versions = new Map<number, number>();
   private readonly removed = new Set<number>();
   private readonly articles: number;
@@ -65,7 +65,7 @@ class LocalSite {
     this.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     return {
       origin: this.origin,
-      asked: this.asked,
+      requests: this.requests,
       edit: (article) => void this.versions.set(article, (this.versions.get(article) ?? 1) + 1),
       remove: (article) => void this.removed.add(article),
       close: () =>
@@ -80,7 +80,7 @@ class LocalSite {
     const { status = 200, headers: own = {}, body } = this.pageOf(url);
     const isConditional = headers["if-none-match"] !== undefined;
     const isSame = isConditional && headers["if-none-match"] === own["ETag"];
-    this.asked.push({ path: url, status: isSame ? 304 : status, isConditional, atMs: Date.now() });
+    this.requests.push({ path: url, status: isSame ? 304 : status, isConditional, atMs: Date.now() });
     response.writeHead(isSame ? 304 : status, own);
     response.end(isSame ? undefined : body);
   }

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { buildWorker, startWorker, type Worker } from "../../bench/service.ts";
+import { buildWorker, startWorker, type RunningWorker } from "../../bench/service.ts";
 import { call, type Client, createClient } from "../shared/service.ts";
 import { exportTo, fileSink } from "./export.ts";
 import { operatorOf } from "./operator.ts";
@@ -31,7 +31,7 @@ interface Deployment {
 
 let folder: string;
 let site: Server;
-const servers: Worker[] = [];
+const servers: RunningWorker[] = [];
 let first: Deployment;
 let second: Deployment;
 
@@ -62,10 +62,10 @@ after(async () => {
 });
 
 /** Makes a workspace with something of everything, and waits until nothing in it moves any more. */
-async function createDesk({ url, operator }: Deployment) {
+async function createWorkspace({ url, operator }: Deployment) {
   const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
   const workspace = await call<{ id: string }>(operator, "POST", "/operator/v1/workspaces", {
-    name: "Desk",
+    name: "Acme",
     slug: "desk",
     plan: "enterprise",
   });
@@ -127,13 +127,16 @@ async function settle(api: Client, path: string, states: readonly string[]): Pro
 }
 
 /** What the API answers about everything that there is. */
-async function answersOf({ url, operator }: Deployment, desk: Awaited<ReturnType<typeof createDesk>>): Promise<Record<string, unknown>> {
-  const api = createClient(url, desk.key);
-  const ofAgent = `/agents/${desk.agentId}`;
+async function answersOf(
+  { url, operator }: Deployment,
+  workspace: Awaited<ReturnType<typeof createWorkspace>>,
+): Promise<Record<string, unknown>> {
+  const api = createClient(url, workspace.key);
+  const ofAgent = `/agents/${workspace.agentId}`;
   const answers: Record<string, unknown> = {};
   const get = async (path: string) => (answers[path] = await call(api, "GET", `/api/v1${path}`));
   const lists = ["/agents", `${ofAgent}/sources`, `${ofAgent}/answers`, "/conversations", "/leads", "/leads?q=acme", "/webhooks"];
-  const paths = ["/me", "/usage", ofAgent, "/analytics/overview?days=30", ...lists, `/webhooks/${desk.webhookId}/deliveries`];
+  const paths = ["/me", "/usage", ofAgent, "/analytics/overview?days=30", ...lists, `/webhooks/${workspace.webhookId}/deliveries`];
   for (const path of [...paths, "/privacy/visitors?external_id=u-1", "/privacy/visitors?external_id=u-2"]) await get(path);
   const idsOf = (path: string) => (answers[path] as { data: { id: string }[] }).data.map(({ id }) => id);
   for (const id of idsOf("/conversations")) await get(`/conversations/${id}`);
@@ -141,32 +144,32 @@ async function answersOf({ url, operator }: Deployment, desk: Awaited<ReturnType
   for (const query of ["refunds", "returned chairs", "Where are you?"]) {
     answers[`search ${query}`] = await call(api, "POST", `/api/v1${ofAgent}/search`, { query });
   }
-  const agents = `/operator/v1/workspaces/${desk.workspaceId}/agents`;
+  const agents = `/operator/v1/workspaces/${workspace.workspaceId}/agents`;
   return { ...answers, agents: await call(operator, "GET", agents) };
 }
 
 void test("a workspace moves to another deployment, and its API answers the same there", async () => {
   const said: string[] = [];
   const say = (text: string) => void said.push(text);
-  const desk = await createDesk(first);
+  const workspace = await createWorkspace(first);
   const file = join(folder, "desk.ndjson");
   const [from, to] = [operatorOf(first.url, first.token, say), operatorOf(second.url, second.token, say)];
-  await exportTo(from, desk.workspaceId, fileSink(file), say);
-  const before = await answersOf(first, desk);
+  await exportTo(from, workspace.workspaceId, fileSink(file), say);
+  const before = await answersOf(first, workspace);
   assert.ok(Object.keys(before).length > 20);
 
   await importFile(to, file, say);
   assert.equal(said.filter((line) => line.startsWith("WARNING")).join(), "");
-  assert.deepEqual(await answersOf(second, desk), before);
+  assert.deepEqual(await answersOf(second, workspace), before);
   assert.equal(await verifyFile(to, file, say), true);
 
   // The same again changes nothing; and the workspace lives: it is asked, and its endpoint's secret signs.
   await importFile(to, file, say);
   assert.match(said.at(-1)!, /imported before/);
   assert.equal(await verifyFile(to, file, say), true);
-  const api = createClient(second.url, desk.key);
-  await call(api, "POST", `/api/v1/webhooks/${desk.webhookId}/test`);
-  await call(api, "POST", `/api/v1/agents/${desk.agentId}/messages`, { message: "When are refunds paid?", user: { id: "u-1" } });
+  const api = createClient(second.url, workspace.key);
+  await call(api, "POST", `/api/v1/webhooks/${workspace.webhookId}/test`);
+  await call(api, "POST", `/api/v1/agents/${workspace.agentId}/messages`, { message: "When are refunds paid?", user: { id: "u-1" } });
   assert.equal(await verifyFile(to, file, say), false);
   assert.match(said.at(-1)!, /not as in the file/);
   // One conversation, its question and its answer came, and what tells of them was changed.

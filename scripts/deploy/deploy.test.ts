@@ -10,14 +10,14 @@ import { deploy } from "./steps.ts";
 
 const SECRETS = ["OPERATOR_TOKEN", "KEY_SECRET", "ENCRYPTION_KEY"];
 const RANDOM = /^[A-Za-z0-9_-]{43}$/;
-/** Changes of the Worker, which each deployment puts up anew. */
+/** Changes of the Worker, which each deployment uploads again. */
 const OF_WORKER = /^(POST|PUT|PATCH) (workers\/|queues\/…\/consumers)/;
 
 // Each starts the project's real wrangler several times, against an API on this machine.
 void describe("npm run deploy", { concurrency: 2 }, () => {
   void test("a first deployment makes everything, in the order in which it is needed", async (t) => {
-    const { cloudflare, directory, ...desk } = await createHarness(t);
-    const { code, output } = await desk.deploy();
+    const { cloudflare, directory, ...harness } = await createHarness(t);
+    const { code, output } = await harness.deploy();
     assert.equal(code, 0, output);
     assert.deepEqual(cloudflare.changes(), [
       "POST vectorize/v2/indexes",
@@ -47,10 +47,10 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
   });
 
   void test("a second one finds everything, creates nothing and keeps the secrets and the configuration", async (t) => {
-    const { cloudflare, directory, ...desk } = await createHarness(t);
+    const { cloudflare, directory, ...harness } = await createHarness(t);
     simulateEarlierDeployment(cloudflare);
     const before = readFileSync(join(directory, "wrangler.toml"), "utf8");
-    const { code, output } = await desk.deploy();
+    const { code, output } = await harness.deploy();
     assert.equal(code, 0, output);
     assert.deepEqual(
       cloudflare.changes().filter((change) => !OF_WORKER.test(change)),
@@ -74,9 +74,9 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     const kept = parseEnv(readFileSync(join(directory, ".secrets.production"), "utf8"));
     assert.deepEqual(Object.keys(kept).toSorted(), SECRETS.toSorted());
     cloudflare.down = undefined;
-    const mended = await run(databases, secrets, deploy);
-    assert.equal(mended.failure, undefined);
-    assert.match(mended.output, /DB_1: small-1: exists\n/);
+    const resumed = await run(databases, secrets, deploy);
+    assert.equal(resumed.failure, undefined);
+    assert.match(resumed.output, /DB_1: small-1: exists\n/);
     assert.deepEqual(cloudflare.workers.secrets, { ...kept });
   });
 
@@ -104,9 +104,9 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
   });
 
   void test("a dry run asks the account and changes nothing; of what exists it says so", async (t) => {
-    const { cloudflare, directory, ...desk } = await createHarness(t);
+    const { cloudflare, directory, ...harness } = await createHarness(t);
     cloudflare.queues.create("small-work");
-    const { code, output } = await desk.deploy("--dry-run");
+    const { code, output } = await harness.deploy("--dry-run");
     assert.equal(code, 0, output);
     assert.deepEqual(cloudflare.changes(), []);
     for (const made of [".secrets.production", "dist"]) assert.ok(!existsSync(join(directory, made)));
@@ -116,18 +116,18 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
   });
 
   void test("without an account a dry run says every step, and a deployment how to log in", async (t) => {
-    const { cloudflare, ...desk } = await createHarness(t, { CLOUDFLARE_API_TOKEN: undefined });
-    const dry = await desk.deploy("--dry-run");
+    const { cloudflare, ...harness } = await createHarness(t, { CLOUDFLARE_API_TOKEN: undefined });
+    const dry = await harness.deploy("--dry-run");
     assert.equal(dry.code, 0, dry.output);
     const titles = dry.output.split("\n").filter((line) => /^[A-Z]/.test(line) && !line.startsWith("This was"));
     assert.deepEqual(titles, ["Account", "Build", "Vectorize", "Queues", "D1 databases", "Migrations", "Secrets", "Deploy", "Smoke test"]);
-    const real = await desk.deploy();
+    const real = await harness.deploy();
     assert.equal(real.code, 1);
     assert.match(real.output, /Account failed: wrangler is not logged in[\s\S]*wrangler login/);
     assert.deepEqual(cloudflare.calls, []);
   });
 
-  void test("an index of another shape is told of, not used", async (t) => {
+  void test("an index of another shape is reported, not used", async (t) => {
     const { cloudflare, run } = await createHarness(t);
     cloudflare.vectorize.create({ name: "small-chunks", config: { dimensions: 768, metric: "cosine" } });
     assert.match((await run(vectors)).failure!, /The index small-chunks has 768 dimensions .* raise VECTORS_ROUND/);

@@ -112,7 +112,7 @@ export interface Harness {
   run: (...steps: Step[]) => Promise<{ failure: string | undefined; output: string }>;
 }
 
-/** Opens a desk for a test; it is cleared when the test ends. */
+/** Creates a harness for a test; it is removed when the test ends. */
 export async function createHarness(t: TestContext, env: NodeJS.ProcessEnv = {}): Promise<Harness> {
   const directory = writeSmallProject(t);
   const cloudflare = new CloudflareStandIn();

@@ -38,7 +38,7 @@ void test("shards are bound by number, some of which may be missing, and each ha
   assert.throws(() => readProject(withMore(t, shards("DB_1"))), /DB_1 has no database_name/);
 });
 
-void test("a placeholder for an id is told of, a real one is used", (t) => {
+void test("a placeholder for an id is an error, a real one is used", (t) => {
   const withId = (id: string) => `${SECOND_SHARD}database_id = "${id}"\n`;
   assert.throws(() => readProject(withMore(t, withId("<the id of your database>"))), /database_id of DB_1 is a placeholder/);
   const id = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";

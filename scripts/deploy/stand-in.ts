@@ -326,7 +326,7 @@ const ACCOUNT_ROUTES: Routes = [
 ];
 
 /**
- * The part of the Cloudflare API that a deployment reaches, on this machine: it keeps what it is told, refuses what the
+ * The part of the Cloudflare API that a deployment reaches, on this machine: it keeps what it is sent, refuses what the
  * real one would, and records every call. A call that it does not know is refused, so that a new one is noticed.
  */
 export class CloudflareStandIn {
@@ -381,14 +381,14 @@ export class CloudflareStandIn {
   }
 
   #route(call: Call): unknown {
-    const asked = `${call.method} ${call.path}`;
-    if (this.down?.test(asked)) throw new ApiError(403, 10_000, "Authentication error");
+    const request = `${call.method} ${call.path}`;
+    if (this.down?.test(request)) throw new ApiError(403, 10_000, "Authentication error");
     for (const { routes } of [{ routes: ACCOUNT_ROUTES }, this.d1, this.queues, this.vectorize, this.workers]) {
       for (const [pattern, handle] of routes) {
-        const found = pattern.exec(asked);
+        const found = pattern.exec(request);
         if (found) return handle(call, decodeURIComponent(found[1] ?? ""));
       }
     }
-    throw new ApiError(404, 7_003, `The stand-in knows no ${asked}`);
+    throw new ApiError(404, 7_003, `The stand-in does not know ${request}`);
   }
 }

@@ -22,7 +22,7 @@ interface Event {
   targets?: string[];
 }
 
-/** What a command printed, and the events that it told of. */
+/** What a command printed, and the events that it reported. */
 export interface Ran {
   stdout: string;
   events: Event[];
@@ -67,8 +67,8 @@ function eventsIn(file: string): Event[] {
 }
 
 function reasonOf(events: Event[], output: string): string {
-  const told = events.find(({ type }) => type === "command-failed")?.message;
-  return told || output.trim().slice(-SHOWN_CHARACTERS) || "it ended without a word";
+  const message = events.find(({ type }) => type === "command-failed")?.message;
+  return message || output.trim().slice(-SHOWN_CHARACTERS) || "it printed nothing";
 }
 
 /**

@@ -22,14 +22,14 @@ const silent = () => undefined;
 
 /** A service of two steps. `stubborn` secrets of the second come back after each round, as often as said. */
 function standIn(first: Rows, second: Rows, { stubborn = 0 } = {}) {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const take = (rows: Rows, isWriting: boolean) => {
     const reencrypted = isWriting ? rows.outdated : 0;
     if (isWriting) Object.assign(rows, { current: rows.current + rows.outdated, outdated: 0 });
     return { ...rows, reencrypted, current: rows.current - reencrypted };
   };
   const send: Client["send"] = async (method, path) => {
-    asked.push(`${method} ${path}`);
+    requests.push(`${method} ${path}`);
     const isWriting = method === "POST";
     if (!path.includes("cursor=")) {
       return { status: 200, body: { ...NOTHING, secrets: { tool_headers: take(first, isWriting) }, next_cursor: "0.b." } };
@@ -38,41 +38,41 @@ function standIn(first: Rows, second: Rows, { stubborn = 0 } = {}) {
     if (isWriting && stubborn-- > 0) Object.assign(second, { outdated: 1, current: second.current - 1 });
     return { status: 200, body: { ...NOTHING, secrets: { webhook_secrets: counts }, next_cursor: null } };
   };
-  return { asked, client: { send } };
+  return { requests, client: { send } };
 }
 
 void test("every step is taken, and the whole is their sum", async () => {
-  const { asked, client } = standIn({ current: 1, outdated: 2, unreadable: 0 }, { current: 3, outdated: 0, unreadable: 4 });
+  const { requests, client } = standIn({ current: 1, outdated: 2, unreadable: 0 }, { current: 3, outdated: 0, unreadable: 4 });
   const total = await walkAll(client, "check", silent);
-  assert.deepEqual(asked, ["GET /operator/v1/secrets", "GET /operator/v1/secrets?cursor=0.b."]);
+  assert.deepEqual(requests, ["GET /operator/v1/secrets", "GET /operator/v1/secrets?cursor=0.b."]);
   assert.deepEqual(total.secrets["tool_headers"], { current: 1, outdated: 2, reencrypted: 0, unreadable: 0 });
   assert.equal(isDone(total), false);
 });
 
-void test("what was encrypted anew is looked at again, and told", async () => {
-  const { asked, client } = standIn({ current: 1, outdated: 2, unreadable: 0 }, { current: 0, outdated: 3, unreadable: 0 });
+void test("what was reencrypted is checked again, and reported", async () => {
+  const { requests, client } = standIn({ current: 1, outdated: 2, unreadable: 0 }, { current: 0, outdated: 3, unreadable: 0 });
   const lines: string[] = [];
   const total = await reencryptAll(client, (line) => lines.push(line));
   assert.deepEqual(
-    asked.map((request) => request.split(" ")[0]),
+    requests.map((request) => request.split(" ")[0]),
     ["POST", "POST", "GET", "GET"],
   );
   assert.deepEqual(total.secrets["webhook_secrets"], { current: 3, outdated: 0, reencrypted: 3, unreadable: 0 });
   assert.deepEqual(lines, [
-    "reencrypt: 6 secrets read, 5 encrypted anew, 0 under an old key, 0 unreadable",
+    "reencrypt: 6 secrets read, 5 reencrypted, 0 under an old key, 0 unreadable",
     "check: 6 secrets read, 0 under an old key, 0 unreadable",
   ]);
   assert.equal(isDone(total) && needsNothingOld(total), true);
 });
 
-void test("what was written meanwhile takes another round; what comes back for ever is told", async () => {
+void test("what was written meanwhile takes another round; what never ends is reported", async () => {
   const rows = () => ({ current: 0, outdated: 1, unreadable: 0 });
   const meanwhile = standIn(rows(), rows(), { stubborn: 1 });
   assert.equal(isDone(await reencryptAll(meanwhile.client, silent)), true);
-  assert.equal(meanwhile.asked.length, 8);
+  assert.equal(meanwhile.requests.length, 8);
   const forEver = standIn(rows(), rows(), { stubborn: 100 });
   assert.equal(isDone(await reencryptAll(forEver.client, silent)), false);
-  assert.equal(forEver.asked.length, 12);
+  assert.equal(forEver.requests.length, 12);
 });
 
 void test("unreadable secrets, kept responses and API keys each need an old value", () => {
@@ -103,7 +103,7 @@ void test("arguments, and whose token", () => {
   assert.equal(readOptions(["--help"], {}), undefined);
 });
 
-void test("mistakes are told plainly, and the token is never an argument", () => {
+void test("mistakes are reported plainly, and the token is never an argument", () => {
   const url = ["--url", "https://support.example.com"];
   for (const args of [[], [...url, "--token", "secret"], [...url, "more"]]) {
     assert.throws(() => readOptions(args, TOKEN), UserError, args.join(" "));

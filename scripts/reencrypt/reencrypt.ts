@@ -32,7 +32,7 @@ export interface Total {
 /** What the service answers to one step. */
 type Step = Total & { next_cursor: string | null };
 
-/** Kept responses go by themselves within a day; they are not encrypted anew. */
+/** Kept responses go by themselves within a day; they are not reencrypted. */
 const PASSING_KIND = "kept_responses";
 
 const REQUESTS = {
@@ -60,8 +60,8 @@ export async function walkAll(client: Client, mode: keyof typeof REQUESTS, say: 
 }
 
 /**
- * Encrypts anew and looks again, until nothing is left to be done or it leads nowhere.
- * @returns what the last look found, and how many secrets were encrypted anew in all.
+ * Reencrypts and checks again, until nothing is left to be done or it leads nowhere.
+ * @returns what the last look found, and how many secrets were reencrypted in all.
  */
 export async function reencryptAll(client: Client, say: (line: string) => void): Promise<Total> {
   const renewed: Record<string, number> = {};
@@ -75,7 +75,7 @@ export async function reencryptAll(client: Client, say: (line: string) => void):
   }
 }
 
-/** Whether everything is encrypted anew that can be, and everything can be read. */
+/** Whether everything is reencrypted that can be, and everything can be read. */
 export function isDone(total: Total): boolean {
   return sumOf(total, "outdated") === 0 && unreadableOf(total) === 0;
 }
@@ -90,7 +90,7 @@ function unreadableOf({ secrets }: Total): number {
   return Object.values(secrets).reduce((sum, { unreadable }) => sum + unreadable, 0);
 }
 
-/** A sum over all kinds that are encrypted anew. */
+/** A sum over all kinds that are reencrypted. */
 function sumOf({ secrets }: Total, count: keyof Counts): number {
   return Object.entries(secrets).reduce((sum, [kind, counts]) => sum + (kind === PASSING_KIND ? 0 : counts[count]), 0);
 }
@@ -109,7 +109,7 @@ function add(total: Total, step: Step): void {
 function progressOf(total: Total, mode: keyof typeof REQUESTS): string {
   const [current, outdated, renewed] = [sumOf(total, "current"), sumOf(total, "outdated"), sumOf(total, "reencrypted")];
   const read = current + outdated + renewed + unreadableOf(total);
-  const done = mode === "check" ? "" : `, ${renewed} encrypted anew`;
+  const done = mode === "check" ? "" : `, ${renewed} reencrypted`;
   return `${mode}: ${read} secrets read${done}, ${outdated} under an old key, ${unreadableOf(total)} unreadable`;
 }
 
@@ -170,7 +170,7 @@ function lineOf({ prefix, name, id, workspace_id: workspaceId, last_used_at: at 
 export const USAGE = `npm run reencrypt -- --url https://support.example.com [--check]
 
 Encrypts stored secrets with the first value of ENCRYPTION_KEY, then says what still needs an old value.
-The operator's token is taken from OPERATOR_TOKEN in the environment, or for a service on this machine from .dev.vars. Ends with 0 when nothing is left to encrypt anew.
+The operator's token is taken from OPERATOR_TOKEN in the environment, or for a service on this machine from .dev.vars. Ends with 0 when nothing is left to reencrypt.
 
   --url    where the service is
   --check  change nothing; end with 0 when no old value of ENCRYPTION_KEY or KEY_SECRET is needed any more`;

@@ -6,24 +6,24 @@ import { test } from "node:test";
 import { UserError } from "./cli.ts";
 import { createClient, findDemoProblem, networkErrorText, resolveOperatorTarget } from "./service.ts";
 
-void test("a service that hangs up, or is not there, is told plainly", async () => {
+void test("a service that hangs up, or is not there, is a plain error", async () => {
   const server = createServer((request) => request.socket.destroy()).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const ask = () => createClient(`http://127.0.0.1:${port}`, "token").send("GET", "/operator/v1/secrets");
-  const isTold = (reason: RegExp) => (error: unknown) => error instanceof UserError && reason.test(error.message);
-  await assert.rejects(ask, isTold(/^GET http:\/\/127\.0\.0\.1:\d+\/operator\/v1\/secrets was not answered: other side closed\.$/));
+  const hasReason = (reason: RegExp) => (error: unknown) => error instanceof UserError && reason.test(error.message);
+  await assert.rejects(ask, hasReason(/^GET http:\/\/127\.0\.0\.1:\d+\/operator\/v1\/secrets was not answered: other side closed\.$/));
   server.close();
   await once(server, "close");
-  await assert.rejects(ask, isTold(/was not answered: .*ECONNREFUSED/));
+  await assert.rejects(ask, hasReason(/was not answered: .*ECONNREFUSED/));
 });
 
-void test("a reason without a message is told by its name", () => {
+void test("a reason without a message is given by its name", () => {
   assert.equal(networkErrorText(new TypeError("fetch failed", { cause: new AggregateError([]) })), "AggregateError");
   assert.equal(networkErrorText(new TypeError("fetch failed", { cause: "other" })), "fetch failed");
 });
 
-void test("a configuration that allows no demo is told with what to do", async () => {
+void test("a configuration that allows no demo is reported with what to do", async () => {
   const refusal = (status: number) => findDemoProblem({ send: async () => ({ status, body: {} }) });
   assert.match((await refusal(404))!, /OPERATOR_TOKEN is empty/);
   assert.match((await refusal(503))!, /delete its line/);
@@ -42,7 +42,7 @@ void test("the url is given, the token is of the environment, or for this machin
   }
 });
 
-void test("mistakes are told plainly, and no token leaves this machine in the clear", () => {
+void test("mistakes are plain errors, and no token leaves this machine in the clear", () => {
   const url = "https://support.example.com";
   for (const [given, environment] of [
     [undefined, TOKEN],

@@ -64,7 +64,7 @@ export async function findInList<Item>(client: Client, path: string, fits: (item
   }
 }
 
-/** Waits until the service is well. */
+/** Waits until the service is healthy. */
 export async function waitUntilHealthy(url: string): Promise<void> {
   const deadline = Date.now() + HEALTH_LIMIT_MS;
   let last = "nothing";
@@ -76,14 +76,14 @@ export async function waitUntilHealthy(url: string): Promise<void> {
     if (answer) last = String(answer.status);
     await sleep(HEALTH_EVERY_MS);
   }
-  throw new UserError(`The service did not get well within ${HEALTH_LIMIT_MS / 1000} s: GET /healthz answers ${last}.`);
+  throw new UserError(`The service was not healthy within ${HEALTH_LIMIT_MS / 1000} s: GET /healthz answers ${last}.`);
 }
 
 /** Why the configuration that was asked for allows no demo: it switches the operator surface off, or lacks a secret. */
 export async function findDemoProblem(operator: Client): Promise<string | undefined> {
   const { status } = await operator.send("GET", "/operator/v1/workspaces?limit=1");
   if (status === 404) return "OPERATOR_TOKEN is empty, and without it there is no operator surface.";
-  if (status === 503) return "its configuration is wrong. The log names the variable: mend its value, or delete its line for a new one.";
+  if (status === 503) return "its configuration is wrong. The log names the variable: correct its value, or delete its line for a new one.";
   return undefined;
 }
 
