@@ -6,10 +6,10 @@ import { shardOf } from "../src/platform/db/ids.ts";
 
 const ORIGIN = "http://service.test";
 
-/** The tests' databases, in the order of their shards. */
+/** The tests' databases by shard. */
 export const databases = [env.DB, env.DB_1];
 
-/** A call's answer, its body read. */
+/** A response with its parsed body. */
 export interface Answer<Body = any> {
   status: number;
   headers: Headers;
@@ -37,19 +37,19 @@ function isRaw(body: unknown): body is string | Uint8Array | ReadableStream {
   return typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream;
 }
 
-/** A client's address that no other test has: requests without a valid key are limited by address. */
+/** A unique client address, since requests without a valid key are rate limited by address. */
 export function newAddress(): Record<string, string> {
   return { "CF-Connecting-IP": crypto.randomUUID() };
 }
 
-/** The operator's call; anything but success fails the test. */
+/** A request of the operator, which must succeed. */
 export async function operate(method: string, path: string, body?: unknown): Promise<any> {
   const answer = await send(method, `/operator/v1${path}`, { token: env.OPERATOR_TOKEN, ...(body !== undefined && { body }) });
   if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
 
-/** A workspace of the test's own, with a key of all scopes. */
+/** A test's workspace with a key of all scopes. */
 export interface Workspace {
   id: string;
   key: string;
@@ -59,7 +59,7 @@ export interface Workspace {
 
 let made = 0;
 
-/** Makes a workspace that no other test knows. */
+/** Creates a workspace. */
 export async function createWorkspace(
   settings: { plan?: string; limits?: Record<string, unknown>; scopes?: string[] } = {},
 ): Promise<Workspace> {
@@ -81,7 +81,7 @@ export function createKey(workspace: Workspace, scopes: string[]): Promise<{ id:
   return operate("POST", `/workspaces/${workspace.id}/keys`, { name: "Extra", scopes });
 }
 
-/** Makes a workspace in that shard's database. */
+/** Creates a workspace in that shard. */
 export async function createWorkspaceOn(shard: number, settings: Parameters<typeof createWorkspace>[0] = {}): Promise<Workspace> {
   for (;;) {
     const workspace = await createWorkspace(settings);
@@ -89,7 +89,7 @@ export async function createWorkspaceOn(shard: number, settings: Parameters<type
   }
 }
 
-/** Makes another workspace in the same database: one in another is kept apart by that alone. */
+/** Creates a workspace in the same database, where only the statements isolate it. */
 export function createNeighbour(workspace: { id: string }): Promise<Workspace> {
   return createWorkspaceOn(shardOf(workspace.id));
 }
@@ -99,7 +99,7 @@ export function createAgent(workspace: Workspace, settings: Record<string, unkno
   return operate("POST", `/workspaces/${workspace.id}/agents`, { name: "Agent", ...settings });
 }
 
-/** Adds an endpoint to a workspace: events are kept for those who listen. */
+/** Adds a webhook endpoint: events are only written for subscribers. */
 export async function listen(
   workspace: Workspace,
   events: string[] = ["*"],
@@ -109,7 +109,7 @@ export async function listen(
   return created.body;
 }
 
-/** Delivers a message to the queue's consumer now, as the platform would some time. */
+/** Delivers a message to the queue's consumer immediately. */
 export async function deliver(queue: string, body: unknown, attempts = 1) {
   const batch = createMessageBatch(queue, [{ id: crypto.randomUUID(), timestamp: new Date(), attempts, body }]);
   const ctx = createExecutionContext();
@@ -117,7 +117,7 @@ export async function deliver(queue: string, body: unknown, attempts = 1) {
   return getQueueResult(batch, ctx);
 }
 
-/** Adds a text source and reads it to the end. */
+/** Adds a text source and ingests it. */
 export async function learn(
   workspace: Workspace,
   agentId: string,
@@ -131,7 +131,7 @@ export async function learn(
   return listed.body.data.find((source: { id: string }) => source.id === created.body.id);
 }
 
-/** What one request cost, as its own log line says. */
+/** The cost of a request, from its log line. */
 export async function costOf(request: () => Promise<unknown>): Promise<{ object_hops: number; d1_trips: number; rows_read: number }> {
   const log = vi.spyOn(console, "log");
   try {
@@ -143,7 +143,7 @@ export async function costOf(request: () => Promise<unknown>): Promise<{ object_
   }
 }
 
-/** The rows that a statement finds or changes in the database of the record with this identifier. */
+/** The rows of a statement in the database of the record with this id. */
 export async function query<Row = Record<string, unknown>>(id: string, statement: string, ...values: unknown[]): Promise<Row[]> {
   const { results } = await databases[shardOf(id)]!.prepare(statement)
     .bind(...values)
@@ -151,7 +151,7 @@ export async function query<Row = Record<string, unknown>>(id: string, statement
   return results;
 }
 
-/** How many rows every table of every database has. */
+/** The number of rows of every table of every database. */
 export async function countRows(): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const [shard, database] of databases.entries()) {
@@ -165,12 +165,12 @@ export async function countRows(): Promise<Record<string, number>> {
   return counts;
 }
 
-/** The environment with some bindings replaced: to let a part of the platform fail, or to see what it is given. */
+/** The environment with some bindings replaced, to make them fail or to record their calls. */
 export function envWith(bindings: Record<string, unknown>): Env {
   return { ...env, ...bindings };
 }
 
-/** What a conversation's session object has in its storage. */
+/** The storage of a conversation's session object. */
 export function sessionStorage(
   workspaceId: string,
   conversationId: string,

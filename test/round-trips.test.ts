@@ -25,7 +25,7 @@ async function createDesk() {
 
 type Desk = Awaited<ReturnType<typeof createDesk>>;
 
-/** What a request costs: the hops to objects and the trips to D1; and its status, so that a refusal is no bargain. */
+/** A request's object calls and D1 round trips, and its status, so that an error does not pass for a cheap success. */
 async function cost(request: () => Promise<{ status: number }>): Promise<[status: number, hops: number, trips: number]> {
   let status = 0;
   const spent = await costOf(async () => {
@@ -44,7 +44,7 @@ const onEndpoint = async (workspace: Desk["workspace"], method: string, action =
   return () => workspace.call(method, `/webhooks/${id}${action}`, body);
 };
 
-/** Every operation: what is done before, and the request. */
+/** Every operation with its setup and request. */
 const OPERATIONS: [
   name: string,
   status: number,
@@ -511,7 +511,7 @@ test.for(OPERATIONS)("%s: %i with %i hops and %i trips", async ([, status, hops,
   expect(await cost(request)).toEqual([status, hops, trips]);
 });
 
-/** Those that cause events. */
+/** The operations that cause events. */
 const CAUSES = OPERATIONS.filter(([name]) => /question|follow-up|PATCH .conversations|reply/.test(name));
 
 test.for(CAUSES)("with webhooks listening: %s: %i with %i hops and %i trips, as without", async ([, status, hops, trips, prepare]) => {

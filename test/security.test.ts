@@ -17,7 +17,7 @@ import {
 } from "./harness.ts";
 import { fetchDocument, listOperations, type Operation } from "./platform/http/document.ts";
 
-/** The identifiers of real records, by the names that the document gives them. */
+/** Ids of existing records by the names of the path parameters. */
 interface Records {
   agent_id: string;
   source_id: string;
@@ -29,9 +29,9 @@ interface Records {
 }
 
 interface Entry {
-  /** The scope that it needs; null where any valid key will do. */
+  /** The scope that it requires; null if any valid key is accepted. */
   scope: (typeof SCOPES)[number] | null;
-  /** What it answers to a key that has only this scope, with records of its own. */
+  /** Its status for a key with this scope alone, with records of its own workspace. */
   status: number;
   body?: (records: Records) => object;
   query?: string;
@@ -41,7 +41,7 @@ const SOURCE = { type: "text", name: "Notes", text: "Parcels leave in the evenin
 const WEBHOOK = { url: "https://hooks.example.com/new", events: ["*"] };
 const QUESTION = { message: "When are refunds paid?" };
 
-/** Every operation there is. A new one is not done until it stands here. */
+/** Every operation of the API: a new one must be added here. */
 const ENTRIES: Record<string, Entry> = {
   getMe: { scope: null, status: 200 },
   getUsage: { scope: "analytics:read", status: 200 },
@@ -80,7 +80,7 @@ const ENTRIES: Record<string, Entry> = {
 
 const OPERATIONS = await listOperations();
 
-/** A workspace with a record of every kind, and their identifiers. */
+/** A workspace with a record of every kind, and their ids. */
 async function createRecords(made: Promise<Workspace> = createWorkspace()): Promise<{ workspace: Workspace; records: Records }> {
   const workspace = await made;
   const agent = await createAgent(workspace, { name: "MARK-agent" });
@@ -106,13 +106,13 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
   return { workspace, records };
 }
 
-/** Two such workspaces in one database: only the statements keep them apart. */
+/** Two such workspaces in one database, where only the statements isolate them. */
 async function createNeighbours() {
   const mine = await createRecords();
   return [mine, await createRecords(createNeighbour(mine.workspace))] as const;
 }
 
-/** The path under /api/v1 with these identifiers in it. */
+/** The path under /api/v1 with these ids. */
 function pathOf({ path, operationId }: Operation, records: Partial<Records>): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: keyof Records) => {
     const id = records[name];
@@ -127,7 +127,7 @@ function call(operation: Operation, records: Records, token: string | undefined)
   return send(operation.method, `/api/v1${pathOf(operation, records)}`, { token, headers: newAddress(), ...(body && { body }) });
 }
 
-/** All that D1 holds of a workspace, and what its agent finds: the same text as long as nothing changes. */
+/** A snapshot of a workspace's rows in D1 and of what its agent finds. */
 async function stateOf(workspace: Workspace, records: Records): Promise<string> {
   const db = workspace.id.endsWith("00") ? env.DB : env.DB_1;
   const tables = [
@@ -149,7 +149,7 @@ async function stateOf(workspace: Workspace, records: Records): Promise<string> 
   return JSON.stringify([rows.map(({ results }) => results), found]);
 }
 
-/** Records for calls that are refused, each of which checks that they stay as they are. */
+/** Records for refused requests, which check that they stay unchanged. */
 let untouched: Awaited<ReturnType<typeof createRecords>>;
 beforeAll(async () => {
   untouched = await createRecords();
