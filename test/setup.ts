@@ -1,12 +1,11 @@
-import { reset } from "cloudflare:test";
+import { applyD1Migrations, reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, vi } from "vitest";
 import { resetIdClock } from "../src/platform/db/ids.ts";
 
 // Files share a worker. Each starts with empty storage, and leaves the bindings, the clock and what it spied on as they were.
 await reset();
-const statements = env.TEST_MIGRATIONS.flatMap(({ queries }) => queries);
-await Promise.all([env.DB, env.DB_1].map((database) => database.batch(statements.map((statement) => database.prepare(statement)))));
+await Promise.all([env.DB, env.DB_1].map((database) => applyD1Migrations(database, env.TEST_MIGRATIONS)));
 resetIdClock();
 
 const bindings: Record<string, unknown> = { ...env };
