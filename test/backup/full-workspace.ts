@@ -1,3 +1,4 @@
+import { vi } from "vitest";
 import { ERASED_TABLES } from "../../src/operator/erasure-store.ts";
 import {
   createAgent,
@@ -94,6 +95,9 @@ async function leaveTraces(workspace: Workspace, webhookId: string): Promise<voi
   await behaveAt("hooks.example.com", { status: 500, body: "Not now" });
   const due = await query<{ id: string }>(workspace.id, "SELECT id FROM deliveries WHERE workspace_id = ? LIMIT 3", workspace.id);
   for (const { id } of due) await deliver("support-agent-deliveries", { deliveryId: id });
+  // The consumer waits a second for an attempt; on a busy machine it goes on in the background.
+  const leased = "SELECT 1 FROM deliveries WHERE workspace_id = ? AND lease_until IS NOT NULL";
+  await vi.waitUntil(async () => (await query(workspace.id, leased, workspace.id)).length === 0, 10_000);
   const gone = await listen(workspace);
   const rows = [
     ["webhook_erasures", "id, workspace_id, created_at", gone.id, workspace.id, Date.now()],
