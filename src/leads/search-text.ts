@@ -20,9 +20,14 @@ export interface SearchTerm {
   digits: string | null;
 }
 
+/** Of a longer term the index looks up only the rarest trigrams: some of the others are in every lead. */
+const MAX_TRIGRAMS = 4;
+
 const FIELD_SEPARATOR = "\u001f";
-/** Replaced by U+FFFD in folded text, so that a term never matches across two fields. */
-const RESERVED = new RegExp(`[\\0\u001e${FIELD_SEPARATOR}]`, "g");
+/** Starts what the index adds to a lead's text to tell agents apart. */
+export const AGENT_MARK = "\u001e";
+/** Replaced by U+FFFD in folded text, so that a term never matches across two fields, or an agent's mark. */
+const RESERVED = new RegExp(`[\\0${AGENT_MARK}${FIELD_SEPARATOR}]`, "g");
 
 /** Characters that separate the digits of a formatted phone number. */
 const PHONE_PUNCTUATION = /[\s+()/.–-]/gu;
@@ -42,6 +47,50 @@ export function toSearchTerm(query: string): SearchTerm {
   const isDigits = /^\p{Nd}+$/u.test(query);
   const isPhone = digits.length >= MIN_FORMATTED_DIGITS && /^\p{Nd}+$/u.test(query.replace(PHONE_PUNCTUATION, ""));
   return { text: fold(query), digits: isDigits || isPhone ? digits : null };
+}
+
+/** Whether a lead's text contains the term. */
+export function contains({ text, digits }: SearchText, term: SearchTerm): boolean {
+  return text.includes(term.text) || (term.digits !== null && digits.includes(term.digits));
+}
+
+/** An FTS5 expression for the leads that contain the term, by a trigram index of their texts and digits. */
+export function exactMatch({ text, digits }: SearchTerm): string {
+  return eitherColumn(quote(text), digits && quote(digits));
+}
+
+/**
+ * An FTS5 expression that matches the leads that contain the term, and few others, and is fast for a long and rare term.
+ * @param sample some leads, which show how common a trigram is.
+ */
+export function candidateMatch({ text, digits }: SearchTerm, sample: readonly SearchText[]): string {
+  const inTexts = rarestTrigrams(text, (trigram) => sample.filter((lead) => lead.text.includes(trigram)).length);
+  const inDigits = digits && rarestTrigrams(digits, (trigram) => sample.filter((lead) => lead.digits.includes(trigram)).length);
+  return eitherColumn(inTexts, inDigits);
+}
+
+/** Whether the term has trigrams, without which the index cannot find it. */
+export function hasTrigrams({ text }: SearchTerm): boolean {
+  return trigramsOf(text).length > 0;
+}
+
+function eitherColumn(inTexts: string, inDigits: string | null): string {
+  return `(text : ${inTexts}${inDigits === null ? "" : ` OR digits : ${inDigits}`})`;
+}
+
+function rarestTrigrams(phrase: string, countOf: (trigram: string) => number): string {
+  const counted = trigramsOf(phrase).map((trigram) => ({ trigram, count: countOf(trigram) }));
+  const rarest = counted.sort((a, b) => a.count - b.count).slice(0, MAX_TRIGRAMS);
+  return `(${rarest.map(({ trigram }) => quote(trigram)).join(" AND ")})`;
+}
+
+function trigramsOf(phrase: string): string[] {
+  const characters = Array.from(phrase);
+  return [...new Set(characters.slice(2).map((_, start) => characters.slice(start, start + 3).join("")))];
+}
+
+function quote(phrase: string): string {
+  return `"${phrase.replaceAll('"', '""')}"`;
 }
 
 /** Normalizes a text so that differences in case and in the composition of accents do not matter. */

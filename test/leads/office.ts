@@ -57,12 +57,16 @@ export async function sweepAll(workspace: Workspace): Promise<void> {
   while ((await query(workspace.id, left, workspace.id)).length > 0) await sweep(env, Date.now());
 }
 
-/** The tables of a workspace's lead index, and its rows, newest first. */
-export function indexStorage(workspace: Workspace): Promise<{ tables: string[]; rows: unknown[] }> {
+/** The tables of a workspace's lead index, its rows, newest first, and the trigrams of its full-text table. */
+export function indexStorage(workspace: Workspace): Promise<{ tables: string[]; rows: unknown[]; trigrams: unknown[] }> {
   return runInDurableObject(env.LEADS.getByName(workspace.id), (_, { storage: { sql } }) => {
     const names = sql.exec("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'").toArray();
     const tables = names.map(({ name }) => name as string);
-    if (!tables.includes("leads")) return { tables, rows: [] };
-    return { tables, rows: sql.exec("SELECT * FROM leads ORDER BY created_at DESC, lead_id DESC").toArray() };
+    if (!tables.includes("leads")) return { tables, rows: [], trigrams: [] };
+    sql.exec("INSERT INTO lead_index (lead_index, rank) VALUES ('integrity-check', 1)");
+    sql.exec("CREATE VIRTUAL TABLE trigrams USING fts5vocab (lead_index, row)");
+    const trigrams = sql.exec("SELECT term FROM trigrams").toArray();
+    sql.exec("DROP TABLE trigrams");
+    return { tables, rows: sql.exec("SELECT * FROM leads ORDER BY created_at DESC, lead_id DESC").toArray(), trigrams };
   });
 }
