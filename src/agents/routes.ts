@@ -8,13 +8,12 @@ import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { findAgent, findAgentsCount, listAgents } from "./store.ts";
 import { agentPageSchema, agentSchema, toAgent } from "./wire.ts";
 
-export const agentRoutes = createRouter();
+export const agentRoutes = createRouter("Agents");
 
 const listAgentsRoute = createRoute({
   operationId: "listAgents",
   method: "get",
   path: "/agents",
-  tags: ["Agents"],
   summary: "List the workspace's agents",
   ...needsScope("agents:read"),
   request: { query: pageQuery },
@@ -33,7 +32,6 @@ const getAgentRoute = createRoute({
   operationId: "getAgent",
   method: "get",
   path: "/agents/{agent_id}",
-  tags: ["Agents"],
   summary: "One agent",
   ...needsScope("agents:read"),
   request: { params: z.object({ agent_id: uuid() }) },

@@ -12,42 +12,26 @@ const columns = getTableColumns(agents);
 
 /** One page of a workspace's agents, oldest first. */
 export function listAgents(db: Database, workspaceId: string, { limit, offset }: { limit: number; offset: number }) {
-  return agentPage(db, { workspaceId, limit, offset });
+  return agentPage(db, workspaceId, limit, offset);
 }
 
-const agentPage = compiled<typeof columns, { workspaceId: string; limit: number; offset: number }>(columns, (db, fields, param) =>
-  db
-    .select(fields)
-    .from(agents)
-    .where(eq(agents.workspaceId, param("workspaceId")))
-    .orderBy(agents.id)
-    .limit(param("limit"))
-    .offset(param("offset")),
+const agentPage = compiled(columns, ["workspaceId", "limit", "offset"], (db, fields, workspaceId, limit, offset) =>
+  db.select(fields).from(agents).where(eq(agents.workspaceId, workspaceId)).orderBy(agents.id).limit(limit).offset(offset),
 );
 
 /** How many agents the workspace has; no row when there is no such workspace. */
-export function findAgentsCount(db: Database, workspaceId: string) {
-  return agentsCount(db, { workspaceId });
-}
-
-const agentsCount = compiled<{ count: typeof workspaces.agentsCount }, { workspaceId: string }>(
-  { count: workspaces.agentsCount },
-  (db, fields, param) =>
-    db
-      .select(fields)
-      .from(workspaces)
-      .where(and(eq(workspaces.id, param("workspaceId")), isNull(workspaces.deletedAt))),
+export const findAgentsCount = compiled({ count: workspaces.agentsCount }, ["workspaceId"], (db, fields, workspaceId) =>
+  db
+    .select(fields)
+    .from(workspaces)
+    .where(and(eq(workspaces.id, workspaceId), isNull(workspaces.deletedAt))),
 );
 
-export function findAgent(db: Database, workspaceId: string, agentId: string) {
-  return oneAgent(db, { workspaceId, agentId });
-}
-
-const oneAgent = compiled<typeof columns, { workspaceId: string; agentId: string }>(columns, (db, fields, param) =>
+export const findAgent = compiled(columns, ["workspaceId", "agentId"], (db, fields, workspaceId, agentId) =>
   db
     .select(fields)
     .from(agents)
-    .where(and(eq(agents.id, param("agentId")), eq(agents.workspaceId, param("workspaceId")))),
+    .where(and(eq(agents.id, agentId), eq(agents.workspaceId, workspaceId))),
 );
 
 /** An agent by its id alone, with its workspace's plan, unless the workspace is deleted. */

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { AGENT_STATUSES, CHANNELS } from "../platform/db/columns.ts";
 import type { agents } from "../platform/db/schema.ts";
-import { timestamp, toTimestamp, uuid } from "../platform/http/fields.ts";
+import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
 
 /** An agent as integrators see it, without secrets and prompts. */
@@ -30,21 +30,7 @@ export const agentPageSchema = pageOf(agentSchema, "AgentPage");
 
 export type AgentRow = typeof agents.$inferSelect;
 
+/** The wire record of an agent, as integrators see it. */
 export function toAgent(row: AgentRow): z.infer<typeof agentSchema> {
-  return {
-    id: row.id,
-    name: row.name,
-    slug: row.slug,
-    description: row.description,
-    status: row.status,
-    language: row.language,
-    welcome_message: row.welcomeMessage,
-    handoff_message: row.handoffMessage,
-    confidence_threshold: row.confidenceThreshold,
-    channels: CHANNELS.filter((channel) => channel !== "email" || row.emailAddress !== null),
-    sources_count: row.sourcesCount,
-    answers_count: row.answersCount,
-    created_at: toTimestamp(row.createdAt),
-    updated_at: toTimestamp(row.updatedAt),
-  };
+  return toRecord(agentSchema, row, { channels: CHANNELS.filter((channel) => channel !== "email" || row.emailAddress !== null) });
 }

@@ -8,13 +8,12 @@ import { lastDurableDay, rangesOf } from "./definitions.ts";
 import { ALL_AGENTS, listDays, listStatusCounts, listUnansweredQuestions, sumDays } from "./store.ts";
 import { overviewQuery, overviewSchema, toOverview } from "./wire.ts";
 
-export const analyticsRoutes = createRouter();
+export const analyticsRoutes = createRouter("Analytics");
 
 const getOverview = createRoute({
   operationId: "getAnalyticsOverview",
   method: "get",
   path: "/analytics/overview",
-  tags: ["Analytics"],
   summary: "Activity of the last days, and how well questions were answered",
   description: "Of the whole workspace or of one agent. Rates of conversations cover those that started in the range.",
   ...needsScope("analytics:read"),

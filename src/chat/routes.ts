@@ -15,13 +15,12 @@ import { findAnswer } from "./store.ts";
 import type { TurnRequest, TurnVisitor } from "./turn.ts";
 import { chatAnswerSchema, chatEventsSchema, chatInSchema, type endUserSchema, resumeHeaders } from "./wire.ts";
 
-export const chatRoutes = createRouter();
+export const chatRoutes = createRouter("Chat");
 
 const askAgent = createRoute({
   operationId: "askAgent",
   method: "post",
   path: "/agents/{agent_id}/messages",
-  tags: ["Chat"],
   summary: "Ask an agent",
   description:
     "The agent answers from its knowledge, or hands the conversation to a human. Each question that it is asked to answer counts toward the month's message quota.",
@@ -43,7 +42,6 @@ const resumeAnswer = createRoute({
   operationId: "resumeAnswer",
   method: "get",
   path: "/conversations/{conversation_id}/messages/{message_id}/stream",
-  tags: ["Chat"],
   summary: "Resume the stream of an answer",
   description:
     "Resumes a stream that broke off, or repeats one that has ended. It uses no message of the quota. 204: the event that you have was the last.",

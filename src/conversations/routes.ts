@@ -23,7 +23,7 @@ import {
   transcriptSchema,
 } from "./wire.ts";
 
-export const conversationRoutes = createRouter();
+export const conversationRoutes = createRouter("Conversations");
 
 const params = z.object({ conversation_id: uuid() });
 
@@ -31,7 +31,6 @@ const listConversations = createRoute({
   operationId: "listConversations",
   method: "get",
   path: "/conversations",
-  tags: ["Conversations"],
   summary: "List conversations, by last activity",
   ...needsScope("conversations:read"),
   request: { query: conversationQuery },
@@ -54,7 +53,6 @@ const getConversation = createRoute({
   operationId: "getConversation",
   method: "get",
   path: "/conversations/{conversation_id}",
-  tags: ["Conversations"],
   summary: "One conversation with its transcript",
   ...needsScope("conversations:read"),
   request: { params },
@@ -79,7 +77,6 @@ const updateConversation = createRoute({
   operationId: "updateConversation",
   method: "patch",
   path: "/conversations/{conversation_id}",
-  tags: ["Conversations"],
   summary: "Change a conversation's status or tags",
   ...needsScope("conversations:write"),
   request: { params, body: jsonBody(conversationUpdateSchema) },
@@ -96,7 +93,6 @@ const replyToConversation = createRoute({
   operationId: "replyToConversation",
   method: "post",
   path: "/conversations/{conversation_id}/messages",
-  tags: ["Conversations"],
   summary: "Reply as a human on the team",
   description: "The agent stays silent from then on, until the conversation is resolved or its status is set to open.",
   ...needsScope("conversations:write"),

@@ -13,60 +13,53 @@ import { handoffStatusAt, type Transition } from "./status.ts";
 export type ConversationKey = { workspaceId: string; conversationId: string };
 
 /** One conversation of a workspace. */
-export function findConversation(db: Database, workspaceId: string, conversationId: string) {
-  return oneConversation(db, { workspaceId, conversationId });
-}
-
-const conversationColumns = getTableColumns(conversations);
-const oneConversation = compiled<typeof conversationColumns, ConversationKey>(conversationColumns, (db, fields, param) =>
-  db
-    .select(fields)
-    .from(conversations)
-    .where(and(eq(conversations.id, param("conversationId")), eq(conversations.workspaceId, param("workspaceId")))),
+export const findConversation = compiled(
+  getTableColumns(conversations),
+  ["workspaceId", "conversationId"],
+  (db, fields, workspaceId, conversationId) =>
+    db
+      .select(fields)
+      .from(conversations)
+      .where(and(eq(conversations.id, conversationId), eq(conversations.workspaceId, workspaceId))),
 );
 
 /** The conversation's visitor. */
-export function findConversationVisitor(db: Database, workspaceId: string, conversationId: string) {
-  return visitorOf(db, { workspaceId, conversationId });
-}
-
-const visitorColumns = getTableColumns(visitors);
-const visitorOf = compiled<typeof visitorColumns, ConversationKey>(visitorColumns, (db, fields, param) => {
-  const visitorId = sql`SELECT visitor_id FROM ${conversations} WHERE id = ${param("conversationId")} AND workspace_id = ${param("workspaceId")}`;
-  return db
-    .select(fields)
-    .from(visitors)
-    .where(and(eq(visitors.id, sql`(${visitorId})`), eq(visitors.workspaceId, param("workspaceId"))));
-});
+export const findConversationVisitor = compiled(
+  getTableColumns(visitors),
+  ["workspaceId", "conversationId"],
+  (db, fields, workspaceId, conversationId) => {
+    const visitorId = sql`SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId} AND workspace_id = ${workspaceId}`;
+    return db
+      .select(fields)
+      .from(visitors)
+      .where(and(eq(visitors.id, sql`(${visitorId})`), eq(visitors.workspaceId, workspaceId)));
+  },
+);
 
 /** The conversation's latest hand-off. */
-export function findLatestHandoff(db: Database, workspaceId: string, conversationId: string) {
-  return latestHandoff(db, { workspaceId, conversationId });
-}
-
-const handoffColumns = getTableColumns(handoffs);
-const latestHandoff = compiled<typeof handoffColumns, ConversationKey>(handoffColumns, (db, fields, param) =>
-  db
-    .select(fields)
-    .from(handoffs)
-    .where(and(eq(handoffs.workspaceId, param("workspaceId")), eq(handoffs.conversationId, param("conversationId"))))
-    .orderBy(desc(handoffs.id))
-    .limit(1),
+export const findLatestHandoff = compiled(
+  getTableColumns(handoffs),
+  ["workspaceId", "conversationId"],
+  (db, fields, workspaceId, conversationId) =>
+    db
+      .select(fields)
+      .from(handoffs)
+      .where(and(eq(handoffs.workspaceId, workspaceId), eq(handoffs.conversationId, conversationId)))
+      .orderBy(desc(handoffs.id))
+      .limit(1),
 );
 
 /** The whole transcript, oldest first. */
-export function listMessages(db: Database, workspaceId: string, conversationId: string) {
-  return transcript(db, { workspaceId, conversationId });
-}
-
-const messageColumns = getTableColumns(messages);
-const transcript = compiled<typeof messageColumns, ConversationKey>(messageColumns, (db, fields, param) =>
-  db
-    .select(fields)
-    .from(messages)
-    .where(and(eq(messages.workspaceId, param("workspaceId")), eq(messages.conversationId, param("conversationId"))))
-    // By time first: an id is generated before its message is written.
-    .orderBy(messages.createdAt, messages.id),
+export const listMessages = compiled(
+  getTableColumns(messages),
+  ["workspaceId", "conversationId"],
+  (db, fields, workspaceId, conversationId) =>
+    db
+      .select(fields)
+      .from(messages)
+      .where(and(eq(messages.workspaceId, workspaceId), eq(messages.conversationId, conversationId)))
+      // By time first: an id is generated before its message is written.
+      .orderBy(messages.createdAt, messages.id),
 );
 
 /** One message. */

@@ -9,7 +9,7 @@ import {
   RESOLVERS,
 } from "../platform/db/columns.ts";
 import type { conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
-import { timeQuery, timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
+import { timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
 import { SETTABLE_STATUSES } from "./status.ts";
 
@@ -124,59 +124,27 @@ type MessageRow = typeof messages.$inferSelect;
 
 /** The wire record of a conversation, with its visitor and its latest hand-off. */
 export function toConversation(row: ConversationRow, visitor: VisitorRow | undefined, handoff: HandoffRow | undefined) {
-  return {
-    id: row.id,
-    agent_id: row.agentId,
-    channel: row.channel,
-    status: row.status,
-    subject: row.subject,
-    tags: row.tags,
+  return toRecord(conversationSchema, row, {
     visitor: visitor ? toVisitor(visitor) : null,
-    message_count: row.messageCount,
-    last_message_preview: row.lastMessagePreview,
-    last_message_at: toTimestamp(row.lastMessageAt),
     handoff: handoff ? toHandoff(handoff) : null,
     csat: row.csatScore === null ? null : { score: row.csatScore, comment: row.csatComment },
-    resolved_at: toTimestampOrNull(row.resolvedAt),
-    resolved_by: row.resolvedBy,
-    first_human_reply_at: toTimestampOrNull(row.firstHumanReplyAt),
-    reopened_count: row.reopenedCount,
-    created_at: toTimestamp(row.createdAt),
-    updated_at: toTimestamp(row.updatedAt),
-  };
+  });
 }
 
 /** The wire record of a visitor. */
-export function toVisitor({ id, anonId, externalId, name, email, verified }: VisitorRow): z.infer<typeof visitorSchema> {
-  return { id, anon_id: anonId, external_id: externalId, name, email, verified };
+export function toVisitor(row: VisitorRow): z.infer<typeof visitorSchema> {
+  return toRecord(visitorSchema, row, {});
 }
 
 /** The wire record of a hand-off. */
 export function toHandoff(row: HandoffRow): z.infer<typeof handoffSchema> {
-  return {
-    id: row.id,
-    conversation_id: row.conversationId,
-    reason: row.reason,
-    summary: row.summary,
-    trigger_message_id: row.triggerMessageId,
-    status: row.status,
-    requested_at: toTimestamp(row.requestedAt),
-    accepted_at: toTimestampOrNull(row.acceptedAt),
-    resolved_at: toTimestampOrNull(row.resolvedAt),
-  };
+  return toRecord(handoffSchema, row, {});
 }
 
 /** The wire record of a message. */
 export function toMessage(row: MessageRow): z.infer<typeof messageSchema> {
-  return {
-    id: row.id,
-    conversation_id: row.conversationId,
-    role: row.role,
+  return toRecord(messageSchema, row, {
     author: { type: row.authorType, id: row.authorId, name: row.authorName },
-    content: row.content,
     citations: row.citations as Citation[],
-    confidence: row.confidence,
-    needs_human: row.needsHuman,
-    created_at: toTimestamp(row.createdAt),
-  };
+  });
 }

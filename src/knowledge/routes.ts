@@ -34,7 +34,7 @@ const MAX_TEXT_BYTES = 5 * 1024 * 1024;
 /** Its body: JSON may write a two-byte letter in six, and hardly any text is longer than that. */
 const MAX_SOURCE_BODY_BYTES = 16 * 1024 * 1024;
 
-export const knowledgeRoutes = createRouter();
+export const knowledgeRoutes = createRouter("Knowledge");
 
 const params = z.object({ agent_id: uuid() });
 const sourceParams = params.extend({ source_id: uuid() });
@@ -43,7 +43,6 @@ const listSourcesRoute = createRoute({
   operationId: "listSources",
   method: "get",
   path: "/agents/{agent_id}/sources",
-  tags: ["Knowledge"],
   summary: "List an agent's knowledge sources",
   ...needsScope("knowledge:read"),
   request: { params },
@@ -63,7 +62,6 @@ const createSourceRoute = createRoute({
   operationId: "createSource",
   method: "post",
   path: "/agents/{agent_id}/sources",
-  tags: ["Knowledge"],
   summary: "Add a knowledge source",
   description: "Its ingestion is queued: poll the list until its status is ready or failed.",
   ...needsScope("knowledge:write"),
@@ -87,7 +85,6 @@ const syncSourceRoute = createRoute({
   operationId: "syncSource",
   method: "post",
   path: "/agents/{agent_id}/sources/{source_id}/sync",
-  tags: ["Knowledge"],
   summary: "Read a source again",
   description: "A sync that is waiting or running is joined. Until the new one is complete, the agent answers from the last good one.",
   ...needsScope("knowledge:write"),
@@ -106,7 +103,6 @@ const deleteSourceRoute = createRoute({
   operationId: "deleteSource",
   method: "delete",
   path: "/agents/{agent_id}/sources/{source_id}",
-  tags: ["Knowledge"],
   summary: "Delete a source and all that the agent knows from it",
   ...needsScope("knowledge:write"),
   request: { params: sourceParams },
@@ -123,7 +119,6 @@ const listPagesRoute = createRoute({
   operationId: "listSourcePages",
   method: "get",
   path: "/agents/{agent_id}/sources/{source_id}/pages",
-  tags: ["Knowledge"],
   summary: "List what became of a source's pages",
   description: "As the last sync left them, or as the running one has found them so far. A text source has none.",
   ...needsScope("knowledge:read"),
@@ -147,7 +142,6 @@ const listAnswersRoute = createRoute({
   operationId: "listAnswers",
   method: "get",
   path: "/agents/{agent_id}/answers",
-  tags: ["Knowledge"],
   summary: "List an agent's curated answers",
   ...needsScope("knowledge:read"),
   request: { params, query: pageQuery },
@@ -168,7 +162,6 @@ const createAnswerRoute = createRoute({
   operationId: "createAnswer",
   method: "post",
   path: "/agents/{agent_id}/answers",
-  tags: ["Knowledge"],
   summary: "Add a curated question and answer",
   description: "When a question matches it closely, the agent gives this answer word for word.",
   ...needsScope("knowledge:write"),
@@ -188,7 +181,6 @@ const deleteAnswerRoute = createRoute({
   operationId: "deleteAnswer",
   method: "delete",
   path: "/agents/{agent_id}/answers/{answer_id}",
-  tags: ["Knowledge"],
   summary: "Delete a curated answer",
   ...needsScope("knowledge:write"),
   request: { params: params.extend({ answer_id: uuid() }) },
@@ -205,7 +197,6 @@ const searchRoute = createRoute({
   operationId: "searchKnowledge",
   method: "post",
   path: "/agents/{agent_id}/search",
-  tags: ["Knowledge"],
   summary: "What retrieval finds for a question",
   description: "No model is asked and no message of the quota is used.",
   ...needsScope("knowledge:read"),

@@ -10,16 +10,11 @@ type NewSource = typeof sources.$inferInsert;
 // --- Sources ---
 
 /** All sources of an agent, oldest first. */
-export function listSources(db: Database, workspaceId: string, agentId: string) {
-  return sourcesOf(db, { workspaceId, agentId });
-}
-
-const sourceColumns = getTableColumns(sources);
-const sourcesOf = compiled<typeof sourceColumns, { workspaceId: string; agentId: string }>(sourceColumns, (db, fields, param) =>
+export const listSources = compiled(getTableColumns(sources), ["workspaceId", "agentId"], (db, fields, workspaceId, agentId) =>
   db
     .select(fields)
     .from(sources)
-    .where(and(eq(sources.workspaceId, param("workspaceId")), eq(sources.agentId, param("agentId"))))
+    .where(and(eq(sources.workspaceId, workspaceId), eq(sources.agentId, agentId)))
     .orderBy(sources.id),
 );
 

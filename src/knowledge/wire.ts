@@ -5,7 +5,7 @@ import type { Passage } from "../models/retrieval.ts";
 import { allowsPrivateTargets } from "../platform/config.ts";
 import type { answers, sources } from "../platform/db/schema.ts";
 import { CRAWLER_POLICY, urlProblem } from "../platform/egress/url-rules.ts";
-import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
+import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf, pageQuery } from "../platform/http/page.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 
@@ -148,26 +148,8 @@ type AnswerRow = typeof answers.$inferSelect;
 
 /** The wire record of a source. */
 export function toSource(row: SourceRow): z.infer<typeof sourceSchema> {
-  return {
-    id: row.id,
-    agent_id: row.agentId,
-    type: row.type,
-    name: row.name,
-    url: row.url,
-    status: row.status,
-    schedule: row.schedule,
-    max_pages: row.maxPages,
-    pages_found: row.pagesFound,
-    pages_indexed: row.pagesIndexed,
-    pages_failed: row.pagesFailed,
-    pages_skipped: row.pagesSkipped,
-    chunks_count: row.chunksCount,
-    error: row.errorCode === null ? null : { code: row.errorCode, message: row.errorMessage ?? "" },
-    last_synced_at: toTimestampOrNull(row.lastSyncedAt),
-    next_sync_at: toTimestampOrNull(row.nextSyncAt),
-    created_at: toTimestamp(row.createdAt),
-    updated_at: toTimestamp(row.updatedAt),
-  };
+  const error = row.errorCode === null ? null : { code: row.errorCode, message: row.errorMessage ?? "" };
+  return toRecord(sourceSchema, row, { error });
 }
 
 /** The wire record of a page that a crawl found. */
@@ -178,8 +160,7 @@ export function toCrawledPage({ url, title, state, reason, inUse }: ListedPage):
 
 /** The wire record of a curated answer. */
 export function toAnswer(row: AnswerRow): z.infer<typeof answerSchema> {
-  const { id, question, answer } = row;
-  return { id, agent_id: row.agentId, question, answer, created_at: toTimestamp(row.createdAt), updated_at: toTimestamp(row.updatedAt) };
+  return toRecord(answerSchema, row, {});
 }
 
 /** The wire record of a passage; its heading is part of its title. */

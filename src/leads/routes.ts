@@ -6,13 +6,12 @@ import { needsScope } from "../workspaces/middleware.ts";
 import { findLeads, type LeadRow } from "./leads.ts";
 import { leadPageSchema, leadQuery, toLead } from "./wire.ts";
 
-export const leadRoutes = createRouter();
+export const leadRoutes = createRouter("Leads");
 
 const listLeadsRoute = createRoute({
   operationId: "listLeads",
   method: "get",
   path: "/leads",
-  tags: ["Leads"],
   summary: "List and search leads, newest first",
   ...needsScope("leads:read"),
   request: { query: leadQuery },

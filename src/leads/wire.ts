@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { timeQuery, timestamp, toTimestamp, uuid } from "../platform/http/fields.ts";
+import { timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
 import type { LeadRow } from "./leads.ts";
 
@@ -37,17 +37,5 @@ export const leadQuery = cursorQuery.extend({
 
 /** The wire record of a lead. */
 export function toLead(row: LeadRow): z.infer<typeof leadSchema> {
-  return {
-    id: row.id,
-    agent_id: row.agentId,
-    conversation_id: row.conversationId,
-    visitor_id: row.visitorId,
-    name: row.name,
-    email: row.email,
-    phone: row.phone,
-    message: row.message,
-    custom_fields: row.customFields as CustomFields,
-    source_url: row.sourceUrl,
-    created_at: toTimestamp(row.createdAt),
-  };
+  return toRecord(leadSchema, row, { custom_fields: row.customFields as CustomFields });
 }

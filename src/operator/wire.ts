@@ -3,7 +3,7 @@ import { toolSchema, toolsInputSchema, toTool } from "../agents/tool-wire.ts";
 import { type AgentRow, agentSchema, toAgent } from "../agents/wire.ts";
 import { AGENT_STATUSES, PLAN_NAMES, type Retention } from "../platform/db/columns.ts";
 import type { apiKeys, workspaces } from "../platform/db/schema.ts";
-import { slug, timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
+import { slug, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { limitsOf } from "../workspaces/plans.ts";
@@ -73,17 +73,8 @@ type WorkspaceRow = typeof workspaces.$inferSelect;
 
 /** The operator's record of a workspace. */
 export function toWorkspace(row: WorkspaceRow): z.infer<typeof workspaceSchema> {
-  return {
-    id: row.id,
-    name: row.name,
-    slug: row.slug,
-    plan: row.plan,
-    limits: limitsOf(row.plan, row.limits),
-    limit_overrides: row.limits,
-    retention: retentionOf(row.retention),
-    created_at: toTimestamp(row.createdAt),
-    updated_at: toTimestamp(row.updatedAt),
-  };
+  const limits = limitsOf(row.plan, row.limits);
+  return toRecord(workspaceSchema, row, { limits, limit_overrides: row.limits, retention: retentionOf(row.retention) });
 }
 
 // --- Keys ------------------------------------------------------------------------------------------------------------
@@ -113,9 +104,7 @@ type KeyRow = typeof apiKeys.$inferSelect;
 
 /** The operator's record of a key; the key itself is not in it. */
 export function toKey(row: KeyRow): z.infer<typeof keySchema> {
-  const { id, prefix } = row;
-  const revoked = toTimestampOrNull(row.revokedAt);
-  return { id, name: row.name, prefix, scopes: expandScopes(row.scopes), created_at: toTimestamp(row.createdAt), revoked_at: revoked };
+  return toRecord(keySchema, row, { scopes: expandScopes(row.scopes) });
 }
 
 // --- Agents ----------------------------------------------------------------------------------------------------------
@@ -161,14 +150,9 @@ export const identitySecretSchema = z.object({ secret: z.string(), previous_vali
 
 /** The operator's record of an agent. */
 export function toOperatorAgent(row: AgentRow): z.infer<typeof operatorAgentSchema> {
-  return {
+  return toRecord(operatorAgentSchema, row, {
     ...toAgent(row),
-    instructions: row.instructions,
-    inactivity_minutes: row.inactivityMinutes,
-    model: row.model,
     tools: row.tools.map(toTool),
-    allowed_origins: row.allowedOrigins,
-    email_address: row.emailAddress,
     has_identity_secret: row.identitySecret !== null,
-  };
+  });
 }

@@ -10,13 +10,12 @@ import { exportPerson, toStream } from "./export.ts";
 import { countRecords, listVisitors } from "./person-store.ts";
 import { erasedSchema, exportSchema, foundSchema, personQuery, toIdentifier } from "./wire.ts";
 
-export const privacyRoutes = createRouter();
+export const privacyRoutes = createRouter("Privacy");
 
 const findPerson = createRoute({
   operationId: "findPerson",
   method: "get",
   path: "/privacy/visitors",
-  tags: ["Privacy"],
   summary: "Find the data of one person",
   ...needsScope("privacy:read"),
   request: { query: personQuery },
@@ -37,7 +36,6 @@ const eraseRoute = createRoute({
   operationId: "erasePerson",
   method: "delete",
   path: "/privacy/visitors",
-  tags: ["Privacy"],
   summary: "Erase all data of one person",
   description: "Cannot be undone. It is recorded in the audit log with a keyed hash of the identifier; erasing again is safe.",
   ...needsScope("privacy:write"),
@@ -55,7 +53,6 @@ const exportRoute = createRoute({
   operationId: "exportPerson",
   method: "get",
   path: "/privacy/export",
-  tags: ["Privacy"],
   summary: "Download all data of one person",
   ...needsScope("privacy:read"),
   request: { query: personQuery },

@@ -11,7 +11,7 @@ import { redeliver, type Redelivery, sendTest } from "./redeliver.ts";
 import { planRequired, requireWebhooksPlan, webhookOperation } from "./routes.ts";
 import { deliveryPageSchema, deliveryQuery, type DeliveryRow, deliverySchema, toDelivery, deliveryCount } from "./wire.ts";
 
-export const deliveryRoutes = createRouter();
+export const deliveryRoutes = createRouter("Webhooks");
 
 const params = z.object({ webhook_id: uuid() });
 
@@ -19,7 +19,6 @@ const testWebhook = createRoute({
   operationId: "testWebhook",
   method: "post",
   path: "/webhooks/{webhook_id}/test",
-  tags: ["Webhooks"],
   summary: "Send a test event now",
   description:
     "It is signed and sent once while you wait, to a disabled endpoint too. The response says whether it arrived. Needs webhooks in the plan.",
@@ -40,7 +39,6 @@ const listDeliveries = createRoute({
   operationId: "listDeliveries",
   method: "get",
   path: "/webhooks/{webhook_id}/deliveries",
-  tags: ["Webhooks"],
   summary: "List the deliveries of a webhook endpoint, newest first",
   ...needsScope("webhooks:read"),
   request: { params, query: deliveryQuery },
@@ -67,7 +65,6 @@ const redeliverEvent = createRoute({
   operationId: "redeliverEvent",
   method: "post",
   path: "/webhooks/deliveries/{delivery_id}/redeliver",
-  tags: ["Webhooks"],
   summary: "Redeliver an event",
   description:
     "A new delivery of the same event, with the same event id, to the same endpoint, with the whole retry schedule. Needs webhooks in the plan.",

@@ -20,28 +20,16 @@ export const MANUAL_REASON = "manual";
 const columns = getTableColumns(webhookEndpoints);
 
 /** All endpoints of a workspace, oldest first. */
-export function listEndpoints(db: Database, workspaceId: string) {
-  return endpointsOf(db, { workspaceId });
-}
-
-const endpointsOf = compiled<typeof columns, { workspaceId: string }>(columns, (db, fields, param) =>
-  db
-    .select(fields)
-    .from(webhookEndpoints)
-    .where(eq(webhookEndpoints.workspaceId, param("workspaceId")))
-    .orderBy(webhookEndpoints.id),
+export const listEndpoints = compiled(columns, ["workspaceId"], (db, fields, workspaceId) =>
+  db.select(fields).from(webhookEndpoints).where(eq(webhookEndpoints.workspaceId, workspaceId)).orderBy(webhookEndpoints.id),
 );
 
 /** One endpoint of a workspace. */
-export function findEndpoint(db: Database, workspaceId: string, webhookId: string) {
-  return oneEndpoint(db, { workspaceId, webhookId });
-}
-
-const oneEndpoint = compiled<typeof columns, { workspaceId: string; webhookId: string }>(columns, (db, fields, param) =>
+export const findEndpoint = compiled(columns, ["workspaceId", "webhookId"], (db, fields, workspaceId, webhookId) =>
   db
     .select(fields)
     .from(webhookEndpoints)
-    .where(and(eq(webhookEndpoints.id, param("webhookId")), eq(webhookEndpoints.workspaceId, param("workspaceId")))),
+    .where(and(eq(webhookEndpoints.id, webhookId), eq(webhookEndpoints.workspaceId, workspaceId))),
 );
 
 /** Adds an endpoint unless the workspace is deleted or has the maximum already. An endpoint with the same id stays as it is. */

@@ -22,7 +22,7 @@ import {
   webhookWithSecretSchema,
 } from "./wire.ts";
 
-export const webhookRoutes = createRouter();
+export const webhookRoutes = createRouter("Webhooks");
 
 const params = z.object({ webhook_id: uuid() });
 
@@ -30,7 +30,6 @@ const listWebhooks = createRoute({
   operationId: "listWebhooks",
   method: "get",
   path: "/webhooks",
-  tags: ["Webhooks"],
   summary: "List webhook endpoints and the event catalogue",
   ...needsScope("webhooks:read"),
   responses: { 200: jsonResponse(webhookListSchema, "All endpoints, oldest first, and every type of event."), ...errorResponses(403) },
@@ -46,7 +45,6 @@ const createWebhook = createRoute({
   operationId: "createWebhook",
   method: "post",
   path: "/webhooks",
-  tags: ["Webhooks"],
   summary: "Register a webhook endpoint",
   description: "The signing secret is in this response and in no other. Needs webhooks in the plan.",
   ...needsScope("webhooks:write"),
@@ -69,7 +67,6 @@ const getWebhook = createRoute({
   operationId: "getWebhook",
   method: "get",
   path: "/webhooks/{webhook_id}",
-  tags: ["Webhooks"],
   summary: "One webhook endpoint",
   ...needsScope("webhooks:read"),
   request: { params },
@@ -87,7 +84,6 @@ const updateWebhook = createRoute({
   operationId: "updateWebhook",
   method: "patch",
   path: "/webhooks/{webhook_id}",
-  tags: ["Webhooks"],
   summary: "Change a webhook endpoint",
   description: "Needs webhooks in the plan.",
   ...needsScope("webhooks:write"),
@@ -110,7 +106,6 @@ const deleteWebhook = createRoute({
   operationId: "deleteWebhook",
   method: "delete",
   path: "/webhooks/{webhook_id}",
-  tags: ["Webhooks"],
   summary: "Delete a webhook endpoint and its delivery log",
   description: "Nothing is sent to it afterwards.",
   ...needsScope("webhooks:write"),
@@ -127,7 +122,6 @@ const rotateWebhookSecret = createRoute({
   operationId: "rotateWebhookSecret",
   method: "post",
   path: "/webhooks/{webhook_id}/rotate-secret",
-  tags: ["Webhooks"],
   summary: "Rotate a webhook endpoint's secret",
   description: "For 24 hours both secrets sign each request, so that receivers can switch one by one.",
   ...needsScope("webhooks:write"),

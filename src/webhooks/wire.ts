@@ -8,7 +8,7 @@ import { leadSchema } from "../leads/wire.ts";
 import { allowsPrivateTargets } from "../platform/config.ts";
 import type { deliveries, deliveryAttempts } from "../platform/db/schema.ts";
 import { urlProblem, WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
-import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
+import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery, pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { ATTEMPT_ERRORS } from "./attempt.ts";
@@ -144,19 +144,7 @@ export const deliveryQuery = cursorQuery.extend({ status: z.enum(DELIVERY_STATUS
 
 /** The wire record of an endpoint, without the secret. */
 export function toWebhook(row: EndpointRow): z.infer<typeof webhookSchema> {
-  return {
-    id: row.id,
-    url: row.url,
-    events: row.events,
-    description: row.description,
-    enabled: row.enabled,
-    disabled_reason: row.disabledReason,
-    disabled_at: toTimestampOrNull(row.disabledAt),
-    failure_streak: row.failureStreak,
-    last_success_at: toTimestampOrNull(row.lastSuccessAt),
-    created_at: toTimestamp(row.createdAt),
-    updated_at: toTimestamp(row.updatedAt),
-  };
+  return toRecord(webhookSchema, row, {});
 }
 
 export type DeliveryRow = typeof deliveries.$inferSelect;
@@ -173,30 +161,9 @@ export function deliveryCount(
 
 /** The wire record of a delivery with its attempts, which may come in any order. */
 export function toDelivery(row: DeliveryRow, attempts: readonly AttemptRow[]): z.infer<typeof deliverySchema> {
-  return {
-    id: row.id,
-    webhook_id: row.webhookId,
-    event_id: row.eventId,
-    event_type: row.eventType,
-    status: row.status,
-    trigger: row.trigger,
-    attempt_count: row.attemptCount,
-    next_attempt_at: toTimestampOrNull(row.nextAttemptAt),
-    created_at: toTimestamp(row.createdAt),
-    completed_at: toTimestampOrNull(row.completedAt),
-    attempts: attempts.toSorted((a, b) => a.number - b.number).map(toAttempt),
-  };
+  return toRecord(deliverySchema, row, { attempts: attempts.toSorted((a, b) => a.number - b.number).map(toAttempt) });
 }
 
 function toAttempt(row: AttemptRow): z.infer<typeof attemptSchema> {
-  return {
-    number: row.number,
-    started_at: toTimestamp(row.startedAt),
-    duration_ms: row.durationMs,
-    response_status: row.responseStatus,
-    response_body: row.responseBody,
-    response_truncated: row.responseTruncated,
-    error: row.error as z.infer<typeof attemptSchema>["error"],
-    url: row.url,
-  };
+  return toRecord(attemptSchema, row, { error: row.error as z.infer<typeof attemptSchema>["error"] });
 }

@@ -6,13 +6,12 @@ import { periodOf } from "./plans.ts";
 import { findCounts, findUsage } from "./store.ts";
 import { meSchema, toUsage, usageSchema } from "./wire.ts";
 
-export const accountRoutes = createRouter();
+export const accountRoutes = createRouter("Account");
 
 const getMe = createRoute({
   operationId: "getMe",
   method: "get",
   path: "/me",
-  tags: ["Account"],
   summary: "Who the key belongs to, and what it may do",
   description: "Any valid key may call it.",
   responses: { 200: jsonResponse(meSchema, "The key, its workspace and its rate limit."), ...errorResponses() },
@@ -29,7 +28,6 @@ const getUsage = createRoute({
   operationId: "getUsage",
   method: "get",
   path: "/usage",
-  tags: ["Account"],
   summary: "Plan, limits and usage of this billing period",
   ...needsScope("analytics:read"),
   responses: { 200: jsonResponse(usageSchema, "The current period."), ...errorResponses(403) },

@@ -5,29 +5,18 @@ import { apiKeys, usagePeriods, workspaces } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
 
 /** The questions counted in one period; no row if there were none. */
-export function findUsage(db: Database, workspaceId: string, period: string) {
-  return usageOf(db, { workspaceId, period });
-}
-
-const usageFields = { messages: usagePeriods.messages };
-const usageOf = compiled<typeof usageFields, { workspaceId: string; period: string }>(usageFields, (db, fields, param) =>
+export const findUsage = compiled({ messages: usagePeriods.messages }, ["workspaceId", "period"], (db, fields, workspaceId, period) =>
   db
     .select(fields)
     .from(usagePeriods)
-    .where(and(eq(usagePeriods.workspaceId, param("workspaceId")), eq(usagePeriods.period, param("period")))),
+    .where(and(eq(usagePeriods.workspaceId, workspaceId), eq(usagePeriods.period, period))),
 );
 
 /** The workspace's counters. */
-export function findCounts(db: Database, workspaceId: string) {
-  return countsOf(db, { workspaceId });
-}
-
-const countFields = { agents: workspaces.agentsCount, sources: workspaces.sourcesCount, pages: workspaces.pagesCount };
-const countsOf = compiled<typeof countFields, { workspaceId: string }>(countFields, (db, fields, param) =>
-  db
-    .select(fields)
-    .from(workspaces)
-    .where(eq(workspaces.id, param("workspaceId"))),
+export const findCounts = compiled(
+  { agents: workspaces.agentsCount, sources: workspaces.sourcesCount, pages: workspaces.pagesCount },
+  ["workspaceId"],
+  (db, fields, workspaceId) => db.select(fields).from(workspaces).where(eq(workspaces.id, workspaceId)),
 );
 
 /** The workspace, unless it is deleted. */

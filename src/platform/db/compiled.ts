@@ -6,6 +6,8 @@ import type { Database } from "./client.ts";
 type Fields = Record<string, Column>;
 type Row<Selected extends Fields> = { [Name in keyof Selected]: GetColumnData<Selected[Name]> };
 
+type Value<Name> = Name extends "limit" | "offset" ? number : string;
+
 /** A statement for `db.batch` that returns rows. */
 type Statement<Result> = BatchItem<"sqlite"> & { readonly _: { readonly result: Result[] }; toSQL(): Query };
 
@@ -19,16 +21,19 @@ const builder = drizzle({ prepare: () => undefined } as unknown as D1Database);
  * It implements `_prepare`, the internal interface between drizzle's queries and `db.batch`, because nothing public serves
  * here: `db.batch` accepts no prepared query, and `.prepare()` is tied to one database client, of which each request has its own.
  * @param fields the columns to read, of one table.
- * @param build the query over them; `param` names a value that each use passes.
+ * @param names the values that each use passes, in their order.
+ * @param build the query over the fields, with a placeholder for each value.
  */
-export function compiled<Selected extends Fields, Params extends Record<string, unknown>>(
+export function compiled<Selected extends Fields, const Names extends readonly string[]>(
   fields: Selected,
-  build: (database: Database, fields: Selected, param: (name: keyof Params & string) => Placeholder) => { toSQL(): Query },
-): (db: Database, params: Params) => Statement<Row<Selected>> {
+  names: Names,
+  build: (database: Database, fields: Selected, ...placeholders: { [At in keyof Names]: Placeholder }) => { toSQL(): Query },
+): (db: Database, ...values: { [At in keyof Names]: Value<Names[At]> }) => Statement<Row<Selected>> {
   let query: Query | undefined;
   const mapRow = rowMapper(fields);
-  return (db, params) => {
-    query ??= build(builder, fields, (name) => sql.placeholder(name)).toSQL();
+  return (db, ...values) => {
+    query ??= build(builder, fields, ...(names.map((name) => sql.placeholder(name)) as { [At in keyof Names]: Placeholder })).toSQL();
+    const params = Object.fromEntries(names.map((name, at) => [name, values[at]]));
     const bound: Query = { sql: query.sql, params: fillPlaceholders(query.params, params) };
     const statement = {
       _prepare: () => ({

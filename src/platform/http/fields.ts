@@ -58,6 +58,42 @@ export function toTimestampOrNull(ms: number | null): string | null {
   return ms === null ? null : toTimestamp(ms);
 }
 
+type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Name;
+
+type Stored<Name, Value> = Name extends `${string}_at` ? (null extends Value ? number | null : number) : Value;
+
+/** The columns that a record's fields come from. */
+type ColumnsOf<Fields> = { [Name in keyof Fields as CamelCase<Name>]: Stored<Name, Fields[Name]> };
+
+/**
+ * The wire record of a row, in the order of its schema. A field's value is that of the column with the same name in camel case;
+ * a time (`…_at`) is written as RFC 3339. Fields without such a column are given as `own`.
+ */
+export function toRecord<Schema extends z.ZodObject, Own extends Partial<z.infer<Schema>>>(
+  schema: Schema,
+  row: ColumnsOf<Omit<z.infer<Schema>, keyof Own>>,
+  own: Own,
+): z.infer<Schema> {
+  const columns = row as Record<string, unknown>;
+  const record: Record<string, unknown> = {};
+  for (const [name, column] of columnNames(schema)) {
+    const value = name in own ? own[name as keyof Own] : columns[column];
+    record[name] = name.endsWith("_at") && typeof value === "number" ? toTimestamp(value) : value;
+  }
+  return record as z.infer<Schema>;
+}
+
+const columnNamesBySchema = new WeakMap<z.ZodObject, [name: string, column: string][]>();
+
+function columnNames(schema: z.ZodObject) {
+  const known = columnNamesBySchema.get(schema);
+  if (known) return known;
+  const toColumn = (name: string) => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const names = Object.keys(schema.shape).map((name): [string, string] => [name, toColumn(name)]);
+  columnNamesBySchema.set(schema, names);
+  return names;
+}
+
 const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 /** A slug: lower-case letters, digits and single hyphens between them. */

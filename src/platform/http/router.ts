@@ -19,12 +19,13 @@ type RegisteredRoute = RouteConfig & {
 /**
  * A router whose `openapi` documents a route and validates its path, query and body together, so that one response lists
  * every failed check; the library's own `openapi` stops at the first target.
+ * @param tag the group of its routes in the OpenAPI document.
  */
-export function createRouter(): OpenAPIHono<AppEnv> {
+export function createRouter(tag?: string): OpenAPIHono<AppEnv> {
   const router = new OpenAPIHono<AppEnv>();
   const register = (route: RegisteredRoute, handler: Handler<AppEnv>) => {
     const { middleware: routeMiddleware, ...contract } = route;
-    if (!route.hide) router.openAPIRegistry.registerPath(documented(contract));
+    if (!route.hide) router.openAPIRegistry.registerPath(documented(contract, tag));
     const middleware = [routeMiddleware ?? []].flat() as MiddlewareHandler<AppEnv>[];
     const checks = [...middleware, validator(route), ...(route.method === "post" ? [idempotent] : [])];
     // The validator belongs to this route alone; other middleware may be shared.
@@ -36,12 +37,18 @@ export function createRouter(): OpenAPIHono<AppEnv> {
   return router;
 }
 
-/** Adds what holds for every route with a body, and for every POST. */
-function documented(contract: RouteConfig): RouteConfig {
+/** Adds the tag, and what holds for every route with a body and for every POST. */
+function documented(contract: RouteConfig, tag: string | undefined): RouteConfig {
+  const { operationId, ...rest } = contract;
   const isPost = contract.method === "post";
   const statuses = [...(isPost ? ([409] as const) : []), ...(contract.request?.body ? ([413] as const) : [])];
-  const responses = { ...errorResponses(...statuses), ...contract.responses };
-  return { ...contract, ...(isPost && { parameters: [IDEMPOTENCY_PARAMETER] }), responses };
+  return {
+    ...(operationId && { operationId }),
+    ...(tag && { tags: [tag] }),
+    ...rest,
+    ...(isPost && { parameters: [IDEMPOTENCY_PARAMETER] }),
+    responses: { ...errorResponses(...statuses), ...contract.responses },
+  };
 }
 
 function validator(route: RegisteredRoute): MiddlewareHandler<AppEnv> {
