@@ -1,5 +1,5 @@
 import { and, eq, lt, type SQL, sql } from "drizzle-orm";
-import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import {
   auditLog,
@@ -65,26 +65,11 @@ export function eraseConversationRows(
   const eventIds = sql`SELECT id FROM ${events} WHERE ${isOfConversation}`;
   return {
     ...eraseEventRows(db, workspaceId, eventIds, limit),
-    messages: db
-      .delete(messages)
-      .where(first(messages, isOfConversation, limit))
-      .returning({ id: messages.id }),
-    handoffs: db
-      .delete(handoffs)
-      .where(first(handoffs, isOfConversation, limit))
-      .returning({ id: handoffs.id }),
-    email_outbox: db
-      .delete(emailOutbox)
-      .where(first(emailOutbox, isOfConversation, limit))
-      .returning({ id: emailOutbox.messageId }),
-    email_threads: db
-      .delete(emailThreads)
-      .where(first(emailThreads, isOfConversation, limit))
-      .returning({ id: emailThreads.conversationId }),
-    idempotency_records: db
-      .delete(idempotencyRecords)
-      .where(first(idempotencyRecords, isOfConversation, limit))
-      .returning({ id: idempotencyRecords.key }),
+    messages: eraseFirst(db, messages, isOfConversation, limit),
+    handoffs: eraseFirst(db, handoffs, isOfConversation, limit),
+    email_outbox: eraseFirst(db, emailOutbox, isOfConversation, limit),
+    email_threads: eraseFirst(db, emailThreads, isOfConversation, limit),
+    idempotency_records: eraseFirst(db, idempotencyRecords, isOfConversation, limit),
     conversations: db
       .delete(conversations)
       // The unary plus keeps the planner off the workspace's index: there are fewer identifiers than conversations.
@@ -111,18 +96,9 @@ function eraseEventRows(db: Database, workspaceId: string, eventIds: SQL, limit:
   const noAttempts = sql`NOT EXISTS (SELECT 1 FROM ${deliveryAttempts} WHERE delivery_id = ${deliveries}.id)`;
   const noDeliveries = sql`NOT EXISTS (SELECT 1 FROM ${deliveries} WHERE workspace_id = ${workspaceId} AND event_id = ${events}.id)`;
   return {
-    delivery_attempts: db
-      .delete(deliveryAttempts)
-      .where(first(deliveryAttempts, sql`delivery_id IN (${deliveryIds})`, limit))
-      .returning({ id: deliveryAttempts.deliveryId }),
-    deliveries: db
-      .delete(deliveries)
-      .where(first(deliveries, sql`id IN (${deliveryIds}) AND ${noAttempts}`, limit))
-      .returning({ id: deliveries.id }),
-    events: db
-      .delete(events)
-      .where(first(events, sql`id IN (${eventIds}) AND ${noDeliveries}`, limit))
-      .returning({ id: events.id }),
+    delivery_attempts: eraseFirst(db, deliveryAttempts, sql`delivery_id IN (${deliveryIds})`, limit),
+    deliveries: eraseFirst(db, deliveries, sql`id IN (${deliveryIds}) AND ${noAttempts}`, limit),
+    events: eraseFirst(db, events, sql`id IN (${eventIds}) AND ${noDeliveries}`, limit),
   };
 }
 
@@ -133,8 +109,12 @@ function hasNoRecords(workspaceId: string): SQL {
   return sql.join(none, sql` AND `);
 }
 
-function first(table: SQLiteTable, condition: SQL, limit: number): SQL {
-  return sql`rowid IN (SELECT rowid FROM ${table} WHERE ${condition} LIMIT ${limit})`;
+/** Deletes up to `limit` rows; returns one for each. */
+function eraseFirst(db: Database, table: SQLiteTable & { workspaceId: SQLiteColumn }, condition: SQL, limit: number) {
+  return db
+    .delete(table)
+    .where(sql`rowid IN (SELECT rowid FROM ${table} WHERE ${condition} LIMIT ${limit})`)
+    .returning({ workspaceId: table.workspaceId });
 }
 
 function inactiveIds(ids: readonly string[], sinceMs: number): SQL {

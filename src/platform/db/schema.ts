@@ -478,6 +478,30 @@ export const leadDays = sqliteTable(
 
 const counters = (name: string) => json<Record<string, number>>(name, "{}");
 
+/** The counters that a day and its changes have in common. */
+function dayCounters<Counter>(column: (name: string) => Counter) {
+  return {
+    // What happened on that day.
+    messages: column("messages"),
+    aiReplies: column("ai_replies"),
+    humanReplies: column("human_replies"),
+    leads: column("leads"),
+    handoffs: column("handoffs"),
+    unanswered: column("unanswered"),
+    aiResolutions: column("ai_resolutions"),
+    aiResolutionsUndone: column("ai_resolutions_undone"),
+    // What became of the conversations that started on that day.
+    conversations: column("conversations"),
+    withAgent: column("with_agent"),
+    handedOff: column("handed_off"),
+    aiResolved: column("ai_resolved"),
+    resolved: column("resolved"),
+    reopened: column("reopened"),
+    csatSum: column("csat_sum"),
+    csatCount: column("csat_count"),
+  };
+}
+
 /** A UTC day of an agent, or of all agents under the agent id `''`. */
 export const analyticsDays = sqliteTable(
   "analytics_days",
@@ -486,24 +510,7 @@ export const analyticsDays = sqliteTable(
     agentId: text("agent_id").notNull(),
     /** Days since 1970-01-01. */
     day: integer("day").notNull(),
-    // What happened on that day.
-    messages: count("messages"),
-    aiReplies: count("ai_replies"),
-    humanReplies: count("human_replies"),
-    leads: count("leads"),
-    handoffs: count("handoffs"),
-    unanswered: count("unanswered"),
-    aiResolutions: count("ai_resolutions"),
-    aiResolutionsUndone: count("ai_resolutions_undone"),
-    // What became of the conversations that started on that day.
-    conversations: count("conversations"),
-    withAgent: count("with_agent"),
-    handedOff: count("handed_off"),
-    aiResolved: count("ai_resolved"),
-    resolved: count("resolved"),
-    reopened: count("reopened"),
-    csatSum: count("csat_sum"),
-    csatCount: count("csat_count"),
+    ...dayCounters(count),
     handoffReasons: counters("handoff_reasons"),
     channels: counters("channels"),
     /** Histograms: conversations by bucket of time. */
@@ -521,22 +528,7 @@ export const analyticsChanges = sqliteTable("analytics_changes", {
   workspaceId: workspaceId(),
   agentId: text("agent_id").notNull(),
   day: integer("day").notNull(),
-  messages: integer("messages"),
-  aiReplies: integer("ai_replies"),
-  humanReplies: integer("human_replies"),
-  leads: integer("leads"),
-  handoffs: integer("handoffs"),
-  unanswered: integer("unanswered"),
-  aiResolutions: integer("ai_resolutions"),
-  aiResolutionsUndone: integer("ai_resolutions_undone"),
-  conversations: integer("conversations"),
-  withAgent: integer("with_agent"),
-  handedOff: integer("handed_off"),
-  aiResolved: integer("ai_resolved"),
-  resolved: integer("resolved"),
-  reopened: integer("reopened"),
-  csatSum: integer("csat_sum"),
-  csatCount: integer("csat_count"),
+  ...dayCounters((name) => integer(name)),
   handoffReason: text("handoff_reason"),
   channel: text("channel"),
   firstResponseMs: integer("first_response_ms"),
