@@ -1,4 +1,3 @@
-import { vi } from "vitest";
 import { ERASED_TABLES } from "../../src/operator/erasure-store.ts";
 import {
   createAgent,
@@ -94,10 +93,8 @@ async function talk(workspace: Workspace, agentId: string): Promise<void> {
 async function leaveTraces(workspace: Workspace, webhookId: string): Promise<void> {
   await behaveAt("hooks.example.com", { status: 500, body: "Not now" });
   const due = await query<{ id: string }>(workspace.id, "SELECT id FROM deliveries WHERE workspace_id = ? LIMIT 3", workspace.id);
-  for (const { id } of due) await deliver("support-agent-deliveries", { deliveryId: id });
-  // The consumer waits a second for an attempt; on a busy machine it goes on in the background.
-  const leased = "SELECT 1 FROM deliveries WHERE workspace_id = ? AND lease_until IS NOT NULL";
-  await vi.waitUntil(async () => (await query(workspace.id, leased, workspace.id)).length === 0, 10_000);
+  // The slow queue waits until an attempt is recorded; the fast one leaves it in the background after a second.
+  for (const { id } of due) await deliver("support-agent-slow-deliveries", { deliveryId: id });
   const gone = await listen(workspace);
   const rows = [
     ["webhook_erasures", "id, workspace_id, created_at", gone.id, workspace.id, Date.now()],
