@@ -2,17 +2,18 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { type Health, QUEUE_NAMES, readHealth, WORK_KINDS } from "./health.ts";
+import { WORK_KINDS } from "./health-store.ts";
+import { type Health, QUEUE_NAMES, readHealth } from "./health.ts";
 
 const healthSchema = z.object({
-  status: z.enum(["ok", "degraded"]).openapi({ description: "degraded: something of what follows is not `ok`." }),
+  status: z.enum(["ok", "degraded"]).openapi({ description: "degraded: at least one entry below is not `ok`." }),
   checked_at: timestamp(),
   databases: z.array(z.object({ shard: z.int(), ok: z.boolean(), duration_ms: z.int() })),
   queues: z.array(
     z.object({
       queue: z.enum(QUEUE_NAMES),
       ok: z.boolean(),
-      messages: z.int().nullable().openapi({ description: "Null where the platform does not tell." }),
+      messages: z.int().nullable().openapi({ description: "Null if the platform does not report it." }),
       allowed_messages: z.int().nullable(),
       oldest_message_at: timestamp().nullable(),
     }),
@@ -21,14 +22,14 @@ const healthSchema = z.object({
     z.object({
       kind: z.enum(WORK_KINDS),
       ok: z.boolean(),
-      waiting: z.int().openapi({ description: "Of each database up to 1,000 are counted." }),
+      waiting: z.int().openapi({ description: "At most 1,000 are counted in each database." }),
       oldest: z.object({ id: uuid(), workspace_id: uuid(), since: timestamp(), age_seconds: z.int() }).nullable(),
       allowed_seconds: z.int().nullable(),
     }),
   ),
 });
 
-/** The operator's record of the deployment's health. */
+/** The deployment's health on the wire. */
 function toHealth({ isOk, databases, queues, work }: Health, nowMs: number): z.infer<typeof healthSchema> {
   return {
     status: isOk ? "ok" : "degraded",
@@ -58,8 +59,8 @@ const get = createRoute({
   path: "/health",
   responses: {
     ...errorResponses(),
-    200: jsonResponse(healthSchema, "All databases answer."),
-    503: jsonResponse(healthSchema, "A database could not be reached; what the others hold is told all the same."),
+    200: jsonResponse(healthSchema, "All databases respond."),
+    503: jsonResponse(healthSchema, "A database could not be reached; the others are reported."),
   },
 });
 

@@ -1,4 +1,5 @@
-import { and, asc, count, isNull, lt, lte, or, sql, type SQLWrapper } from "drizzle-orm";
+import { and, asc, count, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import {
   conversations,
@@ -13,134 +14,130 @@ import {
 import { importCompleted } from "../platform/db/sql.ts";
 import { IS_SLOW } from "../webhooks/delivery-store.ts";
 
-/** How many of a kind are looked at, the longest waiting first. */
-const MAX_SEEN = 1_000;
+/** Work that waits in D1, by kind. */
+export const WORK_KINDS = [
+  "deliveries",
+  "slow_deliveries",
+  "mails",
+  "sources",
+  "syncs",
+  "idle_conversations",
+  "workspace_erasures",
+  "person_erasures",
+  "webhook_erasures",
+] as const;
 
-// What the sweep leaves alone is not stuck: rows of a workspace that is being imported are not counted.
-// Conditions of partial indexes are written out: a bound value does not match them.
+export type WorkKind = (typeof WORK_KINDS)[number];
 
-/** Deliveries that are due and that nobody holds, of endpoints that answer at once or of the slow ones. */
-export function findDueDeliveries(db: Database, lane: "fast" | "slow", nowMs: number) {
-  const isDue = and(
-    sql`status = 'pending'`,
-    lte(deliveries.nextAttemptAt, nowMs),
-    or(isNull(deliveries.leaseUntil), lt(deliveries.leaseUntil, nowMs)),
-    importCompleted(deliveries.workspaceId),
-  );
-  const seen = db
+/** The work of one kind that waits in one database. */
+export interface WaitingWork {
+  /** At most 1,000. */
+  count: number;
+  /** The one that has waited longest; null if none waits. */
+  id: string | null;
+  workspaceId: string | null;
+  sinceMs: number | null;
+}
+
+/** Rows that wait. Conditions of partial indexes are literal SQL: SQLite does not match them with a bound value. */
+interface WaitingRows {
+  table: SQLiteTable;
+  id: SQLiteColumn;
+  workspaceId: SQLiteColumn;
+  /** Rows are due from this time, the first column of an index. */
+  dueAt: SQLiteColumn;
+  /** Other conditions. Like the sweep, they leave out workspaces that are being imported. */
+  where?: SQL | undefined;
+  /** Since when a row waits; `dueAt` by default. */
+  since?: SQL;
+  /** Filters the due rows once the 1,000 oldest are read. */
+  filter?: SQL;
+}
+
+const MAX_ROWS = 1_000;
+
+/** Counts the due rows of a kind, up to 1,000, and finds the one that has waited longest. */
+export function findWaitingWork(db: Database, kind: WorkKind, nowMs: number) {
+  const { table, id, workspaceId, dueAt, where, since = sql`${dueAt}`, filter } = waitingRows(kind, nowMs);
+  const due = db
     .select({
-      id: deliveries.id,
-      workspaceId: deliveries.workspaceId,
-      webhookId: deliveries.webhookId,
-      // The sweep moves the time of those that it wakes; of one that was never tried the creation says how long it waits.
-      since: sql<number>`iif(${deliveries.attemptCount} = 0, ${deliveries.createdAt}, ${deliveries.nextAttemptAt})`.as("since"),
+      id: sql<string>`${id}`.as("id"),
+      workspaceId: sql<string>`${workspaceId}`.as("workspace_id"),
+      since: sql<number>`${since}`.as("since"),
+      ...(filter && { webhookId: deliveries.webhookId }),
     })
-    .from(deliveries)
-    .where(isDue)
-    .orderBy(asc(deliveries.nextAttemptAt))
-    .limit(MAX_SEEN)
-    .as("seen");
-  const isFast = sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} e WHERE e.id = ${seen.webhookId} AND NOT ${IS_SLOW})`;
-  return db
-    .select(longest(seen))
-    .from(seen)
-    .where(lane === "fast" ? isFast : sql`NOT ${isFast}`);
-}
-
-/** Mails that are due and that nobody sends. */
-export function findDueMails(db: Database, nowMs: number) {
-  const isFree = or(isNull(emailOutbox.leaseUntil), lte(emailOutbox.leaseUntil, nowMs));
-  const since = sql<number>`${emailOutbox.nextAttemptAt}`.as("since");
-  const seen = db
-    .select({ id: emailOutbox.messageId, workspaceId: emailOutbox.workspaceId, since })
-    .from(emailOutbox)
-    .where(and(sql`status = 'pending'`, lte(emailOutbox.nextAttemptAt, nowMs), isFree, importCompleted(emailOutbox.workspaceId)))
-    .orderBy(asc(emailOutbox.nextAttemptAt))
-    .limit(MAX_SEEN)
-    .as("seen");
-  return db.select(longest(seen)).from(seen);
-}
-
-/** Sources that wait for a reader, or whose reader died. */
-export function findWaitingSources(db: Database, nowMs: number) {
-  const isFree = or(sql`status = 'pending'`, lt(sources.leaseUntil, nowMs));
-  const since = sql<number>`iif(status = 'pending', ${sources.updatedAt}, ${sources.leaseUntil})`.as("since");
-  const seen = db
-    .select({ id: sources.id, workspaceId: sources.workspaceId, since })
-    .from(sources)
-    .where(and(sql`status IN ('pending', 'processing')`, lte(sources.updatedAt, nowMs), isFree, importCompleted(sources.workspaceId)))
-    .orderBy(asc(sources.updatedAt))
-    .limit(MAX_SEEN)
-    .as("seen");
-  return db.select(longest(seen)).from(seen);
-}
-
-/** Syncs that are due; those of a workspace that is being erased or imported stay undone. */
-export function findDueSyncs(db: Database, nowMs: number) {
-  const isLive = sql`EXISTS (SELECT 1 FROM ${workspaces} w WHERE w.id = ${sources.workspaceId} AND w.deleted_at IS NULL)`;
-  const seen = db
-    .select({ id: sources.id, workspaceId: sources.workspaceId, since: sql<number>`${sources.nextSyncAt}`.as("since") })
-    .from(sources)
-    .where(and(lte(sources.nextSyncAt, nowMs), isLive))
-    .orderBy(asc(sources.nextSyncAt))
-    .limit(MAX_SEEN)
-    .as("seen");
-  return db.select(longest(seen)).from(seen);
-}
-
-/** Conversations whose agent's time of inactivity is over. */
-export function findIdleConversations(db: Database, nowMs: number) {
-  const seen = db
-    .select({ id: conversations.id, workspaceId: conversations.workspaceId, since: sql<number>`${conversations.idleAt}`.as("since") })
-    .from(conversations)
-    .where(and(sql`status = 'ai_handled'`, lte(conversations.idleAt, nowMs), importCompleted(conversations.workspaceId)))
-    .orderBy(asc(conversations.idleAt))
-    .limit(MAX_SEEN)
-    .as("seen");
-  return db.select(longest(seen)).from(seen);
-}
-
-/** Workspaces that are deleted and not erased yet. */
-export function findDeletedWorkspaces(db: Database, nowMs: number) {
-  const seen = db
-    .select({
-      id: workspaces.id,
-      workspaceId: sql<string>`${workspaces.id}`.as("workspace_id"),
-      since: sql<number>`${workspaces.deletedAt}`.as("since"),
-    })
-    .from(workspaces)
-    .where(lte(workspaces.deletedAt, nowMs))
-    .orderBy(asc(workspaces.deletedAt))
-    .limit(MAX_SEEN)
-    .as("seen");
-  return db.select(longest(seen)).from(seen);
-}
-
-/** Erasures of a person, or of a deleted endpoint's log, that have not ended. */
-export function findErasures(db: Database, of: "persons" | "webhooks", nowMs: number) {
-  const table = of === "persons" ? privacyErasures : webhookErasures;
-  const seen = db
-    .select({ id: table.id, workspaceId: table.workspaceId, since: sql<number>`${table.createdAt}`.as("since") })
     .from(table)
-    .where(and(lte(table.createdAt, nowMs), importCompleted(table.workspaceId)))
-    .orderBy(asc(table.createdAt))
-    .limit(MAX_SEEN)
-    .as("seen");
-  return db.select(longest(seen)).from(seen);
+    .where(and(lte(dueAt, nowMs), where))
+    .orderBy(asc(dueAt))
+    .limit(MAX_ROWS)
+    .as("due");
+  // SQLite takes the other columns from the row with the least `since`, because a single min() is selected.
+  return db
+    .select({
+      count: count(),
+      id: sql<string | null>`${due.id}`,
+      workspaceId: sql<string | null>`${due.workspaceId}`,
+      sinceMs: sql<number | null>`min(${due.since})`,
+    })
+    .from(due)
+    .where(filter);
 }
 
-interface Seen {
-  id: SQLWrapper;
-  workspaceId: SQLWrapper;
-  since: SQLWrapper;
+function waitingRows(kind: WorkKind, nowMs: number): WaitingRows {
+  switch (kind) {
+    case "deliveries":
+      return { ...dueDeliveries(nowMs), filter: HAS_FAST_ENDPOINT };
+    case "slow_deliveries":
+      return { ...dueDeliveries(nowMs), filter: sql`NOT ${HAS_FAST_ENDPOINT}` };
+    case "mails": {
+      const isUnleased = or(isNull(emailOutbox.leaseUntil), lte(emailOutbox.leaseUntil, nowMs));
+      const where = and(sql`status = 'pending'`, isUnleased, importCompleted(emailOutbox.workspaceId));
+      return {
+        table: emailOutbox,
+        workspaceId: emailOutbox.workspaceId,
+        id: emailOutbox.messageId,
+        dueAt: emailOutbox.nextAttemptAt,
+        where,
+      };
+    }
+    case "sources": {
+      // Sources that wait to be read, or whose reader died.
+      const isUnleased = or(sql`status = 'pending'`, lt(sources.leaseUntil, nowMs));
+      const where = and(sql`status IN ('pending', 'processing')`, isUnleased, importCompleted(sources.workspaceId));
+      const since = sql`iif(status = 'pending', ${sources.updatedAt}, ${sources.leaseUntil})`;
+      return { table: sources, workspaceId: sources.workspaceId, id: sources.id, dueAt: sources.updatedAt, where, since };
+    }
+    case "syncs": {
+      // The sweep skips those of a workspace that is being erased or imported.
+      const where = sql`EXISTS (SELECT 1 FROM ${workspaces} w WHERE w.id = ${sources.workspaceId} AND w.deleted_at IS NULL)`;
+      return { table: sources, workspaceId: sources.workspaceId, id: sources.id, dueAt: sources.nextSyncAt, where };
+    }
+    case "idle_conversations": {
+      const where = and(sql`status = 'ai_handled'`, importCompleted(conversations.workspaceId));
+      return { table: conversations, workspaceId: conversations.workspaceId, id: conversations.id, dueAt: conversations.idleAt, where };
+    }
+    case "workspace_erasures":
+      return { table: workspaces, id: workspaces.id, workspaceId: workspaces.id, dueAt: workspaces.deletedAt };
+    case "person_erasures":
+    case "webhook_erasures": {
+      const table = kind === "person_erasures" ? privacyErasures : webhookErasures;
+      return { table, workspaceId: table.workspaceId, id: table.id, dueAt: table.createdAt, where: importCompleted(table.workspaceId) };
+    }
+  }
 }
 
-/** How many there are, and the one with the least `since`: SQLite takes a row's other columns from where a lone min() is. */
-function longest({ id, workspaceId, since }: Seen) {
+/** Deliveries that are due and not leased. */
+function dueDeliveries(nowMs: number): WaitingRows {
+  const isUnleased = or(isNull(deliveries.leaseUntil), lt(deliveries.leaseUntil, nowMs));
   return {
-    count: count(),
-    id: sql<string | null>`${id}`,
-    workspaceId: sql<string | null>`${workspaceId}`,
-    sinceMs: sql<number | null>`min(${since})`,
+    table: deliveries,
+    workspaceId: deliveries.workspaceId,
+    id: deliveries.id,
+    dueAt: deliveries.nextAttemptAt,
+    where: and(sql`status = 'pending'`, isUnleased, importCompleted(deliveries.workspaceId)),
+    // The sweep moves `next_attempt_at` when it wakes a delivery, so one that was never tried waits since its creation.
+    since: sql`iif(${deliveries.attemptCount} = 0, ${deliveries.createdAt}, ${deliveries.nextAttemptAt})`,
   };
 }
+
+const HAS_FAST_ENDPOINT = sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} e WHERE e.id = due.webhook_id AND NOT ${IS_SLOW})`;

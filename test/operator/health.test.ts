@@ -2,7 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, test } from "vitest";
 import { app } from "../../src/app.ts";
-import { judgeQueue, judgeWork } from "../../src/operator/health.ts";
+import { checkQueue, checkWork } from "../../src/operator/health.ts";
 import { newId } from "../../src/platform/db/ids.ts";
 import wrangler from "../../wrangler.toml?raw";
 import { costOf, createAgent, createWorkspaceOn, databases, envWith, operate, query } from "../harness.ts";
@@ -237,10 +237,10 @@ test("of several databases the oldest counts; a limit is kept when it is just re
   const none = { count: 0, id: null, workspaceId: null, sinceMs: null };
   const at = (sinceMs: number, count = 1) => ({ count, id: `${sinceMs}`, workspaceId: "w", sinceMs });
   const limit = 600_000;
-  expect(judgeWork("sources", [none, at(5, 2), at(4), none], limit + 4)).toMatchObject({ count: 3, ageMs: limit, isOk: true });
-  expect(judgeWork("sources", [at(4), at(5)], limit + 5)).toMatchObject({ oldest: { id: "4" }, isOk: false });
-  expect(judgeWork("sources", [none], 5)).toMatchObject({ oldest: undefined, ageMs: 0, isOk: true });
+  expect(checkWork("sources", [none, at(5, 2), at(4), none], limit + 4)).toMatchObject({ count: 3, ageMs: limit, isOk: true });
+  expect(checkWork("sources", [at(4), at(5)], limit + 5)).toMatchObject({ oldest: { id: "4" }, isOk: false });
+  expect(checkWork("sources", [none], 5)).toMatchObject({ oldest: undefined, ageMs: 0, isOk: true });
   // Another machine's clock is ahead.
-  expect(judgeWork("sources", [at(9)], 5)).toMatchObject({ ageMs: 0, isOk: true });
-  expect(judgeQueue("support-agent-erasure", { messages: 10_000, oldestAtMs: 1 }).isOk).toBe(true);
+  expect(checkWork("sources", [at(9)], 5)).toMatchObject({ ageMs: 0, isOk: true });
+  expect(checkQueue("support-agent-erasure", { messages: 10_000, oldestAtMs: 1 }).isOk).toBe(true);
 });

@@ -7,6 +7,7 @@ import { conversationRecord } from "../../../src/conversations/payloads.ts";
 import { transitionOn } from "../../../src/conversations/status.ts";
 import { isIdle } from "../../../src/conversations/store.ts";
 import { ERASED_TABLES } from "../../../src/operator/erasure-store.ts";
+import { WORK_KINDS } from "../../../src/operator/health-store.ts";
 import { directoryDb } from "../../../src/platform/db/client.ts";
 import { newId } from "../../../src/platform/db/ids.ts";
 import { workspaces } from "../../../src/platform/db/schema.ts";
@@ -104,11 +105,9 @@ const SAMPLES: Record<string, unknown[]> = {
   isAdmitted: [sql`TRUE`],
   isGone: [true, false],
   kept: [null, "ann@example.com"],
-  lane: ["fast", "slow"],
   queue: ["fast", "slow"],
   transition: [transitionOn("team_resolved"), transitionOn("team_replied"), transitionOn("idled")],
   named: [{ agentId: AGENT }, { conversationId: ID }],
-  of: ["persons", "webhooks"],
   reply: withEach("handoff", [null, { reason: "model_failure", summary: "" }, { reason: "missing_knowledge", summary: "" }]),
   page: [
     { limit: 20, offset: 40 },
@@ -134,6 +133,7 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   "backup/store.addRecords": ROWS_PARTS.map((part) => [part, RECORD, [columnsOf(part.table).map(() => null)]]),
   "backup/store.completeImport": [[RECORD, columnsOf(workspaces).map(() => null), NOW]],
   "backup/store.countRecords": ROWS_PARTS.map((part) => [part, WORKSPACE, [columnsOf(part.table).map(() => null)]]),
+  "operator/health-store.findWaitingWork": WORK_KINDS.map((kind) => [kind, NOW]),
   "backup/store.listRows": ROWS_PARTS.flatMap((part) =>
     [null, part.key.map(({ dataType }) => (dataType === "number" ? 1 : ID))].map((after) => [part, WORKSPACE, after, 250]),
   ),
@@ -230,7 +230,7 @@ async function planOf({ sql, params }: Query): Promise<string[]> {
 const HARMLESS_SCANS = [
   /^SCAN CONSTANT ROW$/,
   /^SCAN (?:json_(?:each|tree)|s)(?: EXISTS)? VIRTUAL TABLE/,
-  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|start|seen|unused)$/,
+  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|start|due|unused)$/,
 ];
 
 function scansOf(plan: string[]): string[] {
