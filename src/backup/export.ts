@@ -1,11 +1,14 @@
-import { dbFor } from "../platform/db/client.ts";
+import { getTableName } from "drizzle-orm";
+import { indexOf } from "../knowledge/index.ts";
+import { apiKeySecrets, secretValues } from "../platform/config.ts";
+import { keyIdsOf } from "../platform/crypto/secrets.ts";
+import { type Database, dbFor } from "../platform/db/client.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { ownKeyIds } from "./import.ts";
+import { KNOWLEDGE, PARTS, type RowsPart, WORKSPACE } from "./parts.ts";
 import { schemaVersion } from "./records.ts";
-import { readPage, type Walk } from "./walk.ts";
-import { beginProgress, type End, FORMAT, type Header, type Progress, toCursor } from "./wire.ts";
+import { findAgentAfter, findWorkspaceRow, listRows, type StoredRow } from "./store.ts";
+import { createProgress, type End, FORMAT, type Header, type Position, type Progress, toCursor } from "./wire.ts";
 
-/** Which workspace is exported. */
 export interface ExportOperation {
   env: Env;
   meter: Meter;
@@ -14,9 +17,9 @@ export interface ExportOperation {
 }
 
 /**
- * Lines of an export: its header, records, and at last its end, or a line with the cursor that the next call goes on with.
- * One page at a time is held, and only when the reader wants it.
- * @param from where an earlier call stopped.
+ * Streams the lines of an export: its header, records, and finally its end or the cursor of the next call. It reads a page
+ * when the consumer pulls one, so one page is in memory at a time.
+ * @param from where the previous call stopped.
  */
 export function exportLines(op: ExportOperation, from: Progress | undefined, pages: number): ReadableStream<Uint8Array> {
   const lines = linesOf(op, from, pages);
@@ -36,11 +39,11 @@ export function exportLines(op: ExportOperation, from: Progress | undefined, pag
 
 async function* linesOf(op: ExportOperation, from: Progress | undefined, pages: number): AsyncGenerator<string, void> {
   const { env, meter, workspace } = op;
-  const walk: Walk = { env, meter, db: dbFor(env, workspace.id, meter), workspaceId: workspace.id };
-  let progress = from ?? beginProgress(crypto.randomUUID());
+  const source: RecordSource = { env, meter, db: dbFor(env, workspace.id, meter), workspaceId: workspace.id };
+  let progress = from ?? createProgress(crypto.randomUUID());
   if (!from) yield `${JSON.stringify(await headerOf(op, progress.exportId))}\n`;
   for (let left = pages; left > 0; left--) {
-    const page = await readPage(walk, progress);
+    const page = await readPage(source, progress);
     if (!page) {
       const { counts, checksum } = progress;
       yield `${JSON.stringify({ type: "end", counts, checksum } satisfies End)}\n`;
@@ -63,4 +66,90 @@ async function headerOf({ env, workspace, nowMs }: ExportOperation, exportId: st
     exported_at: new Date(nowMs).toISOString(),
     key_ids: await ownKeyIds(env),
   };
+}
+
+/** The ids of this deployment's values of both secrets. */
+export async function ownKeyIds(env: Env): Promise<Header["key_ids"]> {
+  const [encryption, keys] = await Promise.all([keyIdsOf(secretValues(env.ENCRYPTION_KEY)), keyIdsOf(apiKeySecrets(env))]);
+  return { ENCRYPTION_KEY: encryption, KEY_SECRET: keys };
+}
+
+/** The largest records have some 64 KB: a page of them is well below an isolate's memory. */
+const PAGE_SIZE = 250;
+
+/** A workspace whose records are read. */
+export interface RecordSource {
+  env: Env;
+  meter: Meter;
+  db: Database;
+  workspaceId: string;
+  /** The workspace's own record, if its row does not exist yet. */
+  workspace?: StoredRow;
+}
+
+interface Page {
+  records: { type: string; record: object }[];
+  /** Where the part continues; null at its end. */
+  next: Position | null;
+}
+
+/**
+ * Reads the next page of a workspace's records, one line each, and returns the new progress; undefined at the end. A page
+ * takes at most two trips to D1 or an object.
+ */
+export async function readPage(source: RecordSource, progress: Progress): Promise<{ lines: string[]; progress: Progress } | undefined> {
+  const part = PARTS[progress.part];
+  if (!part) return undefined;
+  const { records, next } = await readPart(source, part, progress.after);
+  const lines = records.map((record) => JSON.stringify(record));
+  const counts = { ...progress.counts };
+  for (const { type } of records) counts[type] = (counts[type] ?? 0) + 1;
+  const checksum = await addLines(progress.checksum, lines);
+  const position = next === null ? { part: progress.part + 1, after: null } : { after: next };
+  return { lines, progress: { ...progress, counts, checksum, ...position } };
+}
+
+function readPart(source: RecordSource, part: (typeof PARTS)[number], after: Position | null): Promise<Page> {
+  if (part.kind === "knowledge") return readKnowledge(source, after);
+  return part.kind === "workspace" ? readWorkspace(source) : readRows(source, part, after);
+}
+
+async function readRows({ db, workspaceId }: RecordSource, part: RowsPart, after: Position | null): Promise<Page> {
+  const [found] = await db.batch([listRows(db, part, workspaceId, after, PAGE_SIZE)]);
+  const type = getTableName(part.table);
+  const last = found.length === PAGE_SIZE ? found.at(-1) : undefined;
+  // No column of a key holds a null.
+  const next = last ? part.key.map(({ name }) => last[name] as string | number) : null;
+  return { records: found.map((record) => ({ type, record })), next };
+}
+
+/** The position is the last agent that was read, followed by the position in its object's dump if that is not finished. */
+async function readKnowledge({ env, meter, db, workspaceId }: RecordSource, after: Position | null): Promise<Page> {
+  const [agentId = "", ...dumpPosition] = after ?? [];
+  const isUnfinished = dumpPosition.length > 0;
+  const [[agent]] = await db.batch([findAgentAfter(db, workspaceId, String(agentId), isUnfinished)]);
+  // The agent was deleted in the meantime.
+  if (!agent) return { records: [], next: isUnfinished ? [agentId] : null };
+  const { rows, next } = await indexOf(env, meter, workspaceId, agent.id).readDump(dumpPosition);
+  const records = rows.map((row) => ({ type: KNOWLEDGE, record: { agent_id: agent.id, ...row } }));
+  return { records, next: [agent.id, ...(next ?? [])] };
+}
+
+async function readWorkspace({ db, workspaceId, workspace }: RecordSource): Promise<Page> {
+  const rows = workspace ? [workspace] : (await db.batch([findWorkspaceRow(db, workspaceId)]))[0];
+  return { records: rows.map((record) => ({ type: WORKSPACE, record })), next: null };
+}
+
+/**
+ * Adds records to the checksum of a workspace: the SHA-256 of each line, combined by exclusive or, so that the order does
+ * not matter. No two lines are equal, because each record holds its key.
+ * @param checksum 64 hexadecimal digits.
+ */
+async function addLines(checksum: string, lines: readonly string[]): Promise<string> {
+  const sum = Uint8Array.fromHex(checksum);
+  const encoder = new TextEncoder();
+  for (const digest of await Promise.all(lines.map((line) => crypto.subtle.digest("SHA-256", encoder.encode(line))))) {
+    for (const [at, byte] of new Uint8Array(digest).entries()) sum[at]! ^= byte;
+  }
+  return sum.toHex();
 }

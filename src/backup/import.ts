@@ -1,31 +1,37 @@
 import { getTableName } from "drizzle-orm";
 import { indexOf } from "../knowledge/index.ts";
 import { restoreLeads } from "../leads/leads.ts";
-import { takeAddress } from "../operator/agents.ts";
-import { claimSlug, findSlug } from "../operator/store.ts";
-import { apiKeySecrets, secretValues } from "../platform/config.ts";
-import { keyIdsIn, keyIdsOf } from "../platform/crypto/secrets.ts";
+import { claimMailAddress } from "../operator/agents.ts";
+import type { ErasureMessage } from "../operator/erasure.ts";
+import { claimSlug, findSlug, releaseSlug } from "../operator/store.ts";
+import { reloadGate } from "../operator/workspaces.ts";
+import { keyIdsIn } from "../platform/crypto/secrets.ts";
 import { type Database, dbFor, directoryDb, isBoundShard } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
-import { agents, leads, type workspaceImports } from "../platform/db/schema.ts";
+import { agents, leads, type workspaceImports, workspaces } from "../platform/db/schema.ts";
 import { bindingName } from "../platform/db/shard-binding.ts";
 import { transact } from "../platform/db/sql.ts";
+import { sendWakeUps } from "../platform/queue.ts";
+import { log } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { KNOWLEDGE } from "./parts.ts";
+import { ownKeyIds, readPage } from "./export.ts";
+import { columnsOf, KNOWLEDGE } from "./parts.ts";
 import {
   type CheckedRecords,
   checkRecords,
-  type GivenRecord,
-  ImportRefusal,
+  ImportError,
+  type ImportRecord,
   type KnowledgeRecord,
   schemaVersion,
   secretsText,
 } from "./records.ts";
 import {
   addRecords,
-  beginImport,
+  cancelImport,
   clearCounts,
+  completeImport,
   countRecords,
+  createImport,
   findAnyWorkspace,
   findImport,
   type ImportKey,
@@ -33,47 +39,47 @@ import {
   type StoredRow,
   updateImport,
 } from "./store.ts";
-import type { Header, ImportState } from "./wire.ts";
+import { createProgress, type End, type Header, type ImportState, MAX_PAGES, type Progress, progressSchema } from "./wire.ts";
 
-/** Rows of each table of counts removed in one step: well under what one D1 query may take. */
-const ROWS_A_STEP = 2_000;
-/** Each asks D1 once; more are left to the next request. */
-const STEPS_A_REQUEST = 500;
+/** Rows deleted from each table of counts in one step: well below the limits of a D1 query. */
+const ROWS_PER_STEP = 2_000;
+/** Each step is one trip to D1. */
+const STEPS_PER_REQUEST = 500;
 
 /**
- * Takes records of an export in; the same ones again change nothing. Nobody sees them before the import is complete.
- * @throws ImportRefusal.
+ * Imports records of an export. Importing the same ones again changes nothing. They are invisible until the import is complete.
+ * @throws ImportError
  */
-export async function importRecords(op: ImportOperation, given: readonly GivenRecord[]): Promise<ImportState> {
-  const records = checkRecords(op.header, given);
-  if ("problems" in records) throw new ImportRefusal("invalid", "Some records are not valid.", records.problems);
+export async function importRecords(op: ImportOperation, sent: readonly ImportRecord[]): Promise<ImportState> {
+  const records = checkRecords(op.header, sent);
+  if ("problems" in records) throw new ImportError("invalid", "Some records are not valid.", records.problems);
   const opened = await openImport(op);
   const warnings = await warningsOf(op, records);
   if (opened.row.completedAt !== null) return { state: "complete", warnings };
-  await clearOnce(op, opened, records);
+  await clearTriggerCounts(op, opened, records);
   await addRows(opened, records);
   const rowsOf = (type: string) => records.tables.find((table) => table.type === type)?.rows ?? [];
-  await takeAddresses(op, rowsOf(getTableName(agents)));
+  await claimMailAddresses(op, rowsOf(getTableName(agents)));
   const leadIds = rowsOf(getTableName(leads)).map(({ id }) => String(id));
   if (leadIds.length > 0) await restoreLeads({ ...op, workspaceId: opened.key.workspaceId }, leadIds);
-  await putKnowledge(op, opened, records.knowledge);
-  // Whatever was compared before may be something else now.
+  await addKnowledge(op, opened, records.knowledge);
+  // A comparison that has started would miss the new records.
   const changes = { checked: null, ...(records.workspace && { workspace: JSON.stringify(records.workspace) }) };
   if (records.workspace || opened.row.checked !== null) await opened.db.batch([updateImport(opened.db, opened.key, changes)]);
   return { state: "importing", warnings };
 }
 
-/** What the triggers counted while rows came in gives way to the first counts of the export. */
-async function clearOnce({ nowMs }: ImportOperation, { db, key, row }: OpenImport, { tables }: CheckedRecords): Promise<void> {
+/** Deletes what triggers counted while rows were added, before the first counts of the export are added. */
+async function clearTriggerCounts({ nowMs }: ImportOperation, { db, key, row }: OpenImport, { tables }: CheckedRecords): Promise<void> {
   if (row.recountedAt !== null || !tables.some(({ part }) => part.kind === "counts")) return;
-  for (let step = 0; step < STEPS_A_REQUEST; step++) {
-    const [first, ...rest] = clearCounts(db, key, ROWS_A_STEP);
+  for (let step = 0; step < STEPS_PER_REQUEST; step++) {
+    const [first, ...rest] = clearCounts(db, key, ROWS_PER_STEP);
     const removed = await db.batch([first!, ...rest]);
-    if (removed.some((rows) => rows.length === ROWS_A_STEP)) continue;
+    if (removed.some((rows) => rows.length === ROWS_PER_STEP)) continue;
     await db.batch([updateImport(db, key, { recountedAt: nowMs })]);
     return;
   }
-  throw new ImportRefusal("unavailable", "There is more to make room for than one request may do. Send the same records again.");
+  throw new ImportError("unavailable", "Deleting the previous counts takes more than one request. Send the same records again.");
 }
 
 async function addRows({ db, key }: OpenImport, { tables }: CheckedRecords): Promise<void> {
@@ -87,33 +93,33 @@ async function addRows({ db, key }: OpenImport, { tables }: CheckedRecords): Pro
     const { type, values } = tables[at]!;
     const missing = values.length - (found?.count ?? 0);
     if (missing === 0) continue;
-    const why = "Their identifiers, or records that they name, are another workspace's here, or the import was given up meanwhile.";
-    throw new ImportRefusal("conflict", `${missing} of ${values.length} records of the type ${type} cannot be put in. ${why}`);
+    const why = "Their identifiers, or records that they refer to, are another workspace's, or the import was cancelled in the meantime.";
+    throw new ImportError("conflict", `${missing} of ${values.length} records of the type ${type} cannot be imported. ${why}`);
   }
 }
 
-async function takeAddresses(op: ImportOperation, rows: readonly StoredRow[]): Promise<void> {
+async function claimMailAddresses(op: ImportOperation, rows: readonly StoredRow[]): Promise<void> {
   for (const { id, email_address: address } of rows) {
-    if (address === null || (await takeAddress({ ...op, workspaceId: op.header.workspace_id }, String(id), String(address)))) continue;
-    throw new ImportRefusal("conflict", `Another agent has the mail address of the agent ${id}. Take it from that one, then go on.`);
+    if (address === null || (await claimMailAddress({ ...op, workspaceId: op.header.workspace_id }, String(id), String(address)))) continue;
+    throw new ImportError("conflict", `Another agent has the mail address of the agent ${id}. Remove it there, then continue.`);
   }
 }
 
-/** Objects are named by the workspace and the agent: an agent that the workspace does not have gets none. */
-async function putKnowledge({ env, meter }: ImportOperation, { db, key }: OpenImport, records: readonly KnowledgeRecord[]): Promise<void> {
+/** Only agents of the workspace get a knowledge object, because its name contains both. */
+async function addKnowledge({ env, meter }: ImportOperation, { db, key }: OpenImport, records: readonly KnowledgeRecord[]): Promise<void> {
   const byAgent = Map.groupBy(records, ({ agent_id: agentId }) => agentId);
   if (byAgent.size === 0) return;
   const [own] = await db.batch([listOwnAgents(db, key.workspaceId, [...byAgent.keys()])]);
   for (const [agentId, rows] of byAgent) {
     if (!own.some(({ id }) => id === agentId))
-      throw new ImportRefusal("invalid", `There is no agent ${agentId} that a record of knowledge names.`);
+      throw new ImportError("invalid", `There is no agent ${agentId}, which a record of the type knowledge refers to.`);
     const dumped = rows.map(({ table, row }) => ({ table, row }));
     const problem = await indexOf(env, meter, key.workspaceId, agentId).putDump(dumped);
-    if (problem !== undefined) throw new ImportRefusal("invalid", `A record of the type ${KNOWLEDGE} is not valid: ${problem}.`);
+    if (problem !== undefined) throw new ImportError("invalid", `A record of the type ${KNOWLEDGE} is not valid: ${problem}.`);
   }
 }
 
-/** What the operator should know: secrets that came along and that this deployment cannot read. */
+/** Warns of imported secrets that this deployment cannot read. */
 async function warningsOf({ env, header }: ImportOperation, records: CheckedRecords): Promise<string[]> {
   const own = await ownKeyIds(env);
   const unreadable = new Set(keyIdsIn(secretsText(records)).filter((id) => !own.ENCRYPTION_KEY.includes(id)));
@@ -126,7 +132,7 @@ async function warningsOf({ env, header }: ImportOperation, records: CheckedReco
   return warnings;
 }
 
-/** An import of one export, and when it is worked on. */
+/** A request of an import. */
 export interface ImportOperation {
   env: Env;
   meter: Meter;
@@ -134,60 +140,118 @@ export interface ImportOperation {
   nowMs: number;
 }
 
-export interface OpenImport {
+interface OpenImport {
   key: ImportKey;
   db: Database;
   row: typeof workspaceImports.$inferSelect;
 }
 
 /**
- * Finds the import that a header begins or goes on with. The first time it takes the slug and notes the import.
- * @throws ImportRefusal where there can be none.
+ * Finds the import of an export, or starts it: then it claims the slug and records the import.
+ * @throws ImportError if the export cannot be imported.
  */
-export async function openImport(op: ImportOperation): Promise<OpenImport> {
+async function openImport(op: ImportOperation): Promise<OpenImport> {
   const { env, meter, header, nowMs } = op;
   const key = { workspaceId: header.workspace_id, exportId: header.export_id };
   await checkHeader(env, header);
   const db = dbFor(env, key.workspaceId, meter);
   const [[row], [workspace]] = await db.batch([findImport(db, key.workspaceId), findAnyWorkspace(db, key.workspaceId)]);
   if (workspace?.deletedAt != null) {
-    throw new ImportRefusal("conflict", "The workspace was deleted and is being erased. Import it again when its erasure is over.");
+    throw new ImportError("conflict", "The workspace was deleted and is being erased. Import it again once the erasure has finished.");
   }
   if (row?.exportId === key.exportId) return { key, db, row };
   if (row && row.completedAt === null) {
-    throw new ImportRefusal("conflict", "Another export of this workspace is being imported. Finish that import, or give it up first.");
+    throw new ImportError("conflict", "Another export of this workspace is being imported. Complete or cancel that import first.");
   }
   if (workspace)
-    throw new ImportRefusal("conflict", "There is such a workspace, with content of its own. Delete it first, or import elsewhere.");
-  await takeSlug(op);
-  const [, [begun]] = await db.batch([beginImport(db, key, nowMs), findImport(db, key.workspaceId)]);
-  if (begun?.exportId !== key.exportId) throw new ImportRefusal("conflict", "Another import of this workspace has just begun.");
-  return { key, db, row: begun };
+    throw new ImportError(
+      "conflict",
+      "The workspace already exists, with its own content. Delete it first, or import into another deployment.",
+    );
+  await claimHeaderSlug(op);
+  const [, [created]] = await db.batch([createImport(db, key, nowMs), findImport(db, key.workspaceId)]);
+  if (created?.exportId !== key.exportId) throw new ImportError("conflict", "Another import of this workspace has just started.");
+  return { key, db, row: created };
 }
 
 async function checkHeader(env: Env, { schema, workspace_id: workspaceId }: Header): Promise<void> {
   const ours = await schemaVersion();
   if (schema !== ours) {
-    const advice = "Import it with the version of the service that exported it, then upgrade: migrations bring the records along.";
-    throw new ImportRefusal("invalid", `The export has the schema ${schema}, and this service has ${ours}. ${advice}`);
+    const advice = "Import it with the version of the service that exported it, then upgrade: migrations convert the records.";
+    throw new ImportError("invalid", `The export has the schema ${schema}, and this service has ${ours}. ${advice}`);
   }
   if (isBoundShard(env, workspaceId)) return;
   const shard = shardOf(workspaceId);
   const advice = `Bind a database as ${bindingName(shard)}: the last byte of every identifier of the workspace names it.`;
-  throw new ImportRefusal("invalid", `The workspace belongs to shard ${shard}, which is not bound. ${advice}`);
+  throw new ImportError("invalid", `The workspace belongs to shard ${shard}, which is not bound. ${advice}`);
 }
 
-async function takeSlug({ env, meter, header }: ImportOperation): Promise<void> {
+async function claimHeaderSlug({ env, meter, header }: ImportOperation): Promise<void> {
   const { workspace_id: workspaceId, slug } = header;
   const directory = directoryDb(env, meter);
   const entry = { workspaceId, slug, shard: shardOf(workspaceId) };
   const [, [holder]] = await directory.batch([claimSlug(directory, entry), findSlug(directory, slug)]);
   if (holder?.workspaceId === workspaceId) return;
-  throw new ImportRefusal("conflict", `Another workspace has the slug ${slug}. Delete that one first, or import elsewhere.`);
+  throw new ImportError("conflict", `Another workspace has the slug ${slug}. Delete that one first, or import into another deployment.`);
 }
 
-/** Which values of the two secrets this deployment has, by their ids. */
-export async function ownKeyIds(env: Env): Promise<Header["key_ids"]> {
-  const [encryption, keys] = await Promise.all([keyIdsOf(secretValues(env.ENCRYPTION_KEY)), keyIdsOf(apiKeySecrets(env))]);
-  return { ENCRYPTION_KEY: encryption, KEY_SECRET: keys };
+/**
+ * Compares the imported records with the end of the export, up to `pages` at a time, and makes the workspace visible once
+ * they match. Call it until the state is complete.
+ * @throws ImportError if they differ.
+ */
+export async function checkImport(op: ImportOperation, end: End, pages = MAX_PAGES): Promise<ImportState> {
+  const opened = await openImport(op);
+  const { db, key, row } = opened;
+  if (row.completedAt !== null) return { state: "complete", warnings: [] };
+  if (row.workspace === null)
+    throw new ImportError("conflict", "Records of the export are missing: the workspace's own record was not sent.");
+  const workspace = JSON.parse(row.workspace) as StoredRow;
+  const source = { env: op.env, meter: op.meter, db, workspaceId: key.workspaceId, workspace };
+  let progress: Progress = row.checked === null ? createProgress(key.exportId) : progressSchema.parse(JSON.parse(row.checked));
+  for (let left = pages; left > 0; left--) {
+    const page = await readPage(source, progress);
+    if (!page) {
+      await finishImport(op, opened, { workspace, progress, end });
+      return { state: "complete", warnings: [] };
+    }
+    ({ progress } = page);
+  }
+  await db.batch([updateImport(db, key, { checked: JSON.stringify(progress) })]);
+  return { state: "checking", warnings: [] };
+}
+
+async function finishImport(
+  { env, meter, nowMs }: ImportOperation,
+  { db, key }: OpenImport,
+  { workspace, progress, end }: { workspace: StoredRow; progress: Progress; end: End },
+): Promise<void> {
+  const types = [...new Set([...Object.keys(end.counts), ...Object.keys(progress.counts)])];
+  const differing = types.filter((type) => end.counts[type] !== progress.counts[type]);
+  if (differing.length > 0 || end.checksum !== progress.checksum) {
+    await db.batch([updateImport(db, key, { checked: null })]);
+    const shown = differing.map((type) => `${type}: ${progress.counts[type] ?? 0} of ${end.counts[type] ?? 0}`);
+    const what = shown.length > 0 ? ` (${shown.join("; ")})` : ": the numbers match, but the contents of some records differ";
+    throw new ImportError(
+      "conflict",
+      `The imported records differ from the export${what}. Send the file again; if that does not help, cancel the import.`,
+    );
+  }
+  const values = columnsOf(workspaces).map(({ name }) => workspace[name]!);
+  await db.batch(completeImport(db, key, values, nowMs));
+  // The gate caches that the workspace does not exist if one of its keys was used during the import.
+  await reloadGate(env, meter, key.workspaceId);
+  log("workspace_imported", { workspace_id: key.workspaceId, export_id: key.exportId });
+}
+
+/** Cancels an unfinished import; its records are erased in the background. @returns whether there was one. */
+export async function abandonImport(env: Env, meter: Meter, workspaceId: string, nowMs: number): Promise<boolean> {
+  if (!isBoundShard(env, workspaceId)) return false;
+  const db = dbFor(env, workspaceId, meter);
+  const [, [cancelled]] = await db.batch(cancelImport(db, workspaceId, nowMs));
+  if (!cancelled) return false;
+  const directory = directoryDb(env, meter);
+  await directory.batch([releaseSlug(directory, workspaceId)]);
+  await sendWakeUps(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
+  return true;
 }

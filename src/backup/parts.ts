@@ -27,7 +27,7 @@ import {
   workspaces,
 } from "../platform/db/schema.ts";
 
-/** Some rows of a table, and the columns that they are read in the order of: an index has them after the workspace's id. */
+/** Rows of a table, ordered by `key`: an index holds the workspace's id and these columns. */
 export interface RowsPart {
   kind: "rows" | "counts";
   table: WorkspaceTable;
@@ -35,16 +35,16 @@ export interface RowsPart {
   only?: SQL;
 }
 
-/** What an export holds, one part after the other: rows of a table, what the agents' objects hold, the workspace's own row. */
+/** A part of an export: rows of a table, the content of the agents' knowledge objects, or the workspace's own row. */
 export type Part = RowsPart | { kind: "knowledge" } | { kind: "workspace" };
 
 const rows = (table: WorkspaceTable, ...key: RowsPart["key"]): RowsPart => ({ kind: "rows", table, key });
-/** Kept by triggers, and telling of more than the rows that are there: an import puts them in the place of what its own rows were counted to. */
+/** Counts that triggers update. They include deleted rows, so an import replaces what was counted while it added rows. */
 const counts = (table: WorkspaceTable, ...key: RowsPart["key"]): RowsPart => ({ kind: "counts", table, key });
 
 /**
- * All that is exported, in the order of an import. What is counted for a parent comes before the parent, so that its
- * trigger finds none and the parent's own numbers stay as they were; what a sweep acts on comes last.
+ * Everything that is exported, in the order of import. Rows that triggers count in a parent row come before the parent, so
+ * that its counts stay as exported. What the sweep works on comes last.
  */
 export const PARTS: readonly Part[] = [
   rows(apiKeys, apiKeys.id),
@@ -55,10 +55,10 @@ export const PARTS: readonly Part[] = [
   rows(handoffs, handoffs.conversationId, handoffs.id),
   rows(leads, leads.createdAt, leads.id),
   rows(visitors, visitors.anonId),
-  // Two ranges of one index: a place in an order cannot be told from a null.
+  // Two ranges of one index, because a row comparison with null is never true.
   { ...rows(conversations, conversations.id), only: isNull(conversations.visitorId) },
   { ...rows(conversations, conversations.visitorId, conversations.id), only: isNotNull(conversations.visitorId) },
-  // After the messages: a trigger puts those of a thread into the outbox.
+  // After the messages: a trigger adds the messages of a thread to the outbox.
   rows(emailOutbox, emailOutbox.conversationId, emailOutbox.messageId),
   rows(emailThreads, emailThreads.conversationId),
   rows(webhookEndpoints, webhookEndpoints.id),
@@ -76,59 +76,56 @@ export const PARTS: readonly Part[] = [
   { kind: "workspace" },
 ];
 
-/** Every other table, with the reason why no export holds it. */
+/** Every other table, with the reason why it is not exported. */
 export const NOT_EXPORTED: Record<string, string> = {
-  shards: "counts workspaces; a trigger keeps it",
-  workspace_directory: "the import takes the slug of the workspace's record",
-  email_directory: "the import takes the addresses of the agents' records",
-  workspace_imports: "tells of a deployment, not of a workspace",
-  idempotency_records: "kept for a day, and pruned; a request that is repeated across a move is done again",
-  email_arrivals: "kept for days, and pruned; a mail that comes again across a move is answered again",
-  conversation_counts: "a trigger counts the conversations as they come in, so that lists tell how many there are",
-  conversation_spans: "the same, by the time of their last activity",
-  lead_counts: "the same, of leads",
-  lead_days: "the same, by day",
-  analytics_changes: "never holds a row",
+  shards: "counts workspaces, by a trigger",
+  workspace_directory: "an import claims the slug in its header",
+  email_directory: "an import claims the addresses of the agents",
+  workspace_imports: "state of a deployment, not of a workspace",
+  idempotency_records: "pruned after a day; a request repeated after a move is processed again",
+  email_arrivals: "pruned after days; a mail received again after a move is answered again",
+  conversation_counts: "a trigger counts conversations as they are imported",
+  conversation_spans: "a trigger counts conversations by last activity",
+  lead_counts: "a trigger counts leads",
+  lead_days: "a trigger counts leads by day",
+  analytics_changes: "always empty",
 };
 
-/** The record type of what the agents' objects hold: one row of one of an object's tables. */
+/** The record type of a row in an agent's knowledge object. */
 export const KNOWLEDGE = "knowledge";
 /** The record type of the workspace's own row. */
 export const WORKSPACE = getTableName(workspaces);
 
-/** The parts that are tables. */
 export const ROWS_PARTS: readonly RowsPart[] = PARTS.filter((part): part is RowsPart => "table" in part);
 const PART_OF = new Map(ROWS_PARTS.map((part) => [getTableName(part.table), part]));
 
-/** The part that records of this type belong to; undefined where there is no such table. */
+/** The part with records of this type, if it is a table. */
 export function partOf(type: string): RowsPart | undefined {
   return PART_OF.get(type);
 }
 
-/** The tables of counts. */
 export const COUNTS_TABLES = ROWS_PARTS.flatMap((part) => (part.kind === "counts" ? [part.table] : []));
 
-/** Tells of a deployment: there the key's secret is no longer the first. */
+/** `outdatedUseAt` depends on the secrets of the deployment. */
 const NOT_EXPORTED_COLUMNS: ReadonlySet<SQLiteColumn> = new Set([apiKeys.outdatedUseAt]);
 
-/** The columns of a table that are exported, in the order of a record, each after its name in the schema. */
+/** The exported columns of a table, with their names in the schema. */
 export function propertiesOf(table: SQLiteTable): [property: string, column: SQLiteColumn][] {
   const all = Object.entries(getTableColumns(table)) as [string, SQLiteColumn][];
   return all.filter(([, column]) => !NOT_EXPORTED_COLUMNS.has(column));
 }
 
-/** The columns alone. */
+/** The exported columns of a table. */
 export function columnsOf(table: SQLiteTable): SQLiteColumn[] {
   return propertiesOf(table).map(([, column]) => column);
 }
 
-/** The columns of a table's primary key. */
 export function primaryKeyOf(table: SQLiteTable): SQLiteColumn[] {
   const [composite] = getTableConfig(table).primaryKeys;
   return composite?.columns ?? columnsOf(table).filter((column) => column.primary);
 }
 
-/** Columns that name a record of another table, by their names. */
+/** The columns that refer to another table, by name. */
 const REFERENCES: Record<string, WorkspaceTable & { id: SQLiteColumn }> = {
   agent_id: agents,
   conversation_id: conversations,
@@ -144,12 +141,12 @@ const REFERENCES: Record<string, WorkspaceTable & { id: SQLiteColumn }> = {
   context_after: messages,
 };
 
-/** Whether a column holds an identifier that the service made. */
+/** Whether a column holds an identifier that the service generated. */
 export function isIdentifier(column: string): boolean {
   return column === "id" || REFERENCES[column] !== undefined;
 }
 
-/** Which records a table's rows name: triggers and joins follow them, so they must not be another workspace's. */
+/** The references of a table, by column index. Triggers and joins follow them, so they must stay within the workspace. */
 export function referencesOf(table: SQLiteTable) {
   return columnsOf(table).flatMap((column, at) => {
     const target = REFERENCES[column.name];
@@ -157,5 +154,5 @@ export function referencesOf(table: SQLiteTable) {
   });
 }
 
-/** Where stored secrets stand: their key's id tells whether a deployment can read them. */
+/** The tables with encrypted secrets. */
 export const WITH_SECRETS: ReadonlySet<string> = new Set([agents, webhookEndpoints, privacyErasures].map(getTableName));

@@ -8,13 +8,13 @@ import { columnsOf, isIdentifier, KNOWLEDGE, partOf, ROWS_PARTS, type RowsPart, 
 import type { StoredRow, Values } from "./store.ts";
 import type { Header } from "./wire.ts";
 
-/** A line of an export, as it is sent. */
-export interface GivenRecord {
+/** A record line of an export. */
+export interface ImportRecord {
   type: string;
   record: Record<string, unknown>;
 }
 
-/** Records that were checked, by what is done with them. */
+/** Valid records, by how they are stored. */
 export interface CheckedRecords {
   tables: { type: string; part: RowsPart; rows: StoredRow[]; values: Values[] }[];
   knowledge: KnowledgeRecord[];
@@ -27,11 +27,11 @@ export interface RecordProblem {
   message: string;
 }
 
-/** Checks each record by its type, and that it is the workspace's own and of its shard. */
-export function checkRecords(header: Header, given: readonly GivenRecord[]): CheckedRecords | { problems: RecordProblem[] } {
-  const problems = given.flatMap((one, at) => problemsOf(header, one).map(({ path, message }) => ({ path: [at, ...path], message })));
+/** Checks that each record matches its type's schema, and belongs to the workspace and its shard. */
+export function checkRecords(header: Header, sent: readonly ImportRecord[]): CheckedRecords | { problems: RecordProblem[] } {
+  const problems = sent.flatMap((one, at) => problemsOf(header, one).map(({ path, message }) => ({ path: [at, ...path], message })));
   if (problems.length > 0) return { problems };
-  const byType = Map.groupBy(given, ({ type }) => type);
+  const byType = Map.groupBy(sent, ({ type }) => type);
   const tables = [...byType].flatMap(([type, records]) => {
     const part = partOf(type);
     if (!part) return [];
@@ -42,34 +42,34 @@ export function checkRecords(header: Header, given: readonly GivenRecord[]): Che
   return { tables, knowledge, workspace: byType.get(WORKSPACE)?.at(-1)?.record as StoredRow | undefined };
 }
 
-function problemsOf({ workspace_id: workspaceId, slug }: Header, { type, record }: GivenRecord): RecordProblem[] {
+function problemsOf({ workspace_id: workspaceId, slug }: Header, { type, record }: ImportRecord): RecordProblem[] {
   const schema = schemaOf(type);
-  if (!schema) return [{ path: ["type"], message: `there are no records of the type ${type}` }];
+  if (!schema) return [{ path: ["type"], message: `the type ${type} is unknown` }];
   const { success, error } = schema.safeParse(record);
   if (!success) return error.issues.map(({ path, message }) => ({ path: ["record", ...path], message }));
-  const refuse = (field: string, message: string) => [{ path: ["record", field], message }];
+  const problem = (field: string, message: string) => [{ path: ["record", field], message }];
   const { id } = record;
   if (type === WORKSPACE) {
-    if (id !== workspaceId) return refuse("id", "is not the workspace of the header");
-    if (record["slug"] !== slug) return refuse("slug", "is not the slug of the header");
-    return record["deleted_at"] === null ? [] : refuse("deleted_at", "must be null");
+    if (id !== workspaceId) return problem("id", "is not the workspace of the header");
+    if (record["slug"] !== slug) return problem("slug", "is not the slug of the header");
+    return record["deleted_at"] === null ? [] : problem("deleted_at", "must be null");
   }
   if (type === KNOWLEDGE) return [];
-  if (record["workspace_id"] !== workspaceId) return refuse("workspace_id", "is not the workspace of the header");
-  // Who looks a record up asks the database that its identifier names. Counts of all agents have an empty one.
-  const isElsewhere = ([column, value]: [string, unknown]) =>
+  if (record["workspace_id"] !== workspaceId) return problem("workspace_id", "is not the workspace of the header");
+  // A lookup queries the shard that the identifier names. Counts of all agents have an empty agent id.
+  const isOfAnotherShard = ([column, value]: [string, unknown]) =>
     isIdentifier(column) && typeof value === "string" && value !== "" && shardOf(value) !== shardOf(workspaceId);
-  const elsewhere = Object.entries(record).find(isElsewhere);
-  return elsewhere ? refuse(elsewhere[0], "names another shard than the workspace's") : [];
+  const elsewhere = Object.entries(record).find(isOfAnotherShard);
+  return elsewhere ? problem(elsewhere[0], "names another shard than the workspace's") : [];
 }
 
-/** The part of the records that holds stored secrets, as text. */
+/** The records that may hold encrypted secrets, as JSON. */
 export function secretsText({ tables }: CheckedRecords): string {
   return JSON.stringify(tables.filter(({ type }) => WITH_SECRETS.has(type)).map(({ rows }) => rows));
 }
 
-/** Identifiers as the service makes them: in lower case, or they would name nothing. */
-const uuid = z.string().refine(isUuid, "is no identifier");
+/** In lower case, as the service generates them: identifiers are compared as text. */
+const uuid = z.string().refine(isUuid, "is not an identifier");
 
 const knowledge = z.strictObject({
   agent_id: uuid,
@@ -81,7 +81,7 @@ export type KnowledgeRecord = z.infer<typeof knowledge>;
 
 const schemas = new Map<string, z.ZodType>([[KNOWLEDGE, knowledge]]);
 
-/** What a record of this type must be: every column of its table, and nothing else; undefined where there is no such type. */
+/** Requires every column of the type's table, and nothing else; undefined for an unknown type. */
 function schemaOf(type: string): z.ZodType | undefined {
   const known = schemas.get(type);
   if (known) return known;
@@ -106,7 +106,7 @@ function valueOf(column: SQLiteColumn): z.ZodType {
   return column.name === "id" || column.name === "workspace_id" ? uuid : z.string();
 }
 
-/** A list or an object, as the column's default is one or the other. */
+/** The column's default tells whether it holds a list or an object. */
 function jsonText(column: SQLiteColumn): z.ZodType {
   const isList = JSON.stringify(column.default ?? "").includes("'[]'");
   return z.string().refine(
@@ -126,7 +126,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Names the tables and columns that this version of the service has: records of another one do not fit. */
+/** Identifies the tables and columns of this version of the service. An export of another schema cannot be imported. */
 export function schemaVersion(): Promise<string> {
   const describe = (table: SQLiteTable) =>
     [getTableName(table), ...columnsOf(table).map(({ name, columnType, notNull }) => `${name} ${columnType} ${notNull}`)].join();
@@ -138,12 +138,12 @@ export function schemaVersion(): Promise<string> {
 const VERSION_LENGTH = 16;
 let version: Promise<string> | undefined;
 
-/** An import that cannot be: what is sent is wrong, or what is there is in its way. The message says what to do. */
-export class ImportRefusal extends Error {
+/** Why records cannot be imported, and what to do about it. */
+export class ImportError extends Error {
   constructor(
     readonly kind: "invalid" | "conflict" | "unavailable",
     message: string,
-    /** Of the records that were sent, each by its number. */
+    /** Problems of single records; each path starts with the record's index. */
     readonly problems: readonly RecordProblem[] = [],
   ) {
     super(message);

@@ -5,118 +5,119 @@ import { ApiError, invalid, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { checkImport, giveUpImport } from "./completion.ts";
 import { exportLines } from "./export.ts";
-import { importRecords } from "./import.ts";
-import { ImportRefusal } from "./records.ts";
+import { abandonImport, checkImport, importRecords } from "./import.ts";
+import { ImportError } from "./records.ts";
 import { completeSchema, exportQuery, fromCursor, type Header, importSchema, importStateSchema, MAX_IMPORT_BYTES } from "./wire.ts";
 
 export const backupRoutes = createRouter();
 
 const params = z.object({ workspace_id: uuid() });
-/** One request is enough to make room; the next one may come at once. */
-const RETRY_IN_SECONDS = 1;
+/** Each request makes progress, so the next one may follow immediately. */
+const RETRY_SECONDS = 1;
 
-const exportWorkspace = createRoute({
+const exportRoute = createRoute({
   operationId: "exportWorkspace",
   method: "get",
   path: "/workspaces/{workspace_id}/export",
   request: { params, query: exportQuery },
   responses: {
     200: {
-      description: "Lines of the export. The last one is its end, or holds the cursor to go on with.",
+      description: "Lines of the export. The last one is its end, or holds the cursor of the next request.",
       content: { "application/x-ndjson": { schema: z.string() } },
     },
     ...errorResponses(404, 422),
   },
 });
 
-backupRoutes.openapi(exportWorkspace, async (c) => {
+backupRoutes.openapi(exportRoute, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
   const { cursor, pages } = c.req.valid("query");
   const { workspace } = await openWorkspace(c, id);
   const from = cursor === undefined ? undefined : await fromCursor(c.env, id, cursor);
   if (cursor !== undefined && !from) throw unknownCursor();
   const lines = exportLines({ env: c.env, meter: c.get("meter"), workspace, nowMs: Date.now() }, from, pages);
-  // A text in the contract, and in fact a stream of it.
+  // The OpenAPI document describes the stream as a string.
   return c.body(lines, 200, { "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" }) as never;
 });
 
-const importWorkspace = createRoute({
+const importRoute = createRoute({
   operationId: "importWorkspace",
   method: "post",
   path: "/workspaces/{workspace_id}/import",
   "x-max-body-bytes": MAX_IMPORT_BYTES,
   request: { params, body: jsonBody(importSchema) },
-  responses: { 200: jsonResponse(importStateSchema, "The records are in."), ...errorResponses(409, 422) },
+  responses: { 200: jsonResponse(importStateSchema, "The records are imported."), ...errorResponses(409, 422) },
 });
 
-backupRoutes.openapi(importWorkspace, async (c) => {
+backupRoutes.openapi(importRoute, async (c) => {
   const { header, records } = c.req.valid("json");
-  checkPath(header, c.req.valid("param").workspace_id);
+  requireSameWorkspace(header, c.req.valid("param").workspace_id);
   const op = { env: c.env, meter: c.get("meter"), header, nowMs: Date.now() };
-  return c.json(await orRefuse(importRecords(op, records)), 200);
+  return c.json(await withApiErrors(importRecords(op, records)), 200);
 });
 
-const completeImport = createRoute({
+const complete = createRoute({
   operationId: "completeImport",
   method: "post",
   path: "/workspaces/{workspace_id}/import/complete",
   request: { params, body: jsonBody(completeSchema) },
-  responses: { 200: jsonResponse(importStateSchema, "How far the comparison is."), ...errorResponses(409, 422) },
+  responses: { 200: jsonResponse(importStateSchema, "The state of the comparison."), ...errorResponses(409, 422) },
 });
 
-backupRoutes.openapi(completeImport, async (c) => {
+backupRoutes.openapi(complete, async (c) => {
   const { header, end } = c.req.valid("json");
-  checkPath(header, c.req.valid("param").workspace_id);
+  requireSameWorkspace(header, c.req.valid("param").workspace_id);
   const op = { env: c.env, meter: c.get("meter"), header, nowMs: Date.now() };
-  return c.json(await orRefuse(checkImport(op, end)), 200);
+  return c.json(await withApiErrors(checkImport(op, end)), 200);
 });
 
-const abandonImport = createRoute({
+const abandon = createRoute({
   operationId: "abandonImport",
   method: "delete",
   path: "/workspaces/{workspace_id}/import",
   request: { params },
-  responses: { 204: emptyResponse("Given up; what came in is erased in the background."), ...errorResponses(404, 422) },
+  responses: { 204: emptyResponse("Cancelled; the imported records are erased in the background."), ...errorResponses(404, 422) },
 });
 
-backupRoutes.openapi(abandonImport, async (c) => {
+backupRoutes.openapi(abandon, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
-  if (!(await giveUpImport(c.env, c.get("meter"), id, Date.now()))) throw noImport();
+  if (!(await abandonImport(c.env, c.get("meter"), id, Date.now()))) throw noImport();
   return c.body(null, 204);
 });
 
-/** 404: also for a workspace whose import is complete, which is a workspace like any other. */
+/** 404, also if the import is complete. */
 function noImport(): ApiError<"not_found"> {
-  return new ApiError("not_found", "No import of this workspace is under way. Where it is complete, delete the workspace instead.");
+  return new ApiError("not_found", "No import of this workspace is in progress. If it is complete, delete the workspace instead.");
 }
 
 function unknownCursor(): ApiError<"validation_error"> {
-  return invalid([{ loc: ["query", "cursor"], msg: "Value error, use the cursor of the line before, unchanged", type: "value_error" }]);
+  return invalid([
+    { loc: ["query", "cursor"], msg: "Value error, use the cursor of the previous response, unchanged", type: "value_error" },
+  ]);
 }
 
-function checkPath(header: Header, workspaceId: string): void {
+function requireSameWorkspace(header: Header, workspaceId: string): void {
   if (header.workspace_id === workspaceId) return;
   const loc = ["body", "header", "workspace_id"];
   throw invalid([{ loc, msg: "Value error, is not the workspace of the path", type: "value_error", input: header.workspace_id }]);
 }
 
-/** The refusal of an import as an error of the API. */
-async function orRefuse<T>(work: Promise<T>): Promise<T> {
+/** Turns an ImportError into an API error. */
+async function withApiErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (!(error instanceof ImportRefusal)) throw error;
+    if (!(error instanceof ImportError)) throw error;
     if (error.kind === "conflict") throw new ApiError("conflict", error.message);
-    if (error.kind === "unavailable") throw unavailable(error.message, RETRY_IN_SECONDS);
+    if (error.kind === "unavailable") throw unavailable(error.message, RETRY_SECONDS);
     const problems = error.problems.length > 0 ? error.problems : [{ path: [], message: error.message }];
     throw invalid(problems.map(toItem));
   }
 }
 
-/** The input is not shown again: it is what somebody wrote to an agent. */
-function toItem({ path, message }: ImportRefusal["problems"][number]) {
+/** Leaves out the input, which may be a visitor's message. */
+function toItem({ path, message }: ImportError["problems"][number]) {
   const loc = ["body", ...(path.length > 0 ? ["records"] : ["header"]), ...(path as (string | number)[])];
   return { loc, msg: `Value error, ${message}`, type: "value_error" };
 }

@@ -5,23 +5,23 @@ import type { Database } from "../platform/db/client.ts";
 import { agents, workspaceImports, workspaces } from "../platform/db/schema.ts";
 import { insertWhere, jsonIds } from "../platform/db/sql.ts";
 import { columnsOf, COUNTS_TABLES, primaryKeyOf, propertiesOf, referencesOf, type RowsPart } from "./parts.ts";
-import type { Place } from "./wire.ts";
+import type { Position } from "./wire.ts";
 
-/** A row as the database has it: by the names of SQL, JSON as its text. */
+/** A row by its SQL column names, with JSON as its stored text. */
 export type StoredRow = Record<string, string | number | null>;
 
-/** Some rows of a part that come after a place, in the order of its key. */
-export function listRows(db: Database, { table, key, only }: RowsPart, workspaceId: string, after: Place | null, limit: number) {
-  const isTheirs = and(eq(table.workspaceId, workspaceId), only, after === null ? undefined : isAfter(key, after));
+/** A page of a part's rows after a position, ordered by the part's key. */
+export function listRows(db: Database, { table, key, only }: RowsPart, workspaceId: string, after: Position | null, limit: number) {
+  const isInPart = and(eq(table.workspaceId, workspaceId), only, after === null ? undefined : isAfter(key, after));
   return db
     .select(asStored(columnsOf(table)))
     .from(table)
-    .where(isTheirs)
+    .where(isInPart)
     .orderBy(...key.map((column) => asc(column)))
     .limit(limit);
 }
 
-/** The next agent after an id; with `including`, the agent with that id itself if it exists. */
+/** The first agent after an id; with `including`, the agent with that id if it exists. */
 export function findAgentAfter(db: Database, workspaceId: string, agentId: string, including: boolean) {
   const isNext = including ? eq(agents.id, agentId) : gt(agents.id, agentId);
   return db
@@ -32,7 +32,6 @@ export function findAgentAfter(db: Database, workspaceId: string, agentId: strin
     .limit(1);
 }
 
-/** The workspace's own row. */
 export function findWorkspaceRow(db: Database, workspaceId: string) {
   return db
     .select(asStored(columnsOf(workspaces)))
@@ -40,17 +39,16 @@ export function findWorkspaceRow(db: Database, workspaceId: string) {
     .where(eq(workspaces.id, workspaceId));
 }
 
-function isAfter(key: RowsPart["key"], place: Place): SQL {
-  const values = place.map((value) => sql`${value}`);
+function isAfter(key: RowsPart["key"], position: Position): SQL {
+  const values = position.map((value) => sql`${value}`);
   return sql`(${sql.join([...key], sql`, `)}) > (${sql.join(values, sql`, `)})`;
 }
 
-/** Expressions and not columns, so that values come as they are stored. */
+/** Selects expressions instead of columns, so that drizzle does not convert the stored values. */
 function asStored(columns: readonly Column[]) {
   return Object.fromEntries(columns.map((column) => [column.name, sql<string | number | null>`${column}`.as(column.name)]));
 }
 
-/** Which import writes. */
 export interface ImportKey {
   workspaceId: string;
   exportId: string;
@@ -59,22 +57,22 @@ export interface ImportKey {
 /** A record's values, in the order of its table's columns. */
 export type Values = (string | number | null)[];
 
-/** The workspace's import, if there is or was one. */
+/** The workspace's latest import, complete or not. */
 export function findImport(db: Database, workspaceId: string) {
   return db.select().from(workspaceImports).where(eq(workspaceImports.workspaceId, workspaceId));
 }
 
-/** The workspace's own row, deleted or not. */
+/** Also finds a workspace that is deleted and not erased yet. */
 export function findAnyWorkspace(db: Database, workspaceId: string) {
   return db.select({ id: workspaces.id, deletedAt: workspaces.deletedAt }).from(workspaces).where(eq(workspaces.id, workspaceId));
 }
 
-/** Begins an import, or continues the one under way. */
-export function beginImport(db: Database, { workspaceId, exportId }: ImportKey, nowMs: number) {
+/** Adds an import; does nothing if the workspace has one. */
+export function createImport(db: Database, { workspaceId, exportId }: ImportKey, nowMs: number) {
   return db.insert(workspaceImports).values({ workspaceId, exportId, createdAt: nowMs }).onConflictDoNothing();
 }
 
-/** Changes an import that is under way. */
+/** Updates an unfinished import. */
 export function updateImport(db: Database, key: ImportKey, changes: Partial<typeof workspaceImports.$inferInsert>) {
   return db
     .update(workspaceImports)
@@ -89,11 +87,11 @@ export function updateImport(db: Database, key: ImportKey, changes: Partial<type
 }
 
 /**
- * Adds records, unless the import has ended meanwhile or a record names one of another workspace. A row that is there
- * stays; a count is replaced.
+ * Adds records, except those that refer to a record of another workspace, and none if the import is no longer in progress.
+ * Existing rows stay as they are; existing counts are replaced.
  */
 export function addRecords(db: Database, { kind, table }: RowsPart, key: ImportKey, records: readonly Values[]) {
-  const conditions = [isUnderWay(key), ...referencesOf(table).map((reference) => isNotForeign(reference, key.workspaceId))];
+  const conditions = [isInProgress(key), ...referencesOf(table).map((reference) => refersToOwn(reference, key.workspaceId))];
   const insert = insertRecords(db, table, records, sql.join(conditions, sql` AND `));
   if (kind === "rows") return insert.onConflictDoNothing();
   const primary = primaryKeyOf(table);
@@ -102,7 +100,7 @@ export function addRecords(db: Database, { kind, table }: RowsPart, key: ImportK
   return insert.onConflictDoUpdate({ target: primary, set });
 }
 
-/** How many of these records the workspace has. */
+/** Counts which of these records the workspace has. */
 export function countRecords(db: Database, { table }: RowsPart, workspaceId: string, records: readonly Values[]) {
   const columns = columnsOf(table);
   const isIt = primaryKeyOf(table).map((column) => sql`${column} = ${valueAt(columns.indexOf(column))}`);
@@ -113,51 +111,51 @@ export function countRecords(db: Database, { table }: RowsPart, workspaceId: str
     .where(eq(table.workspaceId, workspaceId));
 }
 
-/** Removes up to `limit` rows of the workspace from each table of counts: what its triggers counted while rows came in. */
+/** Deletes up to `limit` rows of the workspace from each table of counts. */
 export function clearCounts(db: Database, { workspaceId }: ImportKey, limit: number) {
   return eraseSomeRows(db, workspaceId, limit, COUNTS_TABLES);
 }
 
-/** Which of these agents the workspace has. */
+/** The agents of the workspace among these. */
 export function listOwnAgents(db: Database, workspaceId: string, agentIds: readonly string[]) {
-  const isAsked = sql`${agents.id} IN ${jsonIds(agentIds)}`;
+  const isOneOf = sql`${agents.id} IN ${jsonIds(agentIds)}`;
   return db
     .select({ id: agents.id })
     .from(agents)
-    .where(and(isAsked, eq(agents.workspaceId, workspaceId)));
+    .where(and(isOneOf, eq(agents.workspaceId, workspaceId)));
 }
 
-/** Ends an import: the workspace's own row is there from now on, and everything else with it. */
+/** Completes an import by adding the workspace's own row, which makes all its records visible. */
 export function completeImport(db: Database, key: ImportKey, workspace: Values, nowMs: number) {
   return [
-    insertRecords(db, workspaces, [workspace], isUnderWay(key)).onConflictDoNothing(),
+    insertRecords(db, workspaces, [workspace], isInProgress(key)).onConflictDoNothing(),
     updateImport(db, key, { workspace: null, checked: null, completedAt: nowMs }),
   ] as const;
 }
 
-/** Abandons an import: the workspace is added as a deleted one, so that its erasure removes the records that came in. */
-export function abandonImport(db: Database, workspaceId: string, nowMs: number) {
-  // Without a time to be pruned at: a workspace that is being erased is not pruned beside it.
+/** Cancels an import: the workspace is added as a deleted one, so that its erasure removes the imported records. */
+export function cancelImport(db: Database, workspaceId: string, nowMs: number) {
+  // Without `pruneAt`: a workspace that is being erased is not pruned.
   const deleted = { id: workspaceId, name: "", slug: "", plan: "free" as const, createdAt: nowMs, updatedAt: nowMs, deletedAt: nowMs };
-  const isTheirs = and(eq(workspaceImports.workspaceId, workspaceId), isNull(workspaceImports.completedAt))!;
+  const isUnfinished = and(eq(workspaceImports.workspaceId, workspaceId), isNull(workspaceImports.completedAt))!;
   return [
-    insertWhere(db, workspaces, deleted, sql`EXISTS (SELECT 1 FROM ${workspaceImports} WHERE ${isTheirs})`).onConflictDoNothing(),
-    db.delete(workspaceImports).where(isTheirs).returning({ workspaceId: workspaceImports.workspaceId }),
+    insertWhere(db, workspaces, deleted, sql`EXISTS (SELECT 1 FROM ${workspaceImports} WHERE ${isUnfinished})`).onConflictDoNothing(),
+    db.delete(workspaceImports).where(isUnfinished).returning({ workspaceId: workspaceImports.workspaceId }),
   ] as const;
 }
 
-/** What is not exported of a row takes its default. */
+/** Columns that are not exported get their default. */
 function insertRecords(db: Database, table: SQLiteTable, records: readonly Values[], condition: SQL) {
   const values = Object.fromEntries(propertiesOf(table).map(([property], at) => [property, valueAt(at)]));
   return insertWhere(db, table, values, condition, sql`json_each(${JSON.stringify(records)})`);
 }
 
-function isUnderWay({ workspaceId, exportId }: ImportKey): SQL {
+function isInProgress({ workspaceId, exportId }: ImportKey): SQL {
   return sql`EXISTS (SELECT 1 FROM ${workspaceImports} i WHERE i.workspace_id = ${workspaceId} AND i.export_id = ${exportId}
     AND i.completed_at IS NULL)`;
 }
 
-function isNotForeign({ at, target }: ReturnType<typeof referencesOf>[number], workspaceId: string): SQL {
+function refersToOwn({ at, target }: ReturnType<typeof referencesOf>[number], workspaceId: string): SQL {
   return sql`NOT EXISTS (SELECT 1 FROM ${target} AS target WHERE target.id = ${valueAt(at)} AND target.workspace_id <> ${workspaceId})`;
 }
 

@@ -13,7 +13,7 @@ import type { Limits } from "../workspaces/plans.ts";
 import { claimAddress, findAddress, releaseAddresses } from "./store.ts";
 import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";
 
-/** How long the secret that a rotation replaces stays valid. */
+/** How long the previous secret stays valid after a rotation. */
 const PREVIOUS_SECRET_MS = 24 * 60 * 60 * 1000;
 const SECRET_BYTES = 32;
 
@@ -22,7 +22,7 @@ const DEFAULTS = {
   language: "en",
   welcomeMessage: "Hello! How can I help?",
   handoffMessage: "I could not find a sure answer to that, so I have asked a colleague to take over. They will reply here.",
-  /** Answers that are more likely wrong than right are left to a human. */
+  /** Answers that are more likely wrong than right are handed off to a human. */
   confidenceThreshold: 0.5,
   inactivityMinutes: 24 * 60,
 };
@@ -31,7 +31,7 @@ type NewAgent = typeof agents.$inferInsert;
 type AgentCreate = z.output<typeof agentCreateSchema>;
 type AgentUpdate = z.output<typeof agentUpdateSchema>;
 
-/** How a change of an agent ended. */
+/** The outcome of a change of an agent. */
 export type AgentChange =
   | { outcome: "done"; agent: AgentRow }
   | { outcome: "not_found" }
@@ -40,7 +40,7 @@ export type AgentChange =
   | { outcome: "too_many" }
   | { outcome: "header_missing"; missing: MissingHeader };
 
-/** The workspace and clock that a change of an agent works with. */
+/** The workspace and time of a change of an agent. */
 export interface Operation {
   env: Env;
   meter: Meter;
@@ -48,19 +48,19 @@ export interface Operation {
   nowMs: number;
 }
 
-/** Adds an agent to a workspace. A slug that is not given is made of the name. */
+/** Adds an agent to a workspace. Without a slug, it gets one derived from its name. */
 export async function addAgent(op: Operation, limits: Limits, body: AgentCreate): Promise<AgentChange> {
   const id = newId(shardOf(op.workspaceId), op.nowMs);
-  const sealed = await encryptTools(op.env, id, body.tools ?? [], []);
-  if ("missing" in sealed) return { outcome: "header_missing", missing: sealed.missing };
-  if (body.email_address && !(await takeAddress(op, id, body.email_address))) return { outcome: "address_taken" };
+  const encrypted = await encryptTools(op.env, id, body.tools ?? [], []);
+  if ("missing" in encrypted) return { outcome: "header_missing", missing: encrypted.missing };
+  if (body.email_address && !(await claimMailAddress(op, id, body.email_address))) return { outcome: "address_taken" };
   const { workspaceId, nowMs } = op;
-  const row = { ...DEFAULTS, ...toColumns(body), ...sealed, id, workspaceId, name: body.name, createdAt: nowMs, updatedAt: nowMs };
+  const row = { ...DEFAULTS, ...toColumns(body), ...encrypted, id, workspaceId, name: body.name, createdAt: nowMs, updatedAt: nowMs };
   let change = await insertAgent(op, { ...row, slug: body.slug ?? slugOf(body.name) }, limits);
   if (change.outcome === "slug_taken" && body.slug === undefined) {
     change = await insertAgent(op, { ...row, slug: `${slugOf(body.name)}-${id.slice(-8, -2)}` }, limits);
   }
-  if (change.outcome !== "done" && body.email_address) await keepAddress(op, id, null);
+  if (change.outcome !== "done" && body.email_address) await releaseOtherAddresses(op, id, null);
   return change;
 }
 
@@ -71,32 +71,32 @@ async function insertAgent({ env, meter, workspaceId }: Operation, row: NewAgent
   return { outcome: sameSlug ? "slug_taken" : "too_many" };
 }
 
-/** Changes what the body names of an agent. */
+/** Changes the fields of an agent that are in the body. */
 export async function changeAgent(op: Operation, agentId: string, body: AgentUpdate): Promise<AgentChange> {
   const { env, meter, workspaceId, nowMs } = op;
   const db = dbFor(env, workspaceId, meter);
-  const sealed = body.tools && (await sealChanged(op, agentId, body.tools));
-  if (sealed && "outcome" in sealed) return sealed;
+  const encrypted = body.tools && (await encryptChangedTools(op, agentId, body.tools));
+  if (encrypted && "outcome" in encrypted) return encrypted;
   const address = body.email_address;
-  if (address && !(await takeAddress(op, agentId, address))) return { outcome: "address_taken" };
-  const changes = { ...toColumns(body), ...sealed, updatedAt: nowMs };
+  if (address && !(await claimMailAddress(op, agentId, address))) return { outcome: "address_taken" };
+  const changes = { ...toColumns(body), ...encrypted, updatedAt: nowMs };
   const [[found], [agent]] = await db.batch([findAgent(db, workspaceId, agentId), updateAgent(db, workspaceId, agentId, changes)]);
-  if (address !== undefined) await keepAddress(op, agentId, (agent ?? found)?.emailAddress ?? null);
+  if (address !== undefined) await releaseOtherAddresses(op, agentId, (agent ?? found)?.emailAddress ?? null);
   if (agent) return { outcome: "done", agent };
   return { outcome: found ? "slug_taken" : "not_found" };
 }
 
-/** Tools that replace an agent's: what they keep of its headers is read first. */
-async function sealChanged({ env, meter, workspaceId }: Operation, agentId: string, tools: GivenTool[]) {
+/** Encrypts the headers of an agent's new tools; headers without a value keep the stored one. */
+async function encryptChangedTools({ env, meter, workspaceId }: Operation, agentId: string, tools: GivenTool[]) {
   const db = dbFor(env, workspaceId, meter);
   const [[agent]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   if (!agent) return { outcome: "not_found" as const };
-  const sealed = await encryptTools(env, agentId, tools, agent.tools);
-  return "missing" in sealed ? { outcome: "header_missing" as const, missing: sealed.missing } : sealed;
+  const encrypted = await encryptTools(env, agentId, tools, agent.tools);
+  return "missing" in encrypted ? { outcome: "header_missing" as const, missing: encrypted.missing } : encrypted;
 }
 
 /**
- * Removes an agent and all that it knows. Its conversations and leads stay: they are the workspace's.
+ * Deletes an agent and its knowledge. Its conversations and leads stay with the workspace.
  * @returns whether there was one.
  */
 export async function removeAgent(op: Operation, agentId: string): Promise<boolean> {
@@ -104,10 +104,10 @@ export async function removeAgent(op: Operation, agentId: string): Promise<boole
   const db = dbFor(env, workspaceId, meter);
   const [[found]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   if (!found) return false;
-  // The index goes first: should this stop half-way, the agent is still listed, and deleting it again finishes it.
+  // The index first: if this fails halfway, the agent is still listed and can be deleted again.
   await indexOf(env, meter, workspaceId, agentId).erase();
   await db.batch([...eraseAgentKnowledge(db, workspaceId, agentId), eraseAgent(db, workspaceId, agentId)]);
-  await keepAddress(op, agentId, null);
+  await releaseOtherAddresses(op, agentId, null);
   return true;
 }
 
@@ -125,7 +125,7 @@ export async function rotateIdentitySecret(op: Operation, agentId: string) {
   return rotated && { secret, previousValidUntilMs: rotated.previousValidUntilMs };
 }
 
-/** The columns that a body names. */
+/** The columns of the fields that are in a body. */
 function toColumns(body: AgentUpdate): Partial<NewAgent> {
   const columns = {
     name: body.name,
@@ -152,8 +152,8 @@ function slugOf(name: string): string {
   return slug.replaceAll(/^-|-$/g, "") || "agent";
 }
 
-/** Takes a mail address for an agent; false when it is another's. */
-export async function takeAddress(
+/** Claims a mail address for an agent. @returns false if another agent has it. */
+export async function claimMailAddress(
   { env, meter, workspaceId }: Omit<Operation, "nowMs">,
   agentId: string,
   address: string,
@@ -164,8 +164,8 @@ export async function takeAddress(
   return holder?.agentId === agentId;
 }
 
-/** Gives back every mail address of an agent but the one that it keeps. */
-async function keepAddress({ env, meter, workspaceId }: Operation, agentId: string, kept: string | null): Promise<void> {
+/** Releases every mail address of an agent except the one that it keeps. */
+async function releaseOtherAddresses({ env, meter, workspaceId }: Operation, agentId: string, kept: string | null): Promise<void> {
   const directory = directoryDb(env, meter);
   await directory.batch([releaseAddresses(directory, workspaceId, agentId, kept)]);
 }

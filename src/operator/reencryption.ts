@@ -15,31 +15,14 @@ import { KEY_LIFETIME_MS } from "../platform/http/idempotency-store.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { erasurePlace } from "../privacy/erase.ts";
 import { webhookPlace } from "../webhooks/signature.ts";
-import {
-  listAgentSecrets,
-  listEndpointSecrets,
-  listErasureSecrets,
-  listKeptResponses,
-  listKeySecrets,
-  replaceEndpointSecrets,
-  replaceErasureSecret,
-  replaceIdentitySecrets,
-  replaceTools,
-} from "./secret-store.ts";
+import { type EncryptedTable, listApiKeys, listSecrets, listStoredResponses, replaceSecrets, type StoredColumns } from "./secret-store.ts";
 
-/** An agent may have 200 headers: the texts of so many fit into one batch, and their encryption into one request. */
-const AGENTS_A_STEP = 25;
-/** One statement each, and a hundred may stand in a batch with ease. */
-const SECRETS_A_STEP = 100;
-/** Only read, and of each a few characters. */
-const READ_A_STEP = 1_000;
-
-/** What is encrypted with ENCRYPTION_KEY. Kept responses are forgotten within a day, and are not encrypted anew. */
+/** What is encrypted with ENCRYPTION_KEY. Stored responses expire within a day and are not reencrypted. */
 export const SECRET_KINDS = ["identity_secrets", "tool_headers", "webhook_secrets", "unfinished_erasures", "kept_responses"] as const;
 
 type SecretKind = (typeof SECRET_KINDS)[number];
 
-/** How many secrets of a kind a step found, by the key that they were made with, and how many of them it made anew. */
+/** How many secrets of a kind a step found, by the key that encrypted them, and how many it reencrypted. */
 interface SecretCounts {
   current: number;
   outdated: number;
@@ -47,221 +30,198 @@ interface SecretCounts {
   unreadable: number;
 }
 
-/** An API key that is refused once the value of KEY_SECRET that made it is taken out. */
+/** An API key that is refused once the value of KEY_SECRET that signed it is removed. */
 interface OutdatedKey {
   id: string;
   workspaceId: string;
   name: string;
   prefix: string;
-  /** To the hour; null where it was not used since. */
+  /** Its last use since then, to the hour. */
   outdatedUseAt: number | null;
 }
 
-/** Tables that hold what a secret of the configuration made, in the order in which they are walked through. */
-export const WALKED_TABLES = ["agents", "webhook_endpoints", "privacy_erasures", "idempotency_records", "api_keys"] as const;
+/** Tables that hold what depends on ENCRYPTION_KEY or KEY_SECRET, in the order in which they are scanned. */
+export const SCANNED_TABLES = ["agents", "webhook_endpoints", "privacy_erasures", "idempotency_records", "api_keys"] as const;
 
-/** Where a step begins: after a row of a table of a shard. */
-export interface WalkPosition {
+/** Where a step starts: after a row of a table of a shard. */
+export interface ScanPosition {
   shard: number;
-  table: (typeof WALKED_TABLES)[number];
+  table: (typeof SCANNED_TABLES)[number];
   after: string;
 }
 
-/** What one step found and did. */
-export interface WalkStep {
+/** The result of one step. */
+export interface ScanStep {
   secrets: Record<SecretKind, SecretCounts>;
   apiKeys: { current: number; outdated: OutdatedKey[] };
-  /** Until when a kept response needs its old key, Unix milliseconds; null where none does. */
+  /** Until when a stored response needs an old key, Unix milliseconds; null if none does. */
   keepUntilMs: number | null;
   /** Null at the end. */
-  next: WalkPosition | null;
+  next: ScanPosition | null;
 }
 
-interface Walk extends Omit<WalkStep, "next"> {
+interface Scan extends Omit<ScanStep, "next"> {
   env: Env;
   db: Database;
   nowMs: number;
-  /** Whether what is outdated is made anew. */
-  renews: boolean;
+  reencrypts: boolean;
 }
 
-/** One page of a table; undefined when it was the last, else the row that the next one comes after. */
-type Page = (walk: Walk, after: string) => Promise<string | undefined>;
-
 /**
- * One bounded step through all that secrets of the configuration made: it counts and, where asked, encrypts anew what an
- * old ENCRYPTION_KEY made. A step may be done again, left out or stopped at any point; a secret that is changed meanwhile
- * stays as it was changed.
- * Its shards are those that are bound, and those that hold workspaces.
+ * One bounded step through everything that depends on ENCRYPTION_KEY or KEY_SECRET, on all shards that are bound or hold
+ * workspaces: it counts secrets and, if asked, reencrypts outdated ones. Steps may be repeated, skipped or stopped anywhere;
+ * a secret that is changed at the same time keeps the change.
  * @returns undefined when the position names no such shard.
- * @throws Fault when its shard holds workspaces and is not bound: their secrets must not be taken for encrypted anew.
+ * @throws Fault when the shard holds workspaces but is not bound, because its secrets would be missed.
  */
-export async function walkSecrets(
+export async function scanSecrets(
   { env, meter, nowMs }: { env: Env; meter: Meter; nowMs: number },
-  { shard, table, after }: WalkPosition,
-  renews: boolean,
-): Promise<WalkStep | undefined> {
+  { shard, table, after }: ScanPosition,
+  reencrypts: boolean,
+): Promise<ScanStep | undefined> {
   const isBound = boundShards(env).includes(shard);
   if (!isBound && !(await listKnownShards(env, meter)).includes(shard)) return undefined;
   const none = { current: 0, outdated: 0, reencrypted: 0, unreadable: 0 };
-  const secrets = Object.fromEntries(SECRET_KINDS.map((kind) => [kind, { ...none }])) as WalkStep["secrets"];
+  const secrets = Object.fromEntries(SECRET_KINDS.map((kind) => [kind, { ...none }])) as ScanStep["secrets"];
   const found = { secrets, apiKeys: { current: 0, outdated: [] }, keepUntilMs: null };
-  const walk: Walk = { ...found, env, db: shardDb(env, shard, meter), nowMs, renews };
-  const last = await PAGES[table](walk, after);
-  const next = last === undefined ? await beginningAfter(env, meter, { shard, table }) : { shard, table, after: last };
-  return { secrets, apiKeys: walk.apiKeys, keepUntilMs: walk.keepUntilMs, next };
+  const scan: Scan = { ...found, env, db: shardDb(env, shard, meter), nowMs, reencrypts };
+  const last = await scanPage(scan, table, after);
+  const next = last === undefined ? await startOfNextTable(env, meter, { shard, table }) : { shard, table, after: last };
+  return { secrets, apiKeys: scan.apiKeys, keepUntilMs: scan.keepUntilMs, next };
 }
 
-/** The beginning of the next table; null after the last one of the last shard. */
-async function beginningAfter(env: Env, meter: Meter, { shard, table }: Omit<WalkPosition, "after">): Promise<WalkPosition | null> {
-  const nextTable = WALKED_TABLES[WALKED_TABLES.indexOf(table) + 1];
+/** Null after the last table of the last shard. */
+async function startOfNextTable(env: Env, meter: Meter, { shard, table }: Omit<ScanPosition, "after">): Promise<ScanPosition | null> {
+  const nextTable = SCANNED_TABLES[SCANNED_TABLES.indexOf(table) + 1];
   if (nextTable) return { shard, table: nextTable, after: "" };
   const nextShard = (await listKnownShards(env, meter)).find((known) => known > shard);
-  return nextShard === undefined ? null : { shard: nextShard, table: WALKED_TABLES[0], after: "" };
+  return nextShard === undefined ? null : { shard: nextShard, table: SCANNED_TABLES[0], after: "" };
 }
 
-const pageAgents: Page = async (walk, after) => {
-  const [rows] = await walk.db.batch([listAgentSecrets(walk.db, after, AGENTS_A_STEP)]);
-  const changes = await Promise.all(rows.map(async (row) => [await renewIdentity(walk, row), await renewTools(walk, row)]));
-  await write(walk, changes.flat());
-  return lastOf(rows, AGENTS_A_STEP)?.id;
-};
-
-type AgentSecrets = Awaited<ReturnType<typeof listAgentSecrets>>[number];
-
-async function renewIdentity(walk: Walk, row: AgentSecrets): Promise<Change | undefined> {
-  const place = identityContext(row.id);
-  const renewal = new Renewal(walk, "identity_secrets");
-  const identitySecret = row.identitySecret && (await renewal.of(row.identitySecret, place));
-  const previousIdentitySecret = await renewal.ofPrevious(row.previousIdentitySecret, row.previousIdentitySecretUntil, place);
-  return renewal.change(() => replaceIdentitySecrets(walk.db, row.id, row, { identitySecret, previousIdentitySecret }));
+/** Scans one page of a table. @returns the row that the next page starts after; undefined if this was the last page. */
+function scanPage(scan: Scan, table: ScanPosition["table"], after: string): Promise<string | undefined> {
+  if (table === "idempotency_records") return scanResponses(scan, Number(after) || 0);
+  return table === "api_keys" ? scanApiKeys(scan, after) : scanEncrypted(scan, table, after);
 }
 
-async function renewTools(walk: Walk, row: AgentSecrets): Promise<Change | undefined> {
-  const renewal = new Renewal(walk, "tool_headers");
-  const tools = JSON.parse(row.tools) as StoredTool[];
-  for (const { name, headers } of tools) {
-    for (const [header, sealed] of Object.entries(headers)) {
-      headers[header] = await renewal.of(sealed, headerContext(row.id, name, header));
-    }
-  }
-  return renewal.change(() => replaceTools(walk.db, row.id, row.tools, JSON.stringify(tools)));
-}
+/** Only the first characters of each are read. */
+const READ_PAGE_SIZE = 1_000;
 
-const pageEndpoints: Page = async (walk, after) => {
-  const [rows] = await walk.db.batch([listEndpointSecrets(walk.db, after, SECRETS_A_STEP)]);
-  const changes = rows.map(async (row) => {
-    const place = webhookPlace(row.id);
-    const renewal = new Renewal(walk, "webhook_secrets");
-    const secret = await renewal.of(row.secret, place);
-    const previousSecret = await renewal.ofPrevious(row.previousSecret, row.previousSecretUntil, place);
-    return renewal.change(() => replaceEndpointSecrets(walk.db, row.id, row, { secret, previousSecret }));
-  });
-  await write(walk, await Promise.all(changes));
-  return lastOf(rows, SECRETS_A_STEP)?.id;
-};
-
-const pageErasures: Page = async (walk, after) => {
-  const [rows] = await walk.db.batch([listErasureSecrets(walk.db, after, SECRETS_A_STEP)]);
-  const changes = rows.map(async ({ id, identifier }) => {
-    const renewal = new Renewal(walk, "unfinished_erasures");
-    const renewed = await renewal.of(identifier, erasurePlace(id));
-    return renewal.change(() => replaceErasureSecret(walk.db, id, identifier, renewed));
-  });
-  await write(walk, await Promise.all(changes));
-  return lastOf(rows, SECRETS_A_STEP)?.id;
-};
-
-const pageResponses: Page = async (walk, after) => {
-  const [rows] = await walk.db.batch([listKeptResponses(walk.db, Number(after) || 0, SECRET_HEAD_LENGTH, READ_A_STEP)]);
+async function scanResponses(scan: Scan, after: number): Promise<string | undefined> {
+  const [rows] = await scan.db.batch([listStoredResponses(scan.db, after, SECRET_HEAD_LENGTH, READ_PAGE_SIZE)]);
   for (const { createdAt, head } of rows) {
     const untilMs = createdAt + KEY_LIFETIME_MS;
-    if (!head || untilMs <= walk.nowMs) continue;
-    const state = await stateOfSecret(walk.env, head);
-    walk.secrets.kept_responses[state]++;
-    if (state === "outdated") walk.keepUntilMs = Math.max(walk.keepUntilMs ?? 0, untilMs);
+    if (!head || untilMs <= scan.nowMs) continue;
+    const state = await stateOfSecret(scan.env, head);
+    scan.secrets.kept_responses[state]++;
+    if (state === "outdated") scan.keepUntilMs = Math.max(scan.keepUntilMs ?? 0, untilMs);
   }
-  return lastOf(rows, READ_A_STEP)?.row.toString();
-};
+  return lastOf(rows, READ_PAGE_SIZE)?.row.toString();
+}
 
-const pageKeys: Page = async (walk, after) => {
-  const currentId = await keyIdOf(secretValues(walk.env.KEY_SECRET)[0]);
-  const [rows] = await walk.db.batch([listKeySecrets(walk.db, after, READ_A_STEP)]);
+async function scanApiKeys(scan: Scan, after: string): Promise<string | undefined> {
+  const currentId = await keyIdOf(secretValues(scan.env.KEY_SECRET)[0]);
+  const [rows] = await scan.db.batch([listApiKeys(scan.db, after, READ_PAGE_SIZE)]);
   for (const { secretId, revokedAt, ...key } of rows) {
     if (revokedAt !== null) continue;
-    if (secretId === currentId) walk.apiKeys.current++;
-    else walk.apiKeys.outdated.push(key);
+    if (secretId === currentId) scan.apiKeys.current++;
+    else scan.apiKeys.outdated.push(key);
   }
-  return lastOf(rows, READ_A_STEP)?.id;
-};
+  return lastOf(rows, READ_PAGE_SIZE)?.id;
+}
 
-const PAGES: Record<WalkPosition["table"], Page> = {
-  agents: pageAgents,
-  webhook_endpoints: pageEndpoints,
-  privacy_erasures: pageErasures,
-  idempotency_records: pageResponses,
-  api_keys: pageKeys,
-};
-
-/** The last row of a page that is full: there may be more after it. */
+/** The last row of a full page: there may be more after it. */
 function lastOf<Row>(rows: readonly Row[], limit: number): Row | undefined {
   return rows.length < limit ? undefined : rows.at(-1);
 }
 
-/** A write that puts so many renewed secrets of a kind in place; it returns nothing where they have changed meanwhile. */
-interface Change {
+type SecretRow = StoredColumns & { id: string };
+type Reencrypt = (secret: string, context: string) => Promise<string>;
+
+/** The secrets of one kind in a row, which are replaced together. */
+interface SecretGroup {
   kind: SecretKind;
-  count: number;
-  statement: ReturnType<typeof replaceTools> | ReturnType<typeof replaceEndpointSecrets> | ReturnType<typeof replaceErasureSecret>;
+  /** The row's columns of this kind, with each valid secret passed through `reencrypt`. */
+  map: (row: SecretRow, reencrypt: Reencrypt, nowMs: number) => Promise<StoredColumns>;
 }
 
-/** The secrets of one kind of one row, counted and made anew. */
-class Renewal {
-  private renewed = 0;
+const ENCRYPTED_TABLES: Record<EncryptedTable, { pageSize: number; groups: readonly SecretGroup[] }> = {
+  agents: {
+    // An agent may have 200 headers: this many agents fit into one batch, and their encryption into one request.
+    pageSize: 25,
+    groups: [
+      { kind: "identity_secrets", map: mapColumns(identityContext, "identitySecret", "previousIdentitySecret") },
+      { kind: "tool_headers", map: mapTools },
+    ],
+  },
+  webhook_endpoints: { pageSize: 100, groups: [{ kind: "webhook_secrets", map: mapColumns(webhookPlace, "secret", "previousSecret") }] },
+  privacy_erasures: { pageSize: 100, groups: [{ kind: "unfinished_erasures", map: mapColumns(erasurePlace, "identifier") }] },
+};
 
-  constructor(
-    private readonly walk: Walk,
-    private readonly kind: SecretKind,
-  ) {}
+/** Of a column with a secret, and one with the secret before it. An expired previous secret is left as it is. */
+function mapColumns(contextOf: (id: string) => string, column: string, previousColumn?: string): SecretGroup["map"] {
+  return async (row, reencrypt, nowMs) => {
+    const columns: StoredColumns = { [column]: row[column]! };
+    if (previousColumn) columns[previousColumn] = row[previousColumn]!;
+    for (const [name, secret] of Object.entries(columns)) {
+      const isExpired = name === previousColumn && nowMs >= Number(row[`${name}Until`]);
+      if (secret !== null && !isExpired) columns[name] = await reencrypt(String(secret), contextOf(row.id));
+    }
+    return columns;
+  };
+}
 
-  /** The text that is to stand in the secret's place: its own where nothing is to be done, or can be. */
-  async of(stored: string, place: string): Promise<string> {
-    const { env, renews, secrets } = this.walk;
-    const counts = secrets[this.kind];
-    const state = await stateOfSecret(env, stored);
-    counts[state]++;
-    if (state !== "outdated" || !renews) return stored;
-    try {
-      const text = await encryptSecret(env, await decryptSecret(env, stored, place), place);
-      this.renewed++;
-      return text;
-    } catch (error) {
-      if (!(error instanceof UnreadableSecretError)) throw error;
-      counts.outdated--;
-      counts.unreadable++;
-      return stored;
+async function mapTools(row: SecretRow, reencrypt: Reencrypt): Promise<StoredColumns> {
+  const tools = JSON.parse(String(row["tools"])) as StoredTool[];
+  for (const { name, headers } of tools) {
+    for (const [header, secret] of Object.entries(headers)) {
+      headers[header] = await reencrypt(secret, headerContext(row.id, name, header));
     }
   }
-
-  /** The same of a secret that is valid for a while. One that is past its time is nobody's any more, and left as it is. */
-  async ofPrevious(stored: string | null, untilMs: number | null, place: string): Promise<string | null> {
-    const isValid = stored !== null && this.walk.nowMs < (untilMs ?? 0);
-    return isValid ? this.of(stored, place) : stored;
-  }
-
-  change(replace: () => Change["statement"]): Change | undefined {
-    return this.renewed === 0 ? undefined : { kind: this.kind, count: this.renewed, statement: replace() };
-  }
+  return { tools: JSON.stringify(tools) };
 }
 
-async function write({ db, secrets }: Walk, planned: readonly (Change | undefined)[]): Promise<void> {
-  const changes = planned.filter((change) => change !== undefined);
-  const [first, ...rest] = changes.map(({ statement }) => statement);
-  if (!first) return;
-  const results = await db.batch([first, ...rest]);
-  for (const [at, { kind, count }] of changes.entries()) {
+async function scanEncrypted(scan: Scan, table: EncryptedTable, after: string): Promise<string | undefined> {
+  const { db, secrets } = scan;
+  const { pageSize, groups } = ENCRYPTED_TABLES[table];
+  const [rows] = await db.batch([listSecrets(db, table, after, pageSize)]);
+  const planned = await Promise.all(rows.flatMap((row) => groups.map((group) => planReplacement(scan, table, row as SecretRow, group))));
+  const replacements = planned.filter(({ count }) => count > 0);
+  const [first, ...rest] = replacements.map(({ statement }) => statement);
+  const results = first ? await db.batch([first, ...rest]) : [];
+  for (const [at, { kind, count }] of replacements.entries()) {
     if (results[at]!.length === 0) continue;
     secrets[kind].outdated -= count;
     secrets[kind].reencrypted += count;
+  }
+  return lastOf(rows, pageSize)?.id;
+}
+
+/** Counts the secrets of a group and reencrypts them. The statement replaces them unless they have changed by then. */
+async function planReplacement(scan: Scan, table: EncryptedTable, row: SecretRow, { kind, map }: SecretGroup) {
+  let count = 0;
+  const reencrypt = async (secret: string, context: string) => {
+    const reencrypted = await reencryptOutdated(scan, kind, secret, context);
+    if (reencrypted !== secret) count++;
+    return reencrypted;
+  };
+  const after = await map(row, reencrypt, scan.nowMs);
+  const before = Object.fromEntries(Object.keys(after).map((column) => [column, row[column]!]));
+  return { kind, count, statement: replaceSecrets(scan.db, table, row.id, before, after) };
+}
+
+/** Counts a secret. @returns it reencrypted if it is outdated and readable; otherwise as it is stored. */
+async function reencryptOutdated({ env, reencrypts, secrets }: Scan, kind: SecretKind, stored: string, context: string): Promise<string> {
+  const counts = secrets[kind];
+  const state = await stateOfSecret(env, stored);
+  counts[state]++;
+  if (state !== "outdated" || !reencrypts) return stored;
+  try {
+    return await encryptSecret(env, await decryptSecret(env, stored, context), context);
+  } catch (error) {
+    if (!(error instanceof UnreadableSecretError)) throw error;
+    counts.outdated--;
+    counts.unreadable++;
+    return stored;
   }
 }

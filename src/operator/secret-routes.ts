@@ -5,27 +5,26 @@ import { timestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
-import { SECRET_KINDS, WALKED_TABLES, type WalkPosition, walkSecrets, type WalkStep } from "./reencryption.ts";
+import { SECRET_KINDS, SCANNED_TABLES, type ScanPosition, scanSecrets, type ScanStep } from "./reencryption.ts";
 
-const BEGINNING: WalkPosition = { shard: 0, table: WALKED_TABLES[0], after: "" };
+const START: ScanPosition = { shard: 0, table: SCANNED_TABLES[0], after: "" };
 const MAX_CURSOR_LENGTH = 100;
-/** Shard, table and the row that the step comes after: an identifier, or a row's number. */
+/** Shard, table and the row that the step starts after: an identifier, or a row number. */
 const CURSOR = /^(\d{1,3})\.([a-z_]+)\.([0-9a-f-]*)$/;
 
-/** Where a step begins: `cursor`, or the beginning of all. */
-const walkQuery = z.object({
+const scanQuery = z.object({
   cursor: z
     .string()
     .max(MAX_CURSOR_LENGTH)
     .optional()
-    .transform((text, ctx): WalkPosition => {
-      if (text === undefined) return BEGINNING;
+    .transform((text, ctx): ScanPosition => {
+      if (text === undefined) return START;
       const position = readCursor(text);
       if (position) return position;
-      ctx.addIssue({ code: "custom", input: text, ...valueErrorParams("use the next_cursor of the step before, unchanged") });
+      ctx.addIssue({ code: "custom", input: text, ...valueErrorParams("use the next_cursor of the previous step, unchanged") });
       return z.NEVER;
     })
-    .openapi({ type: "string", description: "The next_cursor of the step before." }),
+    .openapi({ type: "string", description: "The next_cursor of the previous step." }),
 });
 
 const countsSchema = z.object({ current: z.int(), outdated: z.int(), reencrypted: z.int(), unreadable: z.int() });
@@ -38,18 +37,16 @@ const outdatedKeySchema = z.object({
   last_used_at: timestamp().nullable(),
 });
 
-/** What one step through the secrets found. */
-const walkStepSchema = z.object({
+const scanStepSchema = z.object({
   secrets: z.object(
-    Object.fromEntries(SECRET_KINDS.map((kind) => [kind, countsSchema])) as Record<keyof WalkStep["secrets"], typeof countsSchema>,
+    Object.fromEntries(SECRET_KINDS.map((kind) => [kind, countsSchema])) as Record<keyof ScanStep["secrets"], typeof countsSchema>,
   ),
   api_keys: z.object({ current: z.int(), outdated: z.array(outdatedKeySchema) }),
   keep_until: timestamp().nullable(),
   next_cursor: z.string().nullable(),
 });
 
-/** The record of a step. */
-function toWalkStep({ secrets, apiKeys, keepUntilMs, next }: WalkStep): z.infer<typeof walkStepSchema> {
+function toScanStep({ secrets, apiKeys, keepUntilMs, next }: ScanStep): z.infer<typeof scanStepSchema> {
   const outdated = apiKeys.outdated.map(({ id, workspaceId, name, prefix, outdatedUseAt }) => {
     return { id, workspace_id: workspaceId, name, prefix, last_used_at: toTimestampOrNull(outdatedUseAt) };
   });
@@ -61,9 +58,9 @@ function toWalkStep({ secrets, apiKeys, keepUntilMs, next }: WalkStep): z.infer<
   };
 }
 
-function readCursor(text: string): WalkPosition | undefined {
+function readCursor(text: string): ScanPosition | undefined {
   const [, shard, named, after] = CURSOR.exec(text) ?? [];
-  const table = WALKED_TABLES.find((one) => one === named);
+  const table = SCANNED_TABLES.find((one) => one === named);
   return table && { shard: Number(shard), table, after: after! };
 }
 
@@ -73,29 +70,28 @@ const check = createRoute({
   operationId: "checkSecrets",
   method: "get",
   path: "/secrets",
-  request: { query: walkQuery },
-  responses: { 200: jsonResponse(walkStepSchema, "What a step found; the whole is the sum of all steps."), ...errorResponses(404, 422) },
+  request: { query: scanQuery },
+  responses: { 200: jsonResponse(scanStepSchema, "The result of one step; add up all steps for the total."), ...errorResponses(404, 422) },
 });
 
-secretRoutes.openapi(check, async (c) => c.json(await step(c, c.req.valid("query").cursor, false), 200));
+secretRoutes.openapi(check, async (c) => c.json(await scanStep(c, c.req.valid("query").cursor, false), 200));
 
 const reencrypt = createRoute({
   operationId: "reencryptSecrets",
   method: "post",
   path: "/secrets/reencrypt",
-  request: { query: walkQuery },
-  responses: { 200: jsonResponse(walkStepSchema, "What a step found and encrypted anew."), ...errorResponses(404, 422) },
+  request: { query: scanQuery },
+  responses: { 200: jsonResponse(scanStepSchema, "The result of one step, with what it reencrypted."), ...errorResponses(404, 422) },
 });
 
-secretRoutes.openapi(reencrypt, async (c) => c.json(await step(c, c.req.valid("query").cursor, true), 200));
+secretRoutes.openapi(reencrypt, async (c) => c.json(await scanStep(c, c.req.valid("query").cursor, true), 200));
 
-/** One step, from where the caller is. */
-async function step(c: AppContext, position: WalkPosition, renews: boolean) {
-  const made = await walkSecrets({ env: c.env, meter: c.get("meter"), nowMs: Date.now() }, position, renews);
-  if (!made)
+async function scanStep(c: AppContext, position: ScanPosition, reencrypts: boolean) {
+  const result = await scanSecrets({ env: c.env, meter: c.get("meter"), nowMs: Date.now() }, position, reencrypts);
+  if (!result)
     throw new ApiError(
       "not_found",
-      "No database is bound under the number that this cursor begins with, and no workspace is known there. Begin anew without a cursor.",
+      "No database is bound for the shard in this cursor, and no workspace is known there. Start again without a cursor.",
     );
-  return toWalkStep(made);
+  return toScanStep(result);
 }

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { importRecords } from "../../src/backup/import.ts";
-import { beginProgress, type Header, toCursor } from "../../src/backup/wire.ts";
+import { createProgress, type Header, toCursor } from "../../src/backup/wire.ts";
 import { newId } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { type Answer, createAgent, createNeighbour, createWorkspace, envWith, newAddress, query, send } from "../harness.ts";
@@ -96,13 +96,15 @@ describe("an import", () => {
       const header = { ...file.header, workspace_id: victim.id };
       const forged = { ...file, header };
       const before = await rowsOf(victim.id);
-      expect(await refusalOf(sendRecords(forged, []))).toMatch(/^409 There is such a workspace/);
-      expect(await refusalOf(complete(forged))).toMatch(/^409 There is such a workspace/);
+      expect(await refusalOf(sendRecords(forged, []))).toMatch(/^409 The workspace already exists/);
+      expect(await refusalOf(complete(forged))).toMatch(/^409 The workspace already exists/);
       expect(await rowsOf(victim.id)).toEqual(before);
       const path = `/operator/v1/workspaces/${victim.id}/import`;
       const body = { header: file.header, records: [] };
       expect(await refusalOf(send("POST", path, { token: env.OPERATOR_TOKEN, body }))).toMatch(/^422 .*not the workspace of the path/);
-      expect(await refusalOf(send("DELETE", path, { token: env.OPERATOR_TOKEN }))).toMatch(/^404 No import of this workspace is under way/);
+      expect(await refusalOf(send("DELETE", path, { token: env.OPERATOR_TOKEN }))).toMatch(
+        /^404 No import of this workspace is in progress/,
+      );
     });
 
     test("does not get a slug or a mail address that is another's", async () => {
@@ -132,14 +134,14 @@ describe("an import", () => {
   });
 
   test("a workspace that is not as it was exported stays invisible, until it is", async () => {
-    expect(await refusalOf(complete(file))).toMatch(/^409 .*have not all been sent/);
+    expect(await refusalOf(complete(file))).toMatch(/^409 .*own record was not sent/);
     const message = file.records.findIndex(({ type }) => type === "messages");
     const forged = file.records.with(message, changed("messages", { content: "Something else" }));
     const missing = forged.filter(({ type }) => type !== "leads");
     await sendRecords(file, missing);
     expect(await refusalOf(complete(file))).toMatch(/^409 .*\(leads: 0 of 1\)/);
     await sendRecords(file, forged);
-    expect(await refusalOf(complete(file))).toMatch(/^409 .*not all are as they were/);
+    expect(await refusalOf(complete(file))).toMatch(/^409 .*contents of some records differ/);
     expect((await workspace.call("GET", "/me", undefined, newAddress())).status).toBe(401);
     await query(
       workspace.id,
@@ -201,7 +203,7 @@ describe("an import", () => {
 
   test("a cursor is taken unchanged alone", async () => {
     const other = await createWorkspace();
-    const forAnother = await toCursor(env, workspace.id, beginProgress(crypto.randomUUID()));
+    const forAnother = await toCursor(env, workspace.id, createProgress(crypto.randomUUID()));
     for (const cursor of ["x", "e30", forAnother]) {
       const answer = await send("GET", `/operator/v1/workspaces/${other.id}/export?cursor=${cursor}`, { token: env.OPERATOR_TOKEN });
       expect(answer.status).toBe(422);

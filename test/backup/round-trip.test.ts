@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { getTableName } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
-import { checkImport } from "../../src/backup/completion.ts";
+import { checkImport } from "../../src/backup/import.ts";
 import { NOT_EXPORTED, ROWS_PARTS } from "../../src/backup/parts.ts";
 import type { End, Header } from "../../src/backup/wire.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";

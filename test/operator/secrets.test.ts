@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { decryptHeaders } from "../../src/agents/secrets.ts";
 import { app } from "../../src/app.ts";
-import { replaceEndpointSecrets, replaceErasureSecret, replaceIdentitySecrets, replaceTools } from "../../src/operator/secret-store.ts";
+import { replaceSecrets } from "../../src/operator/secret-store.ts";
 import { encryptSecret, stateOfSecret } from "../../src/platform/crypto/secrets.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import type { StoredTool } from "../../src/platform/db/columns.ts";
@@ -198,17 +198,24 @@ describe("a rotation", () => {
     const [identity, previous] = [now["identity"]!, now["previous identity"]!];
     const pair = { identitySecret: "x", previousIdentitySecret: "x" };
     const writes = [
-      replaceIdentitySecrets(db, agent.id, { identitySecret: "other", previousIdentitySecret: previous }, pair),
-      replaceIdentitySecrets(db, agent.id, { identitySecret: identity, previousIdentitySecret: null }, pair),
-      replaceTools(db, agent.id, "[]", "[1]"),
-      replaceEndpointSecrets(
+      replaceSecrets(db, "agents", agent.id, { identitySecret: "other", previousIdentitySecret: previous }, pair),
+      replaceSecrets(db, "agents", agent.id, { identitySecret: identity, previousIdentitySecret: null }, pair),
+      replaceSecrets(db, "agents", agent.id, { tools: "[]" }, { tools: "[1]" }),
+      replaceSecrets(
         db,
+        "webhook_endpoints",
         webhook.id,
         { secret: "other", previousSecret: now["previous webhook"]! },
         { secret: "x", previousSecret: "x" },
       ),
-      replaceEndpointSecrets(db, webhook.id, { secret: now["webhook"]!, previousSecret: null }, { secret: "x", previousSecret: "x" }),
-      replaceErasureSecret(db, webhook.id, "other", "x"),
+      replaceSecrets(
+        db,
+        "webhook_endpoints",
+        webhook.id,
+        { secret: now["webhook"]!, previousSecret: null },
+        { secret: "x", previousSecret: "x" },
+      ),
+      replaceSecrets(db, "privacy_erasures", webhook.id, { identifier: "other" }, { identifier: "x" }),
     ] as const;
     expect(await db.batch(writes)).toEqual(writes.map(() => []));
     expect(await storedOf(workspace)).toEqual(now);

@@ -133,6 +133,12 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   "backup/store.addRecords": ROWS_PARTS.map((part) => [part, RECORD, [columnsOf(part.table).map(() => null)]]),
   "backup/store.completeImport": [[RECORD, columnsOf(workspaces).map(() => null), NOW]],
   "backup/store.countRecords": ROWS_PARTS.map((part) => [part, WORKSPACE, [columnsOf(part.table).map(() => null)]]),
+  "operator/secret-store.listSecrets": ["agents", "webhook_endpoints", "privacy_erasures"].map((table) => [table, ID, 10]),
+  "operator/secret-store.replaceSecrets": [
+    ["agents", ID, { tools: "[]" }, { tools: "[]" }],
+    ["webhook_endpoints", ID, { secret: "s", previousSecret: null }, { secret: "s", previousSecret: null }],
+    ["privacy_erasures", ID, { identifier: "s" }, { identifier: "s" }],
+  ],
   "operator/health-store.findWaitingWork": WORK_KINDS.map((kind) => [kind, NOW]),
   "backup/store.listRows": ROWS_PARTS.flatMap((part) =>
     [null, part.key.map(({ dataType }) => (dataType === "number" ? 1 : ID))].map((after) => [part, WORKSPACE, after, 250]),
