@@ -1,8 +1,7 @@
 import { appendEvent, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
-import { type Database, workspaceDb } from "../platform/db/client.ts";
+import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { writeThenRead } from "../platform/db/sql.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
 import { conversationRecord, messageRecord } from "./payloads.ts";
 import { type Transition, transitionOn, transitionTo, type SettableStatus } from "./status.ts";
 import {
@@ -20,10 +19,7 @@ import {
 } from "./store.ts";
 
 /** The conversation that is changed, the clock and the id generator. */
-export interface ConversationOperation extends ConversationKey {
-  env: Env;
-  meter: Meter;
-  nowMs: number;
+export interface ConversationOperation extends Operation, ConversationKey {
   newId: (shard: number) => string;
 }
 

@@ -6,7 +6,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "../workspaces/middleware.ts";
+import { callerDb, callerOperation, needsScope } from "../workspaces/middleware.ts";
 import { changeConversation, type ConversationOperation, replyAsHuman } from "./conversations.ts";
 import { pageConversations } from "./list-store.ts";
 import { findConversation, findConversationVisitor, findLatestHandoff, listMessages } from "./store.ts";
@@ -107,6 +107,5 @@ conversationRoutes.openapi(replyToConversation, async (c) => {
 });
 
 function operation(c: AppContext, conversationId: string): ConversationOperation {
-  const { id: workspaceId } = c.get("caller").workspace;
-  return { env: c.env, meter: c.get("meter"), workspaceId, conversationId, nowMs: Date.now(), newId: c.get("newId") };
+  return { ...callerOperation(c), conversationId };
 }

@@ -1,26 +1,17 @@
 import { waitUntil } from "cloudflare:workers";
 import type { BatchItem } from "drizzle-orm/batch";
 import { appendEvent, wakeDeliveries } from "../events/outbox.ts";
-import { type Database, workspaceDb } from "../platform/db/client.ts";
+import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { leads } from "../platform/db/schema.ts";
 import { writeThenRead } from "../platform/db/sql.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
 import { normalizeEmail } from "../platform/text.ts";
 import { type IndexedLead, leadIndexOf, type LeadQuery } from "./lead-index.ts";
 import { toSearchText } from "./search-text.ts";
 import { createLead, eraseLeadRows, findLead, listLeads, markIndexed, pageLeads, leadRecord } from "./store.ts";
 
 export type LeadRow = typeof leads.$inferSelect;
-
-/** The workspace whose leads are read or changed, and the clock. */
-export interface LeadOperation {
-  env: Env;
-  meter: Meter;
-  workspaceId: string;
-  nowMs: number;
-}
 
 /** The fields of a contact form. */
 export interface NewLead {
@@ -36,7 +27,7 @@ export interface NewLead {
 }
 
 /** One page of leads, newest first, plus one row when there is another page, and the total. With `q` the index decides which. */
-export async function findLeads(op: LeadOperation, query: Omit<LeadQuery, "q"> & { q?: string | undefined }) {
+export async function findLeads(op: Operation, query: Omit<LeadQuery, "q"> & { q?: string | undefined }) {
   const { env, meter, workspaceId } = op;
   const { q, ...rest } = query;
   const db = workspaceDb(op);
@@ -57,11 +48,7 @@ export async function findLeads(op: LeadOperation, query: Omit<LeadQuery, "q"> &
  * @param id makes the call idempotent: a lead with the same id is added once.
  * @returns undefined when the workspace has no such agent.
  */
-export async function addLead(
-  op: LeadOperation,
-  fields: NewLead,
-  id = newId(shardOf(op.workspaceId), op.nowMs),
-): Promise<LeadRow | undefined> {
+export async function addLead(op: Operation, fields: NewLead, id = newId(shardOf(op.workspaceId), op.nowMs)): Promise<LeadRow | undefined> {
   const { workspaceId, nowMs } = op;
   const db = workspaceDb(op);
   const row = { id, workspaceId, ...fields, emailKey: fields.email && normalizeEmail(fields.email), createdAt: nowMs };
@@ -82,13 +69,13 @@ export async function addLead(
 }
 
 /** Indexes leads of one workspace that their own requests could not index. */
-export async function indexLeads(op: LeadOperation, rows: readonly LeadRow[]): Promise<void> {
+export async function indexLeads(op: Operation, rows: readonly LeadRow[]): Promise<void> {
   await putLeads(op, rows);
   await confirmIndexed(op, workspaceDb(op), rows);
 }
 
 /** Indexes leads of an import. */
-export async function restoreLeads(op: LeadOperation, leadIds: readonly string[]): Promise<void> {
+export async function restoreLeads(op: Operation, leadIds: readonly string[]): Promise<void> {
   const db = workspaceDb(op);
   const [rows] = await db.batch([listLeads(db, op.workspaceId, [...leadIds])]);
   if (rows.length > 0) await putLeads(op, rows);
@@ -99,7 +86,7 @@ export async function restoreLeads(op: LeadOperation, leadIds: readonly string[]
  * @param along statements for the same transaction as the rows.
  * @returns how many leads were erased, and what the other statements returned.
  */
-export async function eraseLeads(op: LeadOperation, leadIds: readonly string[], along: readonly BatchItem<"sqlite">[] = []) {
+export async function eraseLeads(op: Operation, leadIds: readonly string[], along: readonly BatchItem<"sqlite">[] = []) {
   if (leadIds.length === 0) return { leads: 0, others: [] };
   const { env, meter, workspaceId } = op;
   const db = workspaceDb(op);
@@ -108,7 +95,7 @@ export async function eraseLeads(op: LeadOperation, leadIds: readonly string[], 
   return { leads: erased.length, others };
 }
 
-async function putLeads({ env, meter, workspaceId }: LeadOperation, rows: readonly LeadRow[]): Promise<void> {
+async function putLeads({ env, meter, workspaceId }: Operation, rows: readonly LeadRow[]): Promise<void> {
   const indexed = rows.map((row): IndexedLead => {
     const { id, agentId, createdAt: createdAtMs } = row;
     return { id, agentId, createdAtMs, ...toSearchText(row) };
@@ -117,7 +104,7 @@ async function putLeads({ env, meter, workspaceId }: LeadOperation, rows: readon
 }
 
 /** Marks leads as indexed, and removes from the index those that were erased in the meantime. */
-async function confirmIndexed(op: LeadOperation, db: Database, rows: readonly LeadRow[]): Promise<void> {
+async function confirmIndexed(op: Operation, db: Database, rows: readonly LeadRow[]): Promise<void> {
   const { env, meter, workspaceId, nowMs } = op;
   const ids = rows.map(({ id }) => id);
   const [marked] = await db.batch([markIndexed(db, workspaceId, ids, nowMs)]);

@@ -3,6 +3,7 @@ import type { GivenTool, MissingHeader } from "../agents/secrets.ts";
 import { findAgent, findAgentsCount, listAgents } from "../agents/store.ts";
 import { sampleUrl } from "../agents/tool-url.ts";
 import { toolUrlRefusal } from "../agents/tool-wire.ts";
+import type { Operation } from "../platform/db/client.ts";
 import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { jsonBody } from "../platform/http/body.ts";
@@ -13,7 +14,7 @@ import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { limitsOf } from "../workspaces/plans.ts";
-import { addAgent, type AgentChange, changeAgent, type Operation, removeAgent, rotateIdentitySecret } from "./agents.ts";
+import { addAgent, type AgentChange, changeAgent, removeAgent, rotateIdentitySecret } from "./agents.ts";
 import { openWorkspace } from "./auth.ts";
 import {
   agentCreateSchema,

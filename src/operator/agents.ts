@@ -5,10 +5,9 @@ import type { AgentRow } from "../agents/wire.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";
 import { encryptSecret } from "../platform/crypto/secrets.ts";
-import { dbFor, directoryDb } from "../platform/db/client.ts";
+import { dbFor, directoryDb, type Operation } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { agents } from "../platform/db/schema.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { claimAddress, findAddress, releaseAddresses } from "./store.ts";
 import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";
@@ -39,14 +38,6 @@ export type AgentChange =
   | { outcome: "address_taken" }
   | { outcome: "too_many" }
   | { outcome: "header_missing"; missing: MissingHeader };
-
-/** The workspace and time of a change of an agent. */
-export interface Operation {
-  env: Env;
-  meter: Meter;
-  workspaceId: string;
-  nowMs: number;
-}
 
 /** Adds an agent to a workspace. Without a slug, it gets one derived from its name. */
 export async function addAgent(op: Operation, limits: Limits, body: AgentCreate): Promise<AgentChange> {

@@ -4,10 +4,9 @@ import { eraseLeads } from "../leads/leads.ts";
 import { secretValues } from "../platform/config.ts";
 import { keyedHash } from "../platform/crypto/hashes.ts";
 import { decryptSecret, encryptSecret, stateOfSecret } from "../platform/crypto/secrets.ts";
-import { type Database, workspaceDb } from "../platform/db/client.ts";
+import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
 import { emailOfAnonId } from "../platform/text.ts";
 import {
   createErasure,
@@ -41,20 +40,12 @@ const KINDS = [
   "idempotency_records",
 ];
 
-/** The workspace whose records are erased, and the clock. */
-export interface PrivacyOperation {
-  env: Env;
-  meter: Meter;
-  workspaceId: string;
-  nowMs: number;
-}
-
 /**
  * Erases all data about a person, in bounded steps. The erasure is recorded in D1 first: if it dies, the sweep resumes it.
  * Idempotent.
  */
 export async function erasePerson(
-  op: PrivacyOperation,
+  op: Operation,
   person: PersonIdentifier,
   actor: string,
 ): Promise<{ auditId: string; deleted: DeletedCounts }> {
@@ -81,7 +72,7 @@ export async function filterReadable<Erasure extends { id: string; identifier: s
 }
 
 /** Resumes an erasure that died. */
-export async function resumeErasure(op: PrivacyOperation, erasure: { id: string; identifier: string }): Promise<void> {
+export async function resumeErasure(op: Operation, erasure: { id: string; identifier: string }): Promise<void> {
   const db = workspaceDb(op);
   const person = JSON.parse(await decryptSecret(op.env, erasure.identifier, erasurePlace(erasure.id))) as PersonIdentifier;
   const [[audit]] = await db.batch([findAudit(db, op.workspaceId, erasure.id)]);
@@ -93,7 +84,7 @@ export async function resumeErasure(op: PrivacyOperation, erasure: { id: string;
  * The order matters, because each record is found by others: conversations by visitors and leads; leads by visitors;
  * visitors by the leads with the person's email; those leads last.
  */
-async function runSteps(op: PrivacyOperation, auditId: string, person: PersonIdentifier, deleted: DeletedCounts): Promise<DeletedCounts> {
+async function runSteps(op: Operation, auditId: string, person: PersonIdentifier, deleted: DeletedCounts): Promise<DeletedCounts> {
   const db = workspaceDb(op);
   for (const step of [erasePersonConversations, erasePersonThreads, eraseLeadsByVisitor, erasePersonVisitors, erasePersonLeads]) {
     while (await step(op, db, person, deleted)) await db.batch([updateDeleted(db, auditId, deleted)]);
@@ -103,7 +94,7 @@ async function runSteps(op: PrivacyOperation, auditId: string, person: PersonIde
 }
 
 /** One step, which adds what it erases to `deleted`; false when nothing is left. */
-type Step = (op: PrivacyOperation, db: Database, person: PersonIdentifier, deleted: DeletedCounts) => Promise<boolean>;
+type Step = (op: Operation, db: Database, person: PersonIdentifier, deleted: DeletedCounts) => Promise<boolean>;
 
 const erasePersonConversations: Step = async (op, db, person, deleted) => {
   const [rows] = await db.batch([listConversations(db, op.workspaceId, person, { afterId: "", limit: RECORDS_PER_STEP })]);
@@ -138,7 +129,7 @@ const erasePersonLeads: Step = async (op, db, person, deleted) => {
   return eraseSomeLeads(op, db, rows, deleted);
 };
 
-async function eraseSomeLeads(op: PrivacyOperation, db: Database, rows: readonly { id: string }[], deleted: DeletedCounts) {
+async function eraseSomeLeads(op: Operation, db: Database, rows: readonly { id: string }[], deleted: DeletedCounts) {
   if (rows.length === 0) return false;
   const ids = rows.map(({ id }) => id);
   addCounts(deleted, await eraseLeadRecords(op, db, ids));
@@ -155,7 +146,7 @@ type FurtherErasures = Record<string, BatchItem<"sqlite"> & { _: { result: reado
  * @returns how many of each kind were deleted.
  */
 export async function eraseConversations(
-  { env, meter, workspaceId }: PrivacyOperation,
+  { env, meter, workspaceId }: Operation,
   db: Database,
   ids: readonly string[],
   { inactiveSinceMs, further = {} }: { inactiveSinceMs?: number; further?: FurtherErasures } = {},
@@ -167,7 +158,7 @@ export async function eraseConversations(
 }
 
 /** Erases leads with their events and index entries. @returns how many of each kind were deleted. */
-export async function eraseLeadRecords(op: PrivacyOperation, db: Database, ids: readonly string[], further: FurtherErasures = {}) {
+export async function eraseLeadRecords(op: Operation, db: Database, ids: readonly string[], further: FurtherErasures = {}) {
   const kinds = eraseLeadEvents(db, op.workspaceId, ids, ROWS_PER_STEP);
   const results = await db.batch([kinds.delivery_attempts, kinds.deliveries, kinds.events]);
   const { leads, others } = await eraseLeads(op, ids, Object.values(further));

@@ -1,7 +1,6 @@
 import { toConversation, toHandoff, toMessage, toVisitor } from "../conversations/wire.ts";
 import { toLead } from "../leads/wire.ts";
-import { type Database, dbFor } from "../platform/db/client.ts";
-import type { PrivacyOperation } from "./erase.ts";
+import { type Database, dbFor, type Operation } from "../platform/db/client.ts";
 import {
   type PersonIdentifier,
   listConversations,
@@ -21,7 +20,7 @@ const LEADS_PER_PAGE = 200;
 const FIRST_MESSAGES = 40;
 
 /** All data about a person in wire form, as the pieces of one JSON document. */
-export async function* exportPerson(op: PrivacyOperation, person: PersonIdentifier): AsyncGenerator<string> {
+export async function* exportPerson(op: Operation, person: PersonIdentifier): AsyncGenerator<string> {
   const { env, meter, workspaceId, nowMs } = op;
   const db = dbFor(env, workspaceId, meter);
   const [visitors] = await db.batch([listVisitors(db, workspaceId, person)]);

@@ -1,9 +1,9 @@
-import { type Database, dbFor, isBoundShard } from "../platform/db/client.ts";
+import { type Database, dbFor, isBoundShard, type Operation } from "../platform/db/client.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { log } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { type Cutoffs, cutoffsOf } from "../workspaces/retention.ts";
-import { addCounts, countRows, eraseConversations, eraseLeadRecords, type PrivacyOperation, RECORDS_PER_STEP } from "./erase.ts";
+import { addCounts, countRows, eraseConversations, eraseLeadRecords, RECORDS_PER_STEP } from "./erase.ts";
 import type { DeletedCounts } from "./erasure-store.ts";
 import { eraseUnusedVisitors, findRetention, listExpiredConversations, listExpiredLeads, pruneEventLog } from "./retention-store.ts";
 
@@ -51,7 +51,7 @@ export async function prune(
 }
 
 /** Erases some of the expired records. @returns how many of each kind; zeros when none are left. */
-async function pruneStep(op: PrivacyOperation, db: Database, { conversationsMs, leadsMs, eventLogMs }: Cutoffs): Promise<DeletedCounts> {
+async function pruneStep(op: Operation, db: Database, { conversationsMs, leadsMs, eventLogMs }: Cutoffs): Promise<DeletedCounts> {
   const removed: DeletedCounts = {};
   if (conversationsMs !== undefined) {
     const [expired] = await db.batch([listExpiredConversations(db, op.workspaceId, conversationsMs, RECORDS_PER_STEP)]);

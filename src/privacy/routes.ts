@@ -1,11 +1,10 @@
 import { createRoute } from "@hono/zod-openapi";
 import { toVisitor } from "../conversations/wire.ts";
-import type { AppContext } from "../platform/http/context.ts";
 import { toTimestamp } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "../workspaces/middleware.ts";
-import { erasePerson, type PrivacyOperation } from "./erase.ts";
+import { callerDb, callerOperation, needsScope } from "../workspaces/middleware.ts";
+import { erasePerson } from "./erase.ts";
 import { exportPerson, toStream } from "./export.ts";
 import { countRecords, listVisitors } from "./person-store.ts";
 import { erasedSchema, exportSchema, foundSchema, personQuery, toIdentifier } from "./wire.ts";
@@ -44,7 +43,7 @@ const eraseRoute = createRoute({
 });
 
 privacyRoutes.openapi(eraseRoute, async (c) => {
-  const op = operation(c);
+  const op = callerOperation(c);
   const { auditId, deleted } = await erasePerson(op, toIdentifier(c.req.valid("query")), `key/${c.get("caller").key.id}`);
   return c.json({ audit_id: auditId, erased_at: toTimestamp(Date.now()), deleted }, 200);
 });
@@ -60,13 +59,9 @@ const exportRoute = createRoute({
 });
 
 privacyRoutes.openapi(exportRoute, (c) => {
-  const pieces = exportPerson(operation(c), toIdentifier(c.req.valid("query")));
+  const pieces = exportPerson(callerOperation(c), toIdentifier(c.req.valid("query")));
   c.header("Content-Type", "application/json");
   c.header("Content-Disposition", 'attachment; filename="export.json"');
   // A stream has no type of its own; a test parses it by the schema.
   return c.body(toStream(pieces), 200) as never;
 });
-
-function operation(c: AppContext): PrivacyOperation {
-  return { env: c.env, meter: c.get("meter"), workspaceId: c.get("caller").workspace.id, nowMs: Date.now() };
-}

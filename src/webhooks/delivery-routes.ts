@@ -4,11 +4,11 @@ import { uuid } from "../platform/http/fields.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "../workspaces/middleware.ts";
+import { callerDb, callerOperation, needsScope } from "../workspaces/middleware.ts";
 import { findDelivery, pageDeliveries } from "./delivery-log-store.ts";
 import { findEndpoint } from "./endpoint-store.ts";
 import { redeliver, type Redelivery, sendTest } from "./redeliver.ts";
-import { planRequired, requireWebhooksPlan, webhookOperation } from "./routes.ts";
+import { planRequired, requireWebhooksPlan } from "./routes.ts";
 import { deliveryPageSchema, deliveryQuery, type DeliveryRow, deliverySchema, toDelivery, deliveryCount } from "./wire.ts";
 
 export const deliveryRoutes = createRouter("Webhooks");
@@ -30,7 +30,7 @@ const testWebhook = createRoute({
 deliveryRoutes.openapi(testWebhook, async (c) => {
   const { webhook_id: webhookId } = c.req.valid("param");
   await requireWebhooksPlan(c, webhookId);
-  const sent = await sendTest(webhookOperation(c), webhookId);
+  const sent = await sendTest(callerOperation(c), webhookId);
   if (!sent) throw notFound("webhook endpoint");
   return c.json(toDelivery(sent.delivery, sent.attempts), 200);
 });
@@ -89,7 +89,7 @@ deliveryRoutes.openapi(redeliverEvent, async (c) => {
     const [[delivery]] = await db.batch([findDelivery(db, id, deliveryId)]);
     throw delivery ? planRequired() : notFound("delivery");
   }
-  const redelivery = await redeliver(webhookOperation(c), deliveryId);
+  const redelivery = await redeliver(callerOperation(c), deliveryId);
   if (redelivery.outcome !== "queued") throw REFUSALS[redelivery.outcome]();
   return c.json(toDelivery(redelivery.delivery, []), 202);
 });

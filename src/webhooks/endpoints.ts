@@ -1,8 +1,7 @@
-import { type Database, workspaceDb } from "../platform/db/client.ts";
+import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { webhookEndpoints } from "../platform/db/schema.ts";
 import { writeThenRead } from "../platform/db/sql.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
 import { cancelPendingDeliveries } from "./delivery-store.ts";
 import {
   createEndpoint,
@@ -30,11 +29,7 @@ const STEPS_PER_RUN = 20;
 export type EndpointRow = typeof webhookEndpoints.$inferSelect;
 
 /** The workspace, clock and id generator of an operation on endpoints. */
-export interface WebhookOperation {
-  env: Env;
-  meter: Meter;
-  workspaceId: string;
-  nowMs: number;
+export interface WebhookOperation extends Operation {
   newId: (shard: number) => string;
 }
 

@@ -8,9 +8,9 @@ import { uuid } from "../platform/http/fields.ts";
 import { wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "../workspaces/middleware.ts";
+import { callerDb, callerOperation, needsScope } from "../workspaces/middleware.ts";
 import { findEndpoint, listEndpoints } from "./endpoint-store.ts";
-import { addEndpoint, changeEndpoint, MAX_ENDPOINTS, removeEndpoint, renewSecret, type WebhookOperation } from "./endpoints.ts";
+import { addEndpoint, changeEndpoint, MAX_ENDPOINTS, removeEndpoint, renewSecret } from "./endpoints.ts";
 import { eventCatalogue } from "./event-catalogue.ts";
 import {
   urlRefusal,
@@ -56,7 +56,7 @@ webhookRoutes.openapi(createWebhook, async (c) => {
   const { description = null, ...fields } = c.req.valid("json");
   await requirePublicTarget(c, fields.url);
   await requireWebhooksPlan(c);
-  const added = await addEndpoint(webhookOperation(c), { ...fields, description });
+  const added = await addEndpoint(callerOperation(c), { ...fields, description });
   if (!added) {
     throw new ApiError("conflict", `The workspace has ${MAX_ENDPOINTS} webhook endpoints, the maximum. Delete one first.`);
   }
@@ -97,7 +97,7 @@ webhookRoutes.openapi(updateWebhook, async (c) => {
   if (url) await requirePublicTarget(c, url);
   await requireWebhooksPlan(c, webhookId);
   const changes = { url: url ?? undefined, events: events ?? undefined, description, enabled: enabled ?? undefined };
-  const endpoint = await changeEndpoint(webhookOperation(c), webhookId, changes);
+  const endpoint = await changeEndpoint(callerOperation(c), webhookId, changes);
   if (!endpoint) throw notFound("webhook endpoint");
   return c.json(toWebhook(endpoint), 200);
 });
@@ -114,7 +114,7 @@ const deleteWebhook = createRoute({
 });
 
 webhookRoutes.openapi(deleteWebhook, async (c) => {
-  if (!(await removeEndpoint(webhookOperation(c), c.req.valid("param").webhook_id))) throw notFound("webhook endpoint");
+  if (!(await removeEndpoint(callerOperation(c), c.req.valid("param").webhook_id))) throw notFound("webhook endpoint");
   return c.body(null, 204);
 });
 
@@ -133,15 +133,10 @@ const rotateWebhookSecret = createRoute({
 });
 
 webhookRoutes.openapi(rotateWebhookSecret, async (c) => {
-  const renewed = await renewSecret(webhookOperation(c), c.req.valid("param").webhook_id);
+  const renewed = await renewSecret(callerOperation(c), c.req.valid("param").webhook_id);
   if (!renewed) throw notFound("webhook endpoint");
   return c.json({ ...toWebhook(renewed.endpoint), secret: renewed.secret }, 200);
 });
-
-/** The context of an operation on the caller's endpoints. */
-export function webhookOperation(c: AppContext): WebhookOperation {
-  return { env: c.env, meter: c.get("meter"), workspaceId: c.get("caller").workspace.id, nowMs: Date.now(), newId: c.get("newId") };
-}
 
 /**
  * Requires that the caller's plan includes webhooks. As in every operation, 404 for a missing endpoint comes first.

@@ -119,6 +119,11 @@ export function rateLimited(window: WindowState, reason: string): ApiError<"rate
   return new ApiError("rate_limited", `${reason} Try again in ${seconds} s.`, { headers: { "Retry-After": String(seconds) } });
 }
 
+/** What an operation on the caller's workspace works with. */
+export function callerOperation(c: AppContext) {
+  return { env: c.env, meter: c.get("meter"), workspaceId: c.get("caller").workspace.id, nowMs: Date.now(), newId: c.get("newId") };
+}
+
 /** The database of the caller's workspace. */
 export function callerDb(c: AppContext): Database {
   return dbFor(c.env, c.get("caller").workspace.id, c.get("meter"));

@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { LeadOperation, NewLead } from "../../src/leads/leads.ts";
+import type { NewLead } from "../../src/leads/leads.ts";
+import type { Operation } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
@@ -23,7 +24,7 @@ export interface MadeUp {
 }
 
 /** A workspace with two agents, and what is needed to call verbs in it. */
-export async function createOffice(): Promise<{ workspace: Workspace; agents: [string, string]; op: LeadOperation }> {
+export async function createOffice(): Promise<{ workspace: Workspace; agents: [string, string]; op: Operation }> {
   const workspace = await createWorkspace({ limits: { requests_per_minute: MANY_REQUESTS } });
   const [first, second] = [await createAgent(workspace), await createAgent(workspace)];
   const op = { env, meter: new Meter(), workspaceId: workspace.id, nowMs: Date.now() };

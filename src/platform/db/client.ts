@@ -22,8 +22,16 @@ export function dbFor(env: Env, id: string, meter: Meter): Database {
   return shardDb(env, shardOf(id), meter);
 }
 
+/** What an operation on a workspace works with, and its time. */
+export interface Operation {
+  env: Env;
+  meter: Meter;
+  workspaceId: string;
+  nowMs: number;
+}
+
 /** The database of an operation's workspace. @throws Fault as `dbFor` does. */
-export function workspaceDb({ env, workspaceId, meter }: { env: Env; workspaceId: string; meter: Meter }): Database {
+export function workspaceDb({ env, workspaceId, meter }: Omit<Operation, "nowMs">): Database {
   return dbFor(env, workspaceId, meter);
 }
 
