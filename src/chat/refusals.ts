@@ -2,7 +2,11 @@ import { ApiError, notFound } from "../platform/http/errors.ts";
 import type { TurnState } from "./store.ts";
 import type { Turn } from "./turn.ts";
 
-/** Why a question is not answered. Nothing of it is stored then, and nothing is counted. */
+/**
+ * Why a question is not answered. Before a turn runs, a request is refused by its key, rate limit and scope
+ * (workspaces/middleware.ts), by a visitor's token, origin and rate (widget/access.ts), or as mail that gets no answer
+ * (email/inbound.ts). Why an agent hands over in place of an answer stands in reply.ts.
+ */
 export interface Refusal {
   outcome:
     | "agent_not_found"
@@ -16,7 +20,7 @@ export interface Refusal {
 
 /**
  * Why the first batch of a turn did not store its question; undefined when it did. The checks are those of `isAdmitted` in
- * the store, in the order in which the caller is told: existence, state, quota.
+ * store.ts, in the order in which the caller is told: existence, state, quota.
  */
 export function refusalOf(turn: Turn, { agent, conversation, stored }: TurnState): Refusal | undefined {
   if (stored.length > 0) return undefined;

@@ -19,7 +19,7 @@ import { countArrivals, eraseThread, findArrival, findMailbox, upsertThread, lis
 /** The platform accepts up to 25 MiB; a question needs less. */
 const MAX_MAIL_BYTES = 10 * 1024 * 1024;
 /** More than a person sends; a program that answers our answers is stopped here. */
-const MAILS_AN_HOUR = 20;
+const MAX_MAILS_PER_HOUR = 20;
 const HOUR_MS = 60 * 60 * 1000;
 const MAX_NAME_LENGTH = 120;
 
@@ -102,7 +102,7 @@ async function acceptMail(incoming: IncomingMail): Promise<MailResult> {
     findAgentWithPlan(db, agentId),
   ]);
   if (!agent) return { outcome: "refused", reason: "no_agent" };
-  if (recent!.count > MAILS_AN_HOUR) return { outcome: "ignored", reason: "too_many" };
+  if (recent!.count > MAX_MAILS_PER_HOUR) return { outcome: "ignored", reason: "too_many" };
   const ids = await turnIds(workspaceId, mailKey, arrival!.createdAt);
   return askAgent(incoming, db, ids, limitsOf(agent.plan, agent.overrides).messages);
 }

@@ -21,11 +21,11 @@ export interface ErasureMessage {
 }
 
 /** Objects erased in one step: well under the calls that one invocation may make. */
-const OBJECTS_A_STEP = 100;
+const OBJECTS_PER_STEP = 100;
 /** Rows of each table removed in one step: well under what one D1 query may take. */
-const ROWS_A_STEP = 2_000;
+const ROWS_PER_STEP = 2_000;
 /** Steps of one wake-up; it sends the next one when more is left. */
-const STEPS_A_RUN = 5;
+const STEPS_PER_RUN = 5;
 
 /** How a wake-up ended; with "goes_on" it has sent the next one. */
 type ErasureOutcome = "nothing_to_do" | "goes_on" | "erased";
@@ -39,7 +39,7 @@ export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, me
   const db = dbFor(env, workspaceId, meter);
   const [[deleted]] = await db.batch([findDeleted(db, workspaceId)]);
   if (!deleted) return "nothing_to_do";
-  for (let step = 0; step < STEPS_A_RUN; step++) {
+  for (let step = 0; step < STEPS_PER_RUN; step++) {
     if (await eraseStep(env, db, workspaceId, meter)) continue;
     const directory = directoryDb(env, meter);
     await directory.batch([releaseSlug(directory, workspaceId)]);
@@ -57,8 +57,8 @@ export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, me
 /** Erases a bounded part; false when nothing was left to erase. */
 async function eraseStep(env: Env, db: Database, workspaceId: string, meter: Meter): Promise<boolean> {
   const [conversations, agents] = await db.batch([
-    listSomeConversations(db, workspaceId, OBJECTS_A_STEP),
-    listSomeAgents(db, workspaceId, OBJECTS_A_STEP),
+    listSomeConversations(db, workspaceId, OBJECTS_PER_STEP),
+    listSomeAgents(db, workspaceId, OBJECTS_PER_STEP),
   ]);
   if (conversations.length > 0 || agents.length > 0) {
     const conversationIds = conversations.map(({ id }) => id);
@@ -71,7 +71,7 @@ async function eraseStep(env: Env, db: Database, workspaceId: string, meter: Met
     await db.batch([eraseConversations(db, conversationIds), eraseAgents(db, agentIds)]);
     return true;
   }
-  const [first, ...rest] = eraseSomeRows(db, workspaceId, ROWS_A_STEP);
+  const [first, ...rest] = eraseSomeRows(db, workspaceId, ROWS_PER_STEP);
   const removed = await db.batch([first!, ...rest]);
   return removed.some((rows) => rows.length > 0);
 }

@@ -13,8 +13,8 @@ import type { StoredTool } from "../platform/db/columns.ts";
 import { listKnownShards } from "../platform/db/shards.ts";
 import { KEY_LIFETIME_MS } from "../platform/http/idempotency-store.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { erasurePlace } from "../privacy/erase.ts";
-import { webhookPlace } from "../webhooks/signature.ts";
+import { erasureContext } from "../privacy/erase.ts";
+import { webhookContext } from "../webhooks/signature.ts";
 import { type EncryptedTable, listApiKeys, listSecrets, listStoredResponses, replaceSecrets, type StoredColumns } from "./secret-store.ts";
 
 /** What is encrypted with ENCRYPTION_KEY. Stored responses expire within a day and are not reencrypted. */
@@ -154,8 +154,8 @@ const ENCRYPTED_TABLES: Record<EncryptedTable, { pageSize: number; groups: reado
       { kind: "tool_headers", map: mapTools },
     ],
   },
-  webhook_endpoints: { pageSize: 100, groups: [{ kind: "webhook_secrets", map: mapColumns(webhookPlace, "secret", "previousSecret") }] },
-  privacy_erasures: { pageSize: 100, groups: [{ kind: "unfinished_erasures", map: mapColumns(erasurePlace, "identifier") }] },
+  webhook_endpoints: { pageSize: 100, groups: [{ kind: "webhook_secrets", map: mapColumns(webhookContext, "secret", "previousSecret") }] },
+  privacy_erasures: { pageSize: 100, groups: [{ kind: "unfinished_erasures", map: mapColumns(erasureContext, "identifier") }] },
 };
 
 /** Of a column with a secret, and one with the secret before it. An expired previous secret is left as it is. */

@@ -26,7 +26,7 @@ export function idFields(body: unknown): Fields {
 
 /** Work that failed on its last attempt. */
 interface DeadLetter {
-  /** A queue's name, or "turns" for a conversation's turn. */
+  /** A queue's name, or "turn" for a conversation's turn. */
   from: string;
   ids: Fields;
   attempts: number;

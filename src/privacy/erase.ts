@@ -55,7 +55,7 @@ export async function erasePerson(
   const subjectHash = await subjectHashOf(env, workspaceId, person);
   const detail = { deleted: zeroCounts() };
   const audit = { id: auditId, workspaceId, actor, action: "privacy.erase", subjectHash, detail, createdAt: nowMs };
-  const identifier = await encryptSecret(env, JSON.stringify(person), erasurePlace(auditId));
+  const identifier = await encryptSecret(env, JSON.stringify(person), erasureContext(auditId));
   await db.batch(createErasure(db, audit, identifier));
   return { auditId, deleted: await runSteps(op, auditId, person, zeroCounts()) };
 }
@@ -74,7 +74,7 @@ export async function filterReadable<Erasure extends { id: string; identifier: s
 /** Resumes an erasure that died. */
 export async function resumeErasure(op: Operation, erasure: { id: string; identifier: string }): Promise<void> {
   const db = workspaceDb(op);
-  const person = JSON.parse(await decryptSecret(op.env, erasure.identifier, erasurePlace(erasure.id))) as PersonIdentifier;
+  const person = JSON.parse(await decryptSecret(op.env, erasure.identifier, erasureContext(erasure.id))) as PersonIdentifier;
   const [[audit]] = await db.batch([findAudit(db, op.workspaceId, erasure.id)]);
   const deleted = (audit?.detail as { deleted?: DeletedCounts } | null)?.deleted;
   await runSteps(op, erasure.id, person, { ...zeroCounts(), ...deleted });
@@ -181,7 +181,7 @@ function zeroCounts(): DeletedCounts {
 }
 
 /** The encryption context of an erasure's identifier: it decrypts with no other one. */
-export function erasurePlace(auditId: string): string {
+export function erasureContext(auditId: string): string {
   return `privacy/${auditId}`;
 }
 

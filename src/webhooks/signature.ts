@@ -40,7 +40,7 @@ export function newSecret(): string {
 
 /** Encrypts a signing secret for the endpoint's row. */
 export function sealSecret(env: Env, secret: string, webhookId: string): Promise<string> {
-  return encryptSecret(env, secret, webhookPlace(webhookId));
+  return encryptSecret(env, secret, webhookContext(webhookId));
 }
 
 /**
@@ -48,10 +48,10 @@ export function sealSecret(env: Env, secret: string, webhookId: string): Promise
  * @throws UnreadableSecretError when it belongs to another endpoint, or its key is no longer configured.
  */
 export function openSecret(env: Env, stored: string, webhookId: string): Promise<string> {
-  return decryptSecret(env, stored, webhookPlace(webhookId));
+  return decryptSecret(env, stored, webhookContext(webhookId));
 }
 
 /** The encryption context of an endpoint's secret: it decrypts with no other one. */
-export function webhookPlace(webhookId: string): string {
+export function webhookContext(webhookId: string): string {
   return `webhook/${webhookId}`;
 }
