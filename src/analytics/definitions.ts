@@ -1,4 +1,5 @@
 import { DAY_MS } from "../platform/time.ts";
+import type { Sums } from "./store.ts";
 
 /*
  * How the numbers of the analytics overview are defined. Triggers (migration analytics_rollups) count them by UTC day, for each
@@ -57,27 +58,6 @@ const DURABLE_DAYS = 7;
 /** The last day whose resolutions are all old enough to be durable. */
 export function lastDurableDay(nowMs: number): number {
   return Math.floor(nowMs / DAY_MS) - DURABLE_DAYS - 1;
-}
-
-/** The sums over the days of a range. */
-export interface Sums {
-  conversations: number;
-  messages: number;
-  aiReplies: number;
-  humanReplies: number;
-  leads: number;
-  handoffs: number;
-  unanswered: number;
-  withAgent: number;
-  handedOff: number;
-  aiResolved: number;
-  resolved: number;
-  reopened: number;
-  csatSum: number;
-  csatCount: number;
-  /** AI resolutions that are old enough to be durable, and those of them that were reopened within the time. */
-  maturedResolutions: number;
-  maturedReopened: number;
 }
 
 /** The rates of a range. */

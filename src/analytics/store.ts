@@ -24,6 +24,8 @@ export function listDays(db: Database, workspaceId: string, agentId: string, ran
     .orderBy(asc(analyticsDays.day));
 }
 
+export type Day = Awaited<ReturnType<typeof listDays>>[number];
+
 /** The sums over the days of a range; resolutions until `durableDay` have matured. */
 export function sumDays(db: Database, workspaceId: string, agentId: string, range: DayRange, durableDay: number) {
   const days = analyticsDays;
@@ -44,12 +46,15 @@ export function sumDays(db: Database, workspaceId: string, agentId: string, rang
       reopened: sumOf(days.reopened),
       csatSum: sumOf(days.csatSum),
       csatCount: sumOf(days.csatCount),
+      // AI resolutions that are old enough to be durable, and those of them that were reopened within the time.
       maturedResolutions: matured(days.aiResolutions),
       maturedReopened: matured(days.aiResolutionsUndone),
     })
     .from(days)
     .where(isIn(workspaceId, agentId, range));
 }
+
+export type Sums = Awaited<ReturnType<typeof sumDays>>[number];
 
 /** How many conversations have each status now. */
 export function listStatusCounts(db: Database, workspaceId: string, agentId: string) {

@@ -2,7 +2,8 @@ import { z } from "@hono/zod-openapi";
 import { CHANNELS, CONVERSATION_STATUSES, HANDOFF_REASONS } from "../platform/db/columns.ts";
 import { integerQuery, uuid } from "../platform/http/fields.ts";
 import { DAY_MS } from "../platform/time.ts";
-import { sumByName, type DayRange, medianSeconds, ratesOf, ratio, type Sums } from "./definitions.ts";
+import { sumByName, type DayRange, medianSeconds, ratesOf, ratio } from "./definitions.ts";
+import type { Day, Sums } from "./store.ts";
 
 const date = () => z.string().openapi({ format: "date", example: "2026-01-31" });
 const rate = (description: string) =>
@@ -69,14 +70,6 @@ export const overviewQuery = z.object({
 
 type Totals = z.infer<typeof totalsSchema>;
 
-interface Day extends Pick<Sums, "conversations" | "messages" | "aiReplies" | "humanReplies" | "leads" | "handoffs"> {
-  day: number;
-  handoffReasons: Record<string, number>;
-  channels: Record<string, number>;
-  firstResponses: Record<string, number>;
-  resolutions: Record<string, number>;
-}
-
 /** The data of an overview. */
 interface OverviewData {
   agentId: string | null;
@@ -131,14 +124,7 @@ function toDaily(days: Day[], { fromDay, toDay }: DayRange): ({ date: string } &
   });
 }
 
-function toTotals({
-  conversations,
-  messages,
-  aiReplies,
-  humanReplies,
-  leads,
-  handoffs,
-}: Omit<Day, "day"> | Sums | typeof ZERO_COUNTS): Totals {
+function toTotals({ conversations, messages, aiReplies, humanReplies, leads, handoffs }: typeof ZERO_COUNTS): Totals {
   return { conversations, messages, ai_replies: aiReplies, human_replies: humanReplies, leads, handoffs };
 }
 
