@@ -13,16 +13,11 @@ export interface Lease {
   untilMs: number;
 }
 
-/** A leased delivery, with what recording an attempt needs. */
-export interface LeasedDelivery {
-  id: string;
-  workspaceId: string;
-  webhookId: string;
-  trigger: "event" | "test" | "redelivery";
-  /** Attempts before this one. */
-  attemptCount: number;
-  leaseUntil: number | null;
-}
+/** A leased delivery, with what recording an attempt needs: `attemptCount` is that of the attempts before it. */
+export type LeasedDelivery = Pick<
+  typeof deliveries.$inferSelect,
+  "id" | "workspaceId" | "webhookId" | "trigger" | "attemptCount" | "leaseUntil"
+>;
 
 /** A wake-up may arrive this much before its delivery is due, because the clocks of two machines differ. */
 export const MAX_CLOCK_SKEW_MS = 1_000;
