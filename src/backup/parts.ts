@@ -1,78 +1,63 @@
 import { type Column, getTableColumns, getTableName, isNotNull, isNull, type SQL } from "drizzle-orm";
 import { getTableConfig, type SQLiteColumn, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { WorkspaceTable } from "../operator/erasure-store.ts";
-import {
-  agents,
-  analyticsDays,
-  answers,
-  apiKeys,
-  auditLog,
-  conversations,
-  deliveries,
-  deliveryAttempts,
-  emailOutbox,
-  emailThreads,
-  events,
-  handoffs,
-  leads,
-  messages,
-  privacyErasures,
-  sources,
-  unansweredQuestionDays,
-  unansweredQuestions,
-  usagePeriods,
-  visitors,
-  webhookEndpoints,
-  webhookErasures,
-  workspaces,
-} from "../platform/db/schema.ts";
+import * as schema from "../platform/db/schema.ts";
 
 /** Rows of a table, ordered by `key`: an index holds the workspace's id and these columns. */
 export interface RowsPart {
   kind: "rows" | "counts";
   table: WorkspaceTable;
-  key: readonly [Column, ...Column[]];
+  key: readonly Column[];
   only?: SQL;
 }
 
 /** A part of an export: rows of a table, the content of the agents' knowledge objects, or the workspace's own row. */
 export type Part = RowsPart | { kind: "knowledge" } | { kind: "workspace" };
 
-const rows = (table: WorkspaceTable, ...key: RowsPart["key"]): RowsPart => ({ kind: "rows", table, key });
+const rows = <Table extends WorkspaceTable>(table: Table, ...key: (keyof Table["_"]["columns"] & string)[]) =>
+  partOfTable("rows", table, key);
 /** Counts that triggers update. They include deleted rows, so an import replaces what was counted while it added rows. */
-const counts = (table: WorkspaceTable, ...key: RowsPart["key"]): RowsPart => ({ kind: "counts", table, key });
+const counts = <Table extends WorkspaceTable>(table: Table, ...key: (keyof Table["_"]["columns"] & string)[]) =>
+  partOfTable("counts", table, key);
+
+function partOfTable(kind: RowsPart["kind"], table: WorkspaceTable, key: string[]): RowsPart {
+  return { kind, table, key: key.map((name) => getTableColumns(table)[name]!) };
+}
 
 /**
  * Everything that is exported, in the order of import. Rows that triggers count in a parent row come before the parent, so
  * that its counts stay as exported. What the sweep works on comes last.
  */
 export const PARTS: readonly Part[] = [
-  rows(apiKeys, apiKeys.id),
-  rows(deliveryAttempts, deliveryAttempts.deliveryId, deliveryAttempts.number),
-  rows(deliveries, deliveries.webhookId, deliveries.id),
-  rows(events, events.id),
-  rows(messages, messages.conversationId, messages.id),
-  rows(handoffs, handoffs.conversationId, handoffs.id),
-  rows(leads, leads.createdAt, leads.id),
-  rows(visitors, visitors.anonId),
+  rows(schema.apiKeys, "id"),
+  rows(schema.deliveryAttempts, "deliveryId", "number"),
+  rows(schema.deliveries, "webhookId", "id"),
+  rows(schema.events, "id"),
+  rows(schema.messages, "conversationId", "id"),
+  rows(schema.handoffs, "conversationId", "id"),
+  rows(schema.leads, "createdAt", "id"),
+  rows(schema.visitors, "anonId"),
   // Two ranges of one index, because a row comparison with null is never true.
-  { ...rows(conversations, conversations.id), only: isNull(conversations.visitorId) },
-  { ...rows(conversations, conversations.visitorId, conversations.id), only: isNotNull(conversations.visitorId) },
+  { ...rows(schema.conversations, "id"), only: isNull(schema.conversations.visitorId) },
+  {
+    ...rows(schema.conversations, "visitorId", "id"),
+    only: isNotNull(schema.conversations.visitorId),
+  },
   // After the messages: a trigger adds the messages of a thread to the outbox.
-  rows(emailOutbox, emailOutbox.conversationId, emailOutbox.messageId),
-  rows(emailThreads, emailThreads.conversationId),
-  rows(webhookEndpoints, webhookEndpoints.id),
-  rows(sources, sources.agentId, sources.id),
-  rows(answers, answers.agentId, answers.id),
-  rows(agents, agents.id),
+  rows(schema.emailOutbox, "conversationId", "messageId"),
+  rows(schema.emailThreads, "conversationId"),
+  rows(schema.webhookEndpoints, "id"),
+  rows(schema.sources, "agentId", "id"),
+  rows(schema.answers, "agentId", "id"),
+  rows(schema.agents, "id"),
   { kind: "knowledge" },
-  rows(auditLog, auditLog.id),
-  rows(webhookErasures, webhookErasures.id),
-  rows(privacyErasures, privacyErasures.id),
-  counts(usagePeriods, usagePeriods.period),
-  counts(analyticsDays, analyticsDays.agentId, analyticsDays.day),
-  counts(unansweredQuestions, unansweredQuestions.agentId, unansweredQuestions.questionKey),
-  counts(unansweredQuestionDays, unansweredQuestionDays.agentId, unansweredQuestionDays.questionKey, unansweredQuestionDays.day),
+  rows(schema.auditLog, "id"),
+  rows(schema.webhookErasures, "id"),
+  rows(schema.privacyErasures, "id"),
+  counts(schema.usagePeriods, "period"),
+  counts(schema.analyticsDays, "agentId", "day"),
+  counts(schema.unansweredQuestions, "agentId", "questionKey"),
+  counts(schema.unansweredQuestionDays, "agentId", "questionKey", "day"),
   { kind: "workspace" },
 ];
 
@@ -94,7 +79,7 @@ export const NOT_EXPORTED: Record<string, string> = {
 /** The record type of a row in an agent's knowledge object. */
 export const KNOWLEDGE = "knowledge";
 /** The record type of the workspace's own row. */
-export const WORKSPACE = getTableName(workspaces);
+export const WORKSPACE = getTableName(schema.workspaces);
 
 export const ROWS_PARTS: readonly RowsPart[] = PARTS.filter((part): part is RowsPart => "table" in part);
 const PART_OF = new Map(ROWS_PARTS.map((part) => [getTableName(part.table), part]));
@@ -107,7 +92,7 @@ export function partOf(type: string): RowsPart | undefined {
 export const COUNTS_TABLES = ROWS_PARTS.flatMap((part) => (part.kind === "counts" ? [part.table] : []));
 
 /** `outdatedUseAt` depends on the secrets of the deployment. */
-const NOT_EXPORTED_COLUMNS: ReadonlySet<SQLiteColumn> = new Set([apiKeys.outdatedUseAt]);
+const NOT_EXPORTED_COLUMNS: ReadonlySet<SQLiteColumn> = new Set([schema.apiKeys.outdatedUseAt]);
 
 /** The exported columns of a table, with their names in the schema. */
 export function propertiesOf(table: SQLiteTable): [property: string, column: SQLiteColumn][] {
@@ -127,18 +112,18 @@ export function primaryKeyOf(table: SQLiteTable): SQLiteColumn[] {
 
 /** The columns that refer to another table, by name. */
 const REFERENCES: Record<string, WorkspaceTable & { id: SQLiteColumn }> = {
-  agent_id: agents,
-  conversation_id: conversations,
-  visitor_id: visitors,
-  begun_by: visitors,
-  merged_into: visitors,
-  webhook_id: webhookEndpoints,
-  delivery_id: deliveries,
-  event_id: events,
-  lead_id: leads,
-  message_id: messages,
-  trigger_message_id: messages,
-  context_after: messages,
+  agent_id: schema.agents,
+  conversation_id: schema.conversations,
+  visitor_id: schema.visitors,
+  begun_by: schema.visitors,
+  merged_into: schema.visitors,
+  webhook_id: schema.webhookEndpoints,
+  delivery_id: schema.deliveries,
+  event_id: schema.events,
+  lead_id: schema.leads,
+  message_id: schema.messages,
+  trigger_message_id: schema.messages,
+  context_after: schema.messages,
 };
 
 /** Whether a column holds an identifier that the service generated. */
@@ -155,4 +140,6 @@ export function referencesOf(table: SQLiteTable) {
 }
 
 /** The tables with encrypted secrets. */
-export const WITH_SECRETS: ReadonlySet<string> = new Set([agents, webhookEndpoints, privacyErasures].map(getTableName));
+export const WITH_SECRETS: ReadonlySet<string> = new Set(
+  [schema.agents, schema.webhookEndpoints, schema.privacyErasures].map(getTableName),
+);

@@ -43,7 +43,7 @@ agentRoutes.openapi(create, async (c) => {
   await requireToolTargets(c.env, c.req.valid("json").tools);
   const op = operation(c, workspace.id);
   const change = await addAgent(op, limitsOf(workspace.plan, workspace.limits), c.req.valid("json"));
-  return c.json(toOperatorAgent(changed(change)), 201);
+  return c.json(toOperatorAgent(requireChanged(change)), 201);
 });
 
 const list = createRoute({
@@ -91,7 +91,7 @@ agentRoutes.openapi(update, async (c) => {
   const { workspace } = await openWorkspace(c, workspaceId);
   await requireToolTargets(c.env, c.req.valid("json").tools);
   const change = await changeAgent(operation(c, workspace.id), agentId, c.req.valid("json"));
-  return c.json(toOperatorAgent(changed(change)), 200);
+  return c.json(toOperatorAgent(requireChanged(change)), 200);
 });
 
 const remove = createRoute({
@@ -99,7 +99,7 @@ const remove = createRoute({
   method: "delete",
   path: "/workspaces/{workspace_id}/agents/{agent_id}",
   request: { params: agentParams },
-  responses: { 204: emptyResponse("Deleted, with all that it knew."), ...errorResponses(404, 422) },
+  responses: { 204: emptyResponse("Deleted, with its knowledge."), ...errorResponses(404, 422) },
 });
 
 agentRoutes.openapi(remove, async (c) => {
@@ -125,13 +125,12 @@ agentRoutes.openapi(rotate, async (c) => {
   return c.json({ secret: rotated.secret, previous_valid_until: toTimestampOrNull(rotated.previousValidUntilMs) }, 200);
 });
 
-/** What the agent verbs need of a request. */
 function operation(c: AppContext, workspaceId: string): Operation {
   return { env: c.env, meter: c.get("meter"), workspaceId, nowMs: Date.now() };
 }
 
-/** The changed agent, or the error that says why it was not changed. */
-function changed(change: AgentChange) {
+/** @throws ApiError if the agent was not changed. */
+function requireChanged(change: AgentChange) {
   switch (change.outcome) {
     case "done":
       return change.agent;
@@ -149,19 +148,19 @@ function changed(change: AgentChange) {
 }
 
 /**
- * That every tool's URL leads to a public host now; the schema has judged their text.
- * @throws ApiError 422, or 503 while a host cannot be looked up.
+ * Checks that the host of every tool's URL resolves to a public address. The schema has checked the URLs themselves.
+ * @throws ApiError 422, or 503 if a host cannot be looked up.
  */
 async function requireToolTargets(env: Env, tools: readonly GivenTool[] = []): Promise<void> {
-  const judged = await Promise.all(tools.map(({ url }) => checkTarget(env, sampleUrl(url), WEBHOOK_POLICY)));
-  if (judged.some(({ verdict }) => verdict === "unavailable")) {
+  const checked = await Promise.all(tools.map(({ url }) => checkTarget(env, sampleUrl(url), WEBHOOK_POLICY)));
+  if (checked.some(({ verdict }) => verdict === "unavailable")) {
     throw unavailable("The host of a tool's url could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
   }
-  const refused = judged.flatMap((one, at) => ("reason" in one ? [valueError(["tools", at, "url"], toolUrlRefusal(one.reason))] : []));
+  const refused = checked.flatMap((one, at) => ("reason" in one ? [valueError(["tools", at, "url"], toolUrlRefusal(one.reason))] : []));
   if (refused.length > 0) throw invalid(refused);
 }
 
-/** 422: a header's value should be kept, and there is none. */
+/** 422: a header comes without a value, and none is stored. */
 function missingHeader({ toolIndex, header }: MissingHeader): ApiError<"validation_error"> {
   const error = "no value is stored for this header of this tool at this host: send one";
   return invalid([valueError(["tools", toolIndex, "headers", header], error)]);

@@ -9,7 +9,7 @@ import {
   eraseConversations,
   eraseSomeRows,
   eraseWorkspace,
-  findDeleted,
+  findDeletedWorkspace,
   listSomeAgents,
   listSomeConversations,
 } from "./erasure-store.ts";
@@ -20,30 +20,30 @@ export interface ErasureMessage {
   workspaceId: string;
 }
 
-/** Objects erased in one step: well under the calls that one invocation may make. */
+/** Objects erased in one step: well below the number of calls that an invocation may make. */
 const OBJECTS_PER_STEP = 100;
-/** Rows of each table removed in one step: well under what one D1 query may take. */
+/** Rows deleted from each table in one step: well below the limits of a D1 query. */
 const ROWS_PER_STEP = 2_000;
-/** Steps of one wake-up; it sends the next one when more is left. */
+/** Steps of one wake-up, which sends another one if more is left. */
 const STEPS_PER_RUN = 5;
 
-/** How a wake-up ended; with "goes_on" it has sent the next one. */
+/** The outcome of a wake-up; after "goes_on" it has sent another one. */
 type ErasureOutcome = "nothing_to_do" | "goes_on" | "erased";
 
 /**
  * Erases a deleted workspace in bounded steps: Durable Objects first, while the rows that name them exist, then the
- * rows, and the workspace's own row last, so that an erasure that died is found and resumed.
+ * rows, and the workspace's own row last, so that the sweep finds and resumes an erasure that died.
  */
 export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, meter = new Meter()): Promise<ErasureOutcome> {
   if (!isBoundShard(env, workspaceId)) return "nothing_to_do";
   const db = dbFor(env, workspaceId, meter);
-  const [[deleted]] = await db.batch([findDeleted(db, workspaceId)]);
+  const [[deleted]] = await db.batch([findDeletedWorkspace(db, workspaceId)]);
   if (!deleted) return "nothing_to_do";
   for (let step = 0; step < STEPS_PER_RUN; step++) {
     if (await eraseStep(env, db, workspaceId, meter)) continue;
     const directory = directoryDb(env, meter);
     await directory.batch([releaseSlug(directory, workspaceId)]);
-    // After the rows: nothing is left then that a sweep could hand to it.
+    // After the rows, so that no sweep writes to the lead index again.
     await leadIndexOf(env, meter, workspaceId).erase();
     meter.countObjectHop();
     await env.GATE.getByName(workspaceId).erase();
@@ -54,7 +54,7 @@ export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, me
   return "goes_on";
 }
 
-/** Erases a bounded part; false when nothing was left to erase. */
+/** Erases a bounded part. @returns false if nothing was left to erase. */
 async function eraseStep(env: Env, db: Database, workspaceId: string, meter: Meter): Promise<boolean> {
   const [conversations, agents] = await db.batch([
     listSomeConversations(db, workspaceId, OBJECTS_PER_STEP),
@@ -67,7 +67,7 @@ async function eraseStep(env: Env, db: Database, workspaceId: string, meter: Met
       ...conversationIds.map((id) => sessionOf(env, meter, workspaceId, id).erase()),
       ...agentIds.map((id) => indexOf(env, meter, workspaceId, id).erase()),
     ]);
-    await releaseMailboxes(directoryDb(env, meter), workspaceId, agentIds);
+    await releaseAgentAddresses(directoryDb(env, meter), workspaceId, agentIds);
     await db.batch([eraseConversations(db, conversationIds), eraseAgents(db, agentIds)]);
     return true;
   }
@@ -76,8 +76,8 @@ async function eraseStep(env: Env, db: Database, workspaceId: string, meter: Met
   return removed.some((rows) => rows.length > 0);
 }
 
-/** Gives back the mail addresses of these agents, in one trip. */
-async function releaseMailboxes(directory: Database, workspaceId: string, agentIds: readonly string[]): Promise<void> {
+/** Releases the mail addresses of these agents, in one trip. */
+async function releaseAgentAddresses(directory: Database, workspaceId: string, agentIds: readonly string[]): Promise<void> {
   const [first, ...rest] = agentIds.map((id) => releaseAddresses(directory, workspaceId, id, null));
   if (first) await directory.batch([first, ...rest]);
 }

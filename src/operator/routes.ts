@@ -5,7 +5,7 @@ import { healthRoutes } from "./health-routes.ts";
 import { secretRoutes } from "./secret-routes.ts";
 import { keyRoutes, workspaceRoutes } from "./workspace-routes.ts";
 
-/** The operator's surface. The routes of `backup/` are mounted beside these in app.ts. */
+/** The operator API. app.ts mounts the routes of `backup/` beside these. */
 export const operatorRoutes = createRouter();
 
 operatorRoutes.use(requireOperator);

@@ -13,7 +13,7 @@ type NewWorkspace = typeof workspaces.$inferInsert;
 
 // --- The directory, in shard 0 ---------------------------------------------------------------------------------------
 
-/** Claims a slug for a workspace; returns nothing when another workspace has it. */
+/** Claims a slug for a workspace; returns nothing if another workspace has it. */
 export function claimSlug(directory: Database, entry: typeof workspaceDirectory.$inferInsert) {
   return directory
     .insert(workspaceDirectory)
@@ -22,12 +22,11 @@ export function claimSlug(directory: Database, entry: typeof workspaceDirectory.
     .returning({ workspaceId: workspaceDirectory.workspaceId });
 }
 
-/** Who holds a slug. */
+/** The workspace with a slug. */
 export function findSlug(directory: Database, slug: string) {
   return directory.select().from(workspaceDirectory).where(eq(workspaceDirectory.slug, slug));
 }
 
-/** Gives a workspace's slug back. */
 export function releaseSlug(directory: Database, workspaceId: string) {
   return directory.delete(workspaceDirectory).where(eq(workspaceDirectory.workspaceId, workspaceId));
 }
@@ -38,25 +37,25 @@ export function listDirectory(directory: Database, page: { limit: number; offset
   return directory.select().from(workspaceDirectory).orderBy(desc(workspaceDirectory.workspaceId)).limit(limit).offset(offset);
 }
 
-/** Claims a mail address for an agent; an address that the agent already has is kept. */
+/** Claims a mail address for an agent; does nothing if the address is claimed already. */
 export function claimAddress(directory: Database, entry: typeof emailDirectory.$inferInsert) {
   return directory.insert(emailDirectory).values(entry).onConflictDoNothing();
 }
 
-/** Who holds a mail address. */
+/** The agent with a mail address. */
 export function findAddress(directory: Database, address: string) {
   return directory.select().from(emailDirectory).where(eq(emailDirectory.address, address));
 }
 
-/** Gives back every mail address of an agent but the one that it keeps. */
+/** Releases every mail address of an agent except `kept`. */
 export function releaseAddresses(directory: Database, workspaceId: string, agentId: string, kept: string | null) {
-  const isAgents = and(eq(emailDirectory.workspaceId, workspaceId), eq(emailDirectory.agentId, agentId));
-  return directory.delete(emailDirectory).where(and(isAgents, sql`${emailDirectory.address} IS NOT ${kept}`));
+  const isOfAgent = and(eq(emailDirectory.workspaceId, workspaceId), eq(emailDirectory.agentId, agentId));
+  return directory.delete(emailDirectory).where(and(isOfAgent, sql`${emailDirectory.address} IS NOT ${kept}`));
 }
 
-// --- Workspaces, each in its shard -----------------------------------------------------------------------------------
+// --- Workspaces, in their shards -----------------------------------------------------------------------------------
 
-/** Adds a workspace; one that is there, or is being imported, stays as it is. */
+/** Adds a workspace; returns nothing if it exists or is being imported. */
 export function createWorkspace(db: Database, workspace: NewWorkspace) {
   return insertWhere(db, workspaces, workspace, importCompleted(sql`${workspace.id}`))
     .onConflictDoNothing()
@@ -73,8 +72,8 @@ export function listWorkspaces(db: Database, workspaceIds: string[]) {
 }
 
 /**
- * Changes a workspace. `limits` and `retention` are laid over what is stored; a null takes a value away (JSON merge patch,
- * RFC 7396). With `retention`, the next sweep looks for what is kept no longer.
+ * Changes a workspace. `limits` and `retention` are merged into the stored ones, and a null removes a value (JSON merge
+ * patch, RFC 7396). After a change of `retention`, the next sweep prunes the workspace.
  */
 export function updateWorkspace(
   db: Database,
@@ -96,7 +95,7 @@ export function updateWorkspace(
     .returning();
 }
 
-/** Marks a workspace as deleted; returns nothing when there is none to delete. */
+/** Marks a workspace as deleted; returns nothing if there is none. */
 export function markDeleted(db: Database, workspaceId: string, nowMs: number) {
   return db
     .update(workspaces)
@@ -105,7 +104,7 @@ export function markDeleted(db: Database, workspaceId: string, nowMs: number) {
     .returning({ id: workspaces.id });
 }
 
-/** Workspaces that were deleted before `beforeMs` and still have rows. */
+/** Workspaces that were deleted before `beforeMs` and are not erased yet. */
 export function listDeleted(db: Database, beforeMs: number, limit: number) {
   return db.select({ workspaceId: workspaces.id }).from(workspaces).where(lt(workspaces.deletedAt, beforeMs)).limit(limit);
 }

@@ -11,13 +11,13 @@ import { RETENTION_BOUNDS, retentionOf } from "../workspaces/retention.ts";
 import { ALL_SCOPES, expandScopes, SCOPES } from "../workspaces/scopes.ts";
 import { limitsSchema } from "../workspaces/wire.ts";
 
-/** The operator may raise any limit this far. */
+/** The highest value of a limit. */
 const MAX_LIMIT = 1_000_000_000;
 const MAX_INACTIVITY_MINUTES = 60 * 24 * 365;
 
 const name = () => z.string().min(1).max(120);
 const longText = () => z.string().max(8000);
-/** Null is the default again. */
+/** Null restores the default. */
 const days = (name: keyof Retention) => z.int().gte(RETENTION_BOUNDS[name].min).lte(RETENTION_BOUNDS[name].max).nullable();
 const limit = () => z.int().gte(0).lte(MAX_LIMIT).nullable();
 
@@ -71,7 +71,7 @@ export const workspaceUpdateSchema = z.object({
 
 type WorkspaceRow = typeof workspaces.$inferSelect;
 
-/** The operator's record of a workspace. */
+/** A workspace as the operator sees it. */
 export function toWorkspace(row: WorkspaceRow): z.infer<typeof workspaceSchema> {
   const limits = limitsOf(row.plan, row.limits);
   return toRecord(workspaceSchema, row, { limits, limit_overrides: row.limits, retention: retentionOf(row.retention) });
@@ -102,7 +102,7 @@ export const keyCreateSchema = z.object({
 
 type KeyRow = typeof apiKeys.$inferSelect;
 
-/** The operator's record of a key; the key itself is not in it. */
+/** A key as the operator sees it, without the key itself. */
 export function toKey(row: KeyRow): z.infer<typeof keySchema> {
   return toRecord(keySchema, row, { scopes: expandScopes(row.scopes) });
 }
@@ -110,7 +110,7 @@ export function toKey(row: KeyRow): z.infer<typeof keySchema> {
 // --- Agents ----------------------------------------------------------------------------------------------------------
 
 const isFraction = (value: unknown) => typeof value === "number" && value >= 0 && value <= 1;
-/** A browser's Origin holds no star, so that one with a pattern in it would let nobody in. */
+/** Patterns such as https://*.example.com are refused: no browser's Origin header would equal them. */
 const isOrigin = (value: string) => value === "*" || (!value.includes("*") && URL.canParse(value) && new URL(value).origin === value);
 
 const agentFields = z.object({
@@ -133,7 +133,7 @@ const agentFields = z.object({
 export const agentUpdateSchema = agentFields.partial();
 export const agentCreateSchema = agentUpdateSchema.required({ name: true });
 
-/** An agent as the operator sees it: prompt and settings too, but no secret. */
+/** An agent as the operator sees it: with its prompt and settings, but without secrets. */
 export const operatorAgentSchema = agentSchema.extend({
   instructions: z.string().nullable(),
   inactivity_minutes: z.int(),
@@ -148,7 +148,6 @@ export const operatorAgentPageSchema = pageOf(operatorAgentSchema, "OperatorAgen
 
 export const identitySecretSchema = z.object({ secret: z.string(), previous_valid_until: timestamp().nullable() });
 
-/** The operator's record of an agent. */
 export function toOperatorAgent(row: AgentRow): z.infer<typeof operatorAgentSchema> {
   return toRecord(operatorAgentSchema, row, {
     ...toAgent(row),

@@ -26,7 +26,7 @@ import { addWorkspace, deleteWorkspace, pageWorkspaces, reloadGate } from "./wor
 
 export const workspaceRoutes = createRouter();
 
-/** Room is made by a deployment, not by waiting a moment. */
+/** Only binding another database makes room. */
 const NO_ROOM_RETRY_SECONDS = 60;
 
 const params = z.object({ workspace_id: uuid() });
@@ -100,7 +100,7 @@ const remove = createRoute({
   method: "delete",
   path: "/workspaces/{workspace_id}",
   request: { params },
-  responses: { 204: emptyResponse("Deleted; what it held is erased in the background."), ...errorResponses(404, 422) },
+  responses: { 204: emptyResponse("Deleted; its records are erased in the background."), ...errorResponses(404, 422) },
 });
 
 workspaceRoutes.openapi(remove, async (c) => {
@@ -112,13 +112,11 @@ workspaceRoutes.openapi(remove, async (c) => {
 
 export const keyRoutes = createRouter();
 
-const keyParams = z.object({ workspace_id: uuid() });
-
 const createKeyRoute = createRoute({
   operationId: "createKey",
   method: "post",
   path: "/workspaces/{workspace_id}/keys",
-  request: { params: keyParams, body: jsonBody(keyCreateSchema) },
+  request: { params, body: jsonBody(keyCreateSchema) },
   responses: { 201: jsonResponse(newKeySchema, "The new key; it is shown only here."), ...errorResponses(404, 422) },
 });
 
@@ -139,7 +137,7 @@ const listKeysRoute = createRoute({
   operationId: "listKeys",
   method: "get",
   path: "/workspaces/{workspace_id}/keys",
-  request: { params: keyParams },
+  request: { params: params },
   responses: { 200: jsonResponse(keyPageSchema, "All keys, oldest first."), ...errorResponses(404, 422) },
 });
 
@@ -154,8 +152,8 @@ const revoke = createRoute({
   operationId: "revokeKey",
   method: "delete",
   path: "/workspaces/{workspace_id}/keys/{key_id}",
-  request: { params: keyParams.extend({ key_id: uuid() }) },
-  responses: { 204: emptyResponse("Revoked, from the next request on."), ...errorResponses(404, 422) },
+  request: { params: params.extend({ key_id: uuid() }) },
+  responses: { 204: emptyResponse("Revoked from the next request on."), ...errorResponses(404, 422) },
 });
 
 keyRoutes.openapi(revoke, async (c) => {

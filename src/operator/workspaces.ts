@@ -11,34 +11,34 @@ import { claimSlug, createWorkspace, findSlug, listDirectory, listWorkspaces, ma
 
 type WorkspaceRow = typeof workspaces.$inferSelect;
 
-/** What became of a new workspace; without room, every shard is full, closed or out of reach. */
-type Added = { outcome: "added"; workspace: WorkspaceRow } | { outcome: "slug_taken" } | { outcome: "no_room" };
+/** The outcome of adding a workspace; `no_room` if every shard is full, closed or unreachable. */
+type AddResult = { outcome: "added"; workspace: WorkspaceRow } | { outcome: "slug_taken" } | { outcome: "no_room" };
 
 /**
  * Adds a workspace to the shard with the fewest workspaces among those with room. The slug is claimed first, in the
- * directory; a creation that died in between is finished by the next one with the same slug.
+ * directory; if creating the workspace then fails, the next attempt with the same slug finishes it.
  */
 export async function addWorkspace(
   env: Env,
   meter: Meter,
-  wanted: { name: string; slug: string; plan: Plan },
+  body: { name: string; slug: string; plan: Plan },
   nowMs: number,
-): Promise<Added> {
+): Promise<AddResult> {
   const directory = directoryDb(env, meter);
-  const [counts, [taken]] = await directory.batch([listShards(directory), findSlug(directory, wanted.slug)]);
-  const shard = taken?.shard ?? chooseShard(await listShardStates(env, meter, counts), closedShards(env));
+  const [counts, [claimedBefore]] = await directory.batch([listShards(directory), findSlug(directory, body.slug)]);
+  const shard = claimedBefore?.shard ?? chooseShard(await listShardStates(env, meter, counts), closedShards(env));
   if (shard === undefined) return { outcome: "no_room" };
-  const id = taken?.workspaceId ?? newId(shard, nowMs);
-  if (!taken) {
-    const [[claimed]] = await directory.batch([claimSlug(directory, { workspaceId: id, slug: wanted.slug, shard })]);
+  const id = claimedBefore?.workspaceId ?? newId(shard, nowMs);
+  if (!claimedBefore) {
+    const [[claimed]] = await directory.batch([claimSlug(directory, { workspaceId: id, slug: body.slug, shard })]);
     if (!claimed) return { outcome: "slug_taken" };
   }
   const db = dbFor(env, id, meter);
-  const [[workspace]] = await db.batch([createWorkspace(db, { id, ...wanted, createdAt: nowMs, updatedAt: nowMs })]);
+  const [[workspace]] = await db.batch([createWorkspace(db, { id, ...body, createdAt: nowMs, updatedAt: nowMs })]);
   return workspace ? { outcome: "added", workspace } : { outcome: "slug_taken" };
 }
 
-/** One page of all workspaces, newest first, and how many there are: one trip to the directory, one to each shard. */
+/** A page of all workspaces, newest first, and their total: one trip to the directory, then one to each shard. */
 export async function pageWorkspaces(env: Env, meter: Meter, page: { limit: number; offset: number }) {
   const directory = directoryDb(env, meter);
   const [entries, counts] = await directory.batch([listDirectory(directory, page), listShards(directory)]);
@@ -57,8 +57,7 @@ export async function pageWorkspaces(env: Env, meter: Meter, page: { limit: numb
 }
 
 /**
- * Deletes a workspace: once this returns, its keys are refused and it is not found. Its records are erased in the
- * background, step by step.
+ * Deletes a workspace: from now on it is not found and its keys are refused. Its records are erased in the background.
  * @returns whether there was one.
  */
 export async function deleteWorkspace(env: Env, meter: Meter, workspaceId: string, nowMs: number): Promise<boolean> {
@@ -71,7 +70,7 @@ export async function deleteWorkspace(env: Env, meter: Meter, workspaceId: strin
   return true;
 }
 
-/** Makes the workspace's gate reload keys and plan, before a change of them is answered. */
+/** Makes the workspace's gate reload keys and plan. Call it before responding to a change of them. */
 export async function reloadGate(env: Env, meter: Meter, workspaceId: string): Promise<void> {
   meter.countObjectHop();
   await env.GATE.getByName(workspaceId).reload();

@@ -33,32 +33,36 @@ async function refusalOf(answer: Promise<Answer>): Promise<string> {
 
 const isUntouched = async () => Object.values(await rowsOf(workspace.id)).every((rows) => rows.length === 0);
 
-describe("what is refused before anything is written", () => {
+describe("a record that is refused before anything is written", () => {
   beforeAll(exportAndErase);
 
   test.each<[string, (line: (type: string, changes: Record<string, unknown>) => Line) => Line, string]>([
-    ["a type that there is not", () => ({ type: "shards", record: {} }), "records.0.type"],
-    ["a column that there is not", (line) => line("messages", { extra: 1 }), "records.0.record"],
-    ["a column that is missing", (line) => line("messages", { content: undefined }), "records.0.record.content"],
+    ["an unknown type", () => ({ type: "shards", record: {} }), "records.0.type"],
+    ["an unknown column", (line) => line("messages", { extra: 1 }), "records.0.record"],
+    ["a missing column", (line) => line("messages", { content: undefined }), "records.0.record.content"],
     ["a value of another type", (line) => line("messages", { created_at: "now" }), "records.0.record.created_at"],
-    ["a value that is none of its kind", (line) => line("messages", { role: "root" }), "records.0.record.role"],
-    ["null where something must be", (line) => line("messages", { content: null }), "records.0.record.content"],
-    ["a list that is none", (line) => line("conversations", { tags: "{}" }), "records.0.record.tags"],
-    ["JSON that is none", (line) => line("agents", { tools: "[" }), "records.0.record.tools"],
-    ["another workspace's", (line) => line("messages", { workspace_id: newId(0, Date.now()) }), "is not the workspace of the header"],
-    ["of another shard", (line) => line("sources", { id: newId(1, Date.now()) }), "names another shard"],
-    ["an identifier that is none", (line) => line("sources", { id: "x" }), "records.0.record.id"],
-    ["another workspace itself", (line) => line("workspaces", { id: newId(0, Date.now()) }), "is not the workspace of the header"],
-    ["the workspace under another slug", (line) => line("workspaces", { slug: "other" }), "is not the slug of the header"],
+    ["a value outside its enum", (line) => line("messages", { role: "root" }), "records.0.record.role"],
+    ["null in a required column", (line) => line("messages", { content: null }), "records.0.record.content"],
+    ["an object instead of a list", (line) => line("conversations", { tags: "{}" }), "records.0.record.tags"],
+    ["invalid JSON", (line) => line("agents", { tools: "[" }), "records.0.record.tools"],
+    [
+      "a record of another workspace",
+      (line) => line("messages", { workspace_id: newId(0, Date.now()) }),
+      "is not the workspace of the header",
+    ],
+    ["an identifier of another shard", (line) => line("sources", { id: newId(1, Date.now()) }), "names another shard"],
+    ["an invalid identifier", (line) => line("sources", { id: "x" }), "records.0.record.id"],
+    ["another workspace's own record", (line) => line("workspaces", { id: newId(0, Date.now()) }), "is not the workspace of the header"],
+    ["the workspace with another slug", (line) => line("workspaces", { slug: "other" }), "is not the slug of the header"],
     ["a deleted workspace", (line) => line("workspaces", { deleted_at: 1 }), "must be null"],
-  ])("a record is refused that is %s", async (_, make, message) => {
+  ])("%s", async (_, make, message) => {
     const refusal = await refusalOf(sendRecords(file, [make(changed)]));
     expect(refusal).toMatch(/^422/);
     expect(refusal).toContain(message);
     expect(await isUntouched()).toBe(true);
   });
 
-  test("a refusal does not repeat what stands in a record", async () => {
+  test("the error does not repeat the content of the record", async () => {
     const { body } = await sendRecords(file, [changed("messages", { content: ["private words"], role: "root" })]);
     expect(JSON.stringify(body)).not.toContain("private words");
   });
@@ -67,8 +71,8 @@ describe("what is refused before anything is written", () => {
 describe("an import", () => {
   beforeEach(exportAndErase);
 
-  describe("from a file that reaches for another workspace", () => {
-    test("touches nothing of it: not by identifiers, not by what triggers and objects follow", async () => {
+  describe("of a file that refers to another workspace", () => {
+    test("changes nothing in it, neither by identifiers nor through triggers and objects", async () => {
       const victim = await createFullWorkspace(0);
       const theirs = await exportWorkspace(victim.id);
       const idOf = (type: string) => theirs.records.find((line) => line.type === type)!.record["id"] as string;
@@ -91,7 +95,7 @@ describe("an import", () => {
       expect((await exportWorkspace(victim.id)).end).toEqual(theirs.end);
     });
 
-    test("is refused for a workspace that is there with content of its own", async () => {
+    test("is refused if the workspace exists with its own content", async () => {
       const victim = await createWorkspace();
       const header = { ...file.header, workspace_id: victim.id };
       const forged = { ...file, header };
@@ -107,7 +111,7 @@ describe("an import", () => {
       );
     });
 
-    test("does not get a slug or a mail address that is another's", async () => {
+    test("cannot claim a slug or a mail address of another workspace", async () => {
       const other = await createNeighbour(workspace);
       const { email_address: address } = find("agents").record;
       await createAgent(other, { email_address: address });
@@ -117,7 +121,7 @@ describe("an import", () => {
     });
   });
 
-  test("only what this version of the service and its databases can hold is imported", async () => {
+  test("a file of another schema, format or unbound shard is refused", async () => {
     const withHeader = (changes: object) => sendRecords({ ...file, header: { ...file.header, ...changes } }, []);
     expect(await refusalOf(withHeader({ schema: "0123456789abcdef" }))).toMatch(/^422 .*with the version of the service that exported it/);
     expect(await refusalOf(withHeader({ format: 2 }))).toMatch(/^422 .*header.format/);
@@ -125,7 +129,7 @@ describe("an import", () => {
     expect(await refusalOf(sendRecords(elsewhere, []))).toMatch(/^422 .*belongs to shard 7.*DB_7/);
   });
 
-  test("knowledge that fits no table is refused", async () => {
+  test("knowledge that matches no table is refused", async () => {
     await sendRecords(file, [find("agents")]);
     const line = find("knowledge");
     for (const changes of [{ table: "sqlite_master" }, { row: { ...line.record["row"], extra: 1 } }, { row: {} }]) {
@@ -133,7 +137,7 @@ describe("an import", () => {
     }
   });
 
-  test("a workspace that is not as it was exported stays invisible, until it is", async () => {
+  test("a workspace stays invisible until it equals the export", async () => {
     expect(await refusalOf(complete(file))).toMatch(/^409 .*own record was not sent/);
     const message = file.records.findIndex(({ type }) => type === "messages");
     const forged = file.records.with(message, changed("messages", { content: "Something else" }));
@@ -152,7 +156,7 @@ describe("an import", () => {
     expect((await complete(file)).body.state).toBe("complete");
   });
 
-  test("another export does not mix with one that is under way; given up, all that came in is erased", async () => {
+  test("another export is refused during an import; after cancelling, all imported records are erased", async () => {
     const agentId = find("agents").record["id"] as string;
     await sendRecords(file, file.records.slice(0, 400));
     const other = { ...file, header: { ...file.header, export_id: crypto.randomUUID() } };
@@ -170,7 +174,7 @@ describe("an import", () => {
     expect((await exportWorkspace(workspace.id)).end).toEqual(file.end);
   });
 
-  test("secrets that the deployment cannot read are told of", async () => {
+  test("secrets that the deployment cannot read cause warnings", async () => {
     const op = { meter: new Meter(), header: file.header as Header, nowMs: Date.now() };
     const moved = envWith({ ENCRYPTION_KEY: "another", KEY_SECRET: "another" });
     const { warnings } = await importRecords({ ...op, env: moved }, [find("agents"), find("webhook_endpoints")]);
@@ -179,7 +183,7 @@ describe("an import", () => {
     expect(await importRecords({ ...op, env: both }, [find("agents")])).toEqual({ state: "importing", warnings: [] });
   });
 
-  test("no secret stands in an export in clear text", async () => {
+  test("an export contains no secret in clear text", async () => {
     const text = JSON.stringify(file);
     expect(text).not.toContain("tool secret");
     expect(text).not.toContain(workspace.key);
@@ -187,7 +191,7 @@ describe("an import", () => {
     expect(text).not.toContain("whsec_");
   });
 
-  test("the operator alone exports and imports", async () => {
+  test("only the operator may export and import", async () => {
     const path = `/operator/v1/workspaces/${workspace.id}`;
     for (const [method, action] of [
       ["GET", "export"],
@@ -201,7 +205,7 @@ describe("an import", () => {
     }
   });
 
-  test("a cursor is taken unchanged alone", async () => {
+  test("a changed cursor, or one of another workspace, is refused", async () => {
     const other = await createWorkspace();
     const forAnother = await toCursor(env, workspace.id, createProgress(crypto.randomUUID()));
     for (const cursor of ["x", "e30", forAnother]) {

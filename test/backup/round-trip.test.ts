@@ -18,7 +18,7 @@ const YEAR_MS = 365 * 24 * 60 * MINUTE_MS;
 
 const sorted = (file: ExportFile) => file.records.map((line) => JSON.stringify(line)).sort();
 
-test("every table is exported, or is named with the reason why not", async () => {
+test("every table is exported, or listed with the reason why not", async () => {
   for (const db of [env.DB, env.DB_1]) {
     const hidden = "name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name <> 'd1_migrations'";
     const { results } = await db.prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND ${hidden}`).all<{ name: string }>();
@@ -28,7 +28,7 @@ test("every table is exported, or is named with the reason why not", async () =>
 });
 
 describe.each([0, 1])("a workspace of shard %i", (shard) => {
-  test("with records of every kind comes back as it was", { timeout: 60_000 }, async () => {
+  test("with records of every kind is restored exactly", { timeout: 60_000 }, async () => {
     const workspace = await createFullWorkspace(shard);
     const neighbour = await createNeighbour(workspace);
     const file = await exportWorkspace(workspace.id, 3);
@@ -60,7 +60,7 @@ describe("an import", () => {
     await eraseWhole(workspace.id);
   });
 
-  test("that was cut off goes on, and a second one changes nothing", async () => {
+  test("continues after an interruption, and a second one changes nothing", async () => {
     // Once before the counts, which follow the rows, and once among them.
     const countsAt = file.records.findIndex(({ type }) => type === "usage_periods");
     for (const cutAt of [countsAt - 20, countsAt + 2]) {
@@ -79,7 +79,7 @@ describe("an import", () => {
     expect(await rowsOf(workspace.id)).toEqual(rows);
   });
 
-  test("is compared in bounded steps, and anew after records came again", async () => {
+  test("is compared in bounded steps, and from the start after more records", async () => {
     for (let at = 0; at < file.records.length; at += 500) await sendRecords(file, file.records.slice(at, at + 500));
     const check = () => checkImport({ env, meter: new Meter(), header: file.header as Header, nowMs: Date.now() }, file.end as End, 4);
     for (let step = 0; step < 3; step++) expect((await check()).state).toBe("checking");
@@ -107,7 +107,7 @@ describe("an import", () => {
     expect(await operate("GET", `/workspaces/${workspace.id}`)).toMatchObject({ slug });
   });
 
-  test("is left alone by cron, which would prune, send and resolve", async () => {
+  test("is skipped by cron, which would prune, send and resolve", async () => {
     for (let at = 0; at < file.records.length; at += 500) await sendRecords(file, file.records.slice(at, at + 500));
     const rows = await rowsOf(workspace.id);
     for (const laterMs of [10 * MINUTE_MS, YEAR_MS]) await sweep(env, Date.now() + laterMs);
@@ -117,7 +117,7 @@ describe("an import", () => {
     expect((await rowsOf(workspace.id))["deliveries"]).not.toEqual(rows["deliveries"]);
   });
 
-  test("takes questions and days that were pruned, though the triggers count them anew", async () => {
+  test("restores pruned counts, although triggers count the imported rows", async () => {
     await importFile(file);
     await query(workspace.id, "DELETE FROM unanswered_questions WHERE workspace_id = ?", workspace.id);
     await query(workspace.id, "DELETE FROM unanswered_question_days WHERE workspace_id = ?", workspace.id);
@@ -130,7 +130,7 @@ describe("an import", () => {
   });
 });
 
-test("the lists of a workspace that was exported while it was in use tell how many there are", { timeout: 60_000 }, async () => {
+test("the totals of lists are right if the workspace was exported while in use", { timeout: 60_000 }, async () => {
   const workspace = await createFullWorkspace(0);
   const file = await exportWorkspace(workspace.id, 4, async () => {
     await workspace.call("POST", `/agents/${workspace.agentId}/messages`, { message: "When are refunds paid?" });
@@ -145,7 +145,7 @@ test("the lists of a workspace that was exported while it was in use tell how ma
   }
 });
 
-test("texts and numbers come back to the last bit", async () => {
+test("texts and numbers are restored to the last bit", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const texts = ["a\u0000b", "\u0000", "\\u0000", '"', "\u{1f9d1}\u200d\u{1f373}", "\u2028\ufeff", "", "e\u0301", "x".repeat(60_000)];

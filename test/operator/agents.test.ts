@@ -41,7 +41,7 @@ const FULL = {
 };
 
 describe("POST /workspaces/{id}/agents", () => {
-  test("takes a name alone", async () => {
+  test("needs only a name", async () => {
     const workspace = await createWorkspace();
     const created = await call("POST", agentsOf(workspace), { name: "Helper" });
     expect(created.status).toBe(201);
@@ -71,7 +71,7 @@ describe("POST /workspaces/{id}/agents", () => {
     expect(await operate("GET", `${agentsOf(workspace)}/${created.body.id}`)).toEqual(created.body);
   });
 
-  test("takes everything", async () => {
+  test("accepts every field", async () => {
     const workspace = await createWorkspace();
     const address = newAddress();
     const created = await operate("POST", agentsOf(workspace), { ...FULL, email_address: address.toUpperCase() });
@@ -90,7 +90,7 @@ describe("POST /workspaces/{id}/agents", () => {
     expect((await createAgent(workspace, { name }))["slug"]).toBe(slug);
   });
 
-  test("a made slug gives way to one that is there; a given one is refused", async () => {
+  test("a derived slug that is taken gets a suffix; a given one is refused", async () => {
     const workspace = await createWorkspace();
     const other = await createNeighbour(workspace);
     const first = await createAgent(workspace, { name: "Helper" });
@@ -103,7 +103,7 @@ describe("POST /workspaces/{id}/agents", () => {
     expect((await createAgent(other, { name: "Helper" }))["slug"]).toBe("helper");
   });
 
-  test("the plan's number of agents is the most", async () => {
+  test("the plan limits the number of agents", async () => {
     const workspace = await createWorkspace({ plan: "free" });
     const first = await createAgent(workspace);
     const second = await call("POST", agentsOf(workspace), { name: "Second" });
@@ -115,7 +115,7 @@ describe("POST /workspaces/{id}/agents", () => {
     expect((await call("POST", agentsOf(workspace), { name: "Fourth" })).status).toBe(403);
   });
 
-  test("ten at once against a limit of three make three", async () => {
+  test("ten concurrent requests against a limit of three create three", async () => {
     const workspace = await createWorkspace({ limits: { agents: 3 } });
     const address = newAddress();
     const answers = await Promise.all(
@@ -129,15 +129,15 @@ describe("POST /workspaces/{id}/agents", () => {
     expect((await call("POST", agentsOf(other), { name: "Mine", email_address: address })).status).toBe(201);
   });
 
-  test("ten at once with one slug make one", async () => {
+  test("ten concurrent requests with one slug create one", async () => {
     const workspace = await createWorkspace();
     const answers = await Promise.all(Array.from({ length: 10 }, () => call("POST", agentsOf(workspace), { name: "A", slug: "same" })));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)]);
   });
 });
 
-describe("an email address is one agent's alone", () => {
-  test("in the workspace, in another one and in another shard", async () => {
+describe("an email address belongs to one agent", () => {
+  test("within the workspace, across workspaces and across shards", async () => {
     const [workspace, other] = await createPair();
     const address = newAddress();
     const holder = await createAgent(workspace, { name: "Holder", email_address: address });
@@ -153,7 +153,7 @@ describe("an email address is one agent's alone", () => {
     expect((await operate("GET", agentsOf(other))).total).toBe(1);
   });
 
-  test("it is free again once it is changed, cleared or its agent is deleted", async () => {
+  test("it is released when it is changed or cleared, or its agent is deleted", async () => {
     const [workspace, other] = await createPair();
     const [first, second, third] = [newAddress(), newAddress(), newAddress()];
     const agent = await createAgent(workspace, { email_address: first });
@@ -169,7 +169,7 @@ describe("an email address is one agent's alone", () => {
     await createAgent(other, { name: "Deleted", email_address: third });
   });
 
-  test("of ten at once one has it", async () => {
+  test("one of ten concurrent requests gets it", async () => {
     const [workspace, other] = await createPair();
     const address = newAddress();
     const answers = await Promise.all(
@@ -180,7 +180,7 @@ describe("an email address is one agent's alone", () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)]);
   });
 
-  test("a change that is refused for its slug takes none", async () => {
+  test("a change that is refused for its slug claims none", async () => {
     const workspace = await createWorkspace();
     const [kept, wanted] = [newAddress(), newAddress()];
     await createAgent(workspace, { name: "One", slug: "one" });
@@ -194,7 +194,7 @@ describe("an email address is one agent's alone", () => {
 });
 
 describe("PATCH /workspaces/{id}/agents/{agent_id}", () => {
-  test("changes what is named; null clears what may be empty", async () => {
+  test("changes the given fields; null clears nullable ones", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
     const path = `${agentsOf(workspace)}/${agent.id}`;
@@ -227,7 +227,7 @@ describe("PATCH /workspaces/{id}/agents/{agent_id}", () => {
     expect(await operate("GET", path)).toMatchObject({ name: "Two", slug: "two" });
   });
 
-  test("status is effective on the next question", async () => {
+  test("status takes effect on the next question", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
     const ask = async () => (await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hi" })).status;
@@ -239,7 +239,7 @@ describe("PATCH /workspaces/{id}/agents/{agent_id}", () => {
   });
 });
 
-test("an agent of another workspace is none of this one's, in the same shard or another", async () => {
+test("an agent of another workspace is not found, in the same shard or another", async () => {
   const [mine, yours] = await createPair();
   const third = await createNeighbour(yours);
   const agent = await createAgent(yours, { name: "Yours" });
@@ -258,7 +258,7 @@ test("an agent of another workspace is none of this one's, in the same shard or 
   expect(await operate("GET", `${agentsOf(yours)}/${agent.id}`)).toEqual(agent);
 });
 
-test("GET /workspaces/{id}/agents pages as every list does, with what the operator alone sees", async () => {
+test("GET /workspaces/{id}/agents pages like every list, with the operator's fields", async () => {
   const workspace = await createWorkspace();
   const agents: unknown[] = [];
   for (let at = 0; at < 5; at++) agents.push(await createAgent(workspace, { name: `Agent ${at}`, instructions: "Be brief." }));
@@ -279,7 +279,7 @@ describe("rotate-identity-secret", () => {
       )
     )[0]!;
 
-  test("shows a secret once, and stores it encrypted, in its place alone", async () => {
+  test("shows a secret once, and stores it encrypted for its agent", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
     const path = `${agentsOf(workspace)}/${agent.id}`;
@@ -297,7 +297,7 @@ describe("rotate-identity-secret", () => {
     expect(JSON.stringify(shown)).not.toContain(secret);
   });
 
-  test("two rotations at once are one after the other: both secrets that were shown are valid", async () => {
+  test("two concurrent rotations run one after the other: both new secrets are valid", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
     const rotate = () => operate("POST", `${agentsOf(workspace)}/${agent.id}/rotate-identity-secret`);
@@ -308,7 +308,7 @@ describe("rotate-identity-secret", () => {
     expect(valid.sort()).toEqual(shown.map(({ secret }) => secret).sort());
   });
 
-  test("the one before stays valid for a day, and only that one", async () => {
+  test("only the previous secret stays valid, for a day", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2027, 0, 1) });
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
@@ -340,7 +340,7 @@ describe("rotate-identity-secret", () => {
 });
 
 describe("DELETE /workspaces/{id}/agents/{agent_id}", () => {
-  test("its knowledge goes, its conversations stay", async () => {
+  test("its knowledge is erased, its conversations stay", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
     const other = await createAgent(workspace, { name: "Other" });

@@ -169,7 +169,7 @@ describe.each([0, 1])("a workspace of shard %i", (shard) => {
     expect((await send("GET", "/api/v1/me", { token: workspace.key, headers: newAddress() })).body.error.code).toBe("invalid_api_key");
   });
 
-  test("takes nothing of another one with it", async () => {
+  test("leaves other workspaces untouched", async () => {
     const [gone, kept] = [await createFullWorkspace(shard), await createFullWorkspace(shard)];
     await fillTables(kept.id);
     const rows = await rowsOf(kept.id);
@@ -193,12 +193,12 @@ async function spareGates(): Promise<Set<string>> {
   return new Set(ids.map((id) => nameOf({ kind: "gate", id })));
 }
 
-test("the erasure knows every table that has rows of a workspace", async () => {
+test("the erasure covers every table with rows of a workspace", async () => {
   const known = [...ERASED_TABLES, ...DIRECTORIES].sort();
   for (const db of databases) expect(known).toEqual((await workspaceTables(db)).map(({ name }) => name));
 });
 
-test("erasing again is safe, before, between and after", async () => {
+test("erasure is safe to repeat at any point", async () => {
   const workspace = await createFullWorkspace(0);
   const rows = await rowsOf(workspace.id);
   // A wake-up for a workspace that is not deleted does nothing.
@@ -215,7 +215,7 @@ test("erasing again is safe, before, between and after", async () => {
   }
 });
 
-test("a slug that was taken again meanwhile stays its new workspace's", async () => {
+test("a slug that another workspace claims during the erasure stays with it", async () => {
   const workspace = await createFullWorkspace(0);
   const { slug } = await operate("GET", `/workspaces/${workspace.id}`);
   await operate("DELETE", `/workspaces/${workspace.id}`);
@@ -234,7 +234,7 @@ function watchQueue() {
   return { sent, watched: envWith({ ERASURE_QUEUE: { send: (body: unknown) => sendBatch([{ body }]), sendBatch } }) };
 }
 
-describe("what is left over", () => {
+describe("the rest of an erasure", () => {
   /** Fills tables with rows of the workspace, without the service. */
   async function addRows(workspaceId: string, conversations: number, messages: number): Promise<void> {
     const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)";
@@ -254,7 +254,7 @@ describe("what is left over", () => {
     );
   }
 
-  test("is erased in bounded steps, each run waking the next", async () => {
+  test("runs in bounded steps, each run waking the next", async () => {
     const workspace = await createWorkspace();
     // More conversations than one step takes, and more messages than one run does.
     await addRows(workspace.id, 101, 12_001);
@@ -277,7 +277,7 @@ describe("what is left over", () => {
     expect(isEmpty(await rowsOf(workspace.id))).toBe(true);
   });
 
-  test("one whose wake-up was lost is found by cron", async () => {
+  test("is found by cron after a lost wake-up", async () => {
     const workspace = await createFullWorkspace(1);
     await operate("DELETE", `/workspaces/${workspace.id}`);
     const { sent, watched } = watchQueue();

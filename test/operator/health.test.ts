@@ -49,7 +49,7 @@ test("it costs one trip to each database, and no object", async () => {
   expect(await costOf(() => operate("GET", "/health"))).toMatchObject({ operation: "getHealth", object_hops: 0, d1_trips: 2 });
 });
 
-test("a queue tells how many messages wait in it, and since when", async () => {
+test("a queue reports how many messages wait, and since when", async () => {
   const beforeMs = Date.now();
   await env.ERASURE_QUEUE.send({ workspaceId: newId(0, beforeMs) });
   const { body } = await healthWith();
@@ -59,14 +59,14 @@ test("a queue tells how many messages wait in it, and since when", async () => {
   expect(Date.parse(erasure.oldest_message_at)).toBeLessThanOrEqual(Date.now());
 });
 
-test("a queue that does not tell is null, and says nothing of the service", async () => {
+test("a queue without metrics is null, and does not degrade the status", async () => {
   const silent = { metrics: () => Promise.reject(new Error("not here")) };
   const { status, body } = await healthWith({ INGESTION_QUEUE: silent, CRAWL_QUEUE: {} });
   expect([status, body.status]).toEqual([200, "ok"]);
   for (const at of [0, 1]) expect(body.queues[at]).toMatchObject({ ok: true, messages: null, oldest_message_at: null });
 });
 
-test("a queue with too many messages is not well; slow deliveries may wait", async () => {
+test("a queue with too many messages is degraded; slow deliveries may wait", async () => {
   const full = { metrics: async () => ({ backlogCount: 10_001, backlogBytes: 1, oldestMessageTimestamp: new Date(0) }) };
   const { status, body } = await healthWith({ DELIVERY_QUEUE: full, SLOW_DELIVERY_QUEUE: full });
   expect([status, body.status]).toEqual([200, "degraded"]);
@@ -74,7 +74,7 @@ test("a queue with too many messages is not well; slow deliveries may wait", asy
 });
 
 for (const shard of [0, 1]) {
-  test(`shard ${shard} cannot be reached: 503, and what the other holds is told all the same`, async () => {
+  test(`shard ${shard} cannot be reached: 503, and the other one is reported`, async () => {
     const other = await createWorkspaceOn(1 - shard);
     await operate("DELETE", `/workspaces/${other.id}`);
     const down = { prepare: (text: string) => env.DB.prepare(text), batch: () => Promise.reject(new Error("D1_ERROR: it is down")) };
@@ -84,7 +84,7 @@ for (const shard of [0, 1]) {
     expect(body.work.find(({ kind }: any) => kind === "workspace_erasures")).toMatchObject({ waiting: 1, oldest: { id: other.id } });
   });
 
-  test(`shard ${shard}: a source that waits for a reader for too long, or whose reader died`, async () => {
+  test(`shard ${shard}: a source that waits too long, or whose reader died, degrades`, async () => {
     const workspace = await createWorkspaceOn(shard);
     const agent = await createAgent(workspace);
     const create = async (changes: string) => {
@@ -109,7 +109,7 @@ for (const shard of [0, 1]) {
   });
 }
 
-test("a delivery that nobody sends, though the sweep has woken it a minute ago", async () => {
+test("a delivery that is not sent degrades, even if the sweep woke it a minute ago", async () => {
   const receiver = await createReceiver();
   const nowMs = Date.now();
   const [id] = (await addEvent([receiver], nowMs)) as [string];
@@ -127,7 +127,7 @@ test("a delivery that nobody sends, though the sweep has woken it a minute ago",
   expect(await workOf("deliveries")).toMatchObject({ work: { waiting: 0 } });
 });
 
-test("a slow endpoint's deliveries wait for each other: that is told, and says nothing of the service", async () => {
+test("deliveries of a slow endpoint are reported, and do not degrade the status", async () => {
   const receiver = await createReceiver();
   const [id] = (await addEvent([receiver], Date.now() - HOUR)) as [string];
   await query(id, "UPDATE deliveries SET created_at = ? WHERE id = ?", Date.now() - HOUR, id);
@@ -139,7 +139,7 @@ test("a slow endpoint's deliveries wait for each other: that is told, and says n
   });
 });
 
-test("a mail that nobody sends", async () => {
+test("a mail that is not sent degrades", async () => {
   const [id, workspaceId] = [newId(1, Date.now()), newId(1, Date.now())];
   const columns = "message_id, workspace_id, conversation_id, status, next_attempt_at, created_at";
   await query(id, `INSERT INTO email_outbox (${columns}) VALUES (?, ?, ?, 'pending', ?, 1)`, id, workspaceId, id, Date.now() + MINUTE);
@@ -151,7 +151,7 @@ test("a mail that nobody sends", async () => {
   expect(await workOf("mails")).toMatchObject({ overall: "ok", work: { waiting: 0 } });
 });
 
-test("cron that does not come: syncs and idle conversations that are due", async () => {
+test("syncs and idle conversations that cron has missed degrade", async () => {
   const workspace = await createWorkspaceOn(1);
   const agent = await createAgent(workspace);
   const lateMs = Date.now() - 11 * MINUTE;
@@ -169,7 +169,7 @@ test("cron that does not come: syncs and idle conversations that are due", async
 test.for([
   ["person_erasures", "privacy_erasures", HOUR],
   ["webhook_erasures", "webhook_erasures", 24 * HOUR],
-] as const)("%s that have not ended", async ([kind, table, allowedMs]) => {
+] as const)("%s that take too long degrade", async ([kind, table, allowedMs]) => {
   const [id, workspaceId] = [newId(1, Date.now()), newId(1, Date.now())];
   const columns = table === "privacy_erasures" ? "id, workspace_id, created_at, identifier" : "id, workspace_id, created_at";
   const values = [id, workspaceId, Date.now() - allowedMs + MINUTE, ...(table === "privacy_erasures" ? [""] : [])];
@@ -179,7 +179,7 @@ test.for([
   expect(await workOf(kind)).toMatchObject({ overall: "degraded", work: { ok: false } });
 });
 
-test("what the sweep leaves alone is not stuck: rows of a workspace that is being imported, syncs of one that is being erased", async () => {
+test("rows that the sweep skips are not counted: of a workspace being imported, and syncs of one being erased", async () => {
   const workspace = await createWorkspaceOn(1);
   const agent = await createAgent(workspace);
   const lateMs = Date.now() - 25 * HOUR;
@@ -224,7 +224,7 @@ test("what the sweep leaves alone is not stuck: rows of a workspace that is bein
   expect(await waiting()).toEqual({});
 });
 
-test("a workspace that is deleted and not erased after a day", async () => {
+test("a workspace that is not erased a day after its deletion degrades", async () => {
   const workspace = await createWorkspaceOn(1);
   await operate("DELETE", `/workspaces/${workspace.id}`);
   const oldest = { id: workspace.id, workspace_id: workspace.id };
@@ -233,7 +233,7 @@ test("a workspace that is deleted and not erased after a day", async () => {
   expect(await workOf("workspace_erasures")).toMatchObject({ overall: "degraded", work: { ok: false, oldest } });
 });
 
-test("of several databases the oldest counts; a limit is kept when it is just reached", () => {
+test("the oldest of all databases counts; exactly the allowed age is healthy", () => {
   const none = { count: 0, id: null, workspaceId: null, sinceMs: null };
   const at = (sinceMs: number, count = 1) => ({ count, id: `${sinceMs}`, workspaceId: "w", sinceMs });
   const limit = 600_000;

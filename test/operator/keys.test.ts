@@ -44,13 +44,13 @@ describe("POST /workspaces/{id}/keys", () => {
     expect(stored).not.toContain(key.slice(16, 40));
   });
 
-  test("* is every scope that there is", async () => {
+  test("* grants every scope", async () => {
     const workspace = await createWorkspace();
     const { scopes } = await operate("POST", `/workspaces/${workspace.id}/keys`, { name: "All", scopes: ["*"] });
     expect(scopes).toHaveLength(12);
   });
 
-  test("it works from the answer on", async () => {
+  test("it works as soon as it is returned", async () => {
     const workspace = await createWorkspace();
     const { key, id } = await operate("POST", `/workspaces/${workspace.id}/keys`, { name: "New", scopes: ["agents:read"] });
     const me = await send("GET", "/api/v1/me", { token: key });
@@ -59,7 +59,7 @@ describe("POST /workspaces/{id}/keys", () => {
 });
 
 describe("GET /workspaces/{id}/keys", () => {
-  test("all of the workspace's, oldest first, the revoked too, no key in it", async () => {
+  test("lists the workspace's keys, oldest first, revoked ones included, without the keys themselves", async () => {
     const workspace = await createWorkspace();
     const other = await createNeighbour(workspace);
     const names = ["One", "Two", "Three"];
@@ -77,7 +77,7 @@ describe("GET /workspaces/{id}/keys", () => {
 });
 
 describe("DELETE /workspaces/{id}/keys/{key_id}", () => {
-  test("revokes it at once; doing it again changes nothing", async () => {
+  test("revokes it immediately; repeating it changes nothing", async () => {
     const workspace = await createWorkspace();
     const { id, key } = await operate("POST", `/workspaces/${workspace.id}/keys`, { name: "Old", scopes: ["*"] });
     const path = `/workspaces/${workspace.id}/keys/${id}`;
@@ -91,7 +91,7 @@ describe("DELETE /workspaces/{id}/keys/{key_id}", () => {
     expect((await workspace.call("GET", "/me")).status).toBe(200);
   });
 
-  test("a key of another workspace is none of this one's", async () => {
+  test("a key of another workspace is not found", async () => {
     const mine = await createWorkspace();
     const yours = await createNeighbour(mine);
     const answer = await call("DELETE", `/workspaces/${mine.id}/keys/${yours.keyId}`);

@@ -118,27 +118,30 @@ async function liveBefore(shard?: number) {
 }
 
 describe("a rotation", () => {
-  test.each([0, 1])("on shard %i leaves nothing under the old keys, and everything works with the new ones alone", async (shard) => {
-    const { workspace, agent, headers, host, identity, previousIdentity, webhook, call, ask } = await liveBefore(shard);
-    expect(await statesOf(BOTH, workspace)).toEqual(all("outdated"));
-    expect(await statesOf(NEW, workspace)).toEqual(all("unreadable"));
+  test.each([0, 1])(
+    "on shard %i leaves nothing encrypted with the old keys, and everything works with the new ones alone",
+    async (shard) => {
+      const { workspace, agent, headers, host, identity, previousIdentity, webhook, call, ask } = await liveBefore(shard);
+      expect(await statesOf(BOTH, workspace)).toEqual(all("outdated"));
+      expect(await statesOf(NEW, workspace)).toEqual(all("unreadable"));
 
-    await walk(BOTH, "POST");
+      await walk(BOTH, "POST");
 
-    expect(await statesOf(NEW, workspace)).toEqual(all("current"));
-    expect(await statesOf(OLD, workspace)).toEqual(all("unreadable"));
-    // Two secrets sign during a webhook's own rotation, and the receiver may hold either.
-    await behaveAt(host, {});
-    const young = await operate("POST", `/workspaces/${workspace.id}/keys`, { name: "Young", scopes: ["*"] });
-    const tested = await send("POST", `/api/v1/webhooks/${webhook.id}/test`, { token: young.key });
-    expect(tested.body).toMatchObject({ status: "succeeded" });
-    for (const secret of [webhook.secret, webhook.previousSecret]) expect(await verified(secret, host)).toBe("webhook.test");
-    for (const secret of [identity, previousIdentity]) expect((await ask(NEW, await hashOf(secret, "u-1"))).status).toBe(200);
-    expect(await headersOf(workspace, agent.id)).toEqual(headers);
-    expect((await call(NEW, "GET", "/me")).body.error).toMatchObject({ code: "invalid_api_key" });
-  });
+      expect(await statesOf(NEW, workspace)).toEqual(all("current"));
+      expect(await statesOf(OLD, workspace)).toEqual(all("unreadable"));
+      // Two secrets sign during a webhook's own rotation, and the receiver may hold either.
+      await behaveAt(host, {});
+      const young = await operate("POST", `/workspaces/${workspace.id}/keys`, { name: "Young", scopes: ["*"] });
+      const tested = await send("POST", `/api/v1/webhooks/${webhook.id}/test`, { token: young.key });
+      expect(tested.body).toMatchObject({ status: "succeeded" });
+      for (const secret of [webhook.secret, webhook.previousSecret]) expect(await verified(secret, host)).toBe("webhook.test");
+      for (const secret of [identity, previousIdentity]) expect((await ask(NEW, await hashOf(secret, "u-1"))).status).toBe(200);
+      expect(await headersOf(workspace, agent.id)).toEqual(headers);
+      expect((await call(NEW, "GET", "/me")).body.error).toMatchObject({ code: "invalid_api_key" });
+    },
+  );
 
-  test("changes nothing but the secrets, and does nothing twice", async () => {
+  test("changes only the secrets, and a second one changes nothing", async () => {
     const { workspace } = await liveBefore();
     const rows = async () => {
       const agents = await query<any>(workspace.id, "SELECT * FROM agents WHERE workspace_id = ?", workspace.id);
@@ -160,7 +163,7 @@ describe("a rotation", () => {
     for (const { secrets } of again) for (const counts of Object.values<any>(secrets)) expect(counts.reencrypted).toBe(0);
   });
 
-  test("can be stopped at any step, and taken back", async () => {
+  test("can be stopped at any step, and reversed", async () => {
     const { workspace } = await liveBefore();
     await operateOn(BOTH, "POST", "/secrets/reencrypt");
     const back = { ENCRYPTION_KEY: `${OLD.ENCRYPTION_KEY},${env.ENCRYPTION_KEY}` };
@@ -191,7 +194,7 @@ describe("a rotation", () => {
     expect(kinds(await walk(BOTH, "GET"))["tool_headers"]).toMatchObject({ outdated: 0, reencrypted: 0 });
   });
 
-  test("a secret that is changed between reading and writing stays as it was changed", async () => {
+  test("a secret that is changed between read and write keeps the change", async () => {
     const { workspace, agent, webhook } = await liveBefore();
     const db = dbFor(env, workspace.id, new Meter());
     const now = await storedOf(workspace);
@@ -221,7 +224,7 @@ describe("a rotation", () => {
     expect(await storedOf(workspace)).toEqual(now);
   });
 
-  test("what is past its time is left as it is, and counts as nothing", async () => {
+  test("an expired secret is neither reencrypted nor counted", async () => {
     const { workspace } = await liveBefore();
     await query(workspace.id, "UPDATE agents SET previous_identity_secret_until = 1 WHERE workspace_id = ?", workspace.id);
     await query(workspace.id, "UPDATE webhook_endpoints SET previous_secret_until = 1 WHERE workspace_id = ?", workspace.id);
@@ -244,8 +247,8 @@ async function headersOf(workspace: { id: string }, agentId: string): Promise<Re
   return decryptHeaders(env, agentId, (JSON.parse(row!.tools) as StoredTool[])[0]!);
 }
 
-describe("API keys of an old secret", () => {
-  test("are named, with their last use to the hour, until they are revoked", async () => {
+describe("API keys that an old secret signed", () => {
+  test("are listed, with their last use to the hour, until they are revoked", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
     const { workspace, key, call } = await liveBefore();
     const named = { id: key.id, workspace_id: workspace.id, name: "Old", prefix: key.key.slice(0, 16) };
@@ -268,7 +271,7 @@ describe("API keys of an old secret", () => {
     expect(await outdatedKeysOf(workspace)).toEqual([]);
   });
 
-  test("cost a request nothing more than others", async () => {
+  test("cost a request no extra round trip", async () => {
     const { workspace, call } = await liveBefore();
     const { key } = await operate("POST", `/workspaces/${workspace.id}/keys`, { name: "Young", scopes: ["*"] });
     await send("GET", "/api/v1/agents", { token: key });
@@ -277,7 +280,7 @@ describe("API keys of an old secret", () => {
     expect([hops, trips]).toEqual([usual.object_hops, usual.d1_trips]);
   });
 
-  test("from before it was kept which secret made them are noted when they are used", async () => {
+  test("without a recorded secret get one when they are used", async () => {
     const workspace = await createWorkspace();
     await query(workspace.id, "UPDATE api_keys SET secret_id = NULL WHERE workspace_id = ?", workspace.id);
     await operate("PATCH", `/workspaces/${workspace.id}`, { name: "Reloaded" });
@@ -288,7 +291,7 @@ describe("API keys of an old secret", () => {
   });
 });
 
-test("a secret that leaked is retired at once: API keys go on, visitors' tokens that it made are refused", async () => {
+test("a leaked secret can be retired immediately: its API keys keep working, its visitor tokens are refused", async () => {
   const { workspace, agent, call, ask } = await liveBefore();
   const token = (await ask(OLD)).body.visitor_token;
   const again = (bindings: Bindings) =>
@@ -303,7 +306,7 @@ test("a secret that leaked is retired at once: API keys go on, visitors' tokens 
 });
 
 describe("without the old key", () => {
-  test("a delivery fails with the reason, not the endpoint, and goes out when the key is back", async () => {
+  test("a delivery fails without counting against its endpoint, and is sent once the key is back", async () => {
     const receiver = await createReceiver();
     await changeEndpoint(receiver, { secret: await sealSecret(envWith(OLD), receiver.secret, receiver.id) });
     await behaveAt(receiver.host, {});
@@ -322,7 +325,7 @@ describe("without the old key", () => {
     ]);
   });
 
-  test("a delivery that was given up meanwhile can be sent again", async () => {
+  test("a delivery that has failed by then can be redelivered", async () => {
     const receiver = await createReceiver();
     await changeEndpoint(receiver, { secret: await sealSecret(envWith(OLD), receiver.secret, receiver.id) });
     await behaveAt(receiver.host, {});
@@ -337,7 +340,7 @@ describe("without the old key", () => {
     expect(await deliveryOf(again.body.id)).toMatchObject({ status: "succeeded" });
   });
 
-  test("a test event says so", async () => {
+  test("a test event reports the reason", async () => {
     const { call, webhook, host } = await liveBefore();
     await behaveAt(host, {});
     const lost = { ...BOTH, ENCRYPTION_KEY: "another" };
@@ -347,7 +350,7 @@ describe("without the old key", () => {
     expect((await call(BOTH, "POST", `/webhooks/${webhook.id}/test`)).body).toMatchObject({ status: "succeeded" });
   });
 
-  test("an identity is neither believed nor refused: 503, while others are served", async () => {
+  test("an identity is neither accepted nor refused: 503, while other visitors are served", async () => {
     const { ask, identity, previousIdentity, workspace } = await liveBefore();
     const lost = await ask(NEW, await hashOf(identity, "u-1"));
     expect([lost.status, lost.body.error.code, lost.headers.get("Retry-After")]).toEqual([503, "unavailable", "60"]);
@@ -362,7 +365,7 @@ describe("without the old key", () => {
     expect((await ask(BOTH, await hashOf(previousIdentity, "u-1"))).status).toBe(401);
   });
 
-  test("a kept response is not given, its request is not done again, and it is counted until it goes", async () => {
+  test("a stored response is not returned, its request is not repeated, and it is counted until it expires", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
     const { call, agent } = await liveBefore();
     const key = { "Idempotency-Key": `ann@example.com ${crypto.randomUUID()}` };
@@ -391,7 +394,7 @@ describe("without the old key", () => {
     expect(await keepUntil()).toBeUndefined();
   });
 
-  test("a person's unfinished erasure waits, and keeps nobody else's from going on", async () => {
+  test("a person's unfinished erasure waits without blocking others", async () => {
     const workspace = await createWorkspaceOn(0);
     const db = dbFor(env, workspace.id, new Meter());
     const begin = async (bindings: Bindings, atMs: number) => {
@@ -423,7 +426,7 @@ describe("without the old key", () => {
 });
 
 describe("a step", () => {
-  test("reads one page of one table in one trip, and writes it in another", async () => {
+  test("reads a page of a table in one trip, and writes it in another", async () => {
     await liveBefore(0);
     const read = await costOf(() => operateOn(BOTH, "GET", "/secrets"));
     expect([read.object_hops, read.d1_trips]).toEqual([0, 1]);
@@ -431,7 +434,7 @@ describe("a step", () => {
     expect([written.object_hops, written.d1_trips]).toEqual([0, 2]);
   });
 
-  test("goes on after the last row, page by page, through tables and shards", async () => {
+  test("continues after the last row, through all pages, tables and shards", async () => {
     const workspace = await createWorkspaceOn(1);
     const made = await Promise.all(
       Array.from({ length: 27 }, (_, at) => operate("POST", `/workspaces/${workspace.id}/agents`, { name: `Agent ${at}` })),
@@ -451,12 +454,12 @@ describe("a step", () => {
     expect([answer.status, answer.body.detail[0]]).toMatchObject([422, { loc: ["query", "cursor"], type: "value_error" }]);
   });
 
-  test("a cursor behind the last shard is none", async () => {
+  test("a cursor beyond the last shard is refused", async () => {
     const answer = await send("POST", "/operator/v1/secrets/reencrypt?cursor=7.agents.", { token: env.OPERATOR_TOKEN });
     expect([answer.status, answer.body.error.code]).toEqual([404, "not_found"]);
   });
 
-  describe("where databases are missing", () => {
+  describe("with missing databases", () => {
     const ask = async (bindings: Record<string, unknown>, cursor: string) => {
       const headers = { ...newAddress(), Authorization: `Bearer ${env.OPERATOR_TOKEN}` };
       const request = new Request(`http://service.test/operator/v1/secrets?cursor=${cursor}`, { headers });
@@ -480,7 +483,7 @@ describe("a step", () => {
     });
   });
 
-  test("a workspace's key opens neither", async () => {
+  test("a workspace's key is refused", async () => {
     const workspace = await createWorkspace();
     for (const [method, path] of [
       ["GET", "/operator/v1/secrets"],
@@ -491,7 +494,7 @@ describe("a step", () => {
     }
   });
 
-  test("names what it cannot read, and leaves it", async () => {
+  test("counts unreadable secrets, and leaves them", async () => {
     const { workspace } = await liveBefore(0);
     const before = await storedOf(workspace);
     const steps = await walk({ ...BOTH, ENCRYPTION_KEY: `${env.ENCRYPTION_KEY},another` }, "POST");
@@ -508,7 +511,7 @@ describe("a step", () => {
   });
 });
 
-test("a new key names the secret that made it, and a key that a stranger made is none", async () => {
+test("a new key records the secret that signed it, and a forged key is refused", async () => {
   const { workspace } = await liveBefore();
   const foreign = await mintApiKey(workspace.id, OLD.KEY_SECRET);
   expect((await sendTo(BOTH, "GET", "/api/v1/me", { token: foreign.key })).status).toBe(401);

@@ -48,7 +48,7 @@ async function createWithTool(tool: object = TOOL) {
 }
 
 describe("an agent's tools", () => {
-  test("are taken and shown, without what their headers hold", async () => {
+  test("are stored and returned, without the values of their headers", async () => {
     const { agent, path, workspace } = await createWithTool();
     expect(agent["tools"]).toEqual([SHOWN]);
     expect((await operate("GET", path)).tools).toEqual([SHOWN]);
@@ -61,7 +61,7 @@ describe("an agent's tools", () => {
     expect(agent["tools"]).toEqual([{ ...tool, parameters: { type: "object", properties: {} }, headers: {}, timeout_seconds: 10 }]);
   });
 
-  test("are no concern of integrators", async () => {
+  test("are not shown to integrators", async () => {
     const { workspace, agent } = await createWithTool();
     const shown = await workspace.call("GET", `/agents/${agent.id}`);
     expect(JSON.stringify(shown.body)).not.toMatch(/tools|order_status|api\.example\.com/);
@@ -184,14 +184,14 @@ describe("a tool is refused", () => {
     expect(answer.body.detail[0]).toMatchObject({ loc: ["body", "tools", 0, ...path], msg: expect.stringContaining(message) });
   });
 
-  test("for what it lacks", async () => {
+  test("for missing fields", async () => {
     const answer = await create([{}]);
     expect(answer.body.detail.map(({ loc, type }: any) => [loc.at(-1), type])).toEqual(
       ["name", "description", "method", "url"].map((field) => [field, "missing"]),
     );
   });
 
-  test("among others: a name twice, more than twenty, more than a model reads", async () => {
+  test("in a list with a duplicate name, more than twenty tools, or too much text", async () => {
     const tool = { ...TOOL, headers: {} };
     expect((await create([tool, tool])).body.detail[0]).toMatchObject({ loc: ["body", "tools", 1, "name"] });
     const twenty = Array.from({ length: 20 }, (_, at) => ({ ...tool, name: `tool_${at}` }));
@@ -213,12 +213,12 @@ describe("a tool is refused", () => {
   });
 });
 
-test("the reserved names are those of the built-in tools", () => {
+test("the names of the built-in tools are reserved", () => {
   expect(builtInTools({} as ToolContext).map(({ name }) => name)).toEqual([...BUILT_IN_NAMES]);
 });
 
 describe("a header's value", () => {
-  test("is stored encrypted, for its agent, tool and header alone", async () => {
+  test("is stored encrypted for its agent, tool and header", async () => {
     const { agent, valueOf } = await createWithTool();
     expect(JSON.stringify(await query(agent.id, "SELECT * FROM agents WHERE id = ?", agent.id))).not.toContain("s3cr3t");
     expect(await valueOf("Authorization")).toBe(SECRET);
@@ -228,7 +228,7 @@ describe("a header's value", () => {
       await expect(decryptSecret(env, sealed, place)).rejects.toThrow();
   });
 
-  test("stays where the operator sends back what was shown, null, or no headers", async () => {
+  test("stays if the operator sends the returned value, null, or no headers", async () => {
     const { valueOf, patch } = await createWithTool();
     const { headers: _, ...without } = SHOWN;
     for (const tool of [SHOWN, without, { ...SHOWN, headers: { authorization: null, "x-tenant": null } }]) {
@@ -237,7 +237,7 @@ describe("a header's value", () => {
     }
   });
 
-  test("is replaced by another, and goes with its header, its tool, or all tools", async () => {
+  test("is replaced by a new value, and removed with its header or tool", async () => {
     const { agent, valueOf, patch } = await createWithTool();
     await patch({ ...SHOWN, headers: { Authorization: "Bearer new", "X-Tenant": null } });
     expect([await valueOf("Authorization"), await valueOf("X-Tenant")]).toEqual(["Bearer new", "acme"]);
@@ -250,7 +250,7 @@ describe("a header's value", () => {
     expect(await storedOf(agent.id)).toEqual([]);
   });
 
-  test("is not kept for another host: it was not given to be shown there", async () => {
+  test("is not kept for another host, which it was not meant for", async () => {
     const { patch, valueOf } = await createWithTool();
     expect((await patch({ ...SHOWN, url: "https://api.example.com/v2/{order}" })).status).toBe(200);
     expect(await valueOf("Authorization")).toBe(SECRET);
@@ -259,7 +259,7 @@ describe("a header's value", () => {
     expect(moved.body.tools[0].headers).toEqual({});
   });
 
-  test("stays when something else of the agent changes, and is nobody else's", async () => {
+  test("stays if another field of the agent changes, and is not shared", async () => {
     const { path, agent, valueOf, workspace } = await createWithTool();
     await operate("PATCH", path, { name: "Grace" });
     expect(await valueOf("Authorization")).toBe(SECRET);
@@ -270,7 +270,7 @@ describe("a header's value", () => {
     expect((await storedOf(agent.id)).length).toBe(1);
   });
 
-  test("is in no error, wherever it stands in what is refused", async () => {
+  test("does not appear in any error", async () => {
     const refused = [
       [{ ...TOOL, name: undefined }],
       [{ ...TOOL, url: 7 }],

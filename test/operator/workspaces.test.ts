@@ -30,13 +30,13 @@ describe("the operator's token", () => {
     expect(answer.headers.get("WWW-Authenticate")).toBe("Bearer");
   });
 
-  test("a workspace's key is none, and it is no workspace's key", async () => {
+  test("it is not accepted as a workspace's key, nor the other way round", async () => {
     const workspace = await createWorkspace();
     expect((await send("GET", "/operator/v1/workspaces", { token: workspace.key, headers: newAddress() })).status).toBe(401);
     expect((await send("GET", "/api/v1/me", { token: env.OPERATOR_TOKEN, headers: newAddress() })).status).toBe(401);
   });
 
-  test("every path asks for it, those that there are not too", async () => {
+  test("every path requires it, unknown ones included", async () => {
     for (const [method, path] of [
       ["POST", "/workspaces"],
       ["PATCH", `/workspaces/${NOBODY[0]}`],
@@ -57,7 +57,7 @@ describe("the operator's token", () => {
     }
   });
 
-  test("it can be rotated: both are good meanwhile", async () => {
+  test("it can be rotated: both tokens are accepted until then", async () => {
     const status = async (token: string, configured: string) => {
       const headers = { Authorization: `Bearer ${token}`, ...newAddress() };
       const request = new Request("http://service.test/operator/v1/workspaces", { headers });
@@ -73,7 +73,7 @@ describe("the operator's token", () => {
 });
 
 describe("POST /workspaces", () => {
-  test("makes a workspace on the free plan where none is named", async () => {
+  test("creates a workspace on the free plan by default", async () => {
     const slug = newSlug();
     const created = await call("POST", "/workspaces", { name: "Acme", slug });
     expect(created.status).toBe(201);
@@ -91,7 +91,7 @@ describe("POST /workspaces", () => {
     expect(await operate("GET", `/workspaces/${created.body.id}`)).toEqual(created.body);
   });
 
-  test("a slug is one workspace's alone, whichever shard it is in", async () => {
+  test("a slug belongs to one workspace across all shards", async () => {
     const { slug } = await addWorkspace();
     for (let at = 0; at < 3; at++) {
       const again = await call("POST", "/workspaces", { name: "Other", slug });
@@ -99,7 +99,7 @@ describe("POST /workspaces", () => {
     }
   });
 
-  test("of ten at once with one slug one is made", async () => {
+  test("ten concurrent requests with one slug create one", async () => {
     const slug = newSlug();
     const answers = await Promise.all(Array.from({ length: 10 }, () => call("POST", "/workspaces", { name: "Acme", slug })));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)]);
@@ -107,7 +107,7 @@ describe("POST /workspaces", () => {
     expect(await operate("GET", `/workspaces/${won.body.id}`)).toEqual(won.body);
   });
 
-  test("a creation that died half-way is finished by the next with the same slug", async () => {
+  test("a creation that failed halfway is finished by the next one with the same slug", async () => {
     const { id, slug } = await addWorkspace();
     for (const db of databases) await db.prepare("DELETE FROM workspaces WHERE id = ?").bind(id).run();
     expect((await call("GET", `/workspaces/${id}`)).status).toBe(404);
@@ -115,7 +115,7 @@ describe("POST /workspaces", () => {
     expect(finished).toMatchObject({ id, slug, plan: "pro" });
   });
 
-  test("workspaces are spread over the shards; the last byte of an identifier says which", async () => {
+  test("workspaces are spread over the shards; the last byte of an identifier names the shard", async () => {
     const made = [];
     for (let at = 0; at < 10; at++) made.push(await addWorkspace());
     const shards = made.map(({ id }) => id.slice(-2));
@@ -128,7 +128,7 @@ describe("POST /workspaces", () => {
     }
   });
 
-  test("what belongs to a workspace lives in its shard, and says so", async () => {
+  test("a workspace's records are in its shard, and their identifiers name it", async () => {
     for (let at = 0; at < 2; at++) {
       const workspace = await createWorkspace();
       const agent = await operate("POST", `/workspaces/${workspace.id}/agents`, { name: "Agent" });
@@ -156,7 +156,7 @@ describe("GET /workspaces", () => {
     expect([...seen].sort().reverse()).toEqual(seen);
   });
 
-  test("shows them as they are alone, and not the deleted", async () => {
+  test("shows the same fields as GET of one workspace, and no deleted ones", async () => {
     const first = await addWorkspace();
     const second = await addWorkspace(newSlug(), { plan: "pro" });
     const before = (await operate("GET", "/workspaces")).total;
@@ -169,7 +169,7 @@ describe("GET /workspaces", () => {
 });
 
 describe("PATCH /workspaces/{id}", () => {
-  test("changes what is named and nothing else", async () => {
+  test("changes only the given fields", async () => {
     const created = await addWorkspace();
     const changed = await operate("PATCH", `/workspaces/${created.id}`, { name: "Acme Ltd" });
     expect(changed).toEqual({ ...created, name: "Acme Ltd", updated_at: expect.stringMatching(TIMESTAMP) });
@@ -178,7 +178,7 @@ describe("PATCH /workspaces/{id}", () => {
     expect(await operate("PATCH", `/workspaces/${created.id}`, {})).toMatchObject({ name: "Acme Ltd", plan: "pro" });
   });
 
-  test("limits are laid over each other, null takes one away, false and 0 are values", async () => {
+  test("limits are merged, null removes one, false and 0 are values", async () => {
     const { id } = await addWorkspace();
     const patch = async (limits: object) => (await operate("PATCH", `/workspaces/${id}`, { limits })).limit_overrides;
     expect(await patch({ agents: 7, messages: 0 })).toEqual({ agents: 7, messages: 0 });
@@ -190,14 +190,14 @@ describe("PATCH /workspaces/{id}", () => {
     expect(await patch({ sources: null, webhooks: null })).toEqual({});
   });
 
-  test("overrides outlive a change of the plan", async () => {
+  test("overrides survive a change of plan", async () => {
     const { id } = await addWorkspace();
     await operate("PATCH", `/workspaces/${id}`, { limits: { agents: 99 } });
     const { limits } = await operate("PATCH", `/workspaces/${id}`, { plan: "enterprise" });
     expect(limits).toMatchObject({ agents: 99, messages: 100_000 });
   });
 
-  test("two at once that name different limits both count", async () => {
+  test("two concurrent changes of different limits both apply", async () => {
     const { id } = await addWorkspace();
     await Promise.all(
       ["agents", "sources", "messages", "max_pages"].map((name) => operate("PATCH", `/workspaces/${id}`, { limits: { [name]: 3 } })),
@@ -207,7 +207,7 @@ describe("PATCH /workspaces/{id}", () => {
   });
 });
 
-describe("a workspace that there is not", () => {
+describe("an unknown workspace", () => {
   const operations: [string, string, object?][] = [
     ["GET", ""],
     ["PATCH", "", { name: "x" }],
@@ -230,7 +230,7 @@ describe("a workspace that there is not", () => {
     }
   });
 
-  test("a deleted one is none, from its deletion on", async () => {
+  test("a deleted one is not found from then on", async () => {
     const { id, slug } = await addWorkspace();
     const key = await operate("POST", `/workspaces/${id}/keys`, { name: "x", scopes: ["*"] });
     const agent = await operate("POST", `/workspaces/${id}/agents`, { name: "x" });
@@ -245,7 +245,7 @@ describe("a workspace that there is not", () => {
   });
 });
 
-test("errors have the envelope and the same validation as the API", async () => {
+test("errors and validation work as in the API", async () => {
   const invalid = await call("POST", "/workspaces", "{");
   expect(invalid.status).toBe(422);
   expect(invalid.body).toMatchObject({
