@@ -1,3 +1,4 @@
+import { vi } from "vitest";
 import { ERASED_TABLES } from "../../src/operator/erasure-store.ts";
 import {
   createAgent,
@@ -93,8 +94,17 @@ async function talk(workspace: Workspace, agentId: string): Promise<void> {
 async function leaveTraces(workspace: Workspace, webhookId: string): Promise<void> {
   await behaveAt("hooks.example.com", { status: 500, body: "Not now" });
   const due = await query<{ id: string }>(workspace.id, "SELECT id FROM deliveries WHERE workspace_id = ? LIMIT 3", workspace.id);
-  // The slow queue waits until an attempt is recorded; the fast one leaves it in the background after a second.
   for (const { id } of due) await deliver("support-agent-slow-deliveries", { deliveryId: id });
+  // On a busy machine an attempt goes on in the background after the consumer has stopped waiting for it.
+  const [attempted, leased] = [
+    "SELECT 1 FROM delivery_attempts WHERE workspace_id = ?",
+    "SELECT 1 FROM deliveries WHERE workspace_id = ? AND lease_until IS NOT NULL",
+  ];
+  const rowsOf = async (sql: string): Promise<number> => (await query(workspace.id, sql, workspace.id)).length;
+  await vi.waitUntil(async () => (await rowsOf(attempted)) >= due.length && (await rowsOf(leased)) === 0, {
+    timeout: 40_000,
+    interval: 100,
+  });
   const gone = await listen(workspace);
   const rows = [
     ["webhook_erasures", "id, workspace_id, created_at", gone.id, workspace.id, Date.now()],
