@@ -13,7 +13,8 @@ import { type CuratedAnswer, IndexStore } from "./indexing/store.ts";
 import { CuratedAnswers } from "./retrieval/curated-answers.ts";
 import { HybridSearch } from "./retrieval/hybrid-search.ts";
 import { SemanticSearch } from "./vectors/semantic-search.ts";
-import { vectorEnginesFor, type VectorScope } from "./vectors/vector-index.ts";
+import { vectorEnginesFor } from "./vectors/vector-engines.ts";
+import type { VectorScope } from "./vectors/vector-index.ts";
 import { VectorSync } from "./vectors/vector-sync.ts";
 
 /** The question is in the first page of a message; a longer one is pasted text. */

@@ -61,13 +61,34 @@ export function embeddingsFor(env: Env, send?: typeof fetch): Embeddings | undef
   return openAiEmbeddings(env, send) ?? workersAiEmbeddings(env);
 }
 
-function openAiEmbeddings(env: Env, send?: typeof fetch): Embeddings | undefined {
+/**
+ * The embeddings of a version that the deployment used before: of the same server, or of Workers AI. Undefined where it has
+ * neither; whether the server still has the model shows when it is called.
+ */
+export function embeddingsOfVersion(env: Env, version: string, send?: typeof fetch): Embeddings | undefined {
+  const workersAi = workersAiEmbeddings(env);
+  if (workersAi?.version === version) return workersAi;
+  const separator = version.lastIndexOf(":");
+  const dimensions = version.slice(separator + 1);
+  return openAiEmbeddings(
+    {
+      ...env,
+      OPENAI_EMBEDDING_MODEL: version.slice(0, separator),
+      OPENAI_EMBEDDING_DIMENSIONS: dimensions === OWN_DIMENSIONS ? "" : dimensions,
+    },
+    send,
+  );
+}
+
+const OWN_DIMENSIONS = "own";
+
+function openAiEmbeddings(env: Parameters<typeof embeddingServer>[0], send?: typeof fetch): Embeddings | undefined {
   const server = embeddingServer(env);
   if (!server) return undefined;
   const { model, dimensions } = server;
   const engine = openAiServer(server, MAX_EMBEDDING_RESPONSE_BYTES, send).embeddingModel(model);
   return {
-    version: `${model}:${dimensions ?? "own"}`,
+    version: `${model}:${dimensions ?? OWN_DIMENSIONS}`,
     unrelatedCosine: SERVER_UNRELATED_COSINE,
     embed: async (texts, timeoutMs) => {
       const options = dimensions === undefined ? {} : { dimensions };

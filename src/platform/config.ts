@@ -24,6 +24,7 @@ interface Variables {
   readonly CRAWL_PAUSE_MS?: string;
   readonly CLOSED_SHARDS?: string;
   readonly VECTORS_ROUND?: string;
+  readonly MAX_EMBEDDED_VECTORS?: string;
   readonly RERANK_PASSAGES?: string;
 }
 
@@ -38,6 +39,10 @@ const DEFAULT_CRAWL_PAUSE_MS = 250;
 const MAX_CRAWL_PAUSE_MS = 60_000;
 /** The limit of Vectorize. */
 const MAX_DIMENSIONS = 1_536;
+/** A search of as many takes some 15 ms. */
+const DEFAULT_EMBEDDED_VECTORS = 50_000;
+/** What an agent's object holds at most, with or without Vectorize. */
+const MAX_EMBEDDED_VECTORS = 100_000;
 
 /** Every variable and secret with its check; a missing one is checked as an empty text. docs/deploy-and-configure.md lists them. */
 const CHECKS: Record<keyof Variables, Check> = {
@@ -83,8 +88,11 @@ const CHECKS: Record<keyof Variables, Check> = {
     splitList(value).every((shard) => isWholeNumber(shard, 0, MAX_SHARDS - 1))
       ? undefined
       : `is not a list of databases by number, from 0 to ${MAX_SHARDS - 1}. Set it to one such as "0,2" (DB and DB_2), or leave it empty.`,
-  VECTORS_ROUND: (value) =>
-    /^\d{0,9}$/.test(value) ? undefined : "is not a whole number. Increase it by one after recreating the Vectorize index.",
+  VECTORS_ROUND: (value) => (/^\d{0,9}$/.test(value) ? undefined : "is not a whole number. Increase it by one to embed everything again."),
+  MAX_EMBEDDED_VECTORS: (value) =>
+    value === "" || isWholeNumber(value, 0, MAX_EMBEDDED_VECTORS)
+      ? undefined
+      : `is not a number from 0 to ${MAX_EMBEDDED_VECTORS}. Set it to one, or leave it empty for ${DEFAULT_EMBEDDED_VECTORS}.`,
   RERANK_PASSAGES: (value, all) => (value === "" ? undefined : oneOf("true", "false")(value, all)),
 };
 
@@ -155,6 +163,12 @@ export function aiGateway({ AI_GATEWAY_ID: id }: Variables): { gateway?: { id: s
 /** The operator increases it after recreating the Vectorize index, so that every chunk is embedded again. */
 export function vectorsRound(env: Variables): string {
   return env.VECTORS_ROUND || "1";
+}
+
+/** How many vectors an agent has in its own object at most; one with more has them in Vectorize, where that is bound. */
+export function maxEmbeddedVectors(env: Variables & { readonly VECTORS?: unknown }): number {
+  if (!env.VECTORS) return MAX_EMBEDDED_VECTORS;
+  return env.MAX_EMBEDDED_VECTORS ? Number(env.MAX_EMBEDDED_VECTORS) : DEFAULT_EMBEDDED_VECTORS;
 }
 
 /** Whether retrieved passages are ranked again by a reranker. */

@@ -1,8 +1,8 @@
 import { LruCache } from "../../platform/lru-cache.ts";
 import { logRarely } from "../../platform/telemetry/log.ts";
 import { withTimeout } from "../../platform/time.ts";
-import { embeddedQuestion, type VectorEngines } from "./vector-index.ts";
-import type { VectorSync } from "./vector-sync.ts";
+import { embeddedQuestion } from "./vector-index.ts";
+import type { ServingVectors, VectorSync } from "./vector-sync.ts";
 
 export interface ScoredChunk {
   chunkId: number;
@@ -30,18 +30,18 @@ export class SemanticSearch {
    * may have been deleted meanwhile, or belong to a generation that is being built.
    */
   async nearest(question: string): Promise<ScoredChunk[]> {
-    const synced = this.sync.prepare();
+    const serving = this.sync.findServing();
     const text = embeddedQuestion(question);
-    if (!synced || text === "" || Date.now() < this.skipUntilMs) return [];
-    const { engines, store, scope } = synced;
+    if (!serving || text === "" || Date.now() < this.skipUntilMs) return [];
+    const { embeddings, index, set, store } = serving;
     const startedAtMs = Date.now();
     try {
-      const searching = this.vectorOf(engines, text).then((values) => engines.index.nearest(scope, values));
+      const searching = this.vectorOf(serving, text).then((values) => index.nearest(set, values));
       const found = await withTimeout(TIMEOUT_MS, searching, "Semantic search");
       if (!store.tracksChunks) return [];
       const chunks = Map.groupBy(store.listChunks(found.map(({ name }) => name)), ({ name }) => name);
       return found.flatMap(({ name, cosine }) => {
-        const score = scoreOf(cosine, engines.embeddings.unrelatedCosine);
+        const score = scoreOf(cosine, embeddings.unrelatedCosine);
         return (chunks.get(name) ?? []).map(({ chunkId }) => ({ chunkId, score }));
       });
     } catch (error) {
@@ -51,11 +51,12 @@ export class SemanticSearch {
     }
   }
 
-  private async vectorOf({ embeddings }: VectorEngines, text: string): Promise<number[]> {
-    const cached = this.questionVectors.get(text);
+  private async vectorOf({ embeddings }: ServingVectors, text: string): Promise<number[]> {
+    const key = `${embeddings.version}\n${text}`;
+    const cached = this.questionVectors.get(key);
     if (cached) return cached;
     const [values] = await embeddings.embed([text], TIMEOUT_MS);
-    this.questionVectors.set(text, values!);
+    this.questionVectors.set(key, values!);
     return values!;
   }
 }

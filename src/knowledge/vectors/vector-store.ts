@@ -1,4 +1,5 @@
-import type { VectorScope } from "./vector-index.ts";
+import { EMBEDDED_TABLE } from "./embedded-vectors.ts";
+import type { VectorHome, VectorScope } from "./vector-index.ts";
 
 /*
  * The names of an agent's vectors and the work that is queued for them, in the storage of its KnowledgeIndex object.
@@ -7,6 +8,9 @@ import type { VectorScope } from "./vector-index.ts";
  * `vectors` has a row for each name, and works as a job queue by `task` and `not_before`. `presence` says whether the
  * vector index has the vector: 'none' (never sent), 'maybe' or 'sure'. Triggers keep both in step with the chunks, so that
  * no way of deleting chunks loses a name: Vectorize cannot list its vectors.
+ *
+ * While all chunks are embedded again, for another model or vector index, `name` is that of the new vector and `old_name`
+ * that of the old one, which serves searches until all new ones are there.
  */
 
 interface ChunkText extends Record<string, SqlStorageValue> {
@@ -26,6 +30,8 @@ export interface UnnamedChunk extends ChunkText {
 /** The agent that the vectors belong to, the version they are computed with, and the backoff after failures. */
 export interface VectorState extends VectorScope {
   version: string;
+  /** Of the vectors that are searched: the former version until all vectors of the new one are there. */
+  servingVersion: string;
   failures: number;
   retryAtMs: number;
 }
@@ -36,11 +42,12 @@ type Task = "put" | "remove" | "verify";
 const TABLES = `
 CREATE TABLE IF NOT EXISTS vector_state (
   id INTEGER PRIMARY KEY CHECK (id = 1), workspace_id TEXT NOT NULL, agent_id TEXT NOT NULL, version TEXT NOT NULL,
-  failures INTEGER NOT NULL DEFAULT 0, retry_at INTEGER NOT NULL DEFAULT 0);
+  failures INTEGER NOT NULL DEFAULT 0, retry_at INTEGER NOT NULL DEFAULT 0, serving_version TEXT NOT NULL DEFAULT '');
 CREATE TABLE IF NOT EXISTS vectors (
-  name TEXT PRIMARY KEY, presence TEXT NOT NULL, task TEXT, not_before INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+  name TEXT PRIMARY KEY, presence TEXT NOT NULL, task TEXT, not_before INTEGER NOT NULL DEFAULT 0,
+  home TEXT NOT NULL DEFAULT 'vectorize') WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS vectors_task ON vectors (task, not_before) WHERE task IS NOT NULL;
-CREATE TABLE chunk_vectors (chunk_id INTEGER PRIMARY KEY, name TEXT);
+CREATE TABLE chunk_vectors (chunk_id INTEGER PRIMARY KEY, name TEXT, old_name TEXT);
 CREATE INDEX chunk_vectors_name ON chunk_vectors (name);
 CREATE TRIGGER chunk_vectors_of_new AFTER INSERT ON chunks BEGIN
   INSERT INTO chunk_vectors (chunk_id) VALUES (NEW.id);
@@ -48,10 +55,19 @@ END;
 CREATE TRIGGER chunk_vectors_of_deleted AFTER DELETE ON chunks BEGIN
   DELETE FROM chunk_vectors WHERE chunk_id = OLD.id;
 END;
-CREATE TRIGGER vectors_left AFTER DELETE ON chunk_vectors WHEN NOT EXISTS (SELECT 1 FROM chunk_vectors WHERE name = OLD.name) BEGIN
-  DELETE FROM vectors WHERE name = OLD.name AND presence = 'none';
-  UPDATE vectors SET task = 'remove', not_before = 0 WHERE name = OLD.name;
+`;
+
+const HAS_NO_CHUNK = `NOT EXISTS (SELECT 1 FROM chunk_vectors WHERE name = vectors.name)
+  AND NOT EXISTS (SELECT 1 FROM chunk_vectors WHERE old_name = vectors.name)`;
+
+/** The parts of the tables that objects of former versions lack. */
+const ADDED = `
+CREATE INDEX chunk_vectors_old_name ON chunk_vectors (old_name) WHERE old_name IS NOT NULL;
+CREATE TRIGGER vectors_left AFTER DELETE ON chunk_vectors BEGIN
+  DELETE FROM vectors WHERE name IN (OLD.name, OLD.old_name) AND presence = 'none' AND ${HAS_NO_CHUNK};
+  UPDATE vectors SET task = 'remove', not_before = 0 WHERE name IN (OLD.name, OLD.old_name) AND ${HAS_NO_CHUNK};
 END;
+${EMBEDDED_TABLE}
 `;
 
 /** The tables that outlive an agent's erasure, until all its vectors are gone from the vector index. */
@@ -62,14 +78,16 @@ const TEXT_COLUMNS = "d.title, c.heading, c.content";
 const TEXT_TABLES = "JOIN chunks c ON c.id = cv.chunk_id JOIN documents d ON d.id = c.document_id";
 
 export class VectorStore {
-  constructor(private readonly storage: DurableObjectStorage) {}
+  constructor(private readonly storage: DurableObjectStorage) {
+    if (this.exists("vectors") && !this.hasColumn("vectors", "home")) this.upgrade();
+  }
 
   /** Creates the tables, and queues the existing chunks. The tables of the chunks must exist. */
   create({ workspaceId, agentId }: VectorScope, version: string): void {
     this.storage.transactionSync(() => {
-      this.storage.sql.exec(TABLES);
+      this.storage.sql.exec(TABLES + ADDED);
       this.run(
-        "INSERT OR IGNORE INTO vector_state (id, workspace_id, agent_id, version) VALUES (1, ?, ?, ?)",
+        "INSERT OR IGNORE INTO vector_state (id, workspace_id, agent_id, version, serving_version) VALUES (1, ?1, ?2, ?3, ?3)",
         workspaceId,
         agentId,
         version,
@@ -85,26 +103,66 @@ export class VectorStore {
 
   findState(): VectorState | undefined {
     if (!this.exists("vector_state")) return undefined;
-    const columns = "workspace_id AS workspaceId, agent_id AS agentId, version, failures, retry_at AS retryAtMs";
+    const columns = `workspace_id AS workspaceId, agent_id AS agentId, version, serving_version AS servingVersion,
+      failures, retry_at AS retryAtMs`;
     const rows = this.storage.sql.exec<Record<keyof VectorState, SqlStorageValue>>(`SELECT ${columns} FROM vector_state`).toArray();
     return rows[0] as VectorState | undefined;
   }
 
-  /** Queues all vectors to be computed again: those of another version cannot be compared. */
-  changeVersion(version: string): void {
+  /** Queues all chunks to be embedded again. Where `keepsOld`, the vectors that serve now do so until that is done. */
+  changeVersion(version: string, keepsOld: boolean): void {
     this.storage.transactionSync(() => {
-      this.run("UPDATE vector_state SET version = ?, failures = 0, retry_at = 0", version);
+      const { version: former, servingVersion } = this.findState()!;
+      // With another change before the last one was complete, the vectors from before that one serve on.
+      if (!keepsOld) this.run("UPDATE chunk_vectors SET old_name = NULL");
+      else if (servingVersion === former) this.run("UPDATE chunk_vectors SET old_name = name");
       this.run("UPDATE chunk_vectors SET name = NULL");
-      this.queueRemovalOfAll();
+      this.run("UPDATE vector_state SET version = ?, failures = 0, retry_at = 0", version);
+      if (!keepsOld) this.run("UPDATE vector_state SET serving_version = ?", version);
+      this.run("DELETE FROM vectors WHERE presence = 'none'");
+      this.run("UPDATE vectors SET task = NULL WHERE task = 'put'");
+      this.queueRemovalOfOthers("old_name");
     });
+  }
+
+  /** Lets the vectors of the new version serve, and queues the old ones for removal, once all chunks have new ones. */
+  completeChange(nowMs: number): void {
+    const { version, servingVersion } = this.findState()!;
+    if (version === servingVersion || !this.tracksChunks) return;
+    const unfinished = `SELECT 1 FROM chunk_vectors WHERE name IS NULL
+      UNION ALL SELECT 1 FROM vectors WHERE task = 'put' AND not_before <= ? LIMIT 1`;
+    if (this.storage.sql.exec(unfinished, nowMs).toArray().length > 0) return;
+    this.storage.transactionSync(() => {
+      this.run("UPDATE chunk_vectors SET old_name = NULL");
+      this.run("UPDATE vector_state SET serving_version = version");
+      this.queueRemovalOfOthers("name");
+    });
+  }
+
+  /** Queues the vectors for removal whose name no chunk has in this column. */
+  private queueRemovalOfOthers(column: "name" | "old_name"): void {
+    this.run(`UPDATE vectors SET task = 'remove', not_before = 0
+      WHERE task IS NOT 'verify' AND name NOT IN (SELECT ${column} FROM chunk_vectors WHERE ${column} IS NOT NULL)`);
+  }
+
+  /** Whether vectors are known to be in the vector index. */
+  get hasVectors(): boolean {
+    return this.storage.sql.exec("SELECT 1 FROM vectors WHERE presence = 'sure' LIMIT 1").toArray().length > 0;
+  }
+
+  /** How many vectors the chunks need; before they are named, equal texts count more than once. */
+  countNeeded(): number {
+    const query = "SELECT count(DISTINCT name) + count(*) - count(name) AS count FROM chunk_vectors";
+    return this.storage.sql.exec<{ count: number }>(query).one().count;
   }
 
   saveBackoff(failures: number, retryAtMs: number): void {
     this.run("UPDATE vector_state SET failures = ?, retry_at = ?", failures, retryAtMs);
   }
 
+  /** Of the vectors in the object itself nothing is left to be removed: their table is dropped with the chunks. */
   queueRemovalOfAll(): void {
-    this.run("DELETE FROM vectors WHERE presence = 'none'");
+    this.run("DELETE FROM vectors WHERE presence = 'none' OR home = 'object'");
     this.run("UPDATE vectors SET task = 'remove', not_before = 0 WHERE task IS NOT 'verify'");
   }
 
@@ -117,21 +175,24 @@ export class VectorStore {
   }
 
   /** Stores the names of chunks' vectors, and queues the vectors that are missing. Chunks deleted meanwhile are skipped. */
-  setNames(chunks: readonly { id: number; name: string }[]): void {
+  setNames(chunks: readonly { id: number; name: string }[], home: VectorHome): void {
     this.storage.transactionSync(() => {
       for (const { id, name } of chunks) {
         if (this.run("UPDATE chunk_vectors SET name = ? WHERE chunk_id = ? AND name IS NULL", name, id) === 0) continue;
         this.run(
-          `INSERT INTO vectors (name, presence, task) VALUES (?, 'none', 'put') ON CONFLICT (name) DO UPDATE
-            SET task = iif(presence = 'sure', NULL, 'put'), not_before = 0 WHERE task IN ('remove', 'verify')`,
+          `INSERT INTO vectors (name, presence, task, home) VALUES (?, 'none', 'put', ?) ON CONFLICT (name) DO UPDATE
+            SET task = iif(presence = 'sure', NULL, 'put'), not_before = 0
+            WHERE task IN ('remove', 'verify') OR task IS NULL AND presence <> 'sure'`,
           name,
+          home,
         );
       }
     });
   }
 
   listChunks(names: readonly string[]): { name: string; chunkId: number }[] {
-    const query = "SELECT name, chunk_id AS chunkId FROM chunk_vectors WHERE name IN (SELECT value FROM json_each(?)) ORDER BY chunk_id";
+    const query = `SELECT name, chunk_id AS chunkId FROM chunk_vectors WHERE name IN (SELECT value FROM json_each(?1))
+      UNION SELECT old_name, chunk_id FROM chunk_vectors WHERE old_name IN (SELECT value FROM json_each(?1)) ORDER BY 2`;
     return this.storage.sql.exec<{ name: string; chunkId: number }>(query, JSON.stringify(names)).toArray();
   }
 
@@ -147,12 +208,26 @@ export class VectorStore {
   }
 
   /** The names of the vectors whose removal or verification is due. */
-  listDueNames(task: Exclude<Task, "put">, nowMs: number, limit: number): string[] {
-    const query = "SELECT name FROM vectors WHERE task = ? AND not_before <= ? ORDER BY not_before LIMIT ?";
+  listDueNames(task: Exclude<Task, "put">, home: VectorHome, nowMs: number, limit: number): string[] {
+    const query = "SELECT name FROM vectors WHERE task = ? AND not_before <= ? AND home = ? ORDER BY not_before LIMIT ?";
     return this.storage.sql
-      .exec<{ name: string }>(query, task, nowMs, limit)
+      .exec<{ name: string }>(query, task, nowMs, home, limit)
       .toArray()
       .map(({ name }) => name);
+  }
+
+  /** Which of these vectors are still to be put: chunks may be deleted while their texts are embedded. */
+  listQueuedPuts(names: readonly string[]): Set<string> {
+    const query = "SELECT name FROM vectors WHERE task = 'put' AND name IN (SELECT value FROM json_each(?))";
+    const rows = this.storage.sql.exec<{ name: string }>(query, JSON.stringify(names)).toArray();
+    return new Set(rows.map(({ name }) => name));
+  }
+
+  /** How many of the vectors that the chunks need were put. */
+  countPut(): number {
+    const query = `SELECT count(*) AS count FROM vectors
+      WHERE presence <> 'none' AND EXISTS (SELECT 1 FROM chunk_vectors WHERE name = vectors.name)`;
+    return this.storage.sql.exec<{ count: number }>(query).one().count;
   }
 
   /** Call it before a write to the vector index: if the call fails, the write may have happened or not. */
@@ -168,6 +243,20 @@ export class VectorStore {
 
   postponePut(name: string, notBeforeMs: number): void {
     this.run("UPDATE vectors SET not_before = ? WHERE name = ? AND task = 'put'", notBeforeMs, name);
+  }
+
+  postponePuts(notBeforeMs: number): void {
+    this.run("UPDATE vectors SET not_before = max(not_before, ?) WHERE task = 'put'", notBeforeMs);
+  }
+
+  /** Postpones what has to be done in Vectorize. */
+  postponeVectorize(notBeforeMs: number): void {
+    this.run("UPDATE vectors SET not_before = max(not_before, ?) WHERE task IS NOT NULL AND home = 'vectorize'", notBeforeMs);
+  }
+
+  /** Deletes the names of vectors that were removed. */
+  deleteNames(names: readonly string[]): void {
+    this.run("DELETE FROM vectors WHERE task = 'remove' AND name IN (SELECT value FROM json_each(?))", JSON.stringify(names));
   }
 
   markRemoved(names: readonly string[], verifyAtMs: number): void {
@@ -198,6 +287,23 @@ export class VectorStore {
 
   private run(query: string, ...bindings: (string | number)[]): number {
     return this.storage.sql.exec(query, ...bindings).rowsWritten;
+  }
+
+  private hasColumn(table: string, column: string): boolean {
+    return this.storage.sql.exec("SELECT 1 FROM pragma_table_info(?) WHERE name = ?", table, column).toArray().length > 0;
+  }
+
+  /** Objects from before the embedded vectors: all their vectors are in Vectorize. */
+  private upgrade(): void {
+    this.storage.transactionSync(() => {
+      this.run("ALTER TABLE vectors ADD COLUMN home TEXT NOT NULL DEFAULT 'vectorize'");
+      this.run("ALTER TABLE vector_state ADD COLUMN serving_version TEXT NOT NULL DEFAULT ''");
+      this.run("UPDATE vector_state SET serving_version = version");
+      if (!this.tracksChunks) return;
+      this.run("ALTER TABLE chunk_vectors ADD COLUMN old_name TEXT");
+      this.run("DROP TRIGGER vectors_left");
+      this.storage.sql.exec(ADDED);
+    });
   }
 
   private exists(table: string): boolean {

@@ -1,7 +1,19 @@
 import { type Embeddings, MAX_TEXTS_PER_EMBEDDING_CALL } from "../../models/model.ts";
 import { logProblem } from "../../platform/telemetry/log.ts";
 import type { IndexStore } from "../indexing/store.ts";
-import { DELETE_BATCH, embeddedText, GET_BATCH, UPSERT_BATCH, type VectorEngines, vectorName, type VectorScope } from "./vector-index.ts";
+import { EmbeddedVectors } from "./embedded-vectors.ts";
+import { parseVersion, type VectorEngines } from "./vector-engines.ts";
+import {
+  DELETE_BATCH,
+  embeddedText,
+  GET_BATCH,
+  UPSERT_BATCH,
+  type VectorHome,
+  type VectorIndex,
+  vectorName,
+  type VectorScope,
+  type VectorSet,
+} from "./vector-index.ts";
 import { dropTables, VECTOR_TABLES, type VectorState, VectorStore } from "./vector-store.ts";
 
 /*
@@ -23,12 +35,25 @@ const RETRY_DELAY_MS = 5_000;
 const MAX_RETRY_DELAY_MS = 15 * 60_000;
 /** A text that the model refuses is retried too: the refusal may have been a rate limit. */
 const REFUSED_RETRY_DELAY_MS = 24 * 60 * 60_000;
-/** While the deployment has no vector index, vectors cannot be removed, and their names are kept. */
+/** While the deployment has no Vectorize, vectors cannot be removed from it, and their names are kept. */
 const UNBOUND_RETRY_DELAY_MS = 24 * 60 * 60_000;
+/** An object that is full may have room again when sources were removed. */
+const FULL_RETRY_DELAY_MS = 24 * 60 * 60_000;
+const HOMES = ["object", "vectorize"] as const;
+
+/** What a search uses: the vectors that serve, and the embeddings they were computed with. */
+export interface ServingVectors {
+  store: VectorStore;
+  index: VectorIndex;
+  embeddings: Embeddings;
+  set: VectorSet;
+}
 
 export class VectorSync {
   private readonly store: VectorStore;
+  private readonly embedded: EmbeddedVectors;
   private engines: VectorEngines | undefined;
+  private servingEmbeddings: { version: string; embeddings: Embeddings | undefined } | undefined;
   private isPrepared = false;
   /** As far as this instance knows. */
   private alarmAtMs: number | undefined;
@@ -42,24 +67,57 @@ export class VectorSync {
     private readonly ownScope: VectorScope,
   ) {
     this.store = new VectorStore(storage);
+    this.embedded = new EmbeddedVectors(storage.sql);
+  }
+
+  /** Undefined where search is lexical: no engines, no chunks, or the vectors' model or index is no longer there. */
+  findServing(): ServingVectors | undefined {
+    const engines = this.prepare();
+    if (!engines) return undefined;
+    const { servingVersion: version } = this.store.findState()!;
+    const index = this.indexIn(parseVersion(version).home);
+    if (this.servingEmbeddings?.version !== version) this.servingEmbeddings = { version, embeddings: engines.embeddingsOf(version) };
+    const { embeddings } = this.servingEmbeddings;
+    return index && embeddings && { store: this.store, index, embeddings, set: { ...this.ownScope, version } };
   }
 
   /** Makes sure that all chunks are tracked; undefined where there are none, or the deployment has no engines. */
-  prepare(): { store: VectorStore; engines: VectorEngines; scope: VectorScope } | undefined {
+  private prepare(): VectorEngines | undefined {
     const engines = (this.engines ??= this.findEngines());
     if (!engines || this.index.isEmpty) return undefined;
     if (!this.isPrepared) {
-      if (!this.store.tracksChunks) this.store.create(this.ownScope, engines.version);
-      if (this.store.findState()!.version !== engines.version) this.store.changeVersion(engines.version);
+      if (!this.store.tracksChunks) this.store.create(this.ownScope, engines.versionIn(engines.maxEmbedded > 0 ? "object" : "vectorize"));
+      this.updateVersion(engines);
       this.isPrepared = true;
       this.schedule();
     }
-    return { store: this.store, engines, scope: this.ownScope };
+    return engines;
+  }
+
+  /** Starts to embed everything again after another model was configured, or when the agent is too large for its object. */
+  private updateVersion(engines: VectorEngines): void {
+    const { version: current, servingVersion } = this.store.findState()!;
+    const version = engines.versionIn(this.chooseHome(engines, parseVersion(current).home));
+    if (version === current) return;
+    const [serving, next] = [parseVersion(servingVersion), parseVersion(version)];
+    // Another round means that Vectorize was created again, without the old vectors.
+    const isLost = serving.home === "vectorize" && (serving.round !== next.round || !engines.vectorize);
+    this.store.changeVersion(version, !isLost && this.store.hasVectors);
+  }
+
+  /** An agent that became too large for its object comes back at half of that size, so that it does not move to and fro. */
+  private chooseHome({ vectorize, maxEmbedded }: VectorEngines, current: VectorHome): VectorHome {
+    if (!vectorize) return "object";
+    return this.store.countNeeded() > (current === "object" ? maxEmbedded : maxEmbedded / 2) || maxEmbedded === 0 ? "vectorize" : "object";
+  }
+
+  private indexIn(home: VectorHome): VectorIndex | undefined {
+    return home === "object" ? this.embedded : this.engines?.vectorize;
   }
 
   /** Schedules the alarm if there is work. Call it after every change of the chunks, without awaiting anything between. */
   wake(): void {
-    if (this.prepare()) this.schedule();
+    if (this.prepare() || this.store.findState()) this.schedule();
   }
 
   /**
@@ -76,38 +134,43 @@ export class VectorSync {
     this.prepare();
     const state = this.store.findState();
     if (!state) return;
-    const backoff = this.engines ? await this.runSteps(this.engines, state) : undefined;
+    if (!this.engines?.vectorize) this.store.postponeVectorize(Date.now() + UNBOUND_RETRY_DELAY_MS);
+    const backoff = await this.runSteps(state);
     // The agent may have been erased completely in the meantime.
     if (!this.store.findState()) return;
     this.store.saveBackoff(backoff?.failures ?? 0, backoff?.retryAtMs ?? 0);
-    if (this.index.isEmpty && this.store.nextDueMs() === undefined) await this.index.erase();
-    else this.schedule();
+    if (this.index.isEmpty && this.store.nextDueMs() === undefined) return this.index.erase();
+    if (this.engines && !this.index.isEmpty && this.store.tracksChunks) {
+      this.store.completeChange(Date.now());
+      this.updateVersion(this.engines);
+    }
+    this.schedule();
   }
 
   /** @returns the backoff where a step fails. */
-  private async runSteps(engines: VectorEngines, { failures, ...scope }: VectorState) {
+  private async runSteps({ failures, workspaceId, agentId }: VectorState) {
     const untilMs = Date.now() + MAX_RUN_MS;
     let steps = 0;
     try {
-      while (steps < MAX_STEPS_PER_RUN && Date.now() < untilMs && (await this.runStep(engines, scope))) steps++;
+      while (steps < MAX_STEPS_PER_RUN && Date.now() < untilMs && (await this.runStep())) steps++;
       return undefined;
     } catch (error) {
       const previousFailures = steps > 0 ? 0 : failures;
       const delayMs = Math.min(RETRY_DELAY_MS * 2 ** previousFailures, MAX_RETRY_DELAY_MS);
-      logProblem("vectors_failed", { workspace_id: scope.workspaceId, agent_id: scope.agentId, retry_in_ms: delayMs }, error);
+      logProblem("vectors_failed", { workspace_id: workspaceId, agent_id: agentId, retry_in_ms: delayMs }, error);
       return { failures: previousFailures + 1, retryAtMs: Date.now() + delayMs };
     }
   }
 
   /** @returns false when nothing was left to do. */
-  private async runStep(engines: VectorEngines, scope: VectorScope): Promise<boolean> {
+  private async runStep(): Promise<boolean> {
     // Names before removals: a text that a re-sync has written again keeps its vector instead of being embedded again.
-    return (
-      (await this.nameChunks(engines)) ||
-      (await this.removeVectors(engines, scope)) ||
-      (await this.verifyRemovals(engines, scope)) ||
-      (await this.putVectors(engines, scope))
-    );
+    if (this.engines && (await this.nameChunks())) return true;
+    for (const home of HOMES) {
+      const index = this.indexIn(home);
+      if (index && ((await this.removeVectors(index, home)) || (await this.verifyRemovals(index, home)))) return true;
+    }
+    return this.engines !== undefined && (await this.putVectors(this.engines));
   }
 
   /** Erases all chunks. The names of their vectors are kept until these are gone from the vector index. */
@@ -120,6 +183,7 @@ export class VectorSync {
         this.store.queueRemovalOfAll();
         dropTables(this.storage.sql, VECTOR_TABLES);
       });
+      this.embedded.forget();
       this.index.forget();
     }
     if (this.store.nextDueMs() === undefined) await this.index.erase();
@@ -136,47 +200,63 @@ export class VectorSync {
     void this.storage.setAlarm(atMs);
   }
 
-  private async nameChunks({ version }: VectorEngines): Promise<boolean> {
+  private async nameChunks(): Promise<boolean> {
     const chunks = this.store.listUnnamed(NAMING_BATCH);
     if (chunks.length === 0) return false;
+    const { version } = this.store.findState()!;
     const named = chunks.map(async (chunk) => ({ id: chunk.id, name: await vectorName(version, embeddedText(chunk)) }));
     const names = await Promise.all(named);
-    if (this.store.tracksChunks) this.store.setNames(names);
+    if (this.store.tracksChunks) this.store.setNames(names, parseVersion(version).home);
     return true;
   }
 
-  private async removeVectors({ index }: VectorEngines, scope: VectorScope): Promise<boolean> {
-    const names = this.store.listDueNames("remove", Date.now(), DELETE_BATCH);
+  private async removeVectors(index: VectorIndex, home: VectorHome): Promise<boolean> {
+    const names = this.store.listDueNames("remove", home, Date.now(), DELETE_BATCH);
     if (names.length === 0) return false;
     this.store.markUncertain(names);
-    await index.delete(scope, names);
-    this.store.markRemoved(names, Date.now() + VERIFY_DELAY_MS);
+    await index.delete(this.ownScope, names);
+    if (index.isConsistent) this.store.deleteNames(names);
+    else this.store.markRemoved(names, Date.now() + VERIFY_DELAY_MS);
     return true;
   }
 
-  private async verifyRemovals({ index }: VectorEngines, scope: VectorScope): Promise<boolean> {
-    const names = this.store.listDueNames("verify", Date.now(), GET_BATCH * GETS_PER_STEP);
+  private async verifyRemovals(index: VectorIndex, home: VectorHome): Promise<boolean> {
+    const names = this.store.listDueNames("verify", home, Date.now(), GET_BATCH * GETS_PER_STEP);
     if (names.length === 0) return false;
     const batches = Array.from({ length: Math.ceil(names.length / GET_BATCH) }, (_, at) =>
       names.slice(at * GET_BATCH, (at + 1) * GET_BATCH),
     );
-    const present = await Promise.all(batches.map((batch) => index.listPresent(scope, batch)));
+    const present = await Promise.all(batches.map((batch) => index.listPresent(this.ownScope, batch)));
     this.store.completeVerification(names, present.flat());
     return true;
   }
 
-  private async putVectors({ index, embeddings }: VectorEngines, scope: VectorScope): Promise<boolean> {
+  private async putVectors({ embeddings, vectorize, maxEmbedded }: VectorEngines): Promise<boolean> {
+    const { version } = this.store.findState()!;
+    const { home } = parseVersion(version);
+    const index = this.indexIn(home);
     const due = this.store.listDuePuts(Date.now(), UPSERT_BATCH);
-    if (due.length === 0) return false;
+    if (!index || due.length === 0) return false;
+    if (!vectorize && this.isFull(maxEmbedded)) return false;
     const embedded = await embedAll(embeddings, due.map(embeddedText));
-    const vectors = due.flatMap(({ name }, at) => (embedded[at] ? [{ name, values: embedded[at] }] : []));
+    // Chunks may have been deleted meanwhile, or another version begun.
+    const queued = this.store.listQueuedPuts(due.map(({ name }) => name));
+    const vectors = due.flatMap(({ name }, at) => (embedded[at] && queued.has(name) ? [{ name, values: embedded[at] }] : []));
     const names = vectors.map(({ name }) => name);
     if (vectors.length > 0) {
       this.store.markUncertain(names);
-      await index.upsert(scope, vectors);
+      await index.upsert({ ...this.ownScope, version }, vectors);
       this.store.markPut(names);
     }
     this.postponeRefused(due.filter((_, at) => !embedded[at]).map(({ name }) => name));
+    return true;
+  }
+
+  /** Whether the object has no room for more vectors; then the other chunks are found by their words alone. */
+  private isFull(maxEmbedded: number): boolean {
+    if (this.store.countPut() < maxEmbedded) return false;
+    logProblem("vectors_full", { agent_id: this.ownScope.agentId, vectors: maxEmbedded });
+    this.store.postponePuts(Date.now() + FULL_RETRY_DELAY_MS);
     return true;
   }
 

@@ -13,10 +13,10 @@ export interface VectorSetup {
   agentId: string;
 }
 
-/** Binds new stand-ins for all objects that start from now on. */
+/** Binds new stand-ins for all objects that start from now on. All agents have their vectors in Vectorize, however small. */
 export function setUpVectors(index = newIndex()): VectorSetup {
   const setup = { ai: new EmbeddingsStandIn(), vectors: new VectorizeStandIn() };
-  bind({ AI: setup.ai, VECTORS: setup.vectors });
+  bind({ AI: setup.ai, VECTORS: setup.vectors, MAX_EMBEDDED_VECTORS: "0" });
   const [workspaceId = "", agentId = ""] = index.name!.split("/");
   return { ...setup, index, workspaceId, agentId };
 }

@@ -1,0 +1,121 @@
+import { Sketches } from "./sketches.ts";
+import { type FoundVector, type NamedVector, NEAREST, type VectorIndex, type VectorSet } from "./vector-index.ts";
+
+/*
+ * The vector index of an agent in its own KnowledgeIndex object: int8 vectors in SQLite, and their sketches in memory. A search
+ * scans the sketches, then compares the best of them exactly.
+ */
+
+export const EMBEDDED_TABLE = `CREATE TABLE IF NOT EXISTS embedded_vectors (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, version TEXT NOT NULL, vector BLOB NOT NULL);`;
+
+/** Compared exactly for each search: nearly always the best 50 of all are among them. */
+const CANDIDATES = 400;
+/** Of the largest models in use. */
+const MAX_DIMENSIONS = 4_096;
+
+export class EmbeddedVectors implements VectorIndex {
+  readonly isConsistent = true;
+  /** Of the version that was searched last. */
+  private sketches: Sketches | undefined;
+  private version = "";
+
+  constructor(private readonly sql: SqlStorage) {}
+
+  /** @throws Error where a vector is of other dimensions than those of its set. */
+  async upsert({ version }: VectorSet, vectors: readonly NamedVector[]): Promise<void> {
+    const dimensions = this.dimensionsOf(version) ?? vectors[0]?.values.length ?? 0;
+    if (dimensions > MAX_DIMENSIONS) throw new Error(`Vectors of ${dimensions} dimensions are too long: at most ${MAX_DIMENSIONS}`);
+    for (const { values } of vectors) checkDimensions(values, dimensions);
+    const sketches = this.loaded(version);
+    for (const { name, values } of vectors) {
+      const vector = quantize(values);
+      const insert = "INSERT INTO embedded_vectors (name, version, vector) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING RETURNING id";
+      const [row] = this.sql.exec<{ id: number }>(insert, name, version, vector.buffer as ArrayBuffer).toArray();
+      if (row) sketches?.add(row.id, vector);
+    }
+  }
+
+  async delete(_: unknown, names: readonly string[]): Promise<void> {
+    const query = "DELETE FROM embedded_vectors WHERE name IN (SELECT value FROM json_each(?)) RETURNING id";
+    const ids = this.sql.exec<{ id: number }>(query, JSON.stringify(names)).toArray();
+    this.sketches?.remove(new Set(ids.map(({ id }) => id)));
+  }
+
+  async listPresent(_: unknown, names: readonly string[]): Promise<string[]> {
+    const query = "SELECT name FROM embedded_vectors WHERE name IN (SELECT value FROM json_each(?))";
+    return this.sql
+      .exec<{ name: string }>(query, JSON.stringify(names))
+      .toArray()
+      .map(({ name }) => name);
+  }
+
+  async nearest({ version }: VectorSet, values: readonly number[]): Promise<FoundVector[]> {
+    const sketches = this.load(version);
+    if (!sketches) return [];
+    checkDimensions(values, sketches.dimensions);
+    const question = Float32Array.from(values);
+    const query = "SELECT name, vector FROM embedded_vectors WHERE id IN (SELECT value FROM json_each(?))";
+    const rows = this.sql.exec<{ name: string; vector: ArrayBuffer }>(query, JSON.stringify(sketches.nearest(question, CANDIDATES)));
+    const length = Math.hypot(...question);
+    const found = rows.toArray().map(({ name, vector }) => ({ name, cosine: dotPerLength(question, new Int8Array(vector)) / length }));
+    return found.toSorted((a, b) => b.cosine - a.cosine).slice(0, NEAREST);
+  }
+
+  /** Drops what is in memory, after the table was dropped or cleared. */
+  forget(): void {
+    this.sketches?.release();
+    this.sketches = undefined;
+    this.version = "";
+  }
+
+  private load(version: string): Sketches | undefined {
+    const loaded = this.loaded(version);
+    if (loaded) return loaded;
+    this.forget();
+    const dimensions = this.dimensionsOf(version);
+    if (dimensions === undefined) return undefined;
+    const sketches = new Sketches(dimensions);
+    const query = "SELECT id, vector FROM embedded_vectors WHERE version = ?";
+    for (const { id, vector } of this.sql.exec<{ id: number; vector: ArrayBuffer }>(query, version))
+      sketches.add(id, new Int8Array(vector));
+    this.version = version;
+    this.sketches = sketches;
+    return sketches;
+  }
+
+  private loaded(version: string): Sketches | undefined {
+    return this.version === version && this.sketches?.isReleased === false ? this.sketches : undefined;
+  }
+
+  /** Undefined where the set is empty. */
+  private dimensionsOf(version: string): number | undefined {
+    // The newest first: those of another version are older.
+    const query = "SELECT length(vector) AS dimensions FROM embedded_vectors WHERE version = ? ORDER BY id DESC LIMIT 1";
+    return this.loaded(version)?.dimensions ?? this.sql.exec<{ dimensions: number }>(query, version).toArray()[0]?.dimensions;
+  }
+}
+
+function checkDimensions(values: readonly number[], dimensions: number): void {
+  if (values.length === dimensions) return;
+  throw new Error(
+    `The embedding model returned a vector of ${values.length} dimensions, and the stored ones have ${dimensions}: increase VECTORS_ROUND if the model was replaced`,
+  );
+}
+
+/** A vector with its largest number as 127. The scale is not stored, since the cosine does not depend on it. */
+function quantize(values: readonly number[]): Int8Array {
+  const largest = values.reduce((max, value) => Math.max(max, Math.abs(value)), 0) || 1;
+  return Int8Array.from(values, (value) => Math.round((value / largest) * 127));
+}
+
+function dotPerLength(question: Float32Array, vector: Int8Array): number {
+  let dot = 0;
+  let square = 0;
+  for (let at = 0; at < vector.length; at++) {
+    const value = vector[at]!;
+    dot += question[at]! * value;
+    square += value * value;
+  }
+  return dot / (Math.sqrt(square) || 1);
+}

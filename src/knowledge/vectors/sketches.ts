@@ -1,0 +1,116 @@
+/*
+ * One bit for each number of a vector, its sign: an eighth of the int8 vector, so that a scan of all vectors is fast and fits
+ * in memory. A sketch is compared with the exact question, which loses far less than comparing two sketches.
+ */
+
+/** Of all agents that share this isolate; the platform gives an isolate 128 MB. */
+const MAX_BYTES = 48 * 1_024 * 1_024;
+const FIRST_CAPACITY = 64;
+
+/** The sketches in memory, least recently used first. */
+const loaded = new Set<Sketches>();
+
+/** The sketches of one set of vectors, by the row ids of the vectors. */
+export class Sketches {
+  private readonly rowBytes: number;
+  private bits: Uint8Array;
+  private ids: Float64Array;
+  private size = 0;
+  /** Whether its memory was given to other agents, so that it has to be loaded again. */
+  isReleased = false;
+
+  constructor(readonly dimensions: number) {
+    this.rowBytes = Math.ceil(dimensions / 8);
+    this.bits = new Uint8Array(FIRST_CAPACITY * this.rowBytes);
+    this.ids = new Float64Array(FIRST_CAPACITY);
+  }
+
+  add(id: number, vector: Int8Array): void {
+    if (this.size === this.ids.length) this.grow();
+    const start = this.size * this.rowBytes;
+    this.bits.fill(0, start, start + this.rowBytes);
+    for (const [at, value] of vector.entries()) if (value > 0) this.bits[start + (at >> 3)]! |= 1 << (at & 7);
+    this.ids[this.size++] = id;
+  }
+
+  remove(ids: ReadonlySet<number>): void {
+    let kept = 0;
+    for (let at = 0; at < this.size; at++) {
+      if (ids.has(this.ids[at]!)) continue;
+      if (kept !== at) {
+        this.ids[kept] = this.ids[at]!;
+        this.bits.copyWithin(kept * this.rowBytes, at * this.rowBytes, (at + 1) * this.rowBytes);
+      }
+      kept++;
+    }
+    this.size = kept;
+  }
+
+  /** The ids of about the nearest vectors, best first. */
+  nearest(question: Float32Array, count: number): number[] {
+    this.markUsed();
+    const { bits, rowBytes, size } = this;
+    const sums = signedSums(question, rowBytes);
+    const scores = new Float32Array(size);
+    let found: number[] = [];
+    let threshold = Number.NEGATIVE_INFINITY;
+    const keepBest = () => {
+      found = found.sort((a, b) => scores[b]! - scores[a]!).slice(0, count);
+      if (found.length === count) threshold = scores[found.at(-1)!]!;
+    };
+    for (let at = 0, byte = 0; at < size; at++) {
+      let score = 0;
+      for (let column = 0; column < rowBytes; column++) score += sums[(column << 8) | bits[byte++]!]!;
+      scores[at] = score;
+      if (score <= threshold) continue;
+      found.push(at);
+      if (found.length === 2 * count) keepBest();
+    }
+    keepBest();
+    return found.map((at) => this.ids[at]!);
+  }
+
+  /** Keeps it in memory rather than those that were not used for longer. */
+  markUsed(): void {
+    loaded.delete(this);
+    loaded.add(this);
+    let bytes = 0;
+    for (const sketches of loaded) bytes += sketches.bits.length + sketches.ids.byteLength;
+    for (const sketches of loaded) {
+      if (bytes <= MAX_BYTES || sketches === this) break;
+      bytes -= sketches.bits.length + sketches.ids.byteLength;
+      sketches.release();
+    }
+  }
+
+  release(): void {
+    loaded.delete(this);
+    this.isReleased = true;
+    this.bits = new Uint8Array();
+    this.ids = new Float64Array();
+    this.size = 0;
+  }
+
+  private grow(): void {
+    const capacity = Math.ceil(this.ids.length * 1.5);
+    const { bits, ids } = this;
+    this.bits = new Uint8Array(capacity * this.rowBytes);
+    this.bits.set(bits);
+    this.ids = new Float64Array(capacity);
+    this.ids.set(ids);
+  }
+}
+
+/** For each byte of a sketch and each of its values: the sum of the question's eight numbers there, with those signs. */
+function signedSums(question: Float32Array, rowBytes: number): Float32Array {
+  const sums = new Float32Array(rowBytes * 256);
+  for (let column = 0; column < rowBytes; column++) {
+    const numbers = Array.from({ length: 8 }, (_, bit) => question[column * 8 + bit] ?? 0);
+    sums[column << 8] = -numbers.reduce((sum, number) => sum + number, 0);
+    for (let value = 1; value < 256; value++) {
+      const lowestBit = 31 - Math.clz32(value & -value);
+      sums[(column << 8) | value] = sums[(column << 8) | (value & (value - 1))]! + 2 * numbers[lowestBit]!;
+    }
+  }
+  return sums;
+}

@@ -1,0 +1,54 @@
+import { withTimeout } from "../../platform/time.ts";
+import { type FoundVector, type NamedVector, NEAREST, type VectorIndex, type VectorScope } from "./vector-index.ts";
+
+/** Nobody waits for a write; one that times out is sent again. */
+const WRITE_TIMEOUT_MS = 30_000;
+
+type Binding = Pick<Vectorize, "upsert" | "deleteByIds" | "getByIds" | "query">;
+
+/**
+ * The one Vectorize index for all tenants: the workspace is the namespace, the agent is metadata. The metadata index
+ * `agent` must exist before the first vector is written. Writes are eventually consistent; every method throws where
+ * Vectorize is down.
+ */
+export class VectorizeVectors implements VectorIndex {
+  readonly isConsistent = false;
+
+  constructor(private readonly binding: Binding) {}
+
+  async upsert(scope: VectorScope, vectors: readonly NamedVector[]): Promise<void> {
+    const { workspaceId: namespace, agentId: agent } = scope;
+    const records = vectors.map(({ name, values }) => ({ id: idOf(scope, name), namespace, values, metadata: { agent } }));
+    await withTimeout(WRITE_TIMEOUT_MS, this.binding.upsert(records), "Upserting vectors");
+  }
+
+  async delete(scope: VectorScope, names: readonly string[]): Promise<void> {
+    const ids = names.map((name) => idOf(scope, name));
+    await withTimeout(WRITE_TIMEOUT_MS, this.binding.deleteByIds(ids), "Deleting vectors");
+  }
+
+  async listPresent(scope: VectorScope, names: readonly string[]): Promise<string[]> {
+    const ids = names.map((name) => idOf(scope, name));
+    const found = await withTimeout(WRITE_TIMEOUT_MS, this.binding.getByIds(ids), "Getting vectors");
+    return found.flatMap(({ id }) => nameOf(scope, id) ?? []);
+  }
+
+  async nearest(scope: VectorScope, values: number[]): Promise<FoundVector[]> {
+    const { workspaceId: namespace, agentId: agent } = scope;
+    const options = { topK: NEAREST, namespace, filter: { agent }, returnValues: false, returnMetadata: "none" } as const;
+    const { matches } = await this.binding.query(values, options);
+    return matches.flatMap(({ id, score }) => {
+      const name = nameOf(scope, id);
+      return name === undefined ? [] : [{ name, cosine: score }];
+    });
+  }
+}
+
+function idOf({ agentId }: VectorScope, name: string): string {
+  return `${agentId}/${name}`;
+}
+
+/** Undefined for an id of another agent. */
+function nameOf({ agentId }: VectorScope, id: string): string | undefined {
+  return id.startsWith(`${agentId}/`) ? id.slice(agentId.length + 1) : undefined;
+}
