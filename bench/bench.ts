@@ -6,6 +6,7 @@ import { publishReport, type Report } from "./report.ts";
 import { benchScale } from "./scale/scale.ts";
 import { temporaryDirectory } from "./service.ts";
 import { benchStreams } from "./streams.ts";
+import { benchVectors } from "./vectors.ts";
 import { benchWebhooks } from "./webhooks.ts";
 
 const USAGE = `npm run bench [-- FLAGS]: how fast the built service is on this machine.
@@ -15,6 +16,7 @@ const USAGE = `npm run bench [-- FLAGS]: how fast the built service is on this m
   --webhooks     what an event costs, and how soon its endpoints have it
   --stream       streamed answers against the model that writes them
   --crawl        how quickly websites are read, and with how much memory
+  --vectors      how long a search of an agent's vectors takes, and what it misses
   --scale        a large workspace against a small one; some ten minutes
   --small N, --large N  their sizes, in conversations (1000, 1000000)
   --seconds N    the length of one round
@@ -34,6 +36,7 @@ const FLAGS = {
   webhooks: { type: "boolean" },
   stream: { type: "boolean" },
   crawl: { type: "boolean" },
+  vectors: { type: "boolean" },
   scale: { type: "boolean" },
   small: { type: "string", default: "1000" },
   large: { type: "string", default: "1000000" },
@@ -57,6 +60,7 @@ async function run(flags: ReturnType<typeof readFlags>): Promise<Report> {
   if (flags.webhooks) return benchWebhooks(directory);
   if (flags.stream) return benchStreams(directory);
   if (flags.crawl) return benchCrawl();
+  if (flags.vectors) return benchVectors(directory);
   if (flags.scale) return benchScale(directory, flags);
   return benchOperations(directory, flags);
 }

@@ -92,7 +92,11 @@ function openAiEmbeddings(env: Parameters<typeof embeddingServer>[0], send?: typ
     unrelatedCosine: SERVER_UNRELATED_COSINE,
     embed: async (texts, timeoutMs) => {
       const options = dimensions === undefined ? {} : { dimensions };
-      const { embeddings } = await engine.doEmbed({ values: [...texts], abortSignal: AbortSignal.timeout(timeoutMs), ...options });
+      const stopped = new AbortController();
+      // The timer of AbortSignal.timeout would keep the index object in memory after the response.
+      const timer = setTimeout(() => stopped.abort(new Error("Embedding took too long")), timeoutMs);
+      const call = engine.doEmbed({ values: [...texts], abortSignal: stopped.signal, ...options });
+      const { embeddings } = await Promise.resolve(call).finally(() => clearTimeout(timer));
       return checkVectors(embeddings, texts.length, dimensions);
     },
   };

@@ -92,7 +92,7 @@ const CHECKS: Record<keyof Variables, Check> = {
   MAX_EMBEDDED_VECTORS: (value) =>
     value === "" || isWholeNumber(value, 0, MAX_EMBEDDED_VECTORS)
       ? undefined
-      : `is not a number from 0 to ${MAX_EMBEDDED_VECTORS}. Set it to one, or leave it empty for ${DEFAULT_EMBEDDED_VECTORS}.`,
+      : `is not a number from 0 to ${MAX_EMBEDDED_VECTORS}. Set it to one, or leave it empty for ${DEFAULT_EMBEDDED_VECTORS}, without Vectorize ${MAX_EMBEDDED_VECTORS}.`,
   RERANK_PASSAGES: (value, all) => (value === "" ? undefined : oneOf("true", "false")(value, all)),
 };
 
@@ -165,10 +165,10 @@ export function vectorsRound(env: Variables): string {
   return env.VECTORS_ROUND || "1";
 }
 
-/** How many vectors an agent has in its own object at most; one with more has them in Vectorize, where that is bound. */
+/** How many vectors an agent has in its own object at most; one that needs more has them in Vectorize, where that is bound. */
 export function maxEmbeddedVectors(env: Variables & { readonly VECTORS?: unknown }): number {
-  if (!env.VECTORS) return MAX_EMBEDDED_VECTORS;
-  return env.MAX_EMBEDDED_VECTORS ? Number(env.MAX_EMBEDDED_VECTORS) : DEFAULT_EMBEDDED_VECTORS;
+  if (env.MAX_EMBEDDED_VECTORS) return Number(env.MAX_EMBEDDED_VECTORS);
+  return env.VECTORS ? DEFAULT_EMBEDDED_VECTORS : MAX_EMBEDDED_VECTORS;
 }
 
 /** Whether retrieved passages are ranked again by a reranker. */

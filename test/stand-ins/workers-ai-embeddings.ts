@@ -67,7 +67,7 @@ export class EmbeddingsStandIn {
     if (this.refused !== undefined && texts.some((text) => text.includes(this.refused!))) throw new Error("3030: a text is refused");
     if (this.faults.get("embed") === "nonsense") return { shape: [1, 3], data: [[1, 2, Number.NaN]] };
     this.embedded.push(...texts);
-    return { shape: [texts.length, DIMENSIONS], data: texts.map(vectorOf) };
+    return { shape: [texts.length, DIMENSIONS], data: texts.map((text) => vectorOf(text)) };
   }
 
   private async rerank(input: { query: string; contexts: { text: string }[]; top_k: number }): Promise<unknown> {
@@ -93,12 +93,13 @@ function conceptsOf(text: string): string[] {
   return words.filter((word) => !EMPTY.has(word)).map((word) => CONCEPTS[word] ?? word);
 }
 
-function vectorOf(text: string): number[] {
-  const values = Array.from({ length: DIMENSIONS }, () => 0);
+/** The vector of a text: what texts with the same concepts have in common, under any of their names. */
+export function vectorOf(text: string, dimensions = DIMENSIONS): number[] {
+  const values = Array.from({ length: dimensions }, () => 0);
   for (const concept of conceptsOf(text)) {
     let hash = 2_166_136_261;
     for (const letter of concept) hash = Math.imul(hash ^ letter.codePointAt(0)!, 16_777_619) >>> 0;
-    values[1 + (hash % (DIMENSIONS - 1))]! += 1;
+    values[1 + (hash % (dimensions - 1))]! += 1;
   }
   const length = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0)) || 1;
   return values.map((value, at) => (at === 0 ? COMMON : value / length));

@@ -25,11 +25,9 @@ export class Sketches {
     this.ids = new Float64Array(FIRST_CAPACITY);
   }
 
-  add(id: number, vector: Int8Array): void {
+  add(id: number, sketch: Uint8Array): void {
     if (this.size === this.ids.length) this.grow();
-    const start = this.size * this.rowBytes;
-    this.bits.fill(0, start, start + this.rowBytes);
-    for (const [at, value] of vector.entries()) if (value > 0) this.bits[start + (at >> 3)]! |= 1 << (at & 7);
+    this.bits.set(sketch, this.size * this.rowBytes);
     this.ids[this.size++] = id;
   }
 
@@ -99,6 +97,13 @@ export class Sketches {
     this.ids = new Float64Array(capacity);
     this.ids.set(ids);
   }
+}
+
+/** The signs of a vector. */
+export function sketchOf(vector: Int8Array): Uint8Array {
+  const sketch = new Uint8Array(Math.ceil(vector.length / 8));
+  for (let at = 0; at < vector.length; at++) if (vector[at]! > 0) sketch[at >> 3]! |= 1 << (at & 7);
+  return sketch;
 }
 
 /** For each byte of a sketch and each of its values: the sum of the question's eight numbers there, with those signs. */
