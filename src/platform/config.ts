@@ -65,7 +65,9 @@ const CHECKS: Record<keyof Variables, Check> = {
       ? undefined
       : "is not an http or https URL. Set it to one that ends in /v1, or leave it empty.",
   OPENAI_MODEL: (value, all) =>
-    value === "" && all.OPENAI_BASE_URL ? "is not set: name a model of the server at OPENAI_BASE_URL." : undefined,
+    value === "" && all.OPENAI_BASE_URL && !all.OPENAI_EMBEDDING_MODEL
+      ? "is not set: name a model of the server at OPENAI_BASE_URL."
+      : undefined,
   OPENAI_API_KEY: (value) =>
     /^[\x21-\x7e]*$/.test(value) ? undefined : "holds characters that a header cannot carry. Set it again, without spaces or line breaks.",
   OPENAI_EMBEDDING_MODEL: (value, all) =>
@@ -131,10 +133,10 @@ interface LanguageServer {
   model: string;
 }
 
-/** The server that writes the deployment's answers; undefined if none is configured. */
+/** The server that writes the deployment's answers; undefined if none is configured, or only one for embeddings. */
 export function languageServer({ OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, OPENAI_API_KEY: apiKey }: Variables) {
-  if (!baseUrl) return undefined;
-  return { baseUrl, model: model ?? "", apiKey: apiKey || undefined } satisfies LanguageServer;
+  if (!baseUrl || !model) return undefined;
+  return { baseUrl, model, apiKey: apiKey || undefined } satisfies LanguageServer;
 }
 
 /** A model of a server of the OpenAI embeddings protocol. */
