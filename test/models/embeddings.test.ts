@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { embeddingsFor } from "../../src/models/providers.ts";
+import { embeddingsFor, embeddingsOfVersion } from "../../src/models/providers.ts";
 import { configProblems } from "../../src/platform/config.ts";
 import { envWith } from "../harness.ts";
 import { EmbeddingsStandIn } from "../stand-ins/workers-ai-embeddings.ts";
@@ -37,6 +37,17 @@ describe("an OpenAI-compatible server", () => {
       { url: "http://models.test/v1/embeddings", key: "Bearer secret", body: { model: "small", input: ["a", "bcd"] } },
     ]);
     expect(asked[0]!.body.dimensions).toBe(undefined);
+  });
+
+  it("computes vectors of a version that was configured before, with its model and dimensions", async () => {
+    const { asked, send } = server(vectors);
+    const old = { ...SERVER, OPENAI_EMBEDDING_MODEL: "old:latest", OPENAI_EMBEDDING_DIMENSIONS: "2" };
+    const { version } = embeddingsFor(envWith(old))!;
+    const embeddings = embeddingsOfVersion(envWith(SERVER), version, send)!;
+    expect(embeddings.version).toBe(version);
+    await embeddings.embed(["a"], 1_000);
+    expect(asked[0]!.body).toMatchObject({ model: "old:latest", dimensions: 2 });
+    expect(embeddingsOfVersion(envWith({}), version)).toBe(undefined);
   });
 
   it("is asked for the configured dimensions, and vectors of others are refused", async () => {

@@ -45,6 +45,7 @@ describe("each value", () => {
     ["OPENAI_EMBEDDING_DIMENSIONS", "0"],
     ["OPENAI_EMBEDDING_DIMENSIONS", "1537"],
     ["OPENAI_EMBEDDING_DIMENSIONS", "1e3"],
+    ["MAX_EMBEDDED_VECTORS", "100001"],
     ["AI_GATEWAY_ID", "https://gateway.ai.cloudflare.com/v1/account/gateway"],
     ["DNS_OVER_HTTPS_URL", "http://127.0.0.1/dns-query"],
     ["DNS_OVER_HTTPS_URL", "1.1.1.1"],
@@ -77,6 +78,7 @@ describe("each value", () => {
         OPENAI_EMBEDDING_DIMENSIONS: "1536",
       },
     ],
+    [{ OPENAI_BASE_URL: "http://127.0.0.1:11434/v1", OPENAI_MODEL: "", OPENAI_EMBEDDING_MODEL: "e", MAX_EMBEDDED_VECTORS: "0" }],
     [{ AI_GATEWAY_ID: "support-agent_1", DNS_OVER_HTTPS_URL: "", CRAWL_PAUSE_MS: "0", VECTORS_ROUND: "12", RERANK_PASSAGES: "true" }],
     [{ ENVIRONMENT: "development", ALLOW_PRIVATE_TARGETS: "true", KEY_SECRET: "short", ENCRYPTION_KEY: "short", OPERATOR_TOKEN: "short" }],
   ])("%j is a valid configuration", (values) => {
