@@ -23,6 +23,7 @@ export async function benchVectors(directory: string): Promise<Report> {
     for (const [count, dimensions] of SIZES) rows.push(await measure(served.port, count, dimensions));
     const columns = [
       "vectors",
+      "CPU, ms",
       "p50, ms",
       "p95, ms",
       "exact scan, ms",

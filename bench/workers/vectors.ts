@@ -111,7 +111,7 @@ export default {
     const [count = 0, dimensions = 0] = new URL(request.url).pathname.split("/").slice(1).map(Number);
     const action = new URL(request.url).pathname.split("/").at(-1);
     const set = env.SETS.getByName(`${count}/${dimensions}`);
-    const { seed } = (await request.json()) as { seed: number };
+    const { seed } = await request.json<{ seed: number }>();
     if (action === "fill") return Response.json(await set.fill(seed, count, dimensions));
     if (action === "search") return Response.json(await set.search(seed, count, dimensions));
     if (action === "exact") return Response.json(await set.searchExactly(seed, count, dimensions));

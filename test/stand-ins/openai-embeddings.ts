@@ -19,7 +19,7 @@ export class EmbeddingServerStandIn {
   async answer(request: Request): Promise<Response | undefined> {
     const { origin, pathname } = new URL(request.url);
     if (!this.baseUrl.startsWith(origin)) return undefined;
-    const { model, input } = (await request.json()) as { model: string; input: string[] };
+    const { model, input } = await request.json<{ model: string; input: string[] }>();
     const dimensions = this.models.get(model);
     if (pathname !== EMBEDDINGS_PATH || dimensions === undefined) return refusal(404, `model "${model}" not found`);
     if (this.isDown === true || this.isDown === model) return refusal(503, "the server is loading a model");

@@ -339,7 +339,9 @@ describe("the scan", () => {
       expect(await vectors.nearest({ ...set, version: "other" }, vectorsNear(7, 1)[0]!)).toEqual([]);
       await expect(vectors.nearest(set, [1, 2, 3])).rejects.toThrow("3 dimensions");
       await expect(vectors.upsert(set, [{ name: "x", values: [1, 2] }])).rejects.toThrow("2 dimensions");
-      await expect(vectors.upsert({ ...set, version: "long" }, [{ name: "x", values: new Array(5_000).fill(1) }])).rejects.toThrow("4096");
+      await expect(
+        vectors.upsert({ ...set, version: "long" }, [{ name: "x", values: Array.from({ length: 5_000 }, () => 1) }]),
+      ).rejects.toThrow("4096");
     });
   });
 
