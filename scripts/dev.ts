@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Demo, ensureDemo } from "./dev/demo.ts";
 import { type Flags, parseFlags, USAGE } from "./dev/flags.ts";
 import { createLogFilter, type LogFilter } from "./dev/log.ts";
+import { chooseModel } from "./dev/model.ts";
 import { claimPort, reachableHost } from "./dev/port.ts";
 import { configDirectory, type Project, readProject } from "./dev/project.ts";
 import { applyMigrations, killAll, runWrangler, stopAll } from "./dev/wrangler.ts";
@@ -57,9 +58,11 @@ async function main(flags: Flags): Promise<void> {
   const url = `${flags.protocol ?? project.protocol}://${host.includes(":") ? `[${host}]` : host}:${port}`;
   console.log(`Starting the Support Agent Service ${versionOf("../package.json")} …`);
   if (made.length > 0) printFact("Secrets", `${made.join(", ")}, made at random in ${shortPath(devVars)}`);
-  const migrated = await applyMigrations(project.databases, flags);
+  const modelChoice = chooseModel(flags.model, configuredVars(flags, project, devVars));
+  const [migrated, model] = await Promise.all([applyMigrations(project.databases, flags), modelChoice]);
   if (migrated.length > 0) printFact("Database", `migrations applied to ${migrated.join(", ")}`);
-  const log = startWrangler(flags, port);
+  printFact("Model", model.description);
+  const log = startWrangler(flags, port, model.vars);
   if (url.startsWith("https:")) trustSelfSignedCertificate();
   await waitUntilHealthy(url);
   const demo = await prepareDemo(url, flags, project, devVars);
@@ -68,8 +71,16 @@ async function main(flags: Flags): Promise<void> {
   void runCronEachMinute(url);
 }
 
-function startWrangler(flags: Flags, port: number): LogFilter {
-  const args = ["dev", `--port=${port}`, "--show-interactive-dev-session=false", ...flags.passed];
+/** What the developer configured: not the empty values of wrangler.toml, but those of `.dev.vars` and `--var`. */
+function configuredVars(flags: Flags, project: Project, devVars: string): NodeJS.Dict<string> {
+  const ofProject = Object.entries(project.vars).filter(([, value]) => value !== "");
+  return { ...readDevVars(devVars), ...Object.fromEntries([...ofProject, ...flags.vars]) };
+}
+
+/** @param vars take precedence over the same variables in flags and files. */
+function startWrangler(flags: Flags, port: number, vars: Readonly<Record<string, string>>): LogFilter {
+  const pairs = Object.entries(vars).map(([name, value]) => `--var=${name}:${value}`);
+  const args = ["dev", ...flags.passed, ...pairs, `--port=${port}`, "--show-interactive-dev-session=false"];
   const filter = createLogFilter({ isJson: flags.json });
   const { ended } = runWrangler(args, (line, stream) => {
     const shown = filter.show(line, stream);

@@ -13,8 +13,9 @@ void test("flags are read in both forms, and all but the port are passed on unch
 });
 
 void test("this script's own flags are not passed on to wrangler", () => {
-  const flags = parseFlags(["--json", "--version", "-h", "--port=0", "--minify"]);
+  const flags = parseFlags(["--json", "--version", "-h", "--port=0", "--model", "llama3.2:3b", "--minify"]);
   assert.ok(flags.json && flags.version && flags.help);
+  assert.equal(flags.model, "llama3.2:3b");
   assert.deepEqual(flags.passed, ["--minify"]);
 });
 
@@ -27,12 +28,13 @@ void test("--var takes one pair or several, and values keep their colons", () =>
 void test("without flags nothing is set", () => {
   const flags = parseFlags([]);
   assert.equal(flags.port, undefined);
+  assert.equal(flags.model, undefined);
   assert.equal(flags.help || flags.version || flags.json, false);
   assert.deepEqual(flags.passed, []);
 });
 
 void test("a wrong flag is an error that says how to correct it", () => {
-  for (const args of [["--port", "x"], ["--port=70000"], ["--port"], ["--remote"], ["-r"], ["--cwd", "/"]]) {
+  for (const args of [["--port", "x"], ["--port=70000"], ["--port"], ["--model"], ["--remote"], ["-r"], ["--cwd", "/"]]) {
     assert.throws(() => parseFlags(args), UserError, args.join(" "));
   }
 });

@@ -11,6 +11,8 @@ export interface Flags {
   envFiles: string[];
   /** The `--var NAME:VALUE` pairs. */
   vars: Map<string, string>;
+  /** The chat model to use, as its server names it, or "none"; undefined for whichever is found. */
+  model: string | undefined;
   /** Print the service's log lines as JSON. */
   json: boolean;
   help: boolean;
@@ -22,6 +24,7 @@ export interface Flags {
 export const USAGE = `npm run dev [-- FLAGS]: runs the service on this machine, with a demo workspace, key and agent.
 
   --port PORT   where it listens (8787; 0: any free port)
+  --model NAME  a model of a server on this machine (Ollama, LM Studio, llama.cpp, vLLM), or none; without it, one that is found
   --json        print the service's log as JSON, as in production
   --version     print the versions of the service and of wrangler
   --help        print this
@@ -33,7 +36,7 @@ const ALIASES: Record<string, string> = { "-c": "--config", "-e": "--env", "-r":
 const LIST_FLAGS = new Set(["--var", "--env-file"]);
 const SWITCHES = new Set(["--remote", "--help", "--version", "--json"]);
 /** Not passed on to wrangler. */
-const OWN_FLAGS = new Set(["--port", "--json", "--help", "--version"]);
+const OWN_FLAGS = new Set(["--port", "--model", "--json", "--help", "--version"]);
 const MAX_PORT = 65_535;
 const REFUSED: Record<string, string> = {
   "--remote": "npm run dev is for this machine alone: it needs no account and touches no network. Use `npx wrangler dev --remote`.",
@@ -63,6 +66,7 @@ export function parseFlags(args: readonly string[]): Flags {
     env: last("--env"),
     envFiles: values.get("--env-file") ?? [],
     vars: new Map((values.get("--var") ?? []).map(splitVar)),
+    model: readModel(values.has("--model"), last("--model")),
     json: values.has("--json"),
     help: values.has("--help"),
     version: values.has("--version"),
@@ -96,6 +100,11 @@ function readPort(given: boolean, value: string | undefined): number | undefined
   const port = /^\d+$/.test(value ?? "") ? Number(value) : Number.NaN;
   if (!(port <= MAX_PORT)) throw new UserError(`--port takes a number from 0 to ${MAX_PORT}, not "${value ?? ""}".`);
   return port;
+}
+
+function readModel(given: boolean, value: string | undefined): string | undefined {
+  if (given && !value) throw new UserError("--model takes the name of a model, or none.");
+  return value;
 }
 
 function splitVar(pair: string): [string, string] {

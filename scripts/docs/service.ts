@@ -29,7 +29,7 @@ export function startService(): Service {
   const directory = mkdtempSync(join(tmpdir(), "support-agent-docs-"));
   cpSync(ROOT, directory, { recursive: true, filter: (path) => !NOT_CLONED.test(relative(ROOT, path).split(sep)[0]!) });
   symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));
-  const args = ["scripts/dev.ts", "--port=0", "--var", "ALLOW_PRIVATE_TARGETS:true"];
+  const args = ["scripts/dev.ts", "--port=0", "--model=none", "--var", "ALLOW_PRIVATE_TARGETS:true"];
   const child = spawn(process.execPath, args, { cwd: directory, stdio: ["ignore", "pipe", "pipe"] });
   const stop = async (): Promise<void> => {
     await end(child);

@@ -23,6 +23,9 @@ export const MODEL_LIMITS: ModelLimits = {
   maxRetryAfterMs: 5_000,
 };
 
+/** A model on this machine is loaded by its first request, and may read the prompt slowly. */
+export const LOCAL_MODEL_LIMITS: ModelLimits = { ...MODEL_LIMITS, firstTokenMs: 40_000 };
+
 /** Some 700 words: a long answer of a support agent, with room for the header and for reasoning. */
 export const MAX_OUTPUT_TOKENS = 1_500;
 /** As long as a human's reply may be. It cuts off servers that ignore MAX_OUTPUT_TOKENS. */

@@ -7,13 +7,15 @@ import { truncate } from "../platform/text.ts";
 import { withTimeout } from "../platform/time.ts";
 import { ExtractiveEngine } from "./extractive.ts";
 import { LanguageModelEngine } from "./language-model.ts";
-import { MAX_RESPONSE_BYTES, type ModelLimits, WORKERS_AI_DIMENSIONS } from "./limits.ts";
+import { LOCAL_MODEL_LIMITS, MAX_RESPONSE_BYTES, MODEL_LIMITS, type ModelLimits, WORKERS_AI_DIMENSIONS } from "./limits.ts";
 import type { Embeddings, Model, Reranker } from "./model.ts";
 
 // --- Language models ---
 
 /** Used where neither the deployment nor the agent names a model: it calls tools, streams, and knows many languages. */
 const WORKERS_AI_LANGUAGE_MODEL = "@cf/zai-org/glm-4.7-flash";
+
+const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
 /** What tests replace. */
 export interface ModelOverrides {
@@ -24,7 +26,12 @@ export interface ModelOverrides {
 /** The deployment's model: on the configured server, else on Workers AI where it is bound, else the extractive engine. */
 export function modelFor(env: Env, { fetch: send, limits }: ModelOverrides = {}): Model {
   const languageModels = openAiLanguageModels(env, send) ?? workersAiLanguageModels(env);
-  return languageModels ? new LanguageModelEngine(languageModels, limits) : new ExtractiveEngine();
+  return languageModels ? new LanguageModelEngine(languageModels, limits ?? limitsFor(env)) : new ExtractiveEngine();
+}
+
+function limitsFor(env: Env): ModelLimits {
+  const server = languageServer(env);
+  return server && LOOPBACK_HOST.test(new URL(server.baseUrl).hostname) ? LOCAL_MODEL_LIMITS : MODEL_LIMITS;
 }
 
 /** Language models by name; null names the default. */

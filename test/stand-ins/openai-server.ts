@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { parseArgs } from "node:util";
 import { OpenAiStandIn } from "./openai.ts";
-import { scenarioOf } from "./scenarios.ts";
+import { MODELS, scenarioOf } from "./scenarios.ts";
 
 const { values } = parseArgs({ options: { port: { type: "string", default: "9170" } } });
 const standIn = new OpenAiStandIn(scenarioOf);
@@ -13,6 +13,10 @@ const server = createServer((request, response) => {
   const stopped = new AbortController();
   response.on("close", () => stopped.abort(new Error("The client is gone")));
   void (async () => {
+    if (request.method === "GET") {
+      response.writeHead(request.url === "/v1/models" ? 200 : 404, { "Content-Type": "application/json" });
+      return response.end(JSON.stringify({ object: "list", data: MODELS.map((id) => ({ id, object: "model", owned_by: "stand-in" })) }));
+    }
     const chunks = await request.toArray();
     const body = Buffer.concat(chunks as Buffer[]);
     const headers = { authorization: request.headers.authorization ?? "" };

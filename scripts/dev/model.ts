@@ -1,0 +1,193 @@
+/*
+ * Finds a language model on this machine, so that `npm run dev` answers with one where there is one. Only servers on the loopback
+ * address are requested, and no model is chosen that its server would forward elsewhere.
+ */
+import { basename } from "node:path";
+import { UserError } from "../shared/cli.ts";
+
+const HOST = "127.0.0.1";
+const TRIES = 2;
+const TRY_MS = 300;
+const WARM_UP_MS = 120_000;
+
+interface Server {
+  name: string;
+  port: number;
+}
+
+/** Where the usual servers of the OpenAI protocol listen by default, in the order of preference. */
+const SERVERS: readonly Server[] = [
+  { name: "Ollama", port: 11434 },
+  { name: "LM Studio", port: 1234 },
+  { name: "llama.cpp", port: 8080 },
+  { name: "vLLM", port: 8000 },
+];
+
+/** What `npm run dev` answers with. */
+export interface ModelChoice {
+  /** For the banner. */
+  description: string;
+  /** The variables to start the service with. */
+  vars: Record<string, string>;
+}
+
+/** A model in a server's list. */
+interface ListedModel {
+  id: string;
+  owned_by?: unknown;
+}
+
+/** A server that was found, with the models to use. */
+interface LocalModel {
+  server: string;
+  baseUrl: string;
+  chat: string;
+  embedding: string | undefined;
+}
+
+const EMBEDS = /embed|nomic|minilm|(?<![a-z])(?:bge|e5|gte)(?![a-z\d])/i;
+/** Neither writes text nor embeds it. */
+const OTHER_KIND =
+  /rerank|whisper|speech|audio|(?<![a-z])(?:tts|asr|ocr|clip|siglip|llava|bakllava|moondream|sdxl|flux)(?![a-z])|diffusion|guard(?![a-z])/i;
+/** Hosted models: the server on this machine would forward the conversation. */
+const HOSTED = /[:-]cloud$|^(?:gpt-\d|chatgpt|o\d(?:-|$)|claude|gemini|grok)/i;
+const HOSTED_OWNERS = new Set<unknown>(["openai", "anthropic", "google"]);
+/** Ollama names a variant after a colon, and what it names otherwise follows instructions too. */
+const FOLLOWS_INSTRUCTIONS = /instruct|chat|[-_:.]it(?![a-z])|:/i;
+/** Complete text, write code, look at pictures, or think for long before they answer. */
+const LESS_SUITED = /(?<![a-z])(?:base|text|code|coder|codellama|starcoder|fim|math|vl|vision|r1|qwq)(?![a-z])|think|reason/i;
+
+const NONE = "none: answers are sentences of the knowledge";
+const NO_MODEL = { OPENAI_BASE_URL: "", OPENAI_MODEL: "", OPENAI_EMBEDDING_MODEL: "" };
+
+/**
+ * Chooses the model: the one that was asked for, else the configured one, else one that a server on this machine offers.
+ * @param wanted a model's name, or "none".
+ * @param configured the developer's own variables; an empty OPENAI_BASE_URL among them means none.
+ * @throws UserError where no server offers the model that was asked for.
+ */
+export async function chooseModel(wanted: string | undefined, configured: NodeJS.Dict<string>, servers = SERVERS): Promise<ModelChoice> {
+  if (wanted === "none") return { description: NONE, vars: NO_MODEL };
+  const { OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: model, OPENAI_EMBEDDING_MODEL: embedding } = configured;
+  if (baseUrl) {
+    const description = `${wanted ?? (model || "OPENAI_MODEL")} at ${hostOf(baseUrl)}, as configured`;
+    return { description, vars: wanted === undefined ? {} : { OPENAI_MODEL: wanted } };
+  }
+  if (baseUrl === "" && wanted === undefined) return { description: `${NONE} (OPENAI_BASE_URL is empty)`, vars: NO_MODEL };
+  const found = wanted === undefined ? await findLocalModel(model || undefined, servers) : await findLocalModelNamed(wanted, servers);
+  if (!found) return { description: `${NONE} (a local Ollama, LM Studio, llama.cpp or vLLM would be used)`, vars: {} };
+  void warmUp(found);
+  const used = { ...found, embedding: embedding || found.embedding };
+  return { description: describe(used), vars: varsOf(used) };
+}
+
+/** Without a user's name and password. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "OPENAI_BASE_URL";
+}
+
+function describe({ server, chat, embedding }: LocalModel): string {
+  const models = [chat, ...(embedding === undefined ? [] : [embedding])].map(shownName).join(" and ");
+  return `${models} of ${server} on this machine; another: npm run dev -- --model NAME, none: -- --model none`;
+}
+
+/** The key is left out: it is that of a server which the developer did not configure here. */
+function varsOf({ baseUrl, chat, embedding }: LocalModel): Record<string, string> {
+  return { OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: chat, OPENAI_EMBEDDING_MODEL: embedding ?? "", OPENAI_API_KEY: "" };
+}
+
+/**
+ * The first server that offers a chat model, with its embedding model; undefined where none does.
+ * @param wanted the chat model to use, as its server names it; any by default.
+ */
+async function findLocalModel(wanted?: string, servers = SERVERS): Promise<LocalModel | undefined> {
+  const found = await Promise.all(servers.map(async (server) => ({ server, models: await listModels(server.port) })));
+  for (const { server, models } of found) {
+    const chat = wanted === undefined ? chooseChatModel(models) : findNamed(models, wanted);
+    if (chat !== undefined) return { server: server.name, baseUrl: baseUrlOf(server.port), chat, embedding: chooseEmbeddingModel(models) };
+  }
+  return undefined;
+}
+
+/**
+ * The same for a name that the developer gave.
+ * @throws UserError where no server offers it, with the names of those that are offered.
+ */
+async function findLocalModelNamed(name: string, servers = SERVERS): Promise<LocalModel> {
+  const found = await findLocalModel(name, servers);
+  if (found) return found;
+  const lists = await Promise.all(servers.map(({ port }) => listModels(port)));
+  const offered = lists.flat().map(({ id }) => id);
+  throw new UserError(
+    offered.length === 0
+      ? `No server of the OpenAI protocol was found on this machine, so there is no model "${name}".`
+      : `No server on this machine offers the model "${name}". There are: ${offered.join(", ")}.`,
+  );
+}
+
+/** Makes the server load the model, which may take longer than a visitor waits. Failures show with the first question. */
+async function warmUp({ baseUrl, chat }: LocalModel): Promise<void> {
+  const body = JSON.stringify({ model: chat, messages: [{ role: "user", content: "Hello" }], max_tokens: 1 });
+  const init: RequestInit = { method: "POST", headers: { "Content-Type": "application/json" }, body, redirect: "error" };
+  await fetch(`${baseUrl}/chat/completions`, { ...init, signal: AbortSignal.timeout(WARM_UP_MS) })
+    .then((response) => response.text())
+    .catch(() => undefined);
+}
+
+/** A model's name to show: llama.cpp names its model by the path of the file. */
+function shownName(model: string): string {
+  return model.endsWith(".gguf") ? basename(model) : model;
+}
+
+/** @returns the id of the chat model to use; undefined where the server offers none. */
+export function chooseChatModel(models: readonly ListedModel[]): string | undefined {
+  const usable = models.filter((model) => !isHosted(model) && !OTHER_KIND.test(nameOf(model)) && !EMBEDS.test(nameOf(model)));
+  return usable.toSorted((a, b) => suitability(b) - suitability(a))[0]?.id;
+}
+
+/** @returns the id of the embedding model to use; undefined where the server offers none. */
+export function chooseEmbeddingModel(models: readonly ListedModel[]): string | undefined {
+  return models.find((model) => !isHosted(model) && !OTHER_KIND.test(nameOf(model)) && EMBEDS.test(nameOf(model)))?.id;
+}
+
+function suitability(model: ListedModel): number {
+  const name = nameOf(model);
+  return (FOLLOWS_INSTRUCTIONS.test(name) ? 1 : 0) - (LESS_SUITED.test(name) ? 2 : 0);
+}
+
+function isHosted(model: ListedModel): boolean {
+  return HOSTED.test(nameOf(model)) || HOSTED_OWNERS.has(model.owned_by);
+}
+
+/** Without the folders or the publisher, whose name may hold any of these words. */
+function nameOf({ id }: ListedModel): string {
+  return basename(id);
+}
+
+/** Ollama calls `llama3.2:latest` plainly `llama3.2`. */
+function findNamed(models: readonly ListedModel[], wanted: string): string | undefined {
+  return models.find(({ id }) => [id, id.replace(/:latest$/, ""), shownName(id)].includes(wanted))?.id;
+}
+
+/** The models that a server lists; none where nothing answers in time, or something else than such a server. */
+async function listModels(port: number): Promise<ListedModel[]> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const body = await readJson(`${baseUrlOf(port)}/models`).catch(() => undefined);
+    if (body !== undefined) return modelsOf(body);
+  }
+  return [];
+}
+
+async function readJson(url: string): Promise<unknown> {
+  const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(TRY_MS) });
+  return response.ok ? await response.json() : null;
+}
+
+function modelsOf(body: unknown): ListedModel[] {
+  const { data } = (body ?? {}) as { data?: unknown };
+  return Array.isArray(data) ? data.filter((model: Partial<ListedModel> | null) => typeof model?.id === "string") : [];
+}
+
+function baseUrlOf(port: number): string {
+  return `http://${HOST}:${port}/v1`;
+}
