@@ -12,7 +12,6 @@ import { check } from "recheck";
 
 /** Those that recheck warns of and that are fast enough all the same, by how they begin, with the reason. */
 const EXCEPTIONS: Record<string, string> = {
-  "<think>.*?": "an answer of the model, 8,000 characters at most",
   [String.raw`^@\s?(sources?|`]: "a line of the model's answer, 8,000 characters at most",
   "^(sources?|": "a line of the model's answer, 8,000 characters at most",
   [String.raw`\s*\n\s*`]: "a passage, 4,000 characters at most",

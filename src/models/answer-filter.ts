@@ -4,8 +4,15 @@ export const REMOVED_LINK = "(link removed)";
 const MAX_LABEL_LENGTH = 500;
 const MAX_TARGET_LENGTH = 2_048;
 
-const MARKER = /^[[【]\s*[pt]\d+(?:\s*[,;、]\s*[pt]\d+)*\s*[\]】]/i;
-const PARTIAL_MARKER = /^[[【][\spt\d,;、]*$/i;
+/** As the prompt asks for none, models write them in several ways: [p1], 【p1, p2】, [passage p1], (p1), (Source: p1). */
+const MARKER =
+  /^(?:[[【]\s*\^?(?:(?:passage|result|source)s?:?\s*)?[pt]\d+(?:\s*(?:[,;、&]|and)\s*(?:(?:passage|result) )?[pt]\d+)*\s*[\]】])/i;
+/** In parentheses only in lower case: "(P1)" may be a priority. */
+const ROUND_MARKER =
+  /^\((?:(?:see|from|[Pp]assage|[Rr]esult|[Ss]ource)s?:? )?[pt]\d+(?:(?:, ?|; ?| and | & )(?:(?:passage|result) )?[pt]\d+)*\)/;
+const PARTIAL_MARKER = /^[[【(][\s^a-z\d,;:、&]{0,60}$/i;
+const PARTIAL_MARKER_START = /^[[【(]\s*\^?(?:$|[prts]|see|from)/i;
+const MARKER_TARGET = /^[pt]\d+$/i;
 // Each character matches in one way alone: a model can be made to write text that would else backtrack exponentially.
 const LABEL = /^!?\[((?:[^[\]\n\\]|\\.|\[[^[\]\n]*\])*)\]/;
 const PARTIAL_LABEL = /^!?\[[^\n]*$/;
@@ -14,7 +21,7 @@ const PARTIAL_TARGET = /^\(\s*(?!\s)<?(?:[^\s<>()]|\([^\s()]*\))*(?:\([^\s()]*|>
 const BARE_LINK = /^(?:https?:\/\/|www\.|\/\/(?=[^\s/]*\.))[^\s<>"'`\\|^{}]*/i;
 const BARE_LINK_PREFIXES = ["https://", "http://", "www."];
 const PARTIAL_HOST = /^\/(?:\/[^\s/.]{0,253})?$/;
-const PLAIN = /^[^\s!@`[【/hw]+/i;
+const PLAIN = /^[^\s!@`[【(/hw]+/i;
 const WORD_END = /[\p{L}\p{N}]$/u;
 
 /** What is next in the pending text: so many characters, and what is shown in their place. */
@@ -107,8 +114,11 @@ export class AnswerFilter {
   }
 
   private marker(isEnd: boolean): Token | "wait" | undefined {
-    const found = MARKER.exec(this.pending)?.[0];
-    if (found === undefined) return !isEnd && PARTIAL_MARKER.test(this.pending) ? "wait" : undefined;
+    const found = (MARKER.exec(this.pending) ?? ROUND_MARKER.exec(this.pending))?.[0];
+    if (found === undefined) {
+      const isPartial = PARTIAL_MARKER.test(this.pending) && PARTIAL_MARKER_START.test(this.pending);
+      return !isEnd && isPartial ? "wait" : undefined;
+    }
     const ids = found.toLowerCase().match(/[pt]\d+/g) ?? [];
     if (!ids.every(this.isId)) return undefined;
     this.citedIds.push(...ids);
@@ -138,6 +148,8 @@ export class AnswerFilter {
     if (!target) return !isEnd && PARTIAL_TARGET.test(after) && after.length <= MAX_TARGET_LENGTH ? "wait" : undefined;
     if (target[0].length > MAX_TARGET_LENGTH) return undefined;
     const length = label[0].length + target[0].length;
+    const targetId = MARKER_TARGET.test(target[1]!) ? target[1]!.toLowerCase() : undefined;
+    if (targetId !== undefined && this.isId(targetId)) this.citedIds.push(targetId);
     const isAllowed = this.links.has(target[1]!) && !label[1]!.includes("](");
     return { length, output: isAllowed ? this.pending.slice(0, length) : this.filterLabel(label[1]!) };
   }

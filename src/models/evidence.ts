@@ -1,7 +1,8 @@
 import { draftAnswer } from "./extractive.ts";
 import { PASSAGE_TOKENS, TOOL_RESULT_TOKENS } from "./limits.ts";
 import { estimateTokens, truncateToTokens } from "./prompt.ts";
-import type { Passage, Retrieval } from "./retrieval.ts";
+import { aboutOf, type Passage, type Retrieval } from "./retrieval.ts";
+import { type Claim, SupportingText } from "./support.ts";
 
 interface Search {
   question: string;
@@ -19,6 +20,13 @@ export interface Grounding {
   confidence: number;
 }
 
+/** What says the same as a sentence of an answer. */
+export interface Support {
+  ids: string[];
+  /** How much of the sentence it has, 0..1. */
+  support: number;
+}
+
 /** A tool's result is right; only the model's reading of it may be wrong. */
 const TOOL_CONFIDENCE = 0.85;
 
@@ -26,6 +34,7 @@ const TOOL_CONFIDENCE = 0.85;
 export class Evidence {
   private readonly passages = new Map<string, CitablePassage>();
   private readonly results = new Map<string, string>();
+  private readonly supporting = new Map<string, SupportingText>();
 
   constructor(private readonly quoter: Quoter) {}
 
@@ -71,6 +80,39 @@ export class Evidence {
     const searches = [...new Set(found.flatMap((one) => one.searches))];
     const confidences = searches.map((search) => passageConfidence(search, cited));
     return { cited, confidence: Math.max(...confidences, hasResult ? TOOL_CONFIDENCE : 0) };
+  }
+
+  /**
+   * What supports a claim: what the model cited for it, else the text that has most of it; undefined where nothing does.
+   * @param cited the ids that the model wrote into the sentence.
+   * @param question the visitor's, which a tool's result was asked for.
+   */
+  supportOf(claim: Claim, cited: readonly string[], question: string): Support | undefined {
+    const own = [...new Set(cited)].map((id) => ({ ids: [id], support: this.supportingText(id, question)?.supportOf(claim, true) ?? 0 }));
+    const supported = own.filter(({ support }) => support > 0);
+    if (supported.length > 0)
+      return { ids: supported.flatMap(({ ids }) => ids), support: Math.max(...supported.map((one) => one.support)) };
+    const all = this.ids().map((id) => ({ ids: [id], support: this.supportingText(id, question)!.supportOf(claim, false) }));
+    return all.filter(({ support }) => support > 0).toSorted((a, b) => b.support - a.support)[0];
+  }
+
+  /** The terms and numbers of all evidence. */
+  terms(question: string): Set<string> {
+    return new Set(this.ids().flatMap((id) => [...this.supportingText(id, question)!.terms]));
+  }
+
+  private ids(): string[] {
+    return [...this.passages.keys(), ...this.results.keys()];
+  }
+
+  private supportingText(id: string, question: string): SupportingText | undefined {
+    const passage = this.passages.get(id)?.passage;
+    const result = this.results.get(id);
+    if (!passage && result === undefined) return undefined;
+    let text = this.supporting.get(id);
+    text ??= passage ? new SupportingText(passage.content, aboutOf(passage)) : new SupportingText(result!, "", question);
+    this.supporting.set(id, text);
+    return text;
   }
 
   /** The texts of all evidence, which an answer may repeat. */

@@ -9,11 +9,6 @@ export interface HeaderMatch {
   isFenced: boolean;
 }
 
-export interface NoHeader {
-  header: null;
-  rest: string;
-}
-
 interface HeaderLine {
   header: ReplyHeader;
   /** The text that follows on the same line. */
@@ -43,9 +38,9 @@ export function parseHeader(line: string): HeaderLine | undefined {
 /** Finds the header in a streamed reply, whatever the model writes before it. */
 export class HeaderParser {
   private pending = "";
-  private isThinking = false;
   private isFenced = false;
-  private before = "";
+  /** Whether there was text before the header. */
+  hasTextBefore = false;
 
   /** @returns the header once its line is complete. */
   push(text: string): HeaderMatch | undefined {
@@ -60,35 +55,20 @@ export class HeaderParser {
   }
 
   /** Call it when the reply has ended: its last line may be the header. */
-  end(): HeaderMatch | NoHeader {
+  end(): HeaderMatch | undefined {
     const found = this.readLine(this.pending);
-    return found ? this.match(found.header, found.rest) : { header: null, rest: this.before.trim() };
-  }
-
-  /** How much was read without finding a header. */
-  get length(): number {
-    return this.before.length + this.pending.length;
+    return found && this.match(found.header, found.rest);
   }
 
   private match(header: ReplyHeader, rest: string): HeaderMatch {
     return { header, rest, isFenced: this.isFenced };
   }
 
-  private readLine(whole: string): HeaderLine | undefined {
-    const line = this.withoutReasoning(whole);
+  private readLine(line: string): HeaderLine | undefined {
     const found = parseHeader(line);
     if (found) return found;
     if (FENCE.test(line)) this.isFenced = !this.isFenced;
-    this.before += `${line}\n`;
+    else if (line.trim() !== "") this.hasTextBefore = true;
     return undefined;
-  }
-
-  /** Some models write their reasoning into the text, in <think> tags. */
-  private withoutReasoning(line: string): string {
-    if (this.isThinking && !line.includes("</think>")) return "";
-    const visible = (this.isThinking ? `<think>${line}` : line).replaceAll(/<think>.*?<\/think>/g, "");
-    const [before = "", ...thoughts] = visible.split("<think>");
-    this.isThinking = thoughts.length > 0;
-    return before;
   }
 }

@@ -23,7 +23,8 @@ export class LanguageModelEngine implements Model {
     const conversation = [request.instructions ?? "", request.question, ...request.history.map(({ text }) => text)];
     const events = replyEvents({ model: this.modelByName(request.modelName), limits: this.limits }, messages, runner);
     const textsWithLinks = () => [...conversation, ...evidence.texts()];
-    return new ReplyReader(events, evidence, { secrets, textsWithLinks, blame: (reason) => runner.blame(reason) }).read();
+    const { question } = request;
+    return new ReplyReader(events, evidence, { question, secrets, textsWithLinks, blame: (reason) => runner.blame(reason) }).read();
   }
 }
 

@@ -49,7 +49,9 @@ describe("AnswerFilter", () => {
   it.each([
     ["Five days [p1].", "Five days."],
     ["Five days [p1, t1] and 【p2】 more [ p1 ; p2 ].", "Five days and more."],
+    ["Five days (p1) and [passage p2], see [this](p1) (Source: t1).", "Five days and, see this."],
     ["The pin [p9] is unknown.", "The pin [p9] is unknown."],
+    ["Incidents of priority one (P1) and (see p. 1).", "Incidents of priority one (P1) and (see p. 1)."],
   ])("removes citation markers from %j", (text, clean) => {
     expect(shown(text)).toBe(clean);
   });

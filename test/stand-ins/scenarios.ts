@@ -17,6 +17,23 @@ const SCENARIOS: Record<string, (request: ChatRequest, count: number) => Script>
   smalltalk: () => ({ text: ["@smalltalk\n", "You are welcome!"] }),
   "wrong-ids": () => ({ text: ["@sources p77 p99\n", "The moon is made of cheese."] }),
   "no-header": () => ({ text: ["The moon is made of cheese."] }),
+  /** As large models do that keep to a format of their own. */
+  structured: (request) => ({ text: [JSON.stringify({ answer: firstSentence(request), citations: ["p1"], confidence: 0.9 })] }),
+  "structured-fenced": (request) => ({
+    text: ["```json\n", JSON.stringify({ answer: firstSentence(request), sources: "p1" }, null, 2), "\n```"],
+  }),
+  plain: (request) => ({ text: words(firstSentence(request)) }),
+  /** As models of some three billion parameters do: politeness, the prompt's ids, Markdown, a link of its own making. */
+  small: (request) => ({
+    text: words(
+      `Great question! According to the passages, ${firstSentence(request)} (p1)\n\nFor more, see https://made-up.test/help.\n\n` +
+        "The moon is made of cheese. Let me know if you have any other questions!",
+    ),
+  }),
+  /** Declines in its own words. */
+  sorry: () => ({ text: ["I'm sorry, but the provided passages do not mention that. ", "Please contact our support team."] }),
+  reasoning: (request) => ({ ...answerFrom(request), reasoning: ["The visitor asks. ", "@unknown? No: p1 says it."] }),
+  "reasoning-in-text": (request) => ({ text: words(`<think>\nThe visitor asks.\n@unknown\n</think>\n\n${firstSentence(request)}`) }),
   markers: (request) => ({ text: [`${firstSentence(request)} [p1]`] }),
   "search-first": (request) =>
     request.messages.at(-1)?.role === "tool"
@@ -69,7 +86,11 @@ export function scenarioOf(request: ChatRequest, count: number): Script {
 
 function answerFrom(request: ChatRequest): Script {
   const sentence = firstSentence(request);
-  return sentence === "" ? { text: ["@unknown\n"] } : { text: ["@sources", " p1", "\n", ...sentence.split(/(?<= )/)] };
+  return sentence === "" ? { text: ["@unknown\n"] } : { text: ["@sources", " p1", "\n", ...words(sentence)] };
+}
+
+function words(text: string): string[] {
+  return text.split(/(?<= )/);
 }
 
 function answerFromResult(request: ChatRequest): Script {

@@ -1,0 +1,148 @@
+import { sentenceSpans } from "../text/sentences.ts";
+
+/** The smallest part of an answer that is shown or left out as a whole. */
+export interface AnswerPart {
+  kind: "sentence" | "heading" | "item" | "row" | "code" | "rule";
+  /** The white space before it. */
+  space: string;
+  text: string;
+}
+
+const HEADING = /^\s*(?:#{1,6}\s|(?:\*\*|__)[^*_]{1,80}(?:\*\*|__):?\s*$)/;
+const ITEM = /^\s*(?:[-*+•–]|\(?\d{1,3}[.)])\s/;
+const ROW = /^\s*\|/;
+/** A thematic break, or the line under a table's head. */
+const RULE = /^[\s|:*_-]*$/;
+const RULE_MARK = /--|\*\*\*|___/;
+const FENCE = /^\s*(?:```|~~~)/;
+/** A fence that says no more than that the answer is Markdown. */
+const PROSE_FENCE = /^(?:```|~~~) ?(?:markdown|md|text|txt|plain)?$/i;
+const CITATION_START = /^\s*[[(【]/;
+const CITATION = /^\s*(?:[[(【][^\n\])】]{1,60}[\])】]\s*)+/;
+
+/** Cuts a streamed Markdown answer into its parts, each as soon as it is complete. */
+export class SentenceBuffer {
+  private pending = "";
+  /** The white space before the next part. */
+  private space = "";
+  private code = "";
+  private isInCode = false;
+  /** Whether the whole answer stands in a fence, which is left out. */
+  private isFenced = false;
+  private isStart = true;
+
+  constructor(private readonly isCitation: (text: string) => boolean) {}
+
+  push(text: string): AnswerPart[] {
+    this.pending += text;
+    const parts: AnswerPart[] = [];
+    for (let end = this.pending.indexOf("\n"); end >= 0; end = this.pending.indexOf("\n")) {
+      const line = this.pending.slice(0, end + 1);
+      this.pending = this.pending.slice(end + 1);
+      parts.push(...this.readLine(line));
+    }
+    if (!this.isInCode && !FENCE.test(this.pending)) parts.push(...this.cutSentences());
+    return parts;
+  }
+
+  end(): AnswerPart[] {
+    const parts = this.readLine(this.pending);
+    this.pending = "";
+    return this.code === "" ? parts : [...parts, ...this.endCode()];
+  }
+
+  private readLine(line: string): AnswerPart[] {
+    if (FENCE.test(line)) return this.readFence(line);
+    if (this.isInCode) {
+      this.code += line;
+      return [];
+    }
+    return this.withSpace(this.partsOfLine(line, true), line);
+  }
+
+  /** What is left of a line are its white space and its end: they belong to the next part. */
+  private withSpace(parts: AnswerPart[], line: string): AnswerPart[] {
+    const read = lengthOf(parts);
+    const [first, ...others] = parts;
+    const space = this.space;
+    this.space = first ? line.slice(read) : space + line;
+    if (!first) return [];
+    this.isStart = false;
+    return [{ ...first, space: space + first.space }, ...others];
+  }
+
+  private readFence(line: string): AnswerPart[] {
+    const opensAnswer = this.isStart && PROSE_FENCE.test(line.trim());
+    const closesAnswer = this.isFenced && !this.isInCode && PROSE_FENCE.test(line.trim());
+    this.isStart = false;
+    if (opensAnswer || closesAnswer) {
+      this.isFenced = opensAnswer;
+      return [];
+    }
+    this.code += line;
+    this.isInCode = !this.isInCode;
+    if (this.isInCode) return [];
+    return this.endCode();
+  }
+
+  private endCode(): AnswerPart[] {
+    const { code } = this;
+    this.code = "";
+    return this.withSpace([partOf("code", code.trimEnd())], code);
+  }
+
+  /** The sentences of the last line that are complete: another one begins after them. */
+  private cutSentences(): AnswerPart[] {
+    if (ROW.test(this.pending) || isRule(this.pending)) return [];
+    const parts = this.partsOfLine(this.pending, false);
+    const length = lengthOf(parts);
+    if (length === 0) return [];
+    const complete = this.withSpace(parts, this.pending.slice(0, length));
+    this.pending = this.pending.slice(length);
+    return complete;
+  }
+
+  private partsOfLine(line: string, isComplete: boolean): AnswerPart[] {
+    if (isRule(line)) return [partOf("rule", line.trimEnd())];
+    if (ROW.test(line)) return [partOf("row", line.trimEnd())];
+    if (HEADING.test(line)) return isComplete ? [partOf("heading", line.trimEnd())] : [];
+    const spans = [...sentenceSpans(line)];
+    const parts: AnswerPart[] = [];
+    let from = 0;
+    for (const [at, { end }] of spans.entries()) {
+      const next = spans[at + 1];
+      if (!isComplete && !next) break;
+      const citation = this.citationAfter(line.slice(end));
+      if (!isComplete && citation === undefined) break;
+      const to = end + (citation?.length ?? 0);
+      if (to <= from) continue;
+      const text = line.slice(from, to);
+      // The number of an item is no sentence.
+      if (next && /^\s*\(?\d{1,3}[.)]\s*$/.test(text)) continue;
+      parts.push(partOf(ITEM.test(text) ? "item" : "sentence", text));
+      from = to;
+    }
+    return parts;
+  }
+
+  /** The citation that follows a full stop, possibly ""; undefined where it is not complete. */
+  private citationAfter(rest: string): string | undefined {
+    if (!CITATION_START.test(rest)) return "";
+    const citation = CITATION.exec(rest)?.[0];
+    if (citation === undefined) return rest.length > 80 ? "" : undefined;
+    return this.isCitation(citation) ? citation.trimEnd() : "";
+  }
+}
+
+function isRule(line: string): boolean {
+  return RULE.test(line) && RULE_MARK.test(line);
+}
+
+function lengthOf(parts: readonly AnswerPart[]): number {
+  return parts.reduce((sum, { space, text }) => sum + space.length + text.length, 0);
+}
+
+function partOf(kind: AnswerPart["kind"], whole: string): AnswerPart {
+  const text = whole.trimStart();
+  return { kind, space: whole.slice(0, whole.length - text.length), text };
+}
