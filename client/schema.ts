@@ -107,7 +107,7 @@ export interface Schemas {
     status: "active" | "paused";
     language: string;
     welcome_message: string;
-    /** What the visitor reads when a human is needed. */
+    /** What the visitor reads when a human is needed. Where the operator has set none, the sentence depends on the reason and on the visitor's language; this is the one for a question without an answer. */
     handoff_message: string;
     /** Answers below it are handed to a human. */
     confidence_threshold: number;
@@ -137,6 +137,8 @@ export interface Schemas {
     /** The agent's message; null when a human has the conversation and the agent stayed silent. */
     message_id: string | null;
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
+    /** Why a human is needed; null where none is, or where the team took the conversation itself. */
+    handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | null;
   };
   Citation: {
     title: string;

@@ -3,6 +3,7 @@ import { AGENT_STATUSES, CHANNELS } from "../platform/db/columns.ts";
 import type { agents } from "../platform/db/schema.ts";
 import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
+import { handoffMessageOf, welcomeMessageOf } from "./messages.ts";
 
 /** An agent as integrators see it, without secrets and prompts. */
 export const agentSchema = z
@@ -14,9 +15,11 @@ export const agentSchema = z
     status: z.enum(AGENT_STATUSES).openapi({ description: "A paused agent answers no questions." }),
     language: z.string().openapi({ example: "en" }),
     welcome_message: z.string().openapi({ example: "Hello! How can we help?" }),
-    handoff_message: z
-      .string()
-      .openapi({ description: "What the visitor reads when a human is needed.", example: "A colleague will take it from here." }),
+    handoff_message: z.string().openapi({
+      description:
+        "What the visitor reads when a human is needed. Where the operator has set none, the sentence depends on the reason and on the visitor's language; this is the one for a question without an answer.",
+      example: "A colleague will take it from here.",
+    }),
     confidence_threshold: z.number().openapi({ description: "Answers below it are handed to a human.", example: 0.5 }),
     channels: z.array(z.enum(CHANNELS)),
     sources_count: z.int().openapi({ example: 3 }),
@@ -32,5 +35,6 @@ export type AgentRow = typeof agents.$inferSelect;
 
 /** The wire record of an agent, as integrators see it. */
 export function toAgent(row: AgentRow): z.infer<typeof agentSchema> {
-  return toRecord(agentSchema, row, { channels: CHANNELS.filter((channel) => channel !== "email" || row.emailAddress !== null) });
+  const channels = CHANNELS.filter((channel) => channel !== "email" || row.emailAddress !== null);
+  return toRecord(agentSchema, row, { channels, welcome_message: welcomeMessageOf(row), handoff_message: handoffMessageOf(row) });
 }

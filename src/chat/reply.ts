@@ -2,14 +2,16 @@ import type { HandoffReason } from "../platform/db/columns.ts";
 import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
 import type { Citation } from "../conversations/wire.ts";
 import type { AgentRow } from "../agents/wire.ts";
+import { handoffMessageOf, ownWelcome } from "../agents/messages.ts";
 import { STRONG_MATCH } from "../knowledge/retrieval/curated-answers.ts";
 import { titleOf } from "../knowledge/wire.ts";
-import { wantsHuman } from "../models/intent.ts";
+import { asksForHuman } from "../models/intents.ts";
 import { HandoffError, type Model, type ModelReply, type HistoryMessage, type Tool } from "../models/model.ts";
 import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { truncate } from "../platform/text.ts";
+import { detectLanguage } from "../text/languages.ts";
 import type { Turn } from "./turn.ts";
 
 /** How much of a passage a citation shows. */
@@ -31,6 +33,8 @@ export interface ReplyRequest {
   history: HistoryMessage[];
   retrieval: Retrieval;
   tools: Tool[];
+  /** What the agent knows about, in a few names. */
+  topics: string[];
 }
 
 /** Is called with the pieces of an answer as a model writes them; joined they are the beginning of the answer. It must not throw. */
@@ -43,7 +47,7 @@ export type DeltaListener = (text: string) => void;
  */
 export async function generateReply(model: Model, request: ReplyRequest, onDelta: DeltaListener): Promise<Reply> {
   const { turn, agent, retrieval } = request;
-  if (wantsHuman(turn.message)) return handOff(request, "customer_request", 0);
+  if (asksForHuman(turn.message, agent.language)) return handOff(request, "customer_request", 0);
   const [curated] = retrieval.curated;
   if (curated && curated.score >= STRONG_MATCH) return curatedReply(curated);
   const opening = await askModel(model, request);
@@ -56,15 +60,15 @@ export async function generateReply(model: Model, request: ReplyRequest, onDelta
 }
 
 /** The reply to a question that our side failed to answer: a human takes over. */
-export function failedReply(request: Pick<ReplyRequest, "turn" | "agent">): Reply {
+export function failedReply(request: HandoffRequest): Reply {
   return handOff(request, "model_failure", 0);
 }
 
 /** Undefined when the model fails: a human takes over then, and the visitor reads no error. */
 async function askModel(model: Model, request: ReplyRequest): Promise<ModelReply | undefined> {
-  const { turn, agent, history, retrieval, tools } = request;
-  const { name: agentName, model: modelName, instructions, language, welcomeMessage } = agent;
-  const known = { agentName, modelName, instructions, language, welcomeMessage };
+  const { turn, agent, history, retrieval, tools, topics } = request;
+  const { name: agentName, model: modelName, instructions, language } = agent;
+  const known = { agentName, modelName, instructions, language, welcomeMessage: ownWelcome(agent) ?? "", topics };
   const asked = { ...known, question: turn.message, history, retrieval, tools };
   try {
     return await model.answer(asked);
@@ -103,9 +107,18 @@ function curatedReply({ answerId, question, answer, score }: CuratedMatch): Repl
   return { text: answer, citations: [citation], confidence: score, handoff: null };
 }
 
-function handOff({ turn, agent }: Pick<ReplyRequest, "turn" | "agent">, reason: HandoffReason, confidence: number): Reply {
+type HandoffRequest = Pick<ReplyRequest, "turn" | "agent" | "history">;
+
+function handOff({ turn, agent, history }: HandoffRequest, reason: HandoffReason, confidence: number): Reply {
   const summary = truncate(turn.message, HANDOFF_SUMMARY_LENGTH);
-  return { text: agent.handoffMessage, citations: [], confidence, handoff: { reason, summary } };
+  const text = handoffMessageOf(agent, reason, visitorLanguage(turn.message, history, agent.language));
+  return { text, citations: [], confidence, handoff: { reason, summary } };
+}
+
+/** The language of a visitor's message, else of the message before it; the agent's where neither tells. */
+export function visitorLanguage(message: string, history: readonly HistoryMessage[], agentLanguage: string): string {
+  const before = history.findLast(({ role }) => role === "visitor");
+  return detectLanguage(message, agentLanguage) ?? (before && detectLanguage(before.text, agentLanguage)) ?? agentLanguage;
 }
 
 function toCitation(passage: Passage): Citation {

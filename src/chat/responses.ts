@@ -1,5 +1,4 @@
 import type { ConversationStatus } from "../platform/db/columns.ts";
-import type { messages } from "../platform/db/schema.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { eventStream } from "../platform/http/responses.ts";
@@ -8,7 +7,7 @@ import { sessionOf } from "./session.ts";
 import { AnswerStream, hasWholeAnswer, readStream, type StreamCaller } from "./stream.ts";
 import type { TurnRequest } from "./turn.ts";
 import type { AnswerVisitor } from "./visitor-token.ts";
-import { LAST_EVENT_ID, toChatAnswer } from "./wire.ts";
+import { LAST_EVENT_ID, type StoredAnswer, toChatAnswer } from "./wire.ts";
 
 /**
  * Asks the agent, and waits for the whole answer.
@@ -42,11 +41,11 @@ export interface AnswerKey {
 }
 
 /** What D1 holds of an answer. */
-interface StoredAnswer {
+interface FoundAnswer {
   workspaceId: string;
   status: ConversationStatus;
   /** Undefined while the answer is written, and where there is none. */
-  stored: typeof messages.$inferSelect | undefined;
+  stored: StoredAnswer | undefined;
   visitor?: AnswerVisitor;
 }
 
@@ -56,7 +55,7 @@ interface StoredAnswer {
  * @param find reads D1 in one trip, and throws when the caller may not read the conversation.
  * @throws ApiError not_found.
  */
-export async function resumedAnswer(c: AppContext, key: AnswerKey, find: () => Promise<StoredAnswer>): Promise<Response> {
+export async function resumedAnswer(c: AppContext, key: AnswerKey, find: () => Promise<FoundAnswer>): Promise<Response> {
   const found = await find();
   const caller: StreamCaller = { requestId: c.get("requestId"), lastEventId: c.req.header(LAST_EVENT_ID), visitor: found.visitor };
   if (found.stored) return storedAnswer(c, found, caller);
@@ -67,7 +66,7 @@ export async function resumedAnswer(c: AppContext, key: AnswerKey, find: () => P
   return storedAnswer(c, await find(), caller);
 }
 
-function storedAnswer(c: AppContext, { stored, status }: StoredAnswer, caller: StreamCaller): Response {
+function storedAnswer(c: AppContext, { stored, status }: FoundAnswer, caller: StreamCaller): Response {
   if (!stored) throw new ApiError("not_found", "No answer of an agent with this id in the conversation. Check the id, or ask again.");
   const stream = AnswerStream.of(toChatAnswer(stored, status));
   if (hasWholeAnswer(stream, caller.lastEventId)) return c.body(null, 204);

@@ -1,13 +1,15 @@
-import { and, desc, eq, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { findAgent } from "../agents/store.ts";
-import { conversationExists, createHandoff, isConversation, transitionConversation } from "../conversations/store.ts";
+import { conversationExists, createHandoff, escalateHandoff, isConversation, transitionConversation } from "../conversations/store.ts";
 import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
-import { HUMAN_STATUSES, transitionOn } from "../conversations/status.ts";
+import { HUMAN_STATUSES, isSilencing, SILENCING_REASONS, transitionOn } from "../conversations/status.ts";
 import { appendEvent, type NewEvent } from "../events/outbox.ts";
+import { smallTalkOf } from "../models/intents.ts";
 import type { Database } from "../platform/db/client.ts";
+import type { HandoffReason } from "../platform/db/columns.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
-import { agents, conversations, leads, messages, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
+import { agents, conversations, handoffs, leads, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
 import { insertWhere, transact, writeThenRead } from "../platform/db/sql.ts";
 import { normalizeEmail } from "../platform/text.ts";
 import type { Reply } from "./reply.ts";
@@ -18,6 +20,9 @@ export const MAX_PREVIOUS_QUESTIONS = 3;
 /** How many earlier messages of both sides a model is offered; the size of its context decides how many it reads. */
 const MAX_HISTORY_MESSAGES = 16;
 
+/** How many of an agent's sources its replies name. */
+const MAX_TOPICS = 3;
+
 /**
  * The first batch of a turn: it reads what the answer needs and stores the question, if it may be asked. Each write
  * depends on the same condition, and running the batch again changes nothing.
@@ -25,7 +30,7 @@ const MAX_HISTORY_MESSAGES = 16;
 export async function beginTurn(db: Database, turn: Turn) {
   const { workspaceId, agentId } = turn;
   const { before, written, after } = await transact(db, {
-    before: [findAgent(db, workspaceId, agentId), findConversationState(db, turn), listHistory(db, turn)],
+    before: [findAgent(db, workspaceId, agentId), findConversationState(db, turn), listHistory(db, turn), listTopics(db, turn)],
     writes: [
       ...(turn.visitor ? upsertVisitor(db, turn, turn.visitor, isAdmitted(turn)) : []),
       ...(turn.isNew ? [createConversation(db, turn)] : continueConversation(db, turn)),
@@ -34,8 +39,8 @@ export async function beginTurn(db: Database, turn: Turn) {
     ],
     after: [listTurnMessages(db, turn)],
   });
-  const [[agent], [conversation], history] = before;
-  return { agent, conversation, history, stored: after[0], written };
+  const [[agent], [conversation], history, topics] = before;
+  return { agent, conversation, history, topics: topics.map(({ name }) => name), stored: after[0], written };
 }
 
 /** What the first batch found: the agent, the conversation before the turn, its last messages, and the turn's own messages. */
@@ -48,9 +53,31 @@ function findConversationState(db: Database, turn: Turn) {
       channel: conversations.channel,
       status: conversations.status,
       belongsToVisitor: sql<number>`${belongsToVisitor(turn, sql`${conversations.visitorId}`)}`.as("belongs_to_visitor"),
+      openReason: sql<HandoffReason | null>`${openHandoff(turn, sql`reason`)}`.as("open_reason"),
+      pendingReason: sql<HandoffReason | null>`${pendingReason(turn)}`.as("pending_reason"),
     })
     .from(conversations)
     .where(isConversation(turn));
+}
+
+/** A column of the conversation's hand-off that is not resolved; NULL where there is none. */
+function openHandoff({ workspaceId, conversationId }: Turn, column: SQL): SQL {
+  return sql`(SELECT ${column} FROM ${handoffs} WHERE conversation_id = ${conversationId} AND workspace_id = ${workspaceId} AND status <> 'resolved')`;
+}
+
+/** The reason of the hand-off that no human has accepted yet; NULL where there is none. */
+function pendingReason(turn: Turn): SQL {
+  return openHandoff(turn, sql`CASE WHEN status = 'pending' THEN reason END`);
+}
+
+/** Names of sources, for small talk alone: a question is answered from what they hold. */
+function listTopics(db: Database, { workspaceId, agentId, message }: Turn) {
+  return db
+    .select({ name: sources.name })
+    .from(sources)
+    .where(and(eq(sources.workspaceId, workspaceId), eq(sources.agentId, agentId), eq(sources.status, "ready")))
+    .orderBy(sources.id)
+    .limit(smallTalkOf(message, "") ? MAX_TOPICS : 0);
 }
 
 /** The last messages since the conversation was reopened, newest first. */
@@ -102,9 +129,15 @@ function continueConversation(db: Database, turn: Turn) {
   return [...(turn.visitor ? [attach] : []), transitionConversation(db, turn, transitionOn("visitor_wrote"), { nowMs: turn.nowMs, where })];
 }
 
+/**
+ * A question counts where the agent is to answer it. Past the quota and while the agent is paused, a question to humans is
+ * still stored for them.
+ */
 function addQuestion(db: Database, turn: Turn) {
   const { workspaceId, conversationId, visitor, nowMs } = turn;
   const status = sql`(SELECT status FROM ${conversations} WHERE id = ${conversationId})`;
+  const isWaiting = sql`${status} = 'needs_human' AND ${pendingReason(turn)} NOT IN ${SILENCING_REASONS}`;
+  const isCounted = sql`(${status} NOT IN ${HUMAN_STATUSES} OR coalesce(${isWaiting}, FALSE)) AND ${mayBeAnswered(turn)}`;
   const row = {
     id: turn.questionId,
     workspaceId,
@@ -114,7 +147,7 @@ function addQuestion(db: Database, turn: Turn) {
     authorId: visitorIdOf(turn),
     authorName: visitor?.name ?? null,
     content: turn.message,
-    quotaPeriod: sql`CASE WHEN ${status} IN ${HUMAN_STATUSES} THEN NULL ELSE ${turn.quota.period} END`,
+    quotaPeriod: sql`CASE WHEN ${isCounted} THEN ${turn.quota.period} END`,
     createdAt: nowMs,
   };
   return insertWhere(db, messages, row, isAdmitted(turn)).onConflictDoNothing();
@@ -123,7 +156,7 @@ function addQuestion(db: Database, turn: Turn) {
 /** The turn's own messages, as far as they are stored. */
 function listTurnMessages(db: Database, { workspaceId, questionId, answerId }: Turn) {
   return db
-    .select()
+    .select(storedAnswerColumns)
     .from(messages)
     .where(and(eq(messages.workspaceId, workspaceId), inArray(messages.id, [questionId, answerId])));
 }
@@ -133,7 +166,7 @@ type StoredReply = Reply & { agentName: string; nowMs: number };
 
 /**
  * The second batch of a turn: the answer, the conversation's new status and, where a human is needed, the hand-off.
- * @returns the conversation's new status, undefined if it was erased, and what was written.
+ * @returns the conversation's new status, undefined if it was erased, the reason of its open hand-off, and what was written.
  */
 export async function finishTurn(db: Database, turn: Turn, reply: StoredReply) {
   const { handoff, nowMs } = reply;
@@ -144,12 +177,13 @@ export async function finishTurn(db: Database, turn: Turn, reply: StoredReply) {
       ...appendEvent(db, eventOf(turn, nowMs), "message.ai_replied", messageRecord(turn.answerId)),
       transitionConversation(db, turn, transitionOn(handoff ? "agent_handed_off" : "agent_answered"), { nowMs }),
       ...(handoff ? handOff(db, turn, handoff, nowMs) : []),
+      ...(handoff && isSilencing(handoff.reason) ? [escalateHandoff(db, turn, handoff.reason)] : []),
       ...(handoff?.reason === "model_failure" ? [refundQuota(db, turn)] : []),
     ],
     [findConversationState(db, turn)],
   );
   const [[conversation]] = read;
-  return { status: conversation?.status, written };
+  return { status: conversation?.status, openReason: conversation?.openReason ?? null, written };
 }
 
 function addAnswer(db: Database, turn: Turn, { handoff, text, nowMs, ...fields }: StoredReply) {
@@ -188,18 +222,23 @@ export function refundQuota(db: Database, { workspaceId, questionId }: Turn) {
     .where(and(eq(messages.id, questionId), eq(messages.workspaceId, workspaceId)));
 }
 
+/** SQL condition: the agent is active, and the month's quota is not used up. */
+function mayBeAnswered({ workspaceId, agentId, quota }: Turn): SQL {
+  const isActive = sql`EXISTS (SELECT 1 FROM ${agents} WHERE id = ${agentId} AND status = 'active')`;
+  const used = sql`(SELECT messages FROM ${usagePeriods} WHERE workspace_id = ${workspaceId} AND period = ${quota.period})`;
+  return sql`(${isActive} AND coalesce(${used}, 0) < ${quota.limit})`;
+}
+
 /** The condition of every write of the first batch. `refusalOf` says which part of it did not hold. */
 function isAdmitted(turn: Turn): SQL {
-  const { workspaceId, agentId, conversationId, quota } = turn;
-  const used = sql`(SELECT messages FROM ${usagePeriods} WHERE workspace_id = ${workspaceId} AND period = ${quota.period})`;
-  const withinQuota = sql`coalesce(${used}, 0) < ${quota.limit}`;
+  const { workspaceId, agentId, conversationId } = turn;
   const agent = sql`FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id`;
   const agentFits = sql`a.id = ${agentId} AND a.workspace_id = ${workspaceId} AND w.deleted_at IS NULL`;
-  if (turn.isNew) return sql`EXISTS (SELECT 1 ${agent} WHERE ${agentFits} AND a.status = 'active' AND ${withinQuota})`;
+  if (turn.isNew) return sql`EXISTS (SELECT 1 ${agent} WHERE ${agentFits} AND ${mayBeAnswered(turn)})`;
   return sql`EXISTS (SELECT 1 ${agent} JOIN ${conversations} c ON c.agent_id = a.id
     WHERE ${agentFits} AND c.id = ${conversationId} AND c.workspace_id = ${workspaceId} AND c.channel = ${turn.channel}
       AND ${belongsToVisitor(turn, sql`c.visitor_id`)}
-      AND (c.status IN ${HUMAN_STATUSES} OR (a.status = 'active' AND ${withinQuota})))`;
+      AND (c.status IN ${HUMAN_STATUSES} OR ${mayBeAnswered(turn)}))`;
 }
 
 /** The author of the question: its visitor, else that of the conversation. */
@@ -209,10 +248,19 @@ function visitorIdOf({ workspaceId, conversationId, visitor }: Turn): SQL {
     : sql`(SELECT visitor_id FROM ${conversations} WHERE id = ${conversationId})`;
 }
 
+/** A message, and the reason of the last hand-off up to it. */
+export const storedAnswerColumns = {
+  ...getTableColumns(messages),
+  handoffReason: sql<HandoffReason | null>`(SELECT h.reason FROM ${handoffs} h WHERE h.workspace_id = "messages"."workspace_id"
+    AND h.conversation_id = "messages"."conversation_id" AND h.requested_at <= "messages"."created_at" ORDER BY h.id DESC LIMIT 1)`.as(
+    "handoff_reason",
+  ),
+};
+
 /** An agent's answer, if it is this conversation's. */
 export function findAnswer(db: Database, workspaceId: string, conversationId: string, messageId: string) {
   return db
-    .select()
+    .select(storedAnswerColumns)
     .from(messages)
     .where(and(eq(messages.workspaceId, workspaceId), isAnswer(conversationId, messageId)));
 }

@@ -1,22 +1,24 @@
 import { waitUntil } from "cloudflare:workers";
 import { CallJournal, type JournalStorage } from "../agents/tool-journal.ts";
+import { handoffMessageOf } from "../agents/messages.ts";
 import { agentTools } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
-import { isHandledByHuman } from "../conversations/status.ts";
+import { isAgentSilent } from "../conversations/status.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
+import { smallTalkOf, withoutSmallTalk } from "../models/intents.ts";
 import type { Model, HistoryMessage } from "../models/model.ts";
 import type { Retrieval } from "../models/retrieval.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
-import type { Channel, ConversationStatus } from "../platform/db/columns.ts";
+import type { Channel } from "../platform/db/columns.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { messages } from "../platform/db/schema.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { builtInTools, searchKnowledge } from "./built-in-tools.ts";
 import { type Refusal, refusalOf } from "./refusals.ts";
-import { failedReply, generateReply, type Reply } from "./reply.ts";
+import { failedReply, generateReply, type Reply, visitorLanguage } from "./reply.ts";
 import { beginTurn, finishTurn, MAX_PREVIOUS_QUESTIONS, refundQuota, type TurnState } from "./store.ts";
 import type { StreamStart } from "./stream.ts";
-import { type ChatAnswer, toChatAnswer } from "./wire.ts";
+import { type ChatAnswer, type StoredAnswer, toChatAnswer } from "./wire.ts";
 
 /** Who writes, as the channel knows them. Turns are stored by the session, so the names of their fields must not change. */
 export interface TurnVisitor {
@@ -134,8 +136,8 @@ export class TurnRunner {
     if (answered) return this.done(admitted, repeatAnswer(context, admitted, answered));
     // Deleted since an earlier attempt stored the question.
     if (!agent) return { outcome: "agent_not_found" };
-    if (conversation && isHandledByHuman(conversation.status))
-      return this.done(admitted, await staySilent(context, admitted, agent, conversation.status));
+    if (conversation && isSilent(context, conversation, stored))
+      return this.done(admitted, await staySilent(context, admitted, agent, conversation));
     return this.done(admitted, await this.answer(context, admitted, agent, early));
   }
 
@@ -159,16 +161,15 @@ export class TurnRunner {
     const { turn, db, meter, isLast, listener } = context;
     notifyStart(context, admitted, turn.answerId);
     const history = admitted.conversation?.status === "resolved" ? [] : admitted.history.map(toHistoryMessage).reverse();
-    const questions = history.filter(({ role }) => role === "visitor").map(({ text }) => text);
-    const previousQuestions = questions.slice(-MAX_PREVIOUS_QUESTIONS);
-    this.previousQuestions = [...previousQuestions, turn.message].slice(-MAX_PREVIOUS_QUESTIONS);
+    const written = [...history.filter(({ role }) => role === "visitor").map(({ text }) => text), turn.message];
+    const previousQuestions = lastQuestions(written.slice(0, -1));
+    this.previousQuestions = lastQuestions(written);
     const retrieval = await this.retrieve(context, previousQuestions, early);
-    const written = [...questions, turn.message];
     const tools = [
       ...builtInTools({ env: this.env, meter, turn, visitorId: admitted.visitorId, written }),
       ...this.agentTools(turn, agent),
     ];
-    const request = { turn, agent, history, retrieval, tools };
+    const request = { turn, agent, history, retrieval, tools, topics: admitted.topics };
     const reply = isLast ? failedReply(request) : await generateReply(this.model, request, (text) => listener.onText(text));
     return this.finish(db, turn, agent.name, reply);
   }
@@ -180,7 +181,7 @@ export class TurnRunner {
   }
 
   private async search(turn: Turn, previousQuestions: string[], meter: Meter): Promise<Retrieval> {
-    return searchKnowledge({ env: this.env, meter, turn }, turn.message, previousQuestions);
+    return searchKnowledge({ env: this.env, meter, turn }, withoutSmallTalk(turn.message, ""), previousQuestions);
   }
 
   private agentTools(turn: Turn, agent: AgentRow) {
@@ -191,12 +192,14 @@ export class TurnRunner {
 
   private async finish(db: Database, turn: Turn, agentName: string, reply: Reply): Promise<ChatAnswer> {
     const nowMs = Math.max(Date.now(), turn.nowMs + 1);
-    const { status, written } = await finishTurn(db, turn, { ...reply, agentName, nowMs });
+    const { status, openReason, written } = await finishTurn(db, turn, { ...reply, agentName, nowMs });
     waitUntil(wakeDeliveries(this.env, written));
     const { text, citations, confidence, handoff } = reply;
     const fields = { answer: text, citations, confidence, needs_human: handoff !== null, message_id: turn.answerId };
     // A conversation that was erased meanwhile has no status: the answer is given, and nothing of it is stored.
-    return { ...fields, conversation_id: turn.conversationId, status: status ?? "resolved" };
+    // A hand-off that was pending already keeps its reason.
+    const reason = handoff && (openReason ?? handoff.reason);
+    return { ...fields, conversation_id: turn.conversationId, status: status ?? "resolved", handoff_reason: reason };
   }
 
   private done({ visitorId }: AdmittedTurn, answer: ChatAnswer): TurnResult {
@@ -211,24 +214,47 @@ function notifyStart({ turn, listener }: TurnContext, { visitorId }: AdmittedTur
 }
 
 /** The answer is stored already: an earlier attempt died after it, or the request is repeated. */
-function repeatAnswer(context: TurnContext, admitted: AdmittedTurn, answered: typeof messages.$inferSelect): ChatAnswer {
+function repeatAnswer(context: TurnContext, admitted: AdmittedTurn, answered: StoredAnswer): ChatAnswer {
   notifyStart(context, admitted, context.turn.answerId);
   return toChatAnswer(answered, admitted.conversation!.status);
 }
 
+type ConversationState = NonNullable<TurnState["conversation"]>;
+
+/** Whether the message is left to humans: they have the conversation, or the agent may not answer while it waits for them. */
+function isSilent({ turn }: TurnContext, { status, pendingReason }: ConversationState, stored: TurnState["stored"]): boolean {
+  const isCounted = stored.some(({ id, quotaPeriod }) => id === turn.questionId && quotaPeriod !== null);
+  return isAgentSilent(status, pendingReason) || (status === "needs_human" && !isCounted);
+}
+
 /** A human has the conversation: the message is stored, and the agent says nothing. */
-async function staySilent(context: TurnContext, admitted: AdmittedTurn, agent: AgentRow, status: ConversationStatus): Promise<ChatAnswer> {
+async function staySilent(
+  context: TurnContext,
+  admitted: AdmittedTurn,
+  agent: AgentRow,
+  { status, openReason }: ConversationState,
+): Promise<ChatAnswer> {
   const { turn, db } = context;
   // Counted by an attempt that died before a human took over.
   if (admitted.stored.some((message) => message.quotaPeriod !== null)) await db.batch([refundQuota(db, turn)]);
   notifyStart(context, admitted, null);
-  const fields = { answer: agent.handoffMessage, citations: [], confidence: 0, needs_human: true, message_id: null };
-  return { ...fields, conversation_id: turn.conversationId, status };
+  const history = admitted.history.map(toHistoryMessage).reverse();
+  const answer = handoffMessageOf(agent, "customer_request", visitorLanguage(turn.message, history, agent.language));
+  const fields = { answer, citations: [], confidence: 0, needs_human: true, message_id: null };
+  return { ...fields, conversation_id: turn.conversationId, status, handoff_reason: openReason };
 }
 
 /** To a model, a colleague of the team speaks for the agent's side. */
 function toHistoryMessage({ role, content }: Pick<typeof messages.$inferSelect, "role" | "content">): HistoryMessage {
   return { role: role === "user" ? "visitor" : "agent", text: content };
+}
+
+/** What the visitor last asked: small talk between two questions does not part them. */
+function lastQuestions(written: readonly string[]): string[] {
+  return written
+    .filter((text) => smallTalkOf(text, "") === undefined)
+    .map((text) => withoutSmallTalk(text, ""))
+    .slice(-MAX_PREVIOUS_QUESTIONS);
 }
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {

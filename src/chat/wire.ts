@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { CONVERSATION_STATUSES, type ConversationStatus } from "../platform/db/columns.ts";
+import { CONVERSATION_STATUSES, type ConversationStatus, HANDOFF_REASONS, type HandoffReason } from "../platform/db/columns.ts";
 import { type Citation, citationSchema } from "../conversations/wire.ts";
 import type { messages } from "../platform/db/schema.ts";
 import { uuid } from "../platform/http/fields.ts";
@@ -41,16 +41,23 @@ export const chatAnswerSchema = z
       .nullable()
       .openapi({ description: "The agent's message; null when a human has the conversation and the agent stayed silent." }),
     status: z.enum(CONVERSATION_STATUSES).openapi({ example: "ai_handled" }),
+    handoff_reason: z.enum(HANDOFF_REASONS).nullable().openapi({
+      description: "Why a human is needed; null where none is, or where the team took the conversation itself.",
+      example: null,
+    }),
   })
   .openapi("ChatAnswer");
 
 export type ChatAnswer = z.infer<typeof chatAnswerSchema>;
 
+/** A stored answer, with the reason of the hand-off that it announced. */
+export type StoredAnswer = typeof messages.$inferSelect & { handoffReason: HandoffReason | null };
+
 /** A stored answer on the wire, as it was first given; `status` is the conversation's current status. */
-export function toChatAnswer(stored: typeof messages.$inferSelect, status: ConversationStatus): ChatAnswer {
+export function toChatAnswer(stored: StoredAnswer, status: ConversationStatus): ChatAnswer {
   const { id, conversationId, content, confidence, needsHuman } = stored;
   const fields = { answer: content, citations: stored.citations as Citation[], confidence: confidence ?? 0, needs_human: needsHuman };
-  return { ...fields, conversation_id: conversationId, message_id: id, status };
+  return { ...fields, conversation_id: conversationId, message_id: id, status, handoff_reason: needsHuman ? stored.handoffReason : null };
 }
 
 /** The header in which a client sends the id of the last event that it read. */

@@ -1,4 +1,4 @@
-import type { ConversationStatus } from "../platform/db/columns.ts";
+import type { ConversationStatus, HandoffReason } from "../platform/db/columns.ts";
 
 /** The statuses that a caller may set. */
 export const SETTABLE_STATUSES = ["open", "resolved", "needs_human", "human_active"] as const satisfies ConversationStatus[];
@@ -8,7 +8,7 @@ export type SettableStatus = (typeof SETTABLE_STATUSES)[number];
 /** How many characters of the question a hand-off's summary holds. */
 export const HANDOFF_SUMMARY_LENGTH = 500;
 
-/** The statuses in which humans handle the conversation and the agent stays silent. */
+/** The statuses in which a human handles the conversation, or is to. */
 export const HUMAN_STATUSES = ["needs_human", "human_active"] as const satisfies ConversationStatus[];
 
 /** What changes a conversation's status, besides a caller who sets it. */
@@ -40,9 +40,20 @@ export function transitionTo(status: SettableStatus): Transition {
   return () => status;
 }
 
-/** Whether humans handle the conversation. */
-export function isHandledByHuman(status: ConversationStatus): boolean {
-  return (HUMAN_STATUSES as readonly string[]).includes(status);
+/** The reasons after which the agent stays silent until a human replies: the visitor was promised one. */
+export const SILENCING_REASONS = ["customer_request", "unsupported_request"] as const satisfies HandoffReason[];
+
+/**
+ * Whether the agent leaves a visitor's message to humans. After other hand-offs it answers what it can until one replies.
+ * @param pendingReason of the hand-off that no human has accepted yet; null where there is none.
+ */
+export function isAgentSilent(status: ConversationStatus, pendingReason: HandoffReason | null): boolean {
+  if (status === "human_active") return true;
+  return status === "needs_human" && (pendingReason === null || isSilencing(pendingReason));
+}
+
+export function isSilencing(reason: HandoffReason): boolean {
+  return (SILENCING_REASONS as readonly HandoffReason[]).includes(reason);
 }
 
 /** The status of an open hand-off once its conversation has this status; null when it stays as it is. */

@@ -1,6 +1,6 @@
 import { composeAnswer, type ScoredPassage, type ScoredSegment } from "./compose.ts";
 import { confidenceOf, type Signals, signalsOf } from "./confidence.ts";
-import { replyToThanks, smallTalkOf } from "./intent.ts";
+import { smallTalkReply, withoutSmallTalk } from "./intents.ts";
 import { type Model, type ModelReply, type ModelRequest, singleDelta, SMALL_TALK_CONFIDENCE } from "./model.ts";
 import { aboutOf, type Passage, type QueryTerm, type Retrieval } from "./retrieval.ts";
 import { type Segment, segmentsOf, termMatch } from "./segments.ts";
@@ -18,16 +18,11 @@ export class ExtractiveEngine implements Model {
     if (politeReply !== undefined) {
       return { outcome: "answered", cited: [], confidence: SMALL_TALK_CONFIDENCE, text: singleDelta(politeReply) };
     }
-    const { text, cited, confidence } = draftAnswer(request.question, request.retrieval);
+    const question = withoutSmallTalk(request.question, request.language);
+    const { text, cited, confidence } = draftAnswer(question, request.retrieval);
     if (text === "" || confidence < MIN_CONFIDENCE) return { outcome: "no_answer", confidence };
     return { outcome: "answered", cited, confidence, text: sentenceDeltas(text, request.language) };
   }
-}
-
-function smallTalkReply({ question, welcomeMessage, language }: ModelRequest): string | undefined {
-  const intent = smallTalkOf(question);
-  if (intent === undefined) return undefined;
-  return intent === "thanks" ? replyToThanks(language) : welcomeMessage.trim() || undefined;
 }
 
 async function* sentenceDeltas(text: string, language: string): AsyncGenerator<string, void> {

@@ -23,8 +23,10 @@ export interface ModelRequest {
   agentName: string;
   /** The operator's text on how this agent should answer. */
   instructions: string | null;
-  /** The operator's greeting of new visitors. */
+  /** The operator's greeting of new visitors; empty where they have none of their own. */
   welcomeMessage: string;
+  /** What the agent knows about, in a few names; without them it does not say. */
+  topics?: readonly string[];
   /** The language to answer in, as a BCP 47 tag. */
   language: string;
   /** The model that the operator chose for this agent; null for the deployment's. */

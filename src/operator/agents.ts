@@ -1,4 +1,5 @@
 import type { z } from "@hono/zod-openapi";
+import { DEFAULT_HANDOFF, DEFAULT_WELCOME } from "../agents/messages.ts";
 import { type GivenTool, identityContext, type MissingHeader, encryptTools } from "../agents/secrets.ts";
 import { createAgent, eraseAgent, findAgent, findAgentBySlug, replaceIdentitySecret, updateAgent } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
@@ -19,8 +20,8 @@ const SECRET_BYTES = 32;
 const DEFAULTS = {
   status: "active" as const,
   language: "en",
-  welcomeMessage: "Hello! How can I help?",
-  handoffMessage: "I could not find a sure answer to that, so I have asked a colleague to take over. They will reply here.",
+  welcomeMessage: DEFAULT_WELCOME,
+  handoffMessage: DEFAULT_HANDOFF,
   /** Answers that are more likely wrong than right are handed off to a human. */
   confidenceThreshold: 0.5,
   inactivityMinutes: 24 * 60,

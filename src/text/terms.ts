@@ -2,7 +2,7 @@ import { stemmer } from "stemmer";
 import { LruCache } from "../platform/lru-cache.ts";
 
 /** The words of a list that is written with white space between them. */
-export function wordSet(list: string): ReadonlySet<string> {
+function wordSet(list: string): ReadonlySet<string> {
   return new Set(list.trim().split(/\s+/));
 }
 

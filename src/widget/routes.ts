@@ -1,4 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { handoffMessageOf } from "../agents/messages.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import { chatEventsSchema, resumeHeaders } from "../chat/wire.ts";
 import { toHandoff, toMessage } from "../conversations/wire.ts";
@@ -122,8 +123,9 @@ widgetRoutes.openapi(handOff, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
   const { agent, workspaceId, db } = await openConversation(c, conversationId);
   const op = { env: c.env, db, workspaceId, agentId: agent.id, conversationId, nowMs: Date.now() };
-  const { handoff, status } = await requestHandoff(op, agent.handoffMessage);
-  return c.json({ handoff: handoff ? toHandoff(handoff) : null, status, handoff_message: agent.handoffMessage }, 200);
+  const message = handoffMessageOf(agent, "customer_request");
+  const { handoff, status } = await requestHandoff(op, message);
+  return c.json({ handoff: handoff ? toHandoff(handoff) : null, status, handoff_message: message }, 200);
 });
 
 const rate = createRoute({

@@ -1,6 +1,6 @@
 import { and, eq, inArray, or, type SQL, sql } from "drizzle-orm";
 import type { VisitorClaim } from "../chat/visitor-token.ts";
-import { isAnswer } from "../chat/store.ts";
+import { isAnswer, storedAnswerColumns } from "../chat/store.ts";
 import type { ConversationKey } from "../conversations/store.ts";
 import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
 import { IF_CHANGED } from "../events/outbox.ts";
@@ -72,7 +72,7 @@ export function listNewMessages(db: Database, claim: VisitorClaim, conversationI
 /** An agent's answer. The same batch has to check that the conversation is the visitor's. */
 export function findVisitorAnswer(db: Database, { agentId }: VisitorClaim, key: { conversation_id: string; message_id: string }) {
   return db
-    .select()
+    .select(storedAnswerColumns)
     .from(messages)
     .where(and(eq(messages.workspaceId, workspaceOf(agentId)), isAnswer(key.conversation_id, key.message_id)));
 }

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { AGENT_STATUSES, CONVERSATION_STATUSES } from "../platform/db/columns.ts";
 import { type AgentRow } from "../agents/wire.ts";
+import { handoffMessageOf, welcomeMessageOf } from "../agents/messages.ts";
 import { chatAnswerSchema, endUserSchema, streamField } from "../chat/wire.ts";
 import { handoffSchema, messageSchema } from "../conversations/wire.ts";
 import type { CustomFields } from "../leads/wire.ts";
@@ -31,8 +32,9 @@ export const settingsSchema = z.object({
   handoff_message: z.string(),
 });
 
-export function toSettings({ id, name, status, language, welcomeMessage, handoffMessage }: AgentRow): z.infer<typeof settingsSchema> {
-  return { id, name, status, language, welcome_message: welcomeMessage, handoff_message: handoffMessage };
+export function toSettings(agent: AgentRow): z.infer<typeof settingsSchema> {
+  const { id, name, status, language } = agent;
+  return { id, name, status, language, welcome_message: welcomeMessageOf(agent), handoff_message: handoffMessageOf(agent) };
 }
 
 // --- Messages --------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@ import { HANDOFF_REASONS } from "../../src/platform/db/columns.ts";
 import { beginTurn, finishTurn } from "../../src/chat/store.ts";
 import { toTurn } from "../../src/chat/turn.ts";
 import { changeConversation, resolveIdleWrites, replyAsHuman } from "../../src/conversations/conversations.ts";
-import { isHandledByHuman, SETTABLE_STATUSES } from "../../src/conversations/status.ts";
+import { isAgentSilent, SETTABLE_STATUSES } from "../../src/conversations/status.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
@@ -123,7 +123,7 @@ export class Histories {
     const begin = async () => {
       for (let run = 0; run < begins; run++) {
         const { conversation } = await beginTurn(db, turn);
-        isSilent ||= conversation !== undefined && isHandledByHuman(conversation.status);
+        isSilent ||= conversation !== undefined && isAgentSilent(conversation.status, conversation.pendingReason);
       }
     };
     const end = async () => {

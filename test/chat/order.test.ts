@@ -149,8 +149,8 @@ test("a turn is in storage while it runs, and its alarm does not run it a second
   await runInDurableObject(session, release);
   expect([(await running).status, (await waiting).status]).toEqual([200, 200]);
   const spoken = (await transcript()).map(([role, text]) => (role === "user" ? text : role));
-  expect(spoken).toEqual(["Something else entirely", "assistant", "And another thing"]);
-  expect(await used()).toBe(1);
+  expect(spoken).toEqual(["Something else entirely", "assistant", "And another thing", "assistant"]);
+  expect(await used()).toBe(2);
   expect(await storage()).toEqual(NOTHING);
 });
 

@@ -175,6 +175,7 @@ for (const status of ["needs_human", "human_active"]) {
       conversation_id: conversation,
       message_id: null,
       status,
+      handoff_reason: null,
     });
     const after = await conversationOf(workspace, conversation);
     expect(after).toMatchObject({

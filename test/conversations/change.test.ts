@@ -41,7 +41,7 @@ describe("PATCH", () => {
 
   test("open gives a handed-off conversation back to the agent and resolves its hand-off", async () => {
     const { workspace, path, ask } = await converse(UNKNOWN);
-    expect((await ask(KNOWN)).body).toMatchObject({ message_id: null, needs_human: true });
+    expect((await ask(KNOWN)).body).toMatchObject({ status: "needs_human", needs_human: false });
     const opened = await workspace.call("PATCH", path, { status: "open" });
     expect(opened.body).toMatchObject({ status: "open", handoff: { status: "resolved" } });
     expect((await ask(KNOWN)).body).toMatchObject({ status: "ai_handled", needs_human: false });

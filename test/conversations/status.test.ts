@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { CONVERSATION_STATUSES, type ConversationStatus } from "../../src/platform/db/columns.ts";
+import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../../src/platform/db/columns.ts";
 import {
   handoffStatusAt,
-  isHandledByHuman,
+  isAgentSilent,
   transitionOn,
   transitionTo,
   SETTABLE_STATUSES,
@@ -28,7 +28,16 @@ test.each(SETTABLE_STATUSES)("%s can be set from every status", (status) => {
   expect(CONVERSATION_STATUSES.map(transitionTo(status))).toEqual(CONVERSATION_STATUSES.map(() => status));
 });
 
-test("humans handle needs_human and human_active, and a hand-off follows its conversation", () => {
-  expect(CONVERSATION_STATUSES.filter(isHandledByHuman)).toEqual(["needs_human", "human_active"]);
+test("the agent is silent where a human has the conversation, or was promised to the visitor", () => {
+  const silentFor = (reason: HandoffReason | null) => CONVERSATION_STATUSES.filter((status) => isAgentSilent(status, reason));
+  for (const reason of [null, "customer_request", "unsupported_request"] as const) {
+    expect(silentFor(reason)).toEqual(["needs_human", "human_active"]);
+  }
+  for (const reason of ["missing_knowledge", "low_confidence", "tool_failure", "model_failure"] as const) {
+    expect(silentFor(reason)).toEqual(["human_active"]);
+  }
+});
+
+test("a hand-off follows its conversation", () => {
   expect(CONVERSATION_STATUSES.map(handoffStatusAt)).toEqual(["resolved", "resolved", null, "accepted", "resolved"]);
 });

@@ -1,52 +1,57 @@
-import { expect, it, test } from "vitest";
-import { replyToThanks, smallTalkOf } from "../../src/models/intent.ts";
+import { expect, test } from "vitest";
 import { createAgent, createWorkspace, learn } from "../harness.ts";
 
-it.each([
-  "hi",
-  "Hello!",
-  "Hi there 👋",
-  "hey team",
-  "Good morning",
-  "Guten Tag!",
-  "Bonjour à tous",
-  "¡Hola, buenos días!",
-  "Olá, boa tarde",
-])("%s is a greeting", (message) => expect(smallTalkOf(message)).toBe("greeting"));
-
-it.each(["thanks!", "Thank you so much for your help", "ok great, thanks", "Vielen Dank!", "merci beaucoup", "Perfect, thank you. Bye!"])(
-  "%s is thanks",
-  (message) => expect(smallTalkOf(message)).toBe("thanks"),
-);
-
-it.each([
-  "hi, where is my order?",
-  "hello world program",
-  "help",
-  "ok",
-  "good",
-  "Is this ok?",
-  "morning hours on Sundays",
-  "thanks but that is wrong",
-  "hi ".repeat(20),
-  "",
-  "👋",
-])("%j is neither", (message) => expect(smallTalkOf(message)).toBeUndefined());
-
-it.each([
-  ["en", "You're welcome!"],
-  ["de-AT", "Gern geschehen!"],
-  ["tlh", "You're welcome!"],
-])("thanks are answered in %s", (language, reply) => expect(replyToThanks(language)).toBe(reply));
-
-test("a greeting and thanks are answered without a hand-off", async () => {
+async function createShop(settings: Record<string, unknown> = {}) {
   const workspace = await createWorkspace();
-  const agent = await createAgent(workspace, { welcome_message: "Welcome to the shop." });
-  await learn(workspace, agent.id, "Refunds are paid within five days.");
-  const say = (message: string, conversation_id?: string) =>
-    workspace.call("POST", `/agents/${agent.id}/messages`, { message, ...(conversation_id !== undefined && { conversation_id }) });
-  const greeted = await say("Hi there!");
-  expect(greeted.body).toMatchObject({ answer: "Welcome to the shop.", citations: [], needs_human: false, status: "ai_handled" });
-  const thanked = await say("Thanks!", greeted.body.conversation_id);
-  expect(thanked.body).toMatchObject({ answer: "You're welcome!", needs_human: false });
+  const agent = await createAgent(workspace, settings);
+  await learn(workspace, agent.id, "Refunds are paid within five days. Shipping to Norway takes nine days.", "Refunds and shipping");
+  let id: string | undefined;
+  const say = async (message: string) => {
+    const { body } = await workspace.call("POST", `/agents/${agent.id}/messages`, {
+      message,
+      ...(id !== undefined && { conversation_id: id }),
+    });
+    id = body.conversation_id;
+    return body;
+  };
+  return { agent, workspace, say };
+}
+
+test("small talk of each kind gets a reply that fits, and no hand-off", { timeout: 30_000 }, async () => {
+  const { say } = await createShop({ name: "Ada", welcome_message: "Welcome to the shop." });
+  for (const [message, reply] of [
+    ["Hi there!", "Welcome to the shop."],
+    ["Thanks!", "You're welcome!"],
+    ["ok great", "Alright."],
+    ["👍", "Alright."],
+    ["?", "I did not quite get that."],
+    ["who are you", "I am Ada, an automated assistant."],
+    ["are you a bot?", "I am Ada, an automated assistant."],
+    ["what can you do", "I answer questions about Refunds and shipping."],
+    ["danke schön", "Gern geschehen!"],
+    ["bye", "Goodbye!"],
+  ] as const) {
+    const expected = {
+      answer: expect.stringContaining(reply),
+      citations: [],
+      needs_human: false,
+      status: "ai_handled",
+      handoff_reason: null,
+    };
+    expect(await say(message), message).toMatchObject(expected);
+  }
+});
+
+test("an agent without an own welcome message greets in the visitor's language", async () => {
+  const { agent, say } = await createShop({ language: "de" });
+  expect(agent.welcome_message).toBe("Hallo! Wie kann ich helfen?");
+  expect((await say("Buenos días")).answer).toBe("¡Hola! ¿En qué puedo ayudarle?");
+  expect((await say("hallo")).answer).toBe("Hallo! Wie kann ich helfen?");
+});
+
+test("small talk around a question does not hide it", async () => {
+  const { say } = await createShop();
+  expect((await say("When are refunds paid?")).answer).toContain("five days");
+  await say("thanks");
+  expect((await say("Thanks, and how long does shipping to Norway take?")).answer).toContain("nine days");
 });

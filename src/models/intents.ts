@@ -1,0 +1,149 @@
+import { codesFrom, detectLanguage, type Language, languageCode, languageOf, LANGUAGES } from "../text/languages.ts";
+import { PhraseBook, phraseWords } from "../text/phrases.ts";
+import type { ModelRequest } from "./model.ts";
+
+/*
+ * What a message wants, where it is no question to be answered from knowledge: a human, or small talk. The tables of
+ * phrases are in `text/languages`; a message matches where its every word belongs to them.
+ */
+
+/** Longer messages say more than such a wish; it is looked for in each of their clauses. */
+const MAX_LENGTH = 1_000;
+const MAX_CLAUSE_WORDS = 40;
+/** In scripts without spaces each character counts as a word. */
+const CLAUSE_END = /[.!?;,:\n。！？!?、，；…؟،।¿¡]+|\s[-–—]\s/u;
+
+interface Books {
+  handoff: PhraseBook<"fillers" | keyof Language["handoff"]>;
+  talk: PhraseBook<keyof Language["talk"]>;
+}
+
+/** Built when a language is first looked up, since that costs a few milliseconds for all of them. */
+const books = new Map<string, Books>();
+
+function booksOf(code: string): Books {
+  const known = books.get(code);
+  if (known) return known;
+  const { common, fillers, handoff, talk } = LANGUAGES[code]!;
+  const made = { handoff: new PhraseBook({ fillers, ...handoff }, common), talk: new PhraseBook(talk, common) };
+  books.set(code, made);
+  return made;
+}
+
+// --- A human ---------------------------------------------------------------------------------------------------------
+
+/**
+ * Whether a visitor asks to talk to a person, in any of the languages; a question about hand-off itself does not count.
+ * @param expected the agent's language, as a BCP 47 tag.
+ */
+export function asksForHuman(message: string, expected: string): boolean {
+  const text = message.slice(0, MAX_LENGTH);
+  // "Am I talking to a human?" asks who is there.
+  const clauses = [...new Set([text, ...text.split(CLAUSE_END)])]
+    .filter((clause) => smallTalkOf(clause, expected)?.kind !== "identity")
+    .map(phraseWords)
+    .filter((words) => words.length > 0 && words.length <= MAX_CLAUSE_WORDS);
+  return codesFrom(expected).some((code) => {
+    const book = booksOf(code).handoff;
+    return clauses.some((words) => isRequest(book, words) || endsWithRequest(book, words));
+  });
+}
+
+/** Whether words ask for a human from the first on; a phrase of `then` ends the request, and what follows is its reason. */
+function isRequest(book: Books["handoff"], words: readonly string[]): boolean {
+  const requests = [book.maskOf("contact", "person"), book.maskOf("want", "sure"), book.maskOf("phrases")];
+  const [sure, then] = [book.maskOf("sure"), book.maskOf("then")];
+  const isAsked = (mask: number): boolean => requests.some((request) => (mask & request) === request);
+  return book.covers(words).some((masks, at) => {
+    const isWhole = at === words.length;
+    if (!isWhole && !startsWith(book, words.slice(at), then)) return false;
+    return [...masks].some((mask) => (mask & then) === 0 && (isAsked(mask) || (isWhole && (mask & sure) === sure)));
+  });
+}
+
+/** The most words of a phrase of `then` or `before`; in Chinese and Japanese, characters. */
+const MAX_PHRASE_WORDS = 8;
+
+/** Whether words start with a phrase of a kind. */
+function startsWith(book: Books["handoff"], words: readonly string[], kind: number): boolean {
+  return book.covers(words.slice(0, MAX_PHRASE_WORDS)).some((masks) => masks.has(kind));
+}
+
+/** "I have a problem with my order and I want to talk to a human" */
+function endsWithRequest(book: Books["handoff"], words: readonly string[]): boolean {
+  const before = book.maskOf("before");
+  return words.some((_, at) => {
+    if (at === 0) return false;
+    const rest = words.slice(at);
+    return startsWith(book, rest, before) && isRequest(book, rest);
+  });
+}
+
+// --- Small talk ------------------------------------------------------------------------------------------------------
+
+type TalkKind = Exclude<keyof Language["talk"], "extras"> | "unclear";
+
+/** Agreement is what most phrases also are; thanks ("for your help") and a question about the agent say more than it. */
+const BY_WEIGHT = ["thanks", "identity", "capabilities", "goodbye", "greeting", "agreement"] as const satisfies TalkKind[];
+const SIGNS_ONLY = /^[^\p{L}\p{N}]*$/u;
+const EMOJI = /\p{Extended_Pictographic}/u;
+const SMILE = /^\s*(?:[:;=]-?[)D\]pP]|\^\^|<3)\s*$/;
+
+interface SmallTalk {
+  kind: TalkKind;
+  /** The code of its language. */
+  language: string;
+}
+
+/**
+ * The small talk that a whole message is; undefined for any other message.
+ * @param expected the agent's language, as a BCP 47 tag.
+ */
+export function smallTalkOf(message: string, expected: string): SmallTalk | undefined {
+  if (message.length > MAX_LENGTH) return undefined;
+  if (SMILE.test(message)) return { kind: "agreement", language: languageCode(expected) };
+  if (SIGNS_ONLY.test(message)) return { kind: EMOJI.test(message) ? "agreement" : "unclear", language: languageCode(expected) };
+  const words = phraseWords(message);
+  if (words.length === 0 || words.length > MAX_CLAUSE_WORDS) return undefined;
+  for (const code of codesFrom(detectLanguage(message, expected) ?? expected)) {
+    const book = booksOf(code).talk;
+    const masks = [...book.covers(words).at(-1)!];
+    const kind = BY_WEIGHT.find((candidate) => masks.some((mask) => (mask & book.maskOf(candidate)) !== 0));
+    if (kind) return { kind, language: code };
+  }
+  return undefined;
+}
+
+/** A message without the small talk that it begins or ends with: "thanks, and what about Norway?" asks about Norway. */
+export function withoutSmallTalk(message: string, expected: string): string {
+  const clauses = message.split(/(?<=[.!?;,:\n؟،।])\s+|(?<=[。！？、，；…])\s*/u).filter((clause) => clause !== "");
+  const isTalk = (clause: string): boolean => smallTalkOf(clause, expected) !== undefined;
+  let [from, to] = [0, clauses.length];
+  while (from < to && isTalk(clauses[from]!)) from++;
+  while (to > from && isTalk(clauses[to - 1]!)) to--;
+  return from === to || to - from === clauses.length ? message : clauses.slice(from, to).join(" ");
+}
+
+/** The service's own reply to small talk; undefined for a message that is none. */
+export function smallTalkReply(request: ModelRequest): string | undefined {
+  const { question, language: expected, agentName, welcomeMessage, topics = [] } = request;
+  const talk = smallTalkOf(question, expected);
+  if (!talk) return undefined;
+  const { replies } = languageOf(talk.language);
+  switch (talk.kind) {
+    case "greeting":
+      return welcomeMessage.trim() || replies.greeting;
+    case "capabilities":
+      return topics.length === 0
+        ? replies.capabilities_without_topics
+        : replies.capabilities.replace("{topics}", () => joinNames(topics, talk.language));
+    case "identity":
+      return replies.identity.replace("{agent}", () => agentName);
+    default:
+      return replies[talk.kind];
+  }
+}
+
+function joinNames(names: readonly string[], language: string): string {
+  return new Intl.ListFormat(language, { type: "conjunction" }).format(names);
+}

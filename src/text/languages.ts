@@ -1,0 +1,88 @@
+import ar from "./languages/ar.json" with { type: "json" };
+import da from "./languages/da.json" with { type: "json" };
+import de from "./languages/de.json" with { type: "json" };
+import en from "./languages/en.json" with { type: "json" };
+import es from "./languages/es.json" with { type: "json" };
+import fr from "./languages/fr.json" with { type: "json" };
+import hi from "./languages/hi.json" with { type: "json" };
+import it from "./languages/it.json" with { type: "json" };
+import ja from "./languages/ja.json" with { type: "json" };
+import nl from "./languages/nl.json" with { type: "json" };
+import no from "./languages/no.json" with { type: "json" };
+import pl from "./languages/pl.json" with { type: "json" };
+import pt from "./languages/pt.json" with { type: "json" };
+import sv from "./languages/sv.json" with { type: "json" };
+import tr from "./languages/tr.json" with { type: "json" };
+import zh from "./languages/zh.json" with { type: "json" };
+import { phraseWords } from "./phrases.ts";
+
+/*
+ * What the service knows of each language (`languages/*.json`): phrases that it recognises, and sentences that it says.
+ * - common: words by which the language is recognised;
+ * - handoff: a message asks for a human where it consists of fillers and of `contact` with a `person`, of `want` with a
+ *   `sure` one, of a `sure` one alone, or of one of the `phrases`. Anything may follow `then`, anything may precede `before`;
+ * - talk: what small talk of each kind consists of; `extras` may be added to each;
+ * - replies, handoff_messages: what a visitor reads.
+ */
+export type Language = typeof en;
+
+/** In the order in which a phrase that several of them have is looked up. */
+export const LANGUAGES: Readonly<Record<string, Language>> = { en, de, fr, es, pt, it, nl, no, sv, da, pl, tr, ar, hi, zh, ja };
+
+/** Bokmål, Nynorsk: the codes of one language. */
+const OTHER_CODES: Readonly<Record<string, string>> = { nb: "no", nn: "no" };
+const DEFAULT_LANGUAGE = "en";
+
+/** The code under which a language, given as a BCP 47 tag, is known here; English for an unknown one. */
+export function languageCode(tag: string): string {
+  const base = tag.toLowerCase().split(/[-_]/)[0]!;
+  const code = OTHER_CODES[base] ?? base;
+  return Object.hasOwn(LANGUAGES, code) ? code : DEFAULT_LANGUAGE;
+}
+
+export function languageOf(tag: string): Language {
+  return LANGUAGES[languageCode(tag)]!;
+}
+
+const SCRIPTS: readonly [RegExp, string][] = [
+  [/[\p{Script=Hiragana}\p{Script=Katakana}]/u, "ja"],
+  [/\p{Script=Han}/u, "zh"],
+  [/\p{Script=Arabic}/u, "ar"],
+  [/\p{Script=Devanagari}/u, "hi"],
+];
+const MAX_DETECTED_LENGTH = 500;
+
+const commonWords = new Map<string, ReadonlySet<string>>();
+
+function commonWordsOf(code: string): ReadonlySet<string> {
+  const known = commonWords.get(code);
+  if (known) return known;
+  const made = new Set(LANGUAGES[code]!.common.flatMap(phraseWords));
+  commonWords.set(code, made);
+  return made;
+}
+
+/**
+ * The language that a text is written in, by its script or its common words.
+ * @param expected the language, as a BCP 47 tag, that is the likely one where several are.
+ * @returns undefined where the text does not tell.
+ */
+export function detectLanguage(text: string, expected: string): string | undefined {
+  const start = text.slice(0, MAX_DETECTED_LENGTH);
+  const script = SCRIPTS.find(([letters]) => letters.test(start));
+  if (script) return script[1];
+  const words = phraseWords(start);
+  let best: { code: string; count: number } | undefined;
+  for (const code of codesFrom(expected)) {
+    const common = commonWordsOf(code);
+    const count = words.filter((word) => common.has(word)).length;
+    if (count > (best?.count ?? 0)) best = { code, count };
+  }
+  return best?.code;
+}
+
+/** The codes of all languages in the order in which they are tried: the expected one first. */
+export function codesFrom(expected: string): string[] {
+  const first = languageCode(expected);
+  return [first, ...Object.keys(LANGUAGES).filter((code) => code !== first)];
+}

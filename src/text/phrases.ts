@@ -1,0 +1,113 @@
+/*
+ * Matching messages against tables of phrases: a message is covered when every word of it belongs to a phrase of the
+ * tables, so that one word that says something else is enough for no match.
+ */
+
+/** A word; in scripts that are written without spaces each character is one. */
+const WORD = /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}]|(?:(?![\p{scx=Han}\p{scx=Hira}\p{scx=Kana}])[\p{L}\p{N}\p{M}])+/gu;
+const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
+/** An apostrophe that does not separate words, as it does in "l'agent". */
+const INNER_APOSTROPHE = /['’`´](?=(?:s|t|d|m|ll|re|ve)(?!\p{L}))/gu;
+/** Accents of Latin letters, Arabic vowel signs, the Arabic lengthening stroke and the Devanagari dot: often left out. */
+const OPTIONAL_MARKS = /[\u0300-\u036f]|[\u064b-\u0652]|\u0640|\u093c/g;
+/** Letters that are typed in other ways, or that are no accented letters to Unicode. */
+const SPELLINGS: readonly [RegExp, string][] = [
+  [/[أإآ]/g, "ا"],
+  [/ى/g, "ي"],
+  [/ة/g, "ه"],
+  [/ß/g, "ss"],
+  [/ø/g, "o"],
+  [/æ/g, "ae"],
+  [/ł/g, "l"],
+  [/ı/g, "i"],
+];
+/** Shorter words have too many neighbours for a misspelling of them to be recognised. */
+const MIN_FUZZY_LENGTH = 6;
+
+/** The words of a text in lower case, without punctuation, apostrophes and optional marks. */
+export function phraseWords(text: string): string[] {
+  let plain = text
+    .normalize("NFKC")
+    .toLowerCase()
+    .replaceAll(INNER_APOSTROPHE, "")
+    .normalize("NFD")
+    .replaceAll(OPTIONAL_MARKS, "")
+    .normalize("NFC");
+  for (const [spelling, usual] of SPELLINGS) plain = plain.replaceAll(spelling, usual);
+  return [...plain.matchAll(WORD)].map(([word]) => word).filter((word) => LETTER_OR_DIGIT.test(word));
+}
+
+interface Entry {
+  words: readonly string[];
+  bit: number;
+}
+
+/** Phrases of several kinds, looked up by their first word. */
+export class PhraseBook<Kind extends string> {
+  private readonly entries = new Map<string, Entry[]>();
+  private readonly words: ReadonlySet<string>;
+  private readonly longWords: readonly string[];
+
+  private readonly kinds: Kind[];
+
+  /**
+   * @param tables the phrases of each kind; at most 30 kinds.
+   * @param otherWords that are never a misspelling of the tables' words.
+   */
+  constructor(tables: Readonly<Record<Kind, readonly string[]>>, otherWords: readonly string[]) {
+    this.kinds = Object.keys(tables) as Kind[];
+    for (const [at, kind] of this.kinds.entries()) {
+      for (const phrase of tables[kind]) this.add(phraseWords(phrase), 1 << at);
+    }
+    const all = [...this.entries.values()].flatMap((entries) => entries.flatMap(({ words }) => words));
+    this.words = new Set([...all, ...otherWords.flatMap(phraseWords)]);
+    this.longWords = [...new Set(all)].filter((word) => word.length >= MIN_FUZZY_LENGTH);
+  }
+
+  /** The number that a set of kinds is written as in `covers`. */
+  maskOf(...kinds: Kind[]): number {
+    return kinds.reduce((mask, kind) => mask | (1 << this.kinds.indexOf(kind)), 0);
+  }
+
+  /**
+   * The ways to cover words by phrases: after each number of words, the sets of kinds that were used up to there. The
+   * last item is about all words; it is empty where they cannot be covered.
+   */
+  covers(words: readonly string[]): ReadonlySet<number>[] {
+    const known = words.map((word) => this.respell(word));
+    const masks: Set<number>[] = [new Set([0]), ...words.map(() => new Set<number>())];
+    for (const [at, from] of masks.entries()) {
+      if (from.size === 0) continue;
+      for (const { words: phrase, bit } of this.entries.get(known[at] ?? "") ?? []) {
+        if (!phrase.every((word, offset) => known[at + offset] === word)) continue;
+        for (const mask of from) masks[at + phrase.length]!.add(mask | bit);
+      }
+    }
+    return masks;
+  }
+
+  private add(words: string[], bit: number): void {
+    const [first] = words;
+    if (first === undefined) return;
+    const entries = this.entries.get(first) ?? [];
+    entries.push({ words, bit });
+    this.entries.set(first, entries);
+  }
+
+  /** The book's word that a misspelt one is most likely meant for: one letter more, less, changed or swapped. */
+  private respell(word: string): string {
+    if (word.length < MIN_FUZZY_LENGTH - 1 || this.words.has(word)) return word;
+    return this.longWords.find((known) => known[0] === word[0] && isOneEditAway(word, known)) ?? word;
+  }
+}
+
+function isOneEditAway(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false;
+  let start = 0;
+  while (start < a.length && a[start] === b[start]) start++;
+  const restA = a.slice(start);
+  const restB = b.slice(start);
+  if (a.length !== b.length) return restA.slice(a.length > b.length ? 1 : 0) === restB.slice(b.length > a.length ? 1 : 0);
+  const swapped = restA[0] === restB[1] && restA[1] === restB[0] && restA.slice(2) === restB.slice(2);
+  return swapped || restA.slice(1) === restB.slice(1);
+}
