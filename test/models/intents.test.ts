@@ -9,8 +9,8 @@ interface Messages {
   talk: Record<string, string[]>;
 }
 
-const files = import.meta.glob(["./intents/*.json"], { eager: true, import: "default" }) as unknown as Record<string, Messages>;
-const languages = Object.entries(files).map(([path, messages]) => ({ code: /(\w+)\.json$/.exec(path)![1]!, ...messages }));
+const files = import.meta.glob(["./intents/*.json"], { eager: true }) as unknown as Record<string, { default: Messages }>;
+const languages = Object.entries(files).map(([path, { default: messages }]) => ({ code: /(\w+)\.json$/.exec(path)![1]!, ...messages }));
 
 /** How many of the messages must be recognised. */
 const MIN_SHARE = 0.95;
