@@ -5,7 +5,7 @@ import type { AgentRow } from "../agents/wire.ts";
 import { handoffMessageOf, ownWelcome } from "../agents/messages.ts";
 import { STRONG_MATCH } from "../knowledge/retrieval/curated-answers.ts";
 import { titleOf } from "../knowledge/wire.ts";
-import { asksForHuman } from "../models/intents.ts";
+import { humanRequestLanguage } from "../models/intents.ts";
 import { HandoffError, type Model, type ModelReply, type HistoryMessage, type Tool } from "../models/model.ts";
 import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
@@ -47,7 +47,8 @@ export type DeltaListener = (text: string) => void;
  */
 export async function generateReply(model: Model, request: ReplyRequest, onDelta: DeltaListener): Promise<Reply> {
   const { turn, agent, retrieval } = request;
-  if (asksForHuman(turn.message, agent.language)) return handOff(request, "customer_request", 0);
+  const requestLanguage = humanRequestLanguage(turn.message, agent.language);
+  if (requestLanguage) return handOff(request, "customer_request", 0, requestLanguage);
   const [curated] = retrieval.curated;
   if (curated && curated.score >= STRONG_MATCH) return curatedReply(curated);
   const opening = await askModel(model, request);
@@ -109,9 +110,10 @@ function curatedReply({ answerId, question, answer, score }: CuratedMatch): Repl
 
 type HandoffRequest = Pick<ReplyRequest, "turn" | "agent" | "history">;
 
-function handOff({ turn, agent, history }: HandoffRequest, reason: HandoffReason, confidence: number): Reply {
+/** @param language of the sentence that the visitor reads; by default, that of their message. */
+function handOff({ turn, agent, history }: HandoffRequest, reason: HandoffReason, confidence: number, language?: string): Reply {
   const summary = truncate(turn.message, HANDOFF_SUMMARY_LENGTH);
-  const text = handoffMessageOf(agent, reason, visitorLanguage(turn.message, history, agent.language));
+  const text = handoffMessageOf(agent, reason, language ?? visitorLanguage(turn.message, history, agent.language));
   return { text, citations: [], confidence, handoff: { reason, summary } };
 }
 

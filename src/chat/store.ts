@@ -1,9 +1,9 @@
 import { and, desc, eq, getTableColumns, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { findAgent } from "../agents/store.ts";
-import { conversationExists, createHandoff, escalateHandoff, isConversation, transitionConversation } from "../conversations/store.ts";
+import { conversationExists, createHandoff, isConversation, transitionConversation } from "../conversations/store.ts";
 import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
-import { HUMAN_STATUSES, isSilencing, SILENCING_REASONS, transitionOn } from "../conversations/status.ts";
+import { HUMAN_STATUSES, SILENCING_REASONS, transitionOn } from "../conversations/status.ts";
 import { appendEvent, type NewEvent } from "../events/outbox.ts";
 import { smallTalkOf } from "../models/intents.ts";
 import type { Database } from "../platform/db/client.ts";
@@ -177,7 +177,6 @@ export async function finishTurn(db: Database, turn: Turn, reply: StoredReply) {
       ...appendEvent(db, eventOf(turn, nowMs), "message.ai_replied", messageRecord(turn.answerId)),
       transitionConversation(db, turn, transitionOn(handoff ? "agent_handed_off" : "agent_answered"), { nowMs }),
       ...(handoff ? handOff(db, turn, handoff, nowMs) : []),
-      ...(handoff && isSilencing(handoff.reason) ? [escalateHandoff(db, turn, handoff.reason)] : []),
       ...(handoff?.reason === "model_failure" ? [refundQuota(db, turn)] : []),
     ],
     [findConversationState(db, turn)],

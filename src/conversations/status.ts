@@ -49,11 +49,7 @@ export const SILENCING_REASONS = ["customer_request", "unsupported_request"] as 
  */
 export function isAgentSilent(status: ConversationStatus, pendingReason: HandoffReason | null): boolean {
   if (status === "human_active") return true;
-  return status === "needs_human" && (pendingReason === null || isSilencing(pendingReason));
-}
-
-export function isSilencing(reason: HandoffReason): boolean {
-  return (SILENCING_REASONS as readonly HandoffReason[]).includes(reason);
+  return status === "needs_human" && (pendingReason === null || (SILENCING_REASONS as readonly HandoffReason[]).includes(pendingReason));
 }
 
 /** The status of an open hand-off once its conversation has this status; null when it stays as it is. */

@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, isNull, lte, notInArray, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, isNull, lte, type SQL, sql } from "drizzle-orm";
 import { appendEvent } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../platform/db/columns.ts";
@@ -7,7 +7,7 @@ import { newId, shardOf } from "../platform/db/ids.ts";
 import { conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere } from "../platform/db/sql.ts";
 import { handoffRecord } from "./payloads.ts";
-import { handoffStatusAt, SILENCING_REASONS, type Transition } from "./status.ts";
+import { handoffStatusAt, type Transition } from "./status.ts";
 
 /** A conversation, and the workspace that it must belong to. */
 export type ConversationKey = { workspaceId: string; conversationId: string };
@@ -142,15 +142,6 @@ export function createHandoff(db: Database, { workspaceId, conversationId, agent
     insertWhere(db, handoffs, row, isWaiting).onConflictDoNothing(),
     ...appendEvent(db, event, "handoff.created", handoffRecord(id)),
   ] as const;
-}
-
-/** Gives a hand-off that waits for a human the reason of a visitor who now asks for one: the agent is silent from then on. */
-export function escalateHandoff(db: Database, { workspaceId, conversationId }: ConversationKey, reason: HandoffReason) {
-  const isWaiting = and(eq(handoffs.workspaceId, workspaceId), eq(handoffs.conversationId, conversationId), eq(handoffs.status, "pending"));
-  return db
-    .update(handoffs)
-    .set({ reason })
-    .where(and(isWaiting, notInArray(handoffs.reason, [...SILENCING_REASONS])));
 }
 
 interface TransitionOptions {

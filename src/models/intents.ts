@@ -33,17 +33,17 @@ function booksOf(code: string): Books {
 // --- A human ---------------------------------------------------------------------------------------------------------
 
 /**
- * Whether a visitor asks to talk to a person, in any of the languages; a question about hand-off itself does not count.
+ * The language in which a visitor asks to talk to a person; undefined for any other message, as a question about hand-off.
  * @param expected the agent's language, as a BCP 47 tag.
  */
-export function asksForHuman(message: string, expected: string): boolean {
+export function humanRequestLanguage(message: string, expected: string): string | undefined {
   const text = message.slice(0, MAX_LENGTH);
   // "Am I talking to a human?" asks who is there.
   const clauses = [...new Set([text, ...text.split(CLAUSE_END)])]
     .filter((clause) => smallTalkOf(clause, expected)?.kind !== "identity")
     .map(phraseWords)
     .filter((words) => words.length > 0 && words.length <= MAX_CLAUSE_WORDS);
-  return codesFrom(expected).some((code) => {
+  return codesFrom(detectLanguage(text, expected) ?? expected).find((code) => {
     const book = booksOf(code).handoff;
     return clauses.some((words) => isRequest(book, words) || endsWithRequest(book, words));
   });

@@ -2,7 +2,6 @@ import { transitionOn } from "../conversations/status.ts";
 import {
   type ConversationKey,
   createHandoff,
-  escalateHandoff,
   findConversation,
   findLatestHandoff,
   transitionConversation,
@@ -67,7 +66,6 @@ export async function requestHandoff(op: HandoffOperation, message: string) {
     transitionConversation(db, op, transitionOn("agent_handed_off"), { nowMs }),
     addHandoffNotice(db, op, notice),
     ...createHandoff(db, op, { reason: "customer_request", questionKey: null, ...question }),
-    escalateHandoff(db, op, "customer_request"),
   ];
   const { written, read } = await writeThenRead(db, writes, [
     findConversation(db, workspaceId, conversationId),

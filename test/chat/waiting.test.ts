@@ -54,11 +54,22 @@ describe("while a conversation waits for a human", () => {
     expect((await conversation()).messages.filter((message: any) => message.role === "assistant")).toHaveLength(2);
   });
 
-  test("a visitor who then asks for a human silences the agent", SLOW, async () => {
+  test("a visitor who asks for a human is told that one comes, and the agent goes on answering", SLOW, async () => {
     const { ask, handoffs } = await createConversation();
     await ask(UNKNOWN);
-    expect(await ask("¿puedo hablar con una persona?")).toMatchObject({ needs_human: true, handoff_reason: "customer_request" });
-    expect(await handoffs()).toEqual([{ reason: "customer_request", status: "pending" }]);
+    const told = await ask("¿puedo hablar con una persona?");
+    expect(told).toMatchObject({
+      needs_human: true,
+      status: "needs_human",
+      answer: expect.stringContaining("He pedido a una persona del equipo"),
+    });
+    expect(await handoffs()).toEqual([{ reason: "missing_knowledge", status: "pending" }]);
+    expect(await ask(KNOWN.message)).toMatchObject({ needs_human: false, answer: expect.stringContaining(KNOWN.answer) });
+  });
+
+  test("one that waits because the visitor asked for a human is left to humans", SLOW, async () => {
+    const { ask } = await createConversation();
+    expect(await ask("kann ich mit einem Menschen sprechen?")).toMatchObject({ needs_human: true, handoff_reason: "customer_request" });
     expect(await ask(KNOWN.message)).toMatchObject({
       message_id: null,
       needs_human: true,

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { asksForHuman, smallTalkOf, withoutSmallTalk } from "../../src/models/intents.ts";
+import { humanRequestLanguage, smallTalkOf, withoutSmallTalk } from "../../src/models/intents.ts";
 import { LANGUAGES } from "../../src/text/languages.ts";
 
 /** What people type, written apart from the tables of phrases. */
@@ -11,6 +11,8 @@ interface Messages {
 
 const files = import.meta.glob(["./intents/*.json"], { eager: true }) as unknown as Record<string, { default: Messages }>;
 const languages = Object.entries(files).map(([path, { default: messages }]) => ({ code: /(\w+)\.json$/.exec(path)![1]!, ...messages }));
+
+const asksForHuman = (message: string, agentLanguage: string) => humanRequestLanguage(message, agentLanguage) !== undefined;
 
 /** How many of the messages must be recognised. */
 const MIN_SHARE = 0.95;
