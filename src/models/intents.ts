@@ -30,6 +30,18 @@ function booksOf(code: string): Books {
   return made;
 }
 
+const OWN_SCRIPT: Readonly<Record<string, RegExp>> = {
+  ar: /\p{Script=Arabic}/u,
+  ja: /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u,
+  zh: /\p{Script=Han}/u,
+};
+const LATIN = /\p{Script=Latin}/u;
+
+/** Whether a text has letters of a language, so that its phrases need looking up. Hindi is often typed in Latin letters. */
+function mayBeIn(code: string, text: string): boolean {
+  return code === "hi" || (OWN_SCRIPT[code] ?? LATIN).test(text);
+}
+
 // --- A human ---------------------------------------------------------------------------------------------------------
 
 /**
@@ -38,14 +50,16 @@ function booksOf(code: string): Books {
  */
 export function humanRequestLanguage(message: string, expected: string): string | undefined {
   const text = message.slice(0, MAX_LENGTH);
-  // "Am I talking to a human?" asks who is there.
-  const clauses = [...new Set([text, ...text.split(CLAUSE_END)])]
-    .filter((clause) => smallTalkOf(clause, expected)?.kind !== "identity")
-    .map(phraseWords)
-    .filter((words) => words.length > 0 && words.length <= MAX_CLAUSE_WORDS);
+  const clauses = new Map([text, ...text.split(CLAUSE_END)].map((clause) => [phraseWords(clause).join(" "), clause]));
   return codesFrom(detectLanguage(text, expected) ?? expected).find((code) => {
+    if (!mayBeIn(code, text)) return false;
     const book = booksOf(code).handoff;
-    return clauses.some((words) => isRequest(book, words) || endsWithRequest(book, words));
+    return [...clauses].some(([plain, clause]) => {
+      const words = plain.split(" ");
+      if (plain === "" || words.length > MAX_CLAUSE_WORDS) return false;
+      // "Am I talking to a human?" asks who is there.
+      return (isRequest(book, words) || endsWithRequest(book, words)) && smallTalkOf(clause, expected)?.kind !== "identity";
+    });
   });
 }
 
@@ -73,7 +87,7 @@ function startsWith(book: Books["handoff"], words: readonly string[], kind: numb
 function endsWithRequest(book: Books["handoff"], words: readonly string[]): boolean {
   const before = book.maskOf("before");
   return words.some((_, at) => {
-    if (at === 0) return false;
+    if (at === 0 || !book.hasStart(words[at]!, before)) return false;
     const rest = words.slice(at);
     return startsWith(book, rest, before) && isRequest(book, rest);
   });
@@ -106,6 +120,7 @@ export function smallTalkOf(message: string, expected: string): SmallTalk | unde
   const words = phraseWords(message);
   if (words.length === 0 || words.length > MAX_CLAUSE_WORDS) return undefined;
   for (const code of codesFrom(detectLanguage(message, expected) ?? expected)) {
+    if (!mayBeIn(code, message)) continue;
     const book = booksOf(code).talk;
     const masks = [...book.covers(words).at(-1)!];
     const kind = BY_WEIGHT.find((candidate) => masks.some((mask) => (mask & book.maskOf(candidate)) !== 0));

@@ -46,7 +46,8 @@ interface Entry {
 export class PhraseBook<Kind extends string> {
   private readonly entries = new Map<string, Entry[]>();
   private readonly words: ReadonlySet<string>;
-  private readonly longWords: readonly string[];
+  /** The words long enough to be recognised misspelt, by first letter and length. */
+  private readonly longWords = new Map<string, string[]>();
 
   private readonly kinds: Kind[];
 
@@ -61,7 +62,11 @@ export class PhraseBook<Kind extends string> {
     }
     const all = [...this.entries.values()].flatMap((entries) => entries.flatMap(({ words }) => words));
     this.words = new Set([...all, ...otherWords.flatMap(phraseWords)]);
-    this.longWords = [...new Set(all)].filter((word) => word.length >= MIN_FUZZY_LENGTH);
+    for (const word of new Set(all)) {
+      if (word.length < MIN_FUZZY_LENGTH) continue;
+      const key = `${word[0]}${word.length}`;
+      this.longWords.set(key, [...(this.longWords.get(key) ?? []), word]);
+    }
   }
 
   /** The number that a set of kinds is written as in `covers`. */
@@ -69,17 +74,24 @@ export class PhraseBook<Kind extends string> {
     return kinds.reduce((mask, kind) => mask | (1 << this.kinds.indexOf(kind)), 0);
   }
 
+  /** Whether a phrase of a kind starts with a word. */
+  hasStart(word: string, kind: number): boolean {
+    return this.entries.get(word)?.some(({ bit }) => bit === kind) ?? false;
+  }
+
   /**
    * The ways to cover words by phrases: after each number of words, the sets of kinds that were used up to there. The
    * last item is about all words; it is empty where they cannot be covered.
    */
   covers(words: readonly string[]): ReadonlySet<number>[] {
-    const known = words.map((word) => this.respell(word));
+    const known: string[] = [];
+    // Most messages are no phrases from their first word on, and need no respelling of the others.
+    const knownAt = (at: number): string => (known[at] ??= this.respell(words[at] ?? ""));
     const masks: Set<number>[] = [new Set([0]), ...words.map(() => new Set<number>())];
     for (const [at, from] of masks.entries()) {
       if (from.size === 0) continue;
-      for (const { words: phrase, bit } of this.entries.get(known[at] ?? "") ?? []) {
-        if (!phrase.every((word, offset) => known[at + offset] === word)) continue;
+      for (const { words: phrase, bit } of this.entries.get(knownAt(at)) ?? []) {
+        if (!phrase.every((word, offset) => knownAt(at + offset) === word)) continue;
         for (const mask of from) masks[at + phrase.length]!.add(mask | bit);
       }
     }
@@ -97,7 +109,9 @@ export class PhraseBook<Kind extends string> {
   /** The book's word that a misspelt one is most likely meant for: one letter more, less, changed or swapped. */
   private respell(word: string): string {
     if (word.length < MIN_FUZZY_LENGTH - 1 || this.words.has(word)) return word;
-    return this.longWords.find((known) => known[0] === word[0] && isOneEditAway(word, known)) ?? word;
+    const lengths = [word.length, word.length + 1, word.length - 1];
+    const near = lengths.flatMap((length) => this.longWords.get(`${word[0]}${length}`) ?? []);
+    return near.find((known) => isOneEditAway(word, known)) ?? word;
   }
 }
 
