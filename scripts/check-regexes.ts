@@ -16,7 +16,6 @@ const EXCEPTIONS: Record<string, string> = {
   "^(sources?|": "a line of the model's answer, 8,000 characters at most",
   [String.raw`\s*\n\s*`]: "a passage, 4,000 characters at most",
   [String.raw`!\[[^\]]*\]`]: "a passage, 4,000 characters at most",
-  "^(?:(?:(?:hi|hello|": "a clause, 160 characters at most",
   [String.raw`("(?:[^"\\]|\\.)*")|\s+`]: "only text that JSON.parse accepts: every quote has its end",
   "(?:^|-)(?:cookies?": "a false alarm: linear, but its 150 alternatives take many steps a character",
 };
