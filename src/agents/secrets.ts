@@ -1,6 +1,7 @@
 import { decryptSecret, encryptSecret, UnreadableSecretError } from "../platform/crypto/secrets.ts";
 import type { StoredTool } from "../platform/db/columns.ts";
 import { sampleUrl } from "./tool-url.ts";
+import { variablesIn } from "./tool-variables.ts";
 import type { AgentRow } from "./wire.ts";
 
 /** The context that an agent's identity secret is encrypted for: it decrypts in no other. */
@@ -27,7 +28,7 @@ export async function identitySecretsOf(env: Env, agent: AgentRow, nowMs: number
 }
 
 /** A tool as the operator sends it. A header of null keeps its stored value, and without headers all stored ones are kept. */
-export type GivenTool = Omit<StoredTool, "headers"> & { headers: Record<string, string | null> | undefined };
+export type GivenTool = Omit<StoredTool, "headers" | "headerVariables"> & { headers: Record<string, string | null> | undefined };
 
 /** A header that should keep its value, but has none stored. */
 export interface MissingHeader {
@@ -47,15 +48,17 @@ export async function encryptTools(
 ): Promise<{ tools: StoredTool[] } | { missing: MissingHeader }> {
   const tools: StoredTool[] = [];
   for (const [toolIndex, tool] of given.entries()) {
-    const kept = keptHeaders(tool, stored);
+    const before = keptTool(tool, stored);
     const headers: Record<string, string> = {};
-    for (const [header, value] of Object.entries(tool.headers ?? Object.fromEntries(kept))) {
-      const encrypted =
-        tool.headers && value !== null ? await encryptSecret(env, value, headerContext(agentId, tool.name, header)) : find(kept, header);
+    const headerVariables: Record<string, string[]> = {};
+    for (const [header, value] of Object.entries(tool.headers ?? namesOf(before))) {
+      const kept = value === null ? keptHeader(before, header) : undefined;
+      const encrypted = value === null ? kept?.encrypted : await encryptSecret(env, value, headerContext(agentId, tool.name, header));
       if (encrypted === undefined) return { missing: { toolIndex, header } };
       headers[header] = encrypted;
+      headerVariables[header] = value === null ? (kept?.variables ?? []) : variablesIn(value);
     }
-    tools.push({ ...tool, headers });
+    tools.push({ ...tool, headers, headerVariables });
   }
   return { tools };
 }
@@ -71,13 +74,18 @@ export async function decryptHeaders(env: Env, agentId: string, { name, headers 
   return Object.fromEntries(await Promise.all(decrypted));
 }
 
-function keptHeaders({ name, url }: GivenTool, stored: readonly StoredTool[]): [string, string][] {
-  const before = stored.find((tool) => tool.name === name && originOf(tool.url) === originOf(url));
-  return Object.entries(before?.headers ?? {});
+function keptTool({ name, url }: GivenTool, stored: readonly StoredTool[]): StoredTool | undefined {
+  return stored.find((tool) => tool.name === name && originOf(tool.url) === originOf(url));
 }
 
-function find(headers: readonly [string, string][], wanted: string): string | undefined {
-  return headers.find(([name]) => name.toLowerCase() === wanted.toLowerCase())?.[1];
+function namesOf(tool: StoredTool | undefined): Record<string, null> {
+  return Object.fromEntries(Object.keys(tool?.headers ?? {}).map((header) => [header, null]));
+}
+
+/** A stored header, whatever case its name is in. */
+function keptHeader(tool: StoredTool | undefined, wanted: string): { encrypted: string; variables: string[] } | undefined {
+  const header = Object.keys(tool?.headers ?? {}).find((name) => name.toLowerCase() === wanted.toLowerCase());
+  return header === undefined ? undefined : { encrypted: tool!.headers[header]!, variables: tool!.headerVariables?.[header] ?? [] };
 }
 
 function originOf(template: string): string {

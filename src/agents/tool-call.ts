@@ -5,6 +5,7 @@ import { log } from "../platform/telemetry/log.ts";
 import { truncate } from "../platform/text.ts";
 import { decryptHeaders } from "./secrets.ts";
 import { expandUrl, placeholdersOf, withQuery } from "./tool-url.ts";
+import { fillHeader, fillJson, type VariableValues } from "./tool-variables.ts";
 
 const USER_AGENT = "Support-Agent-Tools/1.0";
 const ACCEPT = "application/json, text/*;q=0.9, application/xml;q=0.8";
@@ -26,11 +27,13 @@ export type CallResult =
   /** No response came, so the call may have taken effect or not. */
   | { kind: "unknown"; problem: string };
 
-interface ToolCall {
+export interface ToolCall {
   tool: StoredTool;
   agentId: string;
   /** Only declared parameters are sent. */
   input: Record<string, unknown>;
+  /** Has all that the tool names. */
+  variables: VariableValues;
   idempotencyKey: string;
   logFields: Record<string, string>;
 }
@@ -39,9 +42,9 @@ interface ToolCall {
  * Calls an agent's tool once.
  * @throws UnreadableSecretError when a header cannot be decrypted; nothing was sent then.
  */
-export async function callTool(env: Env, { tool, agentId, input, idempotencyKey, logFields }: ToolCall): Promise<CallResult> {
+export async function callTool(env: Env, { tool, agentId, input, variables, idempotencyKey, logFields }: ToolCall): Promise<CallResult> {
   const { method } = tool;
-  const expanded = expandUrl(tool.url, input);
+  const expanded = expandUrl(tool.url, { ...input, ...variables });
   if ("problem" in expanded) return { kind: "refused", problem: `${expanded.problem} Nothing was done.` };
   const rest = parametersOutsideUrl(tool, input);
   const exchange = await guardedFetch(env, {
@@ -51,11 +54,11 @@ export async function callTool(env: Env, { tool, agentId, input, idempotencyKey,
     userAgent: USER_AGENT,
     headers: {
       Accept: ACCEPT,
-      ...(await decryptHeaders(env, agentId, tool)),
+      ...filledHeaders(tool, await decryptHeaders(env, agentId, tool), variables),
       ...(hasBody(method) && { "Content-Type": "application/json" }),
       ...(isChanging(method) && { "Idempotency-Key": idempotencyKey }),
     },
-    ...(hasBody(method) && { body: JSON.stringify(rest) }),
+    ...(hasBody(method) && { body: JSON.stringify({ ...rest, ...(fillJson(tool.body ?? {}, variables) as object) }) }),
     timeoutMs: tool.timeoutSeconds * 1_000,
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
@@ -69,6 +72,13 @@ function parametersOutsideUrl({ url, parameters }: StoredTool, input: Record<str
   const inUrl = new Set(placeholdersOf(url));
   const names = Object.keys(parameters.properties).filter((name) => !inUrl.has(name) && Object.hasOwn(input, name));
   return Object.fromEntries(names.map((name) => [name, input[name]]));
+}
+
+function filledHeaders({ headerVariables }: StoredTool, headers: Record<string, string>, variables: VariableValues) {
+  const entries = Object.entries(headers);
+  // Values stored before there were variables are sent as they are, whatever braces they have.
+  if (headerVariables === undefined) return headers;
+  return Object.fromEntries(entries.map(([name, value]) => [name, fillHeader(value, variables)]));
 }
 
 function resultOf(exchange: Exchange): CallResult {
@@ -127,6 +137,6 @@ export function isChanging(method: Method): boolean {
 }
 
 /** Whether parameters outside the URL go into a JSON body, not into the query. */
-function hasBody(method: Method): boolean {
+export function hasBody(method: Method): boolean {
   return method === "POST" || method === "PUT" || method === "PATCH";
 }

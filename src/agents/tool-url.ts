@@ -1,4 +1,5 @@
 import type { ToolParameters } from "../platform/db/columns.ts";
+import { isVariable, variableProblem } from "./tool-variables.ts";
 
 /** The types of an argument in a URL. */
 const SCALAR_TYPES = new Set<unknown>(["string", "number", "integer", "boolean"]);
@@ -25,7 +26,9 @@ export function sampleUrl(template: string): string {
 
 /** Why the placeholders of a template are not safe, as a clause for a message; undefined when they are. */
 export function templateProblem(template: string, { properties, required = [] }: ToolParameters): string | undefined {
-  const names = placeholdersOf(template);
+  const problem = variableProblem(template);
+  if (problem !== undefined) return problem;
+  const names = placeholdersOf(template).filter((name) => !isVariable(name));
   if (/[{}]/.test(template.replaceAll(EXPRESSION, "")) || !names.every((name) => VARIABLE.test(name)))
     return "write each placeholder as one name in braces, such as {order_id}";
   if (/[{}]/.test(ORIGIN.exec(template)?.[0] ?? "{")) return "use placeholders only in its path and query";

@@ -1,12 +1,14 @@
 import { z } from "@hono/zod-openapi";
 import { env } from "cloudflare:workers";
 import { allowsPrivateTargets } from "../platform/config.ts";
-import { METHODS, type StoredTool } from "../platform/db/columns.ts";
+import { type Method, METHODS, type StoredTool, type ToolParameters } from "../platform/db/columns.ts";
 import { urlProblem, WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import type { GivenTool } from "./secrets.ts";
+import { hasBody } from "./tool-call.ts";
 import { parametersSchema } from "./tool-parameters.ts";
 import { sampleUrl, templateProblem } from "./tool-url.ts";
+import { variableProblem } from "./tool-variables.ts";
 
 /** The tools that every agent has. */
 export const BUILT_IN_NAMES = ["search_knowledge", "request_human", "collect_lead"] as const;
@@ -19,6 +21,8 @@ const MAX_URL_LENGTH = 1_000;
 const MAX_HEADERS = 10;
 /** Signed tokens have up to some 2,000 characters. */
 const MAX_HEADER_LENGTH = 4_096;
+/** As JSON. */
+const MAX_BODY_LENGTH = 4_096;
 const MAX_TIMEOUT_SECONDS = 30;
 const DEFAULT_TIMEOUT_SECONDS = 10;
 
@@ -65,11 +69,22 @@ const headers = z.record(z.string(), headerValue).superRefine((given, ctx) => {
   if (names.length > MAX_HEADERS) ctx.addIssue({ code: "custom", ...valueErrorParams(`send at most ${MAX_HEADERS}`) });
   if (new Set(names).size < names.length)
     ctx.addIssue({ code: "custom", ...valueErrorParams("name each header once, regardless of case") });
-  for (const one of Object.keys(given)) {
-    const problem = headerNameProblem(one);
+  for (const [one, value] of Object.entries(given)) {
+    const problem = headerNameProblem(one) ?? variableProblem(value ?? "");
     if (problem !== undefined) ctx.addIssue({ code: "custom", path: [one], ...valueErrorParams(problem) });
   }
 });
+
+const body = z
+  .record(z.string(), z.unknown())
+  .refine(
+    (fields) => JSON.stringify(fields).length <= MAX_BODY_LENGTH,
+    valueErrorParams(`write at most ${MAX_BODY_LENGTH} characters of JSON`),
+  )
+  .superRefine((fields, ctx) => {
+    const problem = variableProblem(JSON.stringify(fields));
+    if (problem !== undefined) ctx.addIssue({ code: "custom", ...valueErrorParams(problem) });
+  });
 
 const toolInput = z
   .object({
@@ -79,13 +94,21 @@ const toolInput = z
     method: z.enum(METHODS),
     url: z.string().min(1).max(MAX_URL_LENGTH),
     headers: headers.optional(),
+    body: body.default({}),
+    requires_verified_visitor: z.boolean().default(false),
     timeout_seconds: z.int().gte(1).lte(MAX_TIMEOUT_SECONDS).default(DEFAULT_TIMEOUT_SECONDS),
   })
-  .superRefine(({ url, parameters }, ctx) => {
+  .superRefine(({ url, method, parameters, body: fields }, ctx) => {
     const problem = urlProblem(sampleUrl(url), WEBHOOK_POLICY, allowsPrivateTargets(env)) ?? templateProblem(url, parameters);
     if (problem !== undefined) ctx.addIssue({ code: "custom", path: ["url"], ...valueErrorParams(toolUrlRefusal(problem)) });
+    const fieldProblem = bodyProblem(method, parameters, fields);
+    if (fieldProblem !== undefined) ctx.addIssue({ code: "custom", path: ["body"], ...valueErrorParams(fieldProblem) });
   })
-  .transform(({ timeout_seconds: timeoutSeconds, headers: given, ...tool }): GivenTool => ({ ...tool, timeoutSeconds, headers: given }));
+  .transform(
+    ({ timeout_seconds: timeoutSeconds, requires_verified_visitor: requiresVerifiedVisitor, headers: given, ...tool }): GivenTool => {
+      return { ...tool, timeoutSeconds, requiresVerifiedVisitor, headers: given };
+    },
+  );
 
 export const toolsInputSchema = z
   .array(toolInput)
@@ -109,12 +132,19 @@ export const toolSchema = z.object({
   method: z.enum(METHODS),
   url: z.string(),
   headers: z.record(z.string(), z.null()).openapi({ description: "null stands for a value that is set; values are never shown." }),
+  body: z.record(z.string(), z.unknown()),
+  requires_verified_visitor: z.boolean(),
   timeout_seconds: z.int(),
 });
 
-export function toTool({ headers: stored, timeoutSeconds, parameters, ...tool }: StoredTool): z.infer<typeof toolSchema> {
+export function toTool(tool: StoredTool): z.infer<typeof toolSchema> {
+  const { name: own, description, parameters, method, url, headers: stored, body: fields = {} } = tool;
   const shown = Object.fromEntries(Object.keys(stored).map((one) => [one, null]));
-  return { ...tool, parameters: { ...parameters }, headers: shown, timeout_seconds: timeoutSeconds };
+  return {
+    ...{ name: own, description, parameters: { ...parameters }, method, url, headers: shown, body: fields },
+    requires_verified_visitor: tool.requiresVerifiedVisitor ?? false,
+    timeout_seconds: tool.timeoutSeconds,
+  };
 }
 
 /** The message for a URL that a tool may not call. */
@@ -124,6 +154,14 @@ export function toolUrlRefusal(reason: string): string {
 
 function lengthOf({ name: own, description, parameters }: GivenTool): number {
   return JSON.stringify({ name: own, description, parameters }).length;
+}
+
+/** Why a tool cannot have these fields in its body, as a clause for a message; undefined when it can. */
+function bodyProblem(method: Method, { properties }: ToolParameters, fields: Record<string, unknown>): string | undefined {
+  const names = Object.keys(fields);
+  if (names.length > 0 && !hasBody(method)) return `${method} has no body: write {visitor.external_id} and the like in the url or a header`;
+  const both = names.find((one) => Object.hasOwn(properties, one));
+  return both && `${both} is a parameter too, which the model writes: leave it out of one of them`;
 }
 
 /** Why a header cannot be an operator's own, as a clause for a message; undefined when it can. */

@@ -37,10 +37,11 @@ export async function beginTurn(db: Database, turn: Turn) {
       addQuestion(db, turn),
       ...(turn.isNew ? appendEvent(db, eventOf(turn, turn.nowMs), "conversation.created", conversationRecord(turn.conversationId)) : []),
     ],
-    after: [listTurnMessages(db, turn)],
+    after: [listTurnMessages(db, turn), findAuthor(db, turn)],
   });
   const [[agent], [conversation], history, topics] = before;
-  return { agent, conversation, history, topics: topics.map(({ name }) => name), stored: after[0], written };
+  const [stored, [author]] = after;
+  return { agent, conversation, history, topics: topics.map(({ name }) => name), stored, author, written };
 }
 
 /** What the first batch found: the agent, the conversation before the turn, its last messages, and the turn's own messages. */
@@ -161,6 +162,15 @@ function listTurnMessages(db: Database, { workspaceId, questionId, answerId }: T
     .where(and(eq(messages.workspaceId, workspaceId), inArray(messages.id, [questionId, answerId])));
 }
 
+/** The visitor who asks. */
+function findAuthor(db: Database, { workspaceId, questionId }: Turn) {
+  const { externalId, email, emailVerified, verified } = visitors;
+  return db
+    .select({ externalId, email, emailVerified, verified })
+    .from(visitors)
+    .where(and(eq(visitors.workspaceId, workspaceId), sql`${visitors.id} = (SELECT author_id FROM ${messages} WHERE id = ${questionId})`));
+}
+
 /** A reply as it is stored. */
 type StoredReply = Reply & { agentName: string; nowMs: number };
 
@@ -276,14 +286,22 @@ export function upsertVisitor(db: Database, turn: Turn, visitor: TurnVisitor, is
   const { workspaceId, nowMs } = turn;
   const { joins, isProfileVerified, ...who } = visitor;
   const emailKey = who.email && normalizeEmail(who.email);
-  const row = { id: turn.visitorId, workspaceId, ...who, emailKey, createdAt: nowMs, updatedAt: nowMs };
+  const emailVerified = isProfileVerified && who.email !== null;
+  const row = { id: turn.visitorId, workspaceId, ...who, emailKey, emailVerified, createdAt: nowMs, updatedAt: nowMs };
   const merged = (column: SQLiteColumn) => {
     const given = sql`excluded.${sql.identifier(column.name)}`;
     return isProfileVerified ? sql`coalesce(${given}, ${column})` : sql`coalesce(${column}, ${given})`;
   };
   const upsert = insertWhere(db, visitors, row, isAdmitted).onConflictDoUpdate({
     target: [visitors.workspaceId, visitors.anonId],
-    set: { name: merged(visitors.name), email: merged(visitors.email), emailKey: merged(visitors.emailKey), updatedAt: nowMs },
+    set: {
+      name: merged(visitors.name),
+      email: merged(visitors.email),
+      emailKey: merged(visitors.emailKey),
+      // A proven email replaces any other, and no other replaces it.
+      emailVerified: sql`max(${visitors.emailVerified}, excluded.email_verified)`,
+      updatedAt: nowMs,
+    },
   });
   return [upsert, ...(joins === null ? [] : mergeVisitor(db, turn, { joins, anonId: who.anonId }, isAdmitted))];
 }

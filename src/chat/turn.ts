@@ -1,7 +1,7 @@
 import { waitUntil } from "cloudflare:workers";
 import { CallJournal, type JournalStorage } from "../agents/tool-journal.ts";
 import { handoffMessageOf } from "../agents/messages.ts";
-import { agentTools } from "../agents/tools.ts";
+import { agentTools, type VouchedVisitor } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { isAgentSilent } from "../conversations/status.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
@@ -167,7 +167,7 @@ export class TurnRunner {
     const retrieval = await this.retrieve(context, previousQuestions, early);
     const tools = [
       ...builtInTools({ env: this.env, meter, turn, visitorId: admitted.visitorId, written }),
-      ...this.agentTools(turn, agent),
+      ...this.agentTools(turn, agent, vouchedVisitor(turn, admitted)),
     ];
     const request = { turn, agent, history, retrieval, tools, topics: admitted.topics };
     const reply = isLast ? failedReply(request) : await generateReply(this.model, request, (text) => listener.onText(text));
@@ -184,10 +184,10 @@ export class TurnRunner {
     return searchKnowledge({ env: this.env, meter, turn }, withoutSmallTalk(turn.message, ""), previousQuestions);
   }
 
-  private agentTools(turn: Turn, agent: AgentRow) {
+  private agentTools(turn: Turn, agent: AgentRow, visitor: VouchedVisitor | null) {
     const { workspaceId, conversationId, answerId } = turn;
     this.journal.open(answerId);
-    return agentTools({ env: this.env, workspaceId, conversationId, turnId: answerId, journal: this.journal }, agent);
+    return agentTools({ env: this.env, workspaceId, conversationId, turnId: answerId, journal: this.journal, visitor }, agent);
   }
 
   private async finish(db: Database, turn: Turn, agentName: string, reply: Reply): Promise<ChatAnswer> {
@@ -206,6 +206,15 @@ export class TurnRunner {
     this.journal.close();
     return { outcome: "answered", answer, visitorId };
   }
+}
+
+/**
+ * The visitor, where the request or, if it names nobody, its API key vouches for them. A merged visitor's own token does not
+ * prove the person that it was merged into.
+ */
+function vouchedVisitor({ visitor }: Turn, { author }: AdmittedTurn): VouchedVisitor | null {
+  if (!author || !(visitor ?? author).verified) return null;
+  return { externalId: author.externalId, email: author.emailVerified ? author.email : null };
 }
 
 /** @param messageId the agent's message that will answer the turn; null where the agent stays silent. */

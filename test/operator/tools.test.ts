@@ -20,7 +20,7 @@ const TOOL = {
   headers: { Authorization: SECRET, "X-Tenant": "acme" },
   timeout_seconds: 5,
 };
-const SHOWN = { ...TOOL, headers: { Authorization: null, "X-Tenant": null } };
+const SHOWN = { ...TOOL, body: {}, requires_verified_visitor: false, headers: { Authorization: null, "X-Tenant": null } };
 
 const agentsOf = (workspace: { id: string }) => `/workspaces/${workspace.id}/agents`;
 const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
@@ -58,7 +58,16 @@ describe("an agent's tools", () => {
   test("have defaults: no parameters, no headers, ten seconds", async () => {
     const tool = { name: "ping", description: "Pings.", method: "POST", url: "https://api.example.com/ping" };
     const { agent } = await createWithTool(tool);
-    expect(agent["tools"]).toEqual([{ ...tool, parameters: { type: "object", properties: {} }, headers: {}, timeout_seconds: 10 }]);
+    expect(agent["tools"]).toEqual([
+      {
+        ...tool,
+        parameters: { type: "object", properties: {} },
+        headers: {},
+        body: {},
+        requires_verified_visitor: false,
+        timeout_seconds: 10,
+      },
+    ]);
   });
 
   test("are not shown to integrators", async () => {
@@ -95,6 +104,32 @@ const deep = (levels: number): object => (levels === 0 ? { type: "string" } : { 
 const many = (count: number, of: (at: number) => [string, unknown]) => Object.fromEntries(Array.from({ length: count }, (_, at) => of(at)));
 const withParameters = (parameters: unknown) => ({ parameters, url: "https://api.example.com/" });
 const withProperty = (property: unknown) => withParameters({ type: "object", properties: { a: property } });
+
+const FILLED = {
+  ...TOOL,
+  name: "own_orders",
+  method: "POST",
+  url: "https://api.example.com/{visitor.external_id}/orders/{order}?ref={conversation.id}",
+  headers: { Authorization: SECRET, "X-Email": "<{visitor.email}>", "X-Odd": "{order} {a.b}" },
+  body: { customer: "{visitor.external_id}", query: "{ orders }" },
+  requires_verified_visitor: true,
+};
+
+describe("a tool that the service fills in", () => {
+  test("is shown as it was sent, and knows what its hidden headers name", async () => {
+    const { agent, patch } = await createWithTool(FILLED);
+    const headers = { Authorization: null, "X-Email": null, "X-Odd": null };
+    expect(agent["tools"]).toEqual([{ ...FILLED, headers }]);
+    const named = { Authorization: [], "X-Email": ["visitor.email"], "X-Odd": [] };
+    expect((await storedOf(agent.id))[0]).toMatchObject({ headerVariables: named });
+    await patch({ ...FILLED, headers });
+    expect((await storedOf(agent.id))[0]!["headerVariables"]).toEqual(named);
+    await patch({ ...FILLED, headers: { "x-email": null, "X-New": "{conversation.id}" } });
+    expect((await storedOf(agent.id))[0]!["headerVariables"]).toEqual({ "x-email": ["visitor.email"], "X-New": ["conversation.id"] });
+    await patch({ ...FILLED, headers: { "X-Email": "none" } });
+    expect((await storedOf(agent.id))[0]!["headerVariables"]).toEqual({ "X-Email": [] });
+  });
+});
 
 describe("a tool is refused", () => {
   test.each<[string, object, (string | number)[], string]>([
@@ -158,6 +193,14 @@ describe("a tool is refused", () => {
     ],
     ["deep nesting", withProperty(deep(20)), ["parameters"], "16 deep"],
     ["long parameters", withProperty({ description: "x".repeat(4_096) }), ["parameters"], "4096"],
+    ["an unknown variable", { url: "https://api.example.com/{visitor.phone}/{order}" }, ["url"], "{visitor.phone} is not known"],
+    ["a variable in its host", { url: "https://{visitor.external_id}.example.com/{order}" }, ["url"], "path and query"],
+    ["an unknown variable in a header", { headers: { "X-A": "{conversation.title}" } }, ["headers", "X-A"], "{conversation.title} is not"],
+    ["an unknown variable in its body", { method: "POST", body: { a: ["{visitor.id}"] } }, ["body"], "{visitor.id} is not known"],
+    ["a body that it cannot have", { body: { a: 1 } }, ["body"], "GET has no body"],
+    ["a field that the model writes too", { method: "POST", body: { detail: "long" } }, ["body"], "detail is a parameter too"],
+    ["a long body", { method: "POST", body: { a: "x".repeat(4_096) } }, ["body"], "4096"],
+    ["a body that is text", { method: "POST", body: "a" }, ["body"], "dictionary"],
     ["a Host header", { headers: { Host: "evil.test" } }, ["headers", "Host"], "sets this header itself"],
     ["a Content-Length", { headers: { "content-length": "1" } }, ["headers", "content-length"], "sets this header itself"],
     ["a Transfer-Encoding", { headers: { "Transfer-Encoding": "chunked" } }, ["headers", "Transfer-Encoding"], "itself"],

@@ -60,6 +60,11 @@ export interface StoredTool {
   url: string;
   /** By name. The values are encrypted, each bound to its tool and name: see agents/secrets.ts. */
   headers: Record<string, string>;
+  /** The variables that encrypted values name, by header. */
+  headerVariables?: Record<string, string[]>;
+  /** Fields of the JSON body that the operator wrote, beside the parameters. */
+  body?: Record<string, unknown>;
+  requiresVerifiedVisitor?: boolean;
   timeoutSeconds: number;
 }
 

@@ -292,6 +292,8 @@ export const visitors = sqliteTable(
     email: text("email"),
     /** The email in lower case, for look-ups. */
     emailKey: text("email_key"),
+    /** Whether an API key or a signature proved the email: anything else may be what somebody typed. */
+    emailVerified: flag("email_verified").default(false),
     verified: flag("verified").default(false),
     /** The identified visitor that this anonymous one was merged into, with all records. */
     mergedInto: text("merged_into"),

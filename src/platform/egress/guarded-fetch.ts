@@ -115,7 +115,8 @@ async function send(outgoing: Request, request: OutgoingRequest, deadline: Abort
 }
 
 function initOf({ method, body }: OutgoingRequest, headers: Headers): RequestInit {
-  return { method, headers, redirect: "manual", ...(body !== undefined && { body }) };
+  // A response of one tenant's host, or with one visitor's data, is never kept for another request.
+  return { method, headers, redirect: "manual", cache: "no-store", ...(body !== undefined && { body }) };
 }
 
 function followsRedirects({ method, body, maxRedirects = 0 }: OutgoingRequest): boolean {

@@ -1,0 +1,1 @@
+ALTER TABLE `visitors` ADD `email_verified` integer DEFAULT false NOT NULL;
