@@ -96,7 +96,10 @@ describe("a reply without a header", () => {
 
   it("is read to a limit where the model does not stop", async () => {
     const startedMs = Date.now();
-    expect(await converse({ text: [`${ANSWER}\n`], isEndless: true }, { texts: SHOP })).toMatchObject({ outcome: "answered", text: ANSWER });
+    expect(await converse({ text: [`${ANSWER}\n`], isEndless: true }, { texts: SHOP })).toMatchObject({
+      outcome: "answered",
+      text: ANSWER,
+    });
     expect(await converse({ text: ["The moon "], isEndless: true }, { texts: SHOP })).toMatchObject({ outcome: "handed_off" });
     expect(Date.now() - startedMs).toBeLessThan(10_000);
   });
