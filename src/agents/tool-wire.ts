@@ -141,7 +141,13 @@ export function toTool(tool: StoredTool): z.infer<typeof toolSchema> {
   const { name: own, description, parameters, method, url, headers: stored, body: fields = {} } = tool;
   const shown = Object.fromEntries(Object.keys(stored).map((one) => [one, null]));
   return {
-    ...{ name: own, description, parameters: { ...parameters }, method, url, headers: shown, body: fields },
+    name: own,
+    description,
+    parameters: { ...parameters },
+    method,
+    url,
+    headers: shown,
+    body: fields,
     requires_verified_visitor: tool.requiresVerifiedVisitor ?? false,
     timeout_seconds: tool.timeoutSeconds,
   };
