@@ -1,5 +1,5 @@
 /** What a tool's URL, headers and body may name in braces. The service fills these in; a model neither sees nor writes them. */
-export const VARIABLES = ["visitor.external_id", "visitor.email", "conversation.id"] as const;
+const VARIABLES = ["visitor.external_id", "visitor.email", "conversation.id"] as const;
 export type Variable = (typeof VARIABLES)[number];
 
 /** The values in one turn. A variable that has none is absent. */
