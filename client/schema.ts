@@ -70,11 +70,13 @@ export interface Schemas {
       end: string;
     };
     limits: Schemas["Limits"];
+    /** `sources`, `pages` and `answers` are those of all agents. */
     usage: {
       messages: number;
       agents: number;
       sources: number;
       pages: number;
+      answers: number;
     };
     remaining: {
       messages: number;
@@ -84,11 +86,21 @@ export interface Schemas {
     requests_per_minute: number;
     /** Questions that agents are asked to answer, a calendar month. */
     messages: number;
+    /** Messages of one conversation, all authors together. */
+    messages_per_conversation: number;
+    /** Messages of visitors on every channel but the API, a UTC day, whether the agent or a human answers. */
+    visitor_messages_per_day: number;
+    /** Leads of all agents, a UTC day. */
+    leads_per_day: number;
     agents: number;
     /** Knowledge sources for each agent. */
     sources: number;
     /** The most pages that one website source may read. */
     max_pages: number;
+    /** Curated answers of one agent. */
+    answers_per_agent: number;
+    /** Megabytes of text, extracted from the sources of one agent. */
+    knowledge_mb_per_agent: number;
     webhooks: boolean;
   };
   AgentPage: {

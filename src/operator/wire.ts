@@ -52,9 +52,14 @@ export const workspaceUpdateSchema = z.object({
     .object({
       requests_per_minute: limit(),
       messages: limit(),
+      messages_per_conversation: limit(),
+      visitor_messages_per_day: limit(),
+      leads_per_day: limit(),
       agents: limit(),
       sources: limit(),
       max_pages: limit(),
+      answers_per_agent: limit(),
+      knowledge_mb_per_agent: limit(),
       webhooks: z.boolean().nullable(),
     })
     .partial()

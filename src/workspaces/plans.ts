@@ -5,19 +5,77 @@ export interface Limits {
   requests_per_minute: number;
   /** Questions that agents are asked to answer, a calendar month. */
   messages: number;
+  /** Messages of one conversation, all authors together. */
+  messages_per_conversation: number;
+  /** Messages of visitors on every channel but the API, a UTC day. */
+  visitor_messages_per_day: number;
+  /** Leads of all agents, a UTC day. */
+  leads_per_day: number;
   agents: number;
   /** Sources for each agent. */
   sources: number;
   /** The most pages that one website source may read. */
   max_pages: number;
+  /** Curated answers of one agent. */
+  answers_per_agent: number;
+  /** Megabytes of text, extracted from the sources of one agent. */
+  knowledge_mb_per_agent: number;
   webhooks: boolean;
 }
 
 const PLANS = {
-  free: { requests_per_minute: 60, messages: 100, agents: 1, sources: 5, max_pages: 100, webhooks: false },
-  starter: { requests_per_minute: 120, messages: 2_000, agents: 3, sources: 20, max_pages: 1_000, webhooks: false },
-  pro: { requests_per_minute: 300, messages: 10_000, agents: 10, sources: 100, max_pages: 5_000, webhooks: true },
-  enterprise: { requests_per_minute: 1_200, messages: 100_000, agents: 50, sources: 1_000, max_pages: 10_000, webhooks: true },
+  free: {
+    requests_per_minute: 60,
+    messages: 100,
+    messages_per_conversation: 500,
+    visitor_messages_per_day: 50,
+    leads_per_day: 50,
+    agents: 1,
+    sources: 5,
+    max_pages: 100,
+    answers_per_agent: 50,
+    knowledge_mb_per_agent: 10,
+    webhooks: false,
+  },
+  starter: {
+    requests_per_minute: 120,
+    messages: 2_000,
+    messages_per_conversation: 1_000,
+    visitor_messages_per_day: 500,
+    leads_per_day: 500,
+    agents: 3,
+    sources: 20,
+    max_pages: 1_000,
+    answers_per_agent: 500,
+    knowledge_mb_per_agent: 100,
+    webhooks: false,
+  },
+  pro: {
+    requests_per_minute: 300,
+    messages: 10_000,
+    messages_per_conversation: 2_000,
+    visitor_messages_per_day: 3_000,
+    leads_per_day: 5_000,
+    agents: 10,
+    sources: 100,
+    max_pages: 5_000,
+    answers_per_agent: 2_000,
+    knowledge_mb_per_agent: 500,
+    webhooks: true,
+  },
+  enterprise: {
+    requests_per_minute: 1_200,
+    messages: 100_000,
+    messages_per_conversation: 2_000,
+    visitor_messages_per_day: 30_000,
+    leads_per_day: 50_000,
+    agents: 50,
+    sources: 1_000,
+    max_pages: 10_000,
+    answers_per_agent: 5_000,
+    knowledge_mb_per_agent: 2_000,
+    webhooks: true,
+  },
 } as const satisfies Record<Plan, Limits>;
 
 /** The plan's limits with the operator's overrides. */

@@ -3,7 +3,7 @@ import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "./middleware.ts";
 import { periodOf } from "./plans.ts";
-import { findCounts, findUsage } from "./store.ts";
+import { findAnswersCount, findCounts, findUsage } from "./store.ts";
 import { meSchema, toUsage, usageSchema } from "./wire.ts";
 
 export const accountRoutes = createRouter("Account");
@@ -37,7 +37,17 @@ accountRoutes.openapi(getUsage, async (c) => {
   const { workspace } = c.get("caller");
   const nowMs = Date.now();
   const db = callerDb(c);
-  const [[used], [counts]] = await db.batch([findUsage(db, workspace.id, periodOf(nowMs)), findCounts(db, workspace.id)]);
-  const usage = { messages: used?.messages ?? 0, agents: counts?.agents ?? 0, sources: counts?.sources ?? 0, pages: counts?.pages ?? 0 };
+  const [[used], [counts], [curated]] = await db.batch([
+    findUsage(db, workspace.id, periodOf(nowMs)),
+    findCounts(db, workspace.id),
+    findAnswersCount(db, workspace.id),
+  ]);
+  const usage = {
+    messages: used?.messages ?? 0,
+    agents: counts?.agents ?? 0,
+    sources: counts?.sources ?? 0,
+    pages: counts?.pages ?? 0,
+    answers: curated?.answers ?? 0,
+  };
   return c.json(toUsage(workspace.plan, workspace.limits, usage, nowMs), 200);
 });

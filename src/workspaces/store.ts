@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
-import { apiKeys, usagePeriods, workspaces } from "../platform/db/schema.ts";
+import { agents, apiKeys, usagePeriods, workspaces } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
 
 /** The questions counted in one period; no row if there were none. */
@@ -18,6 +18,14 @@ export const findCounts = compiled(
   ["workspaceId"],
   (db, fields, workspaceId) => db.select(fields).from(workspaces).where(eq(workspaces.id, workspaceId)),
 );
+
+/** The curated answers of all agents. */
+export function findAnswersCount(db: Database, workspaceId: string) {
+  return db
+    .select({ answers: sql<number>`coalesce(sum(${agents.answersCount}), 0)`.as("answers") })
+    .from(agents)
+    .where(eq(agents.workspaceId, workspaceId));
+}
 
 /** The workspace, unless it is deleted. */
 export function findWorkspace(db: Database, workspaceId: string) {

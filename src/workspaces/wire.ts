@@ -22,9 +22,16 @@ export const limitsSchema = z
   .object({
     requests_per_minute: z.int(),
     messages: z.int().openapi({ description: "Questions that agents are asked to answer, a calendar month." }),
+    messages_per_conversation: z.int().openapi({ description: "Messages of one conversation, all authors together." }),
+    visitor_messages_per_day: z
+      .int()
+      .openapi({ description: "Messages of visitors on every channel but the API, a UTC day, whether the agent or a human answers." }),
+    leads_per_day: z.int().openapi({ description: "Leads of all agents, a UTC day." }),
     agents: z.int(),
     sources: z.int().openapi({ description: "Knowledge sources for each agent." }),
     max_pages: z.int().openapi({ description: "The most pages that one website source may read." }),
+    answers_per_agent: z.int().openapi({ description: "Curated answers of one agent." }),
+    knowledge_mb_per_agent: z.int().openapi({ description: "Megabytes of text, extracted from the sources of one agent." }),
     webhooks: z.boolean(),
   })
   .openapi("Limits");
@@ -36,20 +43,17 @@ export const usageSchema = z
       .object({ start: timestamp(), end: timestamp() })
       .openapi({ description: "The calendar month, UTC; the end is the next one's start." }),
     limits: limitsSchema,
-    usage: z.object({ messages: z.int(), agents: z.int(), sources: z.int(), pages: z.int() }),
+    usage: z
+      .object({ messages: z.int(), agents: z.int(), sources: z.int(), pages: z.int(), answers: z.int() })
+      .openapi({ description: "`sources`, `pages` and `answers` are those of all agents." }),
     remaining: z.object({ messages: z.int() }),
   })
   .openapi("Usage");
 
-interface Used {
-  messages: number;
-  agents: number;
-  sources: number;
-  pages: number;
-}
+type Usage = z.infer<typeof usageSchema>;
 
 /** The usage of the period that `nowMs` falls into. */
-export function toUsage(plan: Plan, limits: Limits, usage: Used, nowMs: number): z.infer<typeof usageSchema> {
+export function toUsage(plan: Plan, limits: Limits, usage: Usage["usage"], nowMs: number): Usage {
   const { startMs, endMs } = periodBounds(nowMs);
   return {
     plan,

@@ -6,7 +6,19 @@ import { type Answer, createWorkspace, databases, newAddress, operate, send } fr
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const NOBODY = ["019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00", "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b01", "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4bff"];
-const FREE = { requests_per_minute: 60, messages: 100, agents: 1, sources: 5, max_pages: 100, webhooks: false };
+const FREE = {
+  requests_per_minute: 60,
+  messages: 100,
+  messages_per_conversation: 500,
+  visitor_messages_per_day: 50,
+  leads_per_day: 50,
+  agents: 1,
+  sources: 5,
+  max_pages: 100,
+  answers_per_agent: 50,
+  knowledge_mb_per_agent: 10,
+  webhooks: false,
+};
 
 /** The operator's call, whatever its answer. */
 const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
@@ -197,13 +209,13 @@ describe("PATCH /workspaces/{id}", () => {
     expect(limits).toMatchObject({ agents: 99, messages: 100_000 });
   });
 
-  test("two concurrent changes of different limits both apply", async () => {
+  test("each limit can be overridden, and concurrent changes of different limits all apply", async () => {
     const { id } = await addWorkspace();
-    await Promise.all(
-      ["agents", "sources", "messages", "max_pages"].map((name) => operate("PATCH", `/workspaces/${id}`, { limits: { [name]: 3 } })),
-    );
+    const { webhooks: _, ...numbers } = FREE;
+    const names = Object.keys(numbers);
+    await Promise.all(names.map((name) => operate("PATCH", `/workspaces/${id}`, { limits: { [name]: 3 } })));
     const { limit_overrides } = await operate("GET", `/workspaces/${id}`);
-    expect(limit_overrides).toEqual({ agents: 3, sources: 3, messages: 3, max_pages: 3 });
+    expect(limit_overrides).toEqual(Object.fromEntries(names.map((name) => [name, 3])));
   });
 });
 

@@ -20,13 +20,33 @@ const ALL_SCOPES = [
   "privacy:write",
 ];
 
+const NUMBERS = [
+  "requests_per_minute",
+  "messages",
+  "messages_per_conversation",
+  "visitor_messages_per_day",
+  "leads_per_day",
+  "agents",
+  "sources",
+  "max_pages",
+  "answers_per_agent",
+  "knowledge_mb_per_agent",
+] as const;
+
 /** The table of plans, as the contract has it. */
 const PLANS = {
-  free: { requests_per_minute: 60, messages: 100, agents: 1, sources: 5, max_pages: 100, webhooks: false },
-  starter: { requests_per_minute: 120, messages: 2_000, agents: 3, sources: 20, max_pages: 1_000, webhooks: false },
-  pro: { requests_per_minute: 300, messages: 10_000, agents: 10, sources: 100, max_pages: 5_000, webhooks: true },
-  enterprise: { requests_per_minute: 1_200, messages: 100_000, agents: 50, sources: 1_000, max_pages: 10_000, webhooks: true },
+  free: planOf([60, 100, 500, 50, 50, 1, 5, 100, 50, 10], false),
+  starter: planOf([120, 2_000, 1_000, 500, 500, 3, 20, 1_000, 500, 100], false),
+  pro: planOf([300, 10_000, 2_000, 3_000, 5_000, 10, 100, 5_000, 2_000, 500], true),
+  enterprise: planOf([1_200, 100_000, 2_000, 30_000, 50_000, 50, 1_000, 10_000, 5_000, 2_000], true),
 };
+
+function planOf(numbers: number[], webhooks: boolean) {
+  const limits = Object.fromEntries(NUMBERS.map((name, at) => [name, numbers[at]!])) as Record<(typeof NUMBERS)[number], number>;
+  return { ...limits, webhooks };
+}
+
+const NOTHING_USED = { messages: 0, agents: 0, sources: 0, pages: 0, answers: 0 };
 
 describe("GET /me", () => {
   test("returns the key's workspace and scopes, and nothing else", async () => {
@@ -72,35 +92,37 @@ describe("GET /usage", () => {
       plan,
       period: { start: month(0), end: month(1) },
       limits,
-      usage: { messages: 0, agents: 0, sources: 0, pages: 0 },
+      usage: NOTHING_USED,
       remaining: { messages: limits.messages },
     });
   });
 
   test("the operator's overrides replace the plan's limits", async () => {
-    const workspace = await createWorkspace({ plan: "free", limits: { messages: 7, webhooks: true } });
+    const workspace = await createWorkspace({ plan: "free", limits: { messages: 7, leads_per_day: 0, webhooks: true } });
     const { body } = await workspace.call("GET", "/usage");
-    expect(body.limits).toEqual({ ...PLANS.free, messages: 7, webhooks: true });
+    expect(body.limits).toEqual({ ...PLANS.free, messages: 7, leads_per_day: 0, webhooks: true });
     expect(body.remaining).toEqual({ messages: 7 });
   });
 
-  test("counts questions, agents, sources and pages, without deleted ones", async () => {
+  test("counts questions, agents, sources, pages and curated answers, without deleted ones", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
     const spare = await createAgent(workspace, { name: "Spare" });
     const source = await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
+    const curated = await workspace.call("POST", `/agents/${agent.id}/answers`, { question: "Do you ship?", answer: "Yes." });
     const search = await workspace.call("POST", `/agents/${agent.id}/search`, { query: "refunds" });
     expect(search.status).toBe(200);
     for (const message of ["When are refunds paid?", "And when are they paid?"]) {
       expect((await workspace.call("POST", `/agents/${agent.id}/messages`, { message })).status).toBe(200);
     }
     const before = (await workspace.call("GET", "/usage")).body;
-    expect(before.usage).toEqual({ messages: 2, agents: 2, sources: 1, pages: source["pages_indexed"] });
+    expect(before.usage).toEqual({ messages: 2, agents: 2, sources: 1, pages: source["pages_indexed"], answers: 1 });
     expect(before.usage.pages).toBe(1);
     expect(before.remaining).toEqual({ messages: PLANS.enterprise.messages - 2 });
     await workspace.call("DELETE", `/agents/${agent.id}/sources/${source.id}`);
+    await workspace.call("DELETE", `/agents/${agent.id}/answers/${curated.body.id}`);
     await operate("DELETE", `/workspaces/${workspace.id}/agents/${spare.id}`);
-    expect((await workspace.call("GET", "/usage")).body.usage).toEqual({ messages: 2, agents: 1, sources: 0, pages: 0 });
+    expect((await workspace.call("GET", "/usage")).body.usage).toEqual({ ...NOTHING_USED, messages: 2, agents: 1 });
   });
 
   test("counts the workspace's own records alone", async () => {
@@ -109,8 +131,8 @@ describe("GET /usage", () => {
     const agent = await createAgent(neighbour);
     await learn(neighbour, agent.id, "Refunds are paid within five working days.");
     await neighbour.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?" });
-    expect((await neighbour.call("GET", "/usage")).body.usage).toEqual({ messages: 1, agents: 1, sources: 1, pages: 1 });
-    expect((await workspace.call("GET", "/usage")).body.usage).toEqual({ messages: 0, agents: 0, sources: 0, pages: 0 });
+    expect((await neighbour.call("GET", "/usage")).body.usage).toEqual({ ...NOTHING_USED, messages: 1, agents: 1, sources: 1, pages: 1 });
+    expect((await workspace.call("GET", "/usage")).body.usage).toEqual(NOTHING_USED);
   });
 
   test("a question that a human has taken over, or that was refused, does not count", async () => {
@@ -146,7 +168,7 @@ describe("GET /usage", () => {
     vi.setSystemTime(Date.UTC(2028, 0, 1));
     const january = (await workspace.call("GET", "/usage")).body;
     expect(january.period).toEqual({ start: "2028-01-01T00:00:00.000Z", end: "2028-02-01T00:00:00.000Z" });
-    expect(january.usage).toEqual({ messages: 0, agents: 1, sources: 0, pages: 0 });
+    expect(january.usage).toEqual({ ...NOTHING_USED, agents: 1 });
     expect(january.remaining.messages).toBe(PLANS.enterprise.messages);
   });
 });

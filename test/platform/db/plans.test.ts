@@ -292,8 +292,11 @@ function sortsOf(plan: string[]): string[] {
 /** A step that reads all that a workspace has in an index, or all of it that has a value there. */
 const WIDE = /\(workspace_id=\?(?: AND \w+_(?:id|key)>\?)?\)$/;
 
-/** Pages of all that a workspace has, in the order of an index: they end at the page's end. */
+/** Reads of all that a workspace has in an index that are meant, each with its reason. */
 const MEANT_WIDE: Record<string, string[]> = {
+  // The agents, as many as the plan allows.
+  "workspaces/store.findAnswersCount": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
+  // A page in the order of the index: it ends at the page's end.
   "leads/store.pageLeads": ["SEARCH leads USING INDEX leads_created (workspace_id=?)"],
 };
 
