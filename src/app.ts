@@ -14,6 +14,7 @@ import type { AppEnv } from "./platform/http/context.ts";
 import { handleError, handleMethodNotAllowed, handleNotFound } from "./platform/http/error-handler.ts";
 import { requestLog } from "./platform/http/request-log.ts";
 import { createRouter } from "./platform/http/router.ts";
+import { securityHeaders } from "./platform/http/security-headers.ts";
 import { privacyRoutes } from "./privacy/routes.ts";
 import { deliveryRoutes } from "./webhooks/delivery-routes.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
@@ -42,7 +43,7 @@ let document: string | undefined;
 
 export const app: Hono<AppEnv> = createRouter();
 
-app.use(requestLog);
+app.use(requestLog, securityHeaders);
 app.use(methodNotAllowed({ app, onMethodNotAllowed: handleMethodNotAllowed }));
 app.get("/healthz", (c) => c.json({ status: "ok" }));
 app.get("/api/v1/openapi.json", limitAddress, (c) => {

@@ -53,12 +53,16 @@ const applyColorScheme = () => document.documentElement.classList.toggle("dark-m
 applyColorScheme();
 darkMode.addEventListener("change", applyColorScheme);
 
+// Former versions of this page kept the API key here.
+localStorage.removeItem("authorized");
+
 SwaggerUIBundle({
   url: "/api/v1/openapi.json",
   dom_id: "#viewer",
   plugins: [samplesPlugin],
   deepLinking: true,
   tryItOutEnabled: true,
-  persistAuthorization: true,
+  // An API key that is entered stays in memory: it is gone when the page is closed.
+  persistAuthorization: false,
   validatorUrl: null,
 });

@@ -22,6 +22,12 @@ test("the viewer shows a tab for each sample", async () => {
   expect(body).toContain(`url: "/api/v1/openapi.json"`);
 });
 
+test("an API key that is entered in the viewer is not stored, and one that was stored before is removed", async () => {
+  const { body } = await send("GET", "/docs/viewer.js");
+  expect(body).toContain("persistAuthorization: false");
+  expect(body).toContain(`localStorage.removeItem("authorized")`);
+});
+
 test("the viewer follows the system's dark mode with the class of its style sheet", async () => {
   const { body } = await send("GET", "/docs/viewer.js");
   expect(body).toContain(`matchMedia("(prefers-color-scheme: dark)")`);
