@@ -12,18 +12,22 @@ const UNBOUND = "No D1 database is bound for shard";
 /** D1's errors when a migration was not applied. */
 const NOT_MIGRATED = /D1_ERROR: (no such (table|column): \S+|table \S+ has no column named \S+)/;
 
+/** D1's errors when a database has reached its largest size. */
+const FULL = /SQLITE_FULL|[Ee]xceeded maximum DB size/;
+
 /** The error for an identifier whose shard has no database. */
 export function unboundShardError(shard: number): Fault {
   return new Fault(`${UNBOUND} ${shard}: bind it as ${bindingName(shard)}`);
 }
 
 /**
- * What the operator must repair if an error comes from a shard that is not bound or lacks migrations, as a sentence for the
- * log; undefined for other errors. It goes by the text, which is all that an error keeps when it leaves a Durable Object.
+ * What the operator must repair if an error comes from a shard that is not bound, lacks migrations or is full, as a sentence for
+ * the log; undefined for other errors. It goes by the text, which is all that an error keeps when it leaves a Durable Object.
  */
 export function explainShardError(error: unknown): string | undefined {
   const text = String(error);
   if (text.includes(UNBOUND)) return `${text.slice(text.indexOf(UNBOUND))}. Its workspaces are unreachable until then.`;
+  if (FULL.test(text)) return "A database is full: lower the `retention` of its workspaces, or delete one.";
   const missing = NOT_MIGRATED.exec(text)?.[1];
   return missing && `A database lacks the newest migrations (${missing}): run \`wrangler d1 migrations apply\` for each of them.`;
 }

@@ -1,6 +1,7 @@
 import { UnreadableSecretError } from "../crypto/secrets.ts";
 import { explainShardError } from "../db/shard-binding.ts";
 import { logProblem } from "../telemetry/log.ts";
+import { isTransient } from "../transient.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError, unavailable } from "./errors.ts";
 import { logFailure } from "./request-log.ts";
@@ -42,11 +43,4 @@ function toApiError(c: AppContext, error: unknown): ApiError {
   }
   if (isTransient(error)) return unavailable("The service is busy just now. Try again in a moment.", TRANSIENT_RETRY_SECONDS);
   return new ApiError("internal_error", "Something failed on our side. Try again, and tell us the request_id if it goes on.");
-}
-
-/** Whether the platform says that the same call may succeed later. */
-function isTransient(error: unknown): boolean {
-  const { retryable, overloaded } = error as { retryable?: unknown; overloaded?: unknown };
-  const d1Message = /D1_ERROR: (.*)/i.exec(String(error))?.[1] ?? "";
-  return retryable === true || overloaded === true || /overloaded|timeout|reset/i.test(d1Message);
 }

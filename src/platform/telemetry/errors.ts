@@ -11,6 +11,8 @@ const LOGGED_MESSAGES = [
   /^Cannot read properties of (?:undefined|null)/,
   /^[\w$.]+ is not (?:a function|a constructor|iterable|defined)/,
   /^Network connection lost/,
+  /^database (?:table )?is locked[^"'`]*/,
+  /^Internal error in Durable Object storage [^"'`]*/,
   /^Durable Object [^"'`:]*/,
   /^Exceeded [^"'`:]*/,
   /^Too many [^"'`:]*/,

@@ -183,21 +183,51 @@ describe("every kind of response under /api/v1 has the four headers", () => {
     expect(JSON.stringify(answer.body)).not.toMatch(/hunter2|D1_ERROR|worker\.js/);
   });
 
-  test("503 for transient errors of the platform", async () => {
+  const TRANSIENT = [
+    Object.assign(new Error("hunter2 is down"), { overloaded: true }),
+    Object.assign(new Error("hunter2 is down"), { retryable: true }),
+    new Error("D1_ERROR: database is locked: SQLITE_BUSY hunter2"),
+    new Error("D1_ERROR: database table is locked: SQLITE_LOCKED hunter2"),
+    new Error("D1_ERROR: D1 DB is overloaded. Requests queued for too long. hunter2"),
+    new Error("D1_ERROR: D1 DB is overloaded. Too many requests queued. hunter2"),
+    new Error("D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset. hunter2"),
+    new Error("D1_ERROR: Internal error while starting up D1 DB storage caused object to be reset. hunter2"),
+    new Error("D1_ERROR: D1 DB reset because its code was updated. hunter2"),
+    new Error("D1_ERROR: Cannot resolve D1 DB due to transient issue on remote node. hunter2"),
+    new Error("D1_ERROR: Network connection lost. hunter2"),
+    new Error("Network connection lost. hunter2"),
+    new Error("Durable Object storage operation exceeded timeout which caused object to be reset. hunter2"),
+    new Error("Durable Object is overloaded. Too many requests queued. hunter2"),
+    new Error("Failed query: select hunter2", { cause: new Error("D1_ERROR: database is locked: SQLITE_BUSY") }),
+  ];
+
+  test.each(TRANSIENT)("503 with Retry-After for transient errors of the platform: %s", async (error) => {
     const workspace = await createWorkspace();
-    const overloaded = Object.assign(new Error("hunter2 is overloaded"), { overloaded: true });
-    const retryable = Object.assign(new Error("hunter2 was reset"), { retryable: true });
-    const d1 = new Error("D1_ERROR: D1 DB is overloaded. Requests queued for too long. hunter2");
+    const agent = await createAgent(workspace);
+    const visitor = { method: "POST", body: { message: "Hi" } };
     const answers = [
-      [60, await sendWith(brokenGate(overloaded), "/api/v1/me", { token: workspace.key })],
-      [60, await sendWith(brokenGate(retryable), "/api/v1/me", { token: workspace.key })],
-      [1200, await sendWith(brokenDatabase(d1), "/api/v1/agents", { token: workspace.key })],
+      [60, await sendWith(brokenGate(error), "/api/v1/me", { token: workspace.key })],
+      [1200, await sendWith(brokenDatabase(error), "/api/v1/agents", { token: workspace.key })],
+      [null, await sendWith(brokenDatabase(error), `/widget/v1/agents/${agent.id}/messages`, visitor)],
+      [null, await sendWith(brokenDatabase(error), "/operator/v1/workspaces", { token: env.OPERATOR_TOKEN })],
     ] as const;
     for (const [limit, answer] of answers) {
-      expectError(answer, 503, "unavailable", limit);
+      expect([answer.status, answer.body.error?.code]).toEqual([503, "unavailable"]);
+      if (limit !== null) expectError(answer, 503, "unavailable", limit);
       expect(answer.headers.get("Retry-After")).toMatch(/^[1-9]\d*$/);
       expect(JSON.stringify(answer.body)).not.toContain("hunter2");
     }
+  });
+
+  test("503 in a minute when a database is full, and the log says what to do", async () => {
+    const workspace = await createWorkspace();
+    const log = vi.spyOn(console, "error");
+    const answer = await sendWith(brokenDatabase(new Error("D1_ERROR: Exceeded maximum DB size")), "/api/v1/agents", {
+      token: workspace.key,
+    });
+    expectError(answer, 503, "unavailable", 1200);
+    expect(answer.headers.get("Retry-After")).toBe("60");
+    expect(log.mock.calls.join()).toContain("A database is full");
   });
 });
 
