@@ -4,7 +4,7 @@ import type { Workspace } from "./workspaces.ts";
 
 const DAY_MS = 86_400_000;
 /** How deep in the list the pages lie, where there are as many conversations: else in the middle. */
-const DEPTHS = [10_000, 500_000];
+const DEPTHS = [10_000, 100_000];
 const PAGE = 20;
 
 /** One request, and what it asks of a workspace of any size. */

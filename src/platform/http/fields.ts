@@ -9,9 +9,14 @@ export const timestamp = () => z.string().openapi({ format: "date-time", example
 
 const INTEGER = /^[+-]?[0-9]+$/;
 
-/** A whole number in a query, in decimal digits. */
-export function integerQuery(bounds: { min: number; max?: number; default: number }) {
-  const max = bounds.max ?? Number.MAX_SAFE_INTEGER;
+/**
+ * A whole number in a query, in decimal digits.
+ * @param bounds `instead` says what to do about a number that is too large.
+ */
+export function integerQuery(bounds: { min: number; max: number; default: number; instead?: string }) {
+  const { min, max, instead } = bounds;
+  const tooLarge = { type: "less_than_equal", msg: `Input should be less than or equal to ${max}: ${instead}`, ctx: { le: max } };
+  const range = z.number().gte(min);
   return z
     .string()
     .optional()
@@ -21,13 +26,8 @@ export function integerQuery(bounds: { min: number; max?: number; default: numbe
       ctx.addIssue({ code: "custom", params: { type: "int_parsing" }, input: text });
       return z.NEVER;
     })
-    .pipe(z.number().gte(bounds.min).lte(max))
-    .openapi({
-      type: "integer",
-      minimum: bounds.min,
-      ...(bounds.max !== undefined && { maximum: bounds.max }),
-      default: bounds.default,
-    });
+    .pipe(instead === undefined ? range.lte(max) : range.refine((value) => value <= max, { params: tooLarge }))
+    .openapi({ type: "integer", minimum: min, maximum: max, default: bounds.default });
 }
 
 const rfc3339 = z.iso.datetime({ offset: true, local: true });

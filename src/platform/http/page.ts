@@ -2,10 +2,13 @@ import { z } from "@hono/zod-openapi";
 import { integerQuery } from "./fields.ts";
 import { valueErrorParams } from "./validation.ts";
 
+/** The database reads past every record before the page, so that a larger offset would cost other requests their time. */
+const OFFSET = { min: 0, max: 100_000, default: 0 };
+
 /** The paging parameters of the lists. */
 export const pageQuery = z.object({
   limit: integerQuery({ min: 1, max: 100, default: 20 }),
-  offset: integerQuery({ min: 0, default: 0 }),
+  offset: integerQuery(OFFSET),
 });
 
 /** The envelope of every list. */
@@ -41,6 +44,7 @@ const positionSchema = z.tuple([z.int().gte(0), z.guid()]);
 
 /** The paging parameters of long lists: an offset, or the cursor of the previous page. */
 export const cursorQuery = pageQuery.extend({
+  offset: integerQuery({ ...OFFSET, instead: "read on with cursor, the next_cursor of the page before" }),
   cursor: z
     .string()
     .max(200)
