@@ -2,7 +2,7 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { createWorkersAI } from "workers-ai-provider";
 import { aiGateway, embeddingServer, languageServer, usesReranker } from "../platform/config.ts";
-import { readAtMost } from "../platform/read-stream.ts";
+import { failBeyond } from "../platform/read-stream.ts";
 import { truncate } from "../platform/text.ts";
 import { withTimeout } from "../platform/time.ts";
 import { ExtractiveEngine } from "./extractive.ts";
@@ -191,36 +191,6 @@ function openAiServer(
 function boundedFetch(send: typeof fetch, maxBytes: number): typeof fetch {
   return async (input, init) => {
     const response = await send(input, { ...init, redirect: "manual" });
-    if (!response.body) return response;
-    if (isEventStream(response)) {
-      limitReader(response.body, maxBytes);
-      return response;
-    }
-    const { body, isTruncated } = await readAtMost(response.body, maxBytes);
-    if (isTruncated) throw new Error(TOO_LONG);
-    return new Response(body, response);
+    return response.body ? new Response(failBeyond(response.body, maxBytes, TOO_LONG), response) : response;
   };
-}
-
-function isEventStream({ headers }: Response): boolean {
-  return headers.get("Content-Type")?.toLowerCase().startsWith("text/event-stream") ?? false;
-}
-
-/**
- * Limits what a body's own reader reads. The provider reads event streams with it, and a wrapping stream would add a sixth
- * to the cost of a token.
- */
-function limitReader(body: ReadableStream<Uint8Array>, maxBytes: number): void {
-  const reader = body.getReader();
-  const read = reader.read.bind(reader);
-  let left = maxBytes;
-  reader.read = async () => {
-    const result = await read();
-    left -= result.value?.byteLength ?? 0;
-    if (left >= 0) return result;
-    await reader.cancel();
-    throw new Error(TOO_LONG);
-  };
-  // The body is locked to this reader, so that nothing else can read it past the limit.
-  body.getReader = (() => reader) as unknown as typeof body.getReader;
 }
