@@ -77,7 +77,7 @@ export async function ingest(
   }
 }
 
-/** Fails a source whose wake-up has failed too often. */
+/** Fails a source whose wake-up has failed too often, unless another run is at work on it. */
 export async function failAfterRetries(env: Env, { workspaceId, agentId, sourceId }: IngestionMessage, meter = new Meter()): Promise<void> {
   if (!isBoundShard(env, sourceId)) return;
   const db = dbFor(env, sourceId, meter);

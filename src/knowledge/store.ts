@@ -71,15 +71,19 @@ export function requestDueSyncs(db: Database, nowMs: number, limit: number) {
 /** What of a source a wake-up needs. */
 const WAKE_COLUMNS = { id: sources.id, workspaceId: sources.workspaceId, agentId: sources.agentId, type: sources.type };
 
-/** Claims a source for a run and returns it, if it is pending, its lease has expired, or the time to continue it has come. */
+/** Claims a source for a run and returns it, if it is free. */
 export function claimSource(db: Database, sourceId: string, lease: { id: string; untilMs: number }, nowMs: number) {
-  const isExpired = or(lt(sources.leaseUntil, nowMs), and(isNull(sources.leaseId), lte(sources.leaseUntil, nowMs)));
-  const isFree = or(eq(sources.status, "pending"), and(eq(sources.status, "processing"), isExpired));
   return db
     .update(sources)
     .set({ status: "processing", leaseId: lease.id, leaseUntil: lease.untilMs, updatedAt: nowMs })
-    .where(and(eq(sources.id, sourceId), isFree))
+    .where(and(eq(sources.id, sourceId), isFree(nowMs)))
     .returning();
+}
+
+/** Whether a source is pending, its lease has expired, or the time to continue it has come. */
+function isFree(nowMs: number) {
+  const isExpired = or(lt(sources.leaseUntil, nowMs), and(isNull(sources.leaseId), lte(sources.leaseUntil, nowMs)));
+  return or(eq(sources.status, "pending"), and(eq(sources.status, "processing"), isExpired));
 }
 
 /** Updates a source whose lease this run has; returns nothing when the lease was lost or the source deleted. */
@@ -91,7 +95,7 @@ export function updateClaimed(db: Database, sourceId: string, leaseId: string, c
     .returning({ id: sources.id });
 }
 
-/** Fails a source, whichever run has its lease. */
+/** Fails a source, unless a run has its lease: that run will end it, or the sweep finds it once the lease has expired. */
 export function failSource(
   db: Database,
   sourceId: string,
@@ -103,7 +107,7 @@ export function failSource(
   return db
     .update(sources)
     .set({ status: "failed", errorCode: error.code, errorMessage: error.message, ...released })
-    .where(and(eq(sources.id, sourceId), inArray(sources.status, ["pending", "processing"])));
+    .where(and(eq(sources.id, sourceId), isFree(nowMs)));
 }
 
 /** Sources that have been pending since before `waitingSinceMs`, or whose lease has expired: their wake-up was lost or their run died. */

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import worker from "../../src/index.ts";
 import { ingest } from "../../src/knowledge/consumer.ts";
 import { newId } from "../../src/platform/db/ids.ts";
-import { countRows, createAgent, createWorkspace, deliver, envWith, learn, query } from "../harness.ts";
+import { countRows, createAgent, createWorkspace, deliver, envWith, learn, listen, query } from "../harness.ts";
 
 /** Many requests, on a machine that may be busy. */
 const SLOW = { timeout: 30_000 };
@@ -319,6 +319,26 @@ test("a wake-up that failed too often fails its source, with what was read befor
   await sync(source.id);
   await deliver(QUEUE, message(source.id));
   expect(await find(source.id)).toMatchObject({ status: "ready", error: null });
+});
+
+test("a dead letter leaves a source alone that another run has leased, or that is to continue later", async () => {
+  const { create, message, workspace } = await createDesk();
+  const hook = await listen(workspace, ["source.failed"]);
+  const id = await create();
+  const hold = (leaseId: string | null, untilMs: number) =>
+    query(id, "UPDATE sources SET status = 'processing', lease_id = ?, lease_until = ? WHERE id = ?", leaseId, untilMs, id);
+  const deliveries = async () => (await workspace.call("GET", `/webhooks/${hook.id}/deliveries`)).body.total;
+  for (const leaseId of ["other", null]) {
+    await hold(leaseId, Date.now() + 60_000);
+    const held = await rowOf(id);
+    await deliver(DEAD_LETTERS, message(id));
+    expect(await rowOf(id)).toEqual(held);
+  }
+  expect(await deliveries()).toBe(0);
+  await hold("other", Date.now() - 1);
+  await deliver(DEAD_LETTERS, message(id));
+  expect(await rowOf(id)).toMatchObject({ status: "failed", error_code: "ingestion_failed", lease_id: null });
+  expect(await deliveries()).toBe(1);
 });
 
 test("a dead letter that comes after the source was read changes nothing", async () => {
