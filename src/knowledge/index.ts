@@ -117,7 +117,6 @@ export class KnowledgeIndex extends DurableObject<Env> {
   /** Removes all of an erased agent's knowledge; the names of its vectors stay until the vector index has removed those. */
   async erase(): Promise<void> {
     this.ingestion.forgetAll();
-    this.crawlStorage.forget();
     this.answers.forget();
     await this.vectors.erase();
   }

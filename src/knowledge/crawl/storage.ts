@@ -32,29 +32,19 @@ export type Binding = string | number | null;
 export class CrawlStorage {
   readonly crawls = new CrawlStore(this);
   readonly pages = new PageStore(this);
-  private made: boolean;
 
-  constructor(readonly index: IndexStore) {
-    this.made = index.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'crawls'").toArray().length > 0;
-  }
+  constructor(readonly index: IndexStore) {}
 
   get exist(): boolean {
-    return this.made;
+    return this.index.hasTable("crawls");
   }
 
   /** Runs a write as one transaction, and creates the tables for the first one. */
   write<T>(work: () => T): T {
-    const result = this.index.write(() => {
-      if (!this.made) this.index.sql.exec(SCHEMA);
+    return this.index.write(() => {
+      if (!this.exist) this.index.sql.exec(SCHEMA);
       return work();
     });
-    this.made = true;
-    return result;
-  }
-
-  /** To be called after the object's storage was deleted. */
-  forget(): void {
-    this.made = false;
   }
 
   run(query: string, ...bindings: Binding[]): void {
@@ -67,7 +57,7 @@ export class CrawlStorage {
 
   /** Removes a source's crawl and pages. */
   removeSource(sourceId: string): void {
-    if (!this.made) return;
+    if (!this.exist) return;
     this.write(() => {
       this.pages.removeSource(sourceId);
       this.crawls.removeSource(sourceId);

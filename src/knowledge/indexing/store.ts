@@ -96,7 +96,7 @@ export class IndexStore {
     private readonly storage: DurableObjectStorage,
     private readonly onWrite: () => void = () => undefined,
   ) {
-    this.exists = this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'texts'").toArray().length > 0;
+    this.exists = this.hasTable("texts");
     this.chunkTerms = new ChunkTerms(storage.sql);
   }
 
@@ -109,6 +109,10 @@ export class IndexStore {
     return !this.exists;
   }
 
+  hasTable(name: string): boolean {
+    return this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = ?", name).toArray().length > 0;
+  }
+
   get size(): IndexSizes {
     const query = "SELECT (SELECT coalesce(sum(chunks_count), 0) FROM documents) AS chunks, (SELECT count(*) FROM answers) AS answers";
     this.sizes ??= this.sql.exec<{ chunks: number; answers: number }>(query).one();
@@ -117,16 +121,19 @@ export class IndexStore {
 
   /** Runs a write as one transaction, and creates the tables for the first one. */
   write<T>(work: () => T): T {
-    const isNested = this.isWriting;
+    const [isNested, existed] = [this.isWriting, this.exists];
     this.isWriting = true;
     try {
       const result = this.storage.transactionSync(() => {
         if (!this.exists) this.sql.exec(SCHEMA);
+        this.exists = true;
         return work();
       });
-      this.exists = true;
       if (!isNested) this.onWrite();
       return result;
+    } catch (error) {
+      this.exists = existed;
+      throw error;
     } finally {
       this.isWriting = isNested;
       this.sizes = undefined;
