@@ -6,13 +6,14 @@ import { secretValues } from "../platform/config.ts";
 import { keyedHash, sha256Hex } from "../platform/crypto/hashes.ts";
 import { type Database, dbFor, directoryDb } from "../platform/db/client.ts";
 import { seededIds, shardOf } from "../platform/db/ids.ts";
-import { withoutData } from "../platform/telemetry/errors.ts";
+import { Fault, withoutData } from "../platform/telemetry/errors.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { anonIdForEmail, normalizeEmail, truncate } from "../platform/text.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import { limitsOf, periodOf } from "../workspaces/plans.ts";
 import { isMailAddress, readMessageId, parseRecipient, verifyThreadToken, type Recipient, tokensOf } from "./address.ts";
+import { type Authentication, authenticationOf } from "./authentication.ts";
 import { hasSingleSender, parseMail, questionOf, subjectOf } from "./parse.ts";
 import { countArrivals, eraseThread, findArrival, findMailbox, upsertThread, listThreads, recordArrival } from "./store.ts";
 
@@ -27,6 +28,8 @@ const NO_MAILBOX = "This mailbox does not exist.";
 const TOO_LARGE = "This mail is too large: send at most 10 MB, or a link.";
 const UNREADABLE = "This mail could not be read. Send it again as plain text.";
 const MANY_AUTHORS = "This mail names several senders, or none clearly. Send it from one address.";
+const UNAUTHENTICATED =
+  "This mail cannot be verified: neither SPF, DKIM nor DMARC confirms that it comes from its sender's domain. Ask your mail provider.";
 const UNAVAILABLE = "This mailbox accepts no mail at the moment. Try again later.";
 
 /** A mail to an agent. */
@@ -46,6 +49,8 @@ interface MailResult {
   reason: string | null;
   /** Undefined where the mailbox does not exist. */
   workspaceId?: string;
+  /** Undefined where the mail was refused or ignored before. */
+  authentication?: Authentication;
 }
 
 /**
@@ -54,7 +59,7 @@ interface MailResult {
  * @throws Error when our side fails, so that the sender's server tries again.
  */
 export async function receiveMail(message: ForwardableEmailMessage, env: Env, nowMs = Date.now()): Promise<void> {
-  const endOf = ({ reason, ...result }: MailResult) => ({ ...result, fields: { reason } });
+  const endOf = ({ reason, authentication, ...result }: MailResult) => ({ ...result, fields: { reason, authentication } });
   try {
     await measureJob(env, { job: "email_arrival", messages: 1 }, (meter) => receive(message, env, meter, nowMs), endOf);
   } catch (error) {
@@ -66,17 +71,24 @@ async function receive(message: ForwardableEmailMessage, env: Env, meter: Meter,
   const recipient = parseRecipient(message.to);
   const mailbox = recipient && (await lookUpMailbox(env, meter, [recipient.mailbox, message.to.toLowerCase()]));
   if (!recipient || !mailbox) return refuse(message, NO_MAILBOX, "no_mailbox");
+  return { ...(await receiveAt({ env, meter, mailbox, recipient, nowMs }, message)), workspaceId: mailbox.workspaceId };
+}
+
+/** Receives a mail at a mailbox that exists. */
+async function receiveAt(arrival: Omit<IncomingMail, "mail" | "sender">, message: ForwardableEmailMessage): Promise<MailResult> {
   if (message.rawSize > MAX_MAIL_BYTES) return refuse(message, TOO_LARGE, "too_large");
   const mail = await parseMail(message.raw);
   if (!mail) return refuse(message, UNREADABLE, "unreadable");
-  const ignored = ignoreReason(mail, message.from, mailbox.address);
-  const { workspaceId } = mailbox;
-  if (ignored) return { outcome: "ignored", reason: ignored, workspaceId };
+  const ignored = ignoreReason(mail, message.from, arrival.mailbox.address);
+  if (ignored) return { outcome: "ignored", reason: ignored };
   if (!hasSingleSender(mail)) return refuse(message, MANY_AUTHORS, "many_authors");
   const sender = { address: mail.from!.address!.trim(), name: truncate(mail.from!.name.trim(), MAX_NAME_LENGTH) || null };
-  const result = await acceptMail({ env, meter, mailbox, recipient, mail, sender, nowMs });
+  const authentication = authenticationOf(mail, sender.address);
+  if (authentication === "unavailable") throw new Fault("The DNS of the sender's domain could not be queried");
+  if (authentication === "fail") return { ...refuse(message, UNAUTHENTICATED, "unauthenticated"), authentication };
+  const result = await acceptMail({ ...arrival, mail, sender });
   if (result.outcome === "refused") refuse(message, UNAVAILABLE, result.reason!);
-  return { ...result, workspaceId };
+  return { ...result, authentication };
 }
 
 async function lookUpMailbox(env: Env, meter: Meter, addresses: string[]): Promise<IncomingMail["mailbox"] | undefined> {

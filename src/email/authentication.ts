@@ -1,0 +1,102 @@
+import type { Email } from "postal-mime";
+
+/*
+ * Whether a mail comes from the domain of its From address. Email Routing checks SPF, DKIM and DMARC when it receives a mail,
+ * and writes the results above all headers of the sender (RFC 8601, and RFC 8617 for ARC):
+ *
+ *   Authentication-Results: mx.cloudflare.net; dkim=pass header.d=example.net; dmarc=pass header.from=example.net;
+ *     spf=pass (…) smtp.mailfrom=ada@example.net
+ */
+
+/** How Email Routing names itself in its results. */
+const TRUSTED_SERVICE = "mx.cloudflare.net";
+const RESULT_HEADERS = new Set(["authentication-results", "arc-authentication-results"]);
+
+/**
+ * `pass`: the domain confirms the mail; `fail`: it does not; `unavailable`: its DNS could not be queried; `none`: Email Routing
+ * wrote no result.
+ */
+export type Authentication = "pass" | "fail" | "unavailable" | "none";
+
+/** One result: `dkim=pass header.d=example.net` is the method dkim with the result pass and a property. */
+interface Result {
+  method: string;
+  result: string;
+  properties: Record<string, string>;
+}
+
+/**
+ * Reads the results of the topmost header of Email Routing. One further down may be the sender's, who can write any header; where
+ * Email Routing wrote none, a forged one gains nothing, since a mail with `none` is taken too.
+ */
+export function authenticationOf({ headers }: Pick<Email, "headers">, fromAddress: string): Authentication {
+  const lists = headers.filter(({ key }) => RESULT_HEADERS.has(key)).map(({ value }) => resultsOf(value));
+  const results = lists.find((list) => list !== undefined) ?? [];
+  const domain = domainOf(fromAddress);
+  const ofMethod = (name: string) => results.filter(({ method }) => method === name);
+  const [dmarc] = ofMethod("dmarc");
+  if (dmarc?.result === "pass") return isOfDomain(dmarc.properties["header.from"] ?? domain, domain) ? "pass" : "fail";
+  if (dmarc?.result === "fail") return "fail";
+  // The domain has no DMARC record, or none that can be read: one of the others must confirm the same domain.
+  const others = [
+    ...ofMethod("spf").map((spf) => ({ ...spf, domain: spf.properties["smtp.mailfrom"] })),
+    ...ofMethod("dkim").map((dkim) => ({ ...dkim, domain: dkim.properties["header.d"] })),
+  ];
+  if (others.some((one) => one.result === "pass" && one.domain !== undefined && isOfDomain(one.domain, domain))) return "pass";
+  if ([...others, ...ofMethod("dmarc")].some(({ result }) => result === "temperror")) return "unavailable";
+  return dmarc || others.length > 0 ? "fail" : "none";
+}
+
+/** Whether one domain is the other, or a subdomain of it. */
+function isOfDomain(confirmed: string, domain: string): boolean {
+  const [one, other] = [domainOf(confirmed), domainOf(domain)];
+  return one === other || one.endsWith(`.${other}`) || other.endsWith(`.${one}`);
+}
+
+/** The domain of an address or a domain, in the ASCII form. */
+function domainOf(address: string): string {
+  const domain = address.slice(address.lastIndexOf("@") + 1).toLowerCase();
+  return URL.canParse(`https://${domain}`) ? new URL(`https://${domain}`).hostname : domain;
+}
+
+/** The results of a header; undefined if it is not Email Routing's. */
+function resultsOf(header: string): Result[] | undefined {
+  const parts = partsOf(header);
+  // In ARC the number of the instance comes first: `i=2; mx.cloudflare.net; …`.
+  const [service, ...results] = parts[0]?.[0]?.startsWith("i=") ? parts.slice(1) : parts;
+  if (service?.[0]?.toLowerCase() !== TRUSTED_SERVICE) return undefined;
+  return results.flatMap(([outcome = "", ...words]) => {
+    const [method = "", result = ""] = pairOf(outcome.toLowerCase());
+    return method === "" ? [] : [{ method: method.split("/")[0]!, result, properties: Object.fromEntries(words.map(pairOf)) }];
+  });
+}
+
+function pairOf(word: string): [string, string] {
+  const at = word.indexOf("=");
+  return at < 0 ? ["", ""] : [word.slice(0, at), word.slice(at + 1)];
+}
+
+/** The words of a header between its semicolons, without comments and quotation marks, inside which semicolons are text. */
+function partsOf(header: string): string[][] {
+  const parts: string[][] = [[]];
+  let [word, depth, isQuoted] = ["", 0, false];
+  const endWord = () => {
+    if (word !== "") parts.at(-1)!.push(word);
+    word = "";
+  };
+  for (let at = 0; at < header.length; at++) {
+    const character = header[at]!;
+    if (character === "\\" && (depth > 0 || isQuoted)) at++;
+    else if (character === '"' && depth === 0) isQuoted = !isQuoted;
+    else if (character === "(" && !isQuoted) depth++;
+    else if (character === ")" && depth > 0) depth--;
+    else if (depth > 0) continue;
+    else if (isQuoted || !/[\s;]/.test(character)) word += character;
+    else {
+      endWord();
+      if (character === ";") parts.push([]);
+    }
+  }
+  endWord();
+  return parts;
+}

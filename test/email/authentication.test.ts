@@ -1,0 +1,99 @@
+import PostalMime from "postal-mime";
+import { describe, expect, test } from "vitest";
+import { authenticationOf } from "../../src/email/authentication.ts";
+import { jobIn, watch } from "../platform/telemetry/watch.ts";
+import { arrive, conversations, createMailbox, outbox } from "./mailbox.ts";
+
+const CLOUDFLARE = "mx.cloudflare.net";
+const PASS = "dkim=pass header.d=example.net; dmarc=pass header.from=example.net policy.dmarc=none";
+const FAIL = "dkim=none; dmarc=fail header.from=example.net policy.dmarc=none; spf=pass smtp.mailfrom=eve@example.org";
+
+/** What the headers of a mail from ada@example.net say, given as they stand in the mail. */
+async function read(...headers: string[]) {
+  const mail = await PostalMime.parse(`${headers.join("\r\n")}\r\nFrom: Ada <ada@example.net>\r\n\r\nHello\r\n`);
+  return authenticationOf(mail, "ada@example.net");
+}
+
+const results = (text: string) => `Authentication-Results: ${CLOUDFLARE}; ${text}`;
+
+describe("what Email Routing found", () => {
+  test.each([
+    ["pass", PASS],
+    ["fail", FAIL],
+    ["fail", "DMARC=FAIL header.from=example.net"],
+    // The parser of the results and ours may read another sender in the same header.
+    ["fail", "dmarc=pass header.from=example.org"],
+    ["pass", "dmarc=pass header.from=EXAMPLE.net"],
+    // Without a DMARC record the other two count, if they are about the same domain.
+    ["pass", "dmarc=none header.from=example.net; dkim=pass header.d=example.net"],
+    ["pass", "dmarc=none; spf=none smtp.helo=mail.example.org; spf=pass smtp.mailfrom=bounce@mail.example.net"],
+    ["fail", "dmarc=none; spf=pass smtp.mailfrom=eve@example.org; dkim=pass header.d=notexample.net"],
+    ["fail", "dmarc=none; spf=softfail smtp.mailfrom=ada@example.net; dkim=fail header.d=example.net"],
+    ["fail", "dmarc=permerror; spf=none smtp.mailfrom=ada@example.net; dkim=none"],
+    ["unavailable", "dmarc=temperror header.from=example.net; spf=none; dkim=none"],
+    ["unavailable", "dmarc=none; spf=temperror smtp.mailfrom=ada@example.net"],
+    ["none", "arc=none smtp.remote-ip=192.0.2.1"],
+    // Comments and quoted texts hold what the sender chose.
+    ["fail", 'spf=fail (domain of "a; dmarc=pass header.from=example.net;"@example.org); dmarc=fail'],
+    ["fail", 'spf=fail reason="\\"; dmarc=pass header.from=example.net"; dmarc=fail'],
+    ["fail", "spf=fail (a (b) \\) ; dmarc=pass ); dmarc=fail"],
+  ])("%s: %s", async (verdict, text) => expect(await read(results(text))).toBe(verdict));
+
+  test("the results in ARC count as well", async () => {
+    expect(await read(`ARC-Authentication-Results: i=2; ${CLOUDFLARE};\r\n\tdmarc=fail header.from=example.net`)).toBe("fail");
+    expect(await read(`ARC-Authentication-Results: i=2; ${CLOUDFLARE}; ${PASS}`)).toBe("pass");
+  });
+
+  test("only the topmost ones do: a sender's own are below", async () => {
+    expect(await read(results(FAIL), results(PASS))).toBe("fail");
+    expect(await read(results(FAIL), `ARC-Authentication-Results: i=1; ${CLOUDFLARE}; ${PASS}`)).toBe("fail");
+    expect(await read("Received: from a by b", results(PASS), results(FAIL))).toBe("pass");
+  });
+
+  test("those of other servers do not", async () => {
+    expect(await read("Authentication-Results: mx.example.org; dmarc=fail")).toBe("none");
+    expect(await read("Authentication-Results: mx.cloudflare.net.example.org; dmarc=pass", results(FAIL))).toBe("fail");
+    expect(await read(`X-Authentication-Results: ${CLOUDFLARE}; dmarc=fail`)).toBe("none");
+    expect(await read()).toBe("none");
+  });
+});
+
+test("a mail that its sender's domain does not confirm is refused: it is neither answered nor kept", async () => {
+  const mailbox = await createMailbox();
+  const sent = { to: mailbox.address, headers: { "Authentication-Results": `${CLOUDFLARE}; ${FAIL}` } };
+  const watched = await watch(async () => expect(await arrive(sent)).toContain("cannot be verified"));
+  const logged = { outcome: "refused", reason: "unauthenticated", authentication: "fail", workspace_id: mailbox.workspace.id };
+  expect(jobIn(watched, "email_arrival")).toMatchObject(logged);
+  expect(await conversations(mailbox)).toEqual([]);
+  expect(await outbox(mailbox)).toEqual([]);
+});
+
+test("a mail that its domain confirms is answered, and so is one without results", async () => {
+  const mailbox = await createMailbox();
+  const confirmed = { to: mailbox.address, headers: { "Authentication-Results": `${CLOUDFLARE}; ${PASS}` } };
+  const watched = await watch(() => arrive(confirmed));
+  expect(jobIn(watched, "email_arrival")).toMatchObject({ outcome: "taken", authentication: "pass" });
+  const unknown = await watch(() => arrive({ to: mailbox.address }));
+  expect(jobIn(unknown, "email_arrival")).toMatchObject({ outcome: "taken", authentication: "none" });
+  expect(await outbox(mailbox)).toHaveLength(2);
+});
+
+test("while the domain's DNS cannot be queried, the sender's server is told to try again", async () => {
+  const mailbox = await createMailbox();
+  const headers = { "Authentication-Results": `${CLOUDFLARE}; dmarc=temperror header.from=example.net` };
+  await expect(arrive({ to: mailbox.address, headers })).rejects.toThrow("DNS of the sender's domain");
+  expect(await conversations(mailbox)).toEqual([]);
+});
+
+test("a refused mail is logged with its workspace", async () => {
+  const mailbox = await createMailbox();
+  const refused = async (sent: Parameters<typeof arrive>[0], options?: Parameters<typeof arrive>[1]) =>
+    jobIn(await watch(() => arrive(sent, options)), "email_arrival");
+  const workspace = { outcome: "refused", workspace_id: mailbox.workspace.id };
+  const to = mailbox.address;
+  expect(await refused({ to, from: "ada@example.net, bob@example.net" })).toMatchObject({ ...workspace, reason: "many_authors" });
+  const large = { bytes: `Subject: x\r\n\r\n${"x".repeat(10 * 1024 * 1024)}` };
+  expect(await refused({ to }, large)).toMatchObject({ ...workspace, reason: "too_large" });
+  const manyLines = { bytes: `Subject: x\r\n\r\n${"\n".repeat(150_001)}` };
+  expect(await refused({ to }, manyLines)).toMatchObject({ ...workspace, reason: "unreadable" });
+});
