@@ -66,7 +66,7 @@ function resultsOf(header: string): Result[] | undefined {
   const [service, ...results] = parts[0]?.[0]?.startsWith("i=") ? parts.slice(1) : parts;
   if (service?.[0]?.toLowerCase() !== TRUSTED_SERVICE) return undefined;
   return results.flatMap(([outcome = "", ...words]) => {
-    const [method = "", result = ""] = pairOf(outcome.toLowerCase());
+    const [method, result] = pairOf(outcome.toLowerCase());
     return method === "" ? [] : [{ method: method.split("/")[0]!, result, properties: Object.fromEntries(words.map(pairOf)) }];
   });
 }

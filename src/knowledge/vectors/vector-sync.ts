@@ -178,7 +178,8 @@ export class VectorSync {
     this.engines ??= this.findEngines();
     this.isPrepared = false;
     this.alarmAtMs = undefined;
-    if (this.store.tracksChunks) {
+    // A run that was under way may have written chunks after an erasure, and without engines nothing tracks these.
+    if (this.store.findState()) {
       this.storage.transactionSync(() => {
         this.store.queueRemovalOfAll();
         dropTables(this.storage.sql, VECTOR_TABLES);

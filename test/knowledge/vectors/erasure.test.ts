@@ -105,6 +105,23 @@ it("without a vector index the names are kept until there is one again", async (
   await expectNothing(setup);
 });
 
+it("what was written after an erasure is erased by the next one, also while there is no vector index", async () => {
+  const setup = setUpVectors();
+  await load(setup.index, TEXTS);
+  await catchUp(setup.index);
+  bind({ AI: undefined, VECTORS: undefined });
+  await evictDurableObject(setup.index);
+  await setup.index.erase();
+  await load(setup.index, { refunds: TEXTS.refunds });
+  await setup.index.putAnswer({ id: "a", question: "Where are you?", answer: "In Bern." });
+  await setup.index.erase();
+  expect(Object.keys(await stored(setup)).toSorted()).toEqual(["vector_state", "vectors"]);
+  bind({ AI: setup.ai, VECTORS: setup.vectors });
+  await evictDurableObject(setup.index);
+  await finish(setup);
+  await expectNothing(setup);
+});
+
 it.each(["agent", "workspace"])("no vector of an erased %s stays, even if the vector index is down at first", async (what) => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
