@@ -1,13 +1,13 @@
 import { DurableObject } from "cloudflare:workers";
 import { dbFor } from "../platform/db/client.ts";
 import type { Plan } from "../platform/db/columns.ts";
-import { logProblem } from "../platform/telemetry/log.ts";
+import { logProblem, logRarely } from "../platform/telemetry/log.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
 import type { ApiKeyClaim } from "./api-key.ts";
 import { type Limits, limitsOf } from "./plans.ts";
 import { SlidingWindow, type WindowState, WindowStore } from "./rate-limit.ts";
 import { expandScopes, type Scope } from "./scopes.ts";
-import { findWorkspace, listKeys, recordSecretUse } from "./store.ts";
+import { findWorkspace, listActiveKeys, listRevokedKeys, recordSecretUse } from "./store.ts";
 
 export interface CallerWorkspace {
   id: string;
@@ -26,8 +26,9 @@ interface CallerKey {
 
 export type Admission =
   | { outcome: "known"; workspace: CallerWorkspace; key: CallerKey; window: WindowState; cost: Cost }
+  | { outcome: "unknown_workspace"; cost: Cost }
   | { outcome: "unknown_key"; cost: Cost }
-  | { outcome: "revoked_key"; cost: Cost };
+  | { outcome: "revoked_key"; keyId: string; cost: Cost };
 
 interface KnownKey {
   key: CallerKey;
@@ -43,6 +44,15 @@ interface Directory {
   keysByHash: Map<string, KnownKey>;
 }
 
+/** The latest revoked keys are told that they were revoked; older ones are unknown, so that a directory does not grow for ever. */
+const MAX_REVOKED_KEYS = 100;
+/** From this age on, the directory is read again beside the requests; until the next one is there, it serves. */
+const REFRESH_AFTER_MS = 30_000;
+/**
+ * A directory of this age admits nobody. It bounds how long a key outlives its revocation where the service died between D1
+ * and the reload that follows each change.
+ */
+const MAX_AGE_MS = 60_000;
 /**
  * Accepted requests within this time share one write of the window, which no response waits for. A planned eviction waits for
  * the write; a crash loses at most this much of the window. More frequent writes would cost throughput.
@@ -57,6 +67,10 @@ export class WorkspaceGate extends DurableObject<Env> {
   private readonly store: WindowStore;
   /** Undefined until loaded; null if the workspace does not exist. */
   private directory: Directory | null | undefined;
+  /** When the directory was read, Unix milliseconds. */
+  private readAtMs = 0;
+  /** The read that requests are waiting for. */
+  private refreshing: Promise<void> | undefined;
   private reloads: Promise<void> = Promise.resolve();
   private writeIsDue = false;
 
@@ -70,23 +84,30 @@ export class WorkspaceGate extends DurableObject<Env> {
 
   /** The workspace and key of this claim, counted against the workspace's rate limit. */
   async admit(claim: ApiKeyClaim): Promise<Admission> {
-    const meter = new Meter();
-    if (this.directory === undefined) await this.load(meter, () => this.directory === undefined);
-    const cost = meter.cost;
-    const found = this.directory?.keysByHash.get(claim.hash);
-    if (!this.directory || !found) return { outcome: "unknown_key", cost };
-    if (found.isRevoked) return { outcome: "revoked_key", cost };
-    this.recordSecretUseSoon(found, claim, Date.now());
+    const cost = await this.refreshIfOld(Date.now());
+    if (!this.directory) return { outcome: "unknown_workspace", cost };
+    const { workspace, keysByHash } = this.directory;
+    const found = keysByHash.get(claim.hash);
+    if (!found) return { outcome: "unknown_key", cost };
     const { key } = found;
-    const { workspace } = this.directory;
+    if (found.isRevoked) return { outcome: "revoked_key", keyId: key.id, cost };
+    this.recordSecretUseSoon(found, claim, Date.now());
     const window = this.window.admit(Date.now(), workspace.limits.requests_per_minute);
     if (window.accepted) this.writeSoon();
     return { outcome: "known", workspace, key, window, cost };
   }
 
-  /** Reloads keys and plan. Every change of them calls this before it responds, so that the next request sees it. */
+  /**
+   * Reloads keys and plan. Every change of them calls this before it responds, so that the next request sees it. A failure
+   * discards the directory: it may hold a key that was just revoked.
+   */
   async reload(): Promise<void> {
-    await this.load(new Meter(), () => true);
+    try {
+      await this.load(new Meter());
+    } catch (error) {
+      this.directory = undefined;
+      throw error;
+    }
   }
 
   /** Deletes the object's storage when the workspace is erased. */
@@ -96,19 +117,31 @@ export class WorkspaceGate extends DurableObject<Env> {
     await this.ctx.storage.deleteAll();
   }
 
-  /**
-   * Loads run one after another, so that an older result never replaces a newer one. A failed load discards the directory: it
-   * may hold a key that was just revoked.
-   */
-  private load(meter: Meter, isNeeded: () => boolean): Promise<void> {
+  /** Reads the directory again where it is due; the cost of the read that a request waits for. */
+  private async refreshIfOld(nowMs: number): Promise<Cost> {
+    const meter = new Meter();
+    const ageMs = this.directory === undefined ? MAX_AGE_MS : nowMs - this.readAtMs;
+    if (ageMs >= MAX_AGE_MS) await this.refresh(meter);
+    else if (ageMs >= REFRESH_AFTER_MS) {
+      this.ctx.waitUntil(this.refresh(new Meter()).catch((error: unknown) => logRarely("gate_not_refreshed", {}, error)));
+    }
+    return meter.cost;
+  }
+
+  /** One read serves all requests that need it. */
+  private refresh(meter: Meter): Promise<void> {
+    this.refreshing ??= this.load(meter).finally(() => {
+      this.refreshing = undefined;
+    });
+    return this.refreshing;
+  }
+
+  /** Loads run one after another, so that an older result never replaces a newer one. */
+  private load(meter: Meter): Promise<void> {
     const load = async () => {
-      if (!isNeeded()) return;
-      try {
-        this.directory = await this.readDirectory(meter);
-      } catch (error) {
-        this.directory = undefined;
-        throw error;
-      }
+      const nowMs = Date.now();
+      this.directory = await this.readDirectory(meter);
+      this.readAtMs = nowMs;
     };
     const next = this.reloads.then(load, load);
     this.reloads = next;
@@ -118,10 +151,14 @@ export class WorkspaceGate extends DurableObject<Env> {
   private async readDirectory(meter: Meter): Promise<Directory | null> {
     const workspaceId = this.ctx.id.name!;
     const db = dbFor(this.env, workspaceId, meter);
-    const [[row], keys] = await db.batch([findWorkspace(db, workspaceId), listKeys(db, workspaceId)]);
+    const [[row], active, revoked] = await db.batch([
+      findWorkspace(db, workspaceId),
+      listActiveKeys(db, workspaceId),
+      listRevokedKeys(db, workspaceId, MAX_REVOKED_KEYS),
+    ]);
     if (!row) return null;
     const { id, name, slug, plan } = row;
-    const keysByHash = keys.map((row): [string, KnownKey] => {
+    const keysByHash = [...active, ...revoked].map((row): [string, KnownKey] => {
       const key = { id: row.id, name: row.name, prefix: row.prefix, scopes: expandScopes(row.scopes) };
       return [row.hash, { key, isRevoked: row.revokedAt !== null, secretId: row.secretId, outdatedUseAtMs: row.outdatedUseAt }];
     });

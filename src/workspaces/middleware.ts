@@ -3,6 +3,7 @@ import { apiKeySecrets, isConfigured } from "../platform/config.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
 import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode, unavailable } from "../platform/http/errors.ts";
+import { LruCache } from "../platform/lru-cache.ts";
 import { type ApiKeyClaim, verifyApiKey } from "./api-key.ts";
 import type { Admission } from "./gate.ts";
 import { clientNetwork, RateLimiter, type WindowState } from "./rate-limit.ts";
@@ -25,6 +26,16 @@ const MISCONFIGURED_RETRY_SECONDS = 60;
 const UNAUTHENTICATED_PER_MINUTE = 60;
 const addressLimiter = new RateLimiter(UNAUTHENTICATED_PER_MINUTE);
 
+type Refusal = Exclude<Admission, { outcome: "known" }>;
+
+/**
+ * How long a refused key is refused without its gate being asked, so that a flood of requests with it takes nothing from the
+ * workspace's other keys. Nothing makes such a key valid: a new key has never been sent before.
+ */
+const REFUSED_FOR_MS = 10_000;
+/** The keys that were refused just now, by their hashes. */
+const refusedKeys = new LruCache<string, { admission: Refusal; untilMs: number }>(10_000);
+
 const KEY_ERRORS = {
   missing_api_key: "Send your API key in the header: Authorization: Bearer sk_live_…",
   invalid_api_key: "This is not a key of this service. Check that you copied it whole, or ask your operator for a new one.",
@@ -43,15 +54,27 @@ export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (key === undefined) throw keyError(c, "missing_api_key");
   const claim = await verifyApiKey(key, apiKeySecrets(c.env));
   if (!claim) throw keyError(c, "invalid_api_key");
+  c.set("logFields", { workspaceId: claim.workspaceId });
+  const refused = refusedKeys.get(claim.hash);
+  if (refused && Date.now() < refused.untilMs) throw refuse(c, claim, refused.admission);
   const admission = await callGate(c, claim);
-  if (admission.outcome === "unknown_key") throw keyError(c, "invalid_api_key");
-  if (admission.outcome === "revoked_key") throw keyError(c, "revoked_api_key");
-  c.set("logFields", { workspaceId: admission.workspace.id, keyId: admission.key.id });
+  if (admission.outcome !== "known") {
+    // A workspace that is not there yet may be imported, with its keys.
+    if (admission.outcome !== "unknown_workspace") refusedKeys.set(claim.hash, { admission, untilMs: Date.now() + REFUSED_FOR_MS });
+    throw refuse(c, claim, admission);
+  }
+  c.set("logFields", { workspaceId: claim.workspaceId, keyId: admission.key.id });
   setRateHeaders(c, admission.window);
   if (!admission.window.accepted) throw rateLimited(admission.window, "The workspace's rate limit is exceeded, all its keys together.");
   c.set("caller", admission);
   await next();
 };
+
+function refuse(c: AppContext, { workspaceId }: ApiKeyClaim, admission: Refusal): ApiError {
+  if (admission.outcome !== "revoked_key") return keyError(c, "invalid_api_key");
+  c.set("logFields", { workspaceId, keyId: admission.keyId });
+  return keyError(c, "revoked_api_key");
+}
 
 async function callGate(c: AppContext, claim: ApiKeyClaim): Promise<Admission> {
   const meter = c.get("meter");

@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, gt, isNull, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, apiKeys, usagePeriods, workspaces } from "../platform/db/schema.ts";
@@ -38,6 +38,24 @@ export function findWorkspace(db: Database, workspaceId: string) {
 /** All keys of a workspace, revoked ones included, oldest first. */
 export function listKeys(db: Database, workspaceId: string) {
   return db.select().from(apiKeys).where(eq(apiKeys.workspaceId, workspaceId)).orderBy(apiKeys.id);
+}
+
+/** The keys of a workspace that are not revoked. */
+export function listActiveKeys(db: Database, workspaceId: string) {
+  return db
+    .select()
+    .from(apiKeys)
+    .where(and(eq(apiKeys.workspaceId, workspaceId), isNull(apiKeys.revokedAt)));
+}
+
+/** The latest revoked keys of a workspace. */
+export function listRevokedKeys(db: Database, workspaceId: string, limit: number) {
+  return db
+    .select()
+    .from(apiKeys)
+    .where(and(eq(apiKeys.workspaceId, workspaceId), gt(apiKeys.revokedAt, 0)))
+    .orderBy(desc(apiKeys.revokedAt))
+    .limit(limit);
 }
 
 /** Adds a key and returns it; nothing if its workspace does not exist. */

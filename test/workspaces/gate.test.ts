@@ -2,7 +2,7 @@ import { createExecutionContext, evictDurableObject, listDurableObjectIds, runIn
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { app } from "../../src/app.ts";
-import { mintApiKey } from "../../src/workspaces/api-key.ts";
+import { mintApiKey, verifyApiKey } from "../../src/workspaces/api-key.ts";
 import { type Answer, costOf, createKey, createWorkspace, newAddress, operate, query, send } from "../harness.ts";
 
 afterEach(() => {
@@ -205,6 +205,124 @@ describe("a change takes effect on the next request", () => {
     expect((await me(workspace.key)).status).toBe(200);
     await operate("DELETE", `/workspaces/${workspace.id}`);
     expect((await me(workspace.key)).body.error.code).toBe("invalid_api_key");
+  });
+});
+
+describe("a change that the service died in, between D1 and the gate, takes effect within 60 s", () => {
+  const SLOW_CHANGES: [name: string, statement: string, code: string][] = [
+    ["revoking a key", "UPDATE api_keys SET revoked_at = 1 WHERE workspace_id = ?", "revoked_api_key"],
+    ["deleting the workspace", "UPDATE workspaces SET deleted_at = 1 WHERE id = ?", "invalid_api_key"],
+  ];
+  /** Waits for the read of the directory that runs beside the requests. */
+  const refreshed = ({ id }: { id: string }) =>
+    runInDurableObject(env.GATE.getByName(id), (gate) => (gate as unknown as { refreshing?: Promise<void> }).refreshing);
+  /** Leaves the gate without any database while something runs. */
+  const withoutDatabase = async ({ id }: { id: string }, run: () => Promise<void>) => {
+    const setEnv = (bound: Env) =>
+      runInDurableObject(env.GATE.getByName(id), (gate) => {
+        const object = gate as unknown as { env: Env };
+        const before = object.env;
+        object.env = bound;
+        return before;
+      });
+    const bound = await setEnv({} as Env);
+    await run();
+    await setEnv(bound);
+  };
+
+  test.each(SLOW_CHANGES)("%s, though nothing was asked in between", async (_, statement, code) => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    const workspace = await createWorkspace();
+    expect((await me(workspace.key)).status).toBe(200);
+    await query(workspace.id, statement, workspace.id);
+    vi.setSystemTime(Date.now() + 60_000);
+    const answers = await times(5, () => me(workspace.key));
+    for (const { body } of answers) expect(body.error?.code).toBe(code);
+  });
+
+  test.each(SLOW_CHANGES)("%s, under traffic that waits for no read", async (_, statement, code) => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    const workspace = await createWorkspace();
+    expect((await me(workspace.key)).status).toBe(200);
+    await query(workspace.id, statement, workspace.id);
+    vi.setSystemTime(Date.now() + 30_000);
+    expect(await costOf(() => me(workspace.key))).toMatchObject({ object_hops: 1, d1_trips: 0, status: 200 });
+    await refreshed(workspace);
+    expect((await me(workspace.key)).body.error?.code).toBe(code);
+  });
+
+  test("a raised limit", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    const workspace = await createWorkspace();
+    await me(workspace.key);
+    await query(workspace.id, `UPDATE workspaces SET limits = '{"requests_per_minute":7}' WHERE id = ?`, workspace.id);
+    vi.setSystemTime(Date.now() + 60_000);
+    expect((await me(workspace.key)).headers.get("X-RateLimit-Limit")).toBe("7");
+  });
+
+  test("while D1 is out of reach, a directory serves for 60 s and no longer", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    const workspace = await createWorkspace();
+    await me(workspace.key);
+    await withoutDatabase(workspace, async () => {
+      vi.setSystemTime(Date.now() + 59_999);
+      expect((await me(workspace.key)).status).toBe(200);
+      await refreshed(workspace).catch(() => {});
+      expect((await me(workspace.key)).status).toBe(200);
+      await refreshed(workspace).catch(() => {});
+      vi.setSystemTime(Date.now() + 1);
+      expect((await me(workspace.key)).status).toBe(503);
+    });
+    expect((await me(workspace.key)).status).toBe(200);
+  });
+});
+
+describe("refused keys", () => {
+  test("a flood of a revoked key reaches the gate once in 10 s, and its log lines name workspace and key", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    const workspace = await createWorkspace();
+    const { id, key } = await createKey(workspace, ["*"]);
+    await operate("DELETE", `/workspaces/${workspace.id}/keys/${id}`);
+    const refusal = (hops: number) => ({ status: 401, object_hops: hops, d1_trips: 0, workspace_id: workspace.id, key_id: id });
+    expect(await costOf(() => me(key))).toMatchObject(refusal(1));
+    expect(await costOf(() => me(key))).toMatchObject(refusal(0));
+    expect((await me(key)).body.error.code).toBe("revoked_api_key");
+    expect((await me(workspace.key)).status).toBe(200);
+    vi.setSystemTime(Date.now() + 10_000);
+    expect(await costOf(() => me(key))).toMatchObject(refusal(1));
+  });
+
+  test("so does one of a genuine key that the workspace does not have", async () => {
+    const workspace = await createWorkspace();
+    const { key } = await mintApiKey(workspace.id, env.KEY_SECRET);
+    expect(await costOf(() => me(key))).toMatchObject({ status: 401, object_hops: 1, workspace_id: workspace.id });
+    expect(await costOf(() => me(key))).toMatchObject({ status: 401, object_hops: 0, workspace_id: workspace.id });
+  });
+
+  test("keys of a workspace that does not exist yet are not remembered", async () => {
+    const workspace = await createWorkspace();
+    await query(workspace.id, "UPDATE workspaces SET deleted_at = 1 WHERE id = ?", workspace.id);
+    await env.GATE.getByName(workspace.id).reload();
+    expect((await me(workspace.key)).status).toBe(401);
+    await query(workspace.id, "UPDATE workspaces SET deleted_at = NULL WHERE id = ?", workspace.id);
+    await env.GATE.getByName(workspace.id).reload();
+    expect((await me(workspace.key)).status).toBe(200);
+  });
+
+  test("the gate loads the latest 100 revoked keys; older ones are unknown", async () => {
+    const workspace = await createWorkspace();
+    const { key } = await createKey(workspace, ["*"]);
+    const revoke = "UPDATE api_keys SET revoked_at = 1000 WHERE workspace_id = ? AND name = 'Extra'";
+    const copy = `INSERT INTO api_keys (id, workspace_id, name, prefix, hash, created_at, revoked_at)
+      SELECT lower(hex(randomblob(16))), ?, 'Old', 'sk_live_', lower(hex(randomblob(32))), 1, value FROM json_each(?)`;
+    await query(workspace.id, revoke, workspace.id);
+    await query(workspace.id, copy, workspace.id, JSON.stringify(Array.from({ length: 99 }, (_, at) => 1001 + at)));
+    await env.GATE.getByName(workspace.id).reload();
+    expect((await me(key)).body.error.code).toBe("revoked_api_key");
+    await query(workspace.id, copy, workspace.id, "[1100]");
+    await env.GATE.getByName(workspace.id).reload();
+    const claim = await verifyApiKey(key, [env.KEY_SECRET]);
+    expect((await env.GATE.getByName(workspace.id).admit(claim!)).outcome).toBe("unknown_key");
   });
 });
 

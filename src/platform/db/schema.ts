@@ -123,7 +123,7 @@ export const apiKeys = sqliteTable(
     /** When it was last used while that value was no longer the first, to the hour. */
     outdatedUseAt: integer("outdated_use_at"),
   },
-  (t) => [index("api_keys_workspace").on(t.workspaceId, t.id)],
+  (t) => [index("api_keys_workspace").on(t.workspaceId, t.id), index("api_keys_revoked").on(t.workspaceId, t.revokedAt)],
 );
 
 export const usagePeriods = sqliteTable(
