@@ -213,8 +213,10 @@ export interface Schemas {
     has_more: boolean;
   };
   ConversationWithMessages: Schemas["Conversation"] & {
-    /** Oldest first. */
+    /** The latest 100, oldest first. */
     messages: Schemas["Message"][];
+    /** Whether there are earlier messages: see `GET …/messages`. */
+    has_more_messages: boolean;
   };
   Message: {
     id: string;
@@ -230,6 +232,17 @@ export interface Schemas {
     confidence: number | null;
     needs_human: boolean;
     created_at: string;
+  };
+  MessagePage: Schemas["MessagePageBase"] & {
+    /** Null on the last page. */
+    next_cursor: string | null;
+  };
+  MessagePageBase: {
+    data: Schemas["Message"][];
+    total: number;
+    limit: number;
+    offset: number;
+    has_more: boolean;
   };
   ConversationUpdate: {
     /** open gives the conversation back to the agent. */
@@ -639,7 +652,7 @@ export interface Operations {
     };
     answer: Schemas["ConversationPage"];
   };
-  /** One conversation with its transcript. Scope: `conversations:read`. */
+  /** One conversation with its latest messages. Scope: `conversations:read`. */
   getConversation: {
     input: {
       conversation_id: string;
@@ -653,6 +666,16 @@ export interface Operations {
       body: Schemas["ConversationUpdate"];
     };
     answer: Schemas["Conversation"];
+  };
+  /** List the messages of a conversation. The first page holds the latest messages, the next one those before them. Each page is oldest first. Scope: `conversations:read`. */
+  listMessages: {
+    input: {
+      conversation_id: string;
+      limit?: number | undefined;
+      /** The next_cursor of the page before. It is steady under inserts; leave offset out beside it. */
+      cursor?: string | undefined;
+    };
+    answer: Schemas["MessagePage"];
   };
   /** Reply as a human on the team. The agent stays silent from then on, until the conversation is resolved or its status is set to open. Scope: `conversations:write`. */
   replyToConversation: {
@@ -876,6 +899,7 @@ export const ROUTES = {
   listConversations: ["GET", "/api/v1/conversations"],
   getConversation: ["GET", "/api/v1/conversations/{conversation_id}"],
   updateConversation: ["PATCH", "/api/v1/conversations/{conversation_id}"],
+  listMessages: ["GET", "/api/v1/conversations/{conversation_id}/messages"],
   replyToConversation: ["POST", "/api/v1/conversations/{conversation_id}/messages"],
   listLeads: ["GET", "/api/v1/leads"],
   listSources: ["GET", "/api/v1/agents/{agent_id}/sources"],

@@ -50,6 +50,7 @@ const ENTRIES: Record<string, Entry> = {
   askAgent: { scope: "chat:write", status: 200, body: () => QUESTION },
   resumeAnswer: { scope: "conversations:read", status: 200 },
   getConversation: { scope: "conversations:read", status: 200 },
+  listMessages: { scope: "conversations:read", status: 200 },
   listSources: { scope: "knowledge:read", status: 200 },
   createSource: { scope: "knowledge:write", status: 202, body: () => SOURCE },
   syncSource: { scope: "knowledge:write", status: 202 },

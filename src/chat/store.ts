@@ -1,7 +1,14 @@
-import { and, desc, eq, getTableColumns, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, isNull, ne, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { findAgent } from "../agents/store.ts";
-import { conversationExists, createHandoff, isConversation, transitionConversation } from "../conversations/store.ts";
+import {
+  conversationExists,
+  createHandoff,
+  isConversation,
+  messageTime,
+  NEWEST_MESSAGE_FIRST,
+  transitionConversation,
+} from "../conversations/store.ts";
 import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
 import { HUMAN_STATUSES, SILENCING_REASONS, transitionOn } from "../conversations/status.ts";
 import { appendEvent, type NewEvent } from "../events/outbox.ts";
@@ -81,9 +88,10 @@ function listTopics(db: Database, { workspaceId, agentId, message }: Turn) {
     .limit(smallTalkOf(message, "") ? MAX_TOPICS : 0);
 }
 
-/** The last messages since the conversation was reopened, newest first. */
+/** The last messages since the conversation was reopened, newest first; before the question, if an earlier attempt stored it. */
 function listHistory(db: Database, { workspaceId, conversationId, questionId }: Turn) {
-  const contextAfter = sql`coalesce((SELECT context_after FROM ${conversations} WHERE id = ${conversationId}), '')`;
+  const reopenedAfter = sql`(SELECT m.created_at FROM ${conversations} c JOIN ${messages} m ON m.id = c.context_after WHERE c.id = ${conversationId})`;
+  const askedAt = sql`(SELECT created_at FROM ${messages} WHERE id = ${questionId})`;
   return db
     .select({ role: messages.role, content: messages.content })
     .from(messages)
@@ -91,12 +99,12 @@ function listHistory(db: Database, { workspaceId, conversationId, questionId }: 
       and(
         eq(messages.workspaceId, workspaceId),
         eq(messages.conversationId, conversationId),
-        sql`${messages.id} > ${contextAfter}`,
-        sql`${messages.id} < ${questionId}`,
+        sql`${messages.createdAt} > coalesce(${reopenedAfter}, 0)`,
+        sql`${messages.createdAt} < coalesce(${askedAt}, ${Number.MAX_SAFE_INTEGER})`,
         ne(messages.role, "system"),
       ),
     )
-    .orderBy(desc(messages.id))
+    .orderBy(...NEWEST_MESSAGE_FIRST)
     .limit(MAX_HISTORY_MESSAGES);
 }
 
@@ -149,7 +157,7 @@ function addQuestion(db: Database, turn: Turn) {
     authorName: visitor?.name ?? null,
     content: turn.message,
     quotaPeriod: sql`CASE WHEN ${isCounted} THEN ${turn.quota.period} END`,
-    createdAt: nowMs,
+    createdAt: messageTime(turn, nowMs),
   };
   return insertWhere(db, messages, row, isAdmitted(turn)).onConflictDoNothing();
 }
@@ -209,7 +217,7 @@ function addAnswer(db: Database, turn: Turn, { handoff, text, nowMs, ...fields }
     citations: fields.citations,
     confidence: fields.confidence,
     needsHuman: handoff !== null,
-    createdAt: nowMs,
+    createdAt: messageTime(turn, nowMs),
   };
   return insertWhere(db, messages, answer, conversationExists(turn)).onConflictDoNothing();
 }

@@ -38,7 +38,7 @@ export async function changeConversation(op: ConversationOperation, { status, ta
   const writes = [
     // Before the transition, whose event shows the tags.
     ...(tags ? [setTags(db, op, [...new Set(tags)], op.nowMs)] : []),
-    ...(status ? transitionWrites(db, op, transitionTo(status), { by: "api", answered: false }) : []),
+    ...(status ? transitionWrites(db, op, transitionTo(status), { by: "api" }) : []),
   ];
   const { written, read } = await writeThenRead(db, writes, [
     findConversation(db, workspaceId, conversationId),
@@ -62,7 +62,7 @@ export async function replyAsHuman(op: ConversationOperation, { content, resolve
     createReply(db, op, { id: messageId, content, nowMs }),
     ...appendEvent(db, eventOf(op), "message.human_replied", messageRecord(messageId)),
     recordHumanReply(db, op, nowMs),
-    ...transitionWrites(db, op, transitionOn(resolve ? "team_resolved" : "team_replied"), { by: "human", answered: true }),
+    ...transitionWrites(db, op, transitionOn(resolve ? "team_resolved" : "team_replied"), { by: "human", messageId }),
   ];
   const { written, read } = await writeThenRead(db, writes, [
     findMessage(db, workspaceId, messageId),
@@ -82,17 +82,20 @@ export function resolveIdleWrites(db: Database, key: ConversationKey, nowMs: num
   ];
 }
 
-/** The writes of a transition: hand-off, status, and the event of a resolution, which must directly follow the status. */
+/**
+ * The writes of a transition: hand-off, status, and the event of a resolution, which must directly follow the status.
+ * @param messageId the human's reply that causes it.
+ */
 function transitionWrites(
   db: Database,
   op: ConversationOperation,
   transition: Transition,
-  { by, answered }: { by: "human" | "api"; answered: boolean },
+  { by, messageId }: { by: "human" | "api"; messageId?: string },
 ) {
   const { nowMs } = op;
   return [
-    transitionHandoff(db, op, transition, { nowMs, answered }),
-    transitionConversation(db, op, transition, { nowMs, by }),
+    transitionHandoff(db, op, transition, { nowMs, answered: messageId !== undefined }),
+    transitionConversation(db, op, transition, { nowMs, by, messageId }),
     ...(transition("open") === "resolved"
       ? appendEvent(db, eventOf(op), "conversation.resolved", conversationRecord(op.conversationId))
       : []),

@@ -16,6 +16,9 @@ import {
   type ConversationRow,
   conversationSchema,
   conversationUpdateSchema,
+  LATEST_MESSAGES,
+  messagePageSchema,
+  messageQuery,
   replyInSchema,
   replySchema,
   toConversation,
@@ -53,24 +56,56 @@ const getConversation = createRoute({
   operationId: "getConversation",
   method: "get",
   path: "/conversations/{conversation_id}",
-  summary: "One conversation with its transcript",
+  summary: "One conversation with its latest messages",
   ...needsScope("conversations:read"),
   request: { params },
-  responses: { 200: jsonResponse(transcriptSchema, "The conversation, its messages oldest first."), ...errorResponses(403, 404, 422) },
+  responses: {
+    200: jsonResponse(transcriptSchema, "The conversation, its latest messages oldest first."),
+    ...errorResponses(403, 404, 422),
+  },
 });
 
 conversationRoutes.openapi(getConversation, async (c) => {
   const { id } = c.get("caller").workspace;
   const { conversation_id: conversationId } = c.req.valid("param");
   const db = callerDb(c);
-  const [[conversation], [visitor], [handoff], transcript] = await db.batch([
+  const key = { workspaceId: id, conversationId };
+  const [[conversation], [visitor], [handoff], latest] = await db.batch([
     findConversation(db, id, conversationId),
     findConversationVisitor(db, id, conversationId),
     findLatestHandoff(db, id, conversationId),
-    listMessages(db, id, conversationId),
+    listMessages(db, key, { limit: LATEST_MESSAGES + 1 }),
   ]);
   if (!conversation) throw notFound("conversation");
-  return c.json({ ...toConversation(conversation, visitor, handoff), messages: transcript.map(toMessage) }, 200);
+  const messages = latest.slice(0, LATEST_MESSAGES).map(toMessage).reverse();
+  const hasMore = latest.length > LATEST_MESSAGES;
+  return c.json({ ...toConversation(conversation, visitor, handoff), messages, has_more_messages: hasMore }, 200);
+});
+
+const listConversationMessages = createRoute({
+  operationId: "listMessages",
+  method: "get",
+  path: "/conversations/{conversation_id}/messages",
+  summary: "List the messages of a conversation",
+  description: "The first page holds the latest messages, the next one those before them. Each page is oldest first.",
+  ...needsScope("conversations:read"),
+  request: { params, query: messageQuery },
+  responses: { 200: jsonResponse(messagePageSchema, "A page of messages, oldest first."), ...errorResponses(403, 404, 422) },
+});
+
+conversationRoutes.openapi(listConversationMessages, async (c) => {
+  const { id: workspaceId } = c.get("caller").workspace;
+  const { conversation_id: conversationId } = c.req.valid("param");
+  const { limit, cursor } = c.req.valid("query");
+  const db = callerDb(c);
+  const [[conversation], rows] = await db.batch([
+    findConversation(db, workspaceId, conversationId),
+    listMessages(db, { workspaceId, conversationId }, { limit: limit + 1, cursor }),
+  ]);
+  if (!conversation) throw notFound("conversation");
+  const positionOf = ({ createdAt: atMs, id }: (typeof rows)[number]) => ({ atMs, id });
+  const page = toCursorPage(rows, conversation.messageCount, { limit, offset: 0 }, positionOf, toMessage);
+  return c.json({ ...page, data: page.data.reverse() }, 200);
 });
 
 const updateConversation = createRoute({

@@ -49,18 +49,44 @@ export const findLatestHandoff = compiled(
       .limit(1),
 );
 
-/** The whole transcript, oldest first. */
-export const listMessages = compiled(
+/** The order of a transcript. By time first: an id may be older than its message. */
+export const NEWEST_MESSAGE_FIRST = [desc(messages.createdAt), desc(messages.id)] as const;
+
+const selectMessagesBefore = compiled(
   getTableColumns(messages),
-  ["workspaceId", "conversationId"],
-  (db, fields, workspaceId, conversationId) =>
+  ["workspaceId", "conversationId", "beforeMs", "beforeId", "limit"],
+  (db, fields, workspaceId, conversationId, beforeMs, beforeId, limit) =>
     db
       .select(fields)
       .from(messages)
-      .where(and(eq(messages.workspaceId, workspaceId), eq(messages.conversationId, conversationId)))
-      // By time first: an id is generated before its message is written.
-      .orderBy(messages.createdAt, messages.id),
+      .where(
+        and(
+          eq(messages.workspaceId, workspaceId),
+          eq(messages.conversationId, conversationId),
+          sql`(${messages.createdAt}, ${messages.id}) < (${beforeMs}, ${beforeId})`,
+        ),
+      )
+      .orderBy(...NEWEST_MESSAGE_FIRST)
+      .limit(limit),
 );
+
+/** The latest messages of a conversation, newest first: those before a position, if one is given. */
+export function listMessages(
+  db: Database,
+  { workspaceId, conversationId }: ConversationKey,
+  { limit, cursor }: { limit: number; cursor?: { atMs: number; id: string } | undefined },
+) {
+  const { atMs, id } = cursor ?? { atMs: Number.MAX_SAFE_INTEGER, id: "" };
+  return selectMessagesBefore(db, workspaceId, conversationId, atMs, id, limit);
+}
+
+/**
+ * The time of a message that is written now: later than all that its conversation has, so that the transcript is in the order
+ * in which messages were stored, whatever clocks say.
+ */
+export function messageTime({ conversationId }: { conversationId: string }, nowMs: number): SQL {
+  return sql`(SELECT max(${nowMs}, last_message_at + (message_count > 0)) FROM ${conversations} WHERE id = ${conversationId})`;
+}
 
 /** One message. */
 export function findMessage(db: Database, workspaceId: string, messageId: string) {
@@ -88,7 +114,7 @@ export function createReply(
     role: "human" as const,
     authorType: "member" as const,
     content: reply.content,
-    createdAt: reply.nowMs,
+    createdAt: messageTime({ conversationId }, reply.nowMs),
   };
   return insertWhere(db, messages, row, conversationExists({ workspaceId, conversationId })).onConflictDoNothing();
 }
@@ -148,6 +174,8 @@ interface TransitionOptions {
   nowMs: number;
   /** Who resolves it, if the transition does. */
   by?: "ai" | "human" | "api" | "auto";
+  /** The message that causes it, if it is stored already. */
+  messageId?: string | undefined;
   /** A further condition. */
   where?: SQL;
 }
@@ -160,12 +188,13 @@ export function transitionConversation(
   db: Database,
   key: ConversationKey,
   transition: Transition,
-  { nowMs, by, where }: TransitionOptions,
+  { nowMs, by, messageId = "", where }: TransitionOptions,
 ) {
   const to = caseOf(conversations.status, transition);
   const isResolving = sql`${to} = 'resolved'`;
   const isReopening = sql`${conversations.status} = 'resolved'`;
-  const lastMessage = sql`(SELECT max(id) FROM ${messages} WHERE workspace_id = ${key.workspaceId} AND conversation_id = ${key.conversationId})`;
+  const lastMessage = sql`(SELECT id FROM ${messages} WHERE workspace_id = ${key.workspaceId} AND conversation_id = ${key.conversationId}
+    AND id <> ${messageId} ORDER BY created_at DESC, id DESC LIMIT 1)`;
   return db
     .update(conversations)
     .set({

@@ -102,7 +102,7 @@ export const conversationQuery = cursorQuery.extend({
 export const conversationUpdateSchema = z
   .object({
     status: z.enum(SETTABLE_STATUSES).nullable().optional().openapi({ description: "open gives the conversation back to the agent." }),
-    tags: z.array(z.string()).max(20).nullable().optional().openapi({ description: "Replaces the tags; null leaves them." }),
+    tags: z.array(z.string().max(200)).max(20).nullable().optional().openapi({ description: "Replaces the tags; null leaves them." }),
   })
   .openapi("ConversationUpdate", { example: { status: "resolved", tags: ["refund", "vip"] } });
 
@@ -112,9 +112,19 @@ export const replyInSchema = z
 
 export const replySchema = messageSchema.extend({ conversation_status: z.enum(CONVERSATION_STATUSES) }).openapi("Reply");
 
+/** How many messages are read with their conversation. */
+export const LATEST_MESSAGES = 100;
+
 export const transcriptSchema = conversationSchema
-  .extend({ messages: z.array(messageSchema).openapi({ description: "Oldest first." }) })
+  .extend({
+    messages: z.array(messageSchema).openapi({ description: `The latest ${LATEST_MESSAGES}, oldest first.` }),
+    has_more_messages: z.boolean().openapi({ description: "Whether there are earlier messages: see `GET …/messages`." }),
+  })
   .openapi("ConversationWithMessages");
+
+export const messagePageSchema = cursorPageOf(messageSchema, "MessagePage");
+
+export const messageQuery = cursorQuery.omit({ offset: true });
 
 export type Citation = z.infer<typeof citationSchema>;
 export type ConversationRow = typeof conversations.$inferSelect;

@@ -9,15 +9,14 @@ import {
   listLeads,
   listMessagesAfter,
   listVisitors,
-  type Slice,
 } from "./person-store.ts";
 
-/** Records per query: an export's memory does not grow with the person's history. */
-const CONVERSATIONS_PER_PAGE = 50;
-const MESSAGES_PER_PAGE = 500;
+/** Records per query: an export's memory does not grow with the person's history. A message of 8,000 characters takes 80 KB. */
+const CONVERSATIONS_PER_PAGE = 20;
+const MESSAGES_PER_PAGE = 400;
 const LEADS_PER_PAGE = 200;
 /** Messages of each conversation that are read with the page. Most have fewer, and a request may make 1,000 D1 queries. */
-const FIRST_MESSAGES = 40;
+const FIRST_MESSAGES = 20;
 
 /** All data about a person in wire form, as the pieces of one JSON document. */
 export async function* exportPerson(op: Operation, person: PersonIdentifier): AsyncGenerator<string> {
@@ -34,10 +33,16 @@ export async function* exportPerson(op: Operation, person: PersonIdentifier): As
 
 type VisitorRow = Parameters<typeof toVisitor>[0];
 
+type ConversationRow = Parameters<typeof toConversation>[0];
+
 type MessageRow = Parameters<typeof toMessage>[0];
 
+type LeadRow = Parameters<typeof toLead>[0];
+
 async function* exportConversations(db: Database, workspaceId: string, person: PersonIdentifier, visitors: Map<string, VisitorRow>) {
-  const pages = pagesOf(CONVERSATIONS_PER_PAGE, (slice) => db.batch([listConversations(db, workspaceId, person, slice)]));
+  const pages = pagesOf<ConversationRow>(CONVERSATIONS_PER_PAGE, (last, limit) =>
+    db.batch([listConversations(db, workspaceId, person, { afterId: last?.id ?? "", limit })]),
+  );
   for await (const rows of pages) {
     const ids = rows.map(({ id }) => id);
     const [handoffs, messages] = await db.batch([
@@ -50,7 +55,7 @@ async function* exportConversations(db: Database, workspaceId: string, person: P
       const own = handoffsOf.get(row.id) ?? [];
       const conversation = toConversation(row, visitors.get(row.visitorId ?? ""), own.at(-1));
       const head = JSON.stringify({ ...conversation, handoffs: own.map(toHandoff) });
-      yield () => exportTranscript(head, transcriptOf(db, workspaceId, row.id, messagesOf.get(row.id) ?? []));
+      yield () => exportTranscript(head, transcriptOf(db, messagesOf.get(row.id) ?? []));
     }
   }
 }
@@ -66,15 +71,17 @@ async function* exportTranscript(head: string, messages: AsyncIterable<MessageRo
 }
 
 /** A conversation's messages: the first ones, which are read already, and the others. */
-async function* transcriptOf(db: Database, workspaceId: string, conversationId: string, first: MessageRow[]): AsyncGenerator<MessageRow> {
+async function* transcriptOf(db: Database, first: MessageRow[]): AsyncGenerator<MessageRow> {
   yield* first;
   if (first.length < FIRST_MESSAGES) return;
-  const read = (slice: Slice) => db.batch([listMessagesAfter(db, workspaceId, conversationId, slice)]);
-  for await (const rows of pagesOf(MESSAGES_PER_PAGE, read, first.at(-1)!.id)) yield* rows;
+  const pages = pagesOf<MessageRow>(MESSAGES_PER_PAGE, (last, limit) => db.batch([listMessagesAfter(db, last ?? first.at(-1)!, limit)]));
+  for await (const rows of pages) yield* rows;
 }
 
 async function* exportLeads(db: Database, workspaceId: string, person: PersonIdentifier) {
-  const pages = pagesOf(LEADS_PER_PAGE, (slice) => db.batch([listLeads(db, workspaceId, person, slice)]));
+  const pages = pagesOf<LeadRow>(LEADS_PER_PAGE, (last, limit) =>
+    db.batch([listLeads(db, workspaceId, person, { afterId: last?.id ?? "", limit })]),
+  );
   for await (const rows of pages) for (const row of rows) yield () => single(JSON.stringify(toLead(row)));
 }
 
@@ -82,17 +89,16 @@ async function* single(piece: string): AsyncGenerator<string> {
   yield piece;
 }
 
-/** The pages of a list that is read in the order of ids. */
-async function* pagesOf<Row extends { id: string }>(
+/** @param read reads the records after the last one of the page before. */
+async function* pagesOf<Row>(
   limit: number,
-  read: (slice: Slice) => Promise<readonly [Row[]]>,
-  afterId = "",
+  read: (last: Row | undefined, limit: number) => Promise<readonly [Row[]]>,
 ): AsyncGenerator<Row[]> {
-  for (let last = afterId; ;) {
-    const [rows] = await read({ afterId: last, limit });
+  for (let last: Row | undefined; ;) {
+    const [rows] = await read(last, limit);
     if (rows.length > 0) yield rows;
     if (rows.length < limit) return;
-    last = rows.at(-1)!.id;
+    last = rows.at(-1);
   }
 }
 

@@ -51,32 +51,28 @@ export function listConversations(db: Database, workspaceId: string, person: Per
     .limit(limit);
 }
 
-/** A page of a conversation's messages, oldest first. */
-export function listMessagesAfter(db: Database, workspaceId: string, conversationId: string, { afterId, limit }: Slice) {
+/** A page of a conversation's messages after another, oldest first. */
+export function listMessagesAfter(db: Database, after: typeof messages.$inferSelect, limit: number) {
+  const { workspaceId, conversationId, createdAt, id } = after;
+  const isAfter = sql`(${messages.createdAt}, ${messages.id}) > (${createdAt}, ${id})`;
   return db
     .select()
     .from(messages)
-    .where(and(eq(messages.workspaceId, workspaceId), eq(messages.conversationId, conversationId), gt(messages.id, afterId)))
-    .orderBy(messages.id)
+    .where(and(eq(messages.workspaceId, workspaceId), eq(messages.conversationId, conversationId), isAfter))
+    .orderBy(messages.createdAt, messages.id)
     .limit(limit);
 }
 
 /** The first `limit` messages of each conversation, by conversation, oldest first. */
 export function listFirstMessages(db: Database, workspaceId: string, conversationIds: readonly string[], limit: number) {
-  const last = sql`(SELECT id FROM ${messages} WHERE workspace_id = ${workspaceId} AND conversation_id = json_each.value ORDER BY id LIMIT 1 OFFSET ${limit - 1})`;
+  const first = sql`(SELECT m.id FROM ${messages} m WHERE m.workspace_id = ${workspaceId} AND m.conversation_id = json_each.value
+    ORDER BY m.created_at, m.id LIMIT ${limit})`;
   return db
     .select(getTableColumns(messages))
     .from(sql`json_each(${JSON.stringify(conversationIds)})`)
     .crossJoin(messages)
-    .where(
-      and(
-        eq(messages.workspaceId, workspaceId),
-        sql`${messages.conversationId} = json_each.value`,
-        // '~' sorts after every id, for conversations with fewer messages.
-        sql`${messages.id} <= coalesce(${last}, '~')`,
-      ),
-    )
-    .orderBy(messages.conversationId, messages.id);
+    .where(sql`${messages.id} IN ${first}`)
+    .orderBy(messages.conversationId, messages.createdAt, messages.id);
 }
 
 /** The hand-offs of these conversations, oldest first. */

@@ -1,7 +1,7 @@
 import { and, eq, inArray, or, type SQL, sql } from "drizzle-orm";
 import type { VisitorClaim } from "../chat/visitor-token.ts";
 import { isAnswer, storedAnswerColumns } from "../chat/store.ts";
-import type { ConversationKey } from "../conversations/store.ts";
+import { type ConversationKey, messageTime } from "../conversations/store.ts";
 import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
 import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
@@ -13,8 +13,6 @@ export const VISITOR_CHANNELS = ["widget", "hosted"] as const;
 
 /** How many messages a poll returns; the next one, after the last of them, returns more. */
 const POLL_LIMIT = 200;
-/** An answer gets its identifier when its turn starts, so it may be stored this long after messages that sort behind it. */
-const LONGEST_TURN_MS = 10 * 60 * 1000;
 
 /** The allowed origins of the agent, or of the conversation's agent. */
 export function findAllowedOrigins(db: Database, named: { agentId: string } | { conversationId: string }) {
@@ -77,15 +75,11 @@ export function findVisitorAnswer(db: Database, { agentId }: VisitorClaim, key: 
     .where(and(eq(messages.workspaceId, workspaceOf(agentId)), isAnswer(key.conversation_id, key.message_id)));
 }
 
-/** By time, since answers get their identifiers before they are stored; the bound on the identifiers lets an index be used. */
+/** After the time of the message; of its identifier, where there is no such message. */
 function isAfter(messageId: string): SQL {
   const idAtMs = Number.parseInt(messageId.replace("-", "").slice(0, 12), 16);
-  const floor = Math.max(0, idAtMs - LONGEST_TURN_MS)
-    .toString(16)
-    .padStart(12, "0");
   const seenAt = sql`coalesce((SELECT seen.created_at FROM ${messages} seen WHERE seen.id = ${messageId}), ${idAtMs})`;
-  return sql`${messages.id} > ${`${floor.slice(0, 8)}-${floor.slice(8)}`}
-    AND (${messages.createdAt}, ${messages.id}) > (${seenAt}, ${messageId})`;
+  return sql`(${messages.createdAt}, ${messages.id}) > (${seenAt}, ${messageId})`;
 }
 
 /** Stores the visitor's rating, which replaces an earlier one. */
@@ -137,7 +131,7 @@ export function addHandoffNotice(
     authorType: "system" as const,
     content: notice.content,
     needsHuman: true,
-    createdAt: notice.nowMs,
+    createdAt: messageTime({ conversationId }, notice.nowMs),
   };
   return insertWhere(db, messages, row, IF_CHANGED);
 }
@@ -145,6 +139,6 @@ export function addHandoffNotice(
 /** The visitor's last message, as the summary and the trigger of a hand-off. */
 export function lastQuestion({ workspaceId, conversationId }: ConversationKey): { summary: SQL; triggerMessageId: SQL } {
   const last = sql`FROM ${messages} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversationId} AND role = 'user'
-    ORDER BY id DESC LIMIT 1`;
+    ORDER BY created_at DESC, id DESC LIMIT 1`;
   return { summary: sql`(SELECT substr(content, 1, ${HANDOFF_SUMMARY_LENGTH}) ${last})`, triggerMessageId: sql`(SELECT id ${last})` };
 }

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { shardOf } from "../../src/platform/db/ids.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
-import { createAgent, createWorkspace, databases, learn, listen, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, databases, learn, listen, query, type Workspace } from "../harness.ts";
 
 const TEXT = "# Refunds\n\nRefunds are paid within five working days.";
 const UNKNOWN = "What is the capital of France?";
@@ -28,6 +28,16 @@ async function eventsOf({ id }: Workspace): Promise<any[]> {
 }
 
 describe("PATCH", () => {
+  test("a tag has at most 200 characters; a longer one that is stored stays readable", async () => {
+    const { workspace, id, path } = await converse();
+    const refused = await workspace.call("PATCH", path, { tags: ["🏷".repeat(200), "x".repeat(201)] });
+    expect(refused.status).toBe(422);
+    expect(refused.body.detail).toMatchObject([{ loc: ["body", "tags", 1], type: "string_too_long", ctx: { max_length: 200 } }]);
+    expect((await workspace.call("PATCH", path, { tags: ["🏷".repeat(200)] })).status).toBe(200);
+    await query(id, "UPDATE conversations SET tags = ? WHERE id = ?", JSON.stringify(["x".repeat(5_000)]), id);
+    expect((await workspace.call("PATCH", path, { status: "resolved" })).body.tags).toEqual(["x".repeat(5_000)]);
+  });
+
   test("resolves a conversation, once, with its event", async () => {
     const { workspace, path, id } = await converse();
     const first = await workspace.call("PATCH", path, { status: "resolved", tags: ["billing", "billing", "vip"] });
@@ -55,7 +65,7 @@ describe("PATCH", () => {
 
   test("an empty change changes nothing, and ai_handled cannot be set", async () => {
     const { workspace, path } = await converse();
-    const { messages: _, ...conversation } = (await workspace.call("GET", path)).body;
+    const { messages: _, has_more_messages: _more, ...conversation } = (await workspace.call("GET", path)).body;
     expect((await workspace.call("PATCH", path, {})).body).toEqual(conversation);
     const refused = await workspace.call("PATCH", path, { status: "ai_handled", tags: Array.from({ length: 21 }, String) });
     expect(refused.body.detail.map((item: any) => [item.loc.join("."), item.type])).toEqual([
@@ -109,7 +119,7 @@ test("the records of events equal those of the API, field by field", async () =>
   const { workspace, path } = await converse(UNKNOWN);
   await workspace.call("PATCH", path, { tags: ["ünïcode", '"quoted"'] });
   const replied = await workspace.call("POST", `${path}/messages`, { content: "Line one\nLine “two”", resolve: true });
-  const { messages, ...conversation } = (await workspace.call("GET", path)).body;
+  const { messages, has_more_messages: _more, ...conversation } = (await workspace.call("GET", path)).body;
   const events = await eventsOf(workspace);
   const dataOf = (type: string) => events.find((event) => event.type === type).data;
   expect(dataOf("conversation.resolved")).toEqual(conversation);

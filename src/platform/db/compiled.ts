@@ -6,7 +6,7 @@ import type { Database } from "./client.ts";
 type Fields = Record<string, Column>;
 type Row<Selected extends Fields> = { [Name in keyof Selected]: GetColumnData<Selected[Name]> };
 
-type Value<Name> = Name extends "limit" | "offset" ? number : string;
+type Value<Name> = Name extends "limit" | "offset" | `${string}Ms` ? number : string;
 
 /** A statement for `db.batch` that returns rows. */
 type Statement<Result> = BatchItem<"sqlite"> & { readonly _: { readonly result: Result[] }; toSQL(): Query };

@@ -406,7 +406,7 @@ export const messages = sqliteTable(
     quotaPeriod: text("quota_period"),
     createdAt: createdAt(),
   },
-  (t) => [index("messages_conversation").on(t.workspaceId, t.conversationId, t.id)],
+  (t) => [index("messages_transcript").on(t.workspaceId, t.conversationId, t.createdAt, t.id)],
 );
 
 export const handoffs = sqliteTable(

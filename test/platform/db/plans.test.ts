@@ -265,8 +265,6 @@ const MEANT_SORTS: Record<string, string[]> = {
   "analytics/store.listStatusCounts": ["USE TEMP B-TREE FOR GROUP BY"],
   // A union of at most a hundred and a hundred.
   "analytics/store.listUnansweredQuestions": [SORT],
-  // One transcript, in the order of its times.
-  "conversations/store.listMessages": [SORT],
   // The attempts of one delivery; erasures that are under way, which are few.
   "backup/store.listRows": ["USE TEMP B-TREE FOR LAST TERM OF ORDER BY", SORT],
   // The rows of one page; of a deep one also the spans of days that it lies behind.
@@ -281,8 +279,6 @@ const MEANT_SORTS: Record<string, string[]> = {
   "privacy/person-store.listLeadsByVisitor": [SORT],
   "privacy/person-store.eraseVisitors": [SORT],
   "privacy/retention-store.eraseUnusedVisitors": [SORT],
-  // The messages of one conversation: by time, since an answer's identifier is older than what came meanwhile.
-  "widget/store.listNewMessages": [SORT],
 };
 
 function sortsOf(plan: string[]): string[] {
