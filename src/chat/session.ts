@@ -46,7 +46,7 @@ export class ChatSession extends DurableObject<Env> {
     super(ctx, env);
     const assignIds = (request: TurnRequest) => toTurn(request, Date.now());
     const rescue = (turn: Turn, attempt: Attempt) => this.run(turn, attempt, { meter: new Meter() });
-    this.turns = new TurnQueue(ctx.storage, assignIds, rescue, logDroppedTurn);
+    this.turns = new TurnQueue(ctx.storage, assignIds, rescue, logStuckTurn);
     this.runner = new TurnRunner(env, modelFor(env), ctx.storage.kv);
   }
 
@@ -118,7 +118,7 @@ export class ChatSession extends DurableObject<Env> {
     }
   }
 
-  private async answer(turn: Turn, { isLast }: Attempt, { meter, onStart }: TurnCaller): Promise<TurnResult> {
+  private async answer(turn: Turn, { isHandOff }: Attempt, { meter, onStart }: TurnCaller): Promise<TurnResult> {
     const stream = this.streamOf(turn.answerId);
     const { promise, resolve: stored } = Promise.withResolvers<void>();
     this.questionStored = promise;
@@ -131,7 +131,7 @@ export class ChatSession extends DurableObject<Env> {
       onText: (text) => stream.append(text),
     };
     try {
-      const result = await this.runner.run(turn, meter, isLast, listener);
+      const result = await this.runner.run(turn, meter, isHandOff, listener);
       if (result.outcome === "answered") stream.finish(result.answer);
       return result;
     } finally {
@@ -156,9 +156,8 @@ function refuseErased(error: unknown): Refusal {
   throw error;
 }
 
-function logDroppedTurn(request: TurnRequest, attempts: number): void {
-  const action =
-    "A visitor's message was not answered. Look for the failed turns of its conversation; if it is not in the transcript, ask for it again.";
+function logStuckTurn(request: TurnRequest, attempts: number): void {
+  const action = "A visitor's message waits for a day, and is tried again each hour. The failed turns of its conversation say why.";
   logDeadLetter({ from: "turn", ids: idFields(request), attempts, action });
 }
 

@@ -1,7 +1,12 @@
-/** How long after a turn is stored the alarm looks for orphans. A turn that still runs then is left alone. */
-const RESCUE_AFTER_MS = 15_000;
-/** A turn whose attempts all failed is dropped, since it would block its conversation for ever. */
-const MAX_ATTEMPTS = 6;
+import { DAY_MS } from "../platform/time.ts";
+
+/** The pause before the next attempt is as long as the turn has waited so far, within these bounds. */
+const SHORTEST_PAUSE_MS = 15_000;
+const LONGEST_PAUSE_MS = 60 * 60_000;
+/** From this age on, an attempt hands the turn to a human. */
+const HAND_OFF_AFTER_MS = DAY_MS;
+/** So does one after this many in a row that the object did not survive. */
+const MAX_CRASHES = 5;
 const PREFIX = "turn:";
 
 /** A turn in storage. */
@@ -11,6 +16,10 @@ interface QueuedTurn<Request, Turn> {
   turn: Turn | null;
   /** How many attempts have started. */
   runs: number;
+  /** How many attempts in a row the object did not survive, a running one included. */
+  crashes?: number;
+  /** When it was taken; undefined in the storage of earlier versions. */
+  takenMs?: number;
 }
 
 /** The object's storage was erased while the turn waited in it. */
@@ -20,8 +29,8 @@ export class TurnErasedError extends Error {}
 export interface Attempt {
   /** From 1. */
   number: number;
-  /** Whether the turn is dropped if this attempt fails. */
-  isLast: boolean;
+  /** Whether to hand the turn to a human instead of answering it. */
+  isHandOff: boolean;
 }
 
 type Work<Turn, Result> = (turn: Turn, attempt: Attempt) => Promise<Result>;
@@ -33,7 +42,7 @@ type Work<Turn, Result> = (turn: Turn, attempt: Attempt) => Promise<Result>;
  * 2. When it ends, it is deleted from storage, and with the last one the alarm.
  * 3. When an attempt fails, or the object dies during it (eviction, crash, deployment), the turn stays in storage as an
  *    orphan. The alarm or the conversation's next message runs it again, with the same identifiers.
- * 4. A turn whose last attempt fails is dropped, and its message goes to the log as a dead letter.
+ * 4. After a day of failed attempts it is handed to a human. It is never dropped: while that fails too, the attempts go on.
  */
 export class TurnQueue<Request, Turn> {
   private tail: Promise<unknown> = Promise.resolve();
@@ -46,13 +55,13 @@ export class TurnQueue<Request, Turn> {
   /**
    * @param toTurn makes a request a turn when its first attempt starts.
    * @param rescue makes an attempt at an orphan.
-   * @param onDropped is called with a turn that is given up.
+   * @param onStuck is called with a turn that not even a human could be handed.
    */
   constructor(
     private readonly storage: DurableObjectStorage,
     private readonly toTurn: (request: Request) => Turn,
     private readonly rescue: Work<Turn, unknown>,
-    private readonly onDropped: (request: Request, attempts: number) => void,
+    private readonly onStuck: (request: Request, attempts: number) => void,
   ) {
     const stored = this.stored();
     if (stored.length > 0) this.orphanedBy = "death";
@@ -66,55 +75,53 @@ export class TurnQueue<Request, Turn> {
   async add<Result>(request: Request, work: Work<Turn, Result>): Promise<Result> {
     void this.runOrphans();
     const key = PREFIX + String(++this.lastNumber).padStart(12, "0");
-    const queued: QueuedTurn<Request, Turn> = { request, turn: null, runs: 0 };
-    if (this.running.size > 0) {
-      this.storage.kv.put(key, queued);
-      return this.run(key, queued, work);
-    }
-    const turn = this.start(key, queued);
-    const result = this.run(key, queued, work, turn);
-    await this.storage.setAlarm(Date.now() + RESCUE_AFTER_MS);
+    const queued: QueuedTurn<Request, Turn> = { request, turn: null, runs: 0, takenMs: Date.now() };
+    let started: Turn | undefined;
+    if (this.running.size === 0) started = this.start(key, queued);
+    else this.storage.kv.put(key, queued);
+    const result = this.run(key, queued, work, started);
+    await this.storage.setAlarm(Date.now() + SHORTEST_PAUSE_MS);
     return result;
   }
 
   /** What the alarm does: runs the orphans again. One that fails again waits for the next alarm. */
   async rescueOrphans(): Promise<void> {
-    if (this.stored().length > 0) await this.storage.setAlarm(Date.now() + RESCUE_AFTER_MS);
+    const taken = this.stored().map(([, { takenMs = Date.now() }]) => takenMs);
+    if (taken.length > 0) await this.storage.setAlarm(Date.now() + pauseOf(Date.now() - Math.max(...taken)));
     await this.runOrphans();
+  }
+
+  /** Whether any turn is unfinished. */
+  get isIdle(): boolean {
+    return this.stored().length === 0;
   }
 
   /**
    * Whether a turn is unfinished. Since a client waits for it, this restarts the turns of a dead instance; a turn that
-   * failed still waits for the alarm, or its attempts would be used up within seconds.
+   * failed still waits for the alarm, or its clients would have it tried again all the time.
    */
   isUnfinished(matches: (request: Request, turn: Turn | null) => boolean): boolean {
     if (this.orphanedBy === "death") void this.runOrphans();
-    return this.stored().some(([key, { request, turn, runs }]) => (this.running.has(key) || runs < MAX_ATTEMPTS) && matches(request, turn));
+    return this.stored().some(([, { request, turn }]) => matches(request, turn));
   }
 
   private async runOrphans(): Promise<void> {
     if (this.orphanedBy === undefined) return;
     this.orphanedBy = undefined;
-    const attempts: Promise<unknown>[] = [];
-    for (const [key, queued] of this.stored()) {
-      if (this.running.has(key)) continue;
-      if (queued.runs < MAX_ATTEMPTS) attempts.push(this.run(key, queued, this.rescue));
-      else {
-        this.storage.kv.delete(key);
-        this.onDropped(queued.request, queued.runs);
-      }
-    }
+    const orphans = this.stored().filter(([key]) => !this.running.has(key));
     // Each attempt logs its own failure.
-    await Promise.allSettled(attempts);
+    await Promise.allSettled(orphans.map(([key, queued]) => this.run(key, queued, this.rescue)));
   }
 
   private stored(): [string, QueuedTurn<Request, Turn>][] {
     return [...this.storage.kv.list<QueuedTurn<Request, Turn>>({ prefix: PREFIX })];
   }
 
-  /** Counts an attempt before it starts, so that a turn that crashes the object is dropped in the end too. */
+  /** Counts an attempt before it starts, so that one that crashes the object counts too. */
   private start(key: string, queued: QueuedTurn<Request, Turn>): Turn {
     queued.runs++;
+    queued.crashes = (queued.crashes ?? 0) + 1;
+    queued.takenMs ??= Date.now();
     queued.turn ??= this.toTurn(queued.request);
     this.storage.kv.put(key, queued);
     return queued.turn;
@@ -132,12 +139,7 @@ export class TurnQueue<Request, Turn> {
     const result = this.tail.then(async () => {
       try {
         const turn = started ?? this.startStored(key, queued);
-        const done = await work(turn, { number: queued.runs, isLast: queued.runs >= MAX_ATTEMPTS });
-        this.storage.kv.delete(key);
-        return done;
-      } catch (error) {
-        this.orphanedBy = "failure";
-        throw error;
+        return await this.attempt(key, queued, (attempt) => work(turn, attempt));
       } finally {
         this.running.delete(key);
         if (this.running.size === 0 && this.stored().length === 0) await this.storage.deleteAlarm();
@@ -146,4 +148,31 @@ export class TurnQueue<Request, Turn> {
     this.tail = result.catch(() => undefined);
     return result;
   }
+
+  private async attempt<Result>(
+    key: string,
+    queued: QueuedTurn<Request, Turn>,
+    work: (attempt: Attempt) => Promise<Result>,
+  ): Promise<Result> {
+    const attempt = { number: queued.runs, isHandOff: isHandOff(queued) };
+    try {
+      const done = await work(attempt);
+      this.storage.kv.delete(key);
+      return done;
+    } catch (error) {
+      if (attempt.isHandOff) this.onStuck(queued.request, attempt.number);
+      this.orphanedBy = "failure";
+      // The storage may have been erased meanwhile.
+      if (this.storage.kv.get(key) !== undefined) this.storage.kv.put(key, { ...queued, crashes: 0 });
+      throw error;
+    }
+  }
+}
+
+function isHandOff<Request, Turn>({ takenMs = Date.now(), crashes = 0 }: QueuedTurn<Request, Turn>): boolean {
+  return Date.now() - takenMs >= HAND_OFF_AFTER_MS || crashes > MAX_CRASHES;
+}
+
+function pauseOf(waitedMs: number): number {
+  return Math.min(Math.max(waitedMs, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
 }

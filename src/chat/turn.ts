@@ -78,7 +78,7 @@ export function toTurn({ ids, ...request }: TurnRequest, nowMs: number): Turn {
   return { ...request, questionId, answerId, visitorId: nextId(), nowMs };
 }
 
-/** The last attempt does not search, since the agent's index may be what failed. */
+/** A hand-off does not search, since the agent's index may be what failed. */
 const NO_RETRIEVAL: Retrieval = { passages: [], curated: [], questionTerms: [], previousTerms: [] };
 
 /** One attempt at a turn. */
@@ -86,7 +86,7 @@ interface TurnContext {
   turn: Turn;
   db: Database;
   meter: Meter;
-  isLast: boolean;
+  isHandOff: boolean;
   listener: TurnListener;
 }
 
@@ -123,10 +123,10 @@ export class TurnRunner {
 
   /**
    * Stores a turn's question, if it may be asked, and answers it.
-   * @param isLast whether this is the turn's last attempt: a human takes over then.
+   * @param isHandOff whether to hand it to a human instead: attempts at an answer have failed for too long.
    */
-  async run(turn: Turn, meter: Meter, isLast = false, listener = NO_LISTENER): Promise<TurnResult> {
-    const context: TurnContext = { turn, db: dbFor(this.env, turn.workspaceId, meter), meter, isLast, listener };
+  async run(turn: Turn, meter: Meter, isHandOff = false, listener = NO_LISTENER): Promise<TurnResult> {
+    const context: TurnContext = { turn, db: dbFor(this.env, turn.workspaceId, meter), meter, isHandOff, listener };
     const early = this.searchEarly(context);
     const admitted = await this.admit(context);
     const refusal = refusalOf(turn, admitted);
@@ -142,9 +142,9 @@ export class TurnRunner {
   }
 
   /** Searches beside the first batch, with the earlier questions that this runner saw. */
-  private searchEarly({ turn, meter, isLast }: TurnContext): EarlySearch {
+  private searchEarly({ turn, meter, isHandOff }: TurnContext): EarlySearch {
     const { previousQuestions } = this;
-    const retrieval = isLast ? Promise.resolve(NO_RETRIEVAL) : this.search(turn, previousQuestions, meter);
+    const retrieval = isHandOff ? Promise.resolve(NO_RETRIEVAL) : this.search(turn, previousQuestions, meter);
     // A turn that is refused does not await the search; every other turn does, and fails there.
     retrieval.catch(() => undefined);
     return { previousQuestions, retrieval };
@@ -158,7 +158,7 @@ export class TurnRunner {
   }
 
   private async answer(context: TurnContext, admitted: AdmittedTurn, agent: AgentRow, early: EarlySearch): Promise<ChatAnswer> {
-    const { turn, db, meter, isLast, listener } = context;
+    const { turn, db, meter, isHandOff, listener } = context;
     notifyStart(context, admitted, turn.answerId);
     const history = admitted.conversation?.status === "resolved" ? [] : admitted.history.map(toHistoryMessage).reverse();
     const written = [...history.filter(({ role }) => role === "visitor").map(({ text }) => text), turn.message];
@@ -170,13 +170,13 @@ export class TurnRunner {
       ...this.agentTools(turn, agent, vouchedVisitor(turn, admitted)),
     ];
     const request = { turn, agent, history, retrieval, tools, topics: admitted.topics };
-    const reply = isLast ? failedReply(request) : await generateReply(this.model, request, (text) => listener.onText(text));
+    const reply = isHandOff ? failedReply(request) : await generateReply(this.model, request, (text) => listener.onText(text));
     return this.finish(db, turn, agent.name, reply);
   }
 
   /** What the early search finds, if it was given the right questions; else it searches again. */
-  private retrieve({ turn, meter, isLast }: TurnContext, previousQuestions: string[], early: EarlySearch): Promise<Retrieval> {
-    const wasRight = isLast || isSame(previousQuestions, early.previousQuestions);
+  private retrieve({ turn, meter, isHandOff }: TurnContext, previousQuestions: string[], early: EarlySearch): Promise<Retrieval> {
+    const wasRight = isHandOff || isSame(previousQuestions, early.previousQuestions);
     return wasRight ? early.retrieval : this.search(turn, previousQuestions, meter);
   }
 

@@ -8,14 +8,13 @@ import type { Model } from "../../src/models/model.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { DAY_MS } from "../../src/platform/time.ts";
 import { eraseConversationRows } from "../../src/privacy/erasure-store.ts";
 import { createAgent, createWorkspace, databases, envWith, query, sessionStorage } from "../harness.ts";
 
 /** Many requests, on a machine that may be busy. */
 const SLOW = { timeout: 30_000 };
 
-/** The runs that a failing turn is given, the caller's own included. */
-const MAX_RUNS = 6;
 const PERIOD = new Date().toISOString().slice(0, 7);
 const NOTHING = { entries: [], alarm: null };
 
@@ -63,7 +62,7 @@ async function createConversation() {
     /** Lets the live object run its turns so. */
     runWith: (runner: TurnRunner) => runInDurableObject(session, (live) => void Object.assign(live, { runner })),
     /** Leaves turns in the storage of an object that died, as the queue writes them. */
-    leave: async (...left: { request: TurnRequest; turn: Turn | null; runs?: number }[]) => {
+    leave: async (...left: { request: TurnRequest; turn: Turn | null; runs?: number; crashes?: number; takenMs?: number }[]) => {
       await runInDurableObject(session, async (_, { storage }) => {
         for (const [at, one] of left.entries()) storage.kv.put(`turn:${String(at + 1).padStart(12, "0")}`, { runs: 0, ...one });
         await storage.setAlarm(Date.now() + 60_000);
@@ -335,63 +334,120 @@ test("a turn that fails does not block the ones behind it, and is run before the
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("a turn that fails each time is dropped after its last attempt", SLOW, async () => {
+test("a turn that fails is tried again after pauses as long as it has waited, from 15 seconds to an hour", SLOW, async () => {
   const { session, ask, runWith, transcript, used, storage } = await createConversation();
   let batches = 0;
   const failing = { ...FAILING_D1, batch: () => (batches++, FAILING_D1.batch()) };
   await runWith(new TurnRunner(envWith({ DB: failing, DB_1: failing }), new ExtractiveEngine()));
+  const takenMs = Date.now();
+  vi.useFakeTimers({ toFake: ["Date"], now: takenMs });
   expect((await ask(question(1))).status).toBe(500);
-  for (let run = 1; run <= MAX_RUNS; run++) {
+  const pauses: number[] = [];
+  for (let run = 1; run <= 12; run++) {
     expect(batches).toBe(run);
-    expect((await storage()).entries).toMatchObject([[expect.any(String), { runs: run }]]);
+    const { entries, alarm } = await storage();
+    expect(entries).toMatchObject([[expect.any(String), { runs: run, crashes: 0, takenMs }]]);
+    pauses.push(Math.round((alarm! - Date.now()) / 1_000));
+    vi.setSystemTime(alarm!);
     expect(await runDurableObjectAlarm(session)).toBe(true);
   }
-  expect(batches).toBe(MAX_RUNS);
-  expect((await storage()).entries).toEqual([]);
-  // At most one alarm more, which finds nothing.
-  await runDurableObjectAlarm(session);
-  expect(await storage()).toEqual(NOTHING);
+  expect(pauses).toEqual([15, 15, 30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600]);
   expect(await transcript()).toEqual([]);
-  expect(await used()).toBe(0);
-  // The conversation goes on.
+  // The database is back.
   await evictDurableObject(session);
-  expect((await ask(question(2))).status).toBe(200);
-});
-
-test("a turn that crashes its object each time is dropped too: an attempt counts when it starts", async () => {
-  const { session, requestOf, leave, transcript, storage } = await createConversation();
-  await leave({ request: requestOf(question(1)), turn: null, runs: MAX_RUNS }, { request: requestOf(question(2)), turn: null });
-  const log = vi.spyOn(console, "error");
   await runDurableObjectAlarm(session);
-  const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
-  log.mockRestore();
-  expect(await transcript()).toEqual(pairs(2, 2));
-  // A message that was accepted is not given up in silence.
-  const { conversationId: conversation_id, agentId: agent_id, workspaceId: workspace_id } = requestOf(question(1));
-  expect(lines).toMatchObject([{ event: "dead_letter", from: "turn", attempts: MAX_RUNS, workspace_id, agent_id, conversation_id }]);
-  expect((await storage()).entries).toEqual([]);
-});
-
-test("a turn's last attempt hands off to a human, and counts nothing", async () => {
-  const { session, id, requestOf, leave, transcript, used, storage } = await createConversation();
-  await leave({ request: requestOf(question(1)), turn: null, runs: MAX_RUNS - 1 });
-  await runDurableObjectAlarm(session);
-  expect((await transcript()).map(([role, content]) => (role === "user" ? content : role))).toEqual([question(1), "assistant"]);
-  expect(await query(id, "SELECT reason FROM handoffs WHERE conversation_id = ?", id)).toEqual([{ reason: "model_failure" }]);
-  expect(await used()).toBe(0);
+  expect(await transcript()).toEqual(pairs(1, 1));
+  expect(await used()).toBe(1);
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("a turn whose search fails each time ends with a human too", async () => {
-  const { session, id, ask, runWith, transcript, used, storage } = await createConversation();
-  const failing = { getByName: () => ({ search: () => Promise.reject(new Error("the object is overloaded")) }) };
-  await runWith(new TurnRunner(envWith({ INDEX: failing }), new ExtractiveEngine()));
-  expect((await ask(question(1))).status).toBeGreaterThanOrEqual(500);
-  for (let run = 2; run <= MAX_RUNS; run++) await runDurableObjectAlarm(session);
+/** A turn that was taken so long ago, in the storage of an object that died. */
+const takenBefore = (ms: number) => ({ turn: null, runs: 30, takenMs: Date.now() - ms });
+
+test("a turn that failed for 24 hours is stored and handed to a human, and counts nothing", async () => {
+  const { session, id, requestOf, leave, transcript, used, storage } = await createConversation();
+  await leave(
+    { request: requestOf(question(1)), ...takenBefore(DAY_MS) },
+    { request: requestOf(question(2)), ...takenBefore(DAY_MS - 60_000) },
+  );
+  await runDurableObjectAlarm(session);
+  const spoken = (await transcript()).map(([role, content]) => (content === "Yes." || role === "user" ? content : role));
+  expect(spoken).toEqual([question(1), "assistant", question(2), "Yes."]);
+  expect(await query(id, "SELECT reason FROM handoffs WHERE conversation_id = ?", id)).toEqual([{ reason: "model_failure" }]);
+  expect(await used()).toBe(1);
+  expect(await storage()).toEqual(NOTHING);
+});
+
+test("a question that was stored and counted 24 hours ago is handed to a human, and its quota is given back", async () => {
+  const { session, workspace, id, requestOf, leave, transcript, used } = await createConversation();
+  const turn = toTurn(requestOf(question(1)), Date.now());
+  await beginTurn(dbFor(env, workspace.id, new Meter()), turn);
+  expect(await used()).toBe(1);
+  await leave({ request: requestOf(question(1)), ...takenBefore(DAY_MS), turn });
+  await runDurableObjectAlarm(session);
   expect((await transcript()).map(([role]) => role)).toEqual(["user", "assistant"]);
   expect(await query(id, "SELECT reason FROM handoffs WHERE conversation_id = ?", id)).toEqual([{ reason: "model_failure" }]);
   expect(await used()).toBe(0);
+});
+
+test("a turn that cannot even be handed to a human is never dropped, and the log says so", async () => {
+  const { workspace, session, id, requestOf, leave, runWith, transcript, storage } = await createConversation();
+  await leave({ request: requestOf(question(1)), ...takenBefore(2 * DAY_MS) });
+  await runWith(new TurnRunner(envWith({ DB: FAILING_D1, DB_1: FAILING_D1 }), new ExtractiveEngine()));
+  const log = vi.spyOn(console, "error");
+  for (let run = 31; run <= 33; run++) {
+    await runDurableObjectAlarm(session);
+    const { entries, alarm } = await storage();
+    expect(entries).toMatchObject([[expect.any(String), { runs: run }]]);
+    expect(alarm).toBeGreaterThan(Date.now() + 59 * 60_000);
+  }
+  const lines = log.mock.calls.map(([line]) => JSON.parse(String(line))).filter(({ event }) => event === "dead_letter");
+  log.mockRestore();
+  expect(lines).toHaveLength(3);
+  const { agentId: agent_id } = requestOf(question(1));
+  expect(lines[0]).toMatchObject({ from: "turn", attempts: 31, workspace_id: workspace.id, agent_id, conversation_id: id });
+  await evictDurableObject(session);
+  await runDurableObjectAlarm(session);
+  expect((await transcript()).map(([role]) => role)).toEqual(["user", "assistant"]);
+});
+
+test("a turn that its object did not survive five times is handed to a human", async () => {
+  const { session, requestOf, leave, transcript, storage } = await createConversation();
+  const [crashing, failing] = [
+    { runs: 5, crashes: 5 },
+    { runs: 9, crashes: 4 },
+  ];
+  await leave({ request: requestOf(question(1)), turn: null, ...crashing }, { request: requestOf(question(2)), turn: null, ...failing });
+  await runDurableObjectAlarm(session);
+  const spoken = (await transcript()).map(([role, content]) => (content === "Yes." || role === "user" ? content : role));
+  expect(spoken).toEqual([question(1), "assistant", question(2), "Yes."]);
   expect(await storage()).toEqual(NOTHING);
+});
+
+test("a turn that an earlier version stored is run", async () => {
+  const { session, requestOf, leave, transcript, storage } = await createConversation();
+  await leave({ request: requestOf(question(1)), turn: null, runs: 6 });
+  await runDurableObjectAlarm(session);
+  expect(await transcript()).toEqual(pairs(1, 1));
+  expect(await storage()).toEqual(NOTHING);
+});
+
+test("a turn whose search fails for 24 hours ends with a human too", SLOW, async () => {
+  const { session, id, ask, runWith, transcript, used, storage } = await createConversation();
+  const failing = { getByName: () => ({ search: () => Promise.reject(new Error("the object is overloaded")) }) };
+  await runWith(new TurnRunner(envWith({ INDEX: failing }), new ExtractiveEngine()));
+  const takenMs = Date.now();
+  vi.useFakeTimers({ toFake: ["Date"], now: takenMs });
+  expect((await ask(question(1))).status).toBeGreaterThanOrEqual(500);
+  for (let alarm = (await storage()).alarm; alarm !== null; alarm = (await storage()).alarm) {
+    vi.setSystemTime(alarm);
+    await runDurableObjectAlarm(session);
+  }
+  expect(Date.now() - takenMs).toBeGreaterThanOrEqual(DAY_MS);
+  expect(Date.now() - takenMs).toBeLessThan(DAY_MS + 60 * 60_000);
+  expect((await transcript()).map(([role]) => role)).toEqual(["user", "assistant"]);
+  expect(await query(id, "SELECT reason FROM handoffs WHERE conversation_id = ?", id)).toEqual([{ reason: "model_failure" }]);
+  expect(await used()).toBe(0);
 });
 
 test("erasing a session deletes its stored turns", async () => {
