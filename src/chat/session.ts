@@ -90,6 +90,16 @@ export class ChatSession extends DurableObject<Env> {
     await this.questionStored;
   }
 
+  /** Deletes the object's storage unless a turn is unfinished. @returns whether it did. */
+  async eraseIdle(): Promise<boolean> {
+    // No turn is added meanwhile.
+    return this.ctx.blockConcurrencyWhile(async () => {
+      if (!this.turns.isIdle) return false;
+      await this.erase();
+      return true;
+    });
+  }
+
   /** A request that is repeated while its turn is pending joins it. */
   private enqueue(request: TurnRequest, caller: TurnCaller): PendingTurn {
     const answerId = request.ids?.answerId;

@@ -91,7 +91,7 @@ export class TurnQueue<Request, Turn> {
     await this.runOrphans();
   }
 
-  /** Whether any turn is unfinished. */
+  /** Whether no turn is unfinished. */
   get isIdle(): boolean {
     return this.stored().length === 0;
   }

@@ -142,7 +142,7 @@ type FurtherErasures = Record<string, BatchItem<"sqlite"> & { _: { result: reado
 /**
  * Erases conversations with all their records: the object first, while its row still exists. A conversation that is too
  * large for one step keeps its row, so that the next step finds it again.
- * @param inactiveSinceMs skips conversations with activity at or after this time.
+ * @param inactiveSinceMs skips conversations with activity at or after this time, or with an unfinished turn.
  * @returns how many of each kind were deleted.
  */
 export async function eraseConversations(
@@ -151,8 +151,15 @@ export async function eraseConversations(
   ids: readonly string[],
   { inactiveSinceMs, further = {} }: { inactiveSinceMs?: number; further?: FurtherErasures } = {},
 ): Promise<DeletedCounts> {
-  await Promise.all(ids.map((id) => sessionOf(env, meter, workspaceId, id).erase()));
-  const { delivery_attempts, ...others } = { ...eraseConversationRows(db, workspaceId, ids, ROWS_PER_STEP, inactiveSinceMs), ...further };
+  const eraseSession = async (id: string): Promise<string[]> => {
+    const session = sessionOf(env, meter, workspaceId, id);
+    if (inactiveSinceMs === undefined) await session.erase();
+    else if (!(await session.eraseIdle())) return [];
+    return [id];
+  };
+  const erased = (await Promise.all(ids.map(eraseSession))).flat();
+  const rows = eraseConversationRows(db, workspaceId, erased, ROWS_PER_STEP, inactiveSinceMs);
+  const { delivery_attempts, ...others } = { ...rows, ...further };
   const results: unknown[] = await db.batch([delivery_attempts, ...Object.values(others)]);
   return countRows(["delivery_attempts", ...Object.keys(others)], results);
 }

@@ -1,6 +1,9 @@
-import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
+import { TurnRunner } from "../../src/chat/turn.ts";
+import { ExtractiveEngine } from "../../src/models/extractive.ts";
+import type { Model } from "../../src/models/model.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { prune } from "../../src/privacy/retention.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
@@ -298,9 +301,9 @@ test("a long history is erased in bounded steps, and the next run continues one 
   let erased = 0;
   const SESSION = {
     getByName: (name: string) => ({
-      erase: async () => {
+      eraseIdle: async () => {
         if (++erased > 70) throw new Error("the object is out of reach");
-        await env.SESSION.getByName(name).erase();
+        return env.SESSION.getByName(name).eraseIdle();
       },
     }),
   };
@@ -324,16 +327,74 @@ test("a run that does not finish wakes the next one", async () => {
   expect(sent).toHaveLength(1);
 });
 
-test("a conversation with a new message at that moment stays", async () => {
+/** The sessions, the real ones; something happens before and after one of them is asked whether it may be erased. */
+function sessionsWith(conversationId: string, around: { before?: () => Promise<unknown>; after?: () => Promise<unknown> }): Env {
+  const getByName = (name: string) => ({
+    eraseIdle: async () => {
+      const isIt = name.endsWith(conversationId);
+      if (isIt) await around.before?.();
+      const isErased = await env.SESSION.getByName(name).eraseIdle();
+      if (isIt) await around.after?.();
+      return isErased;
+    },
+  });
+  return envWith({ SESSION: { getByName } });
+}
+
+test.for(["before", "after"])("a visitor who writes just %s the session is asked keeps the conversation", async (moment) => {
   const { workspace, agentId } = await createDesk();
   const [silent, written] = [await ask(workspace, agentId, "silent"), await ask(workspace, agentId, "written")];
   for (const id of [silent, written]) await age(id, 400);
   await keep(workspace, { conversations_days: 365 });
-  // Both were listed as due; then one of them goes on.
-  const erase = (name: string) => async () => void (name.endsWith(written) && (await age(written, 0)));
-  await prune(envWith({ SESSION: { getByName: (name: string) => ({ erase: erase(name) }) } }), { workspaceId: workspace.id });
+  const body = { message: KNOWN, user: { id: "written" }, conversation_id: written };
+  const write = async () => expect((await workspace.call("POST", `/agents/${agentId}/messages`, body)).status).toBe(200);
+  await prune(sessionsWith(written, { [moment]: write }), { workspaceId: workspace.id });
   expect(await idsOf(workspace, "/conversations")).toEqual([written]);
-  expect((await workspace.call("GET", `/conversations/${written}`)).body.messages).toHaveLength(2);
+  expect((await workspace.call("GET", `/conversations/${written}`)).body.messages).toHaveLength(4);
+  expect((await sessionStorage(workspace.id, written)).entries).toEqual([]);
+});
+
+test("a conversation with a turn that runs and one that waits keeps both", async () => {
+  const { workspace, agentId } = await createDesk();
+  const id = await ask(workspace, agentId, "u");
+  const session = env.SESSION.getByName(`${workspace.id}/${id}`);
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const answer: Model["answer"] = async () => {
+    await Promise.race([released, scheduler.wait(60_000)]);
+    return { outcome: "no_answer", confidence: 0 };
+  };
+  await runInDurableObject(session, (live) => void Object.assign(live, { runner: new TurnRunner(env, { answer }) }));
+  const body = (message: string) => ({ message, user: { id: "u" }, conversation_id: id });
+  const asked = ["Something else", "And another thing"].map((message) =>
+    workspace.call("POST", `/agents/${agentId}/messages`, body(message)),
+  );
+  const stored = "SELECT count(*) AS size FROM messages WHERE conversation_id = ?";
+  while ((await query<{ size: number }>(id, stored, id))[0]!.size < 3 || (await sessionStorage(workspace.id, id)).entries.length < 2);
+  await keep(workspace, { conversations_days: 365 });
+  await age(id, 400);
+  await prune(env, { workspaceId: workspace.id });
+  expect(await idsOf(workspace, "/conversations")).toEqual([id]);
+  await runInDurableObject(session, () => release());
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200]);
+  expect((await workspace.call("GET", `/conversations/${id}`)).body.messages).toHaveLength(6);
+});
+
+test("a conversation with a turn that waits for its next attempt is kept until it is answered", async () => {
+  const { workspace, agentId } = await createDesk();
+  const id = await ask(workspace, agentId, "u");
+  const session = env.SESSION.getByName(`${workspace.id}/${id}`);
+  const failing = { prepare: (text: string) => env.DB.prepare(text), batch: () => Promise.reject(new Error("D1_ERROR: it is down")) };
+  const runner = new TurnRunner(envWith({ DB: failing }), new ExtractiveEngine());
+  await runInDurableObject(session, (live) => void Object.assign(live, { runner }));
+  const failed = await workspace.call("POST", `/agents/${agentId}/messages`, { message: KNOWN, conversation_id: id });
+  expect(failed.status).toBe(500);
+  await age(id, 400);
+  await keep(workspace, { conversations_days: 365 });
+  await prune(env, { workspaceId: workspace.id });
+  expect(await idsOf(workspace, "/conversations")).toEqual([id]);
+  await evictDurableObject(session);
+  await runDurableObjectAlarm(session);
+  expect((await workspace.call("GET", `/conversations/${id}`)).body.messages).toHaveLength(4);
 });
 
 test("a deleted workspace, or one of an unbound shard, is not pruned", async () => {
