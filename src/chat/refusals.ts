@@ -14,6 +14,7 @@ export interface Refusal {
     | "other_agent"
     | "other_channel"
     | "other_user"
+    | "conversation_full"
     | "agent_paused"
     | "quota_exceeded";
 }
@@ -30,6 +31,7 @@ export function refusalOf(turn: Turn, { agent, conversation, stored }: TurnState
     if (conversation.agentId !== turn.agentId) return { outcome: "other_agent" };
     if (conversation.channel !== turn.channel) return { outcome: "other_channel" };
     if (!conversation.belongsToVisitor) return { outcome: "other_user" };
+    if (!conversation.hasRoom) return { outcome: "conversation_full" };
   }
   if (agent.status === "paused") return { outcome: "agent_paused" };
   return { outcome: "quota_exceeded" };
@@ -48,6 +50,11 @@ export function refusalError({ outcome }: Refusal): ApiError {
       return new ApiError("conflict", "The conversation was not started over the API. Leave conversation_id out to start a new one.");
     case "other_user":
       return new ApiError("conflict", "The conversation is another user's. Leave conversation_id out to start a new one.");
+    case "conversation_full":
+      return new ApiError(
+        "plan_required",
+        "The conversation has as many messages as the plan allows in one. Leave conversation_id out to start a new one, or ask the operator for a larger plan.",
+      );
     case "agent_paused":
       return new ApiError(
         "conflict",

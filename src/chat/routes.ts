@@ -82,6 +82,7 @@ function toTurnRequest(c: AppContext, agentId: string, body: z.output<typeof cha
     visitor: user ? toVisitor(user) : null,
     ids: c.req.header("Idempotency-Key") === undefined ? null : { questionId: nextId(), answerId: nextId() },
     quota: { period: periodOf(nowMs), limit: workspace.limits.messages },
+    maxMessages: workspace.limits.messages_per_conversation,
   };
 }
 

@@ -61,6 +61,7 @@ function findConversationState(db: Database, turn: Turn) {
       channel: conversations.channel,
       status: conversations.status,
       belongsToVisitor: sql<number>`${belongsToVisitor(turn, sql`${conversations.visitorId}`)}`.as("belongs_to_visitor"),
+      hasRoom: sql<number>`${hasRoom(turn, sql`${conversations.messageCount}`)}`.as("has_room"),
       openReason: sql<HandoffReason | null>`${openHandoff(turn, sql`reason`)}`.as("open_reason"),
       pendingReason: sql<HandoffReason | null>`${pendingReason(turn)}`.as("pending_reason"),
     })
@@ -254,8 +255,13 @@ function isAdmitted(turn: Turn): SQL {
   if (turn.isNew) return sql`EXISTS (SELECT 1 ${agent} WHERE ${agentFits} AND ${mayBeAnswered(turn)})`;
   return sql`EXISTS (SELECT 1 ${agent} JOIN ${conversations} c ON c.agent_id = a.id
     WHERE ${agentFits} AND c.id = ${conversationId} AND c.workspace_id = ${workspaceId} AND c.channel = ${turn.channel}
-      AND ${belongsToVisitor(turn, sql`c.visitor_id`)}
+      AND ${belongsToVisitor(turn, sql`c.visitor_id`)} AND ${hasRoom(turn, sql`c.message_count`)}
       AND (c.status IN ${HUMAN_STATUSES} OR ${mayBeAnswered(turn)}))`;
+}
+
+/** Whether a conversation with so many messages has room for a question and its answer. */
+function hasRoom({ maxMessages = Number.MAX_SAFE_INTEGER }: Turn, messageCount: SQL): SQL {
+  return sql`${messageCount} <= ${maxMessages - 2}`;
 }
 
 /** The author of the question: its visitor, else that of the conversation. */

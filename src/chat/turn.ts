@@ -47,6 +47,8 @@ export interface Turn {
   message: string;
   visitor: TurnVisitor | null;
   quota: { period: string; limit: number };
+  /** How many messages a conversation may have; undefined in turns that earlier versions stored. */
+  maxMessages?: number;
   questionId: string;
   answerId: string;
   visitorId: string;

@@ -50,18 +50,26 @@ export async function changeConversation(op: ConversationOperation, { status, ta
   return conversation && { conversation, visitor, handoff };
 }
 
+interface ReplyIn {
+  content: string;
+  resolve: boolean;
+  /** How many messages a conversation may have. */
+  maxMessages: number;
+}
+
 /**
  * Adds a human's reply. The conversation is then handled by humans, or resolved.
- * @returns the message and the conversation's status, or undefined when the workspace has no such conversation.
+ * @returns the message, undefined when the conversation has no room for it, and the conversation's status; undefined when the
+ * workspace has no such conversation.
  */
-export async function replyAsHuman(op: ConversationOperation, { content, resolve }: { content: string; resolve: boolean }) {
+export async function replyAsHuman(op: ConversationOperation, { content, resolve, maxMessages }: ReplyIn) {
   const { workspaceId, conversationId, nowMs } = op;
   const db = workspaceDb(op);
   const messageId = op.newId(shardOf(workspaceId));
   const writes = [
-    createReply(db, op, { id: messageId, content, nowMs }),
+    createReply(db, op, { id: messageId, content, nowMs, maxMessages }),
     ...appendEvent(db, eventOf(op), "message.human_replied", messageRecord(messageId)),
-    recordHumanReply(db, op, nowMs),
+    recordHumanReply(db, op, messageId, nowMs),
     ...transitionWrites(db, op, transitionOn(resolve ? "team_resolved" : "team_replied"), { by: "human", messageId }),
   ];
   const { written, read } = await writeThenRead(db, writes, [
@@ -70,8 +78,8 @@ export async function replyAsHuman(op: ConversationOperation, { content, resolve
   ]);
   await wakeDeliveries(op.env, written);
   const [[message], [conversation]] = read;
-  if (conversation?.channel === "email") await wakeEmails(op.env, [{ messageId }]);
-  return message && conversation && { message, status: conversation.status };
+  if (message && conversation?.channel === "email") await wakeEmails(op.env, [{ messageId }]);
+  return conversation && { message, status: conversation.status };
 }
 
 /** The writes that resolve a conversation if it is still idle when they run. */
@@ -84,7 +92,7 @@ export function resolveIdleWrites(db: Database, key: ConversationKey, nowMs: num
 
 /**
  * The writes of a transition: hand-off, status, and the event of a resolution, which must directly follow the status.
- * @param messageId the human's reply that causes it.
+ * @param messageId the human's reply that causes it: nothing is written unless it is stored.
  */
 function transitionWrites(
   db: Database,
@@ -94,7 +102,7 @@ function transitionWrites(
 ) {
   const { nowMs } = op;
   return [
-    transitionHandoff(db, op, transition, { nowMs, answered: messageId !== undefined }),
+    transitionHandoff(db, op, transition, { nowMs, messageId }),
     transitionConversation(db, op, transition, { nowMs, by, messageId }),
     ...(transition("open") === "resolved"
       ? appendEvent(db, eventOf(op), "conversation.resolved", conversationRecord(op.conversationId))

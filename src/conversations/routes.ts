@@ -1,7 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
-import { notFound } from "../platform/http/errors.ts";
+import { ApiError, notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
@@ -136,8 +136,16 @@ const replyToConversation = createRoute({
 });
 
 conversationRoutes.openapi(replyToConversation, async (c) => {
-  const replied = await replyAsHuman(operation(c, c.req.valid("param").conversation_id), c.req.valid("json"));
+  const { messages_per_conversation: maxMessages } = c.get("caller").workspace.limits;
+  const reply = { ...c.req.valid("json"), maxMessages };
+  const replied = await replyAsHuman(operation(c, c.req.valid("param").conversation_id), reply);
   if (!replied) throw notFound("conversation");
+  if (!replied.message) {
+    throw new ApiError(
+      "plan_required",
+      "The conversation has as many messages as the plan allows in one. Resolve it, or ask the operator for a larger plan.",
+    );
+  }
   return c.json({ ...toMessage(replied.message), conversation_status: replied.status }, 201);
 });
 

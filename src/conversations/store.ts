@@ -101,12 +101,13 @@ export function setTags(db: Database, key: ConversationKey, tags: string[], nowM
   return db.update(conversations).set({ tags, updatedAt: nowMs }).where(isConversation(key));
 }
 
-/** Adds a human's message if the conversation exists. */
+/** Adds a human's message if the conversation exists and has room. */
 export function createReply(
   db: Database,
   { workspaceId, conversationId }: ConversationKey,
-  reply: { id: string; content: string; nowMs: number },
+  reply: { id: string; content: string; nowMs: number; maxMessages: number },
 ) {
+  const hasRoom = sql`(SELECT message_count FROM ${conversations} WHERE id = ${conversationId}) < ${reply.maxMessages}`;
   const row = {
     id: reply.id,
     workspaceId,
@@ -116,15 +117,21 @@ export function createReply(
     content: reply.content,
     createdAt: messageTime({ conversationId }, reply.nowMs),
   };
-  return insertWhere(db, messages, row, conversationExists({ workspaceId, conversationId })).onConflictDoNothing();
+  const condition = sql`${conversationExists({ workspaceId, conversationId })} AND ${hasRoom}`;
+  return insertWhere(db, messages, row, condition).onConflictDoNothing();
+}
+
+/** SQL condition: the message is stored. */
+function messageExists(messageId: string): SQL {
+  return sql`EXISTS (SELECT 1 FROM ${messages} WHERE id = ${messageId})`;
 }
 
 /** Records when a human first replied. */
-export function recordHumanReply(db: Database, key: ConversationKey, nowMs: number) {
+export function recordHumanReply(db: Database, key: ConversationKey, messageId: string, nowMs: number) {
   return db
     .update(conversations)
     .set({ firstHumanReplyAt: nowMs })
-    .where(and(isConversation(key), isNull(conversations.firstHumanReplyAt)));
+    .where(and(isConversation(key), isNull(conversations.firstHumanReplyAt), messageExists(messageId)));
 }
 
 /** SQL condition: the visitor has been silent for longer than the agent's idle time. */
@@ -174,7 +181,7 @@ interface TransitionOptions {
   nowMs: number;
   /** Who resolves it, if the transition does. */
   by?: "ai" | "human" | "api" | "auto";
-  /** The message that causes it, if it is stored already. */
+  /** The human's reply that causes it: nothing changes unless it is stored. */
   messageId?: string | undefined;
   /** A further condition. */
   where?: SQL;
@@ -188,13 +195,13 @@ export function transitionConversation(
   db: Database,
   key: ConversationKey,
   transition: Transition,
-  { nowMs, by, messageId = "", where }: TransitionOptions,
+  { nowMs, by, messageId, where }: TransitionOptions,
 ) {
   const to = caseOf(conversations.status, transition);
   const isResolving = sql`${to} = 'resolved'`;
   const isReopening = sql`${conversations.status} = 'resolved'`;
   const lastMessage = sql`(SELECT id FROM ${messages} WHERE workspace_id = ${key.workspaceId} AND conversation_id = ${key.conversationId}
-    AND id <> ${messageId} ORDER BY created_at DESC, id DESC LIMIT 1)`;
+    AND id <> ${messageId ?? ""} ORDER BY created_at DESC, id DESC LIMIT 1)`;
   return db
     .update(conversations)
     .set({
@@ -206,23 +213,23 @@ export function transitionConversation(
       contextAfter: sql`CASE WHEN ${isReopening} THEN ${lastMessage} ELSE ${conversations.contextAfter} END`,
       updatedAt: nowMs,
     })
-    .where(and(isConversation(key), sql`${to} <> ${conversations.status}`, where));
+    .where(and(isConversation(key), sql`${to} <> ${conversations.status}`, where, messageId ? messageExists(messageId) : undefined));
 }
 
 /**
  * Updates the conversation's open hand-off for a transition. It goes before `transitionConversation` in the batch, because it
  * reads the former status.
- * @param answered whether a human has just replied.
+ * @param messageId the human's reply that causes it: nothing changes unless it is stored.
  */
 export function transitionHandoff(
   db: Database,
   key: ConversationKey,
   transition: Transition,
-  { nowMs, answered }: { nowMs: number; answered: boolean },
+  { nowMs, messageId }: { nowMs: number; messageId?: string | undefined },
 ) {
   const status = sql`(SELECT status FROM ${conversations} WHERE id = ${key.conversationId} AND workspace_id = ${key.workspaceId})`;
   const reached = caseOf(status, (from) => handoffStatusAt(transition(from)));
-  const accepts = answered ? sql`TRUE` : sql`${reached} = 'accepted'`;
+  const accepts = messageId ? sql`TRUE` : sql`${reached} = 'accepted'`;
   return db
     .update(handoffs)
     .set({
@@ -236,6 +243,7 @@ export function transitionHandoff(
         eq(handoffs.conversationId, key.conversationId),
         sql`${handoffs.status} <> 'resolved'`,
         sql`${reached} IS NOT NULL`,
+        messageId ? messageExists(messageId) : undefined,
       ),
     );
 }

@@ -11,7 +11,7 @@ import { measureJob } from "../platform/telemetry/report.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { anonIdForEmail, normalizeEmail, truncate } from "../platform/text.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
-import { limitsOf, periodOf } from "../workspaces/plans.ts";
+import { type Limits, limitsOf, periodOf } from "../workspaces/plans.ts";
 import { isMailAddress, readMessageId, parseRecipient, verifyThreadToken, type Recipient, tokensOf } from "./address.ts";
 import { type Authentication, authenticationOf } from "./authentication.ts";
 import { hasSingleSender, parseMail, questionOf, subjectOf } from "./parse.ts";
@@ -116,18 +116,22 @@ async function acceptMail(incoming: IncomingMail): Promise<MailResult> {
   if (!agent) return { outcome: "refused", reason: "no_agent" };
   if (recent!.count > MAX_MAILS_PER_HOUR) return { outcome: "ignored", reason: "too_many" };
   const ids = await turnIds(workspaceId, mailKey, arrival!.createdAt);
-  return askAgent(incoming, db, ids, limitsOf(agent.plan, agent.overrides).messages);
+  const question = { ids, limits: limitsOf(agent.plan, agent.overrides) };
+  const result = await askAgent(incoming, db, { ...question, continued: await findConversation(incoming, db) });
+  // What has no room in its conversation begins another one.
+  return result.reason === "conversation_full" ? askAgent(incoming, db, { ...question, continued: undefined }) : result;
 }
 
-async function askAgent(
-  incoming: IncomingMail,
-  db: Database,
-  ids: Awaited<ReturnType<typeof turnIds>>,
-  limit: number,
-): Promise<MailResult> {
+interface MailQuestion {
+  ids: Awaited<ReturnType<typeof turnIds>>;
+  limits: Limits;
+  /** The conversation that it continues. */
+  continued: string | undefined;
+}
+
+async function askAgent(incoming: IncomingMail, db: Database, { ids, limits, continued }: MailQuestion): Promise<MailResult> {
   const { env, meter, mailbox, mail, sender, nowMs } = incoming;
   const { workspaceId, agentId } = mailbox;
-  const continued = await findConversation(incoming, db);
   const conversationId = continued ?? ids.conversationId;
   const subject = subjectOf(mail);
   const latest = { address: normalizeEmail(sender.address), subject, lastMessageId: readMessageId(mail.messageId), createdAt: nowMs };
@@ -143,7 +147,8 @@ async function askAgent(
     message: questionOf(mail),
     visitor: visitorOf(sender),
     ids,
-    quota: { period: periodOf(nowMs), limit },
+    quota: { period: periodOf(nowMs), limit: limits.messages },
+    maxMessages: limits.messages_per_conversation,
   });
   meter.add(cost);
   if (result.outcome !== "answered") {

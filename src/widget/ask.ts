@@ -7,13 +7,15 @@ import { type AnswerVisitor, visitorFields } from "../chat/visitor-token.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { AppContext } from "../platform/http/context.ts";
-import type { ApiError } from "../platform/http/errors.ts";
+import { ApiError } from "../platform/http/errors.ts";
 import { periodOf } from "../workspaces/plans.ts";
 import { conversationNotFound, openAgent, openConversation, unauthorized } from "./access.ts";
 import { type Identity, readIdentityToken, readUserHash } from "./identity.ts";
 import { findTokenVisitor, findVisitorAnswer, findVisitorConversation } from "./store.ts";
 import type { MessageIn, VisitorAnswer } from "./wire.ts";
 
+/** A full conversation takes no message later either; a 429 has to say something. */
+const FULL_RETRY_SECONDS = "3600";
 /** As long as a UUID, so that nobody guesses one. */
 const ANON_ID_BYTES = 16;
 
@@ -70,6 +72,7 @@ async function toTurnRequest(c: AppContext, agentId: string, body: MessageIn): P
     visitor,
     ids: null,
     quota: { period: periodOf(nowMs), limit: limits.messages },
+    maxMessages: limits.messages_per_conversation,
   };
   // Only a signature gives a token of the person; an anonymous visitor keeps its own, also after it was merged.
   const visitorId = identity || !bearer ? null : bearer.id;
@@ -127,6 +130,10 @@ function toVisitorError(refusal: Refusal): ApiError {
     case "other_channel":
     case "other_user":
       return conversationNotFound();
+    case "conversation_full":
+      return new ApiError("rate_limited", "This conversation is too long to go on. Please start a new one.", {
+        headers: { "Retry-After": FULL_RETRY_SECONDS },
+      });
     default:
       return refusalError(refusal);
   }

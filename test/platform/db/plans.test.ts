@@ -72,6 +72,7 @@ const RECORD = {
   retryAfter: null,
   trigger: "event",
   limits: { messages: 1 },
+  maxMessages: 10,
   quota: { period: "2026-11", limit: 10 },
   limit: 20,
   offset: 40,
@@ -96,7 +97,6 @@ function subsetsOf(all: object): object[] {
 const SAMPLES: Record<string, unknown[]> = {
   addresses: [["ann@example.com", "support@example.com"]],
   agentId: [AGENT, ALL_AGENTS],
-  answered: [true, false],
   changes: withEach("enabled", [undefined, true, false]),
   cursor: [undefined, { atMs: NOW, id: OTHER }],
   filter: subsetsOf({ agentId: AGENT, status: "open", channel: "api", sinceMs: NOW }),

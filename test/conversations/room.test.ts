@@ -1,0 +1,119 @@
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { beginTurn } from "../../src/chat/store.ts";
+import { toTurn } from "../../src/chat/turn.ts";
+import { dbFor } from "../../src/platform/db/client.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { arrive, conversations, createMailbox, mailService } from "../email/mailbox.ts";
+import { sendMail } from "../../src/email/outbound.ts";
+import { createAgent, createWorkspace, learn, listen, operate, query, send } from "../harness.ts";
+
+const KNOWN = "When are refunds paid?";
+
+/** An agent in a workspace whose conversations have room for so many messages. */
+async function createDesk(room: number) {
+  const workspace = await createWorkspace({ limits: { messages_per_conversation: room } });
+  const agent = await createAgent(workspace, { allowed_origins: ["*"] });
+  await learn(workspace, agent.id, "Refunds are paid within five working days.");
+  const ask = (conversationId?: string) =>
+    workspace.call("POST", `/agents/${agent.id}/messages`, { message: KNOWN, conversation_id: conversationId });
+  const read = async (id: string) => (await workspace.call("GET", `/conversations/${id}`)).body;
+  return { workspace, agentId: agent.id, ask, read };
+}
+
+test("a question in a conversation without room for it and its answer is refused, and neither stored nor counted", async () => {
+  const { workspace, ask, read } = await createDesk(5);
+  const { conversation_id: id } = (await ask()).body;
+  expect((await ask(id)).status).toBe(200);
+  const before = await read(id);
+  const { status, body } = await ask(id);
+  expect([status, body.error.code, body.error.message]).toEqual([403, "plan_required", expect.stringContaining("conversation_id")]);
+  expect(await read(id)).toEqual(before);
+  expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(2);
+  expect((await ask()).status).toBe(200);
+});
+
+test("a resolved conversation without room is not reopened", async () => {
+  const { workspace, ask, read } = await createDesk(2);
+  const { conversation_id: id } = (await ask()).body;
+  await workspace.call("PATCH", `/conversations/${id}`, { status: "resolved" });
+  expect((await ask(id)).status).toBe(403);
+  expect(await read(id)).toMatchObject({ status: "resolved", reopened_count: 0 });
+});
+
+test("a reply of the team in a conversation without room is refused, and changes nothing", async () => {
+  const { workspace, ask, read } = await createDesk(3);
+  await listen(workspace);
+  const { conversation_id: id } = (await ask()).body;
+  await workspace.call("PATCH", `/conversations/${id}`, { status: "needs_human" });
+  await query(id, "UPDATE conversations SET message_count = 3 WHERE id = ?", id);
+  const before = await read(id);
+  const eventsOf = () => query(id, "SELECT type FROM events WHERE conversation_id = ? ORDER BY id", id);
+  const events = await eventsOf();
+  const reply = () => workspace.call("POST", `/conversations/${id}/messages`, { content: "Hello", resolve: true });
+  const { status, body } = await reply();
+  expect([status, body.error.code]).toEqual([403, "plan_required"]);
+  expect(await read(id)).toEqual(before);
+  expect(await eventsOf()).toEqual(events);
+  await query(id, "UPDATE conversations SET message_count = 2 WHERE id = ?", id);
+  expect((await reply()).status).toBe(201);
+  expect(await read(id)).toMatchObject({ status: "resolved", message_count: 3 });
+});
+
+test("the operator's new limit holds from the next question on", async () => {
+  const { workspace, ask } = await createDesk(2);
+  const { conversation_id: id } = (await ask()).body;
+  expect((await ask(id)).status).toBe(403);
+  await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages_per_conversation: 4 } });
+  expect((await ask(id)).status).toBe(200);
+});
+
+test("a visitor is told that the conversation is too long, and a new one has room", async () => {
+  const { agentId, read } = await createDesk(2);
+  const write = (body: object) => send("POST", `/widget/v1/agents/${agentId}/messages`, { body: { message: KNOWN, ...body } });
+  const { conversation_id: id, visitor_token: token } = (await write({})).body;
+  const { status, headers, body } = await write({ conversation_id: id, visitor_token: token });
+  expect([status, body.error.code]).toEqual([429, "rate_limited"]);
+  expect(body.error.message).toBe("This conversation is too long to go on. Please start a new one.");
+  expect(Number(headers.get("Retry-After"))).toBeGreaterThan(0);
+  expect((await read(id)).message_count).toBe(2);
+  expect((await write({ visitor_token: token })).status).toBe(200);
+});
+
+test("a mail that has no room in its conversation begins a new one, once", async () => {
+  const mailbox = await createMailbox();
+  await operate("PATCH", `/workspaces/${mailbox.workspace.id}`, { limits: { messages_per_conversation: 2 } });
+  await arrive({ to: mailbox.address });
+  const { mails, environment } = mailService();
+  const [{ messages }] = await conversations(mailbox);
+  await sendMail(environment, { messageId: messages[1].id });
+  const to = (mails[0]!.replyTo as { email: string }).email;
+  const again = { to, headers: { "Message-ID": "<second@example.net>" } };
+  expect(await arrive(again)).toBeUndefined();
+  expect(await arrive(again)).toBeUndefined();
+  const talks = await conversations(mailbox);
+  expect(talks.map(({ message_count: count }) => count)).toEqual([2, 2]);
+});
+
+test("a question that an earlier attempt stored is answered, whatever room is left", async () => {
+  const { workspace, agentId, ask, read } = await createDesk(4);
+  const { conversation_id: conversationId } = (await ask()).body;
+  const nextId = () => newId(shardOf(conversationId), Date.now());
+  const request = {
+    workspaceId: workspace.id,
+    agentId,
+    conversationId,
+    isNew: false,
+    channel: "api" as const,
+    message: KNOWN,
+    visitor: null,
+    ids: { questionId: nextId(), answerId: nextId() },
+    quota: { period: new Date().toISOString().slice(0, 7), limit: 100 },
+    maxMessages: 4,
+  };
+  await beginTurn(dbFor(env, workspace.id, new Meter()), toTurn(request, Date.now()));
+  const { result } = await env.SESSION.getByName(`${workspace.id}/${conversationId}`).ask(request);
+  expect(result.outcome).toBe("answered");
+  expect((await read(conversationId)).message_count).toBe(4);
+});
