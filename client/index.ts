@@ -70,6 +70,8 @@ export class ApiError extends Error {
   readonly status: number;
   /** What to tell the service's operator. */
   readonly requestId: string | null;
+  /** The question that the service keeps and will answer, although the request failed: do not ask it again. */
+  readonly kept: { conversation_id: string; message_id: string } | null;
   /** Every failed check of a `validation_error`; else empty. */
   readonly detail: Schemas["ValidationItem"][];
 
@@ -78,6 +80,8 @@ export class ApiError extends Error {
     this.code = body.error?.code ?? "unexpected";
     this.status = status;
     this.requestId = body.error?.request_id ?? requestId;
+    const { conversation_id, message_id } = body.error ?? {};
+    this.kept = conversation_id && message_id ? { conversation_id, message_id } : null;
     this.detail = body.detail ?? [];
   }
 }

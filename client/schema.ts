@@ -58,6 +58,10 @@ export interface Schemas {
       code: "missing_api_key" | "invalid_api_key" | "revoked_api_key" | "quota_exceeded" | "insufficient_scope" | "plan_required" | "not_found" | "method_not_allowed" | "conflict" | "endpoint_disabled" | "idempotency_conflict" | "payload_too_large" | "validation_error" | "rate_limited" | "internal_error" | "unavailable";
       /** What to do about it. */
       message: string;
+      /** Of a 500 or 503 to a question: it is kept, and will be answered in this conversation. Without it, nothing of the question is kept. */
+      conversation_id?: string | undefined;
+      /** The answer that will be written: resume its stream. */
+      message_id?: string | undefined;
       /** Equal to the header X-Request-Id. */
       request_id: string;
     };

@@ -1,21 +1,26 @@
+import { findMessage } from "../conversations/store.ts";
+import { dbFor } from "../platform/db/client.ts";
 import type { ConversationStatus } from "../platform/db/columns.ts";
 import type { AppContext } from "../platform/http/context.ts";
-import { ApiError } from "../platform/http/errors.ts";
+import { ApiError, notFound } from "../platform/http/errors.ts";
 import { eventStream } from "../platform/http/responses.ts";
 import { refusalError } from "./refusals.ts";
 import { sessionOf } from "./session.ts";
 import { AnswerStream, hasWholeAnswer, readStream, type StreamCaller } from "./stream.ts";
-import type { TurnRequest } from "./turn.ts";
-import type { AnswerVisitor } from "./visitor-token.ts";
+import type { TurnIds, TurnRequest } from "./turn.ts";
+import { type AnswerVisitor, visitorFields } from "./visitor-token.ts";
 import { LAST_EVENT_ID, type StoredAnswer, toChatAnswer } from "./wire.ts";
+
+/** A request with the identifiers by which a failed one is found again. */
+export type Question = TurnRequest & { ids: TurnIds };
 
 /**
  * Asks the agent, and waits for the whole answer.
+ * @param visitor who gets a token with the answer.
  * @throws what `toError` makes of a refusal.
  */
-export async function wholeAnswer(c: AppContext, request: TurnRequest, toError = refusalError) {
-  const session = sessionOf(c.env, c.get("meter"), request.workspaceId, request.conversationId);
-  const { result, cost } = await session.ask(request, c.get("requestId"));
+export async function wholeAnswer(c: AppContext, question: Question, visitor?: AnswerVisitor, toError = refusalError) {
+  const { result, cost } = await ask(c, question, visitor, (session) => session.ask(question, c.get("requestId")));
   c.get("meter").add(cost);
   if (result.outcome !== "answered") throw toError(result);
   return result;
@@ -26,12 +31,47 @@ export async function wholeAnswer(c: AppContext, request: TurnRequest, toError =
  * @param visitor who gets a token with the answer.
  * @throws what `toError` makes of a refusal.
  */
-export async function streamedAnswer(c: AppContext, request: TurnRequest, visitor?: AnswerVisitor, toError = refusalError) {
-  const session = sessionOf(c.env, c.get("meter"), request.workspaceId, request.conversationId);
-  const { refusal, body, cost } = await session.stream(request, { requestId: c.get("requestId"), visitor });
+export async function streamedAnswer(c: AppContext, question: Question, visitor?: AnswerVisitor, toError = refusalError) {
+  const caller = { requestId: c.get("requestId"), visitor };
+  const { refusal, body, cost } = await ask(c, question, visitor, (session) => session.stream(question, caller));
   c.get("meter").add(cost);
   if (refusal) throw toError(refusal);
-  return eventStream(c, body!, request.conversationId);
+  return eventStream(c, body!, question.conversationId);
+}
+
+type Session = ReturnType<typeof sessionOf>;
+
+/** Where the call fails although the question was taken, the error tells the caller what will be finished. */
+async function ask<Result>(
+  c: AppContext,
+  question: Question,
+  visitor: AnswerVisitor | undefined,
+  call: (session: Session) => Promise<Result>,
+): Promise<Result> {
+  const { workspaceId, conversationId, ids } = question;
+  try {
+    return await call(sessionOf(c.env, c.get("meter"), workspaceId, conversationId));
+  } catch (error) {
+    if (await isKept(c, question)) {
+      const token = visitor?.visitorId ? await visitorFields(c.env, visitor, null) : {};
+      c.set("keptQuestion", { conversation_id: conversationId, message_id: ids.answerId, ...token });
+    }
+    throw error;
+  }
+}
+
+/** Whether a question whose call failed is or will be answered; true where that cannot be found out. */
+async function isKept(c: AppContext, { workspaceId, conversationId, ids }: Question): Promise<boolean> {
+  const meter = c.get("meter");
+  try {
+    // A new stub: that of an object that died is of no more use.
+    if (await sessionOf(c.env, meter, workspaceId, conversationId).isUnfinished(ids.answerId)) return true;
+    const db = dbFor(c.env, workspaceId, meter);
+    const [[stored]] = await db.batch([findMessage(db, workspaceId, ids.questionId)]);
+    return stored !== undefined;
+  } catch {
+    return true;
+  }
 }
 
 /** The path parameters of an answer. */
@@ -43,7 +83,8 @@ export interface AnswerKey {
 /** What D1 holds of an answer. */
 interface FoundAnswer {
   workspaceId: string;
-  status: ConversationStatus;
+  /** Undefined where D1 does not hold the conversation: its first question may still wait in the session. */
+  status: ConversationStatus | undefined;
   /** Undefined while the answer is written, and where there is none. */
   stored: StoredAnswer | undefined;
   visitor?: AnswerVisitor;
@@ -67,6 +108,7 @@ export async function resumedAnswer(c: AppContext, key: AnswerKey, find: () => P
 }
 
 function storedAnswer(c: AppContext, { stored, status }: FoundAnswer, caller: StreamCaller): Response {
+  if (!status) throw notFound("conversation");
   if (!stored) throw new ApiError("not_found", "No answer of an agent with this id in the conversation. Check the id, or ask again.");
   const stream = AnswerStream.of(toChatAnswer(stored, status));
   if (hasWholeAnswer(stream, caller.lastEventId)) return c.body(null, 204);

@@ -3,16 +3,15 @@ import { findConversation } from "../conversations/store.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
-import { notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { joinRetries } from "../platform/http/idempotency.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { periodOf } from "../workspaces/plans.ts";
-import { resumedAnswer, streamedAnswer, wholeAnswer } from "./responses.ts";
+import { type Question, resumedAnswer, streamedAnswer, wholeAnswer } from "./responses.ts";
 import { findAnswer } from "./store.ts";
-import type { TurnRequest, TurnVisitor } from "./turn.ts";
+import type { TurnVisitor } from "./turn.ts";
 import { chatAnswerSchema, chatEventsSchema, chatInSchema, type endUserSchema, resumeHeaders } from "./wire.ts";
 
 export const chatRoutes = createRouter("Chat");
@@ -61,12 +60,11 @@ chatRoutes.openapi(resumeAnswer, async (c) => {
   return resumedAnswer(c, key, async () => {
     const answer = findAnswer(db, workspaceId, key.conversation_id, key.message_id);
     const [[conversation], [stored]] = await db.batch([findConversation(db, workspaceId, key.conversation_id), answer]);
-    if (!conversation) throw notFound("conversation");
-    return { workspaceId, status: conversation.status, stored };
+    return { workspaceId, status: conversation?.status, stored };
   });
 });
 
-function toTurnRequest(c: AppContext, agentId: string, body: z.output<typeof chatInSchema>): TurnRequest {
+function toTurnRequest(c: AppContext, agentId: string, body: z.output<typeof chatInSchema>): Question {
   const { workspace } = c.get("caller");
   const nowMs = Date.now();
   const { user } = body;
@@ -80,7 +78,7 @@ function toTurnRequest(c: AppContext, agentId: string, body: z.output<typeof cha
     channel: "api",
     message: body.message,
     visitor: user ? toVisitor(user) : null,
-    ids: c.req.header("Idempotency-Key") === undefined ? null : { questionId: nextId(), answerId: nextId() },
+    ids: { questionId: nextId(), answerId: nextId() },
     quota: { period: periodOf(nowMs), limit: workspace.limits.messages },
     maxMessages: workspace.limits.messages_per_conversation,
   };

@@ -71,8 +71,12 @@ export class ChatSession extends DurableObject<Env> {
 
   /** Resumes the stream of an unfinished answer; null where this object writes no such answer. */
   async resume(answerId: string, caller: StreamCaller): Promise<ReadableStream | null> {
-    const isUnfinished = this.turns.isUnfinished((request, turn) => (turn ?? request.ids)?.answerId === answerId);
-    return isUnfinished ? readStream(this.env, this.streamOf(answerId), caller) : null;
+    return this.isUnfinished(answerId) ? readStream(this.env, this.streamOf(answerId), caller) : null;
+  }
+
+  /** Whether this object is to write that answer. */
+  isUnfinished(answerId: string): boolean {
+    return this.turns.isUnfinished((request, turn) => (turn ?? request.ids)?.answerId === answerId);
   }
 
   override async alarm(): Promise<void> {

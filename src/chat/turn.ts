@@ -55,10 +55,18 @@ export interface Turn {
   nowMs: number;
 }
 
+/** The identifiers of a turn: a repeated turn with the same ones gets the first one's answer. */
+export interface TurnIds {
+  questionId: string;
+  answerId: string;
+  /** Of a visitor who has none yet. */
+  visitorId?: string;
+}
+
 /** A turn before it has its place in the conversation's order. */
 export type TurnRequest = Omit<Turn, "questionId" | "answerId" | "visitorId" | "nowMs"> & {
-  /** Given where the request may be repeated: a repeated turn gets the first one's answer. */
-  ids: { questionId: string; answerId: string } | null;
+  /** Null in turns that earlier versions stored. */
+  ids: TurnIds | null;
 };
 
 export type TurnResult = { outcome: "answered"; answer: ChatAnswer; visitorId: string | null } | Refusal;
@@ -73,11 +81,11 @@ export interface TurnListener {
 
 const NO_LISTENER: TurnListener = { onStart: () => undefined, onText: () => undefined };
 
-/** Gives a turn its identifiers when it starts, so that the transcript's order is the order in which turns ran. */
+/** Makes a request a turn when it starts. */
 export function toTurn({ ids, ...request }: TurnRequest, nowMs: number): Turn {
   const nextId = () => newId(shardOf(request.workspaceId), nowMs);
-  const { questionId, answerId } = ids ?? { questionId: nextId(), answerId: nextId() };
-  return { ...request, questionId, answerId, visitorId: nextId(), nowMs };
+  const { questionId, answerId, visitorId = nextId() }: TurnIds = ids ?? { questionId: nextId(), answerId: nextId() };
+  return { ...request, questionId, answerId, visitorId, nowMs };
 }
 
 /** A hand-off does not search, since the agent's index may be what failed. */

@@ -1,8 +1,8 @@
 import { identitySecretsOf } from "../agents/secrets.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { type Refusal, refusalError } from "../chat/refusals.ts";
-import { type AnswerKey, resumedAnswer, streamedAnswer, wholeAnswer } from "../chat/responses.ts";
-import type { TurnRequest, TurnVisitor } from "../chat/turn.ts";
+import { type AnswerKey, type Question, resumedAnswer, streamedAnswer, wholeAnswer } from "../chat/responses.ts";
+import type { TurnVisitor } from "../chat/turn.ts";
 import { type AnswerVisitor, visitorFields } from "../chat/visitor-token.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
@@ -25,7 +25,7 @@ const ANON_ID_BYTES = 16;
  */
 export async function askForVisitor(c: AppContext, agentId: string, body: MessageIn): Promise<VisitorAnswer> {
   const { request, visitor } = await toTurnRequest(c, agentId, body);
-  const { answer, visitorId } = await wholeAnswer(c, request, toVisitorError);
+  const { answer, visitorId } = await wholeAnswer(c, request, visitor, toVisitorError);
   return { ...answer, ...(await visitorFields(c.env, visitor, visitorId)) };
 }
 
@@ -52,7 +52,7 @@ export function resumeForVisitor(c: AppContext, key: AnswerKey): Promise<Respons
 }
 
 /** The turn, and the visitor who gets a token with its answer. */
-async function toTurnRequest(c: AppContext, agentId: string, body: MessageIn): Promise<{ request: TurnRequest; visitor: AnswerVisitor }> {
+async function toTurnRequest(c: AppContext, agentId: string, body: MessageIn): Promise<{ request: Question; visitor: AnswerVisitor }> {
   const nowMs = Date.now();
   const { conversation_id: conversationId } = body;
   const opened = await openAgent(c, agentId, body.visitor_token, (db) => findVisitorConversation(db, agentId, conversationId ?? ""));
@@ -61,21 +61,23 @@ async function toTurnRequest(c: AppContext, agentId: string, body: MessageIn): P
   const identity = await readIdentity(c.env, agent, body, nowMs);
   const visitor = toTurnVisitor(identity, bearer);
   if (conversationId && !(conversation && isOwn(conversation, visitor, identity ? undefined : bearer))) throw conversationNotFound();
-  const request: TurnRequest = {
+  const nextId = () => newId(shardOf(workspaceId), nowMs);
+  const ids = { questionId: nextId(), answerId: nextId(), visitorId: nextId() };
+  const request: Question = {
     workspaceId,
     agentId,
-    conversationId: conversation?.id ?? newId(shardOf(workspaceId), nowMs),
+    conversationId: conversation?.id ?? nextId(),
     isNew: conversation === undefined,
     // A conversation stays on the channel that it started on.
     channel: conversation?.channel ?? body.channel,
     message: body.message,
     visitor,
-    ids: null,
+    ids,
     quota: { period: periodOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
   };
   // Only a signature gives a token of the person; an anonymous visitor keeps its own, also after it was merged.
-  const visitorId = identity || !bearer ? null : bearer.id;
+  const visitorId = identity ? null : (bearer?.id ?? ids.visitorId);
   return { request, visitor: { agentId, visitorId, anonId: visitor.anonId } };
 }
 

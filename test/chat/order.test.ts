@@ -279,19 +279,18 @@ test("a new conversation whose object died before its first batch is created by 
   expect(await sessionStorage(workspace.id, conversationId)).toEqual(NOTHING);
 });
 
-test("a turn whose object is killed during the model call is finished by the alarm", async () => {
-  const { workspace, id, ask, runWith, stored, transcript, used, storage } = await createConversation();
+test("a turn whose object is killed during the model call is named by the error, and finished by the next object", async () => {
+  const { id, ask, runWith, stored, transcript, used, storage } = await createConversation();
   await runWith(new TurnRunner(env, waitingModel().model));
   const caller = ask("Opening on Sundays, are you open?");
   await stored(1);
   await abortAllDurableObjects();
-  expect((await caller).status).toBeGreaterThanOrEqual(500);
-  expect((await transcript()).map(([role]) => role)).toEqual(["user"]);
-  expect((await storage()).entries).toHaveLength(1);
-  // A stub of an object that was killed is of no more use.
-  expect(await runDurableObjectAlarm(env.SESSION.getByName(`${workspace.id}/${id}`))).toBe(true);
+  const { status, body } = await caller;
+  expect([status >= 500, body.error.conversation_id]).toEqual([true, id]);
+  await stored(2);
   expect((await transcript()).map(([role]) => role)).toEqual(["user", "assistant"]);
   expect(await used()).toBe(1);
+  while ((await storage()).entries.length > 0);
   expect(await storage()).toEqual(NOTHING);
 });
 

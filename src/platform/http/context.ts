@@ -5,6 +5,15 @@ import type { Meter } from "../telemetry/meter.ts";
 // oxlint-disable-next-line typescript/no-empty-object-type -- workspaces/middleware.ts declares its members, since http imports no feature
 export interface CallerVariables {}
 
+/** What an error says of a question that will be answered. */
+interface KeptQuestion {
+  conversation_id: string;
+  message_id: string;
+  /** With these a visitor reads the answer. */
+  visitor_token?: string;
+  anon_id?: string;
+}
+
 /** The environment of every handler. */
 export interface AppEnv {
   Bindings: Env;
@@ -22,6 +31,8 @@ export interface AppEnv {
     bodyText: string | undefined;
     /** The conversation of a streamed response, whose body idempotency cannot wait for. */
     streamedConversation: string | undefined;
+    /** A question that was taken although its request fails: what will be finished. */
+    keptQuestion: KeptQuestion | undefined;
     /** Whether a concurrent retry of the operation is run rather than refused, see `joinRetries`. */
     joinsRetries: boolean | undefined;
     /** For the log: who sent the request. */

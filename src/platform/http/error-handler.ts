@@ -11,12 +11,16 @@ const TRANSIENT_RETRY_SECONDS = 2;
 /** After an error that only the operator can repair. */
 const OPERATOR_RETRY_SECONDS = 60;
 
+const KEPT = "Something failed on our side, and the question is kept: it will be answered. Read the answer by these ids, do not ask again.";
+
 /** Responds to any error with the error envelope. Details that are not for the caller go to the log alone. */
 export function handleError(error: unknown, c: AppContext): Response {
   const apiError = error instanceof ApiError ? error : toApiError(c, error);
   c.set("errorCode", apiError.code);
   for (const [name, value] of Object.entries(apiError.headers)) c.header(name, value);
-  return c.json(apiError.toBody(c.get("requestId")), apiError.status);
+  const kept = c.get("keptQuestion");
+  const further = kept && apiError.status >= 500 ? { message: KEPT, ...kept } : {};
+  return c.json(apiError.toBody(c.get("requestId"), further), apiError.status);
 }
 
 /** Responds to a path without a route. */

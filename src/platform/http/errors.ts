@@ -65,9 +65,9 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
     return ALL_STATUS_OF[this.code];
   }
 
-  /** The body on the wire. */
-  toBody(requestId: string) {
-    const error = { code: this.code, message: this.message, request_id: requestId };
+  /** The body on the wire. @param further fields of the error. */
+  toBody(requestId: string, further = {}) {
+    const error = { code: this.code, message: this.message, request_id: requestId, ...further };
     return this.detail ? { detail: this.detail, error } : { error };
   }
 }

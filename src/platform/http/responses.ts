@@ -7,6 +7,11 @@ const errorSchema = z
     error: z.object({
       code: z.enum(Object.keys(STATUS_OF) as [keyof typeof STATUS_OF]),
       message: z.string().openapi({ description: "What to do about it.", example: "Check the id and that it belongs to this workspace." }),
+      conversation_id: z.string().optional().openapi({
+        description:
+          "Of a 500 or 503 to a question: it is kept, and will be answered in this conversation. Without it, nothing of the question is kept.",
+      }),
+      message_id: z.string().optional().openapi({ description: "The answer that will be written: resume its stream." }),
       request_id: z.string().openapi({ description: "Equal to the header X-Request-Id.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }),
     }),
   })
