@@ -37,6 +37,11 @@ export function refusalOf(turn: Turn, { agent, conversation, stored }: TurnState
   return { outcome: "quota_exceeded" };
 }
 
+/** Whether the question itself is in order: it comes past a limit, or while the agent is paused. */
+export function isByLimit({ outcome }: Refusal): boolean {
+  return outcome === "conversation_full" || outcome === "agent_paused" || outcome === "quota_exceeded";
+}
+
 /** What a caller over the API reads. */
 export function refusalError({ outcome }: Refusal): ApiError {
   switch (outcome) {

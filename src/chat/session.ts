@@ -132,7 +132,7 @@ export class ChatSession extends DurableObject<Env> {
     }
   }
 
-  private async answer(turn: Turn, { isHandOff }: Attempt, { meter, onStart }: TurnCaller): Promise<TurnResult> {
+  private async answer(turn: Turn, attempt: Attempt, { meter, onStart }: TurnCaller): Promise<TurnResult> {
     const stream = this.streamOf(turn.answerId);
     const { promise, resolve: stored } = Promise.withResolvers<void>();
     this.questionStored = promise;
@@ -145,7 +145,7 @@ export class ChatSession extends DurableObject<Env> {
       onText: (text) => stream.append(text),
     };
     try {
-      const result = await this.runner.run(turn, meter, isHandOff, listener);
+      const result = await this.runner.run(turn, meter, attempt, listener);
       if (result.outcome === "answered") stream.finish(result.answer);
       return result;
     } finally {

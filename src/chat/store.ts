@@ -252,16 +252,17 @@ function isAdmitted(turn: Turn): SQL {
   const { workspaceId, agentId, conversationId } = turn;
   const agent = sql`FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id`;
   const agentFits = sql`a.id = ${agentId} AND a.workspace_id = ${workspaceId} AND w.deleted_at IS NULL`;
-  if (turn.isNew) return sql`EXISTS (SELECT 1 ${agent} WHERE ${agentFits} AND ${mayBeAnswered(turn)})`;
+  const mayBeAsked = turn.isKept ? sql`TRUE` : mayBeAnswered(turn);
+  if (turn.isNew) return sql`EXISTS (SELECT 1 ${agent} WHERE ${agentFits} AND ${mayBeAsked})`;
   return sql`EXISTS (SELECT 1 ${agent} JOIN ${conversations} c ON c.agent_id = a.id
     WHERE ${agentFits} AND c.id = ${conversationId} AND c.workspace_id = ${workspaceId} AND c.channel = ${turn.channel}
       AND ${belongsToVisitor(turn, sql`c.visitor_id`)} AND ${hasRoom(turn, sql`c.message_count`)}
-      AND (c.status IN ${HUMAN_STATUSES} OR ${mayBeAnswered(turn)}))`;
+      AND (c.status IN ${HUMAN_STATUSES} OR ${mayBeAsked}))`;
 }
 
 /** Whether a conversation with so many messages has room for a question and its answer. */
-function hasRoom({ maxMessages = Number.MAX_SAFE_INTEGER }: Turn, messageCount: SQL): SQL {
-  return sql`${messageCount} <= ${maxMessages - 2}`;
+function hasRoom({ maxMessages = Number.MAX_SAFE_INTEGER, isKept }: Turn, messageCount: SQL): SQL {
+  return isKept ? sql`TRUE` : sql`${messageCount} <= ${maxMessages - 2}`;
 }
 
 /** The author of the question: its visitor, else that of the conversation. */

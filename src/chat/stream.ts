@@ -7,7 +7,8 @@ const HEARTBEAT_MS = 15_000;
 /** How long a client waits before it resumes a broken stream: a failed turn is run again after seconds. */
 const RETRY_MS = 2_000;
 
-const FAILED = "Something failed on our side. Resume the stream with the id of its last event in a few seconds: the question is stored.";
+const FAILED =
+  "Something failed on our side, and the question is kept: it will be answered. Resume the stream with the id of its last event.";
 
 /** What is known of an answer before its first word. */
 export interface StreamStart {

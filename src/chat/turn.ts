@@ -14,10 +14,11 @@ import { newId, shardOf } from "../platform/db/ids.ts";
 import type { messages } from "../platform/db/schema.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { builtInTools, searchKnowledge } from "./built-in-tools.ts";
-import { type Refusal, refusalOf } from "./refusals.ts";
+import { isByLimit, type Refusal, refusalOf } from "./refusals.ts";
 import { failedReply, generateReply, type Reply, visitorLanguage } from "./reply.ts";
 import { beginTurn, finishTurn, MAX_PREVIOUS_QUESTIONS, refundQuota, type TurnState } from "./store.ts";
 import type { StreamStart } from "./stream.ts";
+import type { Attempt } from "./turn-queue.ts";
 import { type ChatAnswer, type StoredAnswer, toChatAnswer } from "./wire.ts";
 
 /** Who writes, as the channel knows them. Turns are stored by the session, so the names of their fields must not change. */
@@ -49,6 +50,8 @@ export interface Turn {
   quota: { period: string; limit: number };
   /** How many messages a conversation may have; undefined in turns that earlier versions stored. */
   maxMessages?: number;
+  /** Its question is stored whatever the limits are by now: an earlier attempt failed, and the caller was told that it is kept. */
+  isKept?: boolean;
   questionId: string;
   answerId: string;
   visitorId: string;
@@ -87,6 +90,8 @@ export function toTurn({ ids, ...request }: TurnRequest, nowMs: number): Turn {
   const { questionId, answerId, visitorId = nextId() }: TurnIds = ids ?? { questionId: nextId(), answerId: nextId() };
   return { ...request, questionId, answerId, visitorId, nowMs };
 }
+
+const FIRST_ATTEMPT: Attempt = { number: 1, isHandOff: false };
 
 /** A hand-off does not search, since the agent's index may be what failed. */
 const NO_RETRIEVAL: Retrieval = { passages: [], curated: [], questionTerms: [], previousTerms: [] };
@@ -133,13 +138,17 @@ export class TurnRunner {
 
   /**
    * Stores a turn's question, if it may be asked, and answers it.
-   * @param isHandOff whether to hand it to a human instead: attempts at an answer have failed for too long.
+   * @param attempt which may be to hand it to a human instead.
    */
-  async run(turn: Turn, meter: Meter, isHandOff = false, listener = NO_LISTENER): Promise<TurnResult> {
+  async run(turn: Turn, meter: Meter, attempt = FIRST_ATTEMPT, listener = NO_LISTENER): Promise<TurnResult> {
+    const { number, isHandOff } = attempt;
     const context: TurnContext = { turn, db: dbFor(this.env, turn.workspaceId, meter), meter, isHandOff, listener };
     const early = this.searchEarly(context);
     const admitted = await this.admit(context);
     const refusal = refusalOf(turn, admitted);
+    // A limit was reached since the first attempt: a human gets the question, and it counts nothing.
+    if (refusal && isByLimit(refusal) && number > 1 && !turn.isKept)
+      return this.run({ ...turn, isKept: true }, meter, { number, isHandOff: true }, listener);
     if (refusal) return refusal;
     const { agent, conversation, stored } = admitted;
     const answered = stored.find((message) => message.id === turn.answerId);

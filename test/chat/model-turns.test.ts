@@ -32,7 +32,7 @@ async function createAgentWithModel(
   };
   const run = async (turn: ReturnType<typeof turnOf>) => {
     const deltas: string[] = [];
-    const result = await runner.run(turn, new Meter(), false, { onStart: () => undefined, onText: (text) => void deltas.push(text) });
+    const result = await runner.run(turn, new Meter(), undefined, { onStart: () => undefined, onText: (text) => void deltas.push(text) });
     if (result.outcome !== "answered") throw new Error(result.outcome);
     return { ...result.answer, deltas };
   };

@@ -389,6 +389,27 @@ test("a question that was stored and counted 24 hours ago is handed to a human, 
   expect(await used()).toBe(0);
 });
 
+test("a turn whose quota is used up by its second attempt is stored and handed to a human, and counts nothing", async () => {
+  const { session, id, requestOf, leave, transcript, used, storage } = await createConversation();
+  const spent = { ...requestOf(question(1)), quota: { period: PERIOD, limit: 1 } };
+  const full = { ...requestOf(question(2)), maxMessages: 2 };
+  await leave({ request: spent, turn: null, runs: 1 }, { request: full, turn: null, runs: 1 });
+  await runDurableObjectAlarm(session);
+  const roles = (await transcript()).map(([role, content]) => (role === "user" ? content : role));
+  expect(roles).toEqual([question(1), "assistant", question(2), "assistant"]);
+  expect(await query(id, "SELECT reason FROM handoffs WHERE conversation_id = ?", id)).toEqual([{ reason: "model_failure" }]);
+  expect(await used()).toBe(0);
+  expect(await storage()).toEqual(NOTHING);
+});
+
+test("a question that its quota refuses at the first attempt leaves nothing", async () => {
+  const { session, requestOf, transcript, storage } = await createConversation();
+  const { result } = await session.ask({ ...requestOf(question(1)), quota: { period: PERIOD, limit: 1 } });
+  expect(result).toEqual({ outcome: "quota_exceeded" });
+  expect(await transcript()).toEqual([]);
+  expect(await storage()).toEqual(NOTHING);
+});
+
 test("a turn that cannot even be handed to a human is never dropped, and the log says so", async () => {
   const { workspace, session, id, requestOf, leave, runWith, transcript, storage } = await createConversation();
   await leave({ request: requestOf(question(1)), ...takenBefore(2 * DAY_MS) });
