@@ -7,7 +7,7 @@ import type { Model } from "../../src/models/model.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { seededId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
-import { createAgent, createWorkspace } from "../harness.ts";
+import { createAgent, createWorkspace, query } from "../harness.ts";
 
 const HOUR_MS = 60 * 60_000;
 
@@ -98,4 +98,13 @@ test("a question that an earlier attempt stored is not in its own history, and n
   expect(await ask("pears")).toEqual([...begun, "apples"]);
   await session.ask(request);
   expect(told.at(-1)).toEqual(begun);
+});
+
+test("a question and its answer come after all that is stored, whatever the clocks say", async () => {
+  const { id, begun, ask, transcript } = await converse();
+  await ask("apples");
+  await query(id, "UPDATE messages SET created_at = created_at + 60000 WHERE conversation_id = ?", id);
+  await query(id, "UPDATE conversations SET last_message_at = last_message_at + 60000 WHERE id = ?", id);
+  expect(await ask("pears")).toEqual([...begun, "apples", "About apples."]);
+  expect(await transcript()).toEqual([...begun, "apples", "About apples.", "pears", "About pears."]);
 });
