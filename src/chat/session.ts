@@ -4,6 +4,7 @@ import { idFields, logDeadLetter } from "../platform/queue.ts";
 import { withoutData } from "../platform/telemetry/errors.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
+import { withTimeout } from "../platform/time.ts";
 import type { Refusal } from "./refusals.ts";
 import { AnswerStream, readStream, type StreamCaller } from "./stream.ts";
 import { type Attempt, TurnErasedError, TurnQueue } from "./turn-queue.ts";
@@ -39,6 +40,8 @@ export class ChatSession extends DurableObject<Env> {
   private readonly streams = new Map<string, AnswerStream>();
   /** The pending turns that a client may ask for again, by the answer's id. */
   private readonly pending = new Map<string, PendingTurn>();
+  /** An attempt that hangs longer has failed: it must not hold up its conversation. The model and the tools end before. */
+  private readonly attemptLimitMs = 5 * 60_000;
   /** Settles when the running turn has stored its question. */
   private questionStored: Promise<void> = Promise.resolve();
 
@@ -145,7 +148,7 @@ export class ChatSession extends DurableObject<Env> {
       onText: (text) => stream.append(text),
     };
     try {
-      const result = await this.runner.run(turn, meter, attempt, listener);
+      const result = await withTimeout(this.attemptLimitMs, this.runner.run(turn, meter, attempt, listener), "A turn");
       if (result.outcome === "answered") stream.finish(result.answer);
       return result;
     } finally {

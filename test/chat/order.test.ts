@@ -314,6 +314,20 @@ test("a turn whose database fails answers an error, and stays stored for the ala
   expect(await storage()).toEqual(NOTHING);
 });
 
+test("an attempt that hangs fails in the end, and the turn is answered later", async () => {
+  const { session, ask, runWith, transcript, used, storage } = await createConversation();
+  const hanging = { prepare: (text: string) => env.DB.prepare(text), batch: () => new Promise(() => undefined) };
+  await runWith(new TurnRunner(envWith({ DB: hanging, DB_1: hanging }), new ExtractiveEngine()));
+  await runInDurableObject(session, (live) => void Object.assign(live, { attemptLimitMs: 20 }));
+  expect((await ask(question(1))).status).toBe(500);
+  expect((await storage()).entries).toMatchObject([[expect.any(String), { runs: 1, crashes: 0 }]]);
+  await evictDurableObject(session);
+  await runDurableObjectAlarm(session);
+  expect(await transcript()).toEqual(pairs(1, 1));
+  expect(await used()).toBe(1);
+  expect(await storage()).toEqual(NOTHING);
+});
+
 test("a turn that fails does not block the ones behind it, and is run before the next message", async () => {
   const { ask, runWith, transcript, used, storage } = await createConversation();
   let calls = 0;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { ErrorCode } from "../../client/index.ts";
+import { newId } from "../../src/platform/db/ids.ts";
 import { createStreamedConversation } from "../chat/stepped-model.ts";
 import { createAgent, createWorkspace } from "../harness.ts";
 import { clientOf, type Sent } from "./desk.ts";
@@ -78,6 +79,19 @@ test("who has given up is not tried for again", async () => {
 test("an answer that is not the service's is an unexpected one", async () => {
   const { client } = clientOf("k", {}, async () => new Response("<h1>Bad gateway</h1>", { status: 502 }));
   await expect(client.getMe()).rejects.toMatchObject({ name: "ApiError", code: "unexpected", status: 502, requestId: null });
+});
+
+test("an error to a question says whether the service keeps it", async () => {
+  const kept = { conversation_id: newId(0, Date.now()), message_id: newId(0, Date.now()) };
+  const question = { agent_id: newId(0, Date.now()), body: { message: "When?" } };
+  for (const [fields, expected] of [
+    [kept, kept],
+    [{}, null],
+  ] as const) {
+    const error = { code: "internal_error", message: "It failed.", request_id: "r", ...fields };
+    const { client } = clientOf("k", {}, async () => Response.json({ error }, { status: 500 }));
+    await expect(client.askAgent(question)).rejects.toMatchObject({ code: "internal_error", kept: expected });
+  }
 });
 
 // --- Streams ---------------------------------------------------------------------------------------------------------
