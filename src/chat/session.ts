@@ -174,7 +174,8 @@ function refuseErased(error: unknown): Refusal {
 }
 
 function logStuckTurn(request: TurnRequest, attempts: number): void {
-  const action = "A visitor's message waits for a day, and is tried again each hour. The failed turns of its conversation say why.";
+  const action =
+    "A visitor's message has waited for more than a day, and is tried again each hour. The failed turns of its conversation say why.";
   logDeadLetter({ from: "turn", ids: idFields(request), attempts, action });
 }
 
