@@ -207,10 +207,11 @@ const OPERATIONS: [
         workspace.call("GET", `${path}/sources`),
   ],
   [
+    // The second trip acknowledges the text, once the object has it.
     "POST sources, a text",
     202,
     2,
-    1,
+    2,
     async ({ workspace, path }) =>
       () =>
         workspace.call("POST", `${path}/sources`, { type: "text", name: "A", text: "B" }),

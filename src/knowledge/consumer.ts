@@ -18,7 +18,7 @@ import {
 } from "./crawl/protocol.ts";
 import { indexOf } from "./index.ts";
 import { type IngestionMessage, wakeSource } from "./sources.ts";
-import { claimSource, failSource, findSource, sourceExists, sourceRecord, updateClaimed } from "./store.ts";
+import { claimSource, eraseUnstaged, failSource, findSource, sourceExists, sourceRecord, updateClaimed } from "./store.ts";
 
 /** Longer than a time slice or any one step; renewed while work goes on. */
 const LEASE_MS = 2 * 60_000;
@@ -61,7 +61,11 @@ export async function ingest(
   const db = dbFor(env, sourceId, meter);
   const leaseId = crypto.randomUUID();
   const lease = { id: leaseId, untilMs: clock() + LEASE_MS };
-  const [[source], [existing]] = await db.batch([claimSource(db, sourceId, lease, clock()), sourceExists(db, sourceId)]);
+  const [, [source], [existing]] = await db.batch([
+    eraseUnstaged(db, sourceId, clock()),
+    claimSource(db, sourceId, lease, clock()),
+    sourceExists(db, sourceId),
+  ]);
   if (!existing) await removeFromIndex(env, meter, message);
   if (!source) return "nothing_to_do";
   const run = { env, meter, db, source, leaseId, clock };

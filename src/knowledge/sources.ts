@@ -4,11 +4,12 @@ import { type Database, dbFor } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { sources } from "../platform/db/schema.ts";
 import { sendWakeUps } from "../platform/queue.ts";
+import { Fault } from "../platform/telemetry/errors.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import type { CallerWorkspace } from "../workspaces/gate.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import { indexOf } from "./index.ts";
-import { createSource, eraseSource, findSource, requestSync } from "./store.ts";
+import { createSource, endStaging, eraseSource, findSource, requestSync, sourceExists, STAGING_LEASE } from "./store.ts";
 import type { sourceCreateSchema } from "./wire.ts";
 
 type SourceRow = typeof sources.$inferSelect;
@@ -26,9 +27,12 @@ export interface KnowledgeOperation {
 
 export type SourceChange = { outcome: "done"; source: SourceRow } | { outcome: "agent_not_found" } | { outcome: "too_many" };
 
+/** Longer than a request lives. */
+const STAGING_MS = 60_000;
+
 /**
  * Adds a source and queues its ingestion. The row is added first, so that limits and agent are checked before any text
- * is stored; when the text cannot be stored, the row is removed again.
+ * is stored. Until the text is, the row has a lease of its own: when the request dies, the sweep removes it.
  */
 export async function addSource(op: KnowledgeOperation, body: z.output<typeof sourceCreateSchema>): Promise<SourceChange> {
   const { env, workspace, agentId, nowMs } = op;
@@ -43,6 +47,7 @@ export async function addSource(op: KnowledgeOperation, body: z.output<typeof so
     status: "pending" as const,
     schedule: body.schedule,
     maxPages: Math.min(body.max_pages, workspace.limits.max_pages),
+    ...(body.type === "text" && { leaseId: STAGING_LEASE, leaseUntil: nowMs + STAGING_MS }),
     createdAt: nowMs,
     updatedAt: nowMs,
   };
@@ -58,11 +63,19 @@ export async function addSource(op: KnowledgeOperation, body: z.output<typeof so
   return { outcome: "done", source };
 }
 
+/** @throws when the text cannot be stored, or the source was removed meanwhile: nothing of it is left then. */
 async function stageText(op: KnowledgeOperation, db: Database, source: SourceRow, text: string): Promise<void> {
+  const { env, meter, workspace, agentId } = op;
+  const { id, name } = source;
   try {
-    await indexOf(op.env, op.meter, source.workspaceId, source.agentId).stageText(source.id, source.name, text);
+    await indexOf(env, meter, workspace.id, agentId).stageText(id, name, text);
+    const [, [existing]] = await db.batch([endStaging(db, id), sourceExists(db, id)]);
+    if (!existing) throw new Fault("The source was removed while its text was stored");
   } catch (error) {
-    await db.batch([eraseSource(db, source.workspaceId, source.agentId, source.id)]);
+    // Where this fails too, the sweep does it.
+    await db.batch([eraseSource(db, workspace.id, agentId, id)]);
+    // The consumer finds no row, and removes the text if it was stored.
+    await wakeSource(env, source);
     throw error;
   }
 }

@@ -33,6 +33,22 @@ export function createSource(db: Database, source: NewSource, maxSources: number
   return insertWhere(db, sources, source, condition).onConflictDoNothing();
 }
 
+/** The lease of a source whose text is not stored yet: nothing was acknowledged, and no run may claim it. */
+export const STAGING_LEASE = "staging";
+
+/** Ends the staging of a source, whose text is stored now. */
+export function endStaging(db: Database, sourceId: string) {
+  return db
+    .update(sources)
+    .set({ leaseId: null, leaseUntil: null })
+    .where(and(eq(sources.id, sourceId), eq(sources.leaseId, STAGING_LEASE)));
+}
+
+/** Removes a source whose request died before its text was stored. */
+export function eraseUnstaged(db: Database, sourceId: string, nowMs: number) {
+  return db.delete(sources).where(and(eq(sources.id, sourceId), eq(sources.leaseId, STAGING_LEASE), lt(sources.leaseUntil, nowMs)));
+}
+
 /** Removes a source's row. */
 export function eraseSource(db: Database, workspaceId: string, agentId: string, sourceId: string) {
   return db
@@ -80,10 +96,10 @@ export function claimSource(db: Database, sourceId: string, lease: { id: string;
     .returning();
 }
 
-/** Whether a source is pending, its lease has expired, or the time to continue it has come. */
+/** Whether a source is pending with its text stored, its lease has expired, or the time to continue it has come. */
 function isFree(nowMs: number) {
   const isExpired = or(lt(sources.leaseUntil, nowMs), and(isNull(sources.leaseId), lte(sources.leaseUntil, nowMs)));
-  return or(eq(sources.status, "pending"), and(eq(sources.status, "processing"), isExpired));
+  return or(and(eq(sources.status, "pending"), isNull(sources.leaseId)), and(eq(sources.status, "processing"), isExpired));
 }
 
 /** Updates a source whose lease this run has; returns nothing when the lease was lost or the source deleted. */

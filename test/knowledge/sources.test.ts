@@ -1,7 +1,10 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { ingest } from "../../src/knowledge/consumer.ts";
 import { addSource, syncSource } from "../../src/knowledge/sources.ts";
+import { listStrandedSources } from "../../src/knowledge/store.ts";
+import { dbFor } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { limitsOf } from "../../src/workspaces/plans.ts";
@@ -39,6 +42,15 @@ async function createDesk(settings: Parameters<typeof createWorkspace>[0] & { be
     message: (sourceId: string) => ({ workspaceId: workspace.id, agentId: agent.id, sourceId }),
     list: async () => (await workspace.call("GET", path)).body,
     find: async (id: string) => (await workspace.call("GET", path)).body.data.find((source: { id: string }) => source.id === id),
+    /** The operation as the route calls it, in an environment with these bindings. */
+    op: (bindings: Record<string, unknown> = {}) => ({
+      env: envWith(bindings),
+      meter: new Meter(),
+      workspace: { id: workspace.id, name: "Test", slug: "test", plan: "enterprise" as const, limits: limitsOf("enterprise", {}) },
+      agentId: agent.id,
+      nowMs: Date.now(),
+      newId: (shard: number) => newId(shard, Date.now()),
+    }),
     search: async (query: string) => (await workspace.call("POST", `/agents/${agent.id}/search`, { query })).body.data,
   };
 }
@@ -53,6 +65,7 @@ function indexRows(workspace: Workspace, agentId: string): Promise<Record<string
   });
 }
 
+const TEXT = { type: "text" as const, name: "A", text: "B", max_pages: 1, schedule: "manual" as const };
 const EMPTY = { texts: 0, text_parts: 0, generations: 0, documents: 0, chunks: 0 };
 
 // --- Create and read -------------------------------------------------------------------------------------------------
@@ -343,33 +356,89 @@ test("a source deleted while another run holds it is gone when that run's lease 
 
 // --- What fails ------------------------------------------------------------------------------------------------------
 
+/** Adds a text while the request dies at a step, as by kill -9: nothing after it runs. */
+async function dieAt(desk: Awaited<ReturnType<typeof createDesk>>, step: "before the text" | "after the text"): Promise<string> {
+  const { workspace, agent } = desk;
+  const dead = new Error("killed");
+  const index = env.INDEX.getByName(`${workspace.id}/${agent.id}`);
+  const databases = { DB: env.DB, DB_1: env.DB_1 } as unknown as Record<string, D1Database>;
+  let isDead = false;
+  const mortal = Object.fromEntries(
+    Object.entries(databases).map(([name, db]) => {
+      const refuse = () => Promise.reject(dead);
+      return [
+        name,
+        { prepare: (text: string) => db.prepare(text), batch: (list: D1PreparedStatement[]) => (isDead ? refuse() : db.batch(list)) },
+      ];
+    }),
+  );
+  const stageText = async (...text: [string, string, string]) => {
+    if (step === "after the text") await index.stageText(...text);
+    isDead = true;
+    throw dead;
+  };
+  const id = newId(shardOf(workspace.id), Date.now());
+  const op = { ...desk.op({ ...mortal, INDEX: { getByName: () => ({ stageText }) } }), newId: () => id };
+  await expect(addSource(op, TEXT)).rejects.toThrow("killed");
+  return id;
+}
+
+test.for(["before the text", "after the text"] as const)("a request that dies %s is stored leaves nothing", async (step) => {
+  const desk = await createDesk();
+  const { workspace, agent, list, message } = desk;
+  const id = await dieAt(desk, step);
+  expect((await list()).data).toMatchObject([{ id, status: "pending" }]);
+  // Until the request is surely dead, nobody touches its source.
+  await deliver(QUEUE, message(id));
+  await deliver(`${QUEUE}-dlq`, message(id));
+  expect((await list()).data).toMatchObject([{ id, status: "pending", error: null }]);
+  await ingest(env, message(id), () => Date.now() + 61_000);
+  expect((await list()).data).toEqual([]);
+  expect((await workspace.call("GET", "/usage")).body.usage.sources).toBe(0);
+  expect(Object.values(await indexRows(workspace, agent.id)).every((rows) => rows === 0)).toBe(true);
+});
+
+test("the sweep wakes a source whose request died", async () => {
+  const desk = await createDesk();
+  const id = await dieAt(desk, "before the text");
+  const db = dbFor(env, id, new Meter());
+  const laterMs = Date.now() + 5 * 60_000;
+  const [stranded] = await db.batch([listStrandedSources(db, laterMs - 60_000, laterMs, 1_000)]);
+  expect(stranded.map((source) => source.id)).toContain(id);
+});
+
+test("a request whose source was removed as dead is refused, and leaves nothing", async () => {
+  const { workspace, agent, list, message, op } = await createDesk();
+  const index = env.INDEX.getByName(`${workspace.id}/${agent.id}`);
+  const slow = async (id: string, name: string, text: string) => {
+    await ingest(env, message(id), () => Date.now() + 61_000);
+    await index.stageText(id, name, text);
+  };
+  const bindings = { INDEX: { getByName: () => ({ stageText: slow }) }, INGESTION_QUEUE: { sendBatch: async () => undefined } };
+  await expect(addSource(op(bindings), TEXT)).rejects.toThrow("was removed");
+  expect((await list()).data).toEqual([]);
+});
+
 test("when the text cannot be stored there is no source", async () => {
-  const { workspace, agent, list } = await createDesk();
+  const desk = await createDesk();
+  const { workspace, agent, list } = desk;
   const failing = { getByName: () => ({ stageText: () => Promise.reject(new Error("the object is overloaded")) }) };
   const sent: unknown[] = [];
   const queue = { sendBatch: async (messages: { body: unknown }[]) => void sent.push(...messages.map(({ body }) => body)) };
-  const limits = limitsOf("enterprise", {});
-  const op = {
-    env: envWith({ INDEX: failing, INGESTION_QUEUE: queue }),
-    meter: new Meter(),
-    workspace: { id: workspace.id, name: "Test", slug: "test", plan: "enterprise" as const, limits },
-    agentId: agent.id,
-    nowMs: Date.now(),
-    newId: (shard: number) => newId(shard, Date.now()),
-  };
-  const body = { type: "text" as const, name: "A", text: "B", max_pages: 1, schedule: "manual" as const };
-  await expect(addSource(op, body)).rejects.toThrow("overloaded");
+  const op = desk.op({ INDEX: failing, INGESTION_QUEUE: queue });
+  await expect(addSource(op, TEXT)).rejects.toThrow("overloaded");
   expect((await list()).data).toEqual([]);
-  expect(sent).toEqual([]);
+  // The consumer removes what the object may have stored nevertheless.
+  expect(sent.splice(0)).toEqual([{ workspaceId: workspace.id, agentId: agent.id, sourceId: expect.any(String) }]);
   expect((await workspace.call("GET", "/usage")).body.usage.sources).toBe(0);
   // And with the platform as it is, the same call adds it and wakes the consumer up.
-  const added = await addSource({ ...op, env: envWith({ INGESTION_QUEUE: queue }) }, body);
+  const added = await addSource({ ...op, env: envWith({ INGESTION_QUEUE: queue }) }, TEXT);
   expect(added).toMatchObject({ outcome: "done", source: { status: "pending" } });
   const { id } = (await list()).data[0];
   expect(sent).toEqual([{ workspaceId: workspace.id, agentId: agent.id, sourceId: id }]);
   // A queue that is down loses only a wake-up: the sweep finds the source.
   const down = { sendBatch: () => Promise.reject(new Error("the queue is down")) };
-  expect(await addSource({ ...op, env: envWith({ INGESTION_QUEUE: down }) }, body)).toMatchObject({ outcome: "done" });
+  expect(await addSource({ ...op, env: envWith({ INGESTION_QUEUE: down }) }, TEXT)).toMatchObject({ outcome: "done" });
   await query(id, "UPDATE sources SET status = 'ready' WHERE id = ?", id);
   expect(await syncSource({ ...op, env: envWith({ INGESTION_QUEUE: down }) }, id)).toMatchObject({ status: "pending" });
   expect((await list()).data.map(({ status }: { status: string }) => status)).toEqual(["pending", "pending"]);
