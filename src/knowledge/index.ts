@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { rerankerFor } from "../models/providers.ts";
-import type { Retrieval, SearchQuery } from "../models/retrieval.ts";
+import type { Passage, Retrieval, SearchQuery } from "../models/retrieval.ts";
+import { truncateBytes } from "../platform/text.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
@@ -8,6 +9,7 @@ import type { CrawlProgress, CrawlSource, CrawlStep } from "./crawl/protocol.ts"
 import { SiteCrawl } from "./crawl/site-crawl.ts";
 import { CrawlStorage } from "./crawl/storage.ts";
 import { type DumpedRow, type DumpPage, type DumpCursor, IndexDump } from "./index-dump.ts";
+import { MAX_CHUNK_BYTES } from "./indexing/chunk.ts";
 import { type IngestProgress, TextIngestion } from "./indexing/ingest.ts";
 import { type CuratedAnswer, IndexStore } from "./indexing/store.ts";
 import { CuratedAnswers } from "./retrieval/curated-answers.ts";
@@ -100,7 +102,8 @@ export class KnowledgeIndex extends DurableObject<Env> {
     if (this.store.isEmpty) return { passages: [], curated: [], questionTerms: [], previousTerms: [] };
     const shortened = { ...query, question: query.question.slice(0, MAX_QUESTION_LENGTH) };
     const curated = this.answers.search(shortened.question, query.limit);
-    return { ...(await this.passages.search(shortened)), curated };
+    const found = await this.passages.search(shortened);
+    return { ...found, passages: found.passages.map(boundedPassage), curated };
   }
 
   /** The next rows of all that is stored, for an export; begins with `[]`. */
@@ -120,6 +123,11 @@ export class KnowledgeIndex extends DurableObject<Env> {
     this.answers.forget();
     await this.vectors.erase();
   }
+}
+
+/** Chunks of the first pipeline are as long as their text made them, until their source is read again. */
+function boundedPassage(passage: Passage): Passage {
+  return { ...passage, content: truncateBytes(passage.content, MAX_CHUNK_BYTES) };
 }
 
 /** The object's name is `<workspaceId>/<agentId>`. */

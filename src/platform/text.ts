@@ -17,6 +17,17 @@ export function truncateBytes(text: string, maxBytes: number): string {
   return bytes.length <= maxBytes ? text : new TextDecoder().decode(bytes.subarray(0, maxBytes), { stream: true });
 }
 
+/** A text's length in UTF-8, of a text without lone surrogates. */
+export function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    // Half of a surrogate pair is half of four bytes.
+    if (code >= 0x80) bytes += code < 0x800 || (code >= 0xd800 && code <= 0xdfff) ? 1 : 2;
+  }
+  return bytes;
+}
+
 /** The form in which emails are compared: case does not matter. */
 export function normalizeEmail(email: string): string {
   return email.toLowerCase();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Chunk, chunks, cleanText, wordCount } from "../../src/knowledge/indexing/chunk.ts";
+import { utf8Length } from "../../src/platform/text.ts";
 import { sentences } from "../../src/text/sentences.ts";
 
 const MIB = 1024 * 1024;
@@ -93,14 +94,43 @@ describe("chunks", () => {
     ["blank lines in a fence", `\`\`\`\na${"\n".repeat(5 * MIB)}b`],
     ["NUL", "a\0b ".repeat(MIB)],
     ["quotes", `"'`.repeat(2 * MIB)],
+    ["words far apart", `word${" ".repeat(2_000)}`.repeat(2 * 1024)],
+    ["lines of cells far apart", `| a |${" ".repeat(3_000)}| b |\n`.repeat(1024)],
+    ["a table with a wide header", `| ${"表".repeat(480)} |\n| ${"-".repeat(480)} |\n${`| ${"退款需要".repeat(900)} |\n`.repeat(200)}`],
+    ["items of a list that go on and on", `- ${"a b\n  ".repeat(MIB / 2)}`],
+    ["sections of few, wide words", `# a\n\nb${" ".repeat(7_000)}c\n\n`.repeat(200)],
+    ["lines that announce wide lists", `a${" ".repeat(6_000)}b:\n\n- c${" ".repeat(6_000)}d\n\n`.repeat(100)],
+    ["Thai", "การคืนเงินใช้เวลาห้าวันทำการ".repeat(MIB / 16)],
+    ["base64", "SGVsbG8gV29ybGQhIEhlbGxvIFdvcmxkIQ+/".repeat(MIB / 16)],
+    ["combining marks", `e${"\u0301".repeat(MIB)}`],
+    ["no-break spaces", "a\u00a0\u3000".repeat(MIB)],
   ])("takes up to 5 MiB of it: %s", (_, text) => {
     // Quadratic work on 5 MiB would take hours, so that the test would time out.
     for (const { content, heading } of chunks(cleanText(text))) {
-      expect(content.length).toBeLessThan(15_000);
+      expect(utf8Length(content)).toBeLessThanOrEqual(8_192);
       expect(heading?.length ?? 0).toBeLessThanOrEqual(300);
       expect(content.isWellFormed() && !content.includes("\0")).toBe(true);
     }
   });
+});
+
+describe("a long text loses nothing to the limit in bytes", () => {
+  it.each<[string, string]>([
+    ["Chinese", Array.from({ length: 20_000 }, (_, at) => `第${at}条`).join("")],
+    ["emoji", Array.from({ length: 5_000 }, (_, at) => `🎉${at}`).join("")],
+    ["base64", Array.from({ length: 5_000 }, (_, at) => `A${at}+/`).join("")],
+    ["wide cells", Array.from({ length: 300 }, (_, at) => `| x${at} |${" ".repeat(1_000)}| y${at} |`).join("\n")],
+  ])("%s", (_, text) => {
+    const found = all(text);
+    expect(found.length).toBeGreaterThan(3);
+    expect(found.map(({ content }) => content.replaceAll(/\s+/g, "")).join("")).toBe(text.replaceAll(/\s+/g, ""));
+  });
+});
+
+it("a length in UTF-8 is that of the encoded text", () => {
+  for (const text of ["", "abc", "é", "退款", "🎉a🎉", "\u0301\u07ff\u0800\uffff"]) {
+    expect(utf8Length(text)).toBe(new TextEncoder().encode(text).length);
+  }
 });
 
 describe("sentences", () => {

@@ -232,6 +232,41 @@ describe("removal", () => {
   });
 });
 
+describe("the longest chunks", () => {
+  it.each<[string, string]>([
+    ["words far apart", `okapi${" ".repeat(2_000)}`.repeat(2_000)],
+    ["a table with wide cells", `| okapi |${" ".repeat(3_000)}| b |\n`.repeat(1_000)],
+    ["a script without spaces", "okapi 退款需要五个工作日".repeat(20_000)],
+  ])("of %s make rows and a response of a few hundred kilobytes", async (_, text) => {
+    const index = newIndex();
+    await load(index, { long: text });
+    const { passages } = await index.search({ question: "okapi", previousQuestions: [], limit: 50 });
+    expect(passages.length).toBeGreaterThan(40);
+    expect(JSON.stringify(passages).length).toBeLessThan(500_000);
+    const widest = "SELECT max(octet_length(content) + octet_length(terms)) AS bytes FROM chunks";
+    expect(await runInDurableObject(index, (_, { storage: { sql } }) => sql.exec<{ bytes: number }>(widest).one().bytes)).toBeLessThan(
+      65_536,
+    );
+  });
+
+  it("of the version before are found, cut, and made anew when their source is read again", async () => {
+    const index = newIndex();
+    await load(index, { long: longText(3, "okapi") });
+    await runInDurableObject(index, (_, { storage: { sql } }) => {
+      sql.exec("UPDATE chunks SET content = content || ?", "é".repeat(900_000));
+      sql.exec("UPDATE generations SET hash = '1' || substr(hash, 2)");
+    });
+    const { passages } = await search(index, "okapi");
+    expect(passages).toHaveLength(3);
+    for (const { content } of passages) {
+      expect(content).toMatch(/^Paragraph \d speaks of the okapi .*é$/s);
+      expect(new TextEncoder().encode(content).length).toBeLessThanOrEqual(8_192);
+    }
+    expect(await ingest(index, "long", "again")).toMatchObject({ outcome: "ready", unchanged: false });
+    for (const { content } of (await search(index, "okapi")).passages) expect(content).not.toContain("é");
+  });
+});
+
 it("writes nothing for an agent without knowledge", async () => {
   const index = newIndex();
   expect(await search(index, "anything at all", "before")).toEqual({ passages: [], curated: [], questionTerms: [], previousTerms: [] });

@@ -1,4 +1,5 @@
 import { type Block, blocks, LIST_ITEM } from "../../text/blocks.ts";
+import { truncateBytes, utf8Length } from "../../platform/text.ts";
 import { sentenceSpans } from "../../text/sentences.ts";
 
 /** A part of a document, small enough to be quoted in an answer. */
@@ -8,14 +9,17 @@ export interface Chunk {
   content: string;
 }
 
+/** The most UTF-8 that a chunk's content has, whatever its words look like. */
+export const MAX_CHUNK_BYTES = 8_192;
 /** A paragraph or two: enough context for an answer, and about one subject. */
 const TARGET_WORDS = 350;
 /** A list, table or code block up to this length is not split. */
 const WHOLE_BLOCK_WORDS = 600;
 /** A shorter section shares a chunk with the next. */
 const MIN_SECTION_WORDS = 8;
-/** Only a longer sentence is split. */
+/** Only a longer sentence is split. Two of them, or one with a table's header, fit into a chunk. */
 const MAX_PIECE_CHARS = 4_000;
+const MAX_PIECE_BYTES = 4_096;
 /** A longer run of characters without a space counts as several words. */
 const LONG_RUN = 20;
 const LONG_RUN_CHARS_PER_WORD = 8;
@@ -48,6 +52,9 @@ export function wordCount(text: string): number {
   return words;
 }
 
+/** Between the pieces of a chunk. */
+const SEPARATOR = "\n\n";
+
 interface Heading {
   level: number;
   text: string;
@@ -60,15 +67,16 @@ class Packer {
   private pendingHeading: Heading | undefined;
   private pieces: string[] = [];
   private words = 0;
+  private bytes = 0;
   private openedUnder: string | null = null;
 
   *heading({ text, level }: Block): Generator<Chunk> {
     // A heading without text or sections of its own would be lost.
-    if (this.pendingHeading && level <= this.pendingHeading.level) this.add(this.pendingHeading.text);
+    if (this.pendingHeading && level <= this.pendingHeading.level) yield* this.add(this.pendingHeading.text);
     if (this.words >= MIN_SECTION_WORDS) yield* this.flush();
     const shared = this.words > 0;
     // In a chunk shared with the section before, the heading is part of the text.
-    if (shared) this.add(text);
+    if (shared) yield* this.add(text);
     while (this.path.length > 0 && this.path.at(-1)!.level >= level) this.path.pop();
     this.path.push({ level, text });
     this.pendingHeading = shared ? undefined : this.path.at(-1);
@@ -82,7 +90,7 @@ class Packer {
   }
 
   *end(): Generator<Chunk> {
-    if (this.pendingHeading) this.add(this.pendingHeading.text);
+    if (this.pendingHeading) yield* this.add(this.pendingHeading.text);
     yield* this.flush();
   }
 
@@ -91,22 +99,27 @@ class Packer {
       // "To do this:" belongs to the list that follows it.
       const leadIn = needsLeadIn && this.pieces.length > 1 && this.pieces.at(-1)!.endsWith(":") ? this.pieces.pop() : undefined;
       yield* this.flush();
-      if (leadIn) this.add(leadIn);
+      if (leadIn) yield* this.add(leadIn);
     }
-    this.add(text, words);
+    yield* this.add(text, words);
   }
 
-  private add(text: string, words = wordCount(text)): void {
+  /** @param text of at most MAX_CHUNK_BYTES. */
+  private *add(text: string, words = wordCount(text)): Generator<Chunk> {
+    const bytes = utf8Length(text) + SEPARATOR.length;
+    if (this.bytes + bytes > MAX_CHUNK_BYTES) yield* this.flush();
     if (this.pieces.length === 0) this.openedUnder = this.headingPath();
     this.pieces.push(text);
     this.words += words;
+    this.bytes += bytes;
   }
 
   private *flush(): Generator<Chunk> {
-    const content = this.pieces.join("\n\n").trim();
+    const content = this.pieces.join(SEPARATOR).trim();
     const heading = this.openedUnder;
     this.pieces = [];
     this.words = 0;
+    this.bytes = 0;
     if (content !== "") yield { heading, content };
   }
 
@@ -119,7 +132,7 @@ class Packer {
 
 function fits(text: string, words: number): boolean {
   // The cheap check first: counting the words of 5 MiB is slow.
-  return text.length <= words * LONG_RUN && wordCount(text) <= words;
+  return text.length <= words * LONG_RUN && wordCount(text) <= words && utf8Length(text) <= MAX_CHUNK_BYTES;
 }
 
 /** The parts of a block that is too long for one chunk, each of bounded size. */
@@ -150,6 +163,7 @@ function* packLines(text: string, header: string, mayBegin: (line: string) => bo
 class Pack {
   private parts: string[] = [];
   private words = 0;
+  private bytes = 0;
 
   constructor(
     private readonly separator: string,
@@ -161,18 +175,25 @@ class Pack {
     if (part === "" && (this.parts.at(-1) ?? "") === "") return;
     const words = wordCount(part);
     const limit = mayBegin ? TARGET_WORDS : WHOLE_BLOCK_WORDS;
-    if (this.words > 0 && this.words + words > limit) {
+    const isFull = this.words > 0 && this.words + words > limit;
+    if (isFull || this.bytes + utf8Length(part) > MAX_CHUNK_BYTES) {
       yield* this.end();
-      if (this.header !== "") this.parts.push(this.header);
+      if (this.header !== "") this.push(this.header, 0);
     }
+    this.push(part, words);
+  }
+
+  private push(part: string, words: number): void {
     this.parts.push(part);
     this.words += words;
+    this.bytes += utf8Length(part) + this.separator.length;
   }
 
   *end(): Generator<string> {
     const text = this.parts.join(this.separator);
     this.parts = [];
     this.words = 0;
+    this.bytes = 0;
     if (text.trim() !== "") yield text;
   }
 }
@@ -187,17 +208,22 @@ function tableHeader(text: string): string {
 /** A text in pieces of bounded length, split at white space if there is any. */
 function* bounded(text: string): Generator<string> {
   let from = 0;
-  while (text.length - from > MAX_PIECE_CHARS) {
-    const to = cutBefore(text, from, from + MAX_PIECE_CHARS);
+  for (let limit = pieceLimit(text, from); limit < text.length; limit = pieceLimit(text, from)) {
+    const to = cutBefore(text, from, limit);
     yield text.slice(from, to).trim();
     from = to;
   }
   yield from === 0 ? text : text.slice(from).trim();
 }
 
+/** Where a piece that starts at `from` ends at the latest. */
+function pieceLimit(text: string, from: number): number {
+  return from + truncateBytes(text.slice(from, from + MAX_PIECE_CHARS), MAX_PIECE_BYTES).length;
+}
+
 function cutBefore(text: string, from: number, limit: number): number {
   const space = text.slice(from, limit).lastIndexOf(" ");
-  if (space > MAX_PIECE_CHARS / 2) return from + space;
+  if (space > (limit - from) / 2) return from + space;
   const code = text.charCodeAt(limit);
   const splitsPair = code >= 0xdc00 && code <= 0xdfff;
   return splitsPair ? limit - 1 : limit;

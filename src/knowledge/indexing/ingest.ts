@@ -9,7 +9,7 @@ export type IngestProgress =
   | { done: true; outcome: "failed"; code: "text_missing" | "text_empty"; message: string };
 
 /** Part of each content hash: increased whenever chunks or terms are made differently, so that a sync rebuilds. */
-export const PIPELINE_VERSION = 1;
+export const PIPELINE_VERSION = 2;
 /** About 20 ms of work, which a search may have to wait for. Half as many would cost a third more in total. */
 export const CHUNKS_PER_STEP = 64;
 /** As many as one batch of the queue starts, each with a text of up to 5 MB. A build without a cursor reads its text again at each step. */
