@@ -101,9 +101,9 @@ export function eraseAgent(db: Database, workspaceId: string, agentId: string) {
   return db.delete(agents).where(isAgent(workspaceId, agentId)).returning({ id: agents.id });
 }
 
-/** Condition of another write: the agent is the workspace's. */
-export function agentExists(workspaceId: string, agentId: string): SQL {
-  return sql`EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.id} = ${agentId} AND ${agents.workspaceId} = ${workspaceId})`;
+/** Condition of another write: the agent is the workspace's, and meets a condition on its columns. */
+export function agentExists(workspaceId: string, agentId: string, condition?: SQL): SQL {
+  return sql`EXISTS (SELECT 1 FROM ${agents} WHERE ${and(isAgent(workspaceId, agentId), condition)})`;
 }
 
 function isAgent(workspaceId: string, agentId: string) {

@@ -1,3 +1,4 @@
+import { findAgent } from "../agents/store.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { answers } from "../platform/db/schema.ts";
@@ -7,18 +8,22 @@ import { createAnswer, eraseAnswer, findAnswer, markIndexed } from "./store.ts";
 
 type AnswerRow = typeof answers.$inferSelect;
 
-/**
- * Adds a curated answer and indexes it. If the request dies after the row was stored, the sweep indexes it.
- * @returns undefined when there is no such agent.
- */
-export async function addAnswer(op: KnowledgeOperation, body: { question: string; answer: string }): Promise<AnswerRow | undefined> {
+export type AnswerChange = { outcome: "done"; answer: AnswerRow } | { outcome: "agent_not_found" } | { outcome: "too_many" };
+
+/** Adds a curated answer and indexes it. If the request dies after the row was stored, the sweep indexes it. */
+export async function addAnswer(op: KnowledgeOperation, body: { question: string; answer: string }): Promise<AnswerChange> {
   const { env, meter, workspace, agentId, nowMs } = op;
   const db = dbFor(env, workspace.id, meter);
   const row = { id: op.newId(shardOf(workspace.id)), workspaceId: workspace.id, agentId, ...body, createdAt: nowMs, updatedAt: nowMs };
-  const [, [answer]] = await db.batch([createAnswer(db, row), findAnswer(db, workspace.id, agentId, row.id)]);
-  if (!answer) return undefined;
+  const [[agent], , [answer]] = await db.batch([
+    findAgent(db, workspace.id, agentId),
+    createAnswer(db, row, workspace.limits.answers_per_agent),
+    findAnswer(db, workspace.id, agentId, row.id),
+  ]);
+  if (!agent) return { outcome: "agent_not_found" };
+  if (!answer) return { outcome: "too_many" };
   await indexOf(env, meter, workspace.id, agentId).putAnswer({ id: answer.id, ...body });
-  return answer;
+  return { outcome: "done", answer };
 }
 
 /**

@@ -171,10 +171,16 @@ const createAnswerRoute = createRoute({
 
 knowledgeRoutes.openapi(createAnswerRoute, async (c) => {
   const op = operation(c, c.req.valid("param").agent_id);
-  const answer = await addAnswer(op, c.req.valid("json"));
-  if (!answer) throw notFound("agent");
-  c.executionCtx.waitUntil(confirmIndexed(op, answer));
-  return c.json(toAnswer(answer), 201);
+  const change = await addAnswer(op, c.req.valid("json"));
+  if (change.outcome === "agent_not_found") throw notFound("agent");
+  if (change.outcome === "too_many") {
+    throw new ApiError(
+      "plan_required",
+      "The agent has as many curated answers as the plan includes. Delete one, or ask for a larger plan.",
+    );
+  }
+  c.executionCtx.waitUntil(confirmIndexed(op, change.answer));
+  return c.json(toAnswer(change.answer), 201);
 });
 
 const deleteAnswerRoute = createRoute({

@@ -28,8 +28,7 @@ export function findSource(db: Database, workspaceId: string, agentId: string, s
 
 /** Inserts a source, if the agent exists and has fewer than `maxSources`; an existing row stays. */
 export function createSource(db: Database, source: NewSource, maxSources: number) {
-  const condition = sql`EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.id} = ${source.agentId}
-    AND ${agents.workspaceId} = ${source.workspaceId} AND ${agents.sourcesCount} < ${maxSources})`;
+  const condition = agentExists(source.workspaceId, source.agentId, sql`${agents.sourcesCount} < ${maxSources}`);
   return insertWhere(db, sources, source, condition).onConflictDoNothing();
 }
 
@@ -170,9 +169,10 @@ export function findAnswer(db: Database, workspaceId: string, agentId: string, a
     .where(and(eq(answers.id, answerId), isAgents(answers, workspaceId, agentId)));
 }
 
-/** Inserts a curated answer, if the agent exists; an existing row stays. */
-export function createAnswer(db: Database, answer: typeof answers.$inferInsert) {
-  return insertWhere(db, answers, answer, agentExists(answer.workspaceId, answer.agentId)).onConflictDoNothing();
+/** Inserts a curated answer, if the agent exists and has fewer than `maxAnswers`; an existing row stays. */
+export function createAnswer(db: Database, answer: typeof answers.$inferInsert, maxAnswers: number) {
+  const condition = agentExists(answer.workspaceId, answer.agentId, sql`${agents.answersCount} < ${maxAnswers}`);
+  return insertWhere(db, answers, answer, condition).onConflictDoNothing();
 }
 
 /** Marks a curated answer as indexed; returns nothing when it was deleted meanwhile. */

@@ -5,7 +5,7 @@ import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { limitsOf } from "../../src/workspaces/plans.ts";
-import { countRows, createAgent, createNeighbour, createWorkspace, envWith, query, type Workspace } from "../harness.ts";
+import { countRows, createAgent, createNeighbour, createWorkspace, envWith, operate, query, type Workspace } from "../harness.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const QUESTION = "Do you ship to Norway?";
@@ -42,6 +42,34 @@ test("a new answer is listed, and used at once in ask and search", async () => {
     { title: QUESTION, url: null, source_id: created.body.id, type: "answer", content: "Yes, in nine days.", score: 1 },
   ]);
   expect(await list()).toEqual({ data: [created.body], total: 1, limit: 20, offset: 0, has_more: false });
+});
+
+test("past the plan's number of answers another is refused, and nothing of it is stored", async () => {
+  const { workspace, path, create, list, ask, search } = await createDesk();
+  const limitTo = (answers_per_agent: number) => operate("PATCH", `/workspaces/${workspace.id}`, { limits: { answers_per_agent } });
+  await limitTo(2);
+  const made = await Promise.all(["one", "two", "three", "four"].map((word) => create(`Do you ship ${word}?`, `Yes, in ${word} days.`)));
+  expect(made.map(({ status }) => status).toSorted()).toEqual([201, 201, 403, 403]);
+  expect(made.find(({ status }) => status === 403)!.body.error).toMatchObject({
+    code: "plan_required",
+    message: expect.stringContaining("curated answers"),
+  });
+  expect((await list()).total).toBe(2);
+  expect((await search("Do you ship one two three four?")).length).toBe(2);
+  // Another agent has its own.
+  const other = await createAgent(workspace);
+  const body = { question: QUESTION, answer: "Yes." };
+  expect((await workspace.call("POST", `/agents/${other.id}/answers`, body)).status).toBe(201);
+  // What is there stays, also beyond a smaller limit, and makes room when it is deleted.
+  await limitTo(1);
+  expect((await list()).data).toHaveLength(2);
+  const { question, answer } = (await list()).data[1];
+  expect((await ask(question)).answer).toBe(answer);
+  for (const { id } of (await list()).data) {
+    expect((await create()).status).toBe(403);
+    await workspace.call("DELETE", `${path}/${id}`);
+  }
+  expect((await create()).status).toBe(201);
 });
 
 test("the list is paged, oldest first, with the total", async () => {
@@ -151,7 +179,8 @@ test("an answer that is deleted while it is indexed does not stay in the index",
     newId: (shard: number) => newId(shard, Date.now()),
   };
   const added = await addAnswer(op, { question: QUESTION, answer: "Yes." });
-  await confirmIndexed(op, added!);
+  if (added.outcome !== "done") throw new Error(added.outcome);
+  await confirmIndexed(op, added.answer);
   expect((await list()).total).toBe(0);
   expect((await ask()).needs_human).toBe(true);
   // The same while the sweep hands it over.

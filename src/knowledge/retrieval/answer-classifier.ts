@@ -1,4 +1,5 @@
 import { allTokens } from "../../text/terms.ts";
+import { FeatureIndex } from "./feature-index.ts";
 import { synonymGroups } from "./synonyms.ts";
 
 /*
@@ -23,6 +24,9 @@ const PAIR_WEIGHT = 0.5;
 /** The most positions between the words of a pair. */
 const MAX_PAIR_DISTANCE = 5;
 const PAIR_SEPARATOR = "~";
+/** The words of a question that count, which is more than questions have: a longer one tells no more. */
+const MAX_WORDS = 64;
+const MAX_LENGTH = 800;
 
 /**
  * The features of a question: its terms, their synonym groups, and pairs of its words (by synonym group, where a word has
@@ -34,7 +38,7 @@ export function questionFeatures(question: string, correct: (term: string) => st
     features.set(feature, Math.max(features.get(feature) ?? 0, weight));
   };
   const words: string[] = [];
-  for (const token of allTokens(question)) {
+  for (const token of allTokens(question.slice(0, MAX_LENGTH)).slice(0, MAX_WORDS)) {
     const term = correct(token.term);
     const groups = synonymGroups(isStopWord(term) ? term.slice(1) : term);
     add(term, KIND_WEIGHTS[token.kind]);
@@ -62,10 +66,10 @@ function isStopWord(feature: string): boolean {
 /** One answer, which several curated questions may share. */
 interface AnswerClass {
   key: string;
+  /** Its number in the index of features. */
+  owner: number;
   /** Row ids of its questions. */
   questions: Set<number>;
-  /** The weights of each feature in its questions, summed. */
-  weights: Map<string, number>;
 }
 
 export interface RankedAnswer {
@@ -79,13 +83,20 @@ const BACKGROUND_QUESTIONS = 1;
 /** Long answers are told apart by their beginning and length. */
 const KEY_LENGTH = 512;
 
-/** Held in memory. It is built from all questions in a fraction of a second, and updated with each change. */
+/** Words that a misspelt one is compared with, and how full the index may be for pairs: single words need the rest. */
+const MAX_SPELLED_TERMS = 50_000;
+const MAX_LOAD_FOR_PAIRS = 0.5;
+
+/** Held in memory, which is bounded. It is built from all questions in a second at most, and updated with each change. */
 export class AnswerClassifier {
   private readonly classes = new Map<string, AnswerClass>();
-  /** The answers that have a feature, and in how many of their questions. */
-  private readonly postings = new Map<string, Map<AnswerClass, number>>();
-  private readonly questionFrequencies = new Map<string, number>();
-  private norms: Map<AnswerClass, number> | undefined;
+  /** The same by their numbers. */
+  private readonly owners: (AnswerClass | undefined)[] = [];
+  private readonly freeOwners: number[] = [];
+  private readonly features = new FeatureIndex();
+  /** The single words, and in how many questions they are. */
+  private readonly terms = new Map<string, number>();
+  private norms: Float64Array | undefined;
   private questions = 0;
 
   get size(): number {
@@ -93,103 +104,103 @@ export class AnswerClassifier {
   }
 
   frequencyOf(feature: string): number {
-    return this.questionFrequencies.get(feature) ?? 0;
+    return this.features.frequencyOf(feature);
   }
 
   /** The terms with a prefix, and in how many questions they are. */
   termsWithPrefix(prefix: string): Map<string, number> {
-    return new Map([...this.questionFrequencies].filter(([feature]) => feature.startsWith(prefix) && !feature.includes(PAIR_SEPARATOR)));
+    return new Map([...this.terms].filter(([term]) => term.startsWith(prefix)));
   }
 
   add(row: number, answer: string, features: Features): void {
-    const key = keyOf(answer);
-    const own = this.classes.get(key) ?? { key, questions: new Set(), weights: new Map() };
-    this.classes.set(key, own);
+    const own = this.classes.get(keyOf(answer)) ?? this.newClass(keyOf(answer));
     own.questions.add(row);
-    this.count(own, features, 1);
+    for (const [feature, weight] of features) {
+      const isPair = feature.includes(PAIR_SEPARATOR);
+      if (isPair && this.features.load > MAX_LOAD_FOR_PAIRS) continue;
+      if (this.features.add(feature, own.owner, weight) && !isPair) this.spell(feature);
+    }
+    this.questions++;
+    this.norms = undefined;
   }
 
   remove(row: number, answer: string, features: Features): void {
     const own = this.classes.get(keyOf(answer));
     if (!own?.questions.delete(row)) return;
-    this.count(own, features, -1);
-    if (own.questions.size === 0) this.classes.delete(own.key);
+    for (const [feature, weight] of features) {
+      const isGone = this.features.remove(feature, own.owner, weight) && this.frequencyOf(feature) === 0;
+      if (isGone) this.terms.delete(feature);
+      else if (this.terms.has(feature)) this.terms.set(feature, this.frequencyOf(feature));
+    }
+    this.questions--;
+    this.norms = undefined;
+    if (own.questions.size > 0) return;
+    this.classes.delete(own.key);
+    this.owners[own.owner] = undefined;
+    this.freeOwners.push(own.owner);
   }
 
   /** The answers that share a feature with the query, best first. Stop words alone count only if it has nothing else. */
   rank(query: Features, limit: number): RankedAnswer[] {
     const onlyStopWords = [...query.keys()].every(isStopWord);
-    const candidates = new Set<AnswerClass>();
-    const dotProducts = new Map<AnswerClass, number>();
-    const logLikelihoods = new Map<AnswerClass, number>();
+    const candidates = new Set<number>();
+    const dotProducts = new Float64Array(this.owners.length);
+    const logLikelihoods = new Float64Array(this.owners.length);
     let squaredNorm = 0;
     let maxLogLikelihood = 0;
     let knownWeight = 0;
     for (const [feature, weight] of query) {
       const frequency = this.frequencyOf(feature);
       maxLogLikelihood += weight * Math.log((this.questions + 1) / (frequency + 0.5));
-      const holders = this.postings.get(feature);
-      if (!holders) continue;
+      if (frequency === 0) continue;
+      const holders = this.features.holdersOf(feature);
       const background = frequency / this.questions;
-      const idf = this.idf(feature);
+      const idf = this.idf(holders.length);
       squaredNorm += (weight * idf) ** 2;
       knownWeight += weight;
-      for (const [holder, count] of holders) {
-        if (onlyStopWords || !isStopWord(feature)) candidates.add(holder);
-        increase(dotProducts, holder, weight * idf * idf * holder.weights.get(feature)!);
+      for (const { owner, count, weight: sum } of holders) {
+        if (onlyStopWords || !isStopWord(feature)) candidates.add(owner);
+        dotProducts[owner]! += weight * idf * idf * sum;
         // Relative to an answer without the feature, so that only those with it have to be visited.
-        increase(logLikelihoods, holder, weight * Math.log(1 + count / (BACKGROUND_QUESTIONS * background)));
+        logLikelihoods[owner]! += weight * Math.log(1 + count / (BACKGROUND_QUESTIONS * background));
       }
     }
-    this.norms ??= this.computeNorms();
-    const ranked = [...candidates].map((own) => {
-      const cosine = dotProducts.get(own)! / Math.sqrt(squaredNorm) / this.norms!.get(own)!;
-      const withoutFeatures = knownWeight * Math.log(BACKGROUND_QUESTIONS / (own.questions.size + BACKGROUND_QUESTIONS));
-      const logPrior = Math.log(own.questions.size);
-      const bayes = (logPrior + logLikelihoods.get(own)! + withoutFeatures) / maxLogLikelihood;
-      return { questions: own.questions, score: cosine + bayes };
+    const norms = (this.norms ??= this.computeNorms());
+    const ranked = [...candidates].map((owner) => {
+      const { questions } = this.owners[owner]!;
+      const cosine = dotProducts[owner]! / Math.sqrt(squaredNorm) / norms[owner]!;
+      const withoutFeatures = knownWeight * Math.log(BACKGROUND_QUESTIONS / (questions.size + BACKGROUND_QUESTIONS));
+      const logPrior = Math.log(questions.size);
+      const bayes = (logPrior + logLikelihoods[owner]! + withoutFeatures) / maxLogLikelihood;
+      return { questions, score: cosine + bayes };
     });
     return ranked.sort((a, b) => b.score - a.score).slice(0, limit);
   }
 
-  private count(own: AnswerClass, features: Features, change: 1 | -1): void {
-    for (const [feature, weight] of features) {
-      const holders = this.postings.get(feature) ?? new Map<AnswerClass, number>();
-      this.postings.set(feature, holders);
-      increase(own.weights, feature, change * weight);
-      increase(holders, own, change);
-      increase(this.questionFrequencies, feature, change);
-      if (holders.get(own) === 0) {
-        own.weights.delete(feature);
-        holders.delete(own);
-      }
-      if (holders.size === 0) {
-        this.postings.delete(feature);
-        this.questionFrequencies.delete(feature);
-      }
-    }
-    this.questions += change;
-    this.norms = undefined;
+  private newClass(key: string): AnswerClass {
+    const own = { key, owner: this.freeOwners.pop() ?? this.owners.length, questions: new Set<number>() };
+    this.classes.set(key, own);
+    this.owners[own.owner] = own;
+    return own;
+  }
+
+  private spell(term: string): void {
+    if (this.terms.has(term) || this.terms.size < MAX_SPELLED_TERMS) this.terms.set(term, this.frequencyOf(term));
   }
 
   /** By answers, not by questions: a feature of all questions of one answer is characteristic of it. */
-  private idf(feature: string): number {
-    return Math.log(1 + this.classes.size / this.postings.get(feature)!.size);
+  private idf(holders: number): number {
+    return Math.log(1 + this.classes.size / holders);
   }
 
-  private computeNorms(): Map<AnswerClass, number> {
-    const idfs = new Map([...this.postings.keys()].map((feature) => [feature, this.idf(feature)]));
-    const normOf = ({ weights }: AnswerClass): number => {
-      let sum = 0;
-      for (const [feature, weight] of weights) sum += (weight * idfs.get(feature)!) ** 2;
-      return Math.sqrt(sum);
-    };
-    return new Map([...this.classes.values()].map((own) => [own, normOf(own)]));
+  private computeNorms(): Float64Array {
+    const norms = new Float64Array(this.owners.length);
+    for (const holders of this.features.all()) {
+      const idf = this.idf(holders.length);
+      for (const { owner, weight } of holders) norms[owner]! += (weight * idf) ** 2;
+    }
+    return norms.map(Math.sqrt);
   }
-}
-
-function increase<Key>(sums: Map<Key, number>, key: Key, amount: number): void {
-  sums.set(key, (sums.get(key) ?? 0) + amount);
 }
 
 function keyOf(answer: string): string {
