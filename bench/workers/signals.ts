@@ -22,7 +22,7 @@ export class Corpus extends DurableObject<SignalsEnv> {
   async teach(passages: { id: string; text: string }[]): Promise<void> {
     const ingestion = new TextIngestion(this.store);
     for (const { id, text } of passages) {
-      await ingestion.stage(id, id, text);
+      await ingestion.stage(id, { name: id, text }, Number.POSITIVE_INFINITY);
       while (!ingestion.step(id, "fit").done);
     }
   }

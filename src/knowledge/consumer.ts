@@ -6,6 +6,7 @@ import type { sources } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { DAY_MS } from "../platform/time.ts";
+import { limitsOf, maxKnowledgeBytes } from "../workspaces/plans.ts";
 import { fetchPage } from "./crawl/fetch-page.ts";
 import {
   type CrawlEnd,
@@ -18,7 +19,16 @@ import {
 } from "./crawl/protocol.ts";
 import { indexOf } from "./index.ts";
 import { type IngestionMessage, wakeSource } from "./sources.ts";
-import { claimSource, eraseUnstaged, failSource, findSource, sourceExists, sourceRecord, updateClaimed } from "./store.ts";
+import {
+  claimSource,
+  eraseUnstaged,
+  failSource,
+  findSource,
+  findSourceWithPlan,
+  sourceExists,
+  sourceRecord,
+  updateClaimed,
+} from "./store.ts";
 
 /** Longer than a time slice or any one step; renewed while work goes on. */
 const LEASE_MS = 2 * 60_000;
@@ -41,6 +51,8 @@ interface Run {
   meter: Meter;
   db: Database;
   source: SourceRow;
+  /** The most text that the agent may have. */
+  maxBytes: number;
   leaseId: string;
   clock: () => number;
 }
@@ -64,11 +76,12 @@ export async function ingest(
   const [, [source], [existing]] = await db.batch([
     eraseUnstaged(db, sourceId, clock()),
     claimSource(db, sourceId, lease, clock()),
-    sourceExists(db, sourceId),
+    findSourceWithPlan(db, sourceId),
   ]);
   if (!existing) await removeFromIndex(env, meter, message);
-  if (!source) return "nothing_to_do";
-  const run = { env, meter, db, source, leaseId, clock };
+  if (!source || !existing) return "nothing_to_do";
+  const maxBytes = maxKnowledgeBytes(limitsOf(existing.plan, existing.overrides));
+  const run = { env, meter, db, source, maxBytes, leaseId, clock };
   try {
     const result = source.type === "text" ? await ingestText(run) : await crawl(run, source.type);
     if (result) await finishRun(run, result);
@@ -119,9 +132,9 @@ function countsOfText(pages: number): PageCounts {
 
 /** Crawls for one time slice; undefined when another run has taken over, or the source was deleted. */
 async function crawl(run: Run, type: CrawlSource["type"]): Promise<RunResult | undefined> {
-  const { env, meter, db, source, leaseId, clock } = run;
+  const { env, meter, db, source, maxBytes, leaseId, clock } = run;
   const { id, maxPages, syncNumber } = source;
-  const crawled: CrawlSource = { id, type, url: source.url!, maxPages: type === "url" ? 1 : maxPages, syncNumber };
+  const crawled: CrawlSource = { id, type, url: source.url!, maxPages: type === "url" ? 1 : maxPages, maxBytes, syncNumber };
   let reportedAtMs = clock();
   const slice = await runTimeSlice({
     env,

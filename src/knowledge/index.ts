@@ -53,9 +53,12 @@ export class KnowledgeIndex extends DurableObject<Env> {
     await measureJob(this.env, { job: "index_alarm", workspaceId, fields: { agent_id: agentId } }, () => this.vectors.run());
   }
 
-  /** Stores the text of a text source; `name` becomes the title of its passages. */
-  async stageText(sourceId: string, name: string, text: string): Promise<void> {
-    await this.ingestion.stage(sourceId, name, text);
+  /**
+   * Stores the text of a text source, unless the agent had more than `maxBytes` of text then; `name` becomes the title of
+   * its passages. Returns whether it is stored.
+   */
+  async stageText(sourceId: string, name: string, text: string, maxBytes: number): Promise<boolean> {
+    return this.ingestion.stage(sourceId, { name, text }, maxBytes);
   }
 
   /** One bounded step of indexing a staged text, to be called until it is done. Another `runId` starts a new build. */

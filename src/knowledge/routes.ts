@@ -78,6 +78,12 @@ knowledgeRoutes.openapi(createSourceRoute, async (c) => {
   if (change.outcome === "too_many") {
     throw new ApiError("plan_required", "The agent has as many sources as the plan includes. Delete one, or ask for a larger plan.");
   }
+  if (change.outcome === "too_large") {
+    throw new ApiError(
+      "plan_required",
+      "With this text the agent would have more knowledge than the plan includes. Delete a source, send a shorter text, or ask for a larger plan.",
+    );
+  }
   return c.json(toSource(change.source), 202);
 });
 

@@ -7,6 +7,7 @@ import { sendWakeUps } from "../platform/queue.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import type { CallerWorkspace } from "../workspaces/gate.ts";
+import { maxKnowledgeBytes } from "../workspaces/plans.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import { indexOf } from "./index.ts";
 import { createSource, endStaging, eraseSource, findSource, requestSync, sourceExists, STAGING_LEASE } from "./store.ts";
@@ -25,7 +26,12 @@ export interface KnowledgeOperation {
   newId: (shard: number) => string;
 }
 
-export type SourceChange = { outcome: "done"; source: SourceRow } | { outcome: "agent_not_found" } | { outcome: "too_many" };
+export type SourceChange =
+  | { outcome: "done"; source: SourceRow }
+  | { outcome: "agent_not_found" }
+  | { outcome: "too_many" }
+  /** The agent has no room for this text. */
+  | { outcome: "too_large" };
 
 /** Longer than a request lives. */
 const STAGING_MS = 60_000;
@@ -58,19 +64,27 @@ export async function addSource(op: KnowledgeOperation, body: z.output<typeof so
   ]);
   if (!agent) return { outcome: "agent_not_found" };
   if (!source) return { outcome: "too_many" };
-  if (body.type === "text") await stageText(op, db, source, body.text!);
+  if (body.type === "text" && !(await stageText(op, db, source, body.text!))) return { outcome: "too_large" };
   await wakeSource(env, source);
   return { outcome: "done", source };
 }
 
-/** @throws when the text cannot be stored, or the source was removed meanwhile: nothing of it is left then. */
-async function stageText(op: KnowledgeOperation, db: Database, source: SourceRow, text: string): Promise<void> {
+/**
+ * Stores a new source's text. Where it cannot be stored, or the source was removed meanwhile, nothing of it is left.
+ * @returns whether the agent has room for it.
+ */
+async function stageText(op: KnowledgeOperation, db: Database, source: SourceRow, text: string): Promise<boolean> {
   const { env, meter, workspace, agentId } = op;
   const { id, name } = source;
   try {
-    await indexOf(env, meter, workspace.id, agentId).stageText(id, name, text);
+    const isStored = await indexOf(env, meter, workspace.id, agentId).stageText(id, name, text, maxKnowledgeBytes(workspace.limits));
+    if (!isStored) {
+      await db.batch([eraseSource(db, workspace.id, agentId, id)]);
+      return false;
+    }
     const [, [existing]] = await db.batch([endStaging(db, id), sourceExists(db, id)]);
     if (!existing) throw new Fault("The source was removed while its text was stored");
+    return true;
   } catch (error) {
     // Where this fails too, the sweep does it.
     await db.batch([eraseSource(db, workspace.id, agentId, id)]);

@@ -142,6 +142,15 @@ export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs:
   );
 }
 
+/** The plan of a source's workspace, while the source exists. */
+export function findSourceWithPlan(db: Database, sourceId: string) {
+  return db
+    .select({ plan: workspaces.plan, overrides: workspaces.limits })
+    .from(sources)
+    .innerJoin(workspaces, eq(workspaces.id, sources.workspaceId))
+    .where(eq(sources.id, sourceId));
+}
+
 /** The source's id while it exists, in any workspace. */
 export function sourceExists(db: Database, sourceId: string) {
   return db.select({ id: sources.id }).from(sources).where(eq(sources.id, sourceId));

@@ -5,6 +5,9 @@ import type { Retrieval } from "../../src/models/retrieval.ts";
 
 export type Index = DurableObjectStub<KnowledgeIndex>;
 
+/** More text than a test has. */
+export const ROOM = 1_000_000_000;
+
 /** An object of its own for each test. */
 export function newIndex(): Index {
   return env.INDEX.getByName(`${crypto.randomUUID()}/${crypto.randomUUID()}`);
@@ -24,7 +27,7 @@ export async function ingest(index: Index, sourceId: string, runId = "run"): Pro
 
 export async function load(index: Index, texts: Record<string, string>): Promise<void> {
   for (const [sourceId, text] of Object.entries(texts)) {
-    await index.stageText(sourceId, `Title of ${sourceId}`, text);
+    await index.stageText(sourceId, `Title of ${sourceId}`, text, ROOM);
     await ingest(index, sourceId);
   }
 }

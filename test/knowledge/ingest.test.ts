@@ -2,7 +2,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { KnowledgeIndex } from "../../src/knowledge/index.ts";
 import type { IngestProgress } from "../../src/knowledge/indexing/ingest.ts";
-import { dump, found, type Index, ingest, load, longText, newIndex, search } from "./agent-index.ts";
+import { dump, found, type Index, ingest, load, longText, newIndex, search, ROOM } from "./agent-index.ts";
 
 /** Takes three steps of a step's 64 chunks each, and a rest. */
 const SECTIONS = 200;
@@ -21,7 +21,7 @@ async function counts(index: Index): Promise<{ chunks: number; generations: stri
 describe("building a text source", () => {
   it("runs in steps and is searchable after the last one", async () => {
     const index = newIndex();
-    await index.stageText("long", "Animals", longText(SECTIONS));
+    await index.stageText("long", "Animals", longText(SECTIONS), ROOM);
     for (let step = 0; step < 3; step++) {
       expect(await index.ingestText("long", "run")).toEqual({ done: false });
       expect(await found(index, "zebra")).toEqual([]);
@@ -40,7 +40,7 @@ describe("building a text source", () => {
 
   it("continues after an eviction, with every chunk once", async () => {
     const index = newIndex();
-    await index.stageText("long", "Animals", longText(SECTIONS));
+    await index.stageText("long", "Animals", longText(SECTIONS), ROOM);
     await index.ingestText("long", "run");
     await evictDurableObject(index);
     await index.ingestText("long", "run");
@@ -55,7 +55,7 @@ describe("building a text source", () => {
 
   it("continues from what is stored when a step's write failed", async () => {
     const index = newIndex();
-    await index.stageText("long", "Animals", longText(SECTIONS));
+    await index.stageText("long", "Animals", longText(SECTIONS), ROOM);
     await index.ingestText("long", "run");
     await runInDurableObject(index, async (instance: KnowledgeIndex, { storage }) => {
       storage.sql.exec(
@@ -70,7 +70,7 @@ describe("building a text source", () => {
 
   it("starts over for another run", async () => {
     const index = newIndex();
-    await index.stageText("long", "Animals", longText(SECTIONS));
+    await index.stageText("long", "Animals", longText(SECTIONS), ROOM);
     await index.ingestText("long", "first");
     await index.ingestText("long", "first");
     await index.ingestText("long", "second");
@@ -81,9 +81,9 @@ describe("building a text source", () => {
 
   it("starts over when the text changes meanwhile", async () => {
     const index = newIndex();
-    await index.stageText("long", "Animals", longText(SECTIONS, "zebra"));
+    await index.stageText("long", "Animals", longText(SECTIONS, "zebra"), ROOM);
     await index.ingestText("long", "run");
-    await index.stageText("long", "Animals", longText(SECTIONS, "giraffe"));
+    await index.stageText("long", "Animals", longText(SECTIONS, "giraffe"), ROOM);
     await ingest(index, "long", "run");
     expect((await counts(index)).chunks).toBe(SECTIONS);
     expect(await found(index, "zebra")).toEqual([]);
@@ -94,7 +94,7 @@ describe("building a text source", () => {
     const index = newIndex();
     await load(index, { short: "The zebra lives in Africa and eats grass all day long." });
     const before = await runInDurableObject(index, (_, { storage }) => dump(storage.sql));
-    await index.stageText("short", "Title of short", "The zebra lives in Africa and eats grass all day long.");
+    await index.stageText("short", "Title of short", "The zebra lives in Africa and eats grass all day long.", ROOM);
     const again = { done: true, outcome: "ready", pagesIndexed: 1, chunksCount: 1, unchanged: true };
     expect(await index.ingestText("short", "another run")).toEqual(again);
     expect(await runInDurableObject(index, (_, { storage }) => dump(storage.sql))).toEqual(before);
@@ -103,16 +103,16 @@ describe("building a text source", () => {
   it("rebuilds when only the name changes, since it is the title of every passage", async () => {
     const index = newIndex();
     await load(index, { short: "The zebra lives in Africa and eats grass all day long." });
-    await index.stageText("short", "Savanna", "The zebra lives in Africa and eats grass all day long.");
+    await index.stageText("short", "Savanna", "The zebra lives in Africa and eats grass all day long.", ROOM);
     expect(await ingest(index, "short", "second")).toMatchObject({ outcome: "ready", unchanged: false });
     expect((await search(index, "zebra")).passages.map(({ title }) => title)).toEqual(["Savanna"]);
   });
 
   it("search reads only the live generation while the next is built", async () => {
     const index = newIndex();
-    await index.stageText("long", "Animals", longText(SECTIONS, "zebra"));
+    await index.stageText("long", "Animals", longText(SECTIONS, "zebra"), ROOM);
     await ingest(index, "long", "first");
-    await index.stageText("long", "Animals", longText(SECTIONS, "giraffe"));
+    await index.stageText("long", "Animals", longText(SECTIONS, "giraffe"), ROOM);
     for (let step = 0; step < 3; step++) {
       expect(await index.ingestText("long", "second")).toEqual({ done: false });
       expect(await found(index, "giraffe")).toEqual([]);
@@ -127,7 +127,7 @@ describe("building a text source", () => {
   it("hides the unfinished index of one source from the search of the others", async () => {
     const index = newIndex();
     await load(index, { short: "A zebra is mentioned here, in a single sentence among others." });
-    await index.stageText("long", "Animals", longText(SECTIONS));
+    await index.stageText("long", "Animals", longText(SECTIONS), ROOM);
     await index.ingestText("long", "run");
     expect(await found(index, "zebra")).toEqual(["short"]);
   });
@@ -136,7 +136,7 @@ describe("building a text source", () => {
     const index = newIndex();
     expect(await index.ingestText("none", "run")).toMatchObject({ done: true, outcome: "failed", code: "text_missing" });
     await load(index, { short: "The zebra lives in Africa and eats grass all day long." });
-    await index.stageText("short", "Empty", " \n\0\n --- \n");
+    await index.stageText("short", "Empty", " \n\0\n --- \n", ROOM);
     expect(await index.ingestText("short", "second")).toMatchObject({ done: true, outcome: "failed", code: "text_empty" });
     expect(await counts(index)).toEqual({ chunks: 1, generations: ["live"] });
     expect(await found(index, "zebra")).toEqual(["short"]);
@@ -145,7 +145,7 @@ describe("building a text source", () => {
   it("builds several sources in interleaved steps", async () => {
     const index = newIndex();
     const sources = ["antelope", "buffalo", "camel"];
-    for (const source of sources) await index.stageText(source, source, longText(150, source));
+    for (const source of sources) await index.stageText(source, source, longText(150, source), ROOM);
     for (let step = 0; step < 2; step++) {
       for (const source of sources) expect(await index.ingestText(source, "run")).toEqual({ done: false });
     }
@@ -172,7 +172,7 @@ describe("building a text source", () => {
     const index = newIndex();
     const page = `# A page\n\n${longText(20).replaceAll(/## Section \d+\n\n/g, "")}\n\n`;
     const text = page.repeat(Math.ceil((5 * MIB) / page.length)).slice(0, 5 * MIB);
-    await index.stageText("big", "Big", text);
+    await index.stageText("big", "Big", text, ROOM);
     let progress: IngestProgress = await index.ingestText("big", "run");
     for (let steps = 1; !progress.done && steps < 100; steps++) progress = await index.ingestText("big", "run");
     expect(progress).toMatchObject({ outcome: "ready", pagesIndexed: 1 });
@@ -184,9 +184,9 @@ describe("removal", () => {
   it("removes all of a source, unfinished builds included, and nothing of the others", async () => {
     const index = newIndex();
     await load(index, { kept: "The hippopotamus stays in the water for most of the day." });
-    await index.stageText("gone", "Giraffe", longText(SECTIONS, "okapi"));
+    await index.stageText("gone", "Giraffe", longText(SECTIONS, "okapi"), ROOM);
     await ingest(index, "gone", "first");
-    await index.stageText("gone", "Giraffe", longText(SECTIONS, "quagga"));
+    await index.stageText("gone", "Giraffe", longText(SECTIONS, "quagga"), ROOM);
     await index.ingestText("gone", "second");
     await index.removeSource("gone");
     expect(await found(index, "okapi quagga giraffe hippopotamus")).toEqual(["kept"]);

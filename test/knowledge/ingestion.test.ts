@@ -5,6 +5,7 @@ import worker from "../../src/index.ts";
 import { ingest } from "../../src/knowledge/consumer.ts";
 import { newId } from "../../src/platform/db/ids.ts";
 import { countRows, createAgent, createWorkspace, deliver, envWith, learn, listen, query } from "../harness.ts";
+import { ROOM } from "./agent-index.ts";
 
 /** Many requests, on a machine that may be busy. */
 const SLOW = { timeout: 30_000 };
@@ -152,7 +153,7 @@ test.for<[string, string, string]>([
 test("while a new text is built, searches find only the old one, and then only the new one", SLOW, async () => {
   const { learn, sync, index, search, message } = await createDesk();
   const source = await learn();
-  await index.stageText(source.id, "Handbook", LONG_TEXT);
+  await index.stageText(source.id, "Handbook", LONG_TEXT, ROOM);
   await sync(source.id);
   const seen: string[] = [];
   const before = async () => void seen.push(...(await search()).map(({ content }: { content: string }) => content));
@@ -283,7 +284,7 @@ test("a text that was stored after its source was deleted is removed by the sour
   const id = await create();
   expect((await workspace.call("DELETE", `${path}/${id}`)).status).toBe(204);
   // The request that added it was slow, and keeps the text only now.
-  await index.stageText(id, "Handbook", TEXT);
+  await index.stageText(id, "Handbook", TEXT, ROOM);
   expect((await deliver(QUEUE, message(id))).retryMessages).toEqual([]);
   expect(await runInDurableObject(index, (_, { storage: { sql } }) => sql.exec("SELECT * FROM texts").toArray())).toEqual([]);
   expect(await search()).toEqual([]);

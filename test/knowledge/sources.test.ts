@@ -372,7 +372,7 @@ async function dieAt(desk: Awaited<ReturnType<typeof createDesk>>, step: "before
       ];
     }),
   );
-  const stageText = async (...text: [string, string, string]) => {
+  const stageText = async (...text: [string, string, string, number]) => {
     if (step === "after the text") await index.stageText(...text);
     isDead = true;
     throw dead;
@@ -410,9 +410,9 @@ test("the sweep wakes a source whose request died", async () => {
 test("a request whose source was removed as dead is refused, and leaves nothing", async () => {
   const { workspace, agent, list, message, op } = await createDesk();
   const index = env.INDEX.getByName(`${workspace.id}/${agent.id}`);
-  const slow = async (id: string, name: string, text: string) => {
-    await ingest(env, message(id), () => Date.now() + 61_000);
-    await index.stageText(id, name, text);
+  const slow = async (...text: [string, string, string, number]) => {
+    await ingest(env, message(text[0]), () => Date.now() + 61_000);
+    return index.stageText(...text);
   };
   const bindings = { INDEX: { getByName: () => ({ stageText: slow }) }, INGESTION_QUEUE: { sendBatch: async () => undefined } };
   await expect(addSource(op(bindings), TEXT)).rejects.toThrow("was removed");

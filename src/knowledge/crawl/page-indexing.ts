@@ -1,6 +1,7 @@
 import { dropBoilerplate, isRepeated } from "../extract/boilerplate.ts";
 import { ChunkCursor, CHUNKS_PER_STEP, newChunk, titleTermsOf } from "../indexing/ingest.ts";
 import type { Generation } from "../indexing/store.ts";
+import { utf8Length } from "../../platform/text.ts";
 import type { UnindexedPage } from "./page-store.ts";
 import type { CrawlSource } from "./protocol.ts";
 import type { CrawlStorage } from "./storage.ts";
@@ -47,8 +48,8 @@ export class PageIndexing {
     const { index, pages } = this.storage;
     const generation = this.generationOf(source.id, source.syncNumber);
     const { url, title, hash } = page;
-    const documentId =
-      page.builtId ?? index.createDocument({ sourceId: source.id, generationId: generation.id, type: "page", url, title, hash });
+    const document = { sourceId: source.id, generationId: generation.id, type: "page" as const, url, title, hash };
+    const documentId = page.builtId ?? index.createDocument({ ...document, textBytes: utf8Length(page.text) });
     const next = this.cursorAt(source.id, page, documentId, readPages).next(most);
     const titleTerms = titleTermsOf(title);
     index.addChunks(

@@ -199,6 +199,12 @@ export class PageStore {
     this.storage.run(`UPDATE pages SET state = iif(kind = 'page', 'skipped', 'failed'), reason = ? WHERE ${WAITING}`, reason, sourceId);
   }
 
+  /** Skips the waiting pages that are not in use. */
+  skipNew(sourceId: string, reason: string): void {
+    const query = `UPDATE pages SET state = 'skipped', reason = ? WHERE ${WAITING} AND kind = 'page' AND document_id IS NULL`;
+    this.storage.run(query, reason, sourceId);
+  }
+
   /** Fails all waiting pages; those in use are kept. */
   failWaiting(sourceId: string, reason: string): void {
     const query = `UPDATE pages SET state = iif(document_id IS NULL, 'failed', 'kept'), reason = ? WHERE ${WAITING}`;
@@ -233,6 +239,21 @@ export class PageStore {
       sourceId,
       syncNumber,
     )[0]!;
+  }
+
+  /** The bytes of a source's text: of pages that wait to be indexed, and of those in use that this sync does not drop. */
+  countTextBytes(sourceId: string, syncNumber: number): number {
+    const query = `SELECT coalesce(sum(coalesce(octet_length(t.text), d.text_bytes)), 0) AS bytes
+      FROM pages p LEFT JOIN page_texts t ON t.page_id = p.id LEFT JOIN documents d ON d.id = p.document_id
+      WHERE p.source_id = ? AND NOT (p.run = ? AND p.state IN ('failed', 'skipped', 'alias'))`;
+    return this.storage.all<{ bytes: number }>(query, sourceId, syncNumber)[0]!.bytes;
+  }
+
+  /** Whether this sync has a page with this reason. */
+  hasReason(sourceId: string, syncNumber: number, reason: string): boolean {
+    const query = `SELECT 1 FROM pages INDEXED BY pages_run WHERE source_id = ? AND run = ? AND kind = 'page'
+      AND state IN ('skipped', 'kept') AND reason = ? LIMIT 1`;
+    return this.storage.all(query, sourceId, syncNumber, reason).length > 0;
   }
 
   /** Why the first page of a kind that was not read was not. */

@@ -4,6 +4,8 @@ export interface CrawlSource {
   type: "website" | "url";
   url: string;
   maxPages: number;
+  /** The most text that the agent's sources may have together, in UTF-8. */
+  maxBytes: number;
   /** The number of the sync: a step with the same one continues its crawl, a higher one starts another. */
   syncNumber: number;
 }
@@ -89,7 +91,7 @@ export interface PageCounts {
 /** How a crawl ended. After a failed one, `counts.indexed` and `chunksCount` are those of the generation that stays in use. */
 export type CrawlEnd = { done: true; counts: PageCounts; chunksCount: number } & (
   | { outcome: "ready" }
-  | { outcome: "failed"; code: "robots_unreachable" | "nothing_read"; message: string }
+  | { outcome: "failed"; code: "robots_unreachable" | "nothing_read" | "knowledge_limit"; message: string }
 );
 
 /** The end of a crawl, or the next batch: to be fetched after `waitMs`, with `pauseMs` between two pages. */

@@ -1,4 +1,6 @@
+import { utf8Length } from "../../platform/text.ts";
 import { PIPELINE_VERSION } from "../indexing/ingest.ts";
+import { textBytesBeside } from "../indexing/size.ts";
 import type { CrawlRow } from "./crawl-store.ts";
 import { Frontier, START_DEPTH } from "./frontier.ts";
 import { PageIndexing } from "./page-indexing.ts";
@@ -29,6 +31,11 @@ const MAX_REDIRECTS = 10;
 const ROBOTS_UNREACHABLE =
   "Check that the site answers at that address, then sync again; until its robots.txt answers, nothing of a site may be read.";
 const NOTHING_READ = "Check the url, and that the site lets robots read it, then sync again. What was read before stays in use.";
+
+const KNOWLEDGE_LIMIT =
+  "The agent has as much knowledge as the plan includes, so that no page could be added. Delete sources or ask for a larger plan, then sync again.";
+/** Why a page was not added: the agent has as much text as it may. */
+const OVER_LIMIT = "knowledge_limit";
 
 type Failure = Pick<Extract<CrawlEnd, { outcome: "failed" }>, "code" | "message">;
 
@@ -65,12 +72,13 @@ export class SiteCrawl {
 
   private proceed(source: CrawlSource, crawl: CrawlRow, { results, unfetched, isLast, pauseMs, nowMs }: CrawlStep): CrawlProgress {
     if (crawl.phase === "crawling") {
-      const context = { source, crawl, frontier: new Frontier(this.storage, source, crawl), host: hostOf(crawl), nowMs };
+      const context: StepContext = { source, crawl, frontier: new Frontier(this.storage, source, crawl), host: hostOf(crawl), nowMs };
       for (const result of results) this.results.apply(context, result);
       if (unfetched.length > 0) this.storage.pages.releasePages(source.id, unfetched);
       const pause = Math.max(pauseMs, context.frontier.delayInSeconds * 1000);
       this.releaseHost(context, results.length > 0 ? pause : 0);
       this.stopIfUnavailable(context);
+      this.addNoneIfFull(context);
       const next = this.nextBatch(context, pause, isLast);
       this.storage.crawls.save(crawl);
       if (next) return { done: false, ...next, pauseMs: pause, counts: this.countsOf(source) };
@@ -100,6 +108,12 @@ export class SiteCrawl {
     if (crawl.failuresInARow < MAX_FAILURES_IN_A_ROW) return;
     this.storage.pages.failWaiting(source.id, "site_unavailable");
     this.storage.pages.keepUncrawled(source.id, source.syncNumber, "site_unavailable");
+  }
+
+  /** Once a page found no room, only pages in use are read, since they may have changed. */
+  private addNoneIfFull({ source }: StepContext): void {
+    const { pages } = this.storage;
+    if (pages.hasReason(source.id, source.syncNumber, OVER_LIMIT)) pages.skipNew(source.id, OVER_LIMIT);
   }
 
   // --- The next batch ---
@@ -145,6 +159,7 @@ export class SiteCrawl {
     }
     pages.skipWaiting(id, "max_pages");
     if (this.countsOf(context.source).indexed === 0) {
+      if (pages.hasReason(id, syncNumber, OVER_LIMIT)) return { code: "knowledge_limit", message: KNOWLEDGE_LIMIT };
       const reason = pages.findFirstReason(id, syncNumber, "page");
       return { code: "nothing_read", message: `No page could be read${because(reason)}. ${NOTHING_READ}` };
     }
@@ -201,6 +216,8 @@ export interface StepContext {
   frontier: Frontier;
   host: string;
   nowMs: number;
+  /** How much text the agent has, once it was counted. */
+  textBytes?: number;
 }
 
 /** Whether a conditional request may be sent: what was read last time is in use, or its reason for being skipped holds. */
@@ -261,10 +278,30 @@ export class PageResults {
     if (read.text.trim() === "") return this.finish(page, "skipped", "empty");
     if (this.storage.pages.isDuplicate(source.id, source.syncNumber, page.id, hash)) return this.finish(page, "skipped", "duplicate");
     if (page.hash === hash && page.documentId !== null) return this.finish(page, "unchanged", null);
+    if (!this.hasRoom(context, page, read)) return this.finishOverLimit(page);
     if (page.blocks !== null) this.storage.pages.countBlocks(source.id, JSON.parse(page.blocks) as string[], -1);
     this.storage.pages.countBlocks(source.id, read.blocks, 1);
     this.storage.pages.putText(page.id, read.title, read.text);
     this.storage.pages.update(page.id, { state: "fetched", reason: null, builtId: null, blocks: JSON.stringify(read.blocks) });
+  }
+
+  /** Whether a page's text fits under the limit, in place of what was read of the page before. If so, it counts from now on. */
+  private hasRoom(context: StepContext, { documentId }: PageRow, { text }: PageContent): boolean {
+    const { id, syncNumber, maxBytes } = context.source;
+    const { index, pages } = this.storage;
+    const growth = utf8Length(text) - (documentId === null ? 0 : index.textBytesOf(documentId));
+    // All that is stored is more than the texts: most agents need no count.
+    if (growth <= 0 || index.sql.databaseSize + growth <= maxBytes) return true;
+    context.textBytes ??= textBytesBeside(index, id) + pages.countTextBytes(id, syncNumber);
+    if (context.textBytes + growth > maxBytes) return false;
+    context.textBytes += growth;
+    return true;
+  }
+
+  /** What was read of a page in use before stays; the next sync reads the page again, whatever its validators say. */
+  private finishOverLimit(page: PageRow): void {
+    this.storage.pages.update(page.id, { hash: page.hash, etag: null, lastModified: null });
+    this.finish(page, page.documentId === null ? "skipped" : "kept", OVER_LIMIT);
   }
 
   /** The page that this one names as canonical, if it can be read. */

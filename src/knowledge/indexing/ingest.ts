@@ -1,5 +1,6 @@
 import { terms } from "../../text/terms.ts";
 import { type Chunk, chunks, cleanText } from "./chunk.ts";
+import { textBytesBeside } from "./size.ts";
 import type { Generation, IndexStore, NewChunk } from "./store.ts";
 
 /** The progress of a build. The caller repeats the step until it is done. */
@@ -51,12 +52,18 @@ export class TextIngestion {
 
   constructor(private readonly store: IndexStore) {}
 
-  /** Stores a text to be indexed. The same text again changes nothing. */
-  async stage(sourceId: string, name: string, text: string): Promise<void> {
+  /**
+   * Stores a text to be indexed. The same text again changes nothing.
+   * @param maxBytes of all texts and pages of the agent.
+   * @returns whether there was room for it.
+   */
+  async stage(sourceId: string, { name, text }: { name: string; text: string }, maxBytes: number): Promise<boolean> {
     const bytes = new TextEncoder().encode(text);
     const hash = await contentHash(name, bytes);
-    if (!this.store.isEmpty && this.store.findText(sourceId)?.hash === hash) return;
+    if (!this.store.isEmpty && this.store.findText(sourceId)?.hash === hash) return true;
+    if (textBytesBeside(this.store, sourceId) + bytes.length > maxBytes) return false;
     this.store.write(() => this.store.putText(sourceId, { name, hash }, bytes));
+    return true;
   }
 
   /** One step of building a generation. */
@@ -91,7 +98,8 @@ export class TextIngestion {
     if (building) this.store.deleteGeneration(building);
     const generation = this.store.createGeneration(sourceId, runId, hash);
     const title = this.store.findText(sourceId)!.name;
-    this.store.createDocument({ sourceId, generationId: generation.id, type: "text", url: null, title, hash });
+    // The text itself stays in the object, and is what counts.
+    this.store.createDocument({ sourceId, generationId: generation.id, type: "text", url: null, title, hash, textBytes: 0 });
     return generation;
   }
 

@@ -38,6 +38,8 @@ export interface NewDocument {
   url: string | null;
   title: string;
   hash: string;
+  /** Of the text that it is made of, in UTF-8. */
+  textBytes: number;
 }
 
 export interface NewChunk {
@@ -53,7 +55,7 @@ export interface IndexSizes {
   answers: number;
 }
 
-/** Version 1 of the object's tables. They are created by the first write, so that reading an unused object stores nothing. */
+/** The object's tables. They are created by the first write, so that reading an unused object stores nothing. */
 const SCHEMA = `
 CREATE TABLE texts (source_id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE text_parts (source_id TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (source_id, part));
@@ -63,7 +65,8 @@ CREATE TABLE generations (
 CREATE INDEX generations_building ON generations (id) WHERE state = 'building';
 CREATE TABLE documents (
   id INTEGER PRIMARY KEY AUTOINCREMENT, source_id TEXT NOT NULL, generation_id INTEGER NOT NULL, seen_in INTEGER NOT NULL,
-  type TEXT NOT NULL, url TEXT, title TEXT NOT NULL, hash TEXT NOT NULL, chunks_count INTEGER NOT NULL DEFAULT 0);
+  type TEXT NOT NULL, url TEXT, title TEXT NOT NULL, hash TEXT NOT NULL, chunks_count INTEGER NOT NULL DEFAULT 0,
+  text_bytes INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX documents_source ON documents (source_id, url);
 CREATE TABLE chunks (
   id INTEGER PRIMARY KEY AUTOINCREMENT, document_id INTEGER NOT NULL, heading TEXT, content TEXT NOT NULL, terms TEXT NOT NULL);
@@ -72,6 +75,12 @@ CREATE VIRTUAL TABLE chunk_index USING fts5 (generation, title, heading, body, c
   tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '._'");
 CREATE VIRTUAL TABLE chunk_terms USING fts5vocab (chunk_index, row);
 CREATE TABLE answers (id INTEGER PRIMARY KEY AUTOINCREMENT, answer_id TEXT NOT NULL UNIQUE, question TEXT NOT NULL, answer TEXT NOT NULL);
+`;
+
+/** The column that objects of former versions lack; their chunks tell about how long the texts were. */
+const ADDED_COLUMN = `
+ALTER TABLE documents ADD COLUMN text_bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE documents SET text_bytes = (SELECT coalesce(sum(octet_length(content)), 0) FROM chunks WHERE document_id = documents.id);
 `;
 
 /** A row holds at most 2 MB. */
@@ -97,6 +106,7 @@ export class IndexStore {
     private readonly onWrite: () => void = () => undefined,
   ) {
     this.exists = this.hasTable("texts");
+    if (this.exists && !this.hasTextBytes()) this.storage.transactionSync(() => this.sql.exec(ADDED_COLUMN));
     this.chunkTerms = new ChunkTerms(storage.sql);
   }
 
@@ -111,6 +121,10 @@ export class IndexStore {
 
   hasTable(name: string): boolean {
     return this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = ?", name).toArray().length > 0;
+  }
+
+  private hasTextBytes(): boolean {
+    return this.sql.exec("SELECT 1 FROM pragma_table_info('documents') WHERE name = 'text_bytes'").toArray().length > 0;
   }
 
   get size(): IndexSizes {
@@ -227,15 +241,19 @@ export class IndexStore {
     return this.sql.exec<{ id: number; chunksCount: number }>(query, sourceId, generationId).toArray()[0];
   }
 
+  textBytesOf(documentId: number): number {
+    return this.sql.exec<{ bytes: number }>("SELECT text_bytes AS bytes FROM documents WHERE id = ?", documentId).one().bytes;
+  }
+
   countChunks(documentId: number): number {
     return this.sql.exec<{ count: number }>("SELECT chunks_count AS count FROM documents WHERE id = ?", documentId).one().count;
   }
 
   createDocument(document: NewDocument): number {
-    const { sourceId, generationId, type, url, title, hash } = document;
-    const query = `INSERT INTO documents (source_id, generation_id, seen_in, type, url, title, hash)
-      VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`;
-    return this.sql.exec<{ id: number }>(query, sourceId, generationId, generationId, type, url, title, hash).one().id;
+    const { sourceId, generationId, type, url, title, hash, textBytes } = document;
+    const query = `INSERT INTO documents (source_id, generation_id, seen_in, type, url, title, hash, text_bytes)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`;
+    return this.sql.exec<{ id: number }>(query, sourceId, generationId, generationId, type, url, title, hash, textBytes).one().id;
   }
 
   addChunks(documentId: number, generationId: number, chunks: readonly NewChunk[]): void {

@@ -110,7 +110,7 @@ test("a page at which the fetcher dies repeatedly fails, and the crawl continues
   const site = await createSite();
   const reader = await createReader();
   const { id } = await reader.add({ url: site.at("/") });
-  const source = { id, type: "website" as const, url: site.at("/"), maxPages: 10, syncNumber: 0 };
+  const source = { id, type: "website" as const, url: site.at("/"), maxPages: 10, maxBytes: 1_000_000, syncNumber: 0 };
   const index = indexStub(reader);
   const step = { results: [], unfetched: [], isFirst: true, isLast: false, pauseMs: 0, nowMs: Date.now() };
   const first = await index.crawl(source, step);
@@ -126,7 +126,7 @@ test("pages of a batch that were not fetched for lack of time do not count as fa
   const site = await createSite();
   const reader = await createReader();
   const { id } = await reader.add({ url: site.at("/") });
-  const source = { id, type: "website" as const, url: site.at("/"), maxPages: 10, syncNumber: 0 };
+  const source = { id, type: "website" as const, url: site.at("/"), maxPages: 10, maxBytes: 1_000_000, syncNumber: 0 };
   const index = indexStub(reader);
   const paths = ["/slow1", "/slow2", "/slow3", "/a", "/b"];
   const resultOf = ({ id: pageId, url, kind }: PageToFetch): PageResult => {

@@ -340,7 +340,14 @@ test("two sources of one site take turns", async () => {
   const [one, other] = [await reader.add({ url: site.at("/") }), await reader.add({ url: site.at("/a") })];
   const first = indexStub(reader);
   const nowMs = Date.now();
-  const sourceOf = (id: string, path: string) => ({ id, type: "website" as const, url: site.at(path), maxPages: 10, syncNumber: 0 });
+  const sourceOf = (id: string, path: string) => ({
+    id,
+    type: "website" as const,
+    url: site.at(path),
+    maxPages: 10,
+    maxBytes: 1_000_000,
+    syncNumber: 0,
+  });
   const step = { results: [], unfetched: [], isFirst: true, isLast: false, pauseMs: 0, nowMs };
   expect(await first.crawl(sourceOf(one.id, "/"), step)).toMatchObject({ fetch: [{ kind: "robots" }] });
   const waiting = await first.crawl(sourceOf(other.id, "/a"), step);

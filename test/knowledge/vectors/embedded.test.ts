@@ -5,7 +5,7 @@ import { EmbeddedVectors, EMBEDDED_TABLE } from "../../../src/knowledge/vectors/
 import { sketchOf, Sketches } from "../../../src/knowledge/vectors/sketches.ts";
 import { costOf, createAgent, createWorkspace, learn } from "../../harness.ts";
 import { EmbeddingServerStandIn } from "../../stand-ins/openai-embeddings.ts";
-import { dump, found, type Index, ingest, load, newIndex, search } from "../agent-index.ts";
+import { dump, found, type Index, ingest, load, newIndex, search, ROOM } from "../agent-index.ts";
 import { alarmAt, bind, catchUp, countVisible, makeAllDue, runAlarm, setUpVectors } from "./setup.ts";
 
 const TEXTS = {
@@ -112,7 +112,7 @@ describe("without Vectorize", () => {
   it("chunks of a generation that is being built are not found", async () => {
     const index = await newTaughtIndex();
     const section = (at: number) => `## Offer ${at}\n\nA reimbursement number ${at} is offered for every purchase that was made today.`;
-    await index.stageText("offers", "Offers", Array.from({ length: 150 }, (_, at) => section(at)).join("\n\n"));
+    await index.stageText("offers", "Offers", Array.from({ length: 150 }, (_, at) => section(at)).join("\n\n"), ROOM);
     await index.ingestText("offers", "run");
     await catchUp(index);
     expect(await found(index, "reimbursement number 7")).not.toContain("offers");

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { reciprocalRankFusion } from "../../../src/knowledge/retrieval/hybrid-search.ts";
 import { costOf, createAgent, createNeighbour, createWorkspace, learn } from "../../harness.ts";
-import { found, ingest, load, newIndex, search } from "../agent-index.ts";
+import { found, ingest, load, newIndex, search, ROOM } from "../agent-index.ts";
 import { bind, catchUp, type VectorSetup, setUpVectors } from "./setup.ts";
 
 const TEXTS = {
@@ -98,7 +98,7 @@ describe("semantic search", () => {
   it("does not return chunks of a generation that is being built", async () => {
     const setup = await setUpWithTexts();
     const section = (at: number) => `## Offer ${at}\n\nA reimbursement number ${at} is offered for every purchase that was made today.`;
-    await setup.index.stageText("offers", "Offers", Array.from({ length: 150 }, (_, at) => section(at)).join("\n\n"));
+    await setup.index.stageText("offers", "Offers", Array.from({ length: 150 }, (_, at) => section(at)).join("\n\n"), ROOM);
     await setup.index.ingestText("offers", "run");
     await catchUp(setup.index);
     expect(setup.vectors.visible.size).toBeGreaterThan(50);

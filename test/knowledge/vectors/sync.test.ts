@@ -2,7 +2,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
 import type { KnowledgeIndex } from "../../../src/knowledge/index.ts";
 import { IndexStore } from "../../../src/knowledge/indexing/store.ts";
-import { dump, found, type Index, ingest, load, longText, newIndex, search } from "../agent-index.ts";
+import { dump, found, type Index, ingest, load, longText, newIndex, search, ROOM } from "../agent-index.ts";
 import { alarmAt, bind, catchUp, countVisible, makeAllDue, setUpVectors, queuedTasks, runAlarm } from "./setup.ts";
 
 const DONE = { vectors: [], unnamed: 0 };
@@ -15,7 +15,7 @@ function sections(words: readonly string[]): string {
 }
 
 async function sync(index: Index, sourceId: string, text: string, runId = crypto.randomUUID()): Promise<void> {
-  await index.stageText(sourceId, "Animals", text);
+  await index.stageText(sourceId, "Animals", text, ROOM);
   expect(await ingest(index, sourceId, runId)).toMatchObject({ outcome: "ready" });
 }
 
@@ -139,7 +139,7 @@ it("equal texts share one vector until the last of them is deleted", async () =>
 
 it("no vector of an abandoned generation stays", async () => {
   const setup = setUpVectors();
-  await setup.index.stageText("long", "Animals", longText(300));
+  await setup.index.stageText("long", "Animals", longText(300), ROOM);
   await setup.index.ingestText("long", "first");
   await catchUp(setup.index);
   expect(countVisible(setup)).toBeGreaterThan(0);
@@ -225,7 +225,7 @@ it("a write that is rolled back queues no vectors", async () => {
   const setup = setUpVectors();
   await load(setup.index, { first: "The zebra lives in Africa and eats grass all day long." });
   await catchUp(setup.index);
-  await setup.index.stageText("second", "Animals", sections(["okapi"]));
+  await setup.index.stageText("second", "Animals", sections(["okapi"]), ROOM);
   await runInDurableObject(setup.index, async (instance: KnowledgeIndex, { storage }) => {
     storage.sql.exec("CREATE TRIGGER fails BEFORE UPDATE ON generations BEGIN SELECT RAISE(ABORT, 'no'); END");
     await expect(instance.ingestText("second", "run")).rejects.toThrow("no");
