@@ -276,6 +276,8 @@ describe("a tool acts for the visitor", () => {
     expect(offered()).toEqual(["order_status"]);
     await run(asVisitor({ anonId: "user:typed", externalId: "typed", isProfileVerified: false }, next()));
     expect(offered()).toEqual(["order_status"]);
+    await run(asVisitor({ anonId: "user:typed", externalId: "typed" }, next()));
+    expect(offered()).toEqual(["own_orders", "order_status"]);
   });
 
   test("in later turns too, by what was proven before; the token that a visitor had before does not prove them", async () => {

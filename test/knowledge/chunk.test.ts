@@ -98,6 +98,7 @@ describe("chunks", () => {
     ["lines of cells far apart", `| a |${" ".repeat(3_000)}| b |\n`.repeat(1024)],
     ["a table with a wide header", `| ${"表".repeat(480)} |\n| ${"-".repeat(480)} |\n${`| ${"退款需要".repeat(900)} |\n`.repeat(200)}`],
     ["items of a list that go on and on", `- ${"a b\n  ".repeat(MIB / 2)}`],
+    ["a block of code with long names", `\`\`\`\n${"name_of_a_variable_ ".repeat(580)}\n\`\`\`\n\n`.repeat(50)],
     ["sections of few, wide words", `# a\n\nb${" ".repeat(7_000)}c\n\n`.repeat(200)],
     ["lines that announce wide lists", `a${" ".repeat(6_000)}b:\n\n- c${" ".repeat(6_000)}d\n\n`.repeat(100)],
     ["Thai", "การคืนเงินใช้เวลาห้าวันทำการ".repeat(MIB / 16)],
