@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { findAgent } from "../agents/store.ts";
-import { jsonBody, payloadTooLarge } from "../platform/http/body.ts";
+import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
@@ -31,7 +31,7 @@ import {
 
 /** The most text that one source may hold, in UTF-8. */
 const MAX_TEXT_BYTES = 5 * 1024 * 1024;
-/** Its body: JSON may write a two-byte letter in six, and hardly any text is longer than that. */
+/** Its body: clients that send ASCII alone write a letter of two bytes in six. */
 const MAX_SOURCE_BODY_BYTES = 16 * 1024 * 1024;
 
 export const knowledgeRoutes = createRouter("Knowledge");
@@ -68,11 +68,11 @@ const createSourceRoute = createRoute({
   request: { params, body: jsonBody(sourceCreateSchema) },
   responses: { 202: jsonResponse(sourceSchema, "The new source, pending."), ...errorResponses(403, 404, 413, 422) },
   "x-max-body-bytes": MAX_SOURCE_BODY_BYTES,
+  "x-max-text-bytes": MAX_TEXT_BYTES,
 });
 
 knowledgeRoutes.openapi(createSourceRoute, async (c) => {
   const source = c.req.valid("json");
-  if (source.type === "text" && new TextEncoder().encode(source.text!).length > MAX_TEXT_BYTES) throw payloadTooLarge(MAX_TEXT_BYTES);
   const change = await addSource(operation(c, c.req.valid("param").agent_id), source);
   if (change.outcome === "agent_not_found") throw notFound("agent");
   if (change.outcome === "too_many") {

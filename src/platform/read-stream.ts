@@ -4,12 +4,14 @@ const FIRST_BUFFER_BYTES = 16_384;
 /**
  * Reads at most `maxBytes` of a stream and cancels the rest. Memory is bounded by that too, however small the chunks are and
  * whatever length was announced.
+ * @param isTooMuch called with each chunk; true ends the reading there.
  * @throws what the stream fails with.
  */
 export async function readAtMost(
   stream: ReadableStream<Uint8Array> | null,
   maxBytes: number,
-): Promise<{ body: Uint8Array; isTruncated: boolean }> {
+  isTooMuch?: (chunk: Uint8Array) => boolean,
+): Promise<{ body: Uint8Array<ArrayBuffer>; isTruncated: boolean }> {
   let buffer = new Uint8Array(Math.min(FIRST_BUFFER_BYTES, maxBytes));
   let length = 0;
   for await (const chunk of stream ?? []) {
@@ -18,9 +20,9 @@ export async function readAtMost(
     buffer.set(kept, length);
     length += kept.byteLength;
     // Leaving the loop cancels the stream.
-    if (kept.byteLength < chunk.byteLength) return { body: buffer, isTruncated: true };
+    if (kept.byteLength < chunk.byteLength || isTooMuch?.(chunk)) return { body: buffer.subarray(0, length), isTruncated: true };
   }
-  return { body: buffer.slice(0, length), isTruncated: false };
+  return { body: buffer.subarray(0, length), isTruncated: false };
 }
 
 function grow(buffer: Uint8Array<ArrayBuffer>, length: number, maxBytes: number): Uint8Array<ArrayBuffer> {

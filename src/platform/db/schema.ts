@@ -77,6 +77,8 @@ export const workspaces = sqliteTable(
     agentsCount: count("agents_count"),
     sourcesCount: count("sources_count"),
     pagesCount: count("pages_count"),
+    /** The bytes of the responses in `idempotency_records`. */
+    keptResponseBytes: count("kept_response_bytes"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     /** Set when the operator deletes it: from then on it is not found, and is erased step by step. */

@@ -1,22 +1,34 @@
 import type { z } from "@hono/zod-openapi";
 import { readAtMost } from "../read-stream.ts";
 import { ApiError, type ValidationItem } from "./errors.ts";
+import { JsonSize } from "./json-size.ts";
 
-/** For all bodies but a source's text: 8,000 characters fit several times, even if each is escaped. */
-export const MAX_BODY_BYTES = 512 * 1024;
+/** For all bodies but those with a long text: 8,000 characters fit several times, even if each is escaped. */
+const MAX_BODY_BYTES = 512 * 1024;
+
+/** A route's limits of its body. */
+export interface BodyLimits {
+  /** Of all bytes, which the OpenAPI document shows. */
+  "x-max-body-bytes"?: number;
+  /** Of one string, in UTF-8; what is beside it may be as large as another route's body. */
+  "x-max-text-bytes"?: number;
+}
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-type JsonResult = { ok: true; value: unknown; text: string } | { ok: false; item: ValidationItem };
+type JsonResult = { ok: true; value: unknown; bytes: Uint8Array<ArrayBuffer> } | { ok: false; item: ValidationItem };
 
 /**
- * Reads a request's JSON body of at most `maxBytes` bytes.
+ * Reads a request's JSON body within the limits, which are checked while it streams in.
  * @throws ApiError payload_too_large.
  */
-export async function readJson(request: Request, maxBytes: number): Promise<JsonResult> {
-  if (Number(request.headers.get("Content-Length") ?? 0) > maxBytes) throw payloadTooLarge(maxBytes);
-  const { body, isTruncated } = await readAtMost(request.body, maxBytes);
-  if (isTruncated) throw payloadTooLarge(maxBytes);
+export async function readJson(request: Request, limits: BodyLimits): Promise<JsonResult> {
+  const { "x-max-body-bytes": maxBytes = MAX_BODY_BYTES, "x-max-text-bytes": maxTextBytes } = limits;
+  const tooLarge = () => payloadTooLarge(maxTextBytes ?? maxBytes);
+  if (Number(request.headers.get("Content-Length") ?? 0) > maxBytes) throw tooLarge();
+  const isTooMuch = maxTextBytes === undefined ? undefined : textLimit(maxTextBytes);
+  const { body, isTruncated } = await readAtMost(request.body, maxBytes, isTooMuch);
+  if (isTruncated) throw tooLarge();
   const contentType = request.headers.get("Content-Type") ?? "";
   if (body.length === 0) return fail({ loc: ["body"], msg: "Field required", type: "missing", input: null });
   if (!JSON_TYPE.test(contentType)) return fail(jsonInvalid(0, `send the body as JSON, with Content-Type: application/json`));
@@ -28,18 +40,39 @@ export async function readJson(request: Request, maxBytes: number): Promise<Json
     return fail(jsonInvalid(0, `the body is not valid UTF-8${hint}`));
   }
   try {
-    return { ok: true, value: JSON.parse(toWellFormed(text)) as unknown, text };
+    const value = JSON.parse(text) as unknown;
+    return { ok: true, value: ESCAPED_SURROGATE.test(text) ? toWellFormed(value) : value, bytes: body };
   } catch (error) {
     return fail(jsonInvalid(positionOf(error, text), "the body is not valid JSON"));
   }
 }
 
-const ESCAPES = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|[^])/g;
-const LONE_SURROGATE = /^\\u[dD][89a-fA-F][\da-fA-F]{2}$/;
+/** Whether a string, or all that is beside the longest one, has become too long. */
+function textLimit(maxTextBytes: number): (chunk: Uint8Array) => boolean {
+  const size = new JsonSize();
+  return (chunk) => {
+    size.add(chunk);
+    return size.longest > maxTextBytes || size.others > MAX_BODY_BYTES;
+  };
+}
 
-/** Replaces escaped lone surrogates by U+FFFD: databases cannot store them, so a record named by one could not be found again. */
-function toWellFormed(json: string): string {
-  return json.replaceAll(ESCAPES, (escape) => (LONE_SURROGATE.test(escape) ? "\\ufffd" : escape));
+const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/;
+
+/** Replaces lone surrogates by U+FFFD: databases cannot store them, so a record named by one could not be found again. */
+function toWellFormed(value: unknown): unknown {
+  const root = { value };
+  // A list of what is left instead of recursion, which deep nesting would exhaust.
+  const left: Record<string, unknown>[] = [root];
+  for (let parent = left.pop(); parent; parent = left.pop()) {
+    for (const [name, child] of Object.entries(parent)) {
+      if (typeof child === "object" && child !== null) left.push(child as Record<string, unknown>);
+      const [newName, newChild] = [name.toWellFormed(), typeof child === "string" ? child.toWellFormed() : child];
+      if (newName === name && newChild === child) continue;
+      delete parent[name];
+      parent[newName] = newChild;
+    }
+  }
+  return root.value;
 }
 
 /** Where parsing failed, or 0: for a short text the engine gives no position. */
@@ -58,7 +91,7 @@ function jsonInvalid(position: number, error: string): ValidationItem {
 }
 
 /** 413 with the limit. */
-export function payloadTooLarge(maxBytes: number): ApiError<"payload_too_large"> {
+function payloadTooLarge(maxBytes: number): ApiError<"payload_too_large"> {
   return new ApiError("payload_too_large", `The body is too large: send at most ${maxBytes.toLocaleString("en")} bytes.`);
 }
 

@@ -27,8 +27,8 @@ export interface AppEnv {
     errorCode: string | undefined;
     /** Creates the ids of the request's new records: the same ones when an idempotent request is repeated. */
     newId: (shard: number) => string;
-    /** The raw body, by which idempotency compares requests. */
-    bodyText: string | undefined;
+    /** A digest of the request, by which idempotency compares requests. */
+    requestHash: string | undefined;
     /** The conversation of a streamed response, whose body idempotency cannot wait for. */
     streamedConversation: string | undefined;
     /** A question that was taken although its request fails: what will be finished. */

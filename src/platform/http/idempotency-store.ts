@@ -1,15 +1,20 @@
-import { and, eq, lt, sql } from "drizzle-orm";
+import { and, eq, isNull, lt, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
-import { conversations, idempotencyRecords } from "../db/schema.ts";
+import { conversations, idempotencyRecords, workspaces } from "../db/schema.ts";
 
 type Key = Pick<typeof idempotencyRecords.$inferInsert, "workspaceId" | "key">;
 
 /** How long a key replays its stored response. */
 export const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
+/** The most bytes of responses that are kept for one workspace, so that no workspace fills the database of others. */
+export const MAX_WORKSPACE_BYTES = 64 * 1024 * 1024;
+/** More than a request adds: the records that expire are deleted as fast as others come, also between two runs of the sweep. */
+const PRUNED_PER_KEY = 2;
 
 /** Reserves a key for a request, after deleting a record from before `expiredMs`, and reads the key's record. */
 export function reserveKey(db: Database, record: typeof idempotencyRecords.$inferInsert, expiredMs: number) {
   return [
+    pruneKeys(db, expiredMs, PRUNED_PER_KEY),
     db.delete(idempotencyRecords).where(and(isKey(record), lt(idempotencyRecords.createdAt, expiredMs))),
     db.insert(idempotencyRecords).values(record).onConflictDoNothing().returning({ key: idempotencyRecords.key }),
     db.select().from(idempotencyRecords).where(isKey(record)),
@@ -25,13 +30,13 @@ export function takeOver(db: Database, key: Key, leaseUntil: number, nowMs: numb
     .returning({ key: idempotencyRecords.key });
 }
 
-/** Stores the response for replays, unless its conversation was erased meanwhile. */
+/** Stores the response for replays, unless its conversation was erased meanwhile or the workspace has no room for it. */
 export function storeResponse(db: Database, key: Key, response: { status: number; body: string; conversationId: string | null }) {
   const { status, body, conversationId } = response;
   return db
     .update(idempotencyRecords)
     .set({ responseStatus: status, responseBody: body, conversationId })
-    .where(and(isKey(key), conversationId === null ? undefined : conversationExists(key, conversationId)));
+    .where(and(isKey(key), hasRoom(key, body.length), conversationId === null ? undefined : conversationExists(key, conversationId)));
 }
 
 /** Records the conversation of a streamed response, whose body is not stored here, since the conversation holds it. */
@@ -42,15 +47,22 @@ export function linkConversation(db: Database, key: Key, conversationId: string)
     .where(and(isKey(key), conversationExists(key, conversationId)));
 }
 
-/** Ends the lease of a request that failed with a 5xx, so that it may be retried immediately. */
+/** Ends the lease of a request whose response is not stored, so that it may be repeated immediately. */
 export function releaseKey(db: Database, key: Key) {
-  return db.update(idempotencyRecords).set({ leaseUntil: 0 }).where(isKey(key));
+  return db
+    .update(idempotencyRecords)
+    .set({ leaseUntil: 0 })
+    .where(and(isKey(key), isNull(idempotencyRecords.responseStatus)));
 }
 
 /** Deletes records from before `expiredMs`, at most `limit`. */
 export function pruneKeys(db: Database, expiredMs: number, limit: number) {
   const expired = sql`(SELECT rowid FROM ${idempotencyRecords} WHERE created_at < ${expiredMs} LIMIT ${limit})`;
   return db.delete(idempotencyRecords).where(sql`rowid IN ${expired}`);
+}
+
+function hasRoom({ workspaceId }: Key, bytes: number) {
+  return sql`(SELECT ${workspaces.keptResponseBytes} FROM ${workspaces} WHERE ${workspaces.id} = ${workspaceId}) <= ${MAX_WORKSPACE_BYTES - bytes}`;
 }
 
 function conversationExists({ workspaceId }: Key, conversationId: string) {

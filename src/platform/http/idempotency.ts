@@ -1,10 +1,11 @@
 import { waitUntil } from "cloudflare:workers";
 import type { MiddlewareHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { sha256Hex } from "../crypto/hashes.ts";
 import { decryptSecret, encryptSecret } from "../crypto/secrets.ts";
 import { type Database, dbFor } from "../db/client.ts";
 import { seededIds } from "../db/ids.ts";
+import { readAtMost } from "../read-stream.ts";
+import { logProblem } from "../telemetry/log.ts";
 import type { AppContext, AppEnv } from "./context.ts";
 import { ApiError, invalid } from "./errors.ts";
 import { storeResponse, KEY_LIFETIME_MS, linkConversation, releaseKey, reserveKey, takeOver } from "./idempotency-store.ts";
@@ -14,6 +15,8 @@ const REPLAYED = "Idempotent-Replayed";
 const MAX_KEY_LENGTH = 255;
 /** Longer than any request of an operation without `joinRetries`, even a webhook's test of 15 s: after it, the request is dead. */
 const LEASE_MS = 30_000;
+/** A longer response is not kept. */
+const MAX_RESPONSE_BYTES = 64 * 1024;
 
 /** The header as the OpenAPI document describes it. */
 export const IDEMPOTENCY_PARAMETER = {
@@ -26,7 +29,7 @@ export const IDEMPOTENCY_PARAMETER = {
 
 /**
  * Runs a request with an Idempotency-Key once and replays its response for a day. The ids of new records are derived from the
- * key, so that a request that died half-way can run again without creating anything twice.
+ * key, so that a request that died half-way, or whose response is not kept, can run again without creating anything twice.
  */
 export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
   const key = c.req.header(HEADER);
@@ -35,9 +38,9 @@ export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
   const { id: workspaceId } = c.get("caller").workspace;
   const db = dbFor(c.env, workspaceId, c.get("meter"));
   const nowMs = Date.now();
-  const requestHash = await sha256Hex(`${c.req.method} ${c.req.path}\n${c.get("bodyText") ?? ""}`);
+  const requestHash = c.get("requestHash") ?? (await hashRequest(c));
   const record = { workspaceId, key, requestHash, leaseUntil: nowMs + LEASE_MS, createdAt: nowMs };
-  const [, [reserved], [stored]] = await db.batch(reserveKey(db, record, nowMs - KEY_LIFETIME_MS));
+  const [, , [reserved], [stored]] = await db.batch(reserveKey(db, record, nowMs - KEY_LIFETIME_MS));
   if (!reserved && stored) {
     if (stored.requestHash !== requestHash) {
       throw new ApiError("idempotency_conflict", "This Idempotency-Key was used for another request. Use a new key for a new request.");
@@ -49,8 +52,25 @@ export const idempotent: MiddlewareHandler<AppEnv> = async (c, next) => {
   }
   c.set("newId", await derivedIds(record, stored?.createdAt ?? nowMs));
   await next();
-  await saveResponse(c, db, record);
+  const streamed = c.get("streamedConversation");
+  // The conversation holds what is streamed. The client does not wait for the write.
+  if (streamed !== undefined && c.res.status < 500) waitUntil(db.batch([linkConversation(db, record, streamed)]));
+  else await keepResponse(c, db, record);
 };
+
+/** Remembers what tells the request from others with its key, so that its body need not be kept. */
+export async function hashBody(c: AppContext, body: Uint8Array<ArrayBuffer>): Promise<void> {
+  if (c.req.header(HEADER) !== undefined) c.set("requestHash", await hashRequest(c, body));
+}
+
+async function hashRequest(c: AppContext, body = new Uint8Array()): Promise<string> {
+  const stream = new crypto.DigestStream("SHA-256");
+  const writer = stream.getWriter();
+  await writer.write(new TextEncoder().encode(`${c.req.method} ${c.req.path}\n`));
+  await writer.write(body);
+  await writer.close();
+  return new Uint8Array(await stream.digest).toHex();
+}
 
 /**
  * For operations that recognize a concurrent retry by its derived ids and give both requests the same response: the retry runs
@@ -71,16 +91,29 @@ interface StoredKey {
   key: string;
 }
 
-/** Stores the response, or releases the key after a 5xx. */
-async function saveResponse(c: AppContext, db: Database, record: StoredKey): Promise<void> {
+/**
+ * Keeps the response, or releases the key, so that a repeated request runs again and finds what this one made. A failure does not
+ * reach the client, whose request is done; a repeated one then runs when the lease has expired.
+ */
+async function keepResponse(c: AppContext, db: Database, record: StoredKey): Promise<void> {
+  try {
+    const response = await responseToKeep(c, record);
+    const release = releaseKey(db, record);
+    await db.batch(response ? [storeResponse(db, record, response), release] : [release]);
+  } catch (error) {
+    logProblem("response_not_kept", { request_id: c.get("requestId"), workspace_id: record.workspaceId }, error);
+  }
+}
+
+/** The response, unless it failed with a 5xx or is too long. */
+async function responseToKeep(c: AppContext, record: StoredKey) {
   const { status } = c.res;
-  if (status >= 500) return void (await db.batch([releaseKey(db, record)]));
-  const streamed = c.get("streamedConversation");
-  // The client does not wait for the write.
-  if (streamed !== undefined) return waitUntil(db.batch([linkConversation(db, record, streamed)]));
-  const text = await c.res.clone().text();
+  if (status >= 500) return undefined;
+  const { body: bytes, isTruncated } = await readAtMost(c.res.clone().body, MAX_RESPONSE_BYTES);
+  if (isTruncated) return undefined;
+  const text = new TextDecoder().decode(bytes);
   const body = text === "" ? "" : await encryptSecret(c.env, text, encryptionContext(record));
-  await db.batch([storeResponse(db, record, { status, body, conversationId: conversationOf(text) })]);
+  return { status, body, conversationId: conversationOf(text) };
 }
 
 /** Bodies are stored encrypted, since some hold a secret that is shown once. */

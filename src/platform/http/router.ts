@@ -1,20 +1,14 @@
 import { OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import type { Handler, MiddlewareHandler } from "hono";
-import { MAX_BODY_BYTES, readJson } from "./body.ts";
+import { type BodyLimits, readJson } from "./body.ts";
 import type { AppEnv } from "./context.ts";
 import { invalid, type ValidationItem } from "./errors.ts";
-import { IDEMPOTENCY_PARAMETER, idempotent } from "./idempotency.ts";
+import { hashBody, IDEMPOTENCY_PARAMETER, idempotent } from "./idempotency.ts";
 import { nameOperation } from "./request-log.ts";
 import { errorResponses } from "./responses.ts";
 import { repeatedItems, toItems } from "./validation.ts";
 
-/** A route's own limit of its body, which the OpenAPI document shows. */
-const MAX_BODY_FIELD = "x-max-body-bytes";
-
-type RegisteredRoute = RouteConfig & {
-  getRoutingPath(): string;
-  [MAX_BODY_FIELD]?: number;
-};
+type RegisteredRoute = RouteConfig & BodyLimits & { getRoutingPath(): string; "x-scope"?: string };
 
 /**
  * A router whose `openapi` documents a route and validates its path, query and body together, so that one response lists
@@ -27,7 +21,7 @@ export function createRouter(tag?: string): OpenAPIHono<AppEnv> {
     const { middleware: routeMiddleware, ...contract } = route;
     if (!route.hide) router.openAPIRegistry.registerPath(documented(contract, tag));
     const middleware = [routeMiddleware ?? []].flat() as MiddlewareHandler<AppEnv>[];
-    const checks = [...middleware, validator(route), ...(route.method === "post" ? [idempotent] : [])];
+    const checks = [...middleware, validator(route), ...(isIdempotent(route) ? [idempotent] : [])];
     // The validator belongs to this route alone; other middleware may be shared.
     if (route.operationId !== undefined) nameOperation(checks[middleware.length]!, route.operationId);
     router.on(route.method, [route.getRoutingPath()], ...checks, handler);
@@ -37,16 +31,21 @@ export function createRouter(tag?: string): OpenAPIHono<AppEnv> {
   return router;
 }
 
+/** Whether the operation takes an Idempotency-Key: a POST that only reads, as its scope tells, is repeated without one. */
+function isIdempotent(route: RouteConfig & { "x-scope"?: string }): boolean {
+  return route.method === "post" && !route["x-scope"]?.endsWith(":read");
+}
+
 /** Adds the tag, and what holds for every route with a body and for every POST. */
 function documented(contract: RouteConfig, tag: string | undefined): RouteConfig {
   const { operationId, ...rest } = contract;
-  const isPost = contract.method === "post";
-  const statuses = [...(isPost ? ([409] as const) : []), ...(contract.request?.body ? ([413] as const) : [])];
+  const takesKey = isIdempotent(contract);
+  const statuses = [...(takesKey ? ([409] as const) : []), ...(contract.request?.body ? ([413] as const) : [])];
   return {
     ...(operationId && { operationId }),
     ...(tag && { tags: [tag] }),
     ...rest,
-    ...(isPost && { parameters: [IDEMPOTENCY_PARAMETER] }),
+    ...(takesKey && { parameters: [IDEMPOTENCY_PARAMETER] }),
     responses: { ...errorResponses(...statuses), ...contract.responses },
   };
 }
@@ -55,7 +54,6 @@ function validator(route: RegisteredRoute): MiddlewareHandler<AppEnv> {
   const { params, query, body } = route.request ?? {};
   const content = body?.content["application/json"];
   const bodySchema = content && "schema" in content && content.schema instanceof z.ZodType ? content.schema : undefined;
-  const maxBodyBytes = route[MAX_BODY_FIELD] ?? MAX_BODY_BYTES;
   return async (c, next) => {
     const failed: ValidationItem[] = [];
     const check = (schema: z.ZodType, target: "param" | "query" | "json", raw: unknown) => {
@@ -69,9 +67,9 @@ function validator(route: RegisteredRoute): MiddlewareHandler<AppEnv> {
       check(query as z.ZodType, "query", c.req.query());
     }
     if (bodySchema) {
-      const read = await readJson(c.req.raw, maxBodyBytes);
+      const read = await readJson(c.req.raw, route);
       if (read.ok) {
-        c.set("bodyText", read.text);
+        if (isIdempotent(route)) await hashBody(c, read.bytes);
         check(bodySchema, "json", read.value);
       } else failed.push(read.item);
     }

@@ -1,11 +1,17 @@
+import { createExecutionContext } from "cloudflare:test";
+import { createRoute } from "@hono/zod-openapi";
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { dbFor } from "../../../src/platform/db/client.ts";
 import { shardOf } from "../../../src/platform/db/ids.ts";
 import { storeResponse, reserveKey } from "../../../src/platform/http/idempotency-store.ts";
+import type { AppEnv } from "../../../src/platform/http/context.ts";
+import { handleError } from "../../../src/platform/http/error-handler.ts";
+import { requestLog } from "../../../src/platform/http/request-log.ts";
+import { createRouter } from "../../../src/platform/http/router.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../../src/sweep/sweep.ts";
-import { createAgent, createWorkspace, databases, learn, query, type Workspace } from "../../harness.ts";
+import { createAgent, createWorkspace, databases, envWith, learn, query, type Workspace } from "../../harness.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -144,6 +150,121 @@ test("no response is stored for a conversation that is erased meanwhile", async 
   await db.batch([storeResponse(db, record, { status: 200, body: "{}", conversationId: body.conversation_id })]);
   const kept = "SELECT key, response_body FROM idempotency_records WHERE workspace_id = ?";
   expect(await query(workspace.id, kept, workspace.id)).toEqual([{ key: "k-2", response_body: null }]);
+});
+
+test("a search keeps nothing: it changes nothing", async () => {
+  const { post, agent, workspace } = await prepare();
+  const first = await post(`/agents/${agent.id}/search`, { query: "refunds" }, "k-1");
+  const other = await post(`/agents/${agent.id}/search`, { query: "working days" }, "k-1");
+  expect([first.status, other.status, other.headers.get("Idempotent-Replayed")]).toEqual([200, 200, null]);
+  expect(await kept(workspace)).toEqual([]);
+});
+
+/** What is stored for repeated requests, and the counted size of it. */
+const kept = ({ id }: Workspace) =>
+  query(
+    id,
+    `SELECT key, response_status AS status, length(response_body) AS length, lease_until = 0 AS is_released
+     FROM idempotency_records WHERE workspace_id = ?`,
+    id,
+  );
+const keptBytes = async ({ id }: Workspace) =>
+  (await query<{ bytes: number }>(id, "SELECT kept_response_bytes AS bytes FROM workspaces WHERE id = ?", id))[0]!.bytes;
+const setKeptBytes = ({ id }: Workspace, bytes: number) =>
+  query(id, "UPDATE workspaces SET kept_response_bytes = ? WHERE id = ?", bytes, id);
+
+/** Sends the same POST to an operation with a response of this length, and returns the ids that it made. */
+async function repeatLong(workspace: Workspace, responseLength: number, bindings: Record<string, unknown> = {}) {
+  const router = createRouter();
+  router.use(requestLog, (c, next) => {
+    c.set("caller", { workspace: { id: workspace.id } } as AppEnv["Variables"]["caller"]);
+    return next();
+  });
+  const made: string[] = [];
+  router.openapi(createRoute({ method: "post", path: "/long", responses: {} }), (c) => {
+    made.push(c.get("newId")(0));
+    return c.text(JSON.stringify("x".repeat(responseLength - 2)), 201) as never;
+  });
+  router.onError(handleError);
+  const request = () => new Request("http://service.test/long", { method: "POST", headers: { "Idempotency-Key": "k-1" } });
+  const statuses: number[] = [];
+  for (let at = 0; at < 2; at++) statuses.push((await router.fetch(request(), envWith(bindings), createExecutionContext())).status);
+  return { made, statuses };
+}
+
+test("a response of 64 KiB is kept; after a longer one, a repeated request runs again with the same ids", async () => {
+  const [short, long] = [await createWorkspace(), await createWorkspace()];
+  expect((await repeatLong(short, 65_536)).made).toHaveLength(1);
+  const { made, statuses } = await repeatLong(long, 65_537);
+  expect([made.length, new Set(made).size, statuses]).toEqual([2, 1, [201, 201]]);
+  expect(await kept(long)).toEqual([{ key: "k-1", status: null, length: null, is_released: 1 }]);
+});
+
+test("what is kept is counted for the workspace, and deleted records are counted out", async () => {
+  const { workspace, post, answers } = await prepare();
+  const sum = async () => (await kept(workspace)).reduce((total, { length }) => total + Number(length), 0);
+  for (let at = 0; at < 3; at++) await post(answers, { question: `Question ${at}?`, answer: "a".repeat(at * 1_000 + 1) }, `k-${at}`);
+  expect(await keptBytes(workspace)).toBe(await sum());
+  expect(await keptBytes(workspace)).toBeGreaterThan(3_000);
+  await query(workspace.id, "DELETE FROM idempotency_records WHERE workspace_id = ? AND key = 'k-2'", workspace.id);
+  expect(await keptBytes(workspace)).toBe(await sum());
+  await sweep(env, Date.now() + DAY_MS + 1000);
+  expect(await keptBytes(workspace)).toBe(0);
+});
+
+test("past 64 MiB of a workspace no response is kept, and a repeated request still creates nothing twice", async () => {
+  const { workspace, agent, post, answers, messages } = await prepare();
+  await setKeptBytes(workspace, 64 * 1024 * 1024);
+  const conversation = (await post(messages, { message: "When are refunds paid?" }, "k-0")).body.conversation_id;
+  const hook = (await post("/webhooks", { url: "https://hooks.example.com/a", events: ["*"] }, "k-hook")).body.id;
+  const requests = [
+    [answers, { question: "How do I cancel?", answer: "In Billing." }],
+    [`/agents/${agent.id}/sources`, { type: "text", name: "Hours", text: "We are open at nine." }],
+    [`/conversations/${conversation}/messages`, { content: "Hello from the team." }],
+    ["/webhooks", { url: "https://hooks.example.com/b", events: ["*"] }],
+    [`/webhooks/${hook}/rotate-secret`, undefined],
+    [messages, { message: "When are refunds paid?" }],
+  ] as const;
+  for (const [at, [path, body]] of requests.entries()) {
+    const first = await post(path, body, `k-${at + 1}`);
+    expect(first.status).toBeLessThan(300);
+    const again = await post(path, body, `k-${at + 1}`);
+    expect(again).toMatchObject({ status: first.status, body: path.includes("sources") ? { id: first.body.id } : first.body });
+  }
+  expect((await workspace.call("GET", answers)).body.total).toBe(1);
+  expect((await workspace.call("GET", "/webhooks")).body.total).toBe(2);
+  expect((await workspace.call("GET", `/conversations/${conversation}`)).body.message_count).toBe(3);
+  expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(2);
+  for (const record of await kept(workspace)) expect(record).toMatchObject({ status: null, length: null, is_released: 1 });
+  const other = await post(answers, { question: "Another?", answer: "Yes." }, "k-1");
+  expect(other.body.error.code).toBe("idempotency_conflict");
+});
+
+test("a response that cannot be stored is answered all the same, and the log says so", async () => {
+  const workspace = await createWorkspace();
+  const log = vi.spyOn(console, "error").mockImplementation(() => {});
+  // Every batch after the one that reserves the key fails.
+  let batches = 0;
+  const failing = (database: D1Database) => ({
+    prepare: (sql: string) => database.prepare(sql),
+    batch: (statements: D1PreparedStatement[]) =>
+      ++batches === 1 ? database.batch(statements) : Promise.reject(new Error("D1_ERROR: database is locked: SQLITE_BUSY")),
+  });
+  const { made, statuses } = await repeatLong(workspace, 100, { DB: failing(env.DB), DB_1: failing(env.DB_1) });
+  expect([made.length, statuses]).toEqual([1, [201, 503]]);
+  expect(log.mock.calls.join()).toContain("response_not_kept");
+  log.mockRestore();
+});
+
+test("each new key deletes expired records, also between two runs of the sweep", async () => {
+  const { workspace, post, answers } = await prepare();
+  const body = { question: "How do I cancel?", answer: "In Billing." };
+  for (let at = 0; at < 4; at++) await post(answers, body, `old-${at}`);
+  await query(workspace.id, "UPDATE idempotency_records SET created_at = created_at - ? WHERE workspace_id = ?", DAY_MS + 1, workspace.id);
+  await post(answers, body, "new-1");
+  expect(await kept(workspace)).toHaveLength(3);
+  await post(answers, body, "new-2");
+  expect((await kept(workspace)).map(({ key }) => key).sort()).toEqual(["new-1", "new-2"]);
 });
 
 test("a key expires after a day, and the sweep deletes it", async () => {

@@ -650,6 +650,50 @@ describe("bodies that are too large", () => {
     expect((await workspace.call("POST", path, text({ text: "é".repeat(longest / 2) }))).status).toBe(202);
   });
 
+  /** Sends a source whose body has no end, and counts what was read of it. */
+  async function sendEndless(start: string, piece: string) {
+    const workspace = await createWorkspace();
+    const agent = await createAgent(workspace);
+    const chunk = new TextEncoder().encode(piece.repeat(Math.ceil(65_536 / piece.length)));
+    let sent = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        controller.enqueue(sent === 0 ? new TextEncoder().encode(start) : chunk);
+        sent += chunk.length;
+        // Without a limit this would never return.
+        if (sent > 64 * 1024 * 1024) controller.close();
+      },
+    });
+    const headers = { Authorization: `Bearer ${workspace.key}`, "Content-Type": "application/json" };
+    const request = new Request(`http://service.test/api/v1/agents/${agent.id}/sources`, { method: "POST", headers, body });
+    return { status: (await app.fetch(request, env, createExecutionContext())).status, sent };
+  }
+
+  const MIB = 1024 * 1024;
+  test.each([
+    ["a text", `{"type":"text","name":"N","text":"`, "x", 5 * MIB],
+    ["an escaped text", `{"type":"text","name":"N","text":"`, "\\u0438", 15 * MIB],
+    ["escaped control characters", `{"type":"text","name":"N","text":"`, "\\u0001", 16 * MIB],
+    ["a second long text", `{"text":"${"x".repeat(4 * MIB)}","pad":"`, "x", MIB],
+    ["many short values", `{"type":"text","name":"N","text":"T","pad":[0`, ",0", MIB],
+    ["many objects", `{"type":"text","name":"N","text":"T","pad":[{}`, ",{}", MIB],
+    ["white space", `{"type":"text","name":"N","text":"T"`, " ", MIB],
+  ])("%s of a source is refused while it streams in", async (_, start, piece, mostBytes) => {
+    const { status, sent } = await sendEndless(start, piece);
+    expect(status).toBe(413);
+    expect(sent).toBeLessThan(mostBytes + 4 * 65_536);
+  });
+
+  test("a source's text may be escaped letter by letter", async () => {
+    const workspace = await createWorkspace();
+    const agent = await createAgent(workspace);
+    const letters = (5 * MIB) / 2;
+    const body = `{"type":"text","name":"N","text":"${"\\u0438".repeat(letters)}"}`;
+    expect((await workspace.call("POST", `/agents/${agent.id}/sources`, body)).status).toBe(202);
+    const over = await workspace.call("POST", `/agents/${agent.id}/sources`, body.replace("\\u0438", "\\u0438x"));
+    expect([over.status, over.body.error.message]).toEqual([413, "The body is too large: send at most 5,242,880 bytes."]);
+  });
+
   test("a large input is not echoed, and deep nesting is harmless", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);
