@@ -4,7 +4,8 @@ const FIRST_BUFFER_BYTES = 16_384;
 /**
  * Reads at most `maxBytes` of a stream and cancels the rest. Memory is bounded by that too, however small the chunks are and
  * whatever length was announced.
- * @param isTooMuch called with each chunk; true ends the reading there.
+ * @param isTooMuch called with each chunk. From the first one that it refuses, what is read up to `maxBytes` is dropped, not kept:
+ * a client that sends its whole body before it reads the response then gets the response.
  * @throws what the stream fails with.
  */
 export async function readAtMost(
@@ -14,15 +15,20 @@ export async function readAtMost(
 ): Promise<{ body: Uint8Array<ArrayBuffer>; isTruncated: boolean }> {
   let buffer = new Uint8Array(Math.min(FIRST_BUFFER_BYTES, maxBytes));
   let length = 0;
+  let isDropped = false;
   for await (const chunk of stream ?? []) {
     const kept = chunk.subarray(0, maxBytes - length);
-    buffer = grow(buffer, length + kept.byteLength, maxBytes);
-    buffer.set(kept, length);
+    isDropped ||= isTooMuch?.(chunk) ?? false;
+    if (isDropped) buffer = new Uint8Array();
+    else {
+      buffer = grow(buffer, length + kept.byteLength, maxBytes);
+      buffer.set(kept, length);
+    }
     length += kept.byteLength;
     // Leaving the loop cancels the stream.
-    if (kept.byteLength < chunk.byteLength || isTooMuch?.(chunk)) return { body: buffer.subarray(0, length), isTruncated: true };
+    if (kept.byteLength < chunk.byteLength) return { body: buffer.subarray(0, length), isTruncated: true };
   }
-  return { body: buffer.subarray(0, length), isTruncated: false };
+  return { body: buffer.subarray(0, length), isTruncated: isDropped };
 }
 
 function grow(buffer: Uint8Array<ArrayBuffer>, length: number, maxBytes: number): Uint8Array<ArrayBuffer> {

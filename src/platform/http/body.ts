@@ -6,9 +6,9 @@ import { JsonSize } from "./json-size.ts";
 /** For all bodies but those with a long text: 8,000 characters fit several times, even if each is escaped. */
 const MAX_BODY_BYTES = 512 * 1024;
 
-/** A route's limits of its body. */
+/** A route's limits of its body, which the OpenAPI document shows. */
 export interface BodyLimits {
-  /** Of all bytes, which the OpenAPI document shows. */
+  /** Of all bytes. */
   "x-max-body-bytes"?: number;
   /** Of one string, in UTF-8; what is beside it may be as large as another route's body. */
   "x-max-text-bytes"?: number;

@@ -36,7 +36,7 @@ function isIdempotent(route: RouteConfig & { "x-scope"?: string }): boolean {
   return route.method === "post" && !route["x-scope"]?.endsWith(":read");
 }
 
-/** Adds the tag, and what holds for every route with a body and for every POST. */
+/** Adds the tag, and what holds for every route with a body and for every one that takes an Idempotency-Key. */
 function documented(contract: RouteConfig, tag: string | undefined): RouteConfig {
   const { operationId, ...rest } = contract;
   const takesKey = isIdempotent(contract);

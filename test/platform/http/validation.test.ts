@@ -671,17 +671,27 @@ describe("bodies that are too large", () => {
 
   const MIB = 1024 * 1024;
   test.each([
-    ["a text", `{"type":"text","name":"N","text":"`, "x", 5 * MIB],
-    ["an escaped text", `{"type":"text","name":"N","text":"`, "\\u0438", 15 * MIB],
-    ["escaped control characters", `{"type":"text","name":"N","text":"`, "\\u0001", 16 * MIB],
-    ["a second long text", `{"text":"${"x".repeat(4 * MIB)}","pad":"`, "x", MIB],
-    ["many short values", `{"type":"text","name":"N","text":"T","pad":[0`, ",0", MIB],
-    ["many objects", `{"type":"text","name":"N","text":"T","pad":[{}`, ",{}", MIB],
-    ["white space", `{"type":"text","name":"N","text":"T"`, " ", MIB],
-  ])("%s of a source is refused while it streams in", async (_, start, piece, mostBytes) => {
+    ["a text", `{"type":"text","name":"N","text":"`, "x"],
+    ["an escaped text", `{"type":"text","name":"N","text":"`, "\\u0438"],
+    ["a second long text", `{"text":"${"x".repeat(4 * MIB)}","pad":"`, "x"],
+    ["many short values", `{"type":"text","name":"N","text":"T","pad":[0`, ",0"],
+    ["many objects", `{"type":"text","name":"N","text":"T","pad":[{}`, ",{}"],
+    ["white space", `{"type":"text","name":"N","text":"T"`, " "],
+  ])("%s without an end is refused as the body of a source, once 16 MiB are read", async (_, start, piece) => {
     const { status, sent } = await sendEndless(start, piece);
     expect(status).toBe(413);
-    expect(sent).toBeLessThan(mostBytes + 4 * 65_536);
+    expect(sent).toBeLessThan(16 * MIB + 4 * 65_536);
+  });
+
+  test("what is beside the text of a source is no larger than another body", async () => {
+    const workspace = await createWorkspace();
+    const agent = await createAgent(workspace);
+    const add = (pad: string) =>
+      workspace.call("POST", `/agents/${agent.id}/sources`, `{"type":"text","name":"N","text":"T","pad":${pad}}`);
+    expect((await add(`[0${",0".repeat(MAX / 2 - 100)}]`)).status).toBe(202);
+    for (const pad of [`[0${",0".repeat(MAX / 2)}]`, `"${"x".repeat(MAX)}","more":"${"x".repeat(MAX)}"`]) {
+      expect((await add(pad)).status).toBe(413);
+    }
   });
 
   test("a source's text may be escaped letter by letter", async () => {
