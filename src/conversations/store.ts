@@ -6,6 +6,7 @@ import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere } from "../platform/db/sql.ts";
+import { isNotPutOff, takeTurns } from "../platform/db/waiting.ts";
 import { handoffRecord } from "./payloads.ts";
 import { handoffStatusAt, type Transition } from "./status.ts";
 
@@ -139,17 +140,18 @@ export function isIdle(nowMs: number): SQL {
   return lte(conversations.idleAt, nowMs);
 }
 
-/** Idle conversations, the longest idle first. */
+/** Idle conversations, workspaces in turn. */
 export function listIdle(db: Database, nowMs: number, limit: number) {
-  return (
-    db
-      .select({ workspaceId: conversations.workspaceId, conversationId: conversations.id })
-      .from(conversations)
-      // Not a bound value: SQLite uses a partial index only for the literal text of its condition.
-      .where(and(sql`${conversations.status} = 'ai_handled'`, isIdle(nowMs), importCompleted(conversations.workspaceId)))
-      .orderBy(conversations.idleAt)
-      .limit(limit)
+  const { id, workspaceId, idleAt: dueAt } = conversations;
+  const where = and(isIdle(nowMs), importCompleted(workspaceId), isNotPutOff("conversations", id, nowMs));
+  const idle = takeTurns(
+    { table: conversations, workspaceId, dueAt, index: "conversations_idle", indexed: sql`status = 'ai_handled'`, where },
+    limit,
   );
+  return db
+    .select({ workspaceId, conversationId: id })
+    .from(conversations)
+    .where(sql`${conversations}.rowid IN ${idle}`);
 }
 
 interface HandoffKey extends ConversationKey {

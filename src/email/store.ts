@@ -11,6 +11,7 @@ import {
   workspaces,
 } from "../platform/db/schema.ts";
 import { importCompleted } from "../platform/db/sql.ts";
+import { takeTurns } from "../platform/db/waiting.ts";
 
 /** The mailbox with one of these addresses. */
 export function findMailbox(directory: Database, addresses: string[]) {
@@ -131,22 +132,17 @@ export function updateMail(db: Database, messageId: string, leaseUntilMs: number
     .where(and(eq(emailOutbox.messageId, messageId), eq(emailOutbox.leaseUntil, leaseUntilMs)));
 }
 
-/** Mails whose wake-up was lost or whose run died, oldest first. */
+/** Mails whose wake-up was lost or whose run died, workspaces in turn. */
 export function listDueMails(db: Database, beforeMs: number, nowMs: number, limit: number) {
-  return (
-    db
-      .select({ messageId: emailOutbox.messageId })
-      .from(emailOutbox)
-      // A literal, since a bound value does not match the condition of the partial index.
-      .where(
-        and(
-          sql`${emailOutbox.status} = 'pending'`,
-          lt(emailOutbox.nextAttemptAt, beforeMs),
-          sql`coalesce(${emailOutbox.leaseUntil}, 0) <= ${nowMs}`,
-          importCompleted(emailOutbox.workspaceId),
-        ),
-      )
-      .orderBy(emailOutbox.nextAttemptAt)
-      .limit(limit)
+  const { workspaceId, nextAttemptAt: dueAt } = emailOutbox;
+  const isUnleased = sql`coalesce(${emailOutbox.leaseUntil}, 0) <= ${nowMs}`;
+  const where = and(lt(dueAt, beforeMs), isUnleased, importCompleted(workspaceId));
+  const due = takeTurns(
+    { table: emailOutbox, workspaceId, dueAt, index: "email_outbox_due", indexed: sql`status = 'pending'`, where },
+    limit,
   );
+  return db
+    .select({ messageId: emailOutbox.messageId })
+    .from(emailOutbox)
+    .where(sql`${emailOutbox}.rowid IN ${due}`);
 }

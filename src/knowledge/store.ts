@@ -4,6 +4,7 @@ import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, answers, sources, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, timestampJson } from "../platform/db/sql.ts";
+import { isNotPutOff, takeTurns } from "../platform/db/waiting.ts";
 
 type NewSource = typeof sources.$inferInsert;
 
@@ -71,15 +72,16 @@ function toSync(nowMs: number) {
   return { status: "pending" as const, syncNumber, errorCode: null, errorMessage: null, nextSyncAt: null, updatedAt: nowMs };
 }
 
-/** Requests the syncs that are due, longest due first, except in workspaces that are being erased. */
+/** Requests the syncs that are due, workspaces in turn, except in workspaces that are being erased. */
 export function requestDueSyncs(db: Database, nowMs: number, limit: number) {
-  const due = sql`SELECT ${sources.id} FROM ${sources} INDEXED BY sources_due JOIN ${workspaces} ON ${workspaces.id} = ${sources.workspaceId}
-    WHERE ${sources.nextSyncAt} IS NOT NULL AND ${sources.nextSyncAt} <= ${nowMs} AND ${workspaces.deletedAt} IS NULL
-    ORDER BY ${sources.nextSyncAt} LIMIT ${limit}`;
+  const isLive = sql`EXISTS (SELECT 1 FROM ${workspaces} w WHERE w.id = ${sources.workspaceId} AND w.deleted_at IS NULL)`;
+  const where = and(lte(sources.nextSyncAt, nowMs), isLive);
+  const { workspaceId, nextSyncAt: dueAt } = sources;
+  const due = takeTurns({ table: sources, workspaceId, dueAt, index: "sources_due", indexed: sql`next_sync_at IS NOT NULL`, where }, limit);
   return db
     .update(sources)
     .set(toSync(nowMs))
-    .where(sql`${sources.id} IN (${due})`)
+    .where(sql`${sources}.rowid IN ${due}`)
     .returning(WAKE_COLUMNS);
 }
 
@@ -131,15 +133,16 @@ export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs:
     and(eq(sources.status, "pending"), lt(sources.updatedAt, waitingSinceMs)),
     and(eq(sources.status, "processing"), lt(sources.leaseUntil, nowMs)),
   );
-  return (
-    db
-      .select(WAKE_COLUMNS)
-      .from(sources)
-      // Written out, since a bound value cannot match the condition of the partial index.
-      .where(and(sql`${sources.status} IN ('pending', 'processing')`, stranded, importCompleted(sources.workspaceId)))
-      .orderBy(sources.updatedAt)
-      .limit(limit)
+  const where = and(stranded, importCompleted(sources.workspaceId));
+  const { workspaceId, updatedAt: dueAt } = sources;
+  const waiting = takeTurns(
+    { table: sources, workspaceId, dueAt, index: "sources_unfinished", indexed: sql`status IN ('pending', 'processing')`, where },
+    limit,
   );
+  return db
+    .select(WAKE_COLUMNS)
+    .from(sources)
+    .where(sql`${sources}.rowid IN ${waiting}`);
 }
 
 /** The plan of a source's workspace, while the source exists. */
@@ -198,15 +201,19 @@ export function eraseAnswer(db: Database, workspaceId: string, agentId: string, 
 }
 
 /** Curated answers created before `beforeMs` that are not indexed yet, except in workspaces that are being erased. */
-export function listUnindexedAnswers(db: Database, beforeMs: number, limit: number) {
+export function listUnindexedAnswers(db: Database, beforeMs: number, nowMs: number, limit: number) {
   const isLive = sql`EXISTS (SELECT 1 FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id
     WHERE a.id = ${answers.agentId} AND w.deleted_at IS NULL)`;
+  const where = and(lt(answers.createdAt, beforeMs), isLive, isNotPutOff("answers", answers.agentId, nowMs));
+  const { workspaceId, createdAt: dueAt } = answers;
+  const waiting = takeTurns(
+    { table: answers, workspaceId, dueAt, index: "answers_unindexed", indexed: sql`indexed_at IS NULL`, where },
+    limit,
+  );
   return db
     .select()
     .from(answers)
-    .where(and(isNull(answers.indexedAt), lt(answers.createdAt, beforeMs), isLive))
-    .orderBy(answers.createdAt)
-    .limit(limit);
+    .where(sql`${answers}.rowid IN ${waiting}`);
 }
 
 // --- The agent ---

@@ -1,8 +1,9 @@
-import { and, desc, eq, gte, isNull, lt, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { leadCounts, leadDays, leads } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
+import { isNotPutOff, takeTurns } from "../platform/db/waiting.ts";
 import { DAY_MS } from "../platform/time.ts";
 
 /** The filters of a list of leads, besides the search. */
@@ -55,14 +56,15 @@ export function markIndexed(db: Database, workspaceId: string, leadIds: readonly
   return db.update(leads).set({ indexedAt: nowMs }).where(isOneOf(workspaceId, leadIds)).returning({ id: leads.id });
 }
 
-/** Leads created before `beforeMs` that are not indexed yet, oldest first. */
-export function listUnindexedLeads(db: Database, beforeMs: number, limit: number) {
+/** Leads created before `beforeMs` that are not indexed yet, workspaces in turn. */
+export function listUnindexedLeads(db: Database, beforeMs: number, nowMs: number, limit: number) {
+  const { workspaceId, createdAt: dueAt } = leads;
+  const where = and(lt(dueAt, beforeMs), importCompleted(workspaceId), isNotPutOff("leads", workspaceId, nowMs));
+  const waiting = takeTurns({ table: leads, workspaceId, dueAt, index: "leads_unindexed", indexed: sql`indexed_at IS NULL`, where }, limit);
   return db
     .select()
     .from(leads)
-    .where(and(isNull(leads.indexedAt), lt(leads.createdAt, beforeMs), importCompleted(leads.workspaceId)))
-    .orderBy(leads.createdAt)
-    .limit(limit);
+    .where(sql`${leads}.rowid IN ${waiting}`);
 }
 
 /** Deletes rows; returns those that existed. */

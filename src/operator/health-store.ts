@@ -1,5 +1,5 @@
-import { and, asc, count, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
-import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { and, count, getTableName, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import {
   conversations,
@@ -12,6 +12,7 @@ import {
   workspaces,
 } from "../platform/db/schema.ts";
 import { importCompleted } from "../platform/db/sql.ts";
+import { takeTurns } from "../platform/db/waiting.ts";
 import { IS_SLOW } from "../webhooks/delivery-store.ts";
 
 /** Work that waits in D1, by kind. */
@@ -39,18 +40,14 @@ export interface WaitingWork {
   sinceMs: number | null;
 }
 
-/** Rows that wait. Conditions of partial indexes are literal SQL: SQLite does not match them with a bound value. */
-interface WaitingRows {
-  table: SQLiteTable;
+/** Rows that wait, as `takeTurns` reads them, except those that are not due yet. */
+interface WaitingRows extends Omit<Parameters<typeof takeTurns>[0], "where"> {
   id: SQLiteColumn;
-  workspaceId: SQLiteColumn;
-  /** Rows are due from this time, the first column of an index. */
-  dueAt: SQLiteColumn;
   /** Other conditions. Like the sweep, they leave out workspaces that are being imported. */
   where?: SQL | undefined;
   /** Since when a row waits; `dueAt` by default. */
   since?: SQL;
-  /** Filters the due rows once the 1,000 oldest are read. */
+  /** Filters the due rows once the first 1,000 are read. */
   filter?: SQL;
 }
 
@@ -58,18 +55,19 @@ const MAX_ROWS = 1_000;
 
 /** Counts the due rows of a kind, up to 1,000, and finds the one that has waited longest. */
 export function findWaitingWork(db: Database, kind: WorkKind, nowMs: number) {
-  const { table, id, workspaceId, dueAt, where, since = sql`${dueAt}`, filter } = waitingRows(kind, nowMs);
+  const { id, since, where, filter, ...rows } = waitingRows(kind, nowMs);
+  const { table, workspaceId, dueAt } = rows;
+  // The oldest of each workspace come first, so that the oldest of all is among them.
+  const waiting = takeTurns({ ...rows, where: and(lte(dueAt, nowMs), where) }, MAX_ROWS, sql`due_at`);
   const due = db
     .select({
       id: sql<string>`${id}`.as("id"),
       workspaceId: sql<string>`${workspaceId}`.as("workspace_id"),
-      since: sql<number>`${since}`.as("since"),
+      since: sql<number>`${since ?? dueAt}`.as("since"),
       ...(filter && { webhookId: deliveries.webhookId }),
     })
     .from(table)
-    .where(and(lte(dueAt, nowMs), where))
-    .orderBy(asc(dueAt))
-    .limit(MAX_ROWS)
+    .where(sql`${table}.rowid IN ${waiting}`)
     .as("due");
   // SQLite takes the other columns from the row with the least `since`, because a single min() is selected.
   return db
@@ -91,37 +89,68 @@ function waitingRows(kind: WorkKind, nowMs: number): WaitingRows {
       return { ...dueDeliveries(nowMs), filter: sql`NOT ${HAS_FAST_ENDPOINT}` };
     case "mails": {
       const isUnleased = or(isNull(emailOutbox.leaseUntil), lte(emailOutbox.leaseUntil, nowMs));
-      const where = and(sql`status = 'pending'`, isUnleased, importCompleted(emailOutbox.workspaceId));
+      const where = and(isUnleased, importCompleted(emailOutbox.workspaceId));
       return {
         table: emailOutbox,
         workspaceId: emailOutbox.workspaceId,
         id: emailOutbox.messageId,
         dueAt: emailOutbox.nextAttemptAt,
+        index: "email_outbox_due",
+        indexed: sql`status = 'pending'`,
         where,
       };
     }
     case "sources": {
       // Sources that wait to be read, or whose reader died.
       const isUnleased = or(sql`status = 'pending'`, lt(sources.leaseUntil, nowMs));
-      const where = and(sql`status IN ('pending', 'processing')`, isUnleased, importCompleted(sources.workspaceId));
+      const where = and(isUnleased, importCompleted(sources.workspaceId));
+      const indexed = sql`status IN ('pending', 'processing')`;
       const since = sql`iif(status = 'pending', ${sources.updatedAt}, ${sources.leaseUntil})`;
-      return { table: sources, workspaceId: sources.workspaceId, id: sources.id, dueAt: sources.updatedAt, where, since };
+      return {
+        table: sources,
+        workspaceId: sources.workspaceId,
+        id: sources.id,
+        dueAt: sources.updatedAt,
+        index: "sources_unfinished",
+        indexed,
+        where,
+        since,
+      };
     }
     case "syncs": {
       // The sweep skips those of a workspace that is being erased or imported.
       const where = sql`EXISTS (SELECT 1 FROM ${workspaces} w WHERE w.id = ${sources.workspaceId} AND w.deleted_at IS NULL)`;
-      return { table: sources, workspaceId: sources.workspaceId, id: sources.id, dueAt: sources.nextSyncAt, where };
+      return {
+        table: sources,
+        workspaceId: sources.workspaceId,
+        id: sources.id,
+        dueAt: sources.nextSyncAt,
+        index: "sources_due",
+        indexed: sql`next_sync_at IS NOT NULL`,
+        where,
+      };
     }
     case "idle_conversations": {
-      const where = and(sql`status = 'ai_handled'`, importCompleted(conversations.workspaceId));
-      return { table: conversations, workspaceId: conversations.workspaceId, id: conversations.id, dueAt: conversations.idleAt, where };
+      const { id, workspaceId, idleAt: dueAt } = conversations;
+      return {
+        table: conversations,
+        workspaceId,
+        id,
+        dueAt,
+        index: "conversations_idle",
+        indexed: sql`status = 'ai_handled'`,
+        where: importCompleted(workspaceId),
+      };
     }
-    case "workspace_erasures":
-      return { table: workspaces, id: workspaces.id, workspaceId: workspaces.id, dueAt: workspaces.deletedAt };
+    case "workspace_erasures": {
+      const { id, deletedAt: dueAt } = workspaces;
+      return { table: workspaces, id, workspaceId: id, dueAt, index: "workspaces_deleted", indexed: sql`deleted_at IS NOT NULL` };
+    }
     case "person_erasures":
     case "webhook_erasures": {
       const table = kind === "person_erasures" ? privacyErasures : webhookErasures;
-      return { table, workspaceId: table.workspaceId, id: table.id, dueAt: table.createdAt, where: importCompleted(table.workspaceId) };
+      const { id, workspaceId, createdAt: dueAt } = table;
+      return { table, workspaceId, id, dueAt, index: `${getTableName(table)}_workspace`, where: importCompleted(workspaceId) };
     }
   }
 }
@@ -134,7 +163,9 @@ function dueDeliveries(nowMs: number): WaitingRows {
     workspaceId: deliveries.workspaceId,
     id: deliveries.id,
     dueAt: deliveries.nextAttemptAt,
-    where: and(sql`status = 'pending'`, isUnleased, importCompleted(deliveries.workspaceId)),
+    index: "deliveries_due",
+    indexed: sql`status = 'pending'`,
+    where: and(isUnleased, importCompleted(deliveries.workspaceId)),
     // The sweep moves `next_attempt_at` when it wakes a delivery, so one that was never tried waits since its creation.
     since: sql`iif(${deliveries.attemptCount} = 0, ${deliveries.createdAt}, ${deliveries.nextAttemptAt})`,
   };

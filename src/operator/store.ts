@@ -3,6 +3,7 @@ import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import { emailDirectory, workspaceDirectory, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
+import { takeTurns } from "../platform/db/waiting.ts";
 
 interface Patches {
   limits?: object;
@@ -104,7 +105,16 @@ export function markDeleted(db: Database, workspaceId: string, nowMs: number) {
     .returning({ id: workspaces.id });
 }
 
-/** Workspaces that were deleted before `beforeMs` and are not erased yet. */
+/** Workspaces that were deleted before `beforeMs` and are not erased yet, in no order. */
 export function listDeleted(db: Database, beforeMs: number, limit: number) {
-  return db.select({ workspaceId: workspaces.id }).from(workspaces).where(lt(workspaces.deletedAt, beforeMs)).limit(limit);
+  const { id: workspaceId, deletedAt: dueAt } = workspaces;
+  const indexed = sql`deleted_at IS NOT NULL`;
+  const deleted = takeTurns(
+    { table: workspaces, workspaceId, dueAt, index: "workspaces_deleted", indexed, where: lt(dueAt, beforeMs) },
+    limit,
+  );
+  return db
+    .select({ workspaceId })
+    .from(workspaces)
+    .where(sql`${workspaces}.rowid IN ${deleted}`);
 }

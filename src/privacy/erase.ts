@@ -3,10 +3,9 @@ import { sessionOf } from "../chat/session.ts";
 import { eraseLeads } from "../leads/leads.ts";
 import { secretValues } from "../platform/config.ts";
 import { keyedHash } from "../platform/crypto/hashes.ts";
-import { decryptSecret, encryptSecret, stateOfSecret } from "../platform/crypto/secrets.ts";
+import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
 import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
-import { logProblem } from "../platform/telemetry/log.ts";
 import { emailOfAnonId } from "../platform/text.ts";
 import {
   createErasure,
@@ -60,18 +59,10 @@ export async function erasePerson(
   return { auditId, deleted: await runSteps(op, auditId, person, zeroCounts()) };
 }
 
-/** The erasures whose identifier can be decrypted. The others wait until their key is configured again. */
-export async function filterReadable<Erasure extends { id: string; identifier: string }>(
-  env: Env,
-  erasures: readonly Erasure[],
-): Promise<Erasure[]> {
-  const states = await Promise.all(erasures.map(({ identifier }) => stateOfSecret(env, identifier)));
-  const unreadable = erasures.filter((_, at) => states[at] === "unreadable").map(({ id }) => id);
-  if (unreadable.length > 0) logProblem("secret_unreadable", { erasures: unreadable });
-  return erasures.filter((_, at) => states[at] !== "unreadable");
-}
-
-/** Resumes an erasure that died. */
+/**
+ * Resumes an erasure that died.
+ * @throws UnreadableSecretError while the key of its identifier is not configured.
+ */
 export async function resumeErasure(op: Operation, erasure: { id: string; identifier: string }): Promise<void> {
   const db = workspaceDb(op);
   const person = JSON.parse(await decryptSecret(op.env, erasure.identifier, erasureContext(erasure.id))) as PersonIdentifier;

@@ -15,6 +15,7 @@ import {
   privacyErasures,
 } from "../platform/db/schema.ts";
 import { importCompleted, jsonIds } from "../platform/db/sql.ts";
+import { isNotPutOff, takeTurns } from "../platform/db/waiting.ts";
 
 /** How many records of each kind an erasure deleted. */
 export type DeletedCounts = Record<string, number>;
@@ -25,10 +26,15 @@ export function createErasure(db: Database, audit: typeof auditLog.$inferInsert,
   return [db.insert(auditLog).values(audit), db.insert(privacyErasures).values({ id, workspaceId, identifier, createdAt })] as const;
 }
 
-/** Unfinished erasures that started before `beforeMs`. */
-export function listUnfinishedErasures(db: Database, beforeMs: number, limit: number) {
-  const isUnfinished = and(lt(privacyErasures.createdAt, beforeMs), importCompleted(privacyErasures.workspaceId));
-  return db.select().from(privacyErasures).where(isUnfinished).orderBy(privacyErasures.createdAt).limit(limit);
+/** Unfinished erasures that started before `beforeMs`, workspaces in turn. */
+export function listUnfinishedErasures(db: Database, beforeMs: number, nowMs: number, limit: number) {
+  const { id, workspaceId, createdAt: dueAt } = privacyErasures;
+  const where = and(lt(dueAt, beforeMs), importCompleted(workspaceId), isNotPutOff("erasures", id, nowMs));
+  const waiting = takeTurns({ table: privacyErasures, workspaceId, dueAt, index: "privacy_erasures_workspace", where }, limit);
+  return db
+    .select()
+    .from(privacyErasures)
+    .where(sql`${privacyErasures}.rowid IN ${waiting}`);
 }
 
 /** The audit record of an erasure. */

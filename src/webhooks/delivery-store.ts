@@ -4,6 +4,7 @@ import type { Database } from "../platform/db/client.ts";
 import { firstIdAt } from "../platform/db/ids.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
+import { takeTurns } from "../platform/db/waiting.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { MAX_FAILURE_STREAK, MIN_FAILING_MS, type SelfDisabledReason, SLOW_MS } from "./retry-schedule.ts";
 
@@ -271,23 +272,21 @@ function isOneOf(ids: readonly string[]): SQL {
 const IS_PENDING = eq(deliveries.status, "pending");
 
 /**
- * Returns the oldest deliveries that have been due since before `beforeMs` and are not leased, and makes them due now, so
- * that the next run sees others even if one endpoint has many.
+ * Returns deliveries that have been due since before `beforeMs` and are not leased, workspaces in turn, and makes them due now,
+ * so that the next run sees others even if one endpoint has many.
  */
 export function rescueOrphans(db: Database, beforeMs: number, nowMs: number, limit: number) {
-  const isOrphaned = and(
-    // Not a bound value: SQLite uses a partial index only for the literal text of its condition.
-    sql`status = 'pending'`,
-    lt(deliveries.nextAttemptAt, beforeMs),
-    isUnleased(nowMs),
-    importCompleted(deliveries.workspaceId),
+  const { workspaceId, nextAttemptAt: dueAt } = deliveries;
+  const where = and(lt(dueAt, beforeMs), isUnleased(nowMs), importCompleted(workspaceId));
+  const orphaned = takeTurns(
+    { table: deliveries, workspaceId, dueAt, index: "deliveries_due", indexed: sql`status = 'pending'`, where },
+    limit,
   );
-  const oldest = db.select({ id: deliveries.id }).from(deliveries).where(isOrphaned).orderBy(deliveries.nextAttemptAt).limit(limit);
   const ofEndpoint = (column: SQL) => sql`(SELECT ${column} FROM ${webhookEndpoints} e WHERE e.id = ${deliveries.webhookId})`;
   return db
     .update(deliveries)
     .set({ nextAttemptAt: nowMs })
-    .where(inArray(deliveries.id, oldest))
+    .where(sql`${deliveries}.rowid IN ${orphaned}`)
     .returning({
       id: deliveries.id,
       webhookId: deliveries.webhookId,

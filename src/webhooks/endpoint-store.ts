@@ -3,6 +3,7 @@ import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { deliveries, deliveryAttempts, webhookEndpoints, webhookErasures, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere } from "../platform/db/sql.ts";
+import { isNotPutOff, takeTurns } from "../platform/db/waiting.ts";
 
 type NewEndpoint = typeof webhookEndpoints.$inferInsert;
 
@@ -106,14 +107,15 @@ export function startLogErasure(db: Database, workspaceId: string, webhookId: st
   return insertWhere(db, webhookErasures, row, sql`${isDeleted(webhookId)} AND ${hasLog(workspaceId, webhookId)}`).onConflictDoNothing();
 }
 
-/** Deleted endpoints whose delivery log is not erased yet. */
-export function listLogErasures(db: Database, limit: number) {
+/** Deleted endpoints whose delivery log is not erased yet, workspaces in turn. */
+export function listLogErasures(db: Database, nowMs: number, limit: number) {
+  const { id, workspaceId, createdAt: dueAt } = webhookErasures;
+  const where = and(importCompleted(workspaceId), isNotPutOff("webhooks", id, nowMs));
+  const waiting = takeTurns({ table: webhookErasures, workspaceId, dueAt, index: "webhook_erasures_workspace", where }, limit);
   return db
     .select()
     .from(webhookErasures)
-    .where(importCompleted(webhookErasures.workspaceId))
-    .orderBy(webhookErasures.createdAt)
-    .limit(limit);
+    .where(sql`${webhookErasures}.rowid IN ${waiting}`);
 }
 
 /** Removes an endpoint's erasure once its log is empty; returns it then. */

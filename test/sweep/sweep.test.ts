@@ -126,8 +126,9 @@ for (const shard of [0, 1]) {
   test(`shard ${shard}: one run takes up a hundred of a kind, the oldest first, and the next one goes on`, async () => {
     const workspace = await createWorkspaceOn(shard);
     const agent = await createAgent(workspace);
+    // What other tests left has its turns too.
+    await query(workspace.id, "UPDATE sources SET status = 'ready'");
     const ids = Array.from({ length: 130 }, () => newId(shard, Date.now()));
-    // Older than whatever other tests left: updated_at counts from 1.
     await query(
       workspace.id,
       `INSERT INTO sources (id, workspace_id, agent_id, type, name, status, schedule, max_pages, created_at, updated_at)

@@ -40,7 +40,10 @@ const json = <T>(name: string, empty: "[]" | "{}") =>
     .default(sql.raw(`'${empty}'`));
 const list = (name: string) => json<string[]>(name, "[]");
 const count = (name: string) => integer(name).notNull().default(0);
-const partialIndex = (name: string, column: SQLiteColumn, condition: SQL) => index(name).on(column).where(condition);
+const partialIndex = (name: string, [first, ...rest]: [SQLiteColumn, ...SQLiteColumn[]], condition: SQL) =>
+  index(name)
+    .on(first, ...rest)
+    .where(condition);
 
 // --- Across workspaces: in shard 0 alone ----------------------------------------------------------------------------
 
@@ -57,6 +60,21 @@ export const emailDirectory = sqliteTable(
   "email_directory",
   { address: text("address").primaryKey(), workspaceId: workspaceId(), agentId: text("agent_id").notNull() },
   (t) => [index("email_directory_workspace").on(t.workspaceId, t.agentId)],
+);
+
+// --- Across the workspaces of a shard -------------------------------------------------------------------------------
+
+/** Work of the sweep that failed, see platform/db/waiting.ts. */
+export const sweepBackoffs = sqliteTable(
+  "sweep_backoffs",
+  {
+    task: text("task").notNull(),
+    /** The id of what the work is about: an agent, a workspace, an erasure, … */
+    key: text("key").notNull(),
+    failures: integer("failures").notNull(),
+    retryAt: integer("retry_at").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.task, t.key] }), index("sweep_backoffs_retry").on(t.retryAt)],
 );
 
 // --- The workspace --------------------------------------------------------------------------------------------------
@@ -85,8 +103,8 @@ export const workspaces = sqliteTable(
     deletedAt: integer("deleted_at"),
   },
   (t) => [
-    partialIndex("workspaces_deleted", t.deletedAt, sql`deleted_at IS NOT NULL`),
-    partialIndex("workspaces_prune", t.pruneAt, sql`prune_at IS NOT NULL`),
+    partialIndex("workspaces_deleted", [t.id, t.deletedAt], sql`deleted_at IS NOT NULL`),
+    partialIndex("workspaces_prune", [t.pruneAt], sql`prune_at IS NOT NULL`),
   ],
 );
 
@@ -187,7 +205,7 @@ export const privacyErasures = sqliteTable(
     identifier: text("identifier").notNull(),
     createdAt: createdAt(),
   },
-  (t) => [index("privacy_erasures_created").on(t.createdAt), index("privacy_erasures_workspace").on(t.workspaceId)],
+  (t) => [index("privacy_erasures_workspace").on(t.workspaceId, t.createdAt)],
 );
 
 // --- Agents and knowledge ------------------------------------------------------------------------------------------
@@ -257,8 +275,8 @@ export const sources = sqliteTable(
   },
   (t) => [
     index("sources_agent").on(t.workspaceId, t.agentId, t.id),
-    partialIndex("sources_unfinished", t.updatedAt, sql`status IN ('pending', 'processing')`),
-    partialIndex("sources_due", t.nextSyncAt, sql`next_sync_at IS NOT NULL`),
+    partialIndex("sources_unfinished", [t.workspaceId, t.updatedAt], sql`status IN ('pending', 'processing')`),
+    partialIndex("sources_due", [t.workspaceId, t.nextSyncAt], sql`next_sync_at IS NOT NULL`),
   ],
 );
 
@@ -277,7 +295,7 @@ export const answers = sqliteTable(
   },
   (t) => [
     index("answers_agent").on(t.workspaceId, t.agentId, t.id),
-    partialIndex("answers_unindexed", t.createdAt, sql`indexed_at IS NULL`),
+    partialIndex("answers_unindexed", [t.workspaceId, t.createdAt], sql`indexed_at IS NULL`),
   ],
 );
 
@@ -353,7 +371,7 @@ export const conversations = sqliteTable(
     index("conversations_by_status_channel").on(t.workspaceId, t.status, t.channel, t.updatedAt, t.id),
     index("conversations_by_all").on(t.workspaceId, t.agentId, t.status, t.channel, t.updatedAt, t.id),
     index("conversations_visitor").on(t.workspaceId, t.visitorId, t.id),
-    partialIndex("conversations_idle", t.idleAt, sql`status = 'ai_handled'`),
+    partialIndex("conversations_idle", [t.workspaceId, t.idleAt], sql`status = 'ai_handled'`),
   ],
 );
 
@@ -460,7 +478,7 @@ export const leads = sqliteTable(
     index("leads_agent").on(t.workspaceId, t.agentId, t.createdAt, t.id),
     index("leads_email").on(t.workspaceId, t.emailKey),
     index("leads_visitor").on(t.workspaceId, t.visitorId),
-    partialIndex("leads_unindexed", t.createdAt, sql`indexed_at IS NULL`),
+    partialIndex("leads_unindexed", [t.workspaceId, t.createdAt], sql`indexed_at IS NULL`),
   ],
 );
 
@@ -634,7 +652,7 @@ export const emailOutbox = sqliteTable(
   },
   (t) => [
     index("email_outbox_conversation").on(t.workspaceId, t.conversationId),
-    partialIndex("email_outbox_due", t.nextAttemptAt, sql`status = 'pending'`),
+    partialIndex("email_outbox_due", [t.workspaceId, t.nextAttemptAt], sql`status = 'pending'`),
   ],
 );
 
@@ -681,7 +699,7 @@ export const webhookErasures = sqliteTable(
     workspaceId: workspaceId(),
     createdAt: createdAt(),
   },
-  (t) => [index("webhook_erasures_created").on(t.createdAt), index("webhook_erasures_workspace").on(t.workspaceId)],
+  (t) => [index("webhook_erasures_workspace").on(t.workspaceId, t.createdAt)],
 );
 
 export const events = sqliteTable(
@@ -725,7 +743,7 @@ export const deliveries = sqliteTable(
     index("deliveries_webhook").on(t.workspaceId, t.webhookId, t.id),
     index("deliveries_webhook_status").on(t.workspaceId, t.webhookId, t.status, t.id),
     index("deliveries_event").on(t.workspaceId, t.eventId),
-    partialIndex("deliveries_due", t.nextAttemptAt, sql`status = 'pending'`),
+    partialIndex("deliveries_due", [t.workspaceId, t.nextAttemptAt], sql`status = 'pending'`),
   ],
 );
 

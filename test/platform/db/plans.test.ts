@@ -236,7 +236,7 @@ async function planOf({ sql, params }: Query): Promise<string[]> {
 const HARMLESS_SCANS = [
   /^SCAN CONSTANT ROW$/,
   /^SCAN (?:json_(?:each|tree)|s)(?: EXISTS)? VIRTUAL TABLE/,
-  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|start|due|unused)$/,
+  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|start|due|unused|tenants|turns)$/,
 ];
 
 function scansOf(plan: string[]): string[] {
@@ -249,15 +249,14 @@ const MEANT_SCANS: Record<string, string[]> = {
   "platform/db/shards.listShards": ["SCAN shards"],
   // The operator's page of all workspaces, in the index's order: it ends at the page's end.
   "operator/store.listDirectory": ["SCAN workspace_directory USING INDEX sqlite_autoindex_workspace_directory_1"],
-  // A partial index: it holds what is unfinished alone.
-  "knowledge/store.listStrandedSources": ["SCAN sources USING INDEX sources_unfinished"],
-  // It holds what is unfinished alone.
-  "webhooks/endpoint-store.listLogErasures": ["SCAN webhook_erasures USING INDEX webhook_erasures_created"],
   // It never holds a row.
   "operator/erasure-store.eraseSomeRows": ["SCAN analytics_changes"],
 };
 
 const SORT = "USE TEMP B-TREE FOR ORDER BY";
+
+/** The waiting rows of all workspaces, no more than a run takes of each. */
+const TURNS = [SORT];
 
 /** Sorts that are meant, each with its reason. The two sides of a union are sorted too, so that nothing comes twice. */
 const MEANT_SORTS: Record<string, string[]> = {
@@ -279,6 +278,17 @@ const MEANT_SORTS: Record<string, string[]> = {
   "privacy/person-store.listLeadsByVisitor": [SORT],
   "privacy/person-store.eraseVisitors": [SORT],
   "privacy/retention-store.eraseUnusedVisitors": [SORT],
+  "conversations/store.listIdle": TURNS,
+  "email/store.listDueMails": TURNS,
+  "knowledge/store.requestDueSyncs": TURNS,
+  "knowledge/store.listStrandedSources": TURNS,
+  "knowledge/store.listUnindexedAnswers": TURNS,
+  "leads/store.listUnindexedLeads": TURNS,
+  "operator/health-store.findWaitingWork": TURNS,
+  "operator/store.listDeleted": TURNS,
+  "privacy/erasure-store.listUnfinishedErasures": TURNS,
+  "webhooks/delivery-store.rescueOrphans": TURNS,
+  "webhooks/endpoint-store.listLogErasures": TURNS,
 };
 
 function sortsOf(plan: string[]): string[] {
@@ -292,6 +302,9 @@ const WIDE = /\(workspace_id=\?(?: AND \w+_(?:id|key)>\?)?\)$/;
 const MEANT_WIDE: Record<string, string[]> = {
   // The agents, as many as the plan allows.
   "workspaces/store.findAnswersCount": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
+  // What is unfinished, in the order of the index: it ends with what a run takes.
+  "knowledge/store.listStrandedSources": ["SEARCH sources USING INDEX sources_unfinished (workspace_id=?)"],
+  "webhooks/endpoint-store.listLogErasures": ["SEARCH webhook_erasures USING INDEX webhook_erasures_workspace (workspace_id=?)"],
   // A page in the order of the index: it ends at the page's end.
   "leads/store.pageLeads": ["SEARCH leads USING INDEX leads_created (workspace_id=?)"],
 };

@@ -1,0 +1,127 @@
+import { resolveIdleWrites } from "../conversations/conversations.ts";
+import { type ConversationKey, listIdle } from "../conversations/store.ts";
+import { listDueMails, pruneArrivals } from "../email/store.ts";
+import { wakeDeliveries, wakeEmails } from "../events/outbox.ts";
+import { indexAnswer } from "../knowledge/answers.ts";
+import { wakeSources } from "../knowledge/sources.ts";
+import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "../knowledge/store.ts";
+import { indexLeads } from "../leads/leads.ts";
+import { listUnindexedLeads } from "../leads/store.ts";
+import type { ErasureMessage } from "../operator/erasure.ts";
+import { listDeleted } from "../operator/store.ts";
+import type { Database } from "../platform/db/client.ts";
+import type { Statement } from "../platform/db/sql.ts";
+import { pruneBackoffs } from "../platform/db/waiting.ts";
+import { KEY_LIFETIME_MS, pruneKeys } from "../platform/http/idempotency-store.ts";
+import { sendWakeUps, WAKE_UP_TIMEOUT_MS } from "../platform/queue.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
+import { resumeErasure } from "../privacy/erase.ts";
+import { listUnfinishedErasures } from "../privacy/erasure-store.ts";
+import { claimDueWorkspaces } from "../privacy/retention-store.ts";
+import { PRUNE_INTERVAL_MS, type PruneMessage } from "../privacy/retention.ts";
+import { listLogErasures } from "../webhooks/endpoint-store.ts";
+import { continueLogErasure } from "../webhooks/endpoints.ts";
+import { pruneLog, rescueOrphanedDeliveries, wakeOrphanedDeliveries } from "../webhooks/sweep.ts";
+import { type Group, runGroups } from "./groups.ts";
+
+/** Rows of each task that one run handles in a shard; the next run, a minute later, continues. */
+const MAX_PER_RUN = 100;
+/** More leads, because one call indexes all of a workspace. */
+const MAX_LEADS_PER_RUN = 1_000;
+/** An erasure that takes longer is presumed dead; resuming one that is alive does no harm. */
+const ERASURE_TIMEOUT_MS = 5 * 60_000;
+const MAX_ERASURES_PER_RUN = 5;
+/** How long received emails are remembered: mail servers retry for days. A later repeat only costs an answer. */
+const EMAIL_DEDUPLICATION_MS = 7 * 24 * 60 * 60_000;
+/** More than a minute adds; deleting a row costs little. */
+const MAX_PRUNED_PER_RUN = 5_000;
+
+/** A run of the sweep in one shard. */
+export interface Run {
+  env: Env;
+  meter: Meter;
+  db: Database;
+  nowMs: number;
+}
+
+/** A piece of a task's work. Where one with a key fails, the work with this key is put off. */
+interface Piece {
+  done: Promise<unknown>;
+  /** The id that the task's statement leaves out while its work is put off. */
+  key?: string;
+}
+
+type Work = readonly Piece[];
+
+/** A task of each run. */
+export interface Task {
+  /** The name of its count in the log. */
+  kind: string;
+  /** Finds rows with unfinished work, workspaces in turn. */
+  find: Statement;
+  /** Starts the work on these rows. */
+  work: (found: unknown[]) => Work | Promise<Work>;
+}
+
+/** The tasks of each run in a shard. */
+export function listTasks(run: Run): Task[] {
+  const { env, db, nowMs } = run;
+  const beforeMs = nowMs - WAKE_UP_TIMEOUT_MS;
+  return [
+    task("prunes", claimDueWorkspaces(db, nowMs, nowMs + PRUNE_INTERVAL_MS, MAX_PER_RUN), (due) => [
+      wake(env.ERASURE_QUEUE, due.map(({ workspaceId }) => ({ workspaceId, prune: true })) satisfies PruneMessage[]),
+    ]),
+    task("sources", listStrandedSources(db, beforeMs, nowMs, MAX_PER_RUN), (sources) => [{ done: wakeSources(env, sources) }]),
+    task("syncs", requestDueSyncs(db, nowMs, MAX_PER_RUN), (sources) => [{ done: wakeSources(env, sources) }]),
+    task("answers", listUnindexedAnswers(db, beforeMs, nowMs, MAX_PER_RUN), (answers) =>
+      answers.map((answer) => ({ key: answer.agentId, done: indexAnswer(run, answer) })),
+    ),
+    task("workspaces", listDeleted(db, beforeMs, MAX_PER_RUN), (deleted) => [wake(env.ERASURE_QUEUE, deleted satisfies ErasureMessage[])]),
+    task("conversations", listIdle(db, nowMs, MAX_PER_RUN), (idle) => resolveIdle(run, idle)),
+    task("leads", listUnindexedLeads(db, beforeMs, nowMs, MAX_LEADS_PER_RUN), (leads) => {
+      const byWorkspace = Map.groupBy(leads, ({ workspaceId }) => workspaceId);
+      return [...byWorkspace].map(([workspaceId, rows]) => ({ key: workspaceId, done: indexLeads({ ...run, workspaceId }, rows) }));
+    }),
+    task("erasures", listUnfinishedErasures(db, nowMs - ERASURE_TIMEOUT_MS, nowMs, MAX_ERASURES_PER_RUN), (erasures) =>
+      erasures.map((erasure) => ({ key: erasure.id, done: resumeErasure({ ...run, workspaceId: erasure.workspaceId }, erasure) })),
+    ),
+    task("webhooks", listLogErasures(db, nowMs, MAX_ERASURES_PER_RUN), (erasures) =>
+      erasures.map((erasure) => ({ key: erasure.id, done: continueLogErasure(db, erasure) })),
+    ),
+    task("mails", listDueMails(db, beforeMs, nowMs, MAX_PER_RUN), (mails) => [{ done: wakeEmails(env, mails) }]),
+    task("deliveries", rescueOrphanedDeliveries(db, nowMs), (orphans) => [{ done: wakeOrphanedDeliveries(env, orphans) }]),
+  ];
+}
+
+/** The statements that delete old rows; those of one group belong together. */
+export function listPrunes(db: Database, nowMs: number): Group[] {
+  return [
+    pruneLog(db, nowMs),
+    [pruneArrivals(db, nowMs - EMAIL_DEDUPLICATION_MS, MAX_PRUNED_PER_RUN)],
+    [pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_PER_RUN)],
+    [pruneBackoffs(db, nowMs)],
+  ];
+}
+
+/** A task whose work takes the rows of its statement; the list does not need their types. */
+function task<Find extends Statement>(kind: string, find: Find, work: (found: Awaited<Find>) => Work | Promise<Work>): Task {
+  return { kind, find, work: work as Task["work"] };
+}
+
+function wake(queue: Queue, messages: readonly object[]): Piece {
+  return { done: sendWakeUps(queue, messages) };
+}
+
+/** Resolves idle conversations in one batch. */
+async function resolveIdle({ env, db, nowMs }: Run, idle: readonly ConversationKey[]): Promise<Piece[]> {
+  const results = await runGroups(
+    db,
+    idle.map((key) => resolveIdleWrites(db, key, nowMs)),
+  );
+  const written = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+  await wakeDeliveries(env, written);
+  return results.map((result, at) => ({
+    key: idle[at]!.conversationId,
+    done: result.status === "fulfilled" ? Promise.resolve() : Promise.reject(result.reason as Error),
+  }));
+}
