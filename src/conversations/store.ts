@@ -6,7 +6,7 @@ import { compiled } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere } from "../platform/db/sql.ts";
-import { isNotPutOff, takeTurns } from "../platform/db/waiting.ts";
+import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import { handoffRecord } from "./payloads.ts";
 import { handoffStatusAt, type Transition } from "./status.ts";
 
@@ -142,16 +142,12 @@ export function isIdle(nowMs: number): SQL {
 
 /** Idle conversations, workspaces in turn. */
 export function listIdle(db: Database, nowMs: number, limit: number) {
-  const { id, workspaceId, idleAt: dueAt } = conversations;
+  const { id, workspaceId } = conversations;
   const where = and(isIdle(nowMs), importCompleted(workspaceId), isNotPutOff("conversations", id, nowMs));
-  const idle = takeTurns(
-    { table: conversations, workspaceId, dueAt, index: "conversations_idle", indexed: sql`status = 'ai_handled'`, where },
-    limit,
-  );
   return db
     .select({ workspaceId, conversationId: id })
     .from(conversations)
-    .where(sql`${conversations}.rowid IN ${idle}`);
+    .where(isNextInTurn(WAITING.idleConversations, where, limit));
 }
 
 interface HandoffKey extends ConversationKey {

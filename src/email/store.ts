@@ -11,7 +11,7 @@ import {
   workspaces,
 } from "../platform/db/schema.ts";
 import { importCompleted } from "../platform/db/sql.ts";
-import { takeTurns } from "../platform/db/waiting.ts";
+import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
 
 /** The mailbox with one of these addresses. */
 export function findMailbox(directory: Database, addresses: string[]) {
@@ -134,15 +134,10 @@ export function updateMail(db: Database, messageId: string, leaseUntilMs: number
 
 /** Mails whose wake-up was lost or whose run died, workspaces in turn. */
 export function listDueMails(db: Database, beforeMs: number, nowMs: number, limit: number) {
-  const { workspaceId, nextAttemptAt: dueAt } = emailOutbox;
   const isUnleased = sql`coalesce(${emailOutbox.leaseUntil}, 0) <= ${nowMs}`;
-  const where = and(lt(dueAt, beforeMs), isUnleased, importCompleted(workspaceId));
-  const due = takeTurns(
-    { table: emailOutbox, workspaceId, dueAt, index: "email_outbox_due", indexed: sql`status = 'pending'`, where },
-    limit,
-  );
+  const where = and(lt(emailOutbox.nextAttemptAt, beforeMs), isUnleased, importCompleted(emailOutbox.workspaceId));
   return db
     .select({ messageId: emailOutbox.messageId })
     .from(emailOutbox)
-    .where(sql`${emailOutbox}.rowid IN ${due}`);
+    .where(isNextInTurn(WAITING.mails, where, limit));
 }

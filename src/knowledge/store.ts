@@ -4,7 +4,7 @@ import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, answers, sources, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, timestampJson } from "../platform/db/sql.ts";
-import { isNotPutOff, takeTurns } from "../platform/db/waiting.ts";
+import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 
 type NewSource = typeof sources.$inferInsert;
 
@@ -76,12 +76,10 @@ function toSync(nowMs: number) {
 export function requestDueSyncs(db: Database, nowMs: number, limit: number) {
   const isLive = sql`EXISTS (SELECT 1 FROM ${workspaces} w WHERE w.id = ${sources.workspaceId} AND w.deleted_at IS NULL)`;
   const where = and(lte(sources.nextSyncAt, nowMs), isLive);
-  const { workspaceId, nextSyncAt: dueAt } = sources;
-  const due = takeTurns({ table: sources, workspaceId, dueAt, index: "sources_due", indexed: sql`next_sync_at IS NOT NULL`, where }, limit);
   return db
     .update(sources)
     .set(toSync(nowMs))
-    .where(sql`${sources}.rowid IN ${due}`)
+    .where(isNextInTurn(WAITING.syncs, where, limit))
     .returning(WAKE_COLUMNS);
 }
 
@@ -134,15 +132,10 @@ export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs:
     and(eq(sources.status, "processing"), lt(sources.leaseUntil, nowMs)),
   );
   const where = and(stranded, importCompleted(sources.workspaceId));
-  const { workspaceId, updatedAt: dueAt } = sources;
-  const waiting = takeTurns(
-    { table: sources, workspaceId, dueAt, index: "sources_unfinished", indexed: sql`status IN ('pending', 'processing')`, where },
-    limit,
-  );
   return db
     .select(WAKE_COLUMNS)
     .from(sources)
-    .where(sql`${sources}.rowid IN ${waiting}`);
+    .where(isNextInTurn(WAITING.sources, where, limit));
 }
 
 /** The plan of a source's workspace, while the source exists. */
@@ -205,15 +198,10 @@ export function listUnindexedAnswers(db: Database, beforeMs: number, nowMs: numb
   const isLive = sql`EXISTS (SELECT 1 FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id
     WHERE a.id = ${answers.agentId} AND w.deleted_at IS NULL)`;
   const where = and(lt(answers.createdAt, beforeMs), isLive, isNotPutOff("answers", answers.agentId, nowMs));
-  const { workspaceId, createdAt: dueAt } = answers;
-  const waiting = takeTurns(
-    { table: answers, workspaceId, dueAt, index: "answers_unindexed", indexed: sql`indexed_at IS NULL`, where },
-    limit,
-  );
   return db
     .select()
     .from(answers)
-    .where(sql`${answers}.rowid IN ${waiting}`);
+    .where(isNextInTurn(WAITING.answers, where, limit));
 }
 
 // --- The agent ---

@@ -3,7 +3,7 @@ import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { leadCounts, leadDays, leads } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
-import { isNotPutOff, takeTurns } from "../platform/db/waiting.ts";
+import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import { DAY_MS } from "../platform/time.ts";
 
 /** The filters of a list of leads, besides the search. */
@@ -58,13 +58,12 @@ export function markIndexed(db: Database, workspaceId: string, leadIds: readonly
 
 /** Leads created before `beforeMs` that are not indexed yet, workspaces in turn. */
 export function listUnindexedLeads(db: Database, beforeMs: number, nowMs: number, limit: number) {
-  const { workspaceId, createdAt: dueAt } = leads;
-  const where = and(lt(dueAt, beforeMs), importCompleted(workspaceId), isNotPutOff("leads", workspaceId, nowMs));
-  const waiting = takeTurns({ table: leads, workspaceId, dueAt, index: "leads_unindexed", indexed: sql`indexed_at IS NULL`, where }, limit);
+  const { workspaceId, createdAt } = leads;
+  const where = and(lt(createdAt, beforeMs), importCompleted(workspaceId), isNotPutOff("leads", workspaceId, nowMs));
   return db
     .select()
     .from(leads)
-    .where(sql`${leads}.rowid IN ${waiting}`);
+    .where(isNextInTurn(WAITING.leads, where, limit));
 }
 
 /** Deletes rows; returns those that existed. */

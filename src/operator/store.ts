@@ -3,7 +3,7 @@ import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import { emailDirectory, workspaceDirectory, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
-import { takeTurns } from "../platform/db/waiting.ts";
+import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
 
 interface Patches {
   limits?: object;
@@ -107,14 +107,8 @@ export function markDeleted(db: Database, workspaceId: string, nowMs: number) {
 
 /** Workspaces that were deleted before `beforeMs` and are not erased yet, in no order. */
 export function listDeleted(db: Database, beforeMs: number, limit: number) {
-  const { id: workspaceId, deletedAt: dueAt } = workspaces;
-  const indexed = sql`deleted_at IS NOT NULL`;
-  const deleted = takeTurns(
-    { table: workspaces, workspaceId, dueAt, index: "workspaces_deleted", indexed, where: lt(dueAt, beforeMs) },
-    limit,
-  );
   return db
-    .select({ workspaceId })
+    .select({ workspaceId: workspaces.id })
     .from(workspaces)
-    .where(sql`${workspaces}.rowid IN ${deleted}`);
+    .where(isNextInTurn(WAITING.workspaceErasures, lt(workspaces.deletedAt, beforeMs), limit));
 }

@@ -15,7 +15,7 @@ import {
   privacyErasures,
 } from "../platform/db/schema.ts";
 import { importCompleted, jsonIds } from "../platform/db/sql.ts";
-import { isNotPutOff, takeTurns } from "../platform/db/waiting.ts";
+import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 
 /** How many records of each kind an erasure deleted. */
 export type DeletedCounts = Record<string, number>;
@@ -28,13 +28,12 @@ export function createErasure(db: Database, audit: typeof auditLog.$inferInsert,
 
 /** Unfinished erasures that started before `beforeMs`, workspaces in turn. */
 export function listUnfinishedErasures(db: Database, beforeMs: number, nowMs: number, limit: number) {
-  const { id, workspaceId, createdAt: dueAt } = privacyErasures;
-  const where = and(lt(dueAt, beforeMs), importCompleted(workspaceId), isNotPutOff("erasures", id, nowMs));
-  const waiting = takeTurns({ table: privacyErasures, workspaceId, dueAt, index: "privacy_erasures_workspace", where }, limit);
+  const { id, workspaceId, createdAt } = privacyErasures;
+  const where = and(lt(createdAt, beforeMs), importCompleted(workspaceId), isNotPutOff("erasures", id, nowMs));
   return db
     .select()
     .from(privacyErasures)
-    .where(sql`${privacyErasures}.rowid IN ${waiting}`);
+    .where(isNextInTurn(WAITING.personErasures, where, limit));
 }
 
 /** The audit record of an erasure. */

@@ -4,7 +4,7 @@ import type { Database } from "../platform/db/client.ts";
 import { firstIdAt } from "../platform/db/ids.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
-import { takeTurns } from "../platform/db/waiting.ts";
+import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { MAX_FAILURE_STREAK, MIN_FAILING_MS, type SelfDisabledReason, SLOW_MS } from "./retry-schedule.ts";
 
@@ -276,17 +276,12 @@ const IS_PENDING = eq(deliveries.status, "pending");
  * so that the next run sees others even if one endpoint has many.
  */
 export function rescueOrphans(db: Database, beforeMs: number, nowMs: number, limit: number) {
-  const { workspaceId, nextAttemptAt: dueAt } = deliveries;
-  const where = and(lt(dueAt, beforeMs), isUnleased(nowMs), importCompleted(workspaceId));
-  const orphaned = takeTurns(
-    { table: deliveries, workspaceId, dueAt, index: "deliveries_due", indexed: sql`status = 'pending'`, where },
-    limit,
-  );
+  const where = and(lt(deliveries.nextAttemptAt, beforeMs), isUnleased(nowMs), importCompleted(deliveries.workspaceId));
   const ofEndpoint = (column: SQL) => sql`(SELECT ${column} FROM ${webhookEndpoints} e WHERE e.id = ${deliveries.webhookId})`;
   return db
     .update(deliveries)
     .set({ nextAttemptAt: nowMs })
-    .where(sql`${deliveries}.rowid IN ${orphaned}`)
+    .where(isNextInTurn(WAITING.deliveries, where, limit))
     .returning({
       id: deliveries.id,
       webhookId: deliveries.webhookId,

@@ -3,7 +3,7 @@ import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { deliveries, deliveryAttempts, webhookEndpoints, webhookErasures, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere } from "../platform/db/sql.ts";
-import { isNotPutOff, takeTurns } from "../platform/db/waiting.ts";
+import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 
 type NewEndpoint = typeof webhookEndpoints.$inferInsert;
 
@@ -109,13 +109,12 @@ export function startLogErasure(db: Database, workspaceId: string, webhookId: st
 
 /** Deleted endpoints whose delivery log is not erased yet, workspaces in turn. */
 export function listLogErasures(db: Database, nowMs: number, limit: number) {
-  const { id, workspaceId, createdAt: dueAt } = webhookErasures;
+  const { id, workspaceId } = webhookErasures;
   const where = and(importCompleted(workspaceId), isNotPutOff("webhooks", id, nowMs));
-  const waiting = takeTurns({ table: webhookErasures, workspaceId, dueAt, index: "webhook_erasures_workspace", where }, limit);
   return db
     .select()
     .from(webhookErasures)
-    .where(sql`${webhookErasures}.rowid IN ${waiting}`);
+    .where(isNextInTurn(WAITING.webhookErasures, where, limit));
 }
 
 /** Removes an endpoint's erasure once its log is empty; returns it then. */

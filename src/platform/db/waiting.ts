@@ -1,39 +1,65 @@
 import { and, gt, lte, not, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "./client.ts";
-import { sweepBackoffs } from "./schema.ts";
+import * as schema from "./schema.ts";
 
 /*
  * Work of all workspaces that waits in one table: which of it the cron does next. Workspaces take turns, so that one with much
  * work delays no other, and work that fails is put off, so that it delays no other work.
  */
 
-/** Rows that wait. */
-interface WaitingRows {
+/** Rows that wait, and their index, which begins with the workspace and the time. */
+export interface WaitingRows {
   table: SQLiteTable;
   workspaceId: SQLiteColumn;
   /** Since when a row waits. */
   dueAt: SQLiteColumn;
-  /** The name of the index on these two columns. */
   index: string;
   /** The condition of a partial index. Literal SQL: SQLite does not match it with a bound value. */
-  indexed?: SQL | undefined;
-  /** Which of the rows of the index wait. */
-  where: SQL | undefined;
+  indexed: SQL;
+}
+
+const { answers, conversations, deliveries, emailOutbox, leads, privacyErasures, sources, sweepBackoffs, webhookErasures, workspaces } =
+  schema;
+
+/** What the cron works on. */
+export const WAITING = {
+  answers: waiting(answers, answers.createdAt, "answers_unindexed", sql`indexed_at IS NULL`),
+  deliveries: waiting(deliveries, deliveries.nextAttemptAt, "deliveries_due", sql`status = 'pending'`),
+  idleConversations: waiting(conversations, conversations.idleAt, "conversations_idle", sql`status = 'ai_handled'`),
+  leads: waiting(leads, leads.createdAt, "leads_unindexed", sql`indexed_at IS NULL`),
+  mails: waiting(emailOutbox, emailOutbox.nextAttemptAt, "email_outbox_due", sql`status = 'pending'`),
+  personErasures: waiting(privacyErasures, privacyErasures.createdAt, "privacy_erasures_workspace"),
+  sources: waiting(sources, sources.updatedAt, "sources_unfinished", sql`status IN ('pending', 'processing')`),
+  syncs: waiting(sources, sources.nextSyncAt, "sources_due", sql`next_sync_at IS NOT NULL`),
+  webhookErasures: waiting(webhookErasures, webhookErasures.createdAt, "webhook_erasures_workspace"),
+  workspaceErasures: {
+    table: workspaces,
+    workspaceId: workspaces.id,
+    dueAt: workspaces.deletedAt,
+    index: "workspaces_deleted",
+    indexed: sql`deleted_at IS NOT NULL`,
+  },
+};
+
+function waiting(table: SQLiteTable & { workspaceId: SQLiteColumn }, dueAt: SQLiteColumn, index: string, indexed = sql`TRUE`): WaitingRows {
+  return { table, workspaceId: table.workspaceId, dueAt, index, indexed };
 }
 
 /**
- * SQL: the rowids of up to `limit` waiting rows: the oldest of each workspace, then the second oldest of each, and so on. It reads
- * an index alone, and of each workspace no more than it may return.
+ * SQL condition: the row is among the next `limit` of the waiting rows: the oldest of each workspace, then the second oldest of
+ * each, and so on. It reads an index alone, and of each workspace no more than it may return.
+ * @param where which of the rows of the index wait.
  * @param order of the rows of one turn. By default none: where there are more workspaces than rows, chance decides each time.
  */
-export function takeTurns(rows: WaitingRows, limit: number, order = sql`random()`): SQL {
-  const { table, workspaceId, dueAt, indexed = sql`TRUE`, where = sql`TRUE` } = rows;
-  const from = sql`${table} INDEXED BY ${sql.identifier(rows.index)} WHERE ${indexed}`;
+export function isNextInTurn(rows: WaitingRows, where: SQL | undefined, limit: number, order = sql`random()`): SQL {
+  const { table, workspaceId, dueAt, index, indexed } = rows;
+  const from = sql`${table} INDEXED BY ${sql.identifier(index)} WHERE ${indexed}`;
   // One search of the index for each workspace, however many rows it has.
   const next = sql`SELECT min(${workspaceId}) FROM ${from}`;
-  const oldest = sql`SELECT ${table}.rowid FROM ${from} AND ${workspaceId} = tenants.id AND ${where} ORDER BY ${dueAt} LIMIT ${limit}`;
-  return sql`(WITH RECURSIVE
+  const isOfTenant = sql`${workspaceId} = tenants.id AND ${where ?? sql`TRUE`}`;
+  const oldest = sql`SELECT ${table}.rowid FROM ${from} AND ${isOfTenant} ORDER BY ${dueAt} LIMIT ${limit}`;
+  return sql`${table}.rowid IN (WITH RECURSIVE
     tenants (id) AS (${next} UNION ALL SELECT (${next} AND ${workspaceId} > tenants.id) FROM tenants WHERE tenants.id IS NOT NULL),
     turns AS (
       SELECT ${table}.rowid AS waiting, ${dueAt} AS due_at, row_number() OVER (PARTITION BY ${workspaceId} ORDER BY ${dueAt}) AS turn
