@@ -2,6 +2,7 @@ import { getTableName } from "drizzle-orm";
 import { indexOf } from "../knowledge/index.ts";
 import { restoreLeads } from "../leads/leads.ts";
 import { claimMailAddress } from "../operator/agents.ts";
+import { type OperatorOperation, recordOperation } from "../operator/audit-store.ts";
 import type { ErasureMessage } from "../operator/erasure.ts";
 import { claimSlug, findSlug, releaseSlug } from "../operator/store.ts";
 import { reloadGate } from "../operator/workspaces.ts";
@@ -13,7 +14,6 @@ import { bindingName } from "../platform/db/shard-binding.ts";
 import { transact } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { log } from "../platform/telemetry/log.ts";
-import type { Meter } from "../platform/telemetry/meter.ts";
 import { ownKeyIds, readPage } from "./export.ts";
 import { columnsOf, KNOWLEDGE } from "./parts.ts";
 import {
@@ -133,11 +133,8 @@ async function warningsOf({ env, header }: ImportOperation, records: CheckedReco
 }
 
 /** A request of an import. */
-export interface ImportOperation {
-  env: Env;
-  meter: Meter;
+export interface ImportOperation extends OperatorOperation {
   header: Header;
-  nowMs: number;
 }
 
 interface OpenImport {
@@ -169,7 +166,7 @@ async function openImport(op: ImportOperation): Promise<OpenImport> {
       "The workspace already exists, with its own content. Delete it first, or import into another deployment.",
     );
   await claimHeaderSlug(op);
-  const [, [created]] = await db.batch([createImport(db, key, nowMs), findImport(db, key.workspaceId)]);
+  const [, , [created]] = await db.batch([createImport(db, key, nowMs), recordOperation(db, op), findImport(db, key.workspaceId)]);
   if (created?.exportId !== key.exportId) throw new ImportError("conflict", "Another import of this workspace has just started.");
   return { key, db, row: created };
 }
@@ -222,7 +219,7 @@ export async function checkImport(op: ImportOperation, end: End, pages = MAX_PAG
 }
 
 async function finishImport(
-  { env, meter, nowMs }: ImportOperation,
+  op: ImportOperation,
   { db, key }: OpenImport,
   { workspace, progress, end }: { workspace: StoredRow; progress: Progress; end: End },
 ): Promise<void> {
@@ -238,17 +235,19 @@ async function finishImport(
     );
   }
   const values = columnsOf(workspaces).map(({ name }) => workspace[name]!);
-  await db.batch(completeImport(db, key, values, nowMs));
+  const { env, meter, nowMs } = op;
+  await db.batch([...completeImport(db, key, values, nowMs), recordOperation(db, op)]);
   // The gate caches that the workspace does not exist if one of its keys was used during the import.
   await reloadGate(env, meter, key.workspaceId);
   log("workspace_imported", { workspace_id: key.workspaceId, export_id: key.exportId });
 }
 
 /** Cancels an unfinished import; its records are erased in the background. @returns whether there was one. */
-export async function abandonImport(env: Env, meter: Meter, workspaceId: string, nowMs: number): Promise<boolean> {
+export async function abandonImport(op: OperatorOperation): Promise<boolean> {
+  const { env, meter, workspaceId, nowMs } = op;
   if (!isBoundShard(env, workspaceId)) return false;
   const db = dbFor(env, workspaceId, meter);
-  const [, [cancelled]] = await db.batch(cancelImport(db, workspaceId, nowMs));
+  const [, [cancelled]] = await db.batch([...cancelImport(db, workspaceId, nowMs), recordOperation(db, op)]);
   if (!cancelled) return false;
   const directory = directoryDb(env, meter);
   await directory.batch([releaseSlug(directory, workspaceId)]);

@@ -66,6 +66,8 @@ export const NOT_EXPORTED: Record<string, string> = {
   shards: "counts workspaces, by a trigger",
   workspace_directory: "an import claims the slug in its header",
   email_directory: "an import claims the addresses of the agents",
+  sweep_backoffs: "state of the cron",
+  operator_audit: "what the operators of a deployment did; it outlives the workspace",
   workspace_imports: "state of a deployment, not of a workspace",
   idempotency_records: "pruned after a day; a request repeated after a move is processed again",
   email_arrivals: "pruned after days; a mail received again after a move is answered again",

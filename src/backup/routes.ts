@@ -1,5 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { openWorkspace } from "../operator/auth.ts";
+import { recordAccess } from "../operator/audit-store.ts";
+import { auditorOf, openWorkspace, operatorOperation } from "../operator/auth.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, invalid, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
@@ -33,9 +34,11 @@ const exportRoute = createRoute({
 backupRoutes.openapi(exportRoute, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
   const { cursor, pages } = c.req.valid("query");
-  const { workspace } = await openWorkspace(c, id);
+  const { workspace, db } = await openWorkspace(c, id);
   const from = cursor === undefined ? undefined : await fromCursor(c.env, id, cursor);
   if (cursor !== undefined && !from) throw unknownCursor();
+  // A cursor continues an export that is recorded.
+  if (!from) await db.batch([recordAccess(db, auditorOf(c, exportRoute), id, Date.now())]);
   const lines = exportLines({ env: c.env, meter: c.get("meter"), workspace, nowMs: Date.now() }, from, pages);
   // The OpenAPI document describes the stream as a string.
   return c.body(lines, 200, { "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" }) as never;
@@ -53,7 +56,7 @@ const importRoute = createRoute({
 backupRoutes.openapi(importRoute, async (c) => {
   const { header, records } = c.req.valid("json");
   requireSameWorkspace(header, c.req.valid("param").workspace_id);
-  const op = { env: c.env, meter: c.get("meter"), header, nowMs: Date.now() };
+  const op = { ...operatorOperation(c, importRoute, header.workspace_id), header };
   return c.json(await withApiErrors(importRecords(op, records)), 200);
 });
 
@@ -68,7 +71,7 @@ const complete = createRoute({
 backupRoutes.openapi(complete, async (c) => {
   const { header, end } = c.req.valid("json");
   requireSameWorkspace(header, c.req.valid("param").workspace_id);
-  const op = { env: c.env, meter: c.get("meter"), header, nowMs: Date.now() };
+  const op = { ...operatorOperation(c, complete, header.workspace_id), header };
   return c.json(await withApiErrors(checkImport(op, end)), 200);
 });
 
@@ -82,7 +85,7 @@ const abandon = createRoute({
 
 backupRoutes.openapi(abandon, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
-  if (!(await abandonImport(c.env, c.get("meter"), id, Date.now()))) throw noImport();
+  if (!(await abandonImport(operatorOperation(c, abandon, id)))) throw noImport();
   return c.body(null, 204);
 });
 

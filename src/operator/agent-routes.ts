@@ -3,11 +3,9 @@ import type { GivenTool, MissingHeader } from "../agents/secrets.ts";
 import { findAgent, findAgentsCount, listAgents } from "../agents/store.ts";
 import { sampleUrl } from "../agents/tool-url.ts";
 import { toolUrlRefusal } from "../agents/tool-wire.ts";
-import type { Operation } from "../platform/db/client.ts";
 import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { jsonBody } from "../platform/http/body.ts";
-import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, invalid, notFound, unavailable, type ValidationItem } from "../platform/http/errors.ts";
 import { toTimestampOrNull, uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
@@ -15,7 +13,7 @@ import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/re
 import { createRouter } from "../platform/http/router.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { addAgent, type AgentChange, changeAgent, removeAgent, rotateIdentitySecret } from "./agents.ts";
-import { openWorkspace } from "./auth.ts";
+import { openWorkspace, operatorOperation } from "./auth.ts";
 import {
   agentCreateSchema,
   agentUpdateSchema,
@@ -41,7 +39,7 @@ const create = createRoute({
 agentRoutes.openapi(create, async (c) => {
   const { workspace } = await openWorkspace(c, c.req.valid("param").workspace_id);
   await requireToolTargets(c.env, c.req.valid("json").tools);
-  const op = operation(c, workspace.id);
+  const op = operatorOperation(c, create, workspace.id);
   const change = await addAgent(op, limitsOf(workspace.plan, workspace.limits), c.req.valid("json"));
   return c.json(toOperatorAgent(requireChanged(change)), 201);
 });
@@ -90,7 +88,7 @@ agentRoutes.openapi(update, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
   const { workspace } = await openWorkspace(c, workspaceId);
   await requireToolTargets(c.env, c.req.valid("json").tools);
-  const change = await changeAgent(operation(c, workspace.id), agentId, c.req.valid("json"));
+  const change = await changeAgent(operatorOperation(c, update, workspace.id), agentId, c.req.valid("json"));
   return c.json(toOperatorAgent(requireChanged(change)), 200);
 });
 
@@ -105,7 +103,7 @@ const remove = createRoute({
 agentRoutes.openapi(remove, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
   const { workspace } = await openWorkspace(c, workspaceId);
-  if (!(await removeAgent(operation(c, workspace.id), agentId))) throw notFound("agent");
+  if (!(await removeAgent(operatorOperation(c, remove, workspace.id), agentId))) throw notFound("agent");
   return c.body(null, 204);
 });
 
@@ -120,14 +118,10 @@ const rotate = createRoute({
 agentRoutes.openapi(rotate, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
   const { workspace } = await openWorkspace(c, workspaceId);
-  const rotated = await rotateIdentitySecret(operation(c, workspace.id), agentId);
+  const rotated = await rotateIdentitySecret(operatorOperation(c, rotate, workspace.id), agentId);
   if (!rotated) throw notFound("agent");
   return c.json({ secret: rotated.secret, previous_valid_until: toTimestampOrNull(rotated.previousValidUntilMs) }, 200);
 });
-
-function operation(c: AppContext, workspaceId: string): Operation {
-  return { env: c.env, meter: c.get("meter"), workspaceId, nowMs: Date.now() };
-}
 
 /** @throws ApiError if the agent was not changed. */
 function requireChanged(change: AgentChange) {

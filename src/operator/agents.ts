@@ -6,10 +6,11 @@ import type { AgentRow } from "../agents/wire.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";
 import { encryptSecret } from "../platform/crypto/secrets.ts";
-import { dbFor, directoryDb, type Operation } from "../platform/db/client.ts";
+import { dbFor, directoryDb, type Operation, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { agents } from "../platform/db/schema.ts";
 import type { Limits } from "../workspaces/plans.ts";
+import { type OperatorOperation, recordOperation } from "./audit-store.ts";
 import { claimAddress, findAddress, releaseAddresses } from "./store.ts";
 import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";
 
@@ -41,30 +42,37 @@ export type AgentChange =
   | { outcome: "header_missing"; missing: MissingHeader };
 
 /** Adds an agent to a workspace. Without a slug, it gets one derived from its name. */
-export async function addAgent(op: Operation, limits: Limits, body: AgentCreate): Promise<AgentChange> {
+export async function addAgent(op: OperatorOperation, limits: Limits, body: AgentCreate): Promise<AgentChange> {
   const id = newId(shardOf(op.workspaceId), op.nowMs);
   const encrypted = await encryptTools(op.env, id, body.tools ?? [], []);
   if ("missing" in encrypted) return { outcome: "header_missing", missing: encrypted.missing };
   if (body.email_address && !(await claimMailAddress(op, id, body.email_address))) return { outcome: "address_taken" };
   const { workspaceId, nowMs } = op;
   const row = { ...DEFAULTS, ...toColumns(body), ...encrypted, id, workspaceId, name: body.name, createdAt: nowMs, updatedAt: nowMs };
-  let change = await insertAgent(op, { ...row, slug: body.slug ?? slugOf(body.name) }, limits);
-  if (change.outcome === "slug_taken" && body.slug === undefined) {
-    change = await insertAgent(op, { ...row, slug: `${slugOf(body.name)}-${id.slice(-8, -2)}` }, limits);
-  }
+  const insert = (slug: string) => insertAgent(op, { ...row, slug }, { limits, fields: Object.keys(body) });
+  let change = await insert(body.slug ?? slugOf(body.name));
+  if (change.outcome === "slug_taken" && body.slug === undefined) change = await insert(`${slugOf(body.name)}-${id.slice(-8, -2)}`);
   if (change.outcome !== "done" && body.email_address) await releaseOtherAddresses(op, id, null);
   return change;
 }
 
-async function insertAgent({ env, meter, workspaceId }: Operation, row: NewAgent, limits: Limits): Promise<AgentChange> {
-  const db = dbFor(env, workspaceId, meter);
-  const [[sameSlug], [agent]] = await db.batch([findAgentBySlug(db, workspaceId, row.slug), createAgent(db, row, limits.agents)]);
+async function insertAgent(
+  op: OperatorOperation,
+  row: NewAgent,
+  { limits, fields }: { limits: Limits; fields: string[] },
+): Promise<AgentChange> {
+  const db = workspaceDb(op);
+  const [[sameSlug], [agent]] = await db.batch([
+    findAgentBySlug(db, op.workspaceId, row.slug),
+    createAgent(db, row, limits.agents),
+    recordOperation(db, op, { targetId: row.id, fields }),
+  ]);
   if (agent) return { outcome: "done", agent };
   return { outcome: sameSlug ? "slug_taken" : "too_many" };
 }
 
 /** Changes the fields of an agent that are in the body. */
-export async function changeAgent(op: Operation, agentId: string, body: AgentUpdate): Promise<AgentChange> {
+export async function changeAgent(op: OperatorOperation, agentId: string, body: AgentUpdate): Promise<AgentChange> {
   const { env, meter, workspaceId, nowMs } = op;
   const db = dbFor(env, workspaceId, meter);
   const encrypted = body.tools && (await encryptChangedTools(op, agentId, body.tools));
@@ -72,7 +80,11 @@ export async function changeAgent(op: Operation, agentId: string, body: AgentUpd
   const address = body.email_address;
   if (address && !(await claimMailAddress(op, agentId, address))) return { outcome: "address_taken" };
   const changes = { ...toColumns(body), ...encrypted, updatedAt: nowMs };
-  const [[found], [agent]] = await db.batch([findAgent(db, workspaceId, agentId), updateAgent(db, workspaceId, agentId, changes)]);
+  const [[found], [agent]] = await db.batch([
+    findAgent(db, workspaceId, agentId),
+    updateAgent(db, workspaceId, agentId, changes),
+    recordOperation(db, op, { targetId: agentId, fields: Object.keys(body) }),
+  ]);
   if (address !== undefined) await releaseOtherAddresses(op, agentId, (agent ?? found)?.emailAddress ?? null);
   if (agent) return { outcome: "done", agent };
   return { outcome: found ? "slug_taken" : "not_found" };
@@ -91,14 +103,18 @@ async function encryptChangedTools({ env, meter, workspaceId }: Operation, agent
  * Deletes an agent and its knowledge. Its conversations and leads stay with the workspace.
  * @returns whether there was one.
  */
-export async function removeAgent(op: Operation, agentId: string): Promise<boolean> {
+export async function removeAgent(op: OperatorOperation, agentId: string): Promise<boolean> {
   const { env, meter, workspaceId } = op;
   const db = dbFor(env, workspaceId, meter);
   const [[found]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   if (!found) return false;
   // The index first: if this fails halfway, the agent is still listed and can be deleted again.
   await indexOf(env, meter, workspaceId, agentId).erase();
-  await db.batch([...eraseAgentKnowledge(db, workspaceId, agentId), eraseAgent(db, workspaceId, agentId)]);
+  await db.batch([
+    ...eraseAgentKnowledge(db, workspaceId, agentId),
+    eraseAgent(db, workspaceId, agentId),
+    recordOperation(db, op, { targetId: agentId }),
+  ]);
   await releaseOtherAddresses(op, agentId, null);
   return true;
 }
@@ -107,13 +123,16 @@ export async function removeAgent(op: Operation, agentId: string): Promise<boole
  * Gives an agent a new identity secret; the old one stays valid for a day.
  * @returns undefined when there is no such agent.
  */
-export async function rotateIdentitySecret(op: Operation, agentId: string) {
+export async function rotateIdentitySecret(op: OperatorOperation, agentId: string) {
   const { env, meter, workspaceId, nowMs } = op;
   const db = dbFor(env, workspaceId, meter);
   const secret = crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
   const identitySecret = await encryptSecret(env, secret, identityContext(agentId));
   const previousUntilMs = nowMs + PREVIOUS_SECRET_MS;
-  const [[rotated]] = await db.batch([replaceIdentitySecret(db, workspaceId, agentId, { identitySecret, previousUntilMs, nowMs })]);
+  const [[rotated]] = await db.batch([
+    replaceIdentitySecret(db, workspaceId, agentId, { identitySecret, previousUntilMs, nowMs }),
+    recordOperation(db, op, { targetId: agentId }),
+  ]);
   return rotated && { secret, previousValidUntilMs: rotated.previousValidUntilMs };
 }
 

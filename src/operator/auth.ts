@@ -1,11 +1,23 @@
 import type { MiddlewareHandler } from "hono";
 import { optionalSecretValues } from "../platform/config.ts";
+import { sha256Hex } from "../platform/crypto/hashes.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { isKnownShard } from "../platform/db/shards.ts";
 import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { unauthorized } from "../workspaces/middleware.ts";
 import { findWorkspace } from "../workspaces/store.ts";
+import type { Auditor, OperatorOperation } from "./audit-store.ts";
+
+declare module "../platform/http/context.ts" {
+  interface CallerVariables {
+    /** Set by requireOperator: the token, by its fingerprint. */
+    actor: string;
+  }
+}
+
+/** Enough to tell tokens apart, and to find out which one it is; 64 bits of a hash say nothing about a random token. */
+const FINGERPRINT_LENGTH = 16;
 
 /** Requires the operator's token. If none is configured, every path of the operator API responds with 404. */
 export const requireOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
@@ -15,8 +27,19 @@ export const requireOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (token === undefined) throw unauthorized(c, "missing_api_key", "Send the operator's token: Authorization: Bearer <OPERATOR_TOKEN>");
   const matches = await Promise.all(tokens.map((expected) => isEqual(token, expected)));
   if (!matches.includes(true)) throw unauthorized(c, "invalid_api_key", "This is not the operator's token.");
+  c.set("actor", `token/${(await sha256Hex(token)).slice(0, FINGERPRINT_LENGTH)}`);
   await next();
 };
+
+/** Who does what, for the audit log. */
+export function auditorOf(c: AppContext, { operationId: operation }: { operationId: string }): Auditor {
+  return { actor: c.get("actor"), operation, requestId: c.get("requestId") };
+}
+
+/** An operation on a workspace, which the audit log records. */
+export function operatorOperation(c: AppContext, route: { operationId: string }, workspaceId: string): OperatorOperation {
+  return { env: c.env, meter: c.get("meter"), workspaceId, nowMs: Date.now(), by: auditorOf(c, route) };
+}
 
 /** Compares in constant time. Digests have equal lengths, which `timingSafeEqual` requires. */
 async function isEqual(given: string, expected: string): Promise<boolean> {

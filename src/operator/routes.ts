@@ -1,5 +1,6 @@
 import { createRouter } from "../platform/http/router.ts";
 import { agentRoutes } from "./agent-routes.ts";
+import { auditRoutes } from "./audit-routes.ts";
 import { requireOperator } from "./auth.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { secretRoutes } from "./secret-routes.ts";
@@ -9,5 +10,5 @@ import { keyRoutes, workspaceRoutes } from "./workspace-routes.ts";
 export const operatorRoutes = createRouter();
 
 operatorRoutes.use(requireOperator);
-const routers = [workspaceRoutes, keyRoutes, agentRoutes, healthRoutes, secretRoutes];
+const routers = [workspaceRoutes, keyRoutes, agentRoutes, healthRoutes, secretRoutes, auditRoutes];
 for (const routes of routers) operatorRoutes.route("/", routes);

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { toolSchema, toolsInputSchema, toTool } from "../agents/tool-wire.ts";
 import { type AgentRow, agentSchema, toAgent } from "../agents/wire.ts";
 import { AGENT_STATUSES, PLAN_NAMES, type Retention } from "../platform/db/columns.ts";
-import type { apiKeys, workspaces } from "../platform/db/schema.ts";
+import type { apiKeys, operatorAudit, workspaces } from "../platform/db/schema.ts";
 import { slug, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
@@ -159,4 +159,22 @@ export function toOperatorAgent(row: AgentRow): z.infer<typeof operatorAgentSche
     tools: row.tools.map(toTool),
     has_identity_secret: row.identitySecret !== null,
   });
+}
+
+// --- The audit log ---------------------------------------------------------------------------------------------------
+
+export const auditEntrySchema = z.object({
+  id: uuid(),
+  actor: z.string(),
+  operation: z.string(),
+  workspace_id: uuid().nullable(),
+  target_id: uuid().nullable(),
+  fields: z.array(z.string()),
+  request_id: uuid(),
+  created_at: timestamp(),
+});
+
+/** An entry of the audit log. */
+export function toAuditEntry(row: typeof operatorAudit.$inferSelect): z.infer<typeof auditEntrySchema> {
+  return toRecord(auditEntrySchema, row, {});
 }

@@ -9,7 +9,8 @@ import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/re
 import { createRouter } from "../platform/http/router.ts";
 import { mintApiKey } from "../workspaces/api-key.ts";
 import { createKey, listKeys, revokeKey } from "../workspaces/store.ts";
-import { noWorkspace, openWorkspace } from "./auth.ts";
+import { recordOperation } from "./audit-store.ts";
+import { auditorOf, noWorkspace, openWorkspace, operatorOperation } from "./auth.ts";
 import { updateWorkspace } from "./store.ts";
 import {
   keyCreateSchema,
@@ -40,7 +41,8 @@ const create = createRoute({
 });
 
 workspaceRoutes.openapi(create, async (c) => {
-  const added = await addWorkspace(c.env, c.get("meter"), c.req.valid("json"), Date.now());
+  const op = { env: c.env, meter: c.get("meter"), nowMs: Date.now(), by: auditorOf(c, create) };
+  const added = await addWorkspace(op, c.req.valid("json"));
   if (added.outcome === "slug_taken") throw new ApiError("conflict", "Another workspace has this slug. Choose another one.");
   if (added.outcome === "no_room")
     throw unavailable("Every database is full or closed. Bind another one: see Databases.", NO_ROOM_RETRY_SECONDS);
@@ -85,11 +87,13 @@ const update = createRoute({
 
 workspaceRoutes.openapi(update, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
-  const { name, plan, limits, retention } = c.req.valid("json");
+  const body = c.req.valid("json");
+  const { name, plan, limits, retention } = body;
   const patches = { ...(limits && { limits }), ...(retention && { retention }) };
-  const changes = { updatedAt: Date.now(), ...(name !== undefined && { name }), ...(plan && { plan }), ...patches };
+  const op = operatorOperation(c, update, id);
+  const changes = { updatedAt: op.nowMs, ...(name !== undefined && { name }), ...(plan && { plan }), ...patches };
   const { db } = await openWorkspace(c, id);
-  const [[workspace]] = await db.batch([updateWorkspace(db, id, changes)]);
+  const [[workspace]] = await db.batch([updateWorkspace(db, id, changes), recordOperation(db, op, { fields: Object.keys(body) })]);
   if (!workspace) throw noWorkspace();
   await reloadGate(c.env, c.get("meter"), id);
   return c.json(toWorkspace(workspace), 200);
@@ -106,7 +110,7 @@ const remove = createRoute({
 workspaceRoutes.openapi(remove, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
   await openWorkspace(c, id);
-  if (!(await deleteWorkspace(c.env, c.get("meter"), id, Date.now()))) throw noWorkspace();
+  if (!(await deleteWorkspace(operatorOperation(c, remove, id)))) throw noWorkspace();
   return c.body(null, 204);
 });
 
@@ -125,9 +129,10 @@ keyRoutes.openapi(createKeyRoute, async (c) => {
   const { name, scopes } = c.req.valid("json");
   const { db } = await openWorkspace(c, workspaceId);
   const { key, ...made } = await mintApiKey(workspaceId, secretValues(c.env.KEY_SECRET)[0]);
-  const nowMs = Date.now();
-  const row = { id: newId(shardOf(workspaceId), nowMs), workspaceId, name, ...made, scopes, createdAt: nowMs };
-  const [[created]] = await db.batch([createKey(db, row)]);
+  const op = operatorOperation(c, createKeyRoute, workspaceId);
+  const row = { id: newId(shardOf(workspaceId), op.nowMs), workspaceId, name, ...made, scopes, createdAt: op.nowMs };
+  const record = recordOperation(db, op, { targetId: row.id, fields: ["name", "scopes"] });
+  const [[created]] = await db.batch([createKey(db, row), record]);
   if (!created) throw noWorkspace();
   await reloadGate(c.env, c.get("meter"), workspaceId);
   return c.json({ ...toKey(created), key }, 201);
@@ -159,7 +164,8 @@ const revoke = createRoute({
 keyRoutes.openapi(revoke, async (c) => {
   const { workspace_id: workspaceId, key_id: keyId } = c.req.valid("param");
   const { db } = await openWorkspace(c, workspaceId);
-  const [[revoked]] = await db.batch([revokeKey(db, workspaceId, keyId, Date.now())]);
+  const op = operatorOperation(c, revoke, workspaceId);
+  const [[revoked]] = await db.batch([revokeKey(db, workspaceId, keyId, op.nowMs), recordOperation(db, op, { targetId: keyId })]);
   if (!revoked) throw notFound("key");
   await reloadGate(c.env, c.get("meter"), workspaceId);
   return c.body(null, 204);

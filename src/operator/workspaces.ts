@@ -6,6 +6,7 @@ import type { workspaces } from "../platform/db/schema.ts";
 import { listShards, listShardStates, chooseShard } from "../platform/db/shards.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
+import { type OperatorOperation, recordOperation } from "./audit-store.ts";
 import type { ErasureMessage } from "./erasure.ts";
 import { claimSlug, createWorkspace, findSlug, listDirectory, listWorkspaces, markDeleted, releaseSlug } from "./store.ts";
 
@@ -19,10 +20,8 @@ type AddResult = { outcome: "added"; workspace: WorkspaceRow } | { outcome: "slu
  * directory; if creating the workspace then fails, the next attempt with the same slug finishes it.
  */
 export async function addWorkspace(
-  env: Env,
-  meter: Meter,
+  { env, meter, nowMs, by }: Omit<OperatorOperation, "workspaceId">,
   body: { name: string; slug: string; plan: Plan },
-  nowMs: number,
 ): Promise<AddResult> {
   const directory = directoryDb(env, meter);
   const [counts, [claimedBefore]] = await directory.batch([listShards(directory), findSlug(directory, body.slug)]);
@@ -34,7 +33,10 @@ export async function addWorkspace(
     if (!claimed) return { outcome: "slug_taken" };
   }
   const db = dbFor(env, id, meter);
-  const [[workspace]] = await db.batch([createWorkspace(db, { id, ...body, createdAt: nowMs, updatedAt: nowMs })]);
+  const [[workspace]] = await db.batch([
+    createWorkspace(db, { id, ...body, createdAt: nowMs, updatedAt: nowMs }),
+    recordOperation(db, { by, workspaceId: id, nowMs }, { fields: Object.keys(body) }),
+  ]);
   return workspace ? { outcome: "added", workspace } : { outcome: "slug_taken" };
 }
 
@@ -60,9 +62,10 @@ export async function pageWorkspaces(env: Env, meter: Meter, page: { limit: numb
  * Deletes a workspace: from now on it is not found and its keys are refused. Its records are erased in the background.
  * @returns whether there was one.
  */
-export async function deleteWorkspace(env: Env, meter: Meter, workspaceId: string, nowMs: number): Promise<boolean> {
+export async function deleteWorkspace(op: OperatorOperation): Promise<boolean> {
+  const { env, meter, workspaceId, nowMs } = op;
   const db = dbFor(env, workspaceId, meter);
-  const [[deleted]] = await db.batch([markDeleted(db, workspaceId, nowMs)]);
+  const [[deleted]] = await db.batch([markDeleted(db, workspaceId, nowMs), recordOperation(db, op)]);
   if (!deleted) return false;
   const directory = directoryDb(env, meter);
   await Promise.all([directory.batch([releaseSlug(directory, workspaceId)]), reloadGate(env, meter, workspaceId)]);

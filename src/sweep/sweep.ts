@@ -1,5 +1,6 @@
 import { exports, WorkerEntrypoint } from "cloudflare:workers";
 import { boundShards, type Database, shardDb } from "../platform/db/client.ts";
+import { explainShardError } from "../platform/db/shard-binding.ts";
 import { listShards, logShardFailure, readSize, warnAboutShard } from "../platform/db/shards.ts";
 import { putOff } from "../platform/db/waiting.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
@@ -62,8 +63,11 @@ async function sweepShard(env: Env, shard: number, nowMs: number): Promise<Sweep
   const tasks = listTasks({ env, meter, db, nowMs });
   const state = [readSize(db), listShards(db)] as const;
   const results = await runGroups(db, [state, ...tasks.map(({ find }) => [find] as const), ...listPrunes(db, nowMs)]);
+  const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
+  if (failures.length === results.length) throw failures[0];
+  const ofShard = failures.find((reason) => explainShardError(reason) !== undefined);
+  if (ofShard) logShardFailure("shard_not_swept", shard, ofShard);
   const [first] = results;
-  if (first?.status === "rejected" && results.every(({ status }) => status === "rejected")) throw first.reason;
   if (first?.status === "fulfilled") {
     const [size, known] = first.value as [Awaited<(typeof state)[0]>, Awaited<(typeof state)[1]>];
     warnAboutShard(env, shard, size.meta.size_after, known);

@@ -7,6 +7,7 @@ import { wakeSources } from "../knowledge/sources.ts";
 import { listStrandedSources, listUnindexedAnswers, requestDueSyncs } from "../knowledge/store.ts";
 import { indexLeads } from "../leads/leads.ts";
 import { listUnindexedLeads } from "../leads/store.ts";
+import { pruneOldAudit } from "../operator/audit.ts";
 import type { ErasureMessage } from "../operator/erasure.ts";
 import { listDeleted } from "../operator/store.ts";
 import type { Database } from "../platform/db/client.ts";
@@ -99,6 +100,7 @@ export function listPrunes(db: Database, nowMs: number): Group[] {
     pruneLog(db, nowMs),
     [pruneArrivals(db, nowMs - EMAIL_DEDUPLICATION_MS, MAX_PRUNED_PER_RUN)],
     [pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_PER_RUN)],
+    pruneOldAudit(db, nowMs),
     [pruneBackoffs(db, nowMs)],
   ];
 }

@@ -1,5 +1,8 @@
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
+import type { ImportOperation } from "../../src/backup/import.ts";
+import type { Header } from "../../src/backup/wire.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { type Answer, deliver, operate, query, send } from "../harness.ts";
 
 /** A line of an export. */
@@ -75,4 +78,10 @@ export async function finishErasure(workspaceId: string): Promise<void> {
     if ((await query(workspaceId, "SELECT id FROM workspaces WHERE id = ?", workspaceId)).length === 0) return;
   }
   throw new Error("The erasure does not end");
+}
+
+/** A request of an import, for the functions behind it. */
+export function importOperation(header: Header): ImportOperation {
+  const by = { actor: "token/0", operation: "importWorkspace", requestId: "" };
+  return { env, meter: new Meter(), header, workspaceId: header.workspace_id, nowMs: Date.now(), by };
 }

@@ -3,9 +3,18 @@ import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { importRecords } from "../../src/backup/import.ts";
 import { createProgress, type Header, toCursor } from "../../src/backup/wire.ts";
 import { newId } from "../../src/platform/db/ids.ts";
-import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { type Answer, createAgent, createNeighbour, createWorkspace, envWith, newAddress, query, send } from "../harness.ts";
-import { complete, eraseWhole, type ExportFile, exportWorkspace, finishErasure, importFile, type Line, sendRecords } from "./file.ts";
+import {
+  complete,
+  eraseWhole,
+  type ExportFile,
+  exportWorkspace,
+  finishErasure,
+  importFile,
+  importOperation,
+  type Line,
+  sendRecords,
+} from "./file.ts";
 import { createFullWorkspace, type FullWorkspace, rowsOf } from "./full-workspace.ts";
 
 let workspace: FullWorkspace;
@@ -175,7 +184,7 @@ describe("an import", () => {
   });
 
   test("secrets that the deployment cannot read cause warnings", async () => {
-    const op = { meter: new Meter(), header: file.header as Header, nowMs: Date.now() };
+    const op = importOperation(file.header as Header);
     const moved = envWith({ ENCRYPTION_KEY: "another", KEY_SECRET: "another" });
     const { warnings } = await importRecords({ ...op, env: moved }, [find("agents"), find("webhook_endpoints")]);
     expect(warnings).toEqual([expect.stringMatching(/^Stored secrets.*ENCRYPTION_KEY/), expect.stringMatching(/^API keys.*KEY_SECRET/)]);

@@ -4,10 +4,9 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { checkImport } from "../../src/backup/import.ts";
 import { NOT_EXPORTED, ROWS_PARTS } from "../../src/backup/parts.ts";
 import type { End, Header } from "../../src/backup/wire.ts";
-import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createNeighbour, createWorkspace, newAddress, operate, query, send } from "../harness.ts";
-import { complete, eraseWhole, type ExportFile, exportWorkspace, importFile, sendRecords } from "./file.ts";
+import { complete, eraseWhole, type ExportFile, exportWorkspace, importFile, importOperation, sendRecords } from "./file.ts";
 import { answersOf, createFullWorkspace, type FullWorkspace, rowsOf } from "./full-workspace.ts";
 
 const EXPORTED = [...new Set(ROWS_PARTS.map(({ table }) => getTableName(table)))];
@@ -81,7 +80,7 @@ describe("an import", () => {
 
   test("is compared in bounded steps, and from the start after more records", async () => {
     for (let at = 0; at < file.records.length; at += 500) await sendRecords(file, file.records.slice(at, at + 500));
-    const check = () => checkImport({ env, meter: new Meter(), header: file.header as Header, nowMs: Date.now() }, file.end as End, 4);
+    const check = () => checkImport(importOperation(file.header as Header), file.end as End, 4);
     for (let step = 0; step < 3; step++) expect((await check()).state).toBe("checking");
     await sendRecords(file, file.records.slice(0, 1));
     let steps = 1;

@@ -23,6 +23,8 @@ import {
 const QUEUE = "support-agent-erasure";
 /** The tables of shard 0 that cross workspaces: the service's own calls fill them, never a shard's own rows. */
 const DIRECTORIES = ["workspace_directory", "email_directory"];
+/** What operators did outlives the workspace that it is about. */
+const AUDIT = "operator_audit";
 /** A trigger takes what is inserted here, so that it never holds a row. */
 const NEVER_FILLED = ["analytics_changes"];
 
@@ -39,7 +41,7 @@ async function workspaceTables(db: D1Database): Promise<Table[]> {
   const names = listed.results.map(({ name }) => name);
   const columns = await db.batch<Table["columns"][number]>(names.map((name) => db.prepare(`PRAGMA table_info("${name}")`)));
   const tables = names.map((name, at) => ({ name, columns: columns[at]!.results }));
-  return tables.filter((table) => table.columns.some(({ name }) => name === "workspace_id"));
+  return tables.filter(({ name, columns: own }) => name !== AUDIT && own.some((column) => column.name === "workspace_id"));
 }
 
 /** How many rows each table of each database has of a workspace, its own row under `workspaces`. */

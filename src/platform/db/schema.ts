@@ -77,6 +77,25 @@ export const sweepBackoffs = sqliteTable(
   (t) => [primaryKey({ columns: [t.task, t.key] }), index("sweep_backoffs_retry").on(t.retryAt)],
 );
 
+/** What operators did. It outlives the workspaces that it is about, so it holds ids and names of fields alone. */
+export const operatorAudit = sqliteTable(
+  "operator_audit",
+  {
+    id: id(),
+    /** The operator's token, by its fingerprint. */
+    actor: text("actor").notNull(),
+    operation: text("operation").notNull(),
+    workspaceId: text("workspace_id"),
+    /** The agent or key that it is about. */
+    targetId: text("target_id"),
+    /** The names of the fields that were sent. */
+    fields: list("fields"),
+    requestId: text("request_id").notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [index("operator_audit_workspace").on(t.workspaceId, t.id)],
+);
+
 // --- The workspace --------------------------------------------------------------------------------------------------
 
 export const workspaces = sqliteTable(

@@ -1,0 +1,42 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { isBoundShard } from "../platform/db/client.ts";
+import { integerQuery, timeQuery, uuid } from "../platform/http/fields.ts";
+import { cursorPageOf, cursorQuery, toCursorPage } from "../platform/http/page.ts";
+import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { pageAudit } from "./audit.ts";
+import { noWorkspace } from "./auth.ts";
+import { auditEntrySchema, toAuditEntry } from "./wire.ts";
+
+/** Each database reads the entries before a page; the cursor goes further. */
+const MAX_OFFSET = 1_000;
+
+const auditQuery = cursorQuery.extend({
+  offset: integerQuery({ min: 0, max: MAX_OFFSET, default: 0, instead: "cursor" }),
+  workspace_id: uuid().optional(),
+  operation: z.string().max(100).optional(),
+  actor: z.string().max(100).optional(),
+  since: timeQuery().optional(),
+});
+
+export const auditRoutes = createRouter();
+
+const list = createRoute({
+  operationId: "listAudit",
+  method: "get",
+  path: "/audit",
+  request: { query: auditQuery },
+  responses: {
+    200: jsonResponse(cursorPageOf(auditEntrySchema, "AuditPage"), "A page of what operators did, newest first."),
+    ...errorResponses(404, 422),
+  },
+});
+
+auditRoutes.openapi(list, async (c) => {
+  const { workspace_id: workspaceId, operation, actor, since: sinceMs, ...page } = c.req.valid("query");
+  if (workspaceId !== undefined && !isBoundShard(c.env, workspaceId)) throw noWorkspace();
+  const op = { env: c.env, meter: c.get("meter") };
+  const { rows, total } = await pageAudit(op, { workspaceId, operation, actor, sinceMs }, page);
+  const positionOf = ({ createdAt, id }: (typeof rows)[number]) => ({ atMs: createdAt, id });
+  return c.json(toCursorPage(rows, total, page, positionOf, toAuditEntry), 200);
+});

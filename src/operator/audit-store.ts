@@ -1,0 +1,88 @@
+import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
+import { IF_CHANGED } from "../events/outbox.ts";
+import type { Database, Operation } from "../platform/db/client.ts";
+import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
+import { operatorAudit } from "../platform/db/schema.ts";
+import { insertWhere } from "../platform/db/sql.ts";
+
+/** Who does what. */
+export interface Auditor {
+  /** The token, by its fingerprint. */
+  actor: string;
+  /** The operation's id. */
+  operation: string;
+  requestId: string;
+}
+
+/** An operation of the operator on a workspace. */
+export interface OperatorOperation extends Operation {
+  by: Auditor;
+}
+
+/** What an entry is about, besides its workspace. */
+interface Subject {
+  /** The agent or key. */
+  targetId?: string;
+  /** The names of the fields that were sent. */
+  fields?: readonly string[];
+}
+
+/** Records an operation on a workspace, if the statement before it in the batch changed a row. */
+export function recordOperation(db: Database, op: Pick<OperatorOperation, "by" | "workspaceId" | "nowMs">, subject: Subject = {}) {
+  return recordEntry(db, { ...op, ...subject, shard: shardOf(op.workspaceId) }, IF_CHANGED);
+}
+
+/** Records an operation that changes no row itself, or is about no workspace. */
+export function recordAccess(db: Database, by: Auditor, workspaceId: string | null, nowMs: number) {
+  return recordEntry(db, { by, workspaceId, nowMs, shard: workspaceId === null ? 0 : shardOf(workspaceId) }, sql`TRUE`);
+}
+
+type NewEntry = Subject & { by: Auditor; workspaceId: string | null; nowMs: number; shard: number };
+
+function recordEntry(db: Database, { by, workspaceId, nowMs, shard, targetId, fields = [] }: NewEntry, condition: SQL) {
+  const row = { id: newId(shard, nowMs), ...by, workspaceId, targetId: targetId ?? null, fields: [...fields], createdAt: nowMs };
+  return insertWhere(db, operatorAudit, row, condition);
+}
+
+/** The filters of the audit log. */
+export interface AuditFilter {
+  workspaceId?: string | undefined;
+  operation?: string | undefined;
+  actor?: string | undefined;
+  sinceMs?: number | undefined;
+}
+
+/** The first entries, newest first, and how many there are. */
+export function listAudit(db: Database, filter: AuditFilter, page: { limit: number; beforeId?: string | undefined }) {
+  const before = page.beforeId === undefined ? undefined : lt(operatorAudit.id, page.beforeId);
+  return [
+    db
+      .select()
+      .from(operatorAudit)
+      .where(and(...conditions(filter), before))
+      .orderBy(desc(operatorAudit.id))
+      .limit(page.limit),
+    db
+      .select({ total: sql<number>`count(*)`.as("total") })
+      .from(operatorAudit)
+      .where(and(...conditions(filter))),
+  ] as const;
+}
+
+function conditions({ workspaceId, operation, actor, sinceMs = 0 }: AuditFilter): (SQL | undefined)[] {
+  return [
+    workspaceId === undefined ? undefined : eq(operatorAudit.workspaceId, workspaceId),
+    gte(operatorAudit.id, firstIdAt(sinceMs)),
+    operation === undefined ? undefined : eq(operatorAudit.operation, operation),
+    actor === undefined ? undefined : eq(operatorAudit.actor, actor),
+  ];
+}
+
+/** Deletes the entries from before `beforeMs`, and the oldest ones of more than `max`. */
+export function pruneAudit(db: Database, beforeMs: number, max: number) {
+  const newest = sql`(SELECT max(rowid) FROM ${operatorAudit})`;
+  return [
+    db.delete(operatorAudit).where(lt(operatorAudit.id, firstIdAt(beforeMs))),
+    db.delete(operatorAudit).where(sql`${operatorAudit}.rowid <= ${newest} - ${max}`),
+  ] as const;
+}
