@@ -466,6 +466,8 @@ export interface Schemas {
   PrivacyFound: {
     identifier: Schemas["PrivacyIdentifier"];
     visitors: Schemas["Visitor"][];
+    /** Visitors from whom the email was left, and another one too: not counted, and found by their anon_id. */
+    shared_visitors: Schemas["Visitor"][];
     counts: {
       conversations: number;
       messages: number;

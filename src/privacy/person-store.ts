@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, gt, inArray, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, gt, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { conversations, handoffs, leads, messages, visitors } from "../platform/db/schema.ts";
 import { jsonIds } from "../platform/db/sql.ts";
@@ -15,9 +15,21 @@ export interface Slice {
   limit: number;
 }
 
-/** A person's visitors: those with the identifier and, for an email, those who left it in a contact form. */
+/** A person's visitors, with those that were merged into them. */
 export function listVisitors(db: Database, workspaceId: string, person: PersonIdentifier) {
   return db.select().from(visitors).where(isPersonsVisitor(workspaceId, person)).orderBy(visitors.id);
+}
+
+/** Visitors from whom a person's email was left, and who are not the person's, since somebody else used them too. */
+export function listSharedVisitors(db: Database, workspaceId: string, person: PersonIdentifier) {
+  const used = emailUses(workspaceId, person.type === "email" ? person.value : null);
+  const isShared = sql`${visitors.id} IN (${used}) AND ${visitors.id} NOT IN ${visitorIds(workspaceId, person)}`;
+  // The unary plus keeps the planner off the workspace's index: there are fewer identifiers than visitors.
+  return db
+    .select()
+    .from(visitors)
+    .where(sql`+${visitors.workspaceId} = ${workspaceId} AND ${isShared}`)
+    .orderBy(visitors.id);
 }
 
 /** How many conversations and messages, leads and hand-offs a person has. */
@@ -97,12 +109,7 @@ export function listLeads(db: Database, workspaceId: string, person: PersonIdent
 
 /** Leads of a person that are found by their visitor only, not by their email. */
 export function listLeadsByVisitor(db: Database, workspaceId: string, person: PersonIdentifier, limit: number) {
-  const hasOtherEmail = person.type === "email" ? sql`${leads.emailKey} IS NOT ${person.value}` : undefined;
-  return db
-    .select({ id: leads.id })
-    .from(leads)
-    .where(and(eq(leads.workspaceId, workspaceId), inArray(leads.visitorId, visitorIds(workspaceId, person)), hasOtherEmail))
-    .limit(limit);
+  return db.select({ id: leads.id }).from(leads).where(isLeadOfVisitor(workspaceId, person)).limit(limit);
 }
 
 /** Deletes a person's visitors; returns those that existed. */
@@ -115,30 +122,58 @@ function isPersonsVisitor(workspaceId: string, person: PersonIdentifier): SQL {
   return sql`+${visitors.workspaceId} = ${workspaceId} AND ${visitors.id} IN ${visitorIds(workspaceId, person)}`;
 }
 
+/** By an email also the conversations of a shared visitor in which a contact form with it was sent, and none with another one. */
 function isPersonsConversation(workspaceId: string, person: PersonIdentifier): SQL {
-  return and(eq(conversations.workspaceId, workspaceId), inArray(conversations.visitorId, visitorIds(workspaceId, person)))!;
+  const ofVisitor = sql`SELECT id FROM ${conversations} WHERE workspace_id = ${workspaceId} AND visitor_id IN ${visitorIds(workspaceId, person)}`;
+  const isOthers = sql`EXISTS (SELECT 1 FROM ${visitors} v WHERE v.id = l.visitor_id AND v.email_key IS NOT NULL)
+    OR EXISTS (SELECT 1 FROM ${leads} o WHERE o.workspace_id = l.workspace_id AND o.visitor_id = l.visitor_id
+      AND o.conversation_id = l.conversation_id AND o.email_key <> l.email_key)`;
+  const ofLead = sql`SELECT conversation_id FROM ${leads} l WHERE workspace_id = ${workspaceId} AND email_key = ${person.value} AND NOT (${isOthers})`;
+  const ids = person.type === "email" ? sql`${ofVisitor} UNION ${ofLead}` : ofVisitor;
+  // The unary plus keeps the planner off the workspace's index: there are fewer identifiers than conversations.
+  return sql`+${conversations.workspaceId} = ${workspaceId} AND ${conversations.id} IN (${ids})`;
 }
 
 function conversationIds(db: Database, workspaceId: string, person: PersonIdentifier) {
   return db.select({ id: conversations.id }).from(conversations).where(isPersonsConversation(workspaceId, person));
 }
 
-/** A lead is a person's if one of the person's visitors left it, or if it has the person's email. */
+/** A lead is a person's if it has their email, or if one of their visitors left it without another one. */
 function isPersonsLead(workspaceId: string, person: PersonIdentifier): SQL {
-  const byVisitor = sql`SELECT id FROM ${leads} WHERE workspace_id = ${workspaceId} AND visitor_id IN ${visitorIds(workspaceId, person)}`;
+  const byVisitor = sql`SELECT id FROM ${leads} WHERE ${isLeadOfVisitor(workspaceId, person)}`;
   const byEmail = sql`SELECT id FROM ${leads} WHERE workspace_id = ${workspaceId} AND email_key = ${person.value}`;
   return sql`${leads.id} IN (${person.type === "email" ? sql`${byVisitor} UNION ${byEmail}` : byVisitor})`;
 }
 
-/**
- * The ids of the visitors with the identifier, of those they were merged into, and of all that were merged into these. Each
- * unary plus keeps the planner on the index of the email; CROSS JOIN fixes the join order.
- */
+function isLeadOfVisitor(workspaceId: string, person: PersonIdentifier): SQL {
+  const hasNoOther = person.type === "email" ? isNull(leads.emailKey) : undefined;
+  return and(eq(leads.workspaceId, workspaceId), inArray(leads.visitorId, visitorIds(workspaceId, person)), hasNoOther)!;
+}
+
+/** The ids of a person's visitors, and of all that were merged into these. CROSS JOIN fixes the join order. */
 function visitorIds(workspaceId: string, { type, value }: PersonIdentifier): SQL {
   const column = { email: sql`email_key`, anon_id: sql`anon_id`, external_id: sql`external_id` }[type];
   const matching = sql`SELECT coalesce(merged_into, id) AS id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND ${column} = ${value}`;
-  const byLead = sql`SELECT +visitor_id AS id FROM ${leads} WHERE workspace_id = ${workspaceId} AND email_key = ${value} AND +visitor_id IS NOT NULL`;
-  const persons = type === "email" ? sql`${matching} UNION ${byLead}` : matching;
-  return sql`(WITH persons AS (${persons}) SELECT id FROM persons
+  return sql`(WITH persons AS (${type === "email" ? visitorsWithEmail(workspaceId, value) : matching}) SELECT id FROM persons
     UNION SELECT v.id FROM persons p CROSS JOIN ${visitors} v ON v.merged_into = p.id AND v.workspace_id = ${workspaceId})`;
+}
+
+/**
+ * The ids of the visitors with an email of their own, and of those that have none, if it is the only one that was left from them.
+ * From a computer that two people share, both leave theirs: that visitor is neither's.
+ */
+function visitorsWithEmail(workspaceId: string, email: string): SQL {
+  const isOther = sql`workspace_id = ${workspaceId} AND email_key <> ${email}`;
+  return sql`SELECT id FROM ${visitors} WHERE workspace_id = ${workspaceId} AND email_key = ${email}
+    UNION SELECT v.id FROM (${emailUses(workspaceId, email)}) used CROSS JOIN ${visitors} v ON v.id = used.id
+    WHERE +v.workspace_id = ${workspaceId} AND v.email_key IS NULL
+      AND NOT EXISTS (SELECT 1 FROM ${leads} WHERE visitor_id = v.id AND ${isOther})
+      AND NOT EXISTS (SELECT 1 FROM ${visitors} WHERE merged_into = v.id AND ${isOther})`;
+}
+
+/** The ids of the visitors from whom an email was left: in a contact form, or before they were merged into them. */
+function emailUses(workspaceId: string, email: string | null): SQL {
+  const isUse = sql`workspace_id = ${workspaceId} AND email_key = ${email}`;
+  return sql`SELECT +visitor_id AS id FROM ${leads} WHERE ${isUse} AND +visitor_id IS NOT NULL
+    UNION SELECT +merged_into AS id FROM ${visitors} WHERE ${isUse} AND +merged_into IS NOT NULL`;
 }

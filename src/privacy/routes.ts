@@ -6,7 +6,7 @@ import { createRouter } from "../platform/http/router.ts";
 import { callerDb, callerOperation, needsScope } from "../workspaces/middleware.ts";
 import { erasePerson } from "./erase.ts";
 import { exportPerson, toStream } from "./export.ts";
-import { countRecords, listVisitors } from "./person-store.ts";
+import { countRecords, listSharedVisitors, listVisitors } from "./person-store.ts";
 import { erasedSchema, exportSchema, foundSchema, personQuery, toIdentifier } from "./wire.ts";
 
 export const privacyRoutes = createRouter("Privacy");
@@ -25,10 +25,14 @@ privacyRoutes.openapi(findPerson, async (c) => {
   const { id } = c.get("caller").workspace;
   const person = toIdentifier(c.req.valid("query"));
   const db = callerDb(c);
-  const [visitors, [talks], [left], [handed]] = await db.batch([listVisitors(db, id, person), ...countRecords(db, id, person)]);
+  const [visitors, shared, [talks], [left], [handed]] = await db.batch([
+    listVisitors(db, id, person),
+    listSharedVisitors(db, id, person),
+    ...countRecords(db, id, person),
+  ]);
   const { conversations, messages } = talks ?? { conversations: 0, messages: 0 };
   const counts = { conversations, messages, leads: left?.leads ?? 0, handoffs: handed?.handoffs ?? 0 };
-  return c.json({ identifier: person, visitors: visitors.map(toVisitor), counts }, 200);
+  return c.json({ identifier: person, visitors: visitors.map(toVisitor), shared_visitors: shared.map(toVisitor), counts }, 200);
 });
 
 const eraseRoute = createRoute({

@@ -41,6 +41,9 @@ export const foundSchema = z
   .object({
     identifier: identifierSchema,
     visitors: z.array(visitorSchema),
+    shared_visitors: z
+      .array(visitorSchema)
+      .openapi({ description: "Visitors from whom the email was left, and another one too: not counted, and found by their anon_id." }),
     counts: z.object({ conversations: z.int(), messages: z.int(), leads: z.int(), handoffs: z.int() }),
   })
   .openapi("PrivacyFound");

@@ -121,6 +121,7 @@ test("find counts the records of each identifier", async () => {
   expect(await find({ external_id: "nobody" })).toEqual({
     identifier: { type: "external_id", value: "nobody" },
     visitors: [],
+    shared_visitors: [],
     counts: nobody,
   });
   const other = await createWorkspace();

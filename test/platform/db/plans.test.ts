@@ -236,7 +236,7 @@ async function planOf({ sql, params }: Query): Promise<string[]> {
 const HARMLESS_SCANS = [
   /^SCAN CONSTANT ROW$/,
   /^SCAN (?:json_(?:each|tree)|s)(?: EXISTS)? VIRTUAL TABLE/,
-  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|start|due|unused|tenants|turns)$/,
+  /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|start|due|unused|used|tenants|turns)$/,
 ];
 
 function scansOf(plan: string[]): string[] {
@@ -270,6 +270,7 @@ const MEANT_SORTS: Record<string, string[]> = {
   "conversations/list-store.pageConversations": [SORT],
   // Unions of one person's records.
   "privacy/person-store.listVisitors": [SORT],
+  "privacy/person-store.listSharedVisitors": [SORT],
   "privacy/person-store.countRecords": [SORT],
   "privacy/person-store.listConversations": [SORT],
   "privacy/person-store.listFirstMessages": [SORT],
