@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { recordAccess } from "../operator/audit-store.ts";
-import { auditorOf, openWorkspace, operatorOperation } from "../operator/auth.ts";
+import { recordExport } from "../operator/audit-store.ts";
+import { openWorkspace, operatorOperation } from "../operator/auth.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, invalid, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
@@ -38,7 +38,7 @@ backupRoutes.openapi(exportRoute, async (c) => {
   const from = cursor === undefined ? undefined : await fromCursor(c.env, id, cursor);
   if (cursor !== undefined && !from) throw unknownCursor();
   // A cursor continues an export that is recorded.
-  if (!from) await db.batch([recordAccess(db, auditorOf(c, exportRoute), id, Date.now())]);
+  if (!from) await db.batch([recordExport(db, operatorOperation(c, exportRoute, id))]);
   const lines = exportLines({ env: c.env, meter: c.get("meter"), workspace, nowMs: Date.now() }, from, pages);
   // The OpenAPI document describes the stream as a string.
   return c.body(lines, 200, { "Content-Type": "application/x-ndjson", "Cache-Control": "no-store" }) as never;

@@ -32,9 +32,14 @@ export function recordOperation(db: Database, op: Pick<OperatorOperation, "by" |
   return recordEntry(db, { ...op, ...subject, shard: shardOf(op.workspaceId) }, IF_CHANGED);
 }
 
-/** Records an operation that changes no row itself, or is about no workspace. */
-export function recordAccess(db: Database, by: Auditor, workspaceId: string | null, nowMs: number) {
-  return recordEntry(db, { by, workspaceId, nowMs, shard: workspaceId === null ? 0 : shardOf(workspaceId) }, sql`TRUE`);
+/** Records an operation that reads a whole workspace. */
+export function recordExport(db: Database, { by, workspaceId, nowMs }: Omit<OperatorOperation, "env" | "meter">) {
+  return recordEntry(db, { by, workspaceId, nowMs, shard: shardOf(workspaceId) }, sql`TRUE`);
+}
+
+/** Records an operation that changes rows of many workspaces of a shard. */
+export function recordOnShard(db: Database, by: Auditor, shard: number, nowMs: number) {
+  return recordEntry(db, { by, workspaceId: null, nowMs, shard }, sql`TRUE`);
 }
 
 type NewEntry = Subject & { by: Auditor; workspaceId: string | null; nowMs: number; shard: number };

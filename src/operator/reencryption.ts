@@ -15,6 +15,7 @@ import { KEY_LIFETIME_MS } from "../platform/http/idempotency-store.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { erasureContext } from "../privacy/erase.ts";
 import { webhookContext } from "../webhooks/signature.ts";
+import { type Auditor, recordOnShard } from "./audit-store.ts";
 import { type EncryptedTable, listApiKeys, listSecrets, listStoredResponses, replaceSecrets, type StoredColumns } from "./secret-store.ts";
 
 /** What is encrypted with ENCRYPTION_KEY. Stored responses expire within a day and are not reencrypted. */
@@ -64,7 +65,9 @@ interface Scan extends Omit<ScanStep, "next"> {
   env: Env;
   db: Database;
   nowMs: number;
-  reencrypts: boolean;
+  shard: number;
+  /** Who asked for reencryption; undefined where secrets are only counted. */
+  reencryptsFor: Auditor | undefined;
 }
 
 /**
@@ -77,14 +80,14 @@ interface Scan extends Omit<ScanStep, "next"> {
 export async function scanSecrets(
   { env, meter, nowMs }: { env: Env; meter: Meter; nowMs: number },
   { shard, table, after }: ScanPosition,
-  reencrypts: boolean,
+  reencryptsFor?: Auditor,
 ): Promise<ScanStep | undefined> {
   const isBound = boundShards(env).includes(shard);
   if (!isBound && !(await listKnownShards(env, meter)).includes(shard)) return undefined;
   const none = { current: 0, outdated: 0, reencrypted: 0, unreadable: 0 };
   const secrets = Object.fromEntries(SECRET_KINDS.map((kind) => [kind, { ...none }])) as ScanStep["secrets"];
   const found = { secrets, apiKeys: { current: 0, outdated: [] }, keepUntilMs: null };
-  const scan: Scan = { ...found, env, db: shardDb(env, shard, meter), nowMs, reencrypts };
+  const scan: Scan = { ...found, env, db: shardDb(env, shard, meter), nowMs, shard, reencryptsFor };
   const last = await scanPage(scan, table, after);
   const next = last === undefined ? await startOfNextTable(env, meter, { shard, table }) : { shard, table, after: last };
   return { secrets, apiKeys: scan.apiKeys, keepUntilMs: scan.keepUntilMs, next };
@@ -182,13 +185,14 @@ async function mapTools(row: SecretRow, reencrypt: Reencrypt): Promise<StoredCol
 }
 
 async function scanEncrypted(scan: Scan, table: EncryptedTable, after: string): Promise<string | undefined> {
-  const { db, secrets } = scan;
+  const { db, nowMs, reencryptsFor, secrets, shard } = scan;
   const { pageSize, groups } = ENCRYPTED_TABLES[table];
   const [rows] = await db.batch([listSecrets(db, table, after, pageSize)]);
   const planned = await Promise.all(rows.flatMap((row) => groups.map((group) => planReplacement(scan, table, row as SecretRow, group))));
   const replacements = planned.filter(({ count }) => count > 0);
-  const [first, ...rest] = replacements.map(({ statement }) => statement);
-  const results = first ? await db.batch([first, ...rest]) : [];
+  if (replacements.length === 0 || !reencryptsFor) return lastOf(rows, pageSize)?.id;
+  const record = recordOnShard(db, reencryptsFor, shard, nowMs);
+  const [, ...results] = await db.batch([record, ...replacements.map(({ statement }) => statement)]);
   for (const [at, { kind, count }] of replacements.entries()) {
     if (results[at]!.length === 0) continue;
     secrets[kind].outdated -= count;
@@ -211,11 +215,16 @@ async function planReplacement(scan: Scan, table: EncryptedTable, row: SecretRow
 }
 
 /** Counts a secret. @returns it reencrypted if it is outdated and readable; otherwise as it is stored. */
-async function reencryptOutdated({ env, reencrypts, secrets }: Scan, kind: SecretKind, stored: string, context: string): Promise<string> {
+async function reencryptOutdated(
+  { env, reencryptsFor, secrets }: Scan,
+  kind: SecretKind,
+  stored: string,
+  context: string,
+): Promise<string> {
   const counts = secrets[kind];
   const state = await stateOfSecret(env, stored);
   counts[state]++;
-  if (state !== "outdated" || !reencrypts) return stored;
+  if (state !== "outdated" || !reencryptsFor) return stored;
   try {
     return await encryptSecret(env, await decryptSecret(env, stored, context), context);
   } catch (error) {

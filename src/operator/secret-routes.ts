@@ -1,12 +1,11 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { directoryDb } from "../platform/db/client.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { timestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
-import { recordAccess } from "./audit-store.ts";
+import type { Auditor } from "./audit-store.ts";
 import { auditorOf } from "./auth.ts";
 import { SECRET_KINDS, SCANNED_TABLES, type ScanPosition, scanSecrets, type ScanStep } from "./reencryption.ts";
 
@@ -77,7 +76,7 @@ const check = createRoute({
   responses: { 200: jsonResponse(scanStepSchema, "The result of one step; add up all steps for the total."), ...errorResponses(404, 422) },
 });
 
-secretRoutes.openapi(check, async (c) => c.json(await scanStep(c, c.req.valid("query").cursor, false), 200));
+secretRoutes.openapi(check, async (c) => c.json(await scanStep(c, c.req.valid("query").cursor), 200));
 
 const reencrypt = createRoute({
   operationId: "reencryptSecrets",
@@ -87,20 +86,10 @@ const reencrypt = createRoute({
   responses: { 200: jsonResponse(scanStepSchema, "The result of one step, with what it reencrypted."), ...errorResponses(404, 422) },
 });
 
-secretRoutes.openapi(reencrypt, async (c) => {
-  const { cursor } = c.req.valid("query");
-  // The other steps continue this one.
-  if (cursor === START) await recordSecretAccess(c);
-  return c.json(await scanStep(c, cursor, true), 200);
-});
+secretRoutes.openapi(reencrypt, async (c) => c.json(await scanStep(c, c.req.valid("query").cursor, auditorOf(c, reencrypt)), 200));
 
-async function recordSecretAccess(c: AppContext): Promise<void> {
-  const directory = directoryDb(c.env, c.get("meter"));
-  await directory.batch([recordAccess(directory, auditorOf(c, reencrypt), null, Date.now())]);
-}
-
-async function scanStep(c: AppContext, position: ScanPosition, reencrypts: boolean) {
-  const result = await scanSecrets({ env: c.env, meter: c.get("meter"), nowMs: Date.now() }, position, reencrypts);
+async function scanStep(c: AppContext, position: ScanPosition, reencryptsFor?: Auditor) {
+  const result = await scanSecrets({ env: c.env, meter: c.get("meter"), nowMs: Date.now() }, position, reencryptsFor);
   if (!result)
     throw new ApiError(
       "not_found",

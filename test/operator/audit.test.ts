@@ -118,15 +118,6 @@ test("an import that is cancelled is recorded", async () => {
   expect(await operationsOf(moved.workspace_id)).toEqual(["importWorkspace", "abandonImport"]);
 });
 
-test("reencryption is recorded once, with no workspace", async () => {
-  const before = await operate("GET", "/audit?operation=reencryptSecrets");
-  const step = await operate("POST", "/secrets/reencrypt");
-  await operate("POST", `/secrets/reencrypt?cursor=${step.next_cursor}`);
-  const after = await operate("GET", "/audit?operation=reencryptSecrets");
-  expect(after.total).toBe(before.total + 1);
-  expect(after.data[0]).toMatchObject({ operation: "reencryptSecrets", workspace_id: null, target_id: null, fields: [] });
-});
-
 test("what was refused, and what only reads, is not recorded", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace, { slug: "ada" });

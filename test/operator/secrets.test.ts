@@ -436,6 +436,20 @@ describe("a step", () => {
     expect([written.object_hops, written.d1_trips]).toEqual([0, 2]);
   });
 
+  test("is recorded in the audit log where it changes something", async () => {
+    await liveBefore(1);
+    const recorded = () => operate("GET", "/audit?operation=reencryptSecrets&limit=1");
+    const before = await recorded();
+    await walk(BOTH, "GET");
+    expect(await recorded()).toEqual(before);
+    await walk(BOTH, "POST");
+    const after = await recorded();
+    expect(after.total).toBeGreaterThan(before.total);
+    expect(after.data).toMatchObject([{ operation: "reencryptSecrets", workspace_id: null, target_id: null, fields: [] }]);
+    await walk(BOTH, "POST");
+    expect(await recorded()).toEqual(after);
+  });
+
   test("continues after the last row, through all pages, tables and shards", async () => {
     const workspace = await createWorkspaceOn(1);
     const made = await Promise.all(
