@@ -1,4 +1,4 @@
-import type { CrawlEnd } from "./protocol.ts";
+import type { CrawlEnd, CrawlSource } from "./protocol.ts";
 import type { CrawlStorage } from "./storage.ts";
 
 /** The last crawl of a source; its row stays when the crawl ends. */
@@ -14,7 +14,7 @@ export interface CrawlRow {
   failuresInARow: number;
 }
 
-/** Queries on crawls, on the pauses and leases of hosts, and on groups of pages that may be endless. */
+/** Queries on crawls, on the pauses and leases of hosts, and on the counts of a crawl. */
 export class CrawlStore {
   constructor(private readonly storage: CrawlStorage) {}
 
@@ -42,9 +42,10 @@ export class CrawlStore {
     this.storage.run(query, phase, origin, robots, failuresInARow, sourceId);
   }
 
-  /** Stores how a crawl ended, for a caller that dies before recording it and asks again. */
+  /** Stores how a crawl ended, for a caller that dies before recording it and asks again; its counts are no longer needed. */
   finish(sourceId: string, end: CrawlEnd): void {
     this.storage.run("UPDATE crawls SET phase = 'done', result = ? WHERE source_id = ?", JSON.stringify(end), sourceId);
+    this.storage.run("DELETE FROM variant_groups WHERE source_id = ?", sourceId);
   }
 
   /** How a crawl that is done ended. */
@@ -89,21 +90,19 @@ export class CrawlStore {
     );
   }
 
-  // --- Groups of pages that may be endless ---
+  // --- Counts of a crawl, in which traps are recognised ---
 
-  /** Counts one more page of a group; false when this sync has `most` of them already. */
-  countInGroup(sourceId: string, syncNumber: number, { key, most }: { key: string; most: number }): boolean {
-    const query = "SELECT pages FROM variant_groups WHERE source_id = ? AND group_key = ? AND run = ?";
-    const counted = this.storage.all<{ pages: number }>(query, sourceId, key, syncNumber)[0]?.pages ?? 0;
-    if (counted >= most) return false;
-    const put = "INSERT OR REPLACE INTO variant_groups (source_id, group_key, run, pages) VALUES (?, ?, ?, ?)";
-    this.storage.run(put, sourceId, key, syncNumber, counted + 1);
-    return true;
+  readCounts({ id, syncNumber }: Pick<CrawlSource, "id" | "syncNumber">, keys: readonly string[]): Map<string, number> {
+    const query = `SELECT group_key AS key, pages AS count FROM variant_groups
+      WHERE source_id = ? AND run = ? AND group_key IN (SELECT value FROM json_each(?))`;
+    const rows = this.storage.all<{ key: string; count: number }>(query, id, syncNumber, JSON.stringify(keys));
+    return new Map(rows.map(({ key, count }) => [key, count]));
   }
 
-  /** Removes the groups of earlier syncs. */
-  deleteOldGroups(sourceId: string, beforeSync: number): void {
-    this.storage.run("DELETE FROM variant_groups WHERE source_id = ? AND run < ?", sourceId, beforeSync);
+  saveCounts({ id, syncNumber }: Pick<CrawlSource, "id" | "syncNumber">, counts: ReadonlyMap<string, number>): void {
+    const query = `INSERT OR REPLACE INTO variant_groups (source_id, group_key, run, pages)
+      SELECT ?, value ->> 0, ?, value ->> 1 FROM json_each(?)`;
+    this.storage.run(query, id, syncNumber, JSON.stringify([...counts]));
   }
 
   removeSource(sourceId: string): void {

@@ -1,13 +1,18 @@
 import type { CrawlRow } from "./crawl-store.ts";
-import type { PageRow } from "./page-store.ts";
+import { type PageRow, VARIANT } from "./page-store.ts";
 import type { CrawlSource } from "./protocol.ts";
 import { parseRobots, type RobotsRules } from "./robots.ts";
 import type { CrawlStorage } from "./storage.ts";
-import { isOfSite, normalisedUrl, onSite, pageKey, reasonToSkip, siteOf, variantGroup } from "./urls.ts";
+import type { Traps } from "./traps.ts";
+import { isOfSite, normalisedUrl, onSite, pageKey, reasonToSkip, siteOf } from "./urls.ts";
 
 /** URLs stored per page of the limit, since some are skipped or fail; a bound for endless sites. */
 const FOUND_PER_PAGE = 5;
 const MIN_FOUND = 1_000;
+/** Pages dropped as endless leave room for others, so often. */
+const ROOM_AGAIN = 2;
+/** The share of all URLs that may differ in one variable before any of them was read. */
+const VARIANTS_SHARE = 1 / 4;
 /** Pages listed as skipped because robots.txt forbids them. */
 const MAX_FORBIDDEN = 1_000;
 const MAX_SITEMAPS = 100;
@@ -31,13 +36,14 @@ interface Found {
 
 /** The URLs of one crawl: decides which belong to it and adds them to the queue. */
 export class Frontier {
-  private readonly found: { open: number; forbidden: number; sitemaps: number };
+  private readonly found: { open: number; endless: number; forbidden: number; sitemaps: number };
   private rules: RobotsRules | undefined;
 
   constructor(
     private readonly storage: CrawlStorage,
     private readonly source: CrawlSource,
     private readonly crawl: CrawlRow,
+    private readonly traps: Traps,
   ) {
     this.found = storage.pages.countFound(source.id, source.syncNumber);
     if (crawl.robots !== null) this.rules = rulesOf(crawl.origin, crawl.robots);
@@ -87,9 +93,19 @@ export class Frontier {
       if (!urls.has(key)) urls.set(key, onSite(url, this.crawl));
     }
     const known = this.storage.pages.findIdsByKey(this.source.id, this.source.syncNumber, [...urls.keys()]);
-    return [...urls].flatMap(
-      ([key, url]) => known.get(key) ?? this.addUnlessExcluded({ key, url, kind: "page", depth, hops }, inSitemap) ?? [],
-    );
+    const unknown = [...urls].filter(([key, url]) => !known.has(key) && reasonToSkip(url) === null).slice(0, this.room);
+    // A sitemap is finite, so its pages are in no trap.
+    const kinds = inSitemap
+      ? []
+      : this.traps.admit(
+          unknown.map(([, url]) => url),
+          VARIANTS_SHARE * this.mostFound,
+        );
+    const added = unknown.flatMap(([key, url], at) => {
+      const kind = kinds[at] ?? "page";
+      return kind === "endless" ? [] : (this.addUnlessForbidden({ key, url, depth, hops }, kind) ?? []);
+    });
+    return [...known.values(), ...added];
   }
 
   /** Adds what a page or a sitemap links to. */
@@ -143,24 +159,29 @@ export class Frontier {
     this.add({ key: `robots:${url}`, url, kind: "robots", depth: ROBOTS_DEPTH, hops: 0 });
   }
 
-  private addUnlessExcluded(page: Parameters<typeof this.add>[0], inSitemap: boolean): number | undefined {
-    if (reasonToSkip(page.url, page.depth) !== null) return undefined;
-    const { id, syncNumber, maxPages } = this.source;
+  private addUnlessForbidden(page: Pick<PageRow, "key" | "url" | "depth" | "hops">, kind: "page" | "variant"): number | undefined {
+    const { id, syncNumber } = this.source;
     if (this.rules?.isAllowed(page.url) === false) {
       if (this.found.forbidden >= MAX_FORBIDDEN) return undefined;
       this.found.forbidden++;
       return this.storage.pages.addSkipped(id, syncNumber, page, "robots");
     }
-    if (this.found.open >= Math.max(MIN_FOUND, FOUND_PER_PAGE * maxPages)) return undefined;
-    // A sitemap is finite, so its pages are in no endless group.
-    const group = inSitemap ? null : variantGroup(page.url);
-    if (group && !this.storage.crawls.countInGroup(id, syncNumber, group)) return undefined;
-    return this.add(page);
+    return this.add({ ...page, kind: "page" }, kind === "variant" ? VARIANT : null);
   }
 
-  private add(page: Pick<PageRow, "key" | "url" | "kind" | "depth" | "hops">): number {
+  /** How many more URLs are stored. */
+  private get room(): number {
+    const { open, endless } = this.found;
+    return Math.max(0, this.mostFound - open - Math.max(0, endless - ROOM_AGAIN * this.mostFound));
+  }
+
+  private get mostFound(): number {
+    return Math.max(MIN_FOUND, FOUND_PER_PAGE * this.source.maxPages);
+  }
+
+  private add(page: Pick<PageRow, "key" | "url" | "kind" | "depth" | "hops">, reason: string | null = null): number {
     if (page.kind === "page") this.found.open++;
-    return this.storage.pages.findOrAdd(this.source.id, this.source.syncNumber, page);
+    return this.storage.pages.findOrAdd(this.source.id, this.source.syncNumber, { ...page, reason });
   }
 }
 

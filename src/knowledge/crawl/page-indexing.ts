@@ -40,7 +40,6 @@ export class PageIndexing {
     for (const blocks of pages.clearUnusedBlocks(id, syncNumber)) pages.countBlocks(id, blocks, -1);
     pages.deleteUnusedBlocks(id);
     pages.deleteGone(id, syncNumber);
-    this.storage.crawls.deleteOldGroups(id, syncNumber + 1);
   }
 
   /** @returns how many chunks it made. */

@@ -7,6 +7,11 @@ import type { Binding, CrawlStorage } from "./storage.ts";
  */
 export type PageState = "waiting" | "fetched" | "indexed" | "unchanged" | "kept" | "failed" | "skipped" | "alias";
 
+/** The reason of a page that waits, but is dropped where it turns out to be one of an endless number. */
+export const VARIANT = "variant";
+/** The reason of a page that was dropped so. */
+export const ENDLESS = "endless";
+
 /** A page of a site, from one crawl to the next. */
 export interface PageRow {
   id: number;
@@ -107,8 +112,8 @@ export class PageStore {
   }
 
   /** Adds a page to be fetched. One that this sync has found already stays as it is. */
-  findOrAdd(sourceId: string, syncNumber: number, page: Pick<PageRow, "key" | "url" | "kind" | "depth" | "hops">): number {
-    return this.put(sourceId, syncNumber, { ...page, state: "waiting", reason: null });
+  findOrAdd(sourceId: string, syncNumber: number, page: Pick<PageRow, "key" | "url" | "kind" | "depth" | "hops" | "reason">): number {
+    return this.put(sourceId, syncNumber, { ...page, state: "waiting" });
   }
 
   /** Adds a page that is not to be fetched. */
@@ -219,10 +224,11 @@ export class PageStore {
     return this.storage.all(query, sourceId, hash, syncNumber, id).length > 0;
   }
 
-  /** How many this sync has found: pages, pages that robots.txt forbids, and sitemaps. */
-  countFound(sourceId: string, syncNumber: number): { open: number; forbidden: number; sitemaps: number } {
-    return this.storage.all<{ open: number; forbidden: number; sitemaps: number }>(
-      `SELECT count(*) FILTER (WHERE kind = 'page' AND reason IS NOT 'robots') AS open, count(*) FILTER (WHERE reason = 'robots') AS forbidden,
+  /** How many this sync has found: pages, pages that were dropped as endless, pages that robots.txt forbids, and sitemaps. */
+  countFound(sourceId: string, syncNumber: number): { open: number; endless: number; forbidden: number; sitemaps: number } {
+    return this.storage.all<{ open: number; endless: number; forbidden: number; sitemaps: number }>(
+      `SELECT count(*) FILTER (WHERE kind = 'page' AND (reason IS NULL OR reason NOT IN ('robots', '${ENDLESS}'))) AS open,
+          count(*) FILTER (WHERE reason = '${ENDLESS}') AS endless, count(*) FILTER (WHERE reason = 'robots') AS forbidden,
           count(*) FILTER (WHERE kind = 'sitemap') AS sitemaps
         FROM pages INDEXED BY pages_run WHERE source_id = ? AND run = ?`,
       sourceId,
@@ -385,7 +391,7 @@ export class PageStore {
       wanted,
     )[0]!;
     const rows = this.storage.all<Omit<ListedPage, "inUse"> & { inUse: number }>(
-      `SELECT p.url, d.title, p.state, p.reason, d.id IS NOT NULL AS inUse
+      `SELECT p.url, d.title, p.state, iif(p.state = 'waiting', NULL, p.reason) AS reason, d.id IS NOT NULL AS inUse
         FROM (SELECT * FROM pages WHERE ${where} ORDER BY id LIMIT ? OFFSET ?) p LEFT JOIN documents d ON d.id = p.document_id ORDER BY p.id`,
       sourceId,
       wanted,

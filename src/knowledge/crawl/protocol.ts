@@ -1,3 +1,5 @@
+import type { TextSketch } from "./sketch.ts";
+
 /** A source to crawl: a whole site, or one page of it. */
 export interface CrawlSource {
   id: string;
@@ -59,6 +61,7 @@ export interface PageContent {
   hash: string;
   /** Fingerprints of the blocks that may be boilerplate. */
   blocks: string[];
+  sketch: TextSketch;
   /** Normalised. */
   links: string[];
   canonicalUrl: string | null;

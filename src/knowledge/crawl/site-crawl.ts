@@ -4,7 +4,7 @@ import { textBytesBeside } from "../indexing/size.ts";
 import type { CrawlRow } from "./crawl-store.ts";
 import { Frontier, START_DEPTH } from "./frontier.ts";
 import { PageIndexing } from "./page-indexing.ts";
-import type { PageRow, PageState } from "./page-store.ts";
+import { ENDLESS, type PageRow, type PageState, VARIANT } from "./page-store.ts";
 import {
   type CrawlEnd,
   type CrawlProgress,
@@ -19,10 +19,13 @@ import {
   type SitemapPart,
 } from "./protocol.ts";
 import type { CrawlStorage } from "./storage.ts";
+import { Traps } from "./traps.ts";
 import { normalisedUrl, pageKey, siteOf } from "./urls.ts";
 
 /** Pages of one fetch batch: an RPC for each page would cost more than fetching it. */
 const BATCH_SIZE = 8;
+/** Dropping so many pages takes a few milliseconds. */
+const DROPPED_PER_STEP = 200;
 /** After so many failures in a row the site counts as down, and the rest is not fetched. */
 const MAX_FAILURES_IN_A_ROW = 12;
 /** Within one fetch, for robots.txt, sitemaps and single pages. Redirects of a site's pages come back as results. */
@@ -66,13 +69,15 @@ export class SiteCrawl {
     pages.resetPages(source.id);
     const start = normalisedUrl(source.url) ?? source.url;
     const crawl = crawls.start(source.id, source.syncNumber, siteOf(start).origin);
-    new Frontier(this.storage, source, crawl).addRoots(start);
+    new Frontier(this.storage, source, crawl, new Traps(this.storage, source)).addRoots(start);
     return crawl;
   }
 
   private proceed(source: CrawlSource, crawl: CrawlRow, { results, unfetched, isLast, pauseMs, nowMs }: CrawlStep): CrawlProgress {
     if (crawl.phase === "crawling") {
-      const context: StepContext = { source, crawl, frontier: new Frontier(this.storage, source, crawl), host: hostOf(crawl), nowMs };
+      const traps = new Traps(this.storage, source);
+      const frontier = new Frontier(this.storage, source, crawl, traps);
+      const context: StepContext = { source, crawl, frontier, traps, host: hostOf(crawl), nowMs };
       for (const result of results) this.results.apply(context, result);
       if (unfetched.length > 0) this.storage.pages.releasePages(source.id, unfetched);
       const pause = Math.max(pauseMs, context.frontier.delayInSeconds * 1000);
@@ -121,6 +126,7 @@ export class SiteCrawl {
   /** What to fetch, or how long to wait; undefined when nothing is left or the page limit is reached. */
   private nextBatch(context: StepContext, pauseMs: number, isLast: boolean): { fetch: PageToFetch[]; waitMs: number } | undefined {
     const { source, nowMs } = context;
+    if (this.dropEndless(context)) return { fetch: [], waitMs: 0 };
     const first = this.storage.pages.findFirstWaiting(source.id);
     const left = source.maxPages - this.countsOf(source).indexed;
     if (!first || left <= 0 || (first.kind !== "robots" && needsRobots(context))) return undefined;
@@ -132,6 +138,22 @@ export class SiteCrawl {
     const waitMs = Math.max(0, Math.max(dueAtMs, this.storage.crawls.nextFetchAtMs(context.host, source.id)) - nowMs);
     if (due.length === 0 || waitMs > LONG_WAIT_MS || isLast) return { fetch: [], waitMs };
     return { fetch: this.leaseBatch(context, due, waitMs, pauseMs), waitMs };
+  }
+
+  /**
+   * Drops those of the next pages that turned out to be endless.
+   * @returns whether there were any; then there may be more.
+   */
+  private dropEndless({ source, traps, nowMs }: StepContext): boolean {
+    const { pages } = this.storage;
+    const endlessAmong = (limit: number): PageRow[] => {
+      const variants = pages.listDue(source.id, nowMs, limit).filter(({ reason }) => reason === VARIANT);
+      const areEndless = variants.length === 0 ? [] : traps.areEndless(variants.map(({ url }) => url));
+      return variants.filter((_, at) => areEndless[at]);
+    };
+    if (endlessAmong(BATCH_SIZE).length === 0) return false;
+    for (const { id } of endlessAmong(DROPPED_PER_STEP)) pages.update(id, { state: "alias", reason: ENDLESS });
+    return true;
   }
 
   private leaseBatch({ source, host, nowMs }: StepContext, due: PageRow[], waitMs: number, pauseMs: number): PageToFetch[] {
@@ -214,6 +236,7 @@ export interface StepContext {
   source: CrawlSource;
   crawl: CrawlRow;
   frontier: Frontier;
+  traps: Traps;
   host: string;
   nowMs: number;
   /** How much text the agent has, once it was counted. */
@@ -269,6 +292,7 @@ export class PageResults {
     const { source, frontier } = context;
     const isSite = source.type === "website";
     const { hash, etag, lastModified } = read;
+    if (isSite) context.traps.learn(page.url, read.sketch);
     const links = frontier.addLinks(page, read.links);
     const canonical = isSite && !read.noindex ? this.canonicalOf(context, page, read) : undefined;
     if (canonical !== undefined) links.push(canonical);
@@ -313,7 +337,8 @@ export class PageResults {
     return other && CANONICAL_STATES.has(other.state) ? other.id : undefined;
   }
 
-  private applyUnmodified({ source, frontier }: StepContext, page: PageRow): void {
+  private applyUnmodified({ source, frontier, traps }: StepContext, page: PageRow): void {
+    traps.noteUnchanged(page.url);
     frontier.addLinks(page, this.storage.pages.listLinkedUrls(page.links));
     if (page.documentId === null) return this.finish(page, page.lastState ?? "skipped", page.lastReason);
     const isDuplicate = this.storage.pages.isDuplicate(source.id, source.syncNumber, page.id, page.hash!);

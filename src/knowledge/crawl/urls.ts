@@ -115,64 +115,16 @@ const MAX_PATH_CHARS = 800;
 const MAX_PARAMETERS = 6;
 /** A wrong relative link makes paths that repeat: a/b/a/b/a/b. */
 const MAX_SAME_SEGMENT = 3;
-const MAX_DEPTH = 25;
-/** A calendar has pages without end; a few of them hold its content. */
-const MAX_DATE_VARIANTS = 20;
-/** Filters, orders and pages of a list multiply. A catalogue with items behind a parameter is read up to this number. */
-const MAX_QUERY_VARIANTS = 300;
 
-const DATE_PARAMETER = /^(?:.*[-_])?(?:date|day|month|year|week|cal|calendar|start|end|from|to|since|until|yr|mon|time)$/i;
-const DATE_VALUE = /^(?:19|20)\d{2}(?:[-./]?(?:0?[1-9]|1[0-2]))?(?:[-./]?(?:0?[1-9]|[12]\d|3[01]))?(?:[T ].*)?$/;
-const YEAR = /^(?:19|20)\d{2}$/;
-const MONTH = /^(?:19|20)\d{2}(?:0[1-9]|1[0-2])$/;
-/** An unambiguous date: 2026-11, 2026-W47, 2026_11_21, 20261121. */
-const DATE = /^(?:19|20)\d{2}(?:[-_]w?\d{1,2}(?:[-_]\d{1,2})?|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))$/i;
-/** Path segments after which a number is a date; elsewhere 1950 and 201101 may be article numbers. */
-const CALENDAR =
-  /^(?:calendar|kalender|calendrier|calendario|agenda|diary|events?|termine|veranstaltungen|eventos|schedule|day|week|month|year|date)s?$/i;
-const DAY_OR_MONTH = /^(?:w?\d{1,2}|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)$/i;
-
-/** Why a URL is not fetched; null if it is. Takes a normalised URL and the number of links from the start page. */
-export function reasonToSkip(normalised: string, depth: number): "too_deep" | "not_a_page" | "looks_endless" | null {
+/** Why a URL is not fetched; null if it is. Takes a normalised URL. */
+export function reasonToSkip(normalised: string): "not_a_page" | "looks_endless" | null {
   const url = new URL(normalised);
-  if (depth > MAX_DEPTH) return "too_deep";
   const names = [...url.searchParams.keys()];
   if (NO_PAGE_FILE.test(url.pathname) || NO_PAGE_PATH.test(url.pathname) || names.some((name) => NO_PAGE_PARAMETERS.test(name)))
     return "not_a_page";
   const segments = url.pathname.split("/").filter((segment) => segment !== "");
   const isTooLong = segments.length > MAX_SEGMENTS || url.pathname.length > MAX_PATH_CHARS || names.length > MAX_PARAMETERS;
   return isTooLong || repeats(segments) ? "looks_endless" : null;
-}
-
-/** A group of URLs that may be endless, and how many of them are fetched. */
-export interface VariantGroup {
-  key: string;
-  most: number;
-}
-
-/**
- * The group of similar URLs that one belongs to, such as the days of a calendar or the filters of a list; null if it belongs to
- * none. The crawler adds no more than `most` of a group. Takes a normalised URL.
- */
-export function variantGroup(normalised: string): VariantGroup | null {
-  const url = new URL(normalised);
-  const path = withoutEndSlashes(url.pathname);
-  const datedPath = withoutDateAtEnd(path);
-  const parameters = [...url.searchParams];
-  const isDated = datedPath !== path || parameters.some(([name, value]) => DATE_PARAMETER.test(name) && DATE_VALUE.test(value));
-  if (!isDated && parameters.length === 0) return null;
-  return { key: `${datedPath}?${isDated ? "date" : ""}`, most: isDated ? MAX_DATE_VARIANTS : MAX_QUERY_VARIANTS };
-}
-
-/** A path that ends in a date, with a star in its place. An article below a date keeps its path. */
-function withoutDateAtEnd(path: string): string {
-  const segments = path.split("/");
-  let from = segments.length;
-  while (from > 1 && DAY_OR_MONTH.test(segments[from - 1]!) && segments.length - from < 2) from--;
-  const [before = "", first = ""] = segments.slice(Math.max(0, from - 2), from);
-  const isNumber = YEAR.test(first) || MONTH.test(first);
-  const isDate = DATE.test(first) || (isNumber && (from < segments.length || CALENDAR.test(before)));
-  return isDate ? [...segments.slice(0, from - 1), "*"].join("/") : path;
 }
 
 function repeats(segments: string[]): boolean {

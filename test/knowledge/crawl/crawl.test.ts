@@ -224,25 +224,6 @@ test("no more than max_pages are read, and the rest is listed as skipped", SLOW,
   expect(new Set(Object.values(skipped))).toEqual(new Set(["skipped: max_pages"]));
 });
 
-test("an endless calendar is read up to a limit, and other pages are still read", SLOW, async () => {
-  const site = await createSite();
-  await site.has("/", { links: ["/calendar?date=2026-01-01", "/about"] });
-  await site.has("/about", {});
-  for (let day = 1; day < 40; day++) {
-    const date = (at: number) => new Date(Date.UTC(2026, 0, at)).toISOString().slice(0, 10);
-    await site.answers(`/calendar?date=${date(day)}`, {
-      headers: { "Content-Type": "text/html" },
-      body: `<title>Day ${day}</title><p>Nothing happens on day ${day} of this year.</p><a href="/calendar?date=${date(day + 1)}">Next</a>`,
-    });
-  }
-  const reader = await createReader();
-  const source = await reader.read({ url: site.at("/") });
-  const asked = await site.requested();
-  expect(asked).toContain("/about");
-  expect(asked.filter((path) => path.startsWith("/calendar")).length).toBeLessThanOrEqual(20);
-  expect(source.status).toBe("ready");
-});
-
 test("articles whose numbers look like years are not treated as a calendar", SLOW, async () => {
   const site = await createSite();
   const articles = Array.from({ length: 25 }, (_, at) => `/articles/${1950 + at}`);

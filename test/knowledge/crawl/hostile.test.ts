@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { runTimeSlice } from "../../../src/knowledge/consumer.ts";
 import type { CrawlStep, PageResult, PageToFetch } from "../../../src/knowledge/crawl/protocol.ts";
+import { sketchOf } from "../../../src/knowledge/crawl/sketch.ts";
 import { envWith } from "../../harness.ts";
 import type { Behaviour } from "../../outbound-protocol.ts";
 import { pdfFile } from "../extract/pdf-file.ts";
@@ -133,7 +134,15 @@ test("pages of a batch that were not fetched for lack of time do not count as fa
     if (kind === "robots") return { id: pageId, outcome: "robots", text: "Sitemap: none" };
     if (url.includes("slow")) return { id: pageId, outcome: "failed", reason: "timeout", isTransient: true, retryAfterSeconds: null };
     const links = url === source.url ? paths.map((path) => site.at(path)) : [];
-    const read = { title: url, text: `The page ${url}`, hash: url, blocks: [], canonicalUrl: null, noindex: false };
+    const read = {
+      title: url,
+      text: `The page ${url}`,
+      hash: url,
+      blocks: [],
+      sketch: sketchOf(url, url),
+      canonicalUrl: null,
+      noindex: false,
+    };
     return { id: pageId, outcome: "page", ...read, links, etag: null, lastModified: null };
   };
   const step = { pauseMs: 0, isLast: false, isFirst: true };

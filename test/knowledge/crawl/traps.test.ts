@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { reasonToSkip, variantGroup } from "../../../src/knowledge/crawl/urls.ts";
+import { sketchOf } from "../../../src/knowledge/crawl/sketch.ts";
+import { reasonToSkip } from "../../../src/knowledge/crawl/urls.ts";
+import { hasDate, variablesOf } from "../../../src/knowledge/crawl/variables.ts";
 
 const at = (path: string): string => `https://a.example${path}`;
 
@@ -15,7 +17,7 @@ describe("URLs that are skipped", () => {
     "/blog/feed/",
     "/shop?add-to-cart=7",
     "/w/index.php?title=X&action=edit",
-  ])("skips %s", (path) => expect(reasonToSkip(at(path), 1)).toBe("not_a_page"));
+  ])("skips %s", (path) => expect(reasonToSkip(at(path))).toBe("not_a_page"));
 
   it.each([
     "/",
@@ -29,56 +31,89 @@ describe("URLs that are skipped", () => {
     "/a.b/c",
     "/?page_id=7",
     "/cart-rules",
-  ])("reads %s", (path) => expect(reasonToSkip(at(path), 1)).toBeNull());
+  ])("reads %s", (path) => expect(reasonToSkip(at(path))).toBeNull());
 
   it("skips URLs that look endless", () => {
-    expect(reasonToSkip(at("/a/b/a/b/a/b/"), 1)).toBe("looks_endless");
-    expect(reasonToSkip(at("/docs/docs/docs/docs"), 1)).toBe("looks_endless");
-    expect(reasonToSkip(at(`/${"x/".repeat(40)}`), 1)).toBe("looks_endless");
-    expect(reasonToSkip(at("/p?a=1&b=2&c=3&d=4&e=5&f=6&g=7"), 1)).toBe("looks_endless");
-    expect(reasonToSkip(at("/en/docs/en/api"), 1)).toBeNull();
-    expect(reasonToSkip(at("/deep"), 26)).toBe("too_deep");
+    expect(reasonToSkip(at("/a/b/a/b/a/b/"))).toBe("looks_endless");
+    expect(reasonToSkip(at("/docs/docs/docs/docs"))).toBe("looks_endless");
+    expect(reasonToSkip(at(`/${"x/".repeat(40)}`))).toBe("looks_endless");
+    expect(reasonToSkip(at("/p?a=1&b=2&c=3&d=4&e=5&f=6&g=7"))).toBe("looks_endless");
+    expect(reasonToSkip(at("/en/docs/en/api"))).toBeNull();
   });
 
   // With a pattern that backtracks this never ends.
   it("keeps a long path that almost repeats", () => {
-    expect(reasonToSkip(at(`/${"a/a1/".repeat(7)}${"a".repeat(700)}`), 1)).toBe("looks_endless");
+    expect(reasonToSkip(at(`/${"a/a1/".repeat(7)}${"a".repeat(700)}`))).toBe("looks_endless");
   });
 });
 
-describe("variants", () => {
-  const keys = (paths: string[]) => new Set(paths.map((path) => variantGroup(at(path))?.key));
+describe("variables", () => {
+  const named = (path: string): string[] => variablesOf(at(path)).map(({ name }) => name);
 
-  it("puts the days of a calendar into one group with a low limit", () => {
-    for (const days of [
-      ["/calendar/2026/11/21", "/calendar/2031/1/2/", "/calendar/1999/12"],
-      ["/events/2026-11-21", "/events/2026-11-22"],
-      ["/calendar?date=2026-11-21", "/calendar?date=2026-11-22&view=week"],
-      ["/calendar?month=2026-11", "/calendar?year=2027"],
-      ["/events/2026", "/events/2027", "/events/202611"],
-      ["/whats-on/20261121", "/whats-on/2026-W47"],
-    ]) {
-      expect(keys(days).size).toBe(1);
-      expect(variantGroup(at(days[0]!))!.most).toBeLessThan(50);
-    }
+  it.each<[string, string[]]>([
+    ["/", []],
+    ["/about", ["/*"]],
+    ["/calendar/2026/11/21", ["/calendar/#"]],
+    ["/calendar/2026/nov", ["/calendar/#"]],
+    ["/2026/11/21/how-we-ship", ["/#", "/#/*"]],
+    ["/s3f9/help/refunds", ["/#", "/#/help/*"]],
+    ["/shop?size=2&colour=red", ["/*", "?colour", "?size", "?colour&size"]],
+    ["/?page=2", ["?page"]],
+  ])("of %s are %j", (path, names) => expect(named(path)).toEqual(names));
+
+  it("are equal in pages that differ in them alone", () => {
+    const restOf = (path: string, name: string) => variablesOf(at(path)).find((variable) => variable.name === name)?.rest;
+    expect(restOf("/shop?colour=red&size=2", "?colour")).toBe(restOf("/shop/?size=2&colour=blue", "?colour"));
+    expect(restOf("/shop?colour=red&size=2", "?colour")).not.toBe(restOf("/shop?colour=red&size=3", "?colour"));
+    expect(restOf("/s3f9/help/refunds", "/#")).toBe(restOf("/s4aa/help/refunds", "/#"));
   });
 
-  it("puts the filters of a list into one group with a higher limit", () => {
-    expect(keys(["/shop?colour=red", "/shop?size=2&page=3", "/shop/?page=9"]).size).toBe(1);
-    expect(variantGroup(at("/shop?page=2"))!.most).toBeGreaterThan(100);
-  });
+  it.each(["/list?page=2", "/list?q=x&p=17", "/list/page/40", "/p/3", "/list/seite-3.html", "/list?offset=200"])(
+    "%s is a page of a list",
+    (path) => expect(variablesOf(at(path)).some(({ isPageNumber }) => isPageNumber)).toBe(true),
+  );
 
-  it("gives other pages no group", () => {
-    for (const path of [
-      "/articles/360012345-refunds",
-      "/2026/11/21/how-we-ship",
-      "/releases/v2",
-      "/guide/12",
-      "/articles/1950",
-      "/kb/201101",
-      "/kb/20113",
-      "/kb/20269999",
-    ])
-      expect(variantGroup(at(path))).toBeNull();
+  it.each(["/product/3", "/list?page=20261121", "/calendar/2026/11", "/show?item=3", "/page/about"])("%s is no page of a list", (path) =>
+    expect(variablesOf(at(path)).some(({ isPageNumber }) => isPageNumber)).toBe(false),
+  );
+
+  it.each(["/calendar/2026/11/21", "/events/2026-11", "/x?date=2026-11-21", "/x?week=7", "/calendar/7", "/20261121", "/2026/nov/a-title"])(
+    "%s has a date",
+    (path) => expect(hasDate(at(path))).toBe(true),
+  );
+
+  it.each(["/articles/1950", "/kb/201101", "/kb/20269999", "/product/7?size=12", "/releases/v2", "/x?start=40"])("%s has no date", (path) =>
+    expect(hasDate(at(path))).toBe(false),
+  );
+});
+
+describe("what pages say", () => {
+  const isSame = (one: [string, string], other: [string, string]): boolean =>
+    JSON.stringify(sketchOf(at(one[0]), one[1])) === JSON.stringify(sketchOf(at(other[0]), other[1]));
+
+  it.each<[string, string, string, string]>([
+    ["/cal?d=2026-11-21", "Saturday, 21 November 2026\nNo events.", "/cal?d=2031-01-03", "Friday, 3 January 2031\nNo events."],
+    ["/cal?next=7", "Vom 3. März 2026 bis 9.3.2026", "/cal?next=8", "Vom 10. Mai 2026 bis 16.5.2026"],
+    ["/cal/week/7", "Week 7 of 52: nothing", "/cal/week/8", "Week 8 of 52: nothing"],
+    ["/a?visit=x81kq2", "Your visit is x81kq2.", "/a?visit=y77aa1", "Your visit is y77aa1."],
+    ["/shop?colour=red", "Nothing is red.", "/shop?colour=blue", "Nothing is blue."],
+    ["/list?page=7", "Page 7, next: 8", "/list?page=12", "Page 12, next: 13"],
+  ])("%s and its like are the same, whatever they echo from their address", (path, text, otherPath, otherText) =>
+    expect(isSame([path, text], [otherPath, otherText])).toBe(true),
+  );
+
+  it.each<[string, string, string, string]>([
+    ["/product/7", "Product 7", "/product/8", "Product 8"],
+    ["/list?page=7", "Products 61 to 70", "/list?page=8", "Products 71 to 80"],
+    ["/2026/11/a", "How we ship", "/2026/11/b", "How we bill"],
+    ["/a", "The same text", "/help/b", "The same text"],
+  ])("%s differs from its like", (path, text, otherPath, otherText) => expect(isSame([path, text], [otherPath, otherText])).toBe(false));
+
+  it("are sketched in a bounded number of hashes", () => {
+    const text = Array.from({ length: 20_000 }, (_, word) => `word${word}`).join(" ");
+    const { shingles, oneOf } = sketchOf(at("/long"), text);
+    expect(shingles.length).toBeLessThanOrEqual(48);
+    expect(shingles.length).toBeGreaterThan(12);
+    expect(oneOf).toBeGreaterThan(100);
   });
 });

@@ -1,0 +1,118 @@
+import { hasDate, shapeOf, variablesOf } from "./variables.ts";
+
+/** The most shingles of a page that are compared: of a longer text each second one, each fourth, and so on. */
+const MAX_SHINGLES = 48;
+const WORDS_PER_SHINGLE = 4;
+const MAX_CHARS = 100_000;
+
+const WORD = /[\p{L}\p{N}]+/gu;
+const NUMBER = /^\d{1,4}(?:st|nd|rd|th|er|º|ª)?$/;
+const DIGITS = /^\d+$/;
+const DATE_OR_TIME = /\b(?:\d{4}[-/.]\d{1,2}(?:[-/.]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d{2}(?::\d{2})?)\b/g;
+const IDENTIFIER = /^(?=.*\d)(?=.*\p{L})[\p{L}\p{N}]{6,}$/u;
+/** Stands for what differs between pages that say the same. */
+const ANY = "#";
+
+/** What a text says, in brief: hashes of some of its shingles, which are up to four words in a row within a line. */
+export interface TextSketch {
+  shingles: string[];
+  /** One of so many shingles is in the sketch. */
+  oneOf: number;
+}
+
+/**
+ * Sketches a page's text, so that it can be compared with other pages of its site whose paths have the same shape. Dates, times and
+ * words of its address count as equal everywhere: the days of a calendar say the same, the numbered items of a list do not.
+ */
+export function sketchOf(url: string, text: string): TextSketch {
+  const echoed = echoedFrom(url);
+  const seed = hashOf([shapeOf(url)], 0, FNV_OFFSET);
+  const hashes = new Set<number>();
+  for (const line of text.slice(0, MAX_CHARS).toLowerCase().split("\n")) {
+    const words = wordsOf(line, echoed);
+    const last = Math.max(0, words.length - WORDS_PER_SHINGLE);
+    for (let at = 0; words.length > 0 && at <= last; at++) hashes.add(mixed(hashOf(words, at, seed)));
+  }
+  let oneOf = 1;
+  let sampled = [...hashes];
+  while (sampled.length > MAX_SHINGLES) {
+    oneOf *= 2;
+    sampled = sampled.filter((hash) => hash % oneOf === 0);
+  }
+  return { shingles: sampled.map((hash) => hash.toString(36)), oneOf };
+}
+
+function wordsOf(line: string, echoed: Echoed): string[] {
+  const words = line.replaceAll(DATE_OR_TIME, ANY).match(/[\p{L}\p{N}]+|#/gu) ?? [];
+  const isDate = words.map((word) => dateWords().has(word));
+  return words.map((word, at) => {
+    // "Saturday, 21 November 2026"
+    const isInDate = isDate[at] || (NUMBER.test(word) && (isDate[at - 1] || isDate[at + 1]));
+    return isInDate || echoed.words.has(word) || (echoed.anyNumber && NUMBER.test(word)) ? ANY : word;
+  });
+}
+
+/** What a page may echo from its address. */
+interface Echoed {
+  words: ReadonlySet<string>;
+  anyNumber: boolean;
+}
+
+/**
+ * Values of parameters, and identifiers in the path, such as those of sessions. A number is echoed only where it is a date or the
+ * number of a list's page: that of an item is what the item is about.
+ */
+function echoedFrom(url: string): Echoed {
+  const { pathname, searchParams } = new URL(url);
+  const inPath = decoded(pathname).toLowerCase().match(WORD) ?? [];
+  const inParameters = [...searchParams].flat().flatMap((text) => text.toLowerCase().match(WORD) ?? []);
+  const words = [...inPath.filter((word) => IDENTIFIER.test(word)), ...inParameters.filter((word) => !DIGITS.test(word))];
+  const numbers = variablesOf(url).some(({ isPageNumber }) => isPageNumber)
+    ? [...inPath, ...inParameters].filter((word) => DIGITS.test(word)).flatMap((word) => [-1, 0, 1].map((by) => String(Number(word) + by)))
+    : [];
+  return { words: new Set([...words, ...numbers]), anyNumber: hasDate(url) };
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+const DATE_LANGUAGES = ["en", "de", "fr", "es", "pt", "it", "nl", "no", "sv", "da", "pl", "tr", "ar", "hi"];
+let knownDateWords: ReadonlySet<string> | undefined;
+
+/** The names of months and of days of the week, long and short. */
+function dateWords(): ReadonlySet<string> {
+  if (knownDateWords) return knownDateWords;
+  const names = DATE_LANGUAGES.flatMap((language) =>
+    (["long", "short"] as const).flatMap((style) => {
+      const format = new Intl.DateTimeFormat(language, { day: "numeric", month: style, weekday: style, timeZone: "UTC" });
+      const days = Array.from({ length: 12 }, (_, at) => [Date.UTC(2026, at), Date.UTC(2026, 0, at)]).flat();
+      return days.flatMap((day) => format.formatToParts(day)).filter(({ type }) => type === "month" || type === "weekday");
+    }),
+  );
+  const words = names.flatMap(({ value }) => value.toLowerCase().match(WORD) ?? []);
+  // Danish and Dutch days are as short as other words.
+  return (knownDateWords = new Set(words.filter((word) => word.length > 2)));
+}
+
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+const SPACE = 32;
+
+function hashOf(words: readonly string[], from: number, seed: number): number {
+  let hash = seed;
+  for (const word of words.slice(from, from + WORDS_PER_SHINGLE)) {
+    for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), FNV_PRIME);
+    hash = Math.imul(hash ^ SPACE, FNV_PRIME);
+  }
+  return hash;
+}
+
+/** The low bits choose the sample, so the high ones are mixed into them. */
+function mixed(hash: number): number {
+  return (hash ^ (hash >>> 15)) >>> 0;
+}
