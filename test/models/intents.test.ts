@@ -23,13 +23,13 @@ test("every language has messages", () => {
 
 describe.each(languages)("in $code", ({ code, human, not_human, talk }) => {
   it("a request for a human is recognised, whatever the agent's language", () => {
-    expect(human).toHaveLength(40);
+    expect(human.length).toBeGreaterThanOrEqual(60);
     const missed = human.filter((message) => !asksForHuman(message, "en"));
     expect(missed.length, missed.join("\n")).toBeLessThanOrEqual(human.length * (1 - MIN_SHARE) + 1e-9);
   });
 
   it("a question about people, agents or support is none", () => {
-    expect(not_human).toHaveLength(40);
+    expect(not_human.length).toBeGreaterThanOrEqual(60);
     for (const agentLanguage of ["en", code]) {
       expect(not_human.filter((message) => asksForHuman(message, agentLanguage))).toEqual([]);
       expect(not_human.filter((message) => smallTalkOf(message, agentLanguage))).toEqual([]);
