@@ -1,4 +1,4 @@
-import { codesFrom, detectLanguage, type Language, languageCode, languageOf, LANGUAGES } from "../text/languages.ts";
+import { type Language, languageCode, languageOf, LANGUAGES, possibleLanguages } from "../text/languages.ts";
 import { PhraseBook, phraseWords } from "../text/phrases.ts";
 import type { ModelRequest } from "./model.ts";
 
@@ -13,34 +13,23 @@ const MAX_CLAUSE_WORDS = 40;
 /** In scripts without spaces each character counts as a word. */
 const CLAUSE_END = /[.!?;,:\n。！？!?、，；…؟،।¿¡]+|\s[-–—]\s/u;
 
-interface Books {
-  handoff: PhraseBook<"fillers" | keyof Language["handoff"]>;
-  talk: PhraseBook<keyof Language["talk"]>;
+/** The phrase books of languages, each made when a message may be in its language: all of them take some 40 ms. */
+function phraseBooks<Kind extends string>(tablesOf: (language: Language) => Readonly<Record<Kind, readonly string[]>>) {
+  const books = new Map<string, PhraseBook<Kind>>();
+  return (code: string): PhraseBook<Kind> => {
+    const known = books.get(code);
+    if (known) return known;
+    const language = LANGUAGES[code]!;
+    const made = new PhraseBook(tablesOf(language), language.common);
+    books.set(code, made);
+    return made;
+  };
 }
 
-/** Built when a language is first looked up, since that costs a few milliseconds for all of them. */
-const books = new Map<string, Books>();
+const requestsIn = phraseBooks(({ fillers, handoff }) => ({ fillers, ...handoff }));
+const smallTalkIn = phraseBooks(({ talk }) => talk);
 
-function booksOf(code: string): Books {
-  const known = books.get(code);
-  if (known) return known;
-  const { common, fillers, handoff, talk } = LANGUAGES[code]!;
-  const made = { handoff: new PhraseBook({ fillers, ...handoff }, common), talk: new PhraseBook(talk, common) };
-  books.set(code, made);
-  return made;
-}
-
-const OWN_SCRIPT: Readonly<Record<string, RegExp>> = {
-  ar: /\p{Script=Arabic}/u,
-  ja: /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u,
-  zh: /\p{Script=Han}/u,
-};
-const LATIN = /\p{Script=Latin}/u;
-
-/** Whether a text has letters of a language, so that its phrases need looking up. Hindi is often typed in Latin letters. */
-function mayBeIn(code: string, text: string): boolean {
-  return code === "hi" || (OWN_SCRIPT[code] ?? LATIN).test(text);
-}
+type RequestBook = ReturnType<typeof requestsIn>;
 
 // --- A human ---------------------------------------------------------------------------------------------------------
 
@@ -51,9 +40,8 @@ function mayBeIn(code: string, text: string): boolean {
 export function humanRequestLanguage(message: string, expected: string): string | undefined {
   const text = message.slice(0, MAX_LENGTH);
   const clauses = new Map([text, ...text.split(CLAUSE_END)].map((clause) => [phraseWords(clause).join(" "), clause]));
-  return codesFrom(detectLanguage(text, expected) ?? expected).find((code) => {
-    if (!mayBeIn(code, text)) return false;
-    const book = booksOf(code).handoff;
+  return possibleLanguages(text, expected).find((code) => {
+    const book = requestsIn(code);
     return [...clauses].some(([plain, clause]) => {
       const words = plain.split(" ");
       if (plain === "" || words.length > MAX_CLAUSE_WORDS) return false;
@@ -64,7 +52,7 @@ export function humanRequestLanguage(message: string, expected: string): string 
 }
 
 /** Whether words ask for a human from the first on; a phrase of `then` ends the request, and what follows is its reason. */
-function isRequest(book: Books["handoff"], words: readonly string[]): boolean {
+function isRequest(book: RequestBook, words: readonly string[]): boolean {
   const requests = [book.maskOf("contact", "person"), book.maskOf("want", "sure"), book.maskOf("phrases")];
   const [sure, then] = [book.maskOf("sure"), book.maskOf("then")];
   const isAsked = (mask: number): boolean => requests.some((request) => (mask & request) === request);
@@ -79,12 +67,12 @@ function isRequest(book: Books["handoff"], words: readonly string[]): boolean {
 const MAX_PHRASE_WORDS = 8;
 
 /** Whether words start with a phrase of a kind. */
-function startsWith(book: Books["handoff"], words: readonly string[], kind: number): boolean {
+function startsWith(book: RequestBook, words: readonly string[], kind: number): boolean {
   return book.covers(words.slice(0, MAX_PHRASE_WORDS)).some((masks) => masks.has(kind));
 }
 
 /** "I have a problem with my order and I want to talk to a human" */
-function endsWithRequest(book: Books["handoff"], words: readonly string[]): boolean {
+function endsWithRequest(book: RequestBook, words: readonly string[]): boolean {
   const before = book.maskOf("before");
   return words.some((_, at) => {
     if (at === 0 || !book.hasStart(words[at]!, before)) return false;
@@ -119,9 +107,8 @@ export function smallTalkOf(message: string, expected: string): SmallTalk | unde
   if (SIGNS_ONLY.test(message)) return { kind: EMOJI.test(message) ? "agreement" : "unclear", language: languageCode(expected) };
   const words = phraseWords(message);
   if (words.length === 0 || words.length > MAX_CLAUSE_WORDS) return undefined;
-  for (const code of codesFrom(detectLanguage(message, expected) ?? expected)) {
-    if (!mayBeIn(code, message)) continue;
-    const book = booksOf(code).talk;
+  for (const code of possibleLanguages(message, expected)) {
+    const book = smallTalkIn(code);
     const masks = [...book.covers(words).at(-1)!];
     const kind = BY_WEIGHT.find((candidate) => masks.some((mask) => (mask & book.maskOf(candidate)) !== 0));
     if (kind) return { kind, language: code };

@@ -44,13 +44,27 @@ export function languageOf(tag: string): Language {
   return LANGUAGES[languageCode(tag)]!;
 }
 
-const SCRIPTS: readonly [RegExp, string][] = [
-  [/[\p{Script=Hiragana}\p{Script=Katakana}]/u, "ja"],
-  [/\p{Script=Han}/u, "zh"],
-  [/\p{Script=Arabic}/u, "ar"],
-  [/\p{Script=Devanagari}/u, "hi"],
+interface Script {
+  letters: RegExp;
+  /** The languages written in it, the likely one first. */
+  codes: readonly string[];
+}
+
+/** Hindi is often typed in Latin letters. */
+const HINDI = "hi";
+const SCRIPTS: readonly Script[] = [
+  { letters: /[\p{Script=Hiragana}\p{Script=Katakana}]/u, codes: ["ja"] },
+  { letters: /\p{Script=Han}/u, codes: ["zh", "ja"] },
+  { letters: /\p{Script=Arabic}/u, codes: ["ar"] },
+  { letters: /\p{Script=Devanagari}/u, codes: [HINDI] },
 ];
+const OTHER_SCRIPTS = new Set(SCRIPTS.flatMap(({ codes }) => codes));
+const LATIN = Object.keys(LANGUAGES).filter((code) => code === HINDI || !OTHER_SCRIPTS.has(code));
+const LATIN_LETTER = /\p{Script=Latin}/u;
+
 const MAX_DETECTED_LENGTH = 500;
+/** With so many common words of a language, languages that have less than half of them are not meant. */
+const MANY_COMMON_WORDS = 3;
 
 const commonWords = new Map<string, ReadonlySet<string>>();
 
@@ -69,20 +83,31 @@ function commonWordsOf(code: string): ReadonlySet<string> {
  */
 export function detectLanguage(text: string, expected: string): string | undefined {
   const start = text.slice(0, MAX_DETECTED_LENGTH);
-  const script = SCRIPTS.find(([letters]) => letters.test(start));
-  if (script) return script[1];
-  const words = phraseWords(start);
-  let best: { code: string; count: number } | undefined;
-  for (const code of codesFrom(expected)) {
-    const common = commonWordsOf(code);
-    const count = words.filter((word) => common.has(word)).length;
-    if (count > (best?.count ?? 0)) best = { code, count };
-  }
-  return best?.code;
+  const script = SCRIPTS.find(({ letters }) => letters.test(start));
+  if (script) return script.codes[0];
+  const [best] = byCommonWords(start, expected);
+  return best && best.count > 0 ? best.code : undefined;
 }
 
-/** The codes of all languages in the order in which they are tried: the expected one first. */
-export function codesFrom(expected: string): string[] {
+/** The codes of the languages that a text may be written in, the likely ones first. */
+export function possibleLanguages(text: string, expected: string): string[] {
+  const start = text.slice(0, MAX_DETECTED_LENGTH);
+  const inScripts = SCRIPTS.filter(({ letters }) => letters.test(start)).flatMap(({ codes }) => codes);
+  if (!LATIN_LETTER.test(text)) return [...new Set(inScripts)];
+  const counted = byCommonWords(start, expected);
+  const most = counted[0]!.count;
+  const possible = most < MANY_COMMON_WORDS ? counted : counted.filter(({ count }) => count >= most / 2);
+  return [...new Set([...inScripts, ...possible.map(({ code }) => code)])];
+}
+
+/** The languages in Latin letters, by how many words of a text are common ones of theirs; the expected one first among equals. */
+function byCommonWords(text: string, expected: string): { code: string; count: number }[] {
+  const words = phraseWords(text);
   const first = languageCode(expected);
-  return [first, ...Object.keys(LANGUAGES).filter((code) => code !== first)];
+  const codes = LATIN.includes(first) ? [first, ...LATIN.filter((code) => code !== first)] : LATIN;
+  const counted = codes.map((code) => {
+    const common = commonWordsOf(code);
+    return { code, count: words.filter((word) => common.has(word)).length };
+  });
+  return counted.sort((one, other) => other.count - one.count);
 }

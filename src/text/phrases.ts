@@ -11,30 +11,26 @@ const INNER_APOSTROPHE = /['’`´](?=(?:s|t|d|m|ll|re|ve)(?!\p{L}))/gu;
 /** Accents of Latin letters, Arabic vowel signs, the Arabic lengthening stroke and the Devanagari dot: often left out. */
 const OPTIONAL_MARKS = /[\u0300-\u036f]|[\u064b-\u0652]|\u0640|\u093c/g;
 /** Letters that are typed in other ways, or that are no accented letters to Unicode. */
-const SPELLINGS: readonly [RegExp, string][] = [
-  [/[أإآ]/g, "ا"],
-  [/ى/g, "ي"],
-  [/ة/g, "ه"],
-  [/ß/g, "ss"],
-  [/ø/g, "o"],
-  [/æ/g, "ae"],
-  [/ł/g, "l"],
-  [/ı/g, "i"],
-];
+const SPELLING = /[أإآىةßøæłı]/g;
+const USUAL: Readonly<Record<string, string>> = { أ: "ا", إ: "ا", آ: "ا", ى: "ي", ة: "ه", ß: "ss", ø: "o", æ: "ae", ł: "l", ı: "i" };
 /** Shorter words have too many neighbours for a misspelling of them to be recognised. */
 const MIN_FUZZY_LENGTH = 6;
 
+/** What most phrases are: nothing in them is spelt in other ways. */
+const PLAIN_WORDS = /^[a-z0-9]+(?: [a-z0-9]+)*$/;
+
 /** The words of a text in lower case, without punctuation, apostrophes and optional marks. */
 export function phraseWords(text: string): string[] {
-  let plain = text
+  if (PLAIN_WORDS.test(text)) return text.split(" ");
+  const plain = text
     .normalize("NFKC")
     .toLowerCase()
-    .replaceAll(INNER_APOSTROPHE, "")
+    .replace(INNER_APOSTROPHE, "")
     .normalize("NFD")
-    .replaceAll(OPTIONAL_MARKS, "")
-    .normalize("NFC");
-  for (const [spelling, usual] of SPELLINGS) plain = plain.replaceAll(spelling, usual);
-  return [...plain.matchAll(WORD)].map(([word]) => word).filter((word) => LETTER_OR_DIGIT.test(word));
+    .replace(OPTIONAL_MARKS, "")
+    .normalize("NFC")
+    .replace(SPELLING, (letter) => USUAL[letter]!);
+  return (plain.match(WORD) ?? []).filter((word) => LETTER_OR_DIGIT.test(word));
 }
 
 interface Entry {
@@ -45,27 +41,19 @@ interface Entry {
 /** Phrases of several kinds, looked up by their first word. */
 export class PhraseBook<Kind extends string> {
   private readonly entries = new Map<string, Entry[]>();
-  private readonly words: ReadonlySet<string>;
-  /** The words long enough to be recognised misspelt, by first letter and length. */
-  private readonly longWords = new Map<string, string[]>();
-
   private readonly kinds: Kind[];
+  private readonly otherWords: readonly string[];
+  private vocabulary: Vocabulary | undefined;
 
   /**
    * @param tables the phrases of each kind; at most 30 kinds.
    * @param otherWords that are never a misspelling of the tables' words.
    */
   constructor(tables: Readonly<Record<Kind, readonly string[]>>, otherWords: readonly string[]) {
+    this.otherWords = otherWords;
     this.kinds = Object.keys(tables) as Kind[];
     for (const [at, kind] of this.kinds.entries()) {
       for (const phrase of tables[kind]) this.add(phraseWords(phrase), 1 << at);
-    }
-    const all = [...this.entries.values()].flatMap((entries) => entries.flatMap(({ words }) => words));
-    this.words = new Set([...all, ...otherWords.flatMap(phraseWords)]);
-    for (const word of new Set(all)) {
-      if (word.length < MIN_FUZZY_LENGTH) continue;
-      const key = `${word[0]}${word.length}`;
-      this.longWords.set(key, [...(this.longWords.get(key) ?? []), word]);
     }
   }
 
@@ -101,18 +89,42 @@ export class PhraseBook<Kind extends string> {
   private add(words: string[], bit: number): void {
     const [first] = words;
     if (first === undefined) return;
-    const entries = this.entries.get(first) ?? [];
-    entries.push({ words, bit });
-    this.entries.set(first, entries);
+    const entries = this.entries.get(first);
+    if (entries) entries.push({ words, bit });
+    else this.entries.set(first, [{ words, bit }]);
   }
 
   /** The book's word that a misspelt one is most likely meant for: one letter more, less, changed or swapped. */
   private respell(word: string): string {
-    if (word.length < MIN_FUZZY_LENGTH - 1 || this.words.has(word)) return word;
+    if (word.length < MIN_FUZZY_LENGTH - 1 || this.entries.has(word)) return word;
+    const { words, long } = (this.vocabulary ??= vocabularyOf(this.entries.values(), this.otherWords));
+    if (words.has(word)) return word;
     const lengths = [word.length, word.length + 1, word.length - 1];
-    const near = lengths.flatMap((length) => this.longWords.get(`${word[0]}${length}`) ?? []);
+    const near = lengths.flatMap((length) => long.get(`${word[0]}${length}`) ?? []);
     return near.find((known) => isOneEditAway(word, known)) ?? word;
   }
+}
+
+/** The words of a book. */
+interface Vocabulary {
+  words: ReadonlySet<string>;
+  /** Those long enough to be recognised misspelt, by first letter and length. */
+  long: ReadonlyMap<string, string[]>;
+}
+
+function vocabularyOf(phrases: Iterable<Entry[]>, otherWords: readonly string[]): Vocabulary {
+  const words = new Set<string>();
+  for (const entries of phrases) for (const entry of entries) for (const word of entry.words) words.add(word);
+  const long = new Map<string, string[]>();
+  for (const word of words) {
+    if (word.length < MIN_FUZZY_LENGTH) continue;
+    const key = `${word[0]}${word.length}`;
+    const known = long.get(key);
+    if (known) known.push(word);
+    else long.set(key, [word]);
+  }
+  for (const word of otherWords.flatMap(phraseWords)) words.add(word);
+  return { words, long };
 }
 
 function isOneEditAway(a: string, b: string): boolean {
