@@ -113,14 +113,23 @@ type HandoffRequest = Pick<ReplyRequest, "turn" | "agent" | "history">;
 /** @param language of the sentence that the visitor reads; by default, that of their message. */
 function handOff({ turn, agent, history }: HandoffRequest, reason: HandoffReason, confidence: number, language?: string): Reply {
   const summary = truncate(turn.message, HANDOFF_SUMMARY_LENGTH);
-  const text = handoffMessageOf(agent, reason, language ?? visitorLanguage(turn.message, history, agent.language));
+  const text = handoffMessageOf(agent, reason, language ?? visitorLanguage(lastWritten(turn.message, history), agent.language));
   return { text, citations: [], confidence, handoff: { reason, summary } };
 }
 
-/** The language of a visitor's message, else of the message before it; the agent's where neither tells. */
-export function visitorLanguage(message: string, history: readonly HistoryMessage[], agentLanguage: string): string {
+/** The visitor's message and the one before it. */
+export function lastWritten(message: string, history: readonly HistoryMessage[]): string[] {
   const before = history.findLast(({ role }) => role === "visitor");
-  return detectLanguage(message, agentLanguage) ?? (before && detectLanguage(before.text, agentLanguage)) ?? agentLanguage;
+  return before ? [message, before.text] : [message];
+}
+
+/** The language of the first of a visitor's messages, newest first, that tells it; else the agent's. */
+export function visitorLanguage(written: readonly string[], agentLanguage: string): string {
+  for (const text of written) {
+    const language = detectLanguage(text, agentLanguage);
+    if (language !== undefined) return language;
+  }
+  return agentLanguage;
 }
 
 function toCitation(passage: Passage): Citation {

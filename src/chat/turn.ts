@@ -15,7 +15,7 @@ import type { messages } from "../platform/db/schema.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { builtInTools, searchKnowledge } from "./built-in-tools.ts";
 import { isByLimit, type Refusal, refusalOf } from "./refusals.ts";
-import { failedReply, generateReply, type Reply, visitorLanguage } from "./reply.ts";
+import { failedReply, generateReply, lastWritten, type Reply, visitorLanguage } from "./reply.ts";
 import { beginTurn, finishTurn, MAX_PREVIOUS_QUESTIONS, refundQuota, type TurnState } from "./store.ts";
 import type { StreamStart } from "./stream.ts";
 import type { Attempt } from "./turn-queue.ts";
@@ -267,7 +267,7 @@ async function staySilent(
   if (admitted.stored.some((message) => message.quotaPeriod !== null)) await db.batch([refundQuota(db, turn)]);
   notifyStart(context, admitted, null);
   const history = admitted.history.map(toHistoryMessage).reverse();
-  const answer = handoffMessageOf(agent, "customer_request", visitorLanguage(turn.message, history, agent.language));
+  const answer = handoffMessageOf(agent, "customer_request", visitorLanguage(lastWritten(turn.message, history), agent.language));
   const fields = { answer, citations: [], confidence: 0, needs_human: true, message_id: null };
   return { ...fields, conversation_id: turn.conversationId, status, handoff_reason: openReason };
 }

@@ -1,3 +1,6 @@
+import { handoffMessageOf } from "../agents/messages.ts";
+import type { AgentRow } from "../agents/wire.ts";
+import { visitorLanguage } from "../chat/reply.ts";
 import { transitionOn } from "../conversations/status.ts";
 import {
   type ConversationKey,
@@ -43,6 +46,12 @@ export async function createVisitorLead(c: AppContext, agentId: string, body: Le
   );
   if (!lead) throw notFound("agent");
   return lead;
+}
+
+/** What a visitor reads who asked for a human by the button. @param lastWritten their last messages, newest first. */
+export function requestedHandoffMessage(agent: AgentRow, lastWritten: readonly { content: string }[]): string {
+  const texts = lastWritten.map(({ content }) => content);
+  return handoffMessageOf(agent, "customer_request", visitorLanguage(texts, agent.language));
 }
 
 interface HandoffOperation extends ConversationKey {

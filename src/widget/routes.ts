@@ -1,5 +1,4 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { handoffMessageOf } from "../agents/messages.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import { chatEventsSchema, resumeHeaders } from "../chat/wire.ts";
 import { toHandoff, toMessage } from "../conversations/wire.ts";
@@ -12,8 +11,8 @@ import { requireConfig } from "../workspaces/middleware.ts";
 import { agentDb, openConversation, requireAgent, requireVisitor } from "./access.ts";
 import { askForVisitor, resumeForVisitor, streamForVisitor } from "./ask.ts";
 import { cors } from "./cors.ts";
-import { createVisitorLead, requestHandoff } from "./lead-and-handoff.ts";
-import { listNewMessages, setCsat } from "./store.ts";
+import { createVisitorLead, requestedHandoffMessage, requestHandoff } from "./lead-and-handoff.ts";
+import { listLastWritten, listNewMessages, setCsat } from "./store.ts";
 import {
   csatInSchema,
   csatSchema,
@@ -121,9 +120,11 @@ const handOff = createRoute({
 
 widgetRoutes.openapi(handOff, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
-  const { agent, workspaceId, db } = await openConversation(c, conversationId);
+  const { agent, workspaceId, db, read } = await openConversation(c, conversationId, (shard, claim) => [
+    listLastWritten(shard, claim, conversationId),
+  ]);
   const op = { env: c.env, db, workspaceId, agentId: agent.id, conversationId, nowMs: Date.now() };
-  const message = handoffMessageOf(agent, "customer_request");
+  const message = requestedHandoffMessage(agent, read[0]);
   const { handoff, status } = await requestHandoff(op, message);
   return c.json({ handoff: handoff ? toHandoff(handoff) : null, status, handoff_message: message }, 200);
 });

@@ -1,4 +1,4 @@
-import { and, eq, inArray, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, or, type SQL, sql } from "drizzle-orm";
 import type { VisitorClaim } from "../chat/visitor-token.ts";
 import { isAnswer, storedAnswerColumns } from "../chat/store.ts";
 import { type ConversationKey, messageTime } from "../conversations/store.ts";
@@ -13,6 +13,8 @@ export const VISITOR_CHANNELS = ["widget", "hosted"] as const;
 
 /** How many messages a poll returns; the next one, after the last of them, returns more. */
 const POLL_LIMIT = 200;
+/** Of how many messages the first one that tells its language counts. */
+const LAST_WRITTEN = 2;
 
 /** The allowed origins of the agent, or of the conversation's agent. */
 export function findAllowedOrigins(db: Database, named: { agentId: string } | { conversationId: string }) {
@@ -65,6 +67,18 @@ export function listNewMessages(db: Database, claim: VisitorClaim, conversationI
     .where(and(workspace, eq(messages.conversationId, conversationId), mayRead, after === undefined ? undefined : isAfter(after)))
     .orderBy(messages.createdAt, messages.id)
     .limit(POLL_LIMIT);
+}
+
+/** What the visitor wrote last, newest first, in a conversation that the token gives access to: enough to tell their language. */
+export function listLastWritten(db: Database, claim: VisitorClaim, conversationId: string) {
+  const mayRead = sql`EXISTS (SELECT 1 FROM ${conversations} WHERE ${isOwn(claim, conversationId)})`;
+  const ofConversation = and(eq(messages.workspaceId, workspaceOf(claim.agentId)), eq(messages.conversationId, conversationId));
+  return db
+    .select({ content: messages.content })
+    .from(messages)
+    .where(and(ofConversation, eq(messages.role, "user"), mayRead))
+    .orderBy(desc(messages.createdAt), desc(messages.id))
+    .limit(LAST_WRITTEN);
 }
 
 /** An agent's answer. The same batch has to check that the conversation is the visitor's. */

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../src/app.ts";
+import { LANGUAGES } from "../../src/text/languages.ts";
 import { KNOWN, UNKNOWN } from "../chat/handbook.ts";
 import { costOf, countRows, createAgent, envWith, newAddress, operate, query, send } from "../harness.ts";
 import {
@@ -257,6 +258,23 @@ describe("a request for a human", () => {
     expect(silent.body).toMatchObject({ answer: "A human comes.", citations: [], confidence: 0, needs_human: true, message_id: null });
     expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(used);
     expect(agent.id).toBe((await conversationOf(workspace, id)).agent_id);
+  });
+
+  test.for<[string, string, string]>([
+    ["en", "Wann werden Rückerstattungen bezahlt?", "de"],
+    ["de", "When are refunds paid?", "en"],
+    ["fr", "4711", "fr"],
+  ])("is answered in the visitor's language, or else the agent's: %s, %s", async ([language, written, spoken]) => {
+    const { workspace, visitor } = await createWidget({ agent: { language } });
+    const ada = visitor();
+    const { conversation_id: id, visitor_token: token } = (await ada.write({ message: written })).body;
+    await ada.write({ message: "?", conversation_id: id, visitor_token: token });
+    const { body } = await ada.on(token, id, "POST", "handoff");
+    const message = LANGUAGES[spoken]!.handoff_messages.customer_request;
+    expect(body.handoff_message).toBe(message);
+    // A conversation that waits already gets no second notice.
+    const notices = (await conversationOf(workspace, id)).messages.filter(({ role }: { role: string }) => role === "system");
+    for (const { content } of notices) expect(content).toBe(message);
   });
 
   test("leaves an accepted conversation as it is, and reopens a resolved one", async () => {
