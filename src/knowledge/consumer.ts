@@ -6,7 +6,7 @@ import type { sources } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { DAY_MS } from "../platform/time.ts";
-import { limitsOf, maxKnowledgeBytes } from "../workspaces/plans.ts";
+import { limitsOf, MEGABYTE } from "../workspaces/plans.ts";
 import { fetchPage } from "./crawl/fetch-page.ts";
 import {
   type CrawlEnd,
@@ -80,7 +80,7 @@ export async function ingest(
   ]);
   if (!existing) await removeFromIndex(env, meter, message);
   if (!source || !existing) return "nothing_to_do";
-  const maxBytes = maxKnowledgeBytes(limitsOf(existing.plan, existing.overrides));
+  const maxBytes = limitsOf(existing.plan, existing.overrides).knowledge_mb_per_agent * MEGABYTE;
   const run = { env, meter, db, source, maxBytes, leaseId, clock };
   try {
     const result = source.type === "text" ? await ingestText(run) : await crawl(run, source.type);

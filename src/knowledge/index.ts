@@ -54,10 +54,10 @@ export class KnowledgeIndex extends DurableObject<Env> {
   }
 
   /**
-   * Stores the text of a text source, unless the agent had more than `maxBytes` of text then; `name` becomes the title of
-   * its passages. Returns whether it is stored.
+   * Stores the text of a text source; `name` becomes the title of its passages. Where the agent would have more than
+   * `maxBytes` of text then, nothing is stored, and the bytes that it would have are returned.
    */
-  async stageText(sourceId: string, name: string, text: string, maxBytes: number): Promise<boolean> {
+  async stageText(sourceId: string, name: string, text: string, maxBytes: number): Promise<number | undefined> {
     return this.ingestion.stage(sourceId, { name, text }, maxBytes);
   }
 

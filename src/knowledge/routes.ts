@@ -8,6 +8,7 @@ import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
+import { MEGABYTE } from "../workspaces/plans.ts";
 import { addAnswer, confirmIndexed, removeAnswer } from "./answers.ts";
 import { search } from "./search.ts";
 import { addSource, type KnowledgeOperation, listSourcePages, removeSource, syncSource } from "./sources.ts";
@@ -79,10 +80,10 @@ knowledgeRoutes.openapi(createSourceRoute, async (c) => {
     throw new ApiError("plan_required", "The agent has as many sources as the plan includes. Delete one, or ask for a larger plan.");
   }
   if (change.outcome === "too_large") {
-    throw new ApiError(
-      "plan_required",
-      "With this text the agent would have more knowledge than the plan includes. Delete a source, send a shorter text, or ask for a larger plan.",
-    );
+    const { knowledge_mb_per_agent: included } = c.get("caller").workspace.limits;
+    const megabytes = (Math.ceil((change.bytes / MEGABYTE) * 10) / 10).toFixed(1);
+    const message = `With this text the agent would have ${megabytes} MB of knowledge, and the plan includes ${included} MB.`;
+    throw new ApiError("plan_required", `${message} Delete a source, send a shorter text, or ask for a larger plan.`);
   }
   return c.json(toSource(change.source), 202);
 });

@@ -7,7 +7,7 @@ import { sendWakeUps } from "../platform/queue.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import type { CallerWorkspace } from "../workspaces/gate.ts";
-import { maxKnowledgeBytes } from "../workspaces/plans.ts";
+import { MEGABYTE } from "../workspaces/plans.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import { indexOf } from "./index.ts";
 import { createSource, endStaging, eraseSource, findSource, requestSync, sourceExists, STAGING_LEASE } from "./store.ts";
@@ -30,8 +30,8 @@ export type SourceChange =
   | { outcome: "done"; source: SourceRow }
   | { outcome: "agent_not_found" }
   | { outcome: "too_many" }
-  /** The agent has no room for this text. */
-  | { outcome: "too_large" };
+  /** With this text the agent would have so many bytes of text, more than it may. */
+  | { outcome: "too_large"; bytes: number };
 
 /** Longer than a request lives. */
 const STAGING_MS = 60_000;
@@ -64,27 +64,29 @@ export async function addSource(op: KnowledgeOperation, body: z.output<typeof so
   ]);
   if (!agent) return { outcome: "agent_not_found" };
   if (!source) return { outcome: "too_many" };
-  if (body.type === "text" && !(await stageText(op, db, source, body.text!))) return { outcome: "too_large" };
+  const bytes = body.type === "text" ? await stageText(op, db, source, body.text!) : undefined;
+  if (bytes !== undefined) return { outcome: "too_large", bytes };
   await wakeSource(env, source);
   return { outcome: "done", source };
 }
 
 /**
  * Stores a new source's text. Where it cannot be stored, or the source was removed meanwhile, nothing of it is left.
- * @returns whether the agent has room for it.
+ * @returns how many bytes of text the agent would have, where that is more than it may.
  */
-async function stageText(op: KnowledgeOperation, db: Database, source: SourceRow, text: string): Promise<boolean> {
+async function stageText(op: KnowledgeOperation, db: Database, source: SourceRow, text: string): Promise<number | undefined> {
   const { env, meter, workspace, agentId } = op;
   const { id, name } = source;
   try {
-    const isStored = await indexOf(env, meter, workspace.id, agentId).stageText(id, name, text, maxKnowledgeBytes(workspace.limits));
-    if (!isStored) {
+    const maxBytes = workspace.limits.knowledge_mb_per_agent * MEGABYTE;
+    const excess = await indexOf(env, meter, workspace.id, agentId).stageText(id, name, text, maxBytes);
+    if (excess !== undefined) {
       await db.batch([eraseSource(db, workspace.id, agentId, id)]);
-      return false;
+      return excess;
     }
     const [, [existing]] = await db.batch([endStaging(db, id), sourceExists(db, id)]);
     if (!existing) throw new Fault("The source was removed while its text was stored");
-    return true;
+    return undefined;
   } catch (error) {
     // Where this fails too, the sweep does it.
     await db.batch([eraseSource(db, workspace.id, agentId, id)]);

@@ -78,12 +78,8 @@ const PLANS = {
   },
 } as const satisfies Record<Plan, Limits>;
 
-const MIB = 1024 * 1024;
-
-/** `knowledge_mb_per_agent` in bytes. */
-export function maxKnowledgeBytes({ knowledge_mb_per_agent: megabytes }: Limits): number {
-  return megabytes * MIB;
-}
+/** The megabyte of `knowledge_mb_per_agent`, in bytes. */
+export const MEGABYTE = 1024 * 1024;
 
 /** The plan's limits with the operator's overrides. */
 export function limitsOf(plan: Plan, overrides: Partial<Limits>): Limits {

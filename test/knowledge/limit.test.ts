@@ -29,7 +29,9 @@ test("a text beyond the agent's limit is refused, and nothing of it is stored", 
   const refused = await reader.addText(500, "Second");
   expect(refused).toMatchObject({
     status: 403,
-    body: { error: { code: "plan_required", message: expect.stringContaining("more knowledge") } },
+    body: {
+      error: { code: "plan_required", message: expect.stringContaining("would have 1.1 MB of knowledge, and the plan includes 1 MB") },
+    },
   });
   expect((await reader.call("GET", reader.path)).body.total).toBe(1);
   expect(await reader.inIndex((sql) => sql.exec("SELECT source_id FROM texts").toArray())).toEqual([{ source_id: first.body.id }]);

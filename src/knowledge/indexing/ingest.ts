@@ -55,15 +55,16 @@ export class TextIngestion {
   /**
    * Stores a text to be indexed. The same text again changes nothing.
    * @param maxBytes of all texts and pages of the agent.
-   * @returns whether there was room for it.
+   * @returns how many they would be, where that is more; nothing is stored then.
    */
-  async stage(sourceId: string, { name, text }: { name: string; text: string }, maxBytes: number): Promise<boolean> {
+  async stage(sourceId: string, { name, text }: { name: string; text: string }, maxBytes: number): Promise<number | undefined> {
     const bytes = new TextEncoder().encode(text);
     const hash = await contentHash(name, bytes);
-    if (!this.store.isEmpty && this.store.findText(sourceId)?.hash === hash) return true;
-    if (textBytesBeside(this.store, sourceId) + bytes.length > maxBytes) return false;
+    if (!this.store.isEmpty && this.store.findText(sourceId)?.hash === hash) return undefined;
+    const total = textBytesBeside(this.store, sourceId) + bytes.length;
+    if (total > maxBytes) return total;
     this.store.write(() => this.store.putText(sourceId, { name, hash }, bytes));
-    return true;
+    return undefined;
   }
 
   /** One step of building a generation. */
