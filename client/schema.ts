@@ -77,6 +77,8 @@ export interface Schemas {
     /** `sources`, `pages` and `answers` are those of all agents. */
     usage: {
       messages: number;
+      visitor_messages_today: number;
+      leads_today: number;
       agents: number;
       sources: number;
       pages: number;

@@ -89,8 +89,9 @@ async function createLead({ env, meter, turn, visitorId, written }: ToolContext,
   const [name, message] = [textOf(input["name"]), textOf(input["message"])];
   const fields = { agentId, conversationId, visitorId, name, email, phone, message, customFields: {}, sourceUrl: null };
   // The answer's identifier, so that a turn that runs again stores the lead once.
-  const lead = await addLead({ env, meter, workspaceId, nowMs }, fields, answerId);
-  if (!lead) throw new Fault("The agent is gone");
+  const added = await addLead({ env, meter, workspaceId, nowMs }, fields, turn.leadLimit, answerId);
+  if (added.outcome === "rate_limited") return { kind: "note", text: "Nothing was kept: no more contact details can be taken today." };
+  if (added.outcome === "agent_not_found") throw new Fault("The agent is gone");
   return { kind: "data", text: "The contact details are kept. The team gets in touch." };
 }
 

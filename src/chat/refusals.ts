@@ -1,4 +1,6 @@
 import { ApiError, notFound } from "../platform/http/errors.ts";
+import { visitorsLimited } from "../workspaces/middleware.ts";
+import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import type { TurnState } from "./store.ts";
 import type { Turn } from "./turn.ts";
 
@@ -7,23 +9,23 @@ import type { Turn } from "./turn.ts";
  * (workspaces/middleware.ts), by a visitor's token, origin and rate (widget/access.ts), or as mail that gets no answer
  * (email/inbound.ts). Why an agent hands over in place of an answer stands in reply.ts.
  */
-export interface Refusal {
-  outcome:
-    | "agent_not_found"
-    | "conversation_not_found"
-    | "other_agent"
-    | "other_channel"
-    | "other_user"
-    | "conversation_full"
-    | "agent_paused"
-    | "quota_exceeded";
-}
+export type Refusal = { outcome: "rate_limited"; full: VisitorWindow } | { outcome: SimpleRefusal };
+
+type SimpleRefusal =
+  | "agent_not_found"
+  | "conversation_not_found"
+  | "other_agent"
+  | "other_channel"
+  | "other_user"
+  | "conversation_full"
+  | "agent_paused"
+  | "quota_exceeded";
 
 /**
  * Why the first batch of a turn did not store its question; undefined when it did. The checks are those of `isAdmitted` in
- * store.ts, in the order in which the caller is told: existence, state, quota.
+ * store.ts, in the order in which the caller is told: existence, state, limits of visitors, quota.
  */
-export function refusalOf(turn: Turn, { agent, conversation, stored }: TurnState): Refusal | undefined {
+export function refusalOf(turn: Turn, { agent, conversation, full, stored }: TurnState): Refusal | undefined {
   if (stored.length > 0) return undefined;
   if (!agent) return { outcome: "agent_not_found" };
   if (!turn.isNew) {
@@ -34,17 +36,17 @@ export function refusalOf(turn: Turn, { agent, conversation, stored }: TurnState
     if (!conversation.hasRoom) return { outcome: "conversation_full" };
   }
   if (agent.status === "paused") return { outcome: "agent_paused" };
-  return { outcome: "quota_exceeded" };
+  return full ? { outcome: "rate_limited", full } : { outcome: "quota_exceeded" };
 }
 
 /** Whether the question itself is in order: it comes past a limit, or while the agent is paused. */
 export function isByLimit({ outcome }: Refusal): boolean {
-  return outcome === "conversation_full" || outcome === "agent_paused" || outcome === "quota_exceeded";
+  return ["conversation_full", "agent_paused", "rate_limited", "quota_exceeded"].includes(outcome);
 }
 
-/** What a caller over the API reads. */
-export function refusalError({ outcome }: Refusal): ApiError {
-  switch (outcome) {
+/** What the caller reads. */
+export function refusalError(refusal: Refusal): ApiError {
+  switch (refusal.outcome) {
     case "agent_not_found":
       return notFound("agent");
     case "conversation_not_found":
@@ -65,6 +67,8 @@ export function refusalError({ outcome }: Refusal): ApiError {
         "conflict",
         "The agent is paused and answers no questions. Ask another agent, or ask its operator to activate it.",
       );
+    case "rate_limited":
+      return visitorsLimited(refusal.full, Date.now());
     case "quota_exceeded":
       return new ApiError(
         "quota_exceeded",

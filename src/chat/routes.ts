@@ -9,6 +9,7 @@ import { emptyResponse, errorResponses, eventStreamResponse, streamableResponse 
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { periodOf } from "../workspaces/plans.ts";
+import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { type Question, resumedAnswer, streamedAnswer, wholeAnswer } from "./responses.ts";
 import { findAnswer } from "./store.ts";
 import type { TurnVisitor } from "./turn.ts";
@@ -81,6 +82,7 @@ function toTurnRequest(c: AppContext, agentId: string, body: z.output<typeof cha
     ids: { questionId: nextId(), answerId: nextId() },
     quota: { period: periodOf(nowMs), limit: workspace.limits.messages },
     maxMessages: workspace.limits.messages_per_conversation,
+    leadLimit: visitorLimitOf(workspace.limits, "leads", null),
   };
 }
 

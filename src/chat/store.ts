@@ -11,7 +11,7 @@ import {
 } from "../conversations/store.ts";
 import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
 import { HUMAN_STATUSES, SILENCING_REASONS, transitionOn } from "../conversations/status.ts";
-import { appendEvent, type NewEvent } from "../events/outbox.ts";
+import { appendEvent, IF_CHANGED, type NewEvent } from "../events/outbox.ts";
 import { smallTalkOf } from "../models/intents.ts";
 import type { Database } from "../platform/db/client.ts";
 import type { HandoffReason } from "../platform/db/columns.ts";
@@ -19,6 +19,8 @@ import { newId, shardOf } from "../platform/db/ids.ts";
 import { agents, conversations, handoffs, leads, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
 import { insertWhere, transact, writeThenRead } from "../platform/db/sql.ts";
 import { normalizeEmail } from "../platform/text.ts";
+import { fullWindow, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";
+import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";
 import type { Reply } from "./reply.ts";
 import type { Turn, TurnVisitor } from "./turn.ts";
 
@@ -36,23 +38,38 @@ const MAX_TOPICS = 3;
  */
 export async function beginTurn(db: Database, turn: Turn) {
   const { workspaceId, agentId } = turn;
+  const windows = messageWindows(turn);
   const { before, written, after } = await transact(db, {
-    before: [findAgent(db, workspaceId, agentId), findConversationState(db, turn), listHistory(db, turn), listTopics(db, turn)],
+    before: [
+      findAgent(db, workspaceId, agentId),
+      findConversationState(db, turn),
+      listHistory(db, turn),
+      listTopics(db, turn),
+      ...(windows.length === 0 ? [] : [listSent(db, workspaceId, windows)]),
+    ],
     writes: [
       ...(turn.visitor ? upsertVisitor(db, turn, turn.visitor, isAdmitted(turn)) : []),
       ...(turn.isNew ? [createConversation(db, turn)] : continueConversation(db, turn)),
       addQuestion(db, turn),
+      ...countSent(db, workspaceId, windows, IF_CHANGED),
       ...(turn.isNew ? appendEvent(db, eventOf(turn, turn.nowMs), "conversation.created", conversationRecord(turn.conversationId)) : []),
     ],
     after: [listTurnMessages(db, turn), findAuthor(db, turn)],
   });
-  const [[agent], [conversation], history, topics] = before;
+  const [[agent], [conversation], history, topics, sent = []] = before;
   const [stored, [author]] = after;
-  return { agent, conversation, history, topics: topics.map(({ name }) => name), stored, author, written };
+  return { agent, conversation, history, topics: topics.map(({ name }) => name), full: fullWindow(windows, sent), stored, author, written };
 }
 
-/** What the first batch found: the agent, the conversation before the turn, its last messages, and the turn's own messages. */
+/**
+ * What the first batch found: the agent, the conversation before the turn, its last messages, the window of visitors' messages
+ * that was full, and the turn's own messages.
+ */
 export type TurnState = Omit<Awaited<ReturnType<typeof beginTurn>>, "written">;
+
+function messageWindows({ messageLimit, nowMs }: Turn): VisitorWindow[] {
+  return messageLimit ? windowsOf(messageLimit, nowMs) : [];
+}
 
 function findConversationState(db: Database, turn: Turn) {
   return db
@@ -252,12 +269,13 @@ function isAdmitted(turn: Turn): SQL {
   const { workspaceId, agentId, conversationId } = turn;
   const agent = sql`FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id`;
   const agentFits = sql`a.id = ${agentId} AND a.workspace_id = ${workspaceId} AND w.deleted_at IS NULL`;
+  const isWithin = turn.isKept ? sql`TRUE` : mayBeSent(workspaceId, messageWindows(turn));
   const mayBeAsked = turn.isKept ? sql`TRUE` : mayBeAnswered(turn);
-  if (turn.isNew) return sql`EXISTS (SELECT 1 ${agent} WHERE ${agentFits} AND ${mayBeAsked})`;
+  if (turn.isNew) return sql`EXISTS (SELECT 1 ${agent} WHERE ${agentFits} AND ${mayBeAsked}) AND ${isWithin}`;
   return sql`EXISTS (SELECT 1 ${agent} JOIN ${conversations} c ON c.agent_id = a.id
     WHERE ${agentFits} AND c.id = ${conversationId} AND c.workspace_id = ${workspaceId} AND c.channel = ${turn.channel}
       AND ${belongsToVisitor(turn, sql`c.visitor_id`)} AND ${hasRoom(turn, sql`c.message_count`)}
-      AND (c.status IN ${HUMAN_STATUSES} OR ${mayBeAsked}))`;
+      AND (c.status IN ${HUMAN_STATUSES} OR ${mayBeAsked})) AND ${isWithin}`;
 }
 
 /** Whether a conversation with so many messages has room for a question and its answer. */

@@ -13,6 +13,7 @@ import type { Channel } from "../platform/db/columns.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { messages } from "../platform/db/schema.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
+import type { VisitorLimit } from "../workspaces/visitor-limits.ts";
 import { builtInTools, searchKnowledge } from "./built-in-tools.ts";
 import { isByLimit, type Refusal, refusalOf } from "./refusals.ts";
 import { failedReply, generateReply, lastWritten, type Reply, visitorLanguage } from "./reply.ts";
@@ -50,6 +51,10 @@ export interface Turn {
   quota: { period: string; limit: number };
   /** How many messages a conversation may have; undefined in turns that earlier versions stored. */
   maxMessages?: number;
+  /** How many messages visitors may send; undefined over the API, and in a turn from before it was limited. */
+  messageLimit?: VisitorLimit;
+  /** How many leads the agent's tool may add; undefined in a turn from before it was limited. */
+  leadLimit?: VisitorLimit;
   /** Its question is stored whatever the limits are by now: an earlier attempt failed, and the caller was told that it is kept. */
   isKept?: boolean;
   questionId: string;

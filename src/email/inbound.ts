@@ -12,6 +12,7 @@ import type { Meter } from "../platform/telemetry/meter.ts";
 import { anonIdForEmail, normalizeEmail, truncate } from "../platform/text.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import { type Limits, limitsOf, periodOf } from "../workspaces/plans.ts";
+import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { isMailAddress, readMessageId, parseRecipient, verifyThreadToken, type Recipient, tokensOf } from "./address.ts";
 import { type Authentication, authenticationOf } from "./authentication.ts";
 import { hasSingleSender, parseMail, questionOf, subjectOf } from "./parse.ts";
@@ -149,6 +150,8 @@ async function askAgent(incoming: IncomingMail, db: Database, { ids, limits, con
     ids,
     quota: { period: periodOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
+    messageLimit: visitorLimitOf(limits, "messages", null),
+    leadLimit: visitorLimitOf(limits, "leads", null),
   });
   meter.add(cost);
   if (result.outcome !== "answered") {

@@ -1,12 +1,14 @@
 import { waitUntil } from "cloudflare:workers";
 import type { BatchItem } from "drizzle-orm/batch";
-import { appendEvent, wakeDeliveries } from "../events/outbox.ts";
+import { appendEvent, IF_CHANGED, wakeDeliveries } from "../events/outbox.ts";
 import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { leads } from "../platform/db/schema.ts";
-import { writeThenRead } from "../platform/db/sql.ts";
+import { transact } from "../platform/db/sql.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { normalizeEmail } from "../platform/text.ts";
+import { fullWindow, type VisitorLimit, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";
+import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import { type IndexedLead, leadIndexOf, type LeadQuery } from "./lead-index.ts";
 import { toSearchText } from "./search-text.ts";
 import { createLead, eraseLeadRows, findLead, listLeads, markIndexed, pageLeads, leadRecord } from "./store.ts";
@@ -42,30 +44,47 @@ export async function findLeads(op: Operation, query: Omit<LeadQuery, "q"> & { q
   return { rows: ids.flatMap((id) => byId.get(id) ?? []), total };
 }
 
+/** The outcome of adding a lead. */
+type AddResult = { outcome: "added"; lead: LeadRow } | { outcome: "agent_not_found" } | { outcome: "rate_limited"; full: VisitorWindow };
+
 /**
  * Adds a lead with its event, and indexes it. If the index cannot be reached, the lead is stored all the same and the sweep
  * indexes it later.
+ * @param limit how many leads visitors may leave; without it, any number.
  * @param id makes the call idempotent: a lead with the same id is added once.
- * @returns undefined when the workspace has no such agent.
  */
-export async function addLead(op: Operation, fields: NewLead, id = newId(shardOf(op.workspaceId), op.nowMs)): Promise<LeadRow | undefined> {
+export async function addLead(
+  op: Operation,
+  fields: NewLead,
+  limit?: VisitorLimit,
+  id = newId(shardOf(op.workspaceId), op.nowMs),
+): Promise<AddResult> {
   const { workspaceId, nowMs } = op;
   const db = workspaceDb(op);
+  const windows = limit ? windowsOf(limit, nowMs) : [];
   const row = { id, workspaceId, ...fields, emailKey: fields.email && normalizeEmail(fields.email), createdAt: nowMs };
   // The event takes the lead's identifier, so that erasing the lead finds it.
   const event = { id, workspaceId, conversationId: fields.conversationId, leadId: id, nowMs };
-  const writes = [createLead(db, row), ...appendEvent(db, event, "lead.created", leadRecord(id))];
-  const { written, read } = await writeThenRead(db, writes, [findLead(db, workspaceId, id)]);
+  const { before, written, after } = await transact(db, {
+    before: [listSent(db, workspaceId, windows)],
+    writes: [
+      createLead(db, row, windows),
+      ...countSent(db, workspaceId, windows, IF_CHANGED),
+      ...appendEvent(db, event, "lead.created", leadRecord(id)),
+    ],
+    after: [findLead(db, workspaceId, id)],
+  });
   await wakeDeliveries(op.env, written);
-  const [[lead]] = read;
-  if (!lead) return undefined;
+  const [[lead]] = after;
+  const full = fullWindow(windows, before[0]);
+  if (!lead) return full ? { outcome: "rate_limited", full } : { outcome: "agent_not_found" };
   try {
     await putLeads(op, [lead]);
     waitUntil(confirmIndexed(op, db, [lead]));
   } catch (error) {
     logProblem("lead_not_indexed", { workspace_id: workspaceId, lead_id: id }, error);
   }
-  return lead;
+  return { outcome: "added", lead };
 }
 
 /** Indexes leads of one workspace that their own requests could not index. */

@@ -5,6 +5,8 @@ import { leadCounts, leadDays, leads } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import { DAY_MS } from "../platform/time.ts";
+import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
+import { mayBeSent } from "../workspaces/visitor-store.ts";
 
 /** The filters of a list of leads, besides the search. */
 export interface LeadFilter {
@@ -46,9 +48,15 @@ export function findLead(db: Database, workspaceId: string, leadId: string) {
     .where(and(eq(leads.id, leadId), eq(leads.workspaceId, workspaceId)));
 }
 
-/** Adds a lead if the workspace has the agent. */
-export function createLead(db: Database, lead: typeof leads.$inferInsert) {
-  return insertWhere(db, leads, lead, agentExists(lead.workspaceId, lead.agentId)).onConflictDoNothing();
+/** Adds a lead if the workspace has the agent, and each window has room. */
+export function createLead(db: Database, lead: typeof leads.$inferInsert, windows: readonly VisitorWindow[]) {
+  const { workspaceId, agentId } = lead;
+  return insertWhere(
+    db,
+    leads,
+    lead,
+    sql`${agentExists(workspaceId, agentId)} AND ${mayBeSent(workspaceId, windows)}`,
+  ).onConflictDoNothing();
 }
 
 /** Marks leads as indexed; returns those that still exist. */

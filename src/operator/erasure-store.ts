@@ -35,6 +35,7 @@ const WORKSPACE_TABLES = [
   schema.sources,
   schema.agents,
   schema.usagePeriods,
+  schema.visitorCounts,
   schema.idempotencyRecords,
   schema.privacyErasures,
   schema.auditLog,

@@ -16,6 +16,7 @@ import { pruneBackoffs } from "../platform/db/waiting.ts";
 import { KEY_LIFETIME_MS, pruneKeys } from "../platform/http/idempotency-store.ts";
 import { sendWakeUps, WAKE_UP_TIMEOUT_MS } from "../platform/queue.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
+import { DAY_MS } from "../platform/time.ts";
 import { resumeErasure } from "../privacy/erase.ts";
 import { listUnfinishedErasures } from "../privacy/erasure-store.ts";
 import { claimDueWorkspaces } from "../privacy/retention-store.ts";
@@ -23,6 +24,7 @@ import { PRUNE_INTERVAL_MS, type PruneMessage } from "../privacy/retention.ts";
 import { listLogErasures } from "../webhooks/endpoint-store.ts";
 import { continueLogErasure } from "../webhooks/endpoints.ts";
 import { pruneLog, rescueOrphanedDeliveries, wakeOrphanedDeliveries } from "../webhooks/sweep.ts";
+import { pruneSent } from "../workspaces/visitor-store.ts";
 import { type Group, runGroups } from "./groups.ts";
 
 /** Rows of each task that one run handles in a shard; the next run, a minute later, continues. */
@@ -98,6 +100,7 @@ export function listTasks(run: Run): Task[] {
 export function listPrunes(db: Database, nowMs: number): Group[] {
   return [
     pruneLog(db, nowMs),
+    [pruneSent(db, nowMs - DAY_MS, MAX_PRUNED_PER_RUN)],
     [pruneArrivals(db, nowMs - EMAIL_DEDUPLICATION_MS, MAX_PRUNED_PER_RUN)],
     [pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_PER_RUN)],
     pruneOldAudit(db, nowMs),

@@ -7,10 +7,12 @@ import { isKnownShard } from "../platform/db/shards.ts";
 import { type Statement, transact } from "../platform/db/sql.ts";
 import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode } from "../platform/http/errors.ts";
+import { visitorsLimited } from "../workspaces/middleware.ts";
 import { limitsOf } from "../workspaces/plans.ts";
+import { fullWindow, type VisitorFlow, visitorLimitOf, windowsOf } from "../workspaces/visitor-limits.ts";
 import { checkOrigin } from "./cors.ts";
 import { limitVisitor } from "./rate-limit.ts";
-import { findOwnConversation, findTokenVisitor } from "./store.ts";
+import { findOwnConversation, findTokenVisitor, listSentToAgent } from "./store.ts";
 
 declare module "../platform/http/context.ts" {
   interface CallerVariables {
@@ -80,26 +82,31 @@ export function requireAgent(c: AppContext, found: FoundAgent | undefined) {
 }
 
 /**
- * The agent of the path and the visitor of the body's token, if there is one, with what a query of the same trip reads.
+ * The agent of the path and the visitor of the body's token, if there is one, with what a query of the same trip reads, for
+ * a request that sends something.
  * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token, rate_limited.
  */
 export async function openAgent<Query extends Statement>(
   c: AppContext,
   agentId: string,
-  token: string | null | undefined,
+  { token, flow }: { token: string | null | undefined; flow: VisitorFlow },
   query: (db: Database, claim: VisitorClaim) => Query,
 ) {
+  const nowMs = Date.now();
   const claim = token ? await checkToken(c, token, agentId) : undefined;
   const db = await agentDb(c, agentId);
   const named = claim ?? { agentId, visitorId: "" };
   const { before, after } = await transact(db, {
     before: [query(db, named)],
     writes: [],
-    after: [findAgentWithPlan(db, agentId), findTokenVisitor(db, named)],
+    after: [findAgentWithPlan(db, agentId), findTokenVisitor(db, named), listSentToAgent(db, agentId, nowMs)],
   });
-  const [[found], [visitor]] = after;
+  const [[found], [visitor], sent] = after;
   const opened = requireAgent(c, found);
   if (claim && !visitor) throw invalidToken("The visitor_token's visitor does not exist any more. Start again without one.");
+  // What is sent is counted where it is stored; a flood beyond the day's limit ends here, at the price of this trip.
+  const full = fullWindow(windowsOf(visitorLimitOf(opened.limits, flow, null), nowMs), sent);
+  if (full) throw visitorsLimited(full, nowMs);
   return { ...opened, visitor, read: before[0] };
 }
 

@@ -9,8 +9,10 @@ import { newId, shardOf } from "../platform/db/ids.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { periodOf } from "../workspaces/plans.ts";
+import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { conversationNotFound, openAgent, openConversation, unauthorized } from "./access.ts";
 import { type Identity, readIdentityToken, readUserHash } from "./identity.ts";
+import { senderOf } from "./rate-limit.ts";
 import { findTokenVisitor, findVisitorAnswer, findVisitorConversation } from "./store.ts";
 import type { MessageIn, VisitorAnswer } from "./wire.ts";
 
@@ -55,12 +57,15 @@ export function resumeForVisitor(c: AppContext, key: AnswerKey): Promise<Respons
 async function toTurnRequest(c: AppContext, agentId: string, body: MessageIn): Promise<{ request: Question; visitor: AnswerVisitor }> {
   const nowMs = Date.now();
   const { conversation_id: conversationId } = body;
-  const opened = await openAgent(c, agentId, body.visitor_token, (db) => findVisitorConversation(db, agentId, conversationId ?? ""));
+  const opened = await openAgent(c, agentId, { token: body.visitor_token, flow: "messages" }, (db) =>
+    findVisitorConversation(db, agentId, conversationId ?? ""),
+  );
   const { agent, workspaceId, limits, visitor: bearer } = opened;
   const [conversation] = opened.read;
   const identity = await readIdentity(c.env, agent, body, nowMs);
   const visitor = toTurnVisitor(identity, bearer);
   if (conversationId && !(conversation && isOwn(conversation, visitor, identity ? undefined : bearer))) throw conversationNotFound();
+  const sender = await senderOf(c, workspaceId, visitor);
   const nextId = () => newId(shardOf(workspaceId), nowMs);
   const ids = { questionId: nextId(), answerId: nextId(), visitorId: nextId() };
   const request: Question = {
@@ -75,6 +80,8 @@ async function toTurnRequest(c: AppContext, agentId: string, body: MessageIn): P
     ids,
     quota: { period: periodOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
+    messageLimit: visitorLimitOf(limits, "messages", sender),
+    leadLimit: visitorLimitOf(limits, "leads", sender),
   };
   // Only a signature gives a token of the person; an anonymous visitor keeps its own, also after it was merged.
   const visitorId = identity ? null : (bearer?.id ?? ids.visitorId);

@@ -16,7 +16,10 @@ import { newId, shardOf } from "../platform/db/ids.ts";
 import { writeThenRead } from "../platform/db/sql.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { notFound } from "../platform/http/errors.ts";
+import { visitorsLimited } from "../workspaces/middleware.ts";
+import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { conversationNotFound, openAgent } from "./access.ts";
+import { senderOf } from "./rate-limit.ts";
 import { addHandoffNotice, findOwnConversation, lastQuestion } from "./store.ts";
 import type { LeadIn } from "./wire.ts";
 
@@ -26,12 +29,14 @@ import type { LeadIn } from "./wire.ts";
  */
 export async function createVisitorLead(c: AppContext, agentId: string, body: LeadIn) {
   const conversationId = body.conversation_id ?? null;
-  const { workspaceId, visitor, read } = await openAgent(c, agentId, body.visitor_token, (db, claim) =>
+  const opened = await openAgent(c, agentId, { token: body.visitor_token, flow: "leads" }, (db, claim) =>
     findOwnConversation(db, claim, conversationId ?? ""),
   );
+  const { workspaceId, limits, visitor, read } = opened;
   if (conversationId !== null && read.length === 0) throw conversationNotFound();
-  const lead = await addLead(
-    { env: c.env, meter: c.get("meter"), workspaceId, nowMs: Date.now() },
+  const nowMs = Date.now();
+  const added = await addLead(
+    { env: c.env, meter: c.get("meter"), workspaceId, nowMs },
     {
       agentId,
       conversationId,
@@ -43,9 +48,11 @@ export async function createVisitorLead(c: AppContext, agentId: string, body: Le
       customFields: body.custom_fields ?? {},
       sourceUrl: body.source_url ?? null,
     },
+    visitorLimitOf(limits, "leads", await senderOf(c, workspaceId, visitor)),
   );
-  if (!lead) throw notFound("agent");
-  return lead;
+  if (added.outcome === "rate_limited") throw visitorsLimited(added.full, nowMs);
+  if (added.outcome === "agent_not_found") throw notFound("agent");
+  return added.lead;
 }
 
 /** What a visitor reads who asked for a human by the button. @param lastWritten their last messages, newest first. */

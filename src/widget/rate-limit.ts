@@ -1,3 +1,5 @@
+import { secretValues } from "../platform/config.ts";
+import { keyedHash } from "../platform/crypto/hashes.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { clientAddress, rateLimited } from "../workspaces/middleware.ts";
 import { RateLimiter } from "../workspaces/rate-limit.ts";
@@ -28,6 +30,15 @@ export function limitAddress(c: AppContext): void {
  */
 export function limitVisitor(c: AppContext, visitorId: string): void {
   count(c, VISITOR, visitorId, "Too many requests of this visitor.");
+}
+
+/**
+ * The name under which what a visitor sends is counted (workspaces/visitor-limits.ts): of the verified person, or of the address.
+ * A keyed hash, since it is stored.
+ */
+export function senderOf(c: AppContext, workspaceId: string, visitor: { verified: boolean; externalId: string | null } | undefined) {
+  const who = visitor?.verified ? `person/${visitor.externalId}` : `address/${clientAddress(c)}`;
+  return keyedHash(secretValues(c.env.KEY_SECRET)[0], `visitor-sender/${workspaceId}/${who}`);
 }
 
 function count(c: AppContext, { requests, writes }: typeof ADDRESS, key: string, reason: string): void {

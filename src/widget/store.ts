@@ -7,6 +7,7 @@ import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { agents, conversations, messages, visitors } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
+import { listSentToday } from "../workspaces/visitor-store.ts";
 
 /** The channels of this surface. Conversations of other channels do not exist here. */
 export const VISITOR_CHANNELS = ["widget", "hosted"] as const;
@@ -32,6 +33,11 @@ export function findTokenVisitor(db: Database, { agentId, visitorId }: VisitorCl
     .select()
     .from(visitors)
     .where(and(eq(visitors.id, visitorId), eq(visitors.workspaceId, workspaceOf(agentId))));
+}
+
+/** What all visitors of the agent's workspace sent today, by flow. */
+export function listSentToAgent(db: Database, agentId: string, nowMs: number) {
+  return listSentToday(db, workspaceOf(agentId), nowMs);
 }
 
 /** A conversation with the agent, whoever its visitor is. */

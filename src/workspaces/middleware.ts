@@ -8,6 +8,7 @@ import { type ApiKeyClaim, verifyApiKey } from "./api-key.ts";
 import type { Admission } from "./gate.ts";
 import { clientNetwork, RateLimiter, type WindowState } from "./rate-limit.ts";
 import type { Scope } from "./scopes.ts";
+import { ALL_SENDERS, type VisitorWindow } from "./visitor-limits.ts";
 
 /** The caller as handlers see it. @public */
 export type Caller = Pick<Extract<Admission, { outcome: "known" }>, "workspace" | "key" | "window">;
@@ -140,6 +141,21 @@ function setRateHeaders(c: AppContext, window: WindowState): void {
 export function rateLimited(window: WindowState, reason: string): ApiError<"rate_limited"> {
   const seconds = Math.max(1, Math.ceil(window.retryInMs / 1000));
   return new ApiError("rate_limited", `${reason} Try again in ${seconds} s.`, { headers: { "Retry-After": String(seconds) } });
+}
+
+/** Why a visitor waits, in words for the visitor. */
+const FULL_REASONS = {
+  messages: { all: "No more messages can be taken today.", one: "You have sent many messages." },
+  leads: { all: "No more contact details can be taken today.", one: "You have left your contact details several times." },
+} as const;
+
+/** 429 for a visitor. */
+export function visitorsLimited({ flow, sender, endMs }: VisitorWindow, nowMs: number): ApiError<"rate_limited"> {
+  const seconds = Math.max(1, Math.ceil((endMs - nowMs) / 1000));
+  const [unit, length] = seconds > 2 * 3600 ? ["hour", 3600] : ["minute", 60];
+  const wait = new Intl.NumberFormat("en", { style: "unit", unit, unitDisplay: "long" }).format(Math.ceil(seconds / length));
+  const reason = FULL_REASONS[flow][sender === ALL_SENDERS ? "all" : "one"];
+  return new ApiError("rate_limited", `${reason} Please try again in ${wait}.`, { headers: { "Retry-After": String(seconds) } });
 }
 
 /** What an operation on the caller's workspace works with. */

@@ -44,7 +44,15 @@ export const usageSchema = z
       .openapi({ description: "The calendar month, UTC; the end is the next one's start." }),
     limits: limitsSchema,
     usage: z
-      .object({ messages: z.int(), agents: z.int(), sources: z.int(), pages: z.int(), answers: z.int() })
+      .object({
+        messages: z.int(),
+        visitor_messages_today: z.int(),
+        leads_today: z.int(),
+        agents: z.int(),
+        sources: z.int(),
+        pages: z.int(),
+        answers: z.int(),
+      })
       .openapi({ description: "`sources`, `pages` and `answers` are those of all agents." }),
     remaining: z.object({ messages: z.int() }),
   })

@@ -8,7 +8,7 @@ import { dbFor } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { costOf, createKey, createWorkspace, deliver, envWith, listen, operate, query, send, type Workspace } from "../harness.ts";
-import { createOffice, indexStorage, type MadeUp, madeUp, newLead, START_MS, sweepAll, writeRows } from "./office.ts";
+import { createOffice, indexStorage, type MadeUp, madeUp, newLead, START_MS, storeLead, sweepAll, writeRows } from "./office.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -22,12 +22,12 @@ test("a lead has the same form in the list, in a search and in its event", async
   await listen(workspace);
   const customFields = { company: "Ünïcode & Söhne", seats: 12 };
   const given = { name: "Ada", email: "Ada@Example.com", message: "Call me", customFields, sourceUrl: "https://acme.example/contact" };
-  const lead = await addLead(op, newLead(agents[0], given));
+  const lead = await storeLead(op, newLead(agents[0], given));
   const { body } = await workspace.call("GET", "/leads");
   expect(body).toMatchObject({ total: 1, limit: 20, offset: 0, has_more: false, next_cursor: null });
   expect(body.data).toEqual([
     {
-      id: lead!.id,
+      id: lead.id,
       agent_id: agents[0],
       conversation_id: null,
       visitor_id: null,
@@ -45,14 +45,14 @@ test("a lead has the same form in the list, in a search and in its event", async
   expect((await search(workspace, "call me")).total).toBe(0);
   const events = await query<{ id: string; payload: string }>(workspace.id, "SELECT * FROM events WHERE workspace_id = ?", workspace.id);
   expect(events.map(({ id, payload }) => ({ id, ...JSON.parse(payload) }))).toMatchObject([
-    { id: lead!.id, type: "lead.created", data: body.data[0] },
+    { id: lead.id, type: "lead.created", data: body.data[0] },
   ]);
 });
 
 test("a lead for another workspace's agent leaves no lead, event or index entry", async () => {
   const [{ workspace, op }, other] = [await createOffice(), await createOffice()];
   await listen(workspace);
-  expect(await addLead(op, newLead(other.agents[0], { name: "Eve" }))).toBeUndefined();
+  expect(await addLead(op, newLead(other.agents[0], { name: "Eve" }))).toEqual({ outcome: "agent_not_found" });
   expect((await workspace.call("GET", "/leads")).body.total).toBe(0);
   expect(await query(workspace.id, "SELECT 1 FROM events WHERE workspace_id = ?", workspace.id)).toEqual([]);
   expect((await indexStorage(workspace)).tables).toEqual([]);
@@ -72,13 +72,13 @@ test("another workspace's leads are neither listed nor found, and the scope is r
 
 test("a lead that could not be indexed is stored all the same, and the sweep indexes it", async () => {
   const { workspace, agents, op } = await createOffice();
-  const lead = await addLead({ ...op, env: withoutIndex() }, newLead(agents[0], { name: "Grace Hopper" }));
-  expect((await workspace.call("GET", "/leads")).body.data).toMatchObject([{ id: lead!.id }]);
+  const lead = await storeLead({ ...op, env: withoutIndex() }, newLead(agents[0], { name: "Grace Hopper" }));
+  expect((await workspace.call("GET", "/leads")).body.data).toMatchObject([{ id: lead.id }]);
   expect((await search(workspace, "hopper")).total).toBe(0);
   await sweep(env, op.nowMs + MINUTE_MS);
   expect((await search(workspace, "hopper")).total).toBe(0);
   await sweep(env, op.nowMs + MINUTE_MS + 1);
-  expect((await search(workspace, "hopper")).data).toMatchObject([{ id: lead!.id }]);
+  expect((await search(workspace, "hopper")).data).toMatchObject([{ id: lead.id }]);
   expect(await query(workspace.id, "SELECT 1 FROM leads WHERE indexed_at IS NULL AND workspace_id = ?", workspace.id)).toEqual([]);
 });
 
@@ -93,7 +93,7 @@ test("an unreachable index of one workspace does not keep another's leads from b
 
 test("a search's total stays right when leads are added and erased", async () => {
   const { workspace, agents, op } = await createOffice();
-  const add = (name: string, agentId: string) => addLead(op, newLead(agentId, { name, phone: "+1 (202) 555" }));
+  const add = (name: string, agentId: string) => storeLead(op, newLead(agentId, { name, phone: "+1 (202) 555" }));
   const totals = async () => {
     const since = "created_since=2026-01-01T00:00:00Z";
     const queries = ["q=ada", "q=d", "q=202555", `q=ada&agent_id=${agents[0]}`, `q=ada&${since}`];
@@ -105,7 +105,7 @@ test("a search's total stays right when leads are added and erased", async () =>
   await add("ADA Three", agents[0]);
   await add("Bob", agents[0]);
   expect(await totals()).toEqual([3, 3, 4, 2, 3]);
-  await eraseLeads(op, [first!.id]);
+  await eraseLeads(op, [first.id]);
   expect(await totals()).toEqual([2, 2, 3, 1, 2]);
 });
 
@@ -114,19 +114,19 @@ test("an erased lead leaves nothing in the index, and erasing again is safe", as
   const mark = { name: "Žofie Ωμέγα", email: "žofie@ωμέγα.example", phone: "+999 888 777", customFields: { тайна: "秘密" } };
   await addLead(op, newLead(agents[0], { name: "Ada Lovelace", phone: "+1 222" }));
   const { trigrams } = await indexStorage(workspace);
-  const erased = await addLead(op, newLead(agents[1], mark));
+  const erased = await storeLead(op, newLead(agents[1], mark));
   expect((await search(workspace, "秘密")).total).toBe(1);
-  expect((await eraseLeads(op, [erased!.id, crypto.randomUUID()])).leads).toBe(1);
-  expect((await eraseLeads(op, [erased!.id])).leads).toBe(0);
+  expect((await eraseLeads(op, [erased.id, crypto.randomUUID()])).leads).toBe(1);
+  expect((await eraseLeads(op, [erased.id])).leads).toBe(0);
   expect(await indexStorage(workspace)).toMatchObject({ rows: [{ text: "ada lovelace\u001f+1 222" }], trigrams });
   expect((await workspace.call("GET", "/leads")).body.total).toBe(1);
 });
 
 test("a lead that is erased while it is indexed is removed from the index again", async () => {
   const { workspace, agents, op } = await createOffice();
-  const lead = await addLead({ ...op, env: withoutIndex() }, newLead(agents[0], { name: "Ada" }));
-  await eraseLeads(op, [lead!.id]);
-  await indexLeads(op, [lead!]);
+  const lead = await storeLead({ ...op, env: withoutIndex() }, newLead(agents[0], { name: "Ada" }));
+  await eraseLeads(op, [lead.id]);
+  await indexLeads(op, [lead]);
   expect((await indexStorage(workspace)).rows).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { NewLead } from "../../src/leads/leads.ts";
+import { addLead, type LeadRow, type NewLead } from "../../src/leads/leads.ts";
 import type { Operation } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
@@ -35,6 +35,13 @@ export async function createOffice(): Promise<{ workspace: Workspace; agents: [s
 export function newLead(agentId: string, given: Partial<NewLead>): NewLead {
   const nothing = { conversationId: null, visitorId: null, name: null, email: null, phone: null, message: null, sourceUrl: null };
   return { agentId, ...nothing, customFields: {}, ...given };
+}
+
+/** Adds a lead, of which there may be one more. */
+export async function storeLead(op: Operation, given: NewLead): Promise<LeadRow> {
+  const added = await addLead(op, given);
+  if (added.outcome !== "added") throw new Error(`The lead was refused: ${added.outcome}`);
+  return added.lead;
 }
 
 /** A made-up lead, so many seconds after the start. */

@@ -46,7 +46,7 @@ function planOf(numbers: number[], webhooks: boolean) {
   return { ...limits, webhooks };
 }
 
-const NOTHING_USED = { messages: 0, agents: 0, sources: 0, pages: 0, answers: 0 };
+const NOTHING_USED = { messages: 0, visitor_messages_today: 0, leads_today: 0, agents: 0, sources: 0, pages: 0, answers: 0 };
 
 describe("GET /me", () => {
   test("returns the key's workspace and scopes, and nothing else", async () => {
@@ -116,7 +116,7 @@ describe("GET /usage", () => {
       expect((await workspace.call("POST", `/agents/${agent.id}/messages`, { message })).status).toBe(200);
     }
     const before = (await workspace.call("GET", "/usage")).body;
-    expect(before.usage).toEqual({ messages: 2, agents: 2, sources: 1, pages: source["pages_indexed"], answers: 1 });
+    expect(before.usage).toEqual({ ...NOTHING_USED, messages: 2, agents: 2, sources: 1, pages: source["pages_indexed"], answers: 1 });
     expect(before.usage.pages).toBe(1);
     expect(before.remaining).toEqual({ messages: PLANS.enterprise.messages - 2 });
     await workspace.call("DELETE", `/agents/${agent.id}/sources/${source.id}`);

@@ -176,6 +176,20 @@ export const usagePeriods = sqliteTable(
   (t) => [primaryKey({ columns: [t.workspaceId, t.period] })],
 );
 
+/** What visitors sent (workspaces/visitor-limits.ts): all of them in a UTC day, and each sender in an hour. The sweep prunes it. */
+export const visitorCounts = sqliteTable(
+  "visitor_counts",
+  {
+    workspaceId: workspaceId(),
+    flow: text("flow", { enum: ["messages", "leads"] }).notNull(),
+    startsAt: integer("starts_at").notNull(),
+    /** A keyed hash of the address or the verified person; empty for all of them together. */
+    sender: text("sender").notNull(),
+    count: count("count"),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.flow, t.startsAt, t.sender] }), index("visitor_counts_start").on(t.startsAt)],
+);
+
 export const auditLog = sqliteTable(
   "audit_log",
   {
@@ -253,6 +267,11 @@ export const agents = sqliteTable(
     identitySecret: text("identity_secret"),
     previousIdentitySecret: text("previous_identity_secret"),
     previousIdentitySecretUntil: integer("previous_identity_secret_until"),
+    /** Its visitors' tokens up to this time are invalid. */
+    tokensEndedAt: integer("tokens_ended_at"),
+    turnstileSiteKey: text("turnstile_site_key"),
+    /** Encrypted. */
+    turnstileSecret: text("turnstile_secret"),
     sourcesCount: count("sources_count"),
     answersCount: count("answers_count"),
     createdAt: createdAt(),
@@ -336,6 +355,8 @@ export const visitors = sqliteTable(
     verified: flag("verified").default(false),
     /** The identified visitor that this anonymous one was merged into, with all records. */
     mergedInto: text("merged_into"),
+    /** Their tokens up to this time are invalid. */
+    tokensEndedAt: integer("tokens_ended_at"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

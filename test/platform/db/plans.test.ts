@@ -12,6 +12,7 @@ import { directoryDb } from "../../../src/platform/db/client.ts";
 import { newId } from "../../../src/platform/db/ids.ts";
 import { workspaces } from "../../../src/platform/db/schema.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";
+import { windowsOf } from "../../../src/workspaces/visitor-limits.ts";
 
 declare global {
   interface ImportMeta {
@@ -74,6 +75,7 @@ const RECORD = {
   limits: { messages: 1 },
   maxMessages: 10,
   quota: { period: "2026-11", limit: 10 },
+  messageLimit: { flow: "messages", perDay: 10, sender: "a" },
   limit: 20,
   offset: 40,
   nowMs: NOW,
@@ -102,6 +104,7 @@ const SAMPLES: Record<string, unknown[]> = {
   filter: subsetsOf({ agentId: AGENT, status: "open", channel: "api", sinceMs: NOW }),
   including: [true, false],
   inactiveSinceMs: [undefined, NOW],
+  ifStored: [sql`TRUE`],
   isAdmitted: [sql`TRUE`],
   isGone: [true, false],
   kept: [null, "ann@example.com"],
@@ -125,6 +128,7 @@ const SAMPLES: Record<string, unknown[]> = {
   turn: [true, false].flatMap((isNew) => withEach("visitor", [null, VISITOR, MERGING_VISITOR]).map((turn) => ({ ...turn, isNew }))),
   visitor: [VISITOR, MERGING_VISITOR],
   where: [undefined, isIdle(NOW)],
+  windows: [windowsOf({ flow: "messages", perDay: 1, sender: "a" }, NOW)],
   workspaceId: [WORKSPACE],
 };
 

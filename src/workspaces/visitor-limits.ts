@@ -1,0 +1,64 @@
+import { DAY_MS } from "../platform/time.ts";
+import type { Limits } from "./plans.ts";
+
+const HOUR_MS = 60 * 60 * 1000;
+
+/** What visitors send: messages on every channel but the API, and leads. */
+export type VisitorFlow = "messages" | "leads";
+
+const LIMIT_OF = { messages: "visitor_messages_per_day", leads: "leads_per_day" } as const satisfies Record<VisitorFlow, keyof Limits>;
+
+/** What one sender may send in an hour at the least: more than a person does. */
+const SENDER_MINIMUM: Record<VisitorFlow, number> = { messages: 30, leads: 10 };
+/** On larger plans a sender may use this share of a day's limit in an hour: many people may share an address. */
+const SENDER_SHARE = 1 / 10;
+
+/** The sender under which all visitors of a workspace are counted together. */
+export const ALL_SENDERS = "";
+
+/** How much visitors may send. Sessions store it with a turn, so the names of its fields must not change. */
+export interface VisitorLimit {
+  flow: VisitorFlow;
+  perDay: number;
+  /** A hash of the address or the verified person; null where no single sender is limited. */
+  sender: string | null;
+}
+
+/** A span of time in which a sender may send so much. */
+export interface VisitorWindow {
+  flow: VisitorFlow;
+  sender: string;
+  startMs: number;
+  endMs: number;
+  limit: number;
+}
+
+/** How much was sent in a window. */
+export type VisitorCount = Pick<VisitorWindow, "flow" | "sender" | "startMs"> & { count: number };
+
+/** The limit of a flow in a workspace. */
+export function visitorLimitOf(limits: Limits, flow: VisitorFlow, sender: string | null): VisitorLimit {
+  return { flow, perDay: limits[LIMIT_OF[flow]], sender };
+}
+
+/** The windows that a time falls into: all senders' UTC day, and the sender's hour. */
+export function windowsOf({ flow, perDay, sender }: VisitorLimit, nowMs: number): VisitorWindow[] {
+  const perHour = Math.max(SENDER_MINIMUM[flow], Math.ceil(perDay * SENDER_SHARE));
+  const dayMs = startOfDay(nowMs);
+  const day = { flow, sender: ALL_SENDERS, startMs: dayMs, endMs: dayMs + DAY_MS, limit: perDay };
+  if (sender === null) return [day];
+  const hourMs = nowMs - (nowMs % HOUR_MS);
+  return [day, { flow, sender, startMs: hourMs, endMs: hourMs + HOUR_MS, limit: perHour }];
+}
+
+/** The start of a time's UTC day. */
+export function startOfDay(nowMs: number): number {
+  return nowMs - (nowMs % DAY_MS);
+}
+
+/** The window that has room last, of those that have none; undefined while all have. */
+export function fullWindow(windows: readonly VisitorWindow[], counts: readonly VisitorCount[]): VisitorWindow | undefined {
+  const countOf = ({ flow, sender, startMs }: VisitorWindow) =>
+    counts.find((counted) => counted.flow === flow && counted.sender === sender && counted.startMs === startMs)?.count ?? 0;
+  return windows.filter((window) => countOf(window) >= window.limit).sort((a, b) => b.endMs - a.endMs)[0];
+}

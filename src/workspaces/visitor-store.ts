@@ -1,0 +1,54 @@
+import { and, lt, type SQL, sql } from "drizzle-orm";
+import type { Database } from "../platform/db/client.ts";
+import { visitorCounts } from "../platform/db/schema.ts";
+import { importCompleted, insertWhere } from "../platform/db/sql.ts";
+import { ALL_SENDERS, startOfDay, type VisitorWindow } from "./visitor-limits.ts";
+
+/** SQL condition of what a visitor sends: each of the windows has room. */
+export function mayBeSent(workspaceId: string, windows: readonly VisitorWindow[]): SQL {
+  const rooms = windows.map(({ flow, startMs, sender, limit }) => {
+    const counted = sql`(SELECT count FROM ${visitorCounts}
+      WHERE workspace_id = ${workspaceId} AND flow = ${flow} AND starts_at = ${startMs} AND sender = ${sender})`;
+    return sql`coalesce(${counted}, 0) < ${limit}`;
+  });
+  return and(sql`TRUE`, ...rooms)!;
+}
+
+/**
+ * Counts what a visitor sent, in each window. The statements follow the one that stores it.
+ * @param ifStored SQL condition: the statement before changed one row, which is true of each of these too.
+ */
+export function countSent(db: Database, workspaceId: string, windows: readonly VisitorWindow[], ifStored: SQL) {
+  const target = [visitorCounts.workspaceId, visitorCounts.flow, visitorCounts.startsAt, visitorCounts.sender];
+  return windows.map(({ flow, startMs, sender }) => {
+    const first = { workspaceId, flow, startsAt: startMs, sender, count: 1 };
+    return insertWhere(db, visitorCounts, first, ifStored).onConflictDoUpdate({ target, set: { count: sql`${visitorCounts.count} + 1` } });
+  });
+}
+
+/** What all visitors sent in the day of a time, by flow. */
+export function listSentToday(db: Database, workspaceId: string | SQL, nowMs: number) {
+  const startMs = startOfDay(nowMs);
+  return listSent(db, workspaceId, [
+    { flow: "messages", sender: ALL_SENDERS, startMs },
+    { flow: "leads", sender: ALL_SENDERS, startMs },
+  ]);
+}
+
+/** What was sent in each window; no row for one in which nothing was. */
+export function listSent(db: Database, workspaceId: string | SQL, windows: readonly Pick<VisitorWindow, "flow" | "sender" | "startMs">[]) {
+  const { flow, sender, startsAt, count } = visitorCounts;
+  const keys = JSON.stringify(windows.map((window) => [window.flow, window.startMs, window.sender]));
+  const isOne = sql`(${flow}, ${startsAt}, ${sender}) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(${keys}))`;
+  return db
+    .select({ flow, sender, startMs: startsAt, count })
+    .from(visitorCounts)
+    .where(sql`${visitorCounts.workspaceId} = ${workspaceId} AND ${isOne}`);
+}
+
+/** Deletes the counts of up to `limit` windows that ended long ago. */
+export function pruneSent(db: Database, beforeMs: number, limit: number) {
+  const isOld = and(lt(visitorCounts.startsAt, beforeMs), importCompleted(visitorCounts.workspaceId));
+  const old = sql`SELECT rowid FROM ${visitorCounts} WHERE ${isOld} LIMIT ${limit}`;
+  return db.delete(visitorCounts).where(sql`rowid IN (${old})`);
+}

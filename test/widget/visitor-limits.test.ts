@@ -1,0 +1,236 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { builtInTools } from "../../src/chat/built-in-tools.ts";
+import { beginTurn } from "../../src/chat/store.ts";
+import { toTurn } from "../../src/chat/turn.ts";
+import { dbFor } from "../../src/platform/db/client.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
+import { arrive, conversations, createMailbox } from "../email/mailbox.ts";
+import { countRows, operate, query, type Workspace } from "../harness.ts";
+import { claimsOf, createWidget, newSecret, signJwt, type Visitor, visitorOf } from "./widget.ts";
+
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+/** A morning, since the windows are hours and days in UTC. */
+const MORNING = Date.UTC(2027, 3, 1, 8, 30);
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const at = (nowMs: number) => void vi.useFakeTimers({ toFake: ["Date"], now: nowMs });
+
+const leave = (visitor: Visitor, agentId: string, body: Record<string, unknown> = {}) =>
+  visitor.send("POST", `/agents/${agentId}/leads`, { email: "ada@example.com", ...body });
+
+const usageOf = async (workspace: Workspace) => (await workspace.call("GET", "/usage")).body.usage;
+
+const leadsOf = ({ id }: Workspace) => query(id, "SELECT id FROM leads WHERE workspace_id = ?", id);
+
+/** The statuses of requests that are sent at once, in order. */
+const statusesOf = async (requests: Promise<{ status: number }>[]) => (await Promise.all(requests)).map(({ status }) => status).sort();
+
+/** Rows of the tables that a visitor writes to. */
+async function written(): Promise<Record<string, number>> {
+  const rows = await countRows();
+  return Object.fromEntries(Object.entries(rows).filter(([name]) => /(visitors|conversations|messages|leads|visitor_counts)$/.test(name)));
+}
+
+describe("leads a day", () => {
+  test("of leads that are left at once, as many are stored as the day allows", async () => {
+    at(MORNING);
+    const { workspace, agent, visitor } = await createWidget({ limits: { leads_per_day: 3 } });
+    const statuses = await statusesOf(Array.from({ length: 6 }, () => leave(visitor(), agent.id)));
+    expect(statuses).toEqual([201, 201, 201, 429, 429, 429]);
+    expect(await leadsOf(workspace)).toHaveLength(3);
+    expect((await usageOf(workspace)).leads_today).toBe(3);
+
+    const before = await written();
+    const refused = await leave(visitor(), agent.id);
+    expect(refused).toMatchObject({ status: 429, body: { error: { code: "rate_limited" } } });
+    expect(refused.body.error.message).toBe("No more contact details can be taken today. Please try again in 16 hours.");
+    expect(refused.headers.get("Retry-After")).toBe(String(15.5 * 3600));
+    expect(await written()).toEqual(before);
+    // Messages are another matter.
+    expect((await visitor().write({})).status).toBe(200);
+
+    at(MORNING + 15.5 * HOUR_MS);
+    expect((await leave(visitor(), agent.id)).status).toBe(201);
+    expect((await usageOf(workspace)).leads_today).toBe(1);
+  });
+
+  test("a change of the limit holds at once", async () => {
+    const { workspace, agent, visitor } = await createWidget({ limits: { leads_per_day: 0 } });
+    expect((await leave(visitor(), agent.id)).status).toBe(429);
+    await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { leads_per_day: 1 } });
+    expect(await statusesOf([leave(visitor(), agent.id), leave(visitor(), agent.id)])).toEqual([201, 429]);
+  });
+
+  test("the agent's own tool keeps no lead beyond it", async () => {
+    const { workspace, agent } = await createWidget();
+    const turn = { ...turnOf(workspace, agent.id), leadLimit: { flow: "leads" as const, perDay: 1, sender: null } };
+    const collect = async (answerId: string) => {
+      const context = { env, meter: new Meter(), turn: { ...turn, answerId }, visitorId: null, written: ["I am ada@example.com"] };
+      return builtInTools(context)
+        .find(({ name }) => name === "collect_lead")!
+        .run({ email: "ada@example.com" }, new AbortController().signal);
+    };
+    const [first, second] = [newId(shardOf(workspace.id), MORNING), newId(shardOf(workspace.id), MORNING)];
+    expect(await collect(first)).toMatchObject({ kind: "data" });
+    expect(await collect(second)).toEqual({ kind: "note", text: "Nothing was kept: no more contact details can be taken today." });
+    // A turn that runs again finds its lead.
+    expect(await collect(first)).toMatchObject({ kind: "data" });
+    expect(await leadsOf(workspace)).toEqual([{ id: first }]);
+  });
+});
+
+/** A turn of a visitor, as a session runs it. */
+function turnOf(workspace: Workspace, agentId: string, perDay = 10) {
+  const visitor = {
+    anonId: `anon_${crypto.randomUUID()}`,
+    externalId: null,
+    name: null,
+    email: null,
+    isEmailVerified: false,
+    verified: false,
+    isProfileVerified: false,
+    joins: null,
+  };
+  const request = {
+    workspaceId: workspace.id,
+    agentId,
+    conversationId: newId(shardOf(workspace.id), Date.now()),
+    isNew: true,
+    channel: "widget" as const,
+    message: "When are refunds paid?",
+    visitor,
+    ids: null,
+    quota: { period: "2027-04", limit: 100 },
+    messageLimit: { flow: "messages" as const, perDay, sender: "an-address" },
+  };
+  return toTurn(request, Date.now());
+}
+
+describe("visitors' messages a day", () => {
+  test("of messages that are sent at once, as many are stored as the day allows", async () => {
+    at(MORNING);
+    const { workspace, visitor } = await createWidget({ limits: { visitor_messages_per_day: 3 } });
+    const statuses = await statusesOf(Array.from({ length: 6 }, () => visitor().write({})));
+    expect(statuses).toEqual([200, 200, 200, 429, 429, 429]);
+    expect(await usageOf(workspace)).toMatchObject({ messages: 3, visitor_messages_today: 3 });
+
+    const before = await written();
+    for (const stream of [false, true]) {
+      const refused = await visitor().write({ stream });
+      expect(refused).toMatchObject({ status: 429, body: { error: { code: "rate_limited" } } });
+      expect(refused.body.error.message).toBe("No more messages can be taken today. Please try again in 16 hours.");
+      expect(refused.headers.get("Retry-After")).toBe(String(15.5 * 3600));
+    }
+    expect(await written()).toEqual(before);
+
+    at(MORNING + DAY_MS);
+    expect((await visitor().write({})).status).toBe(200);
+  });
+
+  test("messages to a human count too, those over the API do not", async () => {
+    const { workspace, agent, visitor } = await createWidget({ limits: { visitor_messages_per_day: 2 } });
+    const ask = () => workspace.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?" });
+    await ask();
+    const ada = visitor();
+    const { conversation_id, visitor_token } = (await ada.write({ message: "I want to talk to a human." })).body;
+    await workspace.call("PATCH", `/conversations/${conversation_id}`, { status: "human_active" });
+    const more = { conversation_id, visitor_token };
+    expect((await ada.write(more)).body).toMatchObject({ status: "human_active" });
+    expect((await ada.write(more)).status).toBe(429);
+    expect((await ask()).status).toBe(200);
+    const { body } = await workspace.call("GET", `/conversations/${conversation_id}`);
+    expect(body.message_count).toBe(3);
+    expect((await usageOf(workspace)).visitor_messages_today).toBe(2);
+  });
+
+  test("mails count too, and one beyond the limit goes back to its sender", async () => {
+    const mailbox = await createMailbox();
+    await operate("PATCH", `/workspaces/${mailbox.workspace.id}`, { limits: { visitor_messages_per_day: 1 } });
+    expect(await arrive({ to: mailbox.address })).toBeUndefined();
+    expect(await arrive({ to: mailbox.address })).toContain("Try again later");
+    expect(await conversations(mailbox)).toHaveLength(1);
+    expect((await visitorOf(mailbox.agentId).write({})).status).toBe(429);
+  });
+
+  test("a turn that runs again is counted once, also when it was the last of the day", async () => {
+    const { workspace, agent } = await createWidget();
+    const db = dbFor(env, workspace.id, new Meter());
+    const turn = turnOf(workspace, agent.id, 1);
+    const first = await beginTurn(db, turn);
+    const again = await beginTurn(db, turn);
+    expect([first.stored, again.stored]).toMatchObject([[{ id: turn.questionId }], [{ id: turn.questionId }]]);
+    expect((await usageOf(workspace)).visitor_messages_today).toBe(1);
+    const next = await beginTurn(db, turnOf(workspace, agent.id, 1));
+    expect(next).toMatchObject({ stored: [], full: { sender: "", limit: 1 } });
+  });
+});
+
+describe("a sender", () => {
+  test("leaves ten leads an hour on the plan free, and holds up nobody else", async () => {
+    at(MORNING);
+    const { agent, visitor } = await createWidget({ plan: "free" });
+    const script = visitor();
+    const statuses = await statusesOf(Array.from({ length: 12 }, () => leave(script, agent.id)));
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 201), 429, 429]);
+    const refused = await leave(script, agent.id);
+    expect(refused.body.error.message).toBe("You have left your contact details several times. Please try again in 30 minutes.");
+    expect(refused.headers.get("Retry-After")).toBe("1800");
+    expect((await leave(visitor(), agent.id)).status).toBe(201);
+    at(MORNING + HOUR_MS);
+    expect((await leave(script, agent.id)).status).toBe(201);
+  });
+
+  test("writes thirty messages an hour on the plan free, whichever conversations it starts", async () => {
+    at(MORNING);
+    const { workspace, visitor } = await createWidget({ plan: "free" });
+    const script = visitor();
+    const statuses = await statusesOf(Array.from({ length: 40 }, () => script.write({})));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(30);
+    const refused = await script.write({});
+    expect(refused.body.error.message).toBe("You have sent many messages. Please try again in 30 minutes.");
+    expect((await visitor().write({})).status).toBe(200);
+    expect(await usageOf(workspace)).toMatchObject({ messages: 31, visitor_messages_today: 31 });
+  });
+
+  test("is a verified person on any address, and an address for those whom nothing vouches for", async () => {
+    at(MORNING);
+    const { workspace, agent, visitor } = await createWidget({ plan: "free" });
+    const secret = await newSecret(workspace, agent.id);
+    const office = visitor();
+    const tokenOf = async (sub: string) => {
+      const identity_token = await signJwt(secret, claimsOf(sub));
+      return (await office.write({ identity_token })).body.visitor_token as string;
+    };
+    const [ada, bob] = [await tokenOf("ada"), await tokenOf("bob")];
+    for (let lead = 0; lead < 10; lead++) await leave(visitor(), agent.id, { visitor_token: ada });
+    expect((await leave(visitor(), agent.id, { visitor_token: ada })).status).toBe(429);
+    expect((await leave(office, agent.id, { visitor_token: bob })).status).toBe(201);
+    expect((await leave(office, agent.id)).status).toBe(201);
+  });
+
+  test("may use a tenth of a larger plan's day in an hour", async () => {
+    const { agent, visitor } = await createWidget({ limits: { leads_per_day: 150 } });
+    const script = visitor();
+    const statuses = await statusesOf(Array.from({ length: 17 }, () => leave(script, agent.id)));
+    expect(statuses.filter((status) => status === 201)).toHaveLength(15);
+  });
+});
+
+test("no address is stored in plain text, and the counts are gone a day later", async () => {
+  const { workspace, agent } = await createWidget();
+  const body = { email: "ada@example.com" };
+  await visitorOf(agent.id).send("POST", `/agents/${agent.id}/leads`, body, { "CF-Connecting-IP": "203.0.113.7" });
+  const counts = () => query<{ sender: string }>(workspace.id, "SELECT * FROM visitor_counts WHERE workspace_id = ?", workspace.id);
+  expect((await counts()).map(({ sender }) => sender).sort()).toEqual(["", expect.stringMatching(/^[0-9a-f]{64}$/)]);
+  await sweep(env, Date.now());
+  expect(await counts()).toHaveLength(2);
+  await sweep(env, Date.now() + 2 * DAY_MS);
+  expect(await counts()).toEqual([]);
+});
