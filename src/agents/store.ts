@@ -96,6 +96,20 @@ export function replaceIdentitySecret(
     .returning({ previousValidUntilMs: agents.previousIdentitySecretUntil });
 }
 
+/** Replaces an agent's identity secret; the one before and its visitors' tokens are invalid from now on. */
+export function revokeIdentitySecret(
+  db: Database,
+  workspaceId: string,
+  agentId: string,
+  { identitySecret, nowMs }: { identitySecret: string; nowMs: number },
+) {
+  return db
+    .update(agents)
+    .set({ identitySecret, previousIdentitySecret: null, previousIdentitySecretUntil: null, tokensEndedAt: nowMs, updatedAt: nowMs })
+    .where(isAgent(workspaceId, agentId))
+    .returning({ previousValidUntilMs: agents.previousIdentitySecretUntil });
+}
+
 /** Erases the agent's row alone. */
 export function eraseAgent(db: Database, workspaceId: string, agentId: string) {
   return db.delete(agents).where(isAgent(workspaceId, agentId)).returning({ id: agents.id });

@@ -1,6 +1,7 @@
 import { secretValues } from "../platform/config.ts";
 import { BASE64URL, mintToken, type TokenFormat, verifyToken } from "../platform/crypto/signed-token.ts";
 import { formatUuid, parseUuid } from "../platform/db/ids.ts";
+import { DAY_MS } from "../platform/time.ts";
 
 const ID_BYTES = 16;
 /** Milliseconds fit into 6 bytes until the year 10889. */
@@ -15,8 +16,10 @@ const FORMAT: TokenFormat = {
   encoding: BASE64URL,
 };
 
-/** Each answer renews the token, so a visitor is forgotten only after this time without one. */
-export const TOKEN_LIFETIME_MS = 365 * 24 * 60 * 60 * 1000;
+/** Each answer renews an anonymous visitor's token: they are forgotten only after this time without one. */
+export const TOKEN_LIFETIME_MS = 365 * DAY_MS;
+/** A verified visitor's token lives this long after the identity was proven; answers do not renew it. */
+export const VERIFIED_LIFETIME_MS = 30 * DAY_MS;
 
 /** Who a token was issued to. */
 export interface VisitorClaim {
@@ -24,7 +27,12 @@ export interface VisitorClaim {
   visitorId: string;
 }
 
-export type VisitorTokenResult = ({ outcome: "genuine" } & VisitorClaim) | { outcome: "forged" } | { outcome: "expired" };
+/** What a genuine token states. Only its agent's and its visitor's records tell whether it was ended. */
+export interface VisitorToken extends VisitorClaim {
+  issuedAtMs: number;
+}
+
+export type VisitorTokenResult = ({ outcome: "genuine" } & VisitorToken) | { outcome: "forged" } | { outcome: "expired" };
 
 /** Issues a visitor's token. It is verified without storage. */
 export async function mintVisitorToken({ agentId, visitorId }: VisitorClaim, secret: string, nowMs: number): Promise<string> {
@@ -46,7 +54,23 @@ export async function verifyVisitorToken(token: string, secrets: readonly string
   const issuedAtMs = time.getUint16(0) * 2 ** 32 + time.getUint32(2);
   if (nowMs >= issuedAtMs + TOKEN_LIFETIME_MS) return { outcome: "expired" };
   const agentId = formatUuid(payload.subarray(0, ID_BYTES));
-  return { outcome: "genuine", agentId, visitorId: formatUuid(payload.subarray(ID_BYTES, ID_BYTES * 2)) };
+  return { outcome: "genuine", agentId, visitorId: formatUuid(payload.subarray(ID_BYTES, ID_BYTES * 2)), issuedAtMs };
+}
+
+/** When the tokens of an agent, or of a visitor, were last ended; null if never. */
+interface TokensEnd {
+  tokensEndedAt: number | null;
+}
+
+/** Whether a token was ended: by its agent's operator, by its visitor, or because its visitor's proof of identity is too old. */
+export function isEnded(
+  { issuedAtMs }: VisitorToken,
+  agent: TokensEnd,
+  visitor: TokensEnd & { verified: boolean },
+  nowMs: number,
+): boolean {
+  const endedAtMs = Math.max(agent.tokensEndedAt ?? 0, visitor.tokensEndedAt ?? 0);
+  return issuedAtMs <= endedAtMs || (visitor.verified && nowMs >= issuedAtMs + VERIFIED_LIFETIME_MS);
 }
 
 /** Where the secret that signs tokens comes from. */
@@ -58,10 +82,12 @@ export interface AnswerVisitor {
   /** Null for a visitor that the turn stores. */
   visitorId: string | null;
   anonId: string;
+  /** When the token counts as issued: before the answer, so that ending the visitor's tokens meanwhile ends this one too. */
+  issuedAtMs: number;
 }
 
 /** The fields of a visitor's answer by which they continue the conversation. @param storedId the visitor that the turn stored. */
-export async function visitorFields(env: TokenEnv, { agentId, visitorId, anonId }: AnswerVisitor, storedId: string | null) {
+export async function visitorFields(env: TokenEnv, { agentId, visitorId, anonId, issuedAtMs }: AnswerVisitor, storedId: string | null) {
   const claim = { agentId, visitorId: visitorId ?? storedId! };
-  return { visitor_token: await mintVisitorToken(claim, secretValues(env.KEY_SECRET)[0], Date.now()), anon_id: anonId };
+  return { visitor_token: await mintVisitorToken(claim, secretValues(env.KEY_SECRET)[0], issuedAtMs), anon_id: anonId };
 }

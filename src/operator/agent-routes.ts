@@ -5,7 +5,7 @@ import { sampleUrl } from "../agents/tool-url.ts";
 import { toolUrlRefusal } from "../agents/tool-wire.ts";
 import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
-import { jsonBody } from "../platform/http/body.ts";
+import { jsonBody, optionalJsonBody } from "../platform/http/body.ts";
 import { ApiError, invalid, notFound, unavailable, type ValidationItem } from "../platform/http/errors.ts";
 import { toTimestampOrNull, uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage } from "../platform/http/page.ts";
@@ -17,6 +17,7 @@ import { openWorkspace, operatorOperation } from "./auth.ts";
 import {
   agentCreateSchema,
   agentUpdateSchema,
+  identityRotateSchema,
   identitySecretSchema,
   operatorAgentPageSchema,
   operatorAgentSchema,
@@ -111,14 +112,14 @@ const rotate = createRoute({
   operationId: "rotateIdentitySecret",
   method: "post",
   path: "/workspaces/{workspace_id}/agents/{agent_id}/rotate-identity-secret",
-  request: { params: agentParams },
+  request: { params: agentParams, body: optionalJsonBody(identityRotateSchema) },
   responses: { 200: jsonResponse(identitySecretSchema, "The new secret; it is shown only here."), ...errorResponses(404, 422) },
 });
 
 agentRoutes.openapi(rotate, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
   const { workspace } = await openWorkspace(c, workspaceId);
-  const rotated = await rotateIdentitySecret(operatorOperation(c, rotate, workspace.id), agentId);
+  const rotated = await rotateIdentitySecret(operatorOperation(c, rotate, workspace.id), agentId, c.req.valid("json").revoke);
   if (!rotated) throw notFound("agent");
   return c.json({ secret: rotated.secret, previous_valid_until: toTimestampOrNull(rotated.previousValidUntilMs) }, 200);
 });

@@ -1,7 +1,15 @@
 import type { z } from "@hono/zod-openapi";
 import { DEFAULT_HANDOFF, DEFAULT_WELCOME } from "../agents/messages.ts";
 import { type GivenTool, identityContext, type MissingHeader, encryptTools } from "../agents/secrets.ts";
-import { createAgent, eraseAgent, findAgent, findAgentBySlug, replaceIdentitySecret, updateAgent } from "../agents/store.ts";
+import {
+  createAgent,
+  eraseAgent,
+  findAgent,
+  findAgentBySlug,
+  replaceIdentitySecret,
+  revokeIdentitySecret,
+  updateAgent,
+} from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";
@@ -120,19 +128,20 @@ export async function removeAgent(op: OperatorOperation, agentId: string): Promi
 }
 
 /**
- * Gives an agent a new identity secret; the old one stays valid for a day.
+ * Gives an agent a new identity secret. The old one stays valid for a day; with `revoke` it is invalid at once, and so is every
+ * token that the agent's visitors have.
  * @returns undefined when there is no such agent.
  */
-export async function rotateIdentitySecret(op: OperatorOperation, agentId: string) {
+export async function rotateIdentitySecret(op: OperatorOperation, agentId: string, revoke: boolean) {
   const { env, meter, workspaceId, nowMs } = op;
   const db = dbFor(env, workspaceId, meter);
   const secret = crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
   const identitySecret = await encryptSecret(env, secret, identityContext(agentId));
   const previousUntilMs = nowMs + PREVIOUS_SECRET_MS;
-  const [[rotated]] = await db.batch([
-    replaceIdentitySecret(db, workspaceId, agentId, { identitySecret, previousUntilMs, nowMs }),
-    recordOperation(db, op, { targetId: agentId }),
-  ]);
+  const statement = revoke
+    ? revokeIdentitySecret(db, workspaceId, agentId, { identitySecret, nowMs })
+    : replaceIdentitySecret(db, workspaceId, agentId, { identitySecret, previousUntilMs, nowMs });
+  const [[rotated]] = await db.batch([statement, recordOperation(db, op, { targetId: agentId, ...(revoke && { fields: ["revoke"] }) })]);
   return rotated && { secret, previousValidUntilMs: rotated.previousValidUntilMs };
 }
 

@@ -151,6 +151,8 @@ export const operatorAgentSchema = agentSchema.extend({
 
 export const operatorAgentPageSchema = pageOf(operatorAgentSchema, "OperatorAgentPage");
 
+export const identityRotateSchema = z.object({ revoke: z.boolean().default(false) });
+
 export const identitySecretSchema = z.object({ secret: z.string(), previous_valid_until: timestamp().nullable() });
 
 export function toOperatorAgent(row: AgentRow): z.infer<typeof operatorAgentSchema> {

@@ -1,6 +1,8 @@
 import type { MiddlewareHandler } from "hono";
 import { findAgentWithPlan } from "../agents/store.ts";
-import { type VisitorClaim, verifyVisitorToken } from "../chat/visitor-token.ts";
+import type { AgentRow } from "../agents/wire.ts";
+import { isEnded, type VisitorClaim, type VisitorToken, verifyVisitorToken } from "../chat/visitor-token.ts";
+import type { VisitorRow } from "../conversations/wire.ts";
 import { secretValues } from "../platform/config.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
 import { isKnownShard } from "../platform/db/shards.ts";
@@ -12,12 +14,12 @@ import { limitsOf } from "../workspaces/plans.ts";
 import { fullWindow, type VisitorFlow, visitorLimitOf, windowsOf } from "../workspaces/visitor-limits.ts";
 import { checkOrigin } from "./cors.ts";
 import { limitVisitor } from "./rate-limit.ts";
-import { findOwnConversation, findTokenVisitor, listSentToAgent } from "./store.ts";
+import { endTokens, findOwnConversation, findTokenVisitor, listSentToAgent } from "./store.ts";
 
 declare module "../platform/http/context.ts" {
   interface CallerVariables {
     /** Set where a visitor's token is required. */
-    visitor: VisitorClaim;
+    visitor: VisitorToken;
   }
 }
 
@@ -36,7 +38,7 @@ export const requireVisitor: MiddlewareHandler<AppEnv> = async (c, next) => {
  * @param agentId the agent that the token must be of, where the request names one.
  * @throws ApiError invalid_visitor_token, rate_limited.
  */
-async function checkToken(c: AppContext, token: string, agentId?: string): Promise<VisitorClaim> {
+async function checkToken(c: AppContext, token: string, agentId?: string): Promise<VisitorToken> {
   const read = await verifyVisitorToken(token, secretValues(c.env.KEY_SECRET), Date.now());
   if (read.outcome === "expired") throw invalidToken("The visitor_token has expired. Start again without one.");
   if (read.outcome === "forged") {
@@ -65,6 +67,11 @@ export function unauthorized(code: ErrorCode, message: string): ApiError {
 export async function agentDb(c: AppContext, agentId: string): Promise<Database> {
   if (!(await isKnownShard(c.env, c.get("meter"), agentId))) throw agentNotFound();
   return dbFor(c.env, agentId, c.get("meter"));
+}
+
+/** @throws ApiError invalid_visitor_token where the token was ended. */
+function requireLive(token: VisitorToken, agent: AgentRow, visitor: VisitorRow): void {
+  if (isEnded(token, agent, visitor, Date.now())) throw invalidToken("The visitor_token was ended. Start again without one.");
 }
 
 type FoundAgent = Awaited<ReturnType<typeof findAgentWithPlan>>[number];
@@ -104,15 +111,16 @@ export async function openAgent<Query extends Statement>(
   const [[found], [visitor], sent] = after;
   const opened = requireAgent(c, found);
   if (claim && !visitor) throw invalidToken("The visitor_token's visitor does not exist any more. Start again without one.");
+  if (claim && visitor) requireLive(claim, opened.agent, visitor);
   // What is sent is counted where it is stored; a flood beyond the day's limit ends here, at the price of this trip.
   const full = fullWindow(windowsOf(visitorLimitOf(opened.limits, flow, null), nowMs), sent);
   if (full) throw visitorsLimited(full, nowMs);
-  return { ...opened, visitor, read: before[0] };
+  return { ...opened, claim, visitor, read: before[0] };
 }
 
 /**
  * A conversation of the token's visitor and its agent, with what more queries of the same trip read.
- * @throws ApiError not_found, origin_not_allowed.
+ * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token.
  */
 export async function openConversation<const Queries extends readonly Statement[] = []>(
   c: AppContext,
@@ -124,12 +132,27 @@ export async function openConversation<const Queries extends readonly Statement[
   const { before: read, after } = await transact(db, {
     before: queries?.(db, claim) ?? ([] as unknown as Queries),
     writes: [],
-    after: [findAgentWithPlan(db, claim.agentId), findOwnConversation(db, claim, conversationId)],
+    after: [findAgentWithPlan(db, claim.agentId), findTokenVisitor(db, claim), findOwnConversation(db, claim, conversationId)],
   });
-  const [[found], [conversation]] = after;
+  const [[found], [visitor], [conversation]] = after;
   const { agent, workspaceId } = requireAgent(c, found);
-  if (!conversation) throw conversationNotFound();
-  return { agent, workspaceId, conversation, claim, db, read };
+  if (visitor) requireLive(claim, agent, visitor);
+  if (!visitor || !conversation) throw conversationNotFound();
+  return { agent, workspaceId, conversation, claim, visitor, db, read };
+}
+
+/**
+ * Ends the tokens of the token's visitor, this one included.
+ * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token.
+ */
+export async function endSessions(c: AppContext): Promise<void> {
+  const claim = c.get("visitor");
+  const db = await agentDb(c, claim.agentId);
+  const [[found], [visitor]] = await db.batch([findAgentWithPlan(db, claim.agentId), findTokenVisitor(db, claim)]);
+  const { agent } = requireAgent(c, found);
+  if (!visitor) throw invalidToken("The visitor_token's visitor does not exist any more.");
+  requireLive(claim, agent, visitor);
+  await db.batch([endTokens(db, claim, Date.now())]);
 }
 
 /** 404: also for another visitor's conversation, so that nobody learns whether it exists. */

@@ -3,7 +3,7 @@ import type { AgentRow } from "../agents/wire.ts";
 import { type Refusal, refusalError } from "../chat/refusals.ts";
 import { type AnswerKey, type Question, resumedAnswer, streamedAnswer, wholeAnswer } from "../chat/responses.ts";
 import type { TurnVisitor } from "../chat/turn.ts";
-import { type AnswerVisitor, visitorFields } from "../chat/visitor-token.ts";
+import { type AnswerVisitor, visitorFields, type VisitorToken } from "../chat/visitor-token.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { AppContext } from "../platform/http/context.ts";
@@ -13,7 +13,7 @@ import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { conversationNotFound, openAgent, openConversation, unauthorized } from "./access.ts";
 import { type Identity, readIdentityToken, readUserHash } from "./identity.ts";
 import { senderOf } from "./rate-limit.ts";
-import { findTokenVisitor, findVisitorAnswer, findVisitorConversation } from "./store.ts";
+import { findVisitorAnswer, findVisitorConversation } from "./store.ts";
 import type { MessageIn, VisitorAnswer } from "./wire.ts";
 
 /** A full conversation takes no message later either; a 429 has to say something. */
@@ -43,13 +43,12 @@ export async function streamForVisitor(c: AppContext, agentId: string, body: Mes
  */
 export function resumeForVisitor(c: AppContext, key: AnswerKey): Promise<Response> {
   return resumedAnswer(c, key, async () => {
-    const { workspaceId, conversation, claim, read } = await openConversation(c, key.conversation_id, (db, claim) => [
-      findTokenVisitor(db, claim),
+    const { workspaceId, conversation, claim, visitor, read } = await openConversation(c, key.conversation_id, (db, claim) => [
       findVisitorAnswer(db, claim, key),
     ]);
-    const [[visitor], [stored]] = read;
-    if (!visitor) throw conversationNotFound();
-    return { workspaceId, status: conversation.status, stored, visitor: { ...claim, anonId: visitor.anonId } };
+    const [[stored]] = read;
+    const named = { ...claim, anonId: visitor.anonId, issuedAtMs: issuedAt(claim, visitor, Date.now()) };
+    return { workspaceId, status: conversation.status, stored, visitor: named };
   });
 }
 
@@ -60,7 +59,7 @@ async function toTurnRequest(c: AppContext, agentId: string, body: MessageIn): P
   const opened = await openAgent(c, agentId, { token: body.visitor_token, flow: "messages" }, (db) =>
     findVisitorConversation(db, agentId, conversationId ?? ""),
   );
-  const { agent, workspaceId, limits, visitor: bearer } = opened;
+  const { agent, workspaceId, limits, claim, visitor: bearer } = opened;
   const [conversation] = opened.read;
   const identity = await readIdentity(c.env, agent, body, nowMs);
   const visitor = toTurnVisitor(identity, bearer);
@@ -85,7 +84,13 @@ async function toTurnRequest(c: AppContext, agentId: string, body: MessageIn): P
   };
   // Only a signature gives a token of the person; an anonymous visitor keeps its own, also after it was merged.
   const visitorId = identity ? null : (bearer?.id ?? ids.visitorId);
-  return { request, visitor: { agentId, visitorId, anonId: visitor.anonId } };
+  const issuedAtMs = identity || !claim || !bearer ? nowMs : issuedAt(claim, bearer, nowMs);
+  return { request, visitor: { agentId, visitorId, anonId: visitor.anonId, issuedAtMs } };
+}
+
+/** When the next token of a visitor counts as issued: an answer does not renew a verified visitor's. */
+function issuedAt(token: VisitorToken, visitor: VisitorRow, nowMs: number): number {
+  return visitor.verified ? token.issuedAtMs : nowMs;
 }
 
 /**

@@ -3,6 +3,8 @@ import { errors, type JWTPayload, jwtVerify } from "jose";
 import { importHmacKey } from "../platform/crypto/hashes.ts";
 
 const CLOCK_TOLERANCE_SECONDS = 30;
+/** A token that leaks is of no use for longer. */
+const MAX_LIFE_SECONDS = 24 * 60 * 60;
 
 /** An identity that is proven by a signature. */
 export interface Identity {
@@ -27,7 +29,7 @@ export async function readIdentityToken(token: string, secrets: readonly string[
   let problem = NO_SECRET;
   for (const secret of secrets) {
     try {
-      return toIdentity(await verifiedClaims(token, secret, nowMs));
+      return toIdentity(await verifiedClaims(token, secret, nowMs), nowMs);
     } catch (error) {
       if (!(error instanceof errors.JOSEError)) throw error;
       problem = problemOf(error);
@@ -68,7 +70,10 @@ async function verifiedClaims(token: string, secret: string, nowMs: number): Pro
   return payload;
 }
 
-function toIdentity(claims: JWTPayload): IdentityResult {
+function toIdentity(claims: JWTPayload, nowMs: number): IdentityResult {
+  const nowSeconds = nowMs / 1000;
+  const lifeSeconds = claims.exp! - Math.min(claims.iat ?? nowSeconds, nowSeconds);
+  if (lifeSeconds > MAX_LIFE_SECONDS + CLOCK_TOLERANCE_SECONDS) return { problem: LONG_LIVED };
   const read = claimsSchema.safeParse(claims);
   if (!read.success) {
     const names = [...new Set(read.error.issues.map(({ path }) => String(path[0])))].join(", ");
@@ -79,6 +84,8 @@ function toIdentity(claims: JWTPayload): IdentityResult {
 }
 
 const NO_SECRET = "This agent accepts no identities, since it has no identity secret yet. Leave identity_token and user_hash out.";
+const LONG_LIVED =
+  "The identity_token lives longer than 24 hours. Have your server sign one with an exp of at most 24 hours from now, each time it is needed.";
 const FORGED = "The identity_token is not signed with this agent's identity secret.";
 
 function problemOf(error: errors.JOSEError): string {

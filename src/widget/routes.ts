@@ -8,7 +8,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { requireConfig } from "../workspaces/middleware.ts";
-import { agentDb, openConversation, requireAgent, requireVisitor } from "./access.ts";
+import { agentDb, endSessions, openConversation, requireAgent, requireVisitor } from "./access.ts";
 import { askForVisitor, resumeForVisitor, streamForVisitor } from "./ask.ts";
 import { cors } from "./cors.ts";
 import { createVisitorLead, requestedHandoffMessage, requestHandoff } from "./lead-and-handoff.ts";
@@ -127,6 +127,19 @@ widgetRoutes.openapi(handOff, async (c) => {
   const message = requestedHandoffMessage(agent, read[0]);
   const { handoff, status } = await requestHandoff(op, message);
   return c.json({ handoff: handoff ? toHandoff(handoff) : null, status, handoff_message: message }, 200);
+});
+
+const endVisitorSessions = createRoute({
+  operationId: "endVisitorSessions",
+  method: "post",
+  path: "/sessions/end",
+  middleware: [requireVisitor] as const,
+  responses: { 204: emptyResponse("Ended: all earlier tokens of the visitor are invalid."), ...errorResponses(403, 404) },
+});
+
+widgetRoutes.openapi(endVisitorSessions, async (c) => {
+  await endSessions(c);
+  return c.body(null, 204);
 });
 
 const rate = createRoute({

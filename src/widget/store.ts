@@ -35,6 +35,14 @@ export function findTokenVisitor(db: Database, { agentId, visitorId }: VisitorCl
     .where(and(eq(visitors.id, visitorId), eq(visitors.workspaceId, workspaceOf(agentId))));
 }
 
+/** Makes the visitor's tokens up to now invalid, for all agents of the workspace. */
+export function endTokens(db: Database, { agentId, visitorId }: VisitorClaim, nowMs: number) {
+  return db
+    .update(visitors)
+    .set({ tokensEndedAt: nowMs, updatedAt: nowMs })
+    .where(and(eq(visitors.id, visitorId), eq(visitors.workspaceId, workspaceOf(agentId))));
+}
+
 /** What all visitors of the agent's workspace sent today, by flow. */
 export function listSentToAgent(db: Database, agentId: string, nowMs: number) {
   return listSentToday(db, workspaceOf(agentId), nowMs);

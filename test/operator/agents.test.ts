@@ -329,6 +329,20 @@ describe("rotate-identity-secret", () => {
     expect(await decryptSecret(env, after.identity_secret, place)).toBe(third.secret);
   });
 
+  test("with revoke, the one before is invalid at once", async () => {
+    const workspace = await createWorkspace();
+    const agent = await createAgent(workspace);
+    const path = `${agentsOf(workspace)}/${agent.id}/rotate-identity-secret`;
+    const first = await operate("POST", path, {});
+    const second = await operate("POST", path, { revoke: true });
+    expect(second).toEqual({ secret: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/), previous_valid_until: null });
+    expect(second.secret).not.toBe(first.secret);
+    const row = await stored(agent.id);
+    expect(await decryptSecret(env, row.identity_secret, `agent/${agent.id}/identity`)).toBe(second.secret);
+    expect(row).toMatchObject({ previous_identity_secret: null, previous_identity_secret_until: null });
+    expect((await call("POST", path, { revoke: "yes" })).status).toBe(422);
+  });
+
   test("changing the agent keeps it", async () => {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace);

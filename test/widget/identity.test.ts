@@ -10,6 +10,7 @@ import { claimsOf, conversationOf, createWidget, hashOf, newSecret, signJwt, vis
 
 const NOW_MS = 1_900_000_000_000;
 const NOW = NOW_MS / 1000;
+const DAY = 24 * 3600;
 const SECRET = "the-agents-identity-secret";
 
 describe("an identity token", () => {
@@ -28,6 +29,9 @@ describe("an identity token", () => {
     ["expired", { exp: NOW - 31 }, "has expired"],
     ["not valid yet", { nbf: NOW + 31 }, "claim nbf is not valid"],
     ["without exp", { exp: undefined }, "lacks the claim exp"],
+    ["valid for more than a day", { exp: NOW + DAY + 31 }, "lives longer than 24 hours"],
+    ["valid for more than a day from its iat, however little is left", { iat: NOW - DAY, exp: NOW + 31 }, "lives longer than 24 hours"],
+    ["valid for more than a day, with an iat to come", { iat: NOW + DAY, exp: NOW + 2 * DAY }, "lives longer than 24 hours"],
     ["without sub", { sub: undefined }, "lacks the claim sub"],
     ["with an exp that is text", { exp: "tomorrow" }, "claim exp is not valid"],
     ["with a number for sub", { sub: 1 }, "sub is not valid"],
@@ -42,6 +46,8 @@ describe("an identity token", () => {
   test.each([
     ["just expired", { exp: NOW - 29 }],
     ["just not valid yet", { nbf: NOW + 29 }],
+    ["valid for a day", { exp: NOW + DAY + 29 }],
+    ["valid for a day from its iat", { iat: NOW - 29, exp: NOW + DAY }],
   ])("%s is accepted: clocks differ a little", async (_, claims) => {
     expect(await read(await signed(claims))).toHaveProperty("identity");
   });

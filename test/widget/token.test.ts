@@ -11,7 +11,7 @@ const NOW_MS = 1_900_000_000_123;
 describe("a token", () => {
   test("names its agent and its visitor, and cannot be forged", async () => {
     const token = await mintVisitorToken(CLAIM, "secret", NOW_MS);
-    expect(await verifyVisitorToken(token, ["secret"], NOW_MS)).toEqual({ outcome: "genuine", ...CLAIM });
+    expect(await verifyVisitorToken(token, ["secret"], NOW_MS)).toEqual({ outcome: "genuine", ...CLAIM, issuedAtMs: NOW_MS });
     expect(await verifyVisitorToken(token, ["other"], NOW_MS)).toEqual({ outcome: "forged" });
     // While the secret is rotated both are good.
     expect(await verifyVisitorToken(token, ["new", "secret"], NOW_MS)).toMatchObject({ outcome: "genuine" });

@@ -95,6 +95,11 @@ function payloadTooLarge(maxBytes: number): ApiError<"payload_too_large"> {
   return new ApiError("payload_too_large", `The body is too large: send at most ${maxBytes.toLocaleString("en")} bytes.`);
 }
 
+/** A JSON body that may be left out, which is the same as `{}`. */
+export function optionalJsonBody<Schema extends z.ZodType>(schema: Schema) {
+  return { required: false as const, content: { "application/json": { schema } } };
+}
+
 /** The required JSON body in a route's `request`. */
 export function jsonBody<Schema extends z.ZodType>(schema: Schema) {
   return { required: true as const, content: { "application/json": { schema } } };

@@ -71,7 +71,8 @@ function validator(route: RegisteredRoute): MiddlewareHandler<AppEnv> {
       if (read.ok) {
         if (isIdempotent(route)) await hashBody(c, read.bytes);
         check(bodySchema, "json", read.value);
-      } else failed.push(read.item);
+      } else if (read.item.type === "missing" && !body?.required) check(bodySchema, "json", {});
+      else failed.push(read.item);
     }
     if (failed.length > 0) throw invalid(failed);
     await next();
