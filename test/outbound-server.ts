@@ -5,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { createGzip } from "node:zlib";
 import { CONTROL_HOST, type Behaviour, type Received } from "./outbound-protocol.ts";
+import { SITEVERIFY_PLACE, verifyToken } from "./stand-ins/siteverify.ts";
 
 const behavioursByPlace = new Map<string, Behaviour[]>();
 const receivedByHost = new Map<string, Received[]>();
@@ -25,7 +26,9 @@ export async function answerOutbound(request: IncomingMessage, response: ServerR
     headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])),
     body: body.toString("base64"),
   });
-  await behave(nextBehaviour([path + url.search, path, host]), response);
+  const isSiteverify = path === SITEVERIFY_PLACE;
+  const behaviour = isSiteverify ? verifyToken(request.headers["content-type"] ?? "", body.toString()) : undefined;
+  await behave(behaviour ?? nextBehaviour([path + url.search, path, host]), response);
 }
 
 function control({ pathname, searchParams }: URL, body: Buffer, response: ServerResponse): void {

@@ -27,6 +27,25 @@ export async function identitySecretsOf(env: Env, agent: AgentRow, nowMs: number
   return { secrets, unreadable: failed };
 }
 
+/** The context that an agent's Turnstile secret is encrypted for. */
+export function turnstileContext(agentId: string): string {
+  return `agent/${agentId}/turnstile`;
+}
+
+/** The columns of an agent's Turnstile widget: null removes it. */
+export async function encryptTurnstile(env: Env, agentId: string, given: { site_key: string; secret: string } | null) {
+  if (given === null) return { turnstileSiteKey: null, turnstileSecret: null };
+  return { turnstileSiteKey: given.site_key, turnstileSecret: await encryptSecret(env, given.secret, turnstileContext(agentId)) };
+}
+
+/**
+ * The secret of an agent's Turnstile widget; null where it has none.
+ * @throws UnreadableSecretError when it cannot be decrypted.
+ */
+export async function turnstileSecretOf(env: Env, { id, turnstileSecret }: AgentRow): Promise<string | null> {
+  return turnstileSecret === null ? null : decryptSecret(env, turnstileSecret, turnstileContext(id));
+}
+
 /** A tool as the operator sends it. A header of null keeps its stored value, and without headers all stored ones are kept. */
 export type GivenTool = Omit<StoredTool, "headers" | "headerVariables"> & { headers: Record<string, string | null> | undefined };
 

@@ -1,6 +1,6 @@
 import type { z } from "@hono/zod-openapi";
 import { DEFAULT_HANDOFF, DEFAULT_WELCOME } from "../agents/messages.ts";
-import { type GivenTool, identityContext, type MissingHeader, encryptTools } from "../agents/secrets.ts";
+import { type GivenTool, identityContext, type MissingHeader, encryptTools, encryptTurnstile } from "../agents/secrets.ts";
 import {
   createAgent,
   eraseAgent,
@@ -56,7 +56,8 @@ export async function addAgent(op: OperatorOperation, limits: Limits, body: Agen
   if ("missing" in encrypted) return { outcome: "header_missing", missing: encrypted.missing };
   if (body.email_address && !(await claimMailAddress(op, id, body.email_address))) return { outcome: "address_taken" };
   const { workspaceId, nowMs } = op;
-  const row = { ...DEFAULTS, ...toColumns(body), ...encrypted, id, workspaceId, name: body.name, createdAt: nowMs, updatedAt: nowMs };
+  const columns = await toColumns(op.env, id, body);
+  const row = { ...DEFAULTS, ...columns, ...encrypted, id, workspaceId, name: body.name, createdAt: nowMs, updatedAt: nowMs };
   const insert = (slug: string) => insertAgent(op, { ...row, slug }, { limits, fields: Object.keys(body) });
   let change = await insert(body.slug ?? slugOf(body.name));
   if (change.outcome === "slug_taken" && body.slug === undefined) change = await insert(`${slugOf(body.name)}-${id.slice(-8, -2)}`);
@@ -87,7 +88,7 @@ export async function changeAgent(op: OperatorOperation, agentId: string, body: 
   if (encrypted && "outcome" in encrypted) return encrypted;
   const address = body.email_address;
   if (address && !(await claimMailAddress(op, agentId, address))) return { outcome: "address_taken" };
-  const changes = { ...toColumns(body), ...encrypted, updatedAt: nowMs };
+  const changes = { ...(await toColumns(env, agentId, body)), ...encrypted, updatedAt: nowMs };
   const [[found], [agent]] = await db.batch([
     findAgent(db, workspaceId, agentId),
     updateAgent(db, workspaceId, agentId, changes),
@@ -145,8 +146,8 @@ export async function rotateIdentitySecret(op: OperatorOperation, agentId: strin
   return rotated && { secret, previousValidUntilMs: rotated.previousValidUntilMs };
 }
 
-/** The columns of the fields that are in a body. */
-function toColumns(body: AgentUpdate): Partial<NewAgent> {
+/** The columns of the fields that are in a body, but not of the tools. */
+async function toColumns(env: Env, agentId: string, body: AgentUpdate): Promise<Partial<NewAgent>> {
   const columns = {
     name: body.name,
     slug: body.slug,
@@ -161,6 +162,7 @@ function toColumns(body: AgentUpdate): Partial<NewAgent> {
     model: body.model,
     allowedOrigins: body.allowed_origins,
     emailAddress: body.email_address,
+    ...(body.turnstile !== undefined && (await encryptTurnstile(env, agentId, body.turnstile))),
   };
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
 }

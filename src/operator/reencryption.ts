@@ -1,4 +1,4 @@
-import { headerContext, identityContext } from "../agents/secrets.ts";
+import { headerContext, identityContext, turnstileContext } from "../agents/secrets.ts";
 import { secretValues } from "../platform/config.ts";
 import {
   decryptSecret,
@@ -19,7 +19,14 @@ import { type Auditor, recordOnShard } from "./audit-store.ts";
 import { type EncryptedTable, listApiKeys, listSecrets, listStoredResponses, replaceSecrets, type StoredColumns } from "./secret-store.ts";
 
 /** What is encrypted with ENCRYPTION_KEY. Stored responses expire within a day and are not reencrypted. */
-export const SECRET_KINDS = ["identity_secrets", "tool_headers", "webhook_secrets", "unfinished_erasures", "kept_responses"] as const;
+export const SECRET_KINDS = [
+  "identity_secrets",
+  "turnstile_secrets",
+  "tool_headers",
+  "webhook_secrets",
+  "unfinished_erasures",
+  "kept_responses",
+] as const;
 
 type SecretKind = (typeof SECRET_KINDS)[number];
 
@@ -154,6 +161,7 @@ const ENCRYPTED_TABLES: Record<EncryptedTable, { pageSize: number; groups: reado
     pageSize: 25,
     groups: [
       { kind: "identity_secrets", map: mapColumns(identityContext, "identitySecret", "previousIdentitySecret") },
+      { kind: "turnstile_secrets", map: mapColumns(turnstileContext, "turnstileSecret") },
       { kind: "tool_headers", map: mapTools },
     ],
   },

@@ -9,6 +9,7 @@ const COLUMNS = {
     identitySecret: agents.identitySecret,
     previousIdentitySecret: agents.previousIdentitySecret,
     previousIdentitySecretUntil: agents.previousIdentitySecretUntil,
+    turnstileSecret: agents.turnstileSecret,
     tools: agents.tools,
   },
   webhook_endpoints: {

@@ -133,6 +133,10 @@ const agentFields = z.object({
   tools: toolsInputSchema,
   allowed_origins: z.array(z.string().refine(isOrigin, valueErrorParams("use an origin such as https://www.example.com, or *"))).max(50),
   email_address: z.email().max(320).toLowerCase().nullable(),
+  turnstile: z
+    .object({ site_key: z.string().regex(/^[\w-]{1,100}$/), secret: z.string().min(1).max(200) })
+    .nullable()
+    .openapi({ description: "The keys of a Turnstile widget that visitors solve before their first message and with a lead." }),
 });
 
 export const agentUpdateSchema = agentFields.partial();
@@ -146,6 +150,7 @@ export const operatorAgentSchema = agentSchema.extend({
   tools: z.array(toolSchema),
   allowed_origins: z.array(z.string()),
   email_address: z.string().nullable(),
+  turnstile: z.object({ site_key: z.string() }).nullable(),
   has_identity_secret: z.boolean(),
 });
 
@@ -159,6 +164,7 @@ export function toOperatorAgent(row: AgentRow): z.infer<typeof operatorAgentSche
   return toRecord(operatorAgentSchema, row, {
     ...toAgent(row),
     tools: row.tools.map(toTool),
+    turnstile: row.turnstileSiteKey === null ? null : { site_key: row.turnstileSiteKey },
     has_identity_secret: row.identitySecret !== null,
   });
 }

@@ -1,4 +1,5 @@
 import type { MiddlewareHandler } from "hono";
+import { turnstileSecretOf } from "../agents/secrets.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { isEnded, type VisitorClaim, type VisitorToken, verifyVisitorToken } from "../chat/visitor-token.ts";
@@ -9,12 +10,14 @@ import { isKnownShard } from "../platform/db/shards.ts";
 import { type Statement, transact } from "../platform/db/sql.ts";
 import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode } from "../platform/http/errors.ts";
+import { log } from "../platform/telemetry/log.ts";
 import { visitorsLimited } from "../workspaces/middleware.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { fullWindow, type VisitorFlow, visitorLimitOf, windowsOf } from "../workspaces/visitor-limits.ts";
-import { checkOrigin } from "./cors.ts";
+import { checkOrigin, isAllowedHost } from "./cors.ts";
 import { limitVisitor } from "./rate-limit.ts";
 import { endTokens, findOwnConversation, findTokenVisitor, listSentToAgent } from "./store.ts";
+import { turnstileProblem } from "./turnstile.ts";
 
 declare module "../platform/http/context.ts" {
   interface CallerVariables {
@@ -153,6 +156,24 @@ export async function endSessions(c: AppContext): Promise<void> {
   if (!visitor) throw invalidToken("The visitor_token's visitor does not exist any more.");
   requireLive(claim, agent, visitor);
   await db.batch([endTokens(db, claim, Date.now())]);
+}
+
+/**
+ * Requires the Turnstile token that the agent asks for, if it does, of a visitor whom nothing vouches for.
+ * @throws ApiError challenge_required; UnreadableSecretError.
+ */
+export async function requireChallenge(c: AppContext, agent: AgentRow, token: string | null | undefined): Promise<void> {
+  const secret = await turnstileSecretOf(c.env, agent);
+  if (secret === null) return;
+  if (!token) throw challengeRequired("Send a turnstile_token, solved with the agent's turnstile_site_key.");
+  const problem = await turnstileProblem(c.env, secret, token, (hostname) => isAllowedHost(c, agent.allowedOrigins, hostname));
+  if (problem === undefined) return;
+  log("turnstile_refused", { workspace_id: agent.workspaceId, agent_id: agent.id, reason: problem });
+  throw challengeRequired("The turnstile_token was not accepted: each is good once, for five minutes. Send a new one.");
+}
+
+function challengeRequired(message: string): ApiError<"challenge_required"> {
+  return new ApiError("challenge_required", `Confirm that you are human. ${message}`);
 }
 
 /** 404: also for another visitor's conversation, so that nobody learns whether it exists. */

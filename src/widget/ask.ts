@@ -10,7 +10,7 @@ import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { periodOf } from "../workspaces/plans.ts";
 import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
-import { conversationNotFound, openAgent, openConversation, unauthorized } from "./access.ts";
+import { conversationNotFound, openAgent, openConversation, requireChallenge, unauthorized } from "./access.ts";
 import { type Identity, readIdentityToken, readUserHash } from "./identity.ts";
 import { senderOf } from "./rate-limit.ts";
 import { findVisitorAnswer, findVisitorConversation } from "./store.ts";
@@ -64,6 +64,7 @@ async function toTurnRequest(c: AppContext, agentId: string, body: MessageIn): P
   const identity = await readIdentity(c.env, agent, body, nowMs);
   const visitor = toTurnVisitor(identity, bearer);
   if (conversationId && !(conversation && isOwn(conversation, visitor, identity ? undefined : bearer))) throw conversationNotFound();
+  if (!bearer && !identity) await requireChallenge(c, agent, body.turnstile_token);
   const sender = await senderOf(c, workspaceId, visitor);
   const nextId = () => newId(shardOf(workspaceId), nowMs);
   const ids = { questionId: nextId(), answerId: nextId(), visitorId: nextId() };

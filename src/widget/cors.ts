@@ -47,6 +47,12 @@ export function checkOrigin(c: AppContext, allowedOrigins: readonly string[]): v
   );
 }
 
+/** Whether a page of this host may use the agent. */
+export function isAllowedHost(c: AppContext, allowedOrigins: readonly string[], hostname: string): boolean {
+  const origins = [new URL(c.req.url).origin, ...allowedOrigins];
+  return origins.some((origin) => origin === ANY_ORIGIN || new URL(origin).hostname === hostname);
+}
+
 /** Preflights for unknown agents pass, so that the request itself can get its 404. */
 async function checkPreflight(c: AppContext): Promise<void> {
   const agentId = idIn(AGENT_PATH, c.req.path);

@@ -18,7 +18,7 @@ import type { AppContext } from "../platform/http/context.ts";
 import { notFound } from "../platform/http/errors.ts";
 import { visitorsLimited } from "../workspaces/middleware.ts";
 import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
-import { conversationNotFound, openAgent } from "./access.ts";
+import { conversationNotFound, openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";
 import { addHandoffNotice, findOwnConversation, lastQuestion } from "./store.ts";
 import type { LeadIn } from "./wire.ts";
@@ -32,8 +32,9 @@ export async function createVisitorLead(c: AppContext, agentId: string, body: Le
   const opened = await openAgent(c, agentId, { token: body.visitor_token, flow: "leads" }, (db, claim) =>
     findOwnConversation(db, claim, conversationId ?? ""),
   );
-  const { workspaceId, limits, visitor, read } = opened;
+  const { agent, workspaceId, limits, visitor, read } = opened;
   if (conversationId !== null && read.length === 0) throw conversationNotFound();
+  if (!visitor) await requireChallenge(c, agent, body.turnstile_token);
   const nowMs = Date.now();
   const added = await addLead(
     { env: c.env, meter: c.get("meter"), workspaceId, nowMs },

@@ -21,6 +21,17 @@ const visitorToken = () =>
     .optional()
     .openapi({ description: "The one of the last answer; leave it out the first time." });
 
+/** A token has at most so many characters. */
+const MAX_TURNSTILE_TOKEN_LENGTH = 2048;
+
+const turnstileToken = () =>
+  z
+    .string()
+    .max(MAX_TURNSTILE_TOKEN_LENGTH)
+    .nullable()
+    .optional()
+    .openapi({ description: "For agents with a turnstile_site_key, where there is no visitor_token." });
+
 // --- The agent -------------------------------------------------------------------------------------------------------
 
 export const settingsSchema = z.object({
@@ -30,11 +41,20 @@ export const settingsSchema = z.object({
   language: z.string(),
   welcome_message: z.string(),
   handoff_message: z.string(),
+  turnstile_site_key: z.string().nullable(),
 });
 
 export function toSettings(agent: AgentRow): z.infer<typeof settingsSchema> {
-  const { id, name, status, language } = agent;
-  return { id, name, status, language, welcome_message: welcomeMessageOf(agent), handoff_message: handoffMessageOf(agent) };
+  const { id, name, status, language, turnstileSiteKey: turnstile_site_key } = agent;
+  return {
+    id,
+    name,
+    status,
+    language,
+    welcome_message: welcomeMessageOf(agent),
+    handoff_message: handoffMessageOf(agent),
+    turnstile_site_key,
+  };
 }
 
 // --- Messages --------------------------------------------------------------------------------------------------------
@@ -44,6 +64,7 @@ export const messageInSchema = z
     message: z.string().min(1).max(2000),
     conversation_id: uuid().nullable().optional(),
     visitor_token: visitorToken(),
+    turnstile_token: turnstileToken(),
     identity_token: z.string().max(MAX_IDENTITY_TOKEN_LENGTH).nullable().optional(),
     user_hash: z.string().max(128).nullable().optional(),
     user: endUserSchema.nullable().optional(),
@@ -123,6 +144,7 @@ export const leadInSchema = z
     custom_fields: customFieldsSchema.nullable().optional(),
     conversation_id: uuid().nullable().optional(),
     visitor_token: visitorToken(),
+    turnstile_token: turnstileToken(),
     source_url: z.string().max(2048).refine(isWebUrl, valueErrorParams("use an http or https URL")).nullable().optional(),
   })
   .refine(({ email, phone }) => Boolean(email ?? phone), valueErrorParams("give an email address or a phone number"));

@@ -44,6 +44,7 @@ export async function createFullWorkspace(shard: number): Promise<FullWorkspace>
     confidence_threshold: 0.37,
   });
   await operate("POST", `/workspaces/${workspace.id}/agents/${agent.id}/rotate-identity-secret`);
+  await createAgent(workspace, { name: "Guarded", turnstile: { site_key: "0x4site", secret: "turnstile secret" } });
   const webhook = await listen(workspace);
   await teach(workspace, agent.id);
   await talk(workspace, agent.id);

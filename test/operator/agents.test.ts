@@ -66,6 +66,7 @@ describe("POST /workspaces/{id}/agents", () => {
       tools: [],
       allowed_origins: [],
       email_address: null,
+      turnstile: null,
       has_identity_secret: false,
     });
     expect(await operate("GET", `${agentsOf(workspace)}/${created.body.id}`)).toEqual(created.body);

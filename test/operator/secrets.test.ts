@@ -15,6 +15,7 @@ import { sealSecret } from "../../src/webhooks/signature.ts";
 import { mintApiKey } from "../../src/workspaces/api-key.ts";
 import { type Answer, costOf, createWorkspace, createWorkspaceOn, deliver, envWith, newAddress, operate, query, send } from "../harness.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
+import { solve } from "../stand-ins/siteverify.ts";
 import { attemptsOf, changeEndpoint, createReceiver, deliveryOf, endpointOf, HOUR, MINUTE, verify, World } from "../webhooks/world.ts";
 import { hashOf } from "../widget/widget.ts";
 
@@ -65,6 +66,8 @@ async function outdatedKeysOf(workspace: { id: string }): Promise<any[]> {
 async function storedOf({ id }: { id: string }): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const agent of await query<any>(id, "SELECT * FROM agents WHERE workspace_id = ?", id)) {
+    if (agent.turnstile_secret) found["turnstile"] = agent.turnstile_secret;
+    if (!agent.identity_secret) continue;
     found["identity"] = agent.identity_secret;
     found["previous identity"] = agent.previous_identity_secret;
     for (const tool of JSON.parse(agent.tools))
@@ -87,11 +90,14 @@ const statesOf = async (bindings: Bindings, workspace: { id: string }) => {
 const all = (state: string) => ({
   identity: state,
   "previous identity": state,
+  turnstile: state,
   "order_status Authorization": state,
   "order_status X-Shop": state,
   webhook: state,
   "previous webhook": state,
 });
+
+const TURNSTILE = { site_key: "0x4site", secret: "0x4secret" };
 
 /** A workspace of the time before the rotation, with a secret of every kind. */
 async function liveBefore(shard?: number) {
@@ -102,6 +108,7 @@ async function liveBefore(shard?: number) {
   const parameters = { type: "object", properties: { order: { type: "string" } }, required: ["order"] };
   const tool = { name: "order_status", description: "Orders.", parameters, method: "GET", url: `https://${host}/{order}`, headers };
   const agent = await operateOn(OLD, "POST", `/workspaces/${workspace.id}/agents`, { name: "Agent", tools: [tool] });
+  const guarded = await operateOn(OLD, "POST", `/workspaces/${workspace.id}/agents`, { name: "Guarded", turnstile: TURNSTILE });
   const rotation = `/workspaces/${workspace.id}/agents/${agent.id}/rotate-identity-secret`;
   const previousIdentity: string = (await operateOn(OLD, "POST", rotation)).secret;
   const identity: string = (await operateOn(OLD, "POST", rotation)).secret;
@@ -109,19 +116,23 @@ async function liveBefore(shard?: number) {
     sendTo(bindings, method, `/api/v1${path}`, { token: key, body, ...(more && { headers: more }) });
   const endpoint = (await call(OLD, "POST", "/webhooks", { url: `https://${host}/hooks`, events: ["*"] })).body;
   const rotated = (await call(OLD, "POST", `/webhooks/${endpoint.id}/rotate-secret`)).body;
+  const askGuarded = (bindings: Bindings) =>
+    sendTo(bindings, "POST", `/widget/v1/agents/${guarded.id}/messages`, {
+      body: { message: "Hello?", turnstile_token: solve({ secret: TURNSTILE.secret, hostname: "service.test" }) },
+    });
   const ask = (bindings: Bindings, userHash?: string) =>
     sendTo(bindings, "POST", `/widget/v1/agents/${agent.id}/messages`, {
       body: { message: "Hello?", ...(userHash && { user_hash: userHash, user: { id: "u-1" } }) },
     });
   const webhook: { id: string; secret: string; previousSecret: string } = { ...rotated, previousSecret: endpoint.secret };
-  return { workspace, key: { id, key }, agent, headers, host, identity, previousIdentity, webhook, call, ask };
+  return { workspace, key: { id, key }, agent, headers, host, identity, previousIdentity, webhook, call, ask, askGuarded };
 }
 
 describe("a rotation", () => {
   test.each([0, 1])(
     "on shard %i leaves nothing encrypted with the old keys, and everything works with the new ones alone",
     async (shard) => {
-      const { workspace, agent, headers, host, identity, previousIdentity, webhook, call, ask } = await liveBefore(shard);
+      const { workspace, agent, headers, host, identity, previousIdentity, webhook, call, ask, askGuarded } = await liveBefore(shard);
       expect(await statesOf(BOTH, workspace)).toEqual(all("outdated"));
       expect(await statesOf(NEW, workspace)).toEqual(all("unreadable"));
 
@@ -137,6 +148,7 @@ describe("a rotation", () => {
       for (const secret of [webhook.secret, webhook.previousSecret]) expect(await verified(secret, host)).toBe("webhook.test");
       for (const secret of [identity, previousIdentity]) expect((await ask(NEW, await hashOf(secret, "u-1"))).status).toBe(200);
       expect(await headersOf(workspace, agent.id)).toEqual(headers);
+      expect((await askGuarded(NEW)).status).toBe(200);
       expect((await call(NEW, "GET", "/me")).body.error).toMatchObject({ code: "invalid_api_key" });
     },
   );
@@ -150,7 +162,8 @@ describe("a rotation", () => {
     };
     const bare = async () =>
       (await rows()).map(
-        ({ identity_secret: _a, previous_identity_secret: _b, tools: _c, secret: _d, previous_secret: _e, ...row }) => row,
+        ({ identity_secret: _a, previous_identity_secret: _b, turnstile_secret: _c, tools: _d, secret: _e, previous_secret: _f, ...row }) =>
+          row,
       );
     const before = await bare();
     await walk(BOTH, "GET");
@@ -187,8 +200,8 @@ describe("a rotation", () => {
     await liveBefore();
     const counted = kinds(await walk(BOTH, "GET"));
     const grown = (kind: string, name: string) => counted[kind]![name]! - before[kind]![name]!;
-    const made = ["identity_secrets", "tool_headers", "webhook_secrets"].map((kind) => grown(kind, "outdated"));
-    expect(made).toEqual([2, 2, 2]);
+    const made = ["identity_secrets", "turnstile_secrets", "tool_headers", "webhook_secrets"].map((kind) => grown(kind, "outdated"));
+    expect(made).toEqual([2, 1, 2, 2]);
     expect(grown("webhook_secrets", "current")).toBe(0);
     expect(kinds(await walk(BOTH, "POST"))["tool_headers"]).toMatchObject({ outdated: 0, reencrypted: 2 });
     expect(kinds(await walk(BOTH, "GET"))["tool_headers"]).toMatchObject({ outdated: 0, reencrypted: 0 });
@@ -511,7 +524,7 @@ describe("a step", () => {
   });
 
   test("counts unreadable secrets, and leaves them", async () => {
-    const { workspace } = await liveBefore(0);
+    const { workspace, agent } = await liveBefore(0);
     const before = await storedOf(workspace);
     const steps = await walk({ ...BOTH, ENCRYPTION_KEY: `${env.ENCRYPTION_KEY},another` }, "POST");
     const unreadable = steps.reduce((sum, { secrets }) => sum + secrets.tool_headers.unreadable, 0);
@@ -521,7 +534,7 @@ describe("a step", () => {
     const identities = async () => (await walk(BOTH, "POST")).reduce((sum, { secrets }) => sum + secrets.identity_secrets.unreadable, 0);
     const others = await identities();
     const sealed = await encryptSecret(envWith(OLD), "x", "agent/elsewhere");
-    await query(workspace.id, "UPDATE agents SET identity_secret = ? WHERE workspace_id = ?", sealed, workspace.id);
+    await query(workspace.id, "UPDATE agents SET identity_secret = ? WHERE id = ?", sealed, agent.id);
     expect(await identities()).toBe(others + 1);
     expect((await storedOf(workspace))["identity"]).toBe(sealed);
   });

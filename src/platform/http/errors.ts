@@ -26,6 +26,7 @@ const VISITOR_STATUS_OF = {
   invalid_visitor_token: 401,
   invalid_identity: 401,
   origin_not_allowed: 403,
+  challenge_required: 403,
 } as const satisfies Record<string, ContentfulStatusCode>;
 
 const ALL_STATUS_OF = { ...STATUS_OF, ...VISITOR_STATUS_OF };
