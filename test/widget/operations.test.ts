@@ -43,6 +43,7 @@ describe("settings", () => {
       language: "nl",
       welcome_message: "Hi!",
       handoff_message: "A human comes.",
+      turnstile_site_key: null,
     });
   });
 

@@ -172,6 +172,15 @@ describe("visitors' messages a day", () => {
   });
 });
 
+test("a question that is kept is stored and counted, though the day is full by its next attempt", async () => {
+  const { workspace, agent } = await createWidget();
+  const db = dbFor(env, workspace.id, new Meter());
+  await beginTurn(db, turnOf(workspace, agent.id, 1));
+  const kept = { ...turnOf(workspace, agent.id, 1), isKept: true };
+  expect((await beginTurn(db, kept)).stored).toMatchObject([{ id: kept.questionId }]);
+  expect((await usageOf(workspace)).visitor_messages_today).toBe(2);
+});
+
 describe("a sender", () => {
   test("leaves ten leads an hour on the plan free, and holds up nobody else", async () => {
     at(MORNING);
