@@ -37,6 +37,8 @@ async function cost(request: () => Promise<{ status: number }>): Promise<[status
 const setStatus = (id: string, status: string) => query(id, "UPDATE conversations SET status = ? WHERE id = ?", status, id);
 const leave = (agentId: string) =>
   send("POST", `/widget/v1/agents/${agentId}/leads`, { body: { name: "Ann", email: "ann@example.com" }, headers: newAddress() });
+const visit = (agentId: string) =>
+  send("POST", `/widget/v1/agents/${agentId}/messages`, { body: { message: "When are refunds paid?" }, headers: newAddress() });
 const unknownId = ({ workspace }: Desk) => newId(shardOf(workspace.id), Date.now());
 
 const onEndpoint = async (workspace: Desk["workspace"], method: string, action = "", body?: object) => {
@@ -431,6 +433,44 @@ const OPERATIONS: [
     async ({ workspace, path }) => {
       await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: 0 } });
       return () => workspace.call("POST", `${path}/messages`, { message: "When are refunds paid?" });
+    },
+  ],
+  [
+    "a visitor's question",
+    200,
+    2,
+    3,
+    async ({ agent }) =>
+      () =>
+        visit(agent.id),
+  ],
+  [
+    "a visitor's lead",
+    201,
+    1,
+    2,
+    async ({ agent }) =>
+      () =>
+        leave(agent.id),
+  ],
+  [
+    "a visitor's question past the day's limit",
+    429,
+    0,
+    1,
+    async ({ workspace, agent }) => {
+      await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { visitor_messages_per_day: 0 } });
+      return () => visit(agent.id);
+    },
+  ],
+  [
+    "a visitor's lead past the day's limit",
+    429,
+    0,
+    1,
+    async ({ workspace, agent }) => {
+      await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { leads_per_day: 0 } });
+      return () => leave(agent.id);
     },
   ],
   [
