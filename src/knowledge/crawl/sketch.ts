@@ -1,7 +1,7 @@
 import { hasDate, shapeOf, variablesOf } from "./variables.ts";
 
 /** The most shingles of a page that are compared: of a longer text each second one, each fourth, and so on. */
-const MAX_SHINGLES = 48;
+const MAX_SHINGLES = 32;
 const WORDS_PER_SHINGLE = 4;
 const MAX_CHARS = 100_000;
 
