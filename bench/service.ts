@@ -71,9 +71,10 @@ export async function startWorker(build: Build, bindings: Record<string, string>
   // Miniflare puts three workers of its own before one that has assets, which on the network is not done by workers.
   delete workerOptions["assets"];
   const port = await freePort();
-  const texts = (await readdir(build.directory))
-    .filter((file) => file.endsWith(".browser.js"))
-    .map((file) => ({ type: "Text" as const, path: join(build.directory, file) }));
+  const files = await readdir(build.directory);
+  const modulesOf = <Type extends string>(type: Type, ending: string) =>
+    files.filter((file) => file.endsWith(ending)).map((file) => ({ type, path: join(build.directory, file) }));
+  const imported = [...modulesOf("Text", ".browser.js"), ...modulesOf("Data", ".bin")];
   const served: Pick<RunningWorker, "port" | "onLog"> = { port, onLog: undefined };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -87,7 +88,7 @@ export async function startWorker(build: Build, bindings: Record<string, string>
           name,
           bindings: Object.assign({}, workerOptions.bindings, bindings),
           modulesRoot: build.directory,
-          modules: [{ type: "ESModule", path: join(build.directory, build.script) }, ...texts],
+          modules: [{ type: "ESModule", path: join(build.directory, build.script) }, ...imported],
           unsafeDirectSockets: [{ host: "127.0.0.1", port }],
         },
       ],

@@ -2,11 +2,12 @@ import { DurableObject } from "cloudflare:workers";
 import { TextIngestion } from "../../src/knowledge/indexing/ingest.ts";
 import { IndexStore } from "../../src/knowledge/indexing/store.ts";
 import { rankChunks } from "../../src/knowledge/retrieval/lexical-search.ts";
-import { draftAnswer } from "../../src/models/extractive.ts";
+import { candidatesOf, confidenceFeatures } from "../../src/models/answer-ranking.ts";
+import { composeAnswer } from "../../src/models/compose.ts";
 
 /*
- * Answers what the service does not show: the signals of a question, and what would be cited however little it is worth.
- * The path names a corpus; PUT teaches it passages, POST asks it.
+ * Answers what the service does not show: the features of a question's candidates. The path names a corpus; PUT teaches it
+ * texts, POST asks it, and with the candidates' scores it answers the features of the confidence.
  */
 
 /** As many as a turn reads. */
@@ -16,23 +17,33 @@ interface SignalsEnv {
   CORPORA: DurableObjectNamespace<Corpus>;
 }
 
+interface Asked {
+  question: string;
+  previousQuestions: string[];
+  scores?: number[];
+}
+
 export class Corpus extends DurableObject<SignalsEnv> {
   private readonly store = new IndexStore(this.ctx.storage);
 
-  async teach(passages: { id: string; text: string }[]): Promise<void> {
+  async teach(texts: { id: string; title: string; text: string }[]): Promise<void> {
     const ingestion = new TextIngestion(this.store);
-    for (const { id, text } of passages) {
-      await ingestion.stage(id, { name: id, text }, Number.POSITIVE_INFINITY);
+    for (const { id, title, text } of texts) {
+      await ingestion.stage(id, { name: title, text }, Number.POSITIVE_INFINITY);
       while (!ingestion.step(id, "fit").done);
     }
   }
 
-  async ask(turns: string[]): Promise<{ signals: Record<string, number>; cited: string[] }> {
-    const question = turns.at(-1)!;
-    const { ranked, ...terms } = rankChunks(this.store, { question, previousQuestions: turns.slice(0, -1) });
+  async ask({ question, previousQuestions, scores }: Asked) {
+    const { ranked, ...terms } = rankChunks(this.store, { question, previousQuestions });
     const passages = ranked.slice(0, PASSAGES).map(({ passage }) => passage);
-    const { signals, cited } = draftAnswer(question, { passages, curated: [], ...terms });
-    return { signals: { ...signals }, cited: cited.map(({ sourceId }) => sourceId) };
+    const found = candidatesOf(question, { passages, curated: [], ...terms });
+    if (scores) return confidenceFeatures(found, scores) ?? null;
+    return found.candidates.map(({ passage, segments, at, features }) => ({
+      sourceId: passage.sourceId,
+      text: composeAnswer(segments, at),
+      features,
+    }));
   }
 }
 

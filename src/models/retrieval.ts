@@ -17,6 +17,8 @@ export interface Retrieval {
   curated: CuratedMatch[];
   /** The terms of the question itself, in their order. */
   questionTerms: QueryTerm[];
+  /** The question before, where this one is understood only together with it. */
+  previousQuestion: string | null;
   /** The terms that earlier questions add. */
   previousTerms: QueryTerm[];
 }
@@ -47,22 +49,23 @@ export interface QueryTerm {
   term: string;
   /** The parts of a compound; all of them together match the whole. */
   parts: string[];
-  /** The most similar term of the index, where the index does not have the term itself. */
-  correction: string | null;
+  /** Other terms of the index that may stand for it: its corrected spelling and synonyms. */
+  alternatives: TermAlternative[];
   /** Its inverse document frequency, 0..1, less for weak and for earlier terms. */
   weight: number;
-  /** How many chunks contain it or its correction. */
+  /** How many chunks contain it. */
   documentFrequency: number;
   /** Whether it is a common word of any support question, as "work" or "need". */
   isWeak: boolean;
 }
 
+export interface TermAlternative {
+  term: string;
+  /** How surely it means the same, 0..1. */
+  weight: number;
+}
+
 /** A passage as one text for a model. Vectors are named by it: change TEXT_VERSION of knowledge/vectors with it. */
 export function passageText({ title, heading, content }: Pick<Passage, "title" | "heading" | "content">): string {
   return [title, heading, content].filter((part) => part !== null).join("\n");
-}
-
-/** Title and heading of a passage. */
-export function aboutOf({ title, heading }: Passage): string {
-  return `${title}\n${heading ?? ""}`;
 }

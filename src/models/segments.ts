@@ -1,11 +1,11 @@
 import { blocks, LIST_ITEM } from "../text/blocks.ts";
 import { sentences } from "../text/sentences.ts";
 import { terms } from "../text/terms.ts";
-import type { QueryTerm } from "./retrieval.ts";
+import type { Passage, QueryTerm } from "./retrieval.ts";
 
 /** The smallest part of a passage that can be quoted by itself or with its lead-in. */
 export interface Segment {
-  kind: "sentence" | "item" | "code" | "table" | "heading";
+  kind: "sentence" | "item" | "code" | "row" | "heading";
   text: string;
   terms: ReadonlySet<string>;
   /** The number of its block; the items of one list, or the sentences of one paragraph, share it. */
@@ -14,8 +14,10 @@ export interface Segment {
   isOrdered: boolean;
   /** Whether a pronoun or conjunction in it refers to the sentence before. */
   needsContext: boolean;
-  /** The terms of what it belongs to: its passage's headings, its list's lead-in, the sentence or question before it. */
-  contextTerms: ReadonlySet<string>;
+  /** The terms of the headings that it is under; of the title where there is none. */
+  headingTerms: ReadonlySet<string>;
+  /** The terms of what is beside it: the other sentences next to it in its block, its list's lead-in, the question before it. */
+  neighborTerms: ReadonlySet<string>;
 }
 
 const ORDERED_ITEM = /^[ \t]*\(?\d{1,3}[.)]/;
@@ -26,30 +28,69 @@ const REFERS_BACK =
   /^(?:this|that|these|those|it|its|they|their|he|she|such|so|then|also|however|otherwise|instead|therefore|but|and|in this case|in that case|if so|for example)\b|\b(?:them|they|these|those)\b/i;
 const FINAL_PUNCTUATION = /[.!?…:;,。！？）)"'”`*]$/;
 
-/** Splits a passage into segments, in reading order. `about` is its title and heading. */
-export function segmentsOf(content: string, about: string): Segment[] {
+/** Splits a passage into segments, in reading order. */
+export function segmentsOf({ content, title, heading }: Pick<Passage, "content" | "title" | "heading">): Segment[] {
   const segments: Segment[] = [];
-  const title = terms(about);
-  let heading: string[] = [];
+  const headings = new Set(terms(heading ?? title));
+  let localHeading: string[] = [];
   for (const [block, { kind, text }] of [...blocks(content)].entries()) {
-    const texts = kind === "text" ? sentenceTexts(text) : kind === "list" ? listItems(text) : [text];
+    const texts = textsOf(kind, text);
     const isHeading = kind === "heading" || (kind === "text" && looksLikeHeading(texts));
-    if (isHeading) heading = terms(text);
-    const segmentKind = isHeading ? "heading" : kind === "text" ? "sentence" : kind === "list" ? "item" : kind;
-    const isSentence = segmentKind === "sentence";
+    if (isHeading) localHeading = terms(text);
     const isOrdered = kind === "list" && ORDERED_ITEM.test(text);
     const leadIn = segments.at(-1)?.text.endsWith(":") ? segments.at(-1) : undefined;
     for (const [at, segmentText] of texts.entries()) {
       const previous = segments.at(-1);
-      const needsContext = isSentence && at > 0 && REFERS_BACK.test(segmentText);
-      const followsQuestion = isSentence && previous?.text.endsWith("?") === true;
-      const context = needsContext || followsQuestion ? previous : isSentence ? undefined : leadIn;
-      const contextTerms = new Set([...title, ...(isHeading ? [] : heading), ...(context?.terms ?? [])]);
-      const ownTerms = new Set(terms(segmentText));
-      segments.push({ kind: segmentKind, text: segmentText, terms: ownTerms, block, isOrdered, needsContext, contextTerms });
+      const segmentKind = isHeading ? "heading" : SEGMENT_KINDS[kind];
+      const followsQuestion = segmentKind === "sentence" && previous?.text.endsWith("?") === true;
+      const beside = [at > 0 || followsQuestion ? previous?.text : undefined, texts[at + 1], leadIn?.text];
+      segments.push({
+        kind: segmentKind,
+        text: segmentText,
+        terms: new Set(terms(segmentText)),
+        block,
+        isOrdered,
+        needsContext: segmentKind === "sentence" && at > 0 && REFERS_BACK.test(segmentText),
+        headingTerms: isHeading ? headings : new Set([...headings, ...localHeading]),
+        neighborTerms: new Set(terms(beside.filter((each) => each !== undefined).join("\n"))),
+      });
     }
   }
   return segments;
+}
+
+const SEGMENT_KINDS = { text: "sentence", list: "item", code: "code", table: "row", heading: "heading" } as const;
+
+function textsOf(kind: keyof typeof SEGMENT_KINDS, text: string): string[] {
+  if (kind === "text") return sentenceTexts(text);
+  if (kind === "list") return listItems(text);
+  return kind === "table" ? tableRows(text) : [text];
+}
+
+const TABLE_RULE = /^:?-+:?$/;
+
+/** The rows of a Markdown table as sentences, each cell with the head of its column: "pro: price 99 €, messages 10,000". */
+function tableRows(text: string): string[] {
+  const lines = text
+    .trim()
+    .split("\n")
+    .map((line) => cellsOf(line));
+  const rule = lines.findIndex((cells) => cells.every((cell) => TABLE_RULE.test(cell)));
+  if (rule < 1) return [text];
+  const heads = lines[rule - 1]!;
+  return lines.slice(rule + 1).map(([name = "", ...cells]) => {
+    const values = cells.map((cell, at) => [heads[at + 1] ?? "", cell] as const).filter(([, cell]) => cell !== "");
+    return `${name}: ${values.map(([head, cell]) => (head === "" ? cell : `${head} ${cell}`)).join(", ")}`;
+  });
+}
+
+function cellsOf(line: string): string[] {
+  return line
+    .trim()
+    .replace(/^\|/, "")
+    .replace(/\|$/, "")
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
 function sentenceTexts(text: string): string[] {
@@ -72,12 +113,11 @@ function listItems(text: string): string[] {
   return items;
 }
 
-/** A corrected spelling may be another word. */
-const CORRECTION_MATCH = 0.6;
-
-/** How surely a set of terms contains a query term: 1, less where only its corrected spelling is there, or 0. */
-export function termMatch(all: ReadonlySet<string>, { term, correction, parts }: QueryTerm): number {
+/** How surely a set of terms contains a query term, 0..1: itself, all its parts, or an alternative. */
+export function termMatch(all: ReadonlySet<string>, { term, parts, alternatives }: QueryTerm): number {
   if (all.has(term)) return 1;
   if (parts.length > 0 && parts.every((part) => all.has(part))) return 1;
-  return correction !== null && all.has(correction) ? CORRECTION_MATCH : 0;
+  let best = 0;
+  for (const other of alternatives) if (other.weight > best && all.has(other.term)) best = other.weight;
+  return best;
 }

@@ -167,12 +167,9 @@ interface Part {
   context: readonly string[];
 }
 
-function partsOf(text: string, about: string): Part[] {
-  return segmentsOf(text, about).flatMap((segment) => {
-    const context = [...segment.contextTerms];
-    if (segment.kind !== "table") return [{ text: segment.text, terms: [...segment.terms], context }];
-    const [head = "", ...rows] = segment.text.split("\n");
-    return [head, ...rows].map((row) => ({ text: row, terms: terms(row), context: [...context, ...terms(head)] }));
+function partsOf(content: string, about: string): Part[] {
+  return segmentsOf({ content, title: about, heading: null }).map(({ text, terms: own, headingTerms, neighborTerms }) => {
+    return { text, terms: [...own], context: [...headingTerms, ...neighborTerms] };
   });
 }
 

@@ -269,7 +269,13 @@ describe("the longest chunks", () => {
 
 it("writes nothing for an agent without knowledge", async () => {
   const index = newIndex();
-  expect(await search(index, "anything at all", "before")).toEqual({ passages: [], curated: [], questionTerms: [], previousTerms: [] });
+  expect(await search(index, "anything at all", "before")).toEqual({
+    passages: [],
+    curated: [],
+    questionTerms: [],
+    previousQuestion: null,
+    previousTerms: [],
+  });
   await index.removeSource("none");
   await index.removeAnswer("none");
   expect(await index.ingestText("none", "run")).toMatchObject({ code: "text_missing" });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answerTypeOf } from "../../src/models/extractive.ts";
+import { answerTypeOf } from "../../src/models/answer-type.ts";
 
 describe("the answer type that a question expects", () => {
   it.each([

@@ -2,11 +2,11 @@ import type { Passage, QueryTerm, Retrieval, SearchQuery } from "../../models/re
 import { terms } from "../../text/terms.ts";
 import { boundedQuery, fullTextQuery, generationTerm } from "../indexing/full-text.ts";
 import type { IndexStore } from "../indexing/store.ts";
-import { indexTerms, queryTerms, termsOfPrevious, type Vocabulary } from "./query.ts";
+import { indexTerms, needsContext, queryTerms, termsOfPrevious, type Vocabulary } from "./query.ts";
 
 /*
  * Lexical search in two stages: the FTS5 index proposes candidates by its bm25(), then each candidate is scored by BM25
- * with spelling corrections and compounds, and by the proximity of the query's terms.
+ * with spelling corrections, synonyms and compounds, and by the proximity of the query's terms.
  */
 
 const CANDIDATES = 50;
@@ -35,7 +35,7 @@ const COLUMNS = "c.id AS chunkId, d.source_id AS sourceId, d.type, d.title, c.he
 export function rankChunks(
   store: IndexStore,
   { question, previousQuestions }: Omit<SearchQuery, "limit">,
-): { ranked: RankedChunk[] } & Pick<Retrieval, "questionTerms" | "previousTerms"> {
+): { ranked: RankedChunk[] } & Pick<Retrieval, "questionTerms" | "previousQuestion" | "previousTerms"> {
   const { chunkTerms } = store;
   const vocabulary: Vocabulary = {
     size: store.size.chunks,
@@ -44,7 +44,8 @@ export function rankChunks(
   };
   const questionTerms = queryTerms(question, vocabulary);
   const previousTerms = termsOfPrevious(question, previousQuestions, questionTerms, vocabulary);
-  return { ranked: rank(store, [...questionTerms, ...previousTerms]), questionTerms, previousTerms };
+  const previousQuestion = needsContext(question) ? (previousQuestions.at(-1) ?? null) : null;
+  return { ranked: rank(store, [...questionTerms, ...previousTerms]), questionTerms, previousQuestion, previousTerms };
 }
 
 /** Those of these chunks that are live, with a score of 0. */
@@ -68,9 +69,11 @@ function findCandidates({ sql, chunkTerms, size }: IndexStore, wanted: readonly 
 }
 
 function rank(store: IndexStore, query: readonly QueryTerm[]): RankedChunk[] {
-  const wanted = indexTerms(query);
+  // In a large index the terms themselves find enough; synonyms, which are common words, would only crowd them out.
+  const wanted = indexTerms(query, true);
+  const found = findCandidates(store, indexTerms(query, false));
+  const rows = found.length < CANDIDATES ? findCandidates(store, wanted) : found;
   const wantedTerms = new Set(wanted);
-  const rows = findCandidates(store, wanted);
   const bodies = rows.map((row) => row.terms.split(" "));
   const averageLength = bodies.reduce((sum, body) => sum + body.length, 0) / Math.max(rows.length, 1);
   const titles = new Map<string, ReadonlySet<string>>();
@@ -96,17 +99,18 @@ interface ChunkFields {
   heading: ReadonlySet<string>;
   /** The ascending positions of each wanted term in the body. */
   positions: ReadonlyMap<string, readonly number[]>;
+  /** Terms of the body. */
   length: number;
 }
 
 /** The usual constants of BM25 (Robertson and Zaragoza 2009): saturation of repeated terms and length normalization. */
 const K1 = 1.6;
 const B = 0.75;
-/** A term in the title or heading counts as so many in the body, as in BM25F. */
+/** A term in the title or heading counts as so many in the body (BM25F). */
 const TITLE_COUNT = 2;
 const HEADING_COUNT = 3;
-/** The weight of a term that is found only in its corrected spelling, or in its parts. */
-const INEXACT_FACTOR = 0.8;
+/** The weight of a compound that is found only in its parts. */
+const PARTS_FACTOR = 0.8;
 /** Terms further apart than this many positions are not near each other. */
 const MAX_DISTANCE = 6;
 /** The share of proximity in the score; the rest is BM25. */
@@ -123,6 +127,7 @@ function positionsOf(wanted: ReadonlySet<string>, body: readonly string[]): Map<
   return positions;
 }
 
+/** 0..1. */
 function scoreOf(query: readonly QueryTerm[], chunk: ChunkFields, averageLength: number): number {
   return (1 - PROXIMITY_SHARE) * bm25Share(query, chunk, averageLength) + PROXIMITY_SHARE * proximityShare(query, chunk);
 }
@@ -134,18 +139,17 @@ function bm25Share(query: readonly QueryTerm[], chunk: ChunkFields, averageLengt
   let total = 0;
   for (const term of query) {
     total += term.weight;
-    const { count, factor } = occurrences(term, chunk);
-    if (count > 0) score += (term.weight * factor * count) / (count + K1 * lengthFactor);
+    const scores = occurrences(term, chunk).map(({ count, factor }) => (factor * count) / (count + K1 * lengthFactor));
+    score += term.weight * Math.max(0, ...scores);
   }
   return total === 0 ? 0 : score / total;
 }
 
-function occurrences({ term, correction, parts }: QueryTerm, chunk: ChunkFields): { count: number; factor: number } {
-  const exact = countOf(term, chunk);
-  if (exact > 0) return { count: exact, factor: 1 };
-  if (correction !== null) return { count: countOf(correction, chunk), factor: INEXACT_FACTOR };
-  if (parts.length === 0) return { count: 0, factor: 0 };
-  return { count: Math.min(...parts.map((part) => countOf(part, chunk))), factor: INEXACT_FACTOR };
+/** How often a chunk contains a term: itself, all its parts, and each of its alternatives. */
+function occurrences({ term, parts, alternatives }: QueryTerm, chunk: ChunkFields): { count: number; factor: number }[] {
+  const whole = { count: countOf(term, chunk), factor: 1 };
+  const inParts = parts.length === 0 ? [] : [{ count: Math.min(...parts.map((part) => countOf(part, chunk))), factor: PARTS_FACTOR }];
+  return [whole, ...inParts, ...alternatives.map((other) => ({ count: countOf(other.term, chunk), factor: other.weight }))];
 }
 
 function countOf(term: string, { title, heading, positions }: ChunkFields): number {
@@ -166,8 +170,8 @@ function proximityShare(query: readonly QueryTerm[], chunk: ChunkFields): number
   return total === 0 ? 0 : near / total;
 }
 
-function bodyPositions({ term, correction, parts }: QueryTerm, { positions }: ChunkFields): readonly number[] {
-  const found = positions.get(term) ?? (correction === null ? undefined : positions.get(correction));
+function bodyPositions({ term, alternatives, parts }: QueryTerm, { positions }: ChunkFields): readonly number[] {
+  const found = [term, ...alternatives.map((other) => other.term)].map((each) => positions.get(each)).find((each) => each !== undefined);
   return found ?? (parts.length > 0 ? (positions.get(parts.at(-1)!) ?? []) : []);
 }
 

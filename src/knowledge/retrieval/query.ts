@@ -1,5 +1,6 @@
-import type { QueryTerm } from "../../models/retrieval.ts";
+import type { QueryTerm, TermAlternative } from "../../models/retrieval.ts";
 import { type Token, tokens } from "../../text/terms.ts";
+import { expandChatSpellings, phrasesIn, synonymsOf } from "./synonyms.ts";
 
 /** The term statistics of an index, whose documents are chunks or curated questions. */
 export interface Vocabulary {
@@ -17,27 +18,60 @@ const MIN_DOCUMENTS = 40;
 /** The weight of a weak term beside that of a content term. */
 const WEAK_FACTOR = 0.35;
 
+/** A corrected spelling may be another word. */
+const CORRECTION_WEIGHT = 0.9;
+/** The idf of a phrase such as "take out", whose words are in no help text. */
+const PHRASE_TERM_WEIGHT = 0.7;
+/** What a term weighs beside one that the index has: nothing there can match it, or only a word like it can. */
+const UNKNOWN_FACTOR = 0.45;
+const SUBSTITUTED_FACTOR = 0.8;
+
 /** The terms of a text, in order, each once, with their statistics. */
 export function queryTerms(text: string, vocabulary: Vocabulary): QueryTerm[] {
+  const question = expandChatSpellings(text);
   const unique = new Map<string, Token>();
-  for (const token of tokens(text)) if (!unique.has(token.term)) unique.set(token.term, token);
+  for (const token of tokens(question)) if (!unique.has(token.term)) unique.set(token.term, token);
   const all = [...unique.values()];
-  const frequencies = vocabulary.documentFrequencies(all.flatMap(({ term, parts }) => [term, ...parts]));
+  const phrases = phrasesIn(question);
+  const synonyms = new Map(all.map(({ term }) => [term, synonymsOf(term)]));
+  const candidates = [...synonyms.values(), ...phrases.map(({ alternatives }) => alternatives)].flat();
+  const frequencies = vocabulary.documentFrequencies([
+    ...all.flatMap(({ term, parts }) => [term, ...parts]),
+    ...candidates.map(({ term }) => term),
+  ]);
+  const isKnown = ({ term }: TermAlternative): boolean => frequencies.has(term);
   let correctionsLeft = MAX_CORRECTIONS;
   const found = all.map((token) => {
+    const alternatives = synonyms.get(token.term)!.filter(isKnown);
     const frequency = frequencyOf(token, frequencies);
-    if (frequency > 0 || correctionsLeft-- <= 0 || token.parts.length > 0) return queryTerm(token, frequency, null, vocabulary.size);
+    if (frequency > 0 || correctionsLeft-- <= 0 || token.parts.length > 0)
+      return queryTerm(token, frequency, alternatives, vocabulary.size);
     const correction = correctSpelling(token.term, vocabulary);
-    return queryTerm(token, correction?.documentFrequency ?? 0, correction?.term ?? null, vocabulary.size);
+    if (correction === undefined) return queryTerm(token, 0, alternatives, vocabulary.size);
+    const corrected = { term: correction.term, weight: CORRECTION_WEIGHT };
+    return { ...queryTerm(token, correction.documentFrequency, [corrected, ...alternatives], vocabulary.size), documentFrequency: 0 };
   });
-  if (found.length <= MAX_TERMS) return found;
-  const minWeight = found.map(({ weight }) => weight).toSorted((a, b) => b - a)[MAX_TERMS - 1]!;
-  return found.filter(({ weight }) => weight >= minWeight).slice(0, MAX_TERMS);
+  const ofPhrases = phrases.flatMap(({ phrase, alternatives }): QueryTerm[] => {
+    const known = alternatives.filter(isKnown);
+    const term = { term: phrase, parts: [], alternatives: known, weight: PHRASE_TERM_WEIGHT, documentFrequency: 0, isWeak: false };
+    return known.length === 0 ? [] : [term];
+  });
+  const terms = [...found, ...ofPhrases];
+  if (terms.length <= MAX_TERMS) return terms;
+  const minWeight = terms.map(({ weight }) => weight).toSorted((x, y) => y - x)[MAX_TERMS - 1]!;
+  return terms.filter(({ weight }) => weight >= minWeight).slice(0, MAX_TERMS);
 }
 
-/** Every term of the index that matches one of these query terms. */
-export function indexTerms(terms: readonly QueryTerm[]): string[] {
-  return [...new Set(terms.flatMap(({ term, parts, correction }) => [term, ...parts, ...(correction === null ? [] : [correction])]))];
+/**
+ * The terms of the index that match these query terms.
+ * @param withSynonyms false leaves out the alternatives of a term that the index has itself.
+ */
+export function indexTerms(terms: readonly QueryTerm[], withSynonyms: boolean): string[] {
+  const matching = terms.flatMap(({ term, parts, alternatives, documentFrequency }) => [
+    ...[term, ...parts],
+    ...(withSynonyms || documentFrequency === 0 ? alternatives.map((other) => other.term) : []),
+  ]);
+  return [...new Set(matching)];
 }
 
 /** How many documents contain a token, whole or (at most) in all its parts. */
@@ -46,10 +80,11 @@ function frequencyOf({ term, parts }: Token, frequencies: ReadonlyMap<string, nu
   return Math.max(frequencies.get(term) ?? 0, parts.length > 0 ? Math.min(...ofParts) : 0);
 }
 
-function queryTerm({ term, parts, kind }: Token, documentFrequency: number, correction: string | null, documents: number): QueryTerm {
+function queryTerm({ term, parts, kind }: Token, documentFrequency: number, alternatives: TermAlternative[], documents: number): QueryTerm {
   const isWeak = kind === "weak";
-  const weight = normalizedIdf(documentFrequency, documents) * (isWeak ? WEAK_FACTOR : 1);
-  return { term, parts: [...parts], correction, weight, documentFrequency, isWeak };
+  const knownFactor = documentFrequency > 0 ? 1 : alternatives.length > 0 ? SUBSTITUTED_FACTOR : UNKNOWN_FACTOR;
+  const weight = normalizedIdf(documentFrequency, documents) * (isWeak ? WEAK_FACTOR : 1) * knownFactor;
+  return { term, parts: [...parts], alternatives, weight, documentFrequency, isWeak };
 }
 
 /** BM25's inverse document frequency (Robertson and Zaragoza 2009), as a share of that of a term which no document has. */
@@ -119,6 +154,8 @@ const REFERS_BACK =
 const MAX_INCOMPLETE_TERMS = 2;
 /** The weight of the previous question's terms where the question is complete by itself. */
 const COMPLETE_QUESTION_FACTOR = 0.5;
+/** The weight of the previous questions' terms beside the question's own: what a follow-up names anew is what it is about. */
+const INCOMPLETE_QUESTION_FACTOR = 0.6;
 /** Questions further back are mostly about something else. */
 const MAX_PREVIOUS_QUESTIONS = 2;
 
@@ -152,7 +189,9 @@ export function termsOfPrevious(
     isIncomplete = needsContext(previous);
     if (!isIncomplete) break;
   }
-  const scale = Math.min(1, totalWeight(questionTerms) / totalWeight(added));
+  const own = totalWeight(questionTerms);
+  // "How much is that?" has no terms of its own.
+  const scale = own === 0 ? 1 : Math.min(INCOMPLETE_QUESTION_FACTOR, own / totalWeight(added));
   return added.map((term) => ({ ...term, weight: term.weight * scale }));
 }
 

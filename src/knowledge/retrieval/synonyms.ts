@@ -1,4 +1,5 @@
 import { stems } from "../../text/terms.ts";
+import type { TermAlternative } from "../../models/retrieval.ts";
 
 /**
  * Groups of everyday English words that visitors use as synonyms when they write to a support team, one group a line. A
@@ -93,4 +94,190 @@ function parseGroups(): Map<string, string[]> {
     for (const term of new Set(stems(line))) found.set(term, [...(found.get(term) ?? []), `=${at}`]);
   }
   return found;
+}
+
+/** How surely a word of the same group, or of a phrase's line, means the same. */
+const SYNONYM_WEIGHT = 0.75;
+const PHRASE_WEIGHT = 0.8;
+
+/** The stems of the words that may stand for a stem in support questions. */
+export function synonymsOf(term: string): TermAlternative[] {
+  membersOf ??= readMembers();
+  return (membersOf.get(term) ?? []).map((other) => ({ term: other, weight: SYNONYM_WEIGHT }));
+}
+
+let membersOf: Map<string, string[]> | undefined;
+
+function readMembers(): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const line of GROUPS.trim().split("\n")) {
+    const members = [...new Set(stems(line))];
+    for (const term of members) found.set(term, [...(found.get(term) ?? []), ...members.filter((other) => other !== term)]);
+  }
+  return found;
+}
+
+/** Everyday phrases, and the words that help texts use in their place. */
+const PHRASES = `
+  take out = withdraw withdrawal
+  take money out = withdraw withdrawal
+  get money out = withdraw withdrawal
+  pay in = deposit
+  put in = enter insert
+  pick up = collect collection
+  picked up = collect collection
+  get rid of = dispose remove delete
+  throw away = dispose waste
+  log in = sign login
+  log on = sign login
+  log out = sign logout
+  sign up = register subscribe join
+  signed up = register contract order
+  money back = refund reimburse
+  send back = return
+  give back = return
+  bring back = return
+  turn off = switch disable deactivate
+  turn on = switch enable activate
+  switch off = disable deactivate
+  switch on = enable activate
+  set up = configure create install
+  call off = cancel
+  get out of = cancel leave
+  back out = cancel withdraw
+  changed my mind = cancel withdraw withdrawn
+  get in touch = contact reach
+  get hold of = contact reach
+  speak to = contact
+  talk to = contact
+  fill out = form complete
+  fill in = form complete
+  look up = find search
+  top up = recharge credit
+  sold out = stock available
+  out of stock = available
+  run out = expire used
+  used up = used limit
+  use up = used limit
+  good for = valid
+  how early = before ahead earliest advance
+  how soon = days time arrive
+  how fast = speed days time
+  how quick = days time minutes
+  how quickly = days time minutes
+  how long = days weeks time duration takes
+  how old = age
+  opening times = open hours
+  opening hours = open hours
+  open on = open hours
+  doesn't work = fault problem trouble error
+  does not work = fault problem trouble error
+  not working = fault problem trouble error
+  is down = outage fault connection
+  went down = outage fault
+  right away = immediate immediately
+  straight away = immediate immediately
+  as soon as possible = immediate express fast
+  moved house = address move moving
+  moving house = address move moving
+  new address = address move moving
+  go bust = insolvency protection bankrupt protected
+  went wrong = failed error
+  in parts = instalments split partial
+  pay later = invoice instalments
+  too late = late delay deadline
+  free of charge = free cost
+  for free = free cost
+  get a discount = discount
+  cut off = block blocked disconnect
+  hang up = end
+  find out = see check
+  check out = order pay payment
+  come with = include included
+  hand over = transfer reassign
+  pass on = transfer
+  take over = transfer
+  break down = fault
+  broke down = fault
+`;
+
+/** A phrase of a question, and the stems that may stand for it. */
+export interface FoundPhrase {
+  phrase: string;
+  alternatives: TermAlternative[];
+}
+
+let phrases: FoundPhrase[] | undefined;
+
+/** The phrases of the table that a text contains, the words of which say little one by one: "take out", "get rid of". */
+export function phrasesIn(text: string): FoundPhrase[] {
+  phrases ??= readPhrases();
+  const words = ` ${text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9']+/g, " ")
+    .trim()} `;
+  return phrases.filter(({ phrase }) => words.includes(` ${phrase} `));
+}
+
+function readPhrases(): FoundPhrase[] {
+  return PHRASES.trim()
+    .split("\n")
+    .map((line) => {
+      const [phrase, words] = line.split("=") as [string, string];
+      return { phrase: phrase.trim(), alternatives: stems(words).map((term) => ({ term, weight: PHRASE_WEIGHT })) };
+    });
+}
+
+/** How people spell in chats: a word, or two, for each. */
+const CHAT_SPELLINGS: Readonly<Record<string, string>> = {
+  u: "you",
+  ur: "your",
+  r: "are",
+  pls: "please",
+  plz: "please",
+  thx: "thanks",
+  cant: "can't",
+  dont: "don't",
+  doesnt: "doesn't",
+  didnt: "didn't",
+  hasnt: "hasn't",
+  havent: "haven't",
+  isnt: "isn't",
+  wont: "won't",
+  whats: "what is",
+  wheres: "where is",
+  hows: "how is",
+  whens: "when is",
+  theres: "there is",
+  im: "i am",
+  ive: "i have",
+  til: "until",
+  till: "until",
+  wanna: "want to",
+  gonna: "going to",
+  gotta: "have to",
+  lemme: "let me",
+  tmrw: "tomorrow",
+  acc: "account",
+  acct: "account",
+  nr: "number",
+  num: "number",
+  mins: "minutes",
+  hrs: "hours",
+  msg: "message",
+  pic: "picture",
+  pw: "password",
+  pwd: "password",
+  tel: "telephone",
+  addr: "address",
+  appt: "appointment",
+  cert: "certificate",
+  docs: "documents",
+  max: "maximum",
+  min: "minimum",
+};
+
+/** A text with chat spellings written out. */
+export function expandChatSpellings(text: string): string {
+  return text.replaceAll(/[A-Za-z]+/g, (word) => CHAT_SPELLINGS[word.toLowerCase()] ?? word);
 }

@@ -1,0 +1,257 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { fitLogistic, probability } from "./answers/logistic.ts";
+import { auroc, calibrationError, isAnswerable, mean, readData, refusedAt, userTurns } from "./answers/metrics.ts";
+import { forEach } from "./answers/service.ts";
+import { isRightAnswer, readTrades } from "./answers/trades.ts";
+import { buildWorker, startWorker } from "./service.ts";
+
+/*
+ * `npm run fit:answers -- --data FILE --data FILE`: fits the weights of src/models/answer-ranking.ts on the trades of
+ * bench/trades and on collections of questions, and writes them to src/models/answer-fit.ts with the figures reached. All
+ * figures are of questions that the fit has not seen: each trade in turn is left out, and each third of a collection.
+ */
+
+const TARGET = "src/models/answer-fit.ts";
+/** An agent's confidence threshold is the first of these, unless another is set. */
+const THRESHOLDS = [0.5, 0.55, 0.6];
+const COLLECTION_FOLDS = 3;
+/** Strengths of the ridges, chosen on the left-out questions. */
+const RANKING_RIDGE = 0.02;
+const CONFIDENCE_RIDGE = 8;
+const RANKING_STEPS = 200;
+
+type Features = Record<string, number>;
+
+interface Candidate {
+  sourceId: string;
+  text: string;
+  features: Features;
+}
+
+interface Question {
+  /** What is left out together. */
+  fold: string;
+  set: string;
+  url: string;
+  asked: { question: string; previousQuestions: string[] };
+  isAnswerable: boolean;
+  isRight(candidate: Candidate): boolean;
+}
+
+interface Ranked extends Question {
+  candidates: Candidate[];
+  right: boolean[];
+}
+
+interface Judged extends Ranked {
+  best: number;
+  features: Features | null;
+  confidence: number;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      data: { type: "string", multiple: true, default: [] },
+      dry: { type: "boolean", default: false },
+      list: { type: "boolean", default: false },
+    },
+  });
+  const directory = await mkdtemp(join(tmpdir(), "fit-"));
+  process.env["TMPDIR"] = directory;
+  process.env["WRANGLER_LOG"] = "error";
+  const served = await startWorker(await buildWorker("bench/workers/signals.toml", "signals.js", directory), {});
+  try {
+    const base = `http://127.0.0.1:${served.port}`;
+    const questions = [...(await teachTrades(base)), ...(await Promise.all(values.data.map((file) => teachCollection(base, file)))).flat()];
+    const ranked = await forEach(questions, async (question): Promise<Ranked> => {
+      const candidates = await post<Candidate[]>(question.url, question.asked);
+      return { ...question, candidates, right: candidates.map((candidate) => question.isRight(candidate)) };
+    });
+    const { judged, lines, ranking, confidence } = await fit(ranked);
+    if (values.list) for (const each of judged) console.log(describe(each));
+    console.log(lines.join("\n"));
+    if (!values.dry) await writeFile(TARGET, source(ranking, confidence, lines));
+  } finally {
+    await served.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function teachTrades(base: string): Promise<Question[]> {
+  const trades = await readTrades();
+  const questions = await Promise.all(
+    trades.map(async ({ name, texts, cases }) => {
+      const url = `${base}/${name}`;
+      await fetch(url, { method: "PUT", body: JSON.stringify(texts.map(({ title, text }) => ({ id: title, title, text }))) });
+      return cases
+        .filter(({ kind }) => ["answer", "follow", "miss"].includes(kind))
+        .map((each): Question => ({
+          fold: name,
+          set: "trades",
+          url,
+          asked: { question: each.message, previousQuestions: each.previous },
+          isAnswerable: each.kind !== "miss",
+          isRight: ({ text }) => each.kind !== "miss" && isRightAnswer(each, text),
+        }));
+    }),
+  );
+  return questions.flat();
+}
+
+async function teachCollection(base: string, file: string): Promise<Question[]> {
+  const data = await readData(file);
+  if (data.kind !== "support") throw new Error(`${file} holds no passages and tasks.`);
+  const url = `${base}/${encodeURIComponent(data.name)}`;
+  await fetch(url, { method: "PUT", body: JSON.stringify(data.passages.map(({ id, text }) => ({ id, title: id, text }))) });
+  return data.tasks
+    .filter((task) => isAnswerable(task) !== undefined)
+    .map((task): Question => {
+      const turns = userTurns(task);
+      const conversation = createHash("sha256").update(task.id.split("<")[0]!).digest().readUInt32BE();
+      return {
+        fold: `${data.name}${conversation % COLLECTION_FOLDS}`,
+        set: data.name,
+        url,
+        asked: { question: turns.at(-1)!, previousQuestions: turns.slice(0, -1) },
+        isAnswerable: isAnswerable(task)!,
+        isRight: ({ sourceId }) => task.relevant.includes(sourceId),
+      };
+    });
+}
+
+async function post<Answer>(url: string, body: unknown): Promise<Answer> {
+  // Fitting takes longer than an idle connection is kept.
+  const response = await fetch(url, { method: "POST", body: JSON.stringify(body), headers: { Connection: "close" } });
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`);
+  return response.json() as Promise<Answer>;
+}
+
+/** Fits both models, and judges each question by a fit without its fold. */
+async function fit(questions: readonly Ranked[]) {
+  const folds = [...new Set(questions.map(({ fold }) => fold))];
+  const rankings = new Map(folds.map((fold) => [fold, fitRanking(questions.filter((each) => each.fold !== fold))]));
+  const judged = await forEach(questions, async (question): Promise<Judged> => judge(question, rankings.get(question.fold)!));
+  for (const fold of folds) {
+    const weights = fitConfidence(judged.filter((each) => each.fold !== fold));
+    for (const each of judged)
+      if (each.fold === fold && each.features) each.confidence = probability(weights.values, signals(each.features));
+  }
+  const ranking = fitRanking(questions);
+  const confidence = fitConfidence(judged);
+  return { judged, lines: figures(judged), ranking, confidence: confidence.named };
+}
+
+async function judge(question: Ranked, ranking: Features): Promise<Judged> {
+  const scores = question.candidates.map(({ features }) => score(ranking, features));
+  const best = scores.indexOf(Math.max(...scores));
+  const features = scores.length === 0 ? null : await post<Features | null>(question.url, { ...question.asked, scores });
+  return { ...question, best, features, confidence: 0 };
+}
+
+function score(weights: Features, features: Features): number {
+  return Object.keys(weights).reduce((sum, name) => sum + weights[name]! * features[name]!, 0);
+}
+
+/**
+ * The weights under which the right candidates of a question are the most probable ones (softmax over its candidates), by
+ * gradient ascent with Adam (Kingma & Ba 2015).
+ */
+function fitRanking(questions: readonly Ranked[]): Features {
+  const used = questions.filter(({ right }) => right.includes(true) && right.includes(false));
+  const names = Object.keys(used[0]!.candidates[0]!.features);
+  const rows = used.map(({ candidates, right }) => ({
+    right,
+    features: candidates.map((each) => names.map((name) => each.features[name]!)),
+  }));
+  const weights = names.map(() => 1);
+  const [momentum, variance] = [names.map(() => 0), names.map(() => 0)];
+  for (let step = 1; step <= RANKING_STEPS; step++) {
+    const gradient = weights.map((weight) => -RANKING_RIDGE * weight);
+    for (const { right, features } of rows) {
+      const powers = features.map((row) => Math.exp(row.reduce((sum, value, at) => sum + value * weights[at]!, 0)));
+      const all = powers.reduce((sum, power) => sum + power, 0);
+      const ofRight = powers.reduce((sum, power, at) => sum + (right[at] ? power : 0), 0);
+      for (const [at, row] of features.entries()) {
+        const error = (right[at] ? powers[at]! / ofRight : 0) - powers[at]! / all;
+        for (const [k, value] of row.entries()) gradient[k]! += (error * value) / rows.length;
+      }
+    }
+    for (const [k, slope] of gradient.entries()) {
+      momentum[k] = 0.9 * momentum[k]! + 0.1 * slope;
+      variance[k] = 0.99 * variance[k]! + 0.01 * slope * slope;
+      weights[k]! += (0.1 * momentum[k]!) / (1 - 0.9 ** step) / (Math.sqrt(variance[k]! / (1 - 0.99 ** step)) + 1e-8);
+    }
+  }
+  return Object.fromEntries(names.map((name, at) => [name, weights[at]!]));
+}
+
+/** The features without the constant, which is the intercept. */
+function signals({ constant: _, ...features }: Features): number[] {
+  return Object.values(features);
+}
+
+function fitConfidence(judged: readonly Judged[]): { values: readonly number[]; named: Features } {
+  const used = judged.filter((each) => each.features !== null);
+  const values = fitLogistic(
+    used.map((each) => ({ signals: signals(each.features!), isRight: each.right[each.best]! })),
+    CONFIDENCE_RIDGE,
+  );
+  const names = Object.keys(used[0]!.features!);
+  return { values, named: Object.fromEntries(names.map((name, at) => [name, values[at]!])) };
+}
+
+function figures(judged: readonly Judged[]): string[] {
+  return [...new Set(judged.map(({ set }) => set))].map((set) => {
+    const all = judged.filter((each) => each.set === set).map((each) => ({ ...each, isBestRight: each.right[each.best] === true }));
+    const [can, cannot] = [all.filter((each) => each.isAnswerable), all.filter((each) => !each.isAnswerable)];
+    const share = (some: typeof all, holds: (each: (typeof all)[number]) => boolean): string =>
+      mean(some.map((each) => Number(holds(each)))).toFixed(3);
+    const confidences = (some: typeof all): number[] => some.map(({ confidence }) => confidence);
+    return [
+      `${set}: right first ${share(can, (each) => each.isBestRight)}`,
+      ...THRESHOLDS.map((threshold) => {
+        const isAnswered = ({ confidence }: Judged): boolean => confidence >= threshold;
+        const [rightly, wrongly] = [true, false].map((right) => share(can, (each) => isAnswered(each) && each.isBestRight === right));
+        return `from ${threshold} on answered rightly ${rightly}, wrongly ${wrongly}, unanswerable answered ${share(cannot, isAnswered)}`;
+      }),
+      `AUROC answerable ${auroc(confidences(can), confidences(cannot)).toFixed(3)}`,
+      `refused at 90 % ${refusedAt(0.9, confidences(can), confidences(cannot)).toFixed(3)}`,
+      `calibration error ${calibrationError(all.map(({ confidence, isBestRight }) => ({ confidence, isRight: isBestRight }))).toFixed(3)}`,
+    ].join(", ");
+  });
+}
+
+/** A line that says what became of a question. */
+function describe({ fold, asked, isAnswerable: can, right, best, candidates, confidence }: Judged): string {
+  const outcome = right[best] ? "right" : can ? (right.includes(true) ? "wrong, though there was a right one" : "wrong") : "unanswerable";
+  const text = candidates[best]?.text.replaceAll(/\s+/g, " ").slice(0, 100) ?? "";
+  return [fold, confidence.toFixed(2), outcome, asked.question, text].join(" | ");
+}
+
+function source(ranking: Features, confidence: Features, lines: readonly string[]): string {
+  const table = (weights: Features): string =>
+    Object.entries(weights)
+      .map(([name, weight]) => `  ${name}: ${Number(weight.toFixed(3))},`)
+      .join("\n");
+  return `/*
+ * Written by \`npm run fit:answers\`. Of questions that the fit has not seen:
+${lines.map((line) => ` * ${line}`).join("\n")}
+ */
+import type { ConfidenceFeatures, SegmentFeatures, Weights } from "./answer-ranking.ts";
+
+export const ANSWER_WEIGHTS: Weights<SegmentFeatures> = {
+${table(ranking)}
+};
+
+export const CONFIDENCE_WEIGHTS: Weights<ConfidenceFeatures> = {
+${table(confidence)}
+};
+`;
+}
+
+await main();

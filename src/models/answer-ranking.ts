@@ -1,0 +1,393 @@
+import { cosine, generalWeight, meanVector, wordVector } from "../text/word-vectors.ts";
+import { terms, tokens } from "../text/terms.ts";
+import { ANSWER_WEIGHTS, CONFIDENCE_WEIGHTS } from "./answer-fit.ts";
+import { answerTypeOf, type AnswerType, hasAnswerType } from "./answer-type.ts";
+import { type Passage, passageText, type QueryTerm, type Retrieval } from "./retrieval.ts";
+import { type Segment, segmentsOf, termMatch } from "./segments.ts";
+
+/*
+ * Which segment of the passages that were found answers a question, and how surely: a linear model ranks the segments, and
+ * a logistic one judges the best of them. Both are fitted by `npm run fit:answers` (answer-fit.ts). Their features are
+ * shares, ranks and margins, so that they mean the same in small and large knowledge and in any trade.
+ */
+
+/** What speaks for a segment as the answer. Each is about 0..1. */
+export interface SegmentFeatures {
+  /** The share of the query, by weight, that is in the segment itself. */
+  own: number;
+  /** In a follow-up, the share of the question's own terms, not of those of earlier questions, that is in the segment. */
+  ownInFollowUp: number;
+  /** The share of the query in its headings. */
+  headings: number;
+  /** The same in the title. */
+  title: number;
+  /** The same in what is beside it. */
+  neighbors: number;
+  /** The same in any of these, neighbours counting half. */
+  anywhere: number;
+  /** The share of its headings' terms that the query has. */
+  headingRecall: number;
+  /** Whether it has the rarest term of the query, less where only its headings or passage have it. */
+  rarest: number;
+  /** The share of the query's adjacent pairs that are both in it. */
+  pairs: number;
+  /** Whether it has the type of answer that is asked for. */
+  answerType: number;
+  isFirstOfPassage: number;
+  isFirstOfBlock: number;
+  isItem: number;
+  /** The score of its passage, and as a share of the best passage's. */
+  passage: number;
+  passageShare: number;
+  /** How close it, its headings and its passage are to the query in meaning: the cosine of their mean word vectors. */
+  meaning: number;
+  meaningOfHeadings: number;
+  meaningOfPassage: number;
+  /** The mean, over the query's content words, of the closest word in it, in its headings and in its passage. */
+  closest: number;
+  closestInHeadings: number;
+  closestInPassage: number;
+}
+
+/** What tells a right best segment from a wrong one, beside its own features. */
+export interface ConfidenceFeatures {
+  constant: 1;
+  /** The best segment's score. */
+  score: number;
+  /** How far it is ahead of the best one of another passage. */
+  margin: number;
+  /** The probability of its passage among all, by their scores (softmax). */
+  passageProbability: number;
+  own: number;
+  anywhere: number;
+  passage: number;
+  headingRecall: number;
+  answerType: number;
+  asksForAnything: number;
+  meaning: number;
+  meaningOfPassage: number;
+  closestInPassage: number;
+  pairs: number;
+  /** Whether the question has but one content word. */
+  isOneWord: number;
+  /** How many of its content words the passage has, of four. */
+  matchedWords: number;
+  /** The share of its content words that no passage of the knowledge has: weak evidence against an answer. */
+  unknownWords: number;
+  /** The share that other passages have, and this one does not: strong evidence against it. */
+  wordsElsewhere: number;
+  isFollowUp: number;
+  /** How far the best passage is ahead of the mean of the others. */
+  passageMargin: number;
+  /** The weight of the content words found, up to that of two rare ones: all of one common word is little. */
+  matchedWeight: number;
+  /** The share of the content words, by weight, in the best passage, and in the passage with most of them. */
+  coverageOfBest: number;
+  coverage: number;
+  /** How much less than half of them was found anywhere. */
+  lowCoverage: number;
+}
+
+export type Weights<Features> = Readonly<Record<keyof Features, number>>;
+
+/** A segment that may be the answer. */
+export interface Candidate {
+  passage: Passage;
+  /** All segments of the passage; `at` is the index of this one. */
+  segments: readonly Segment[];
+  at: number;
+  features: SegmentFeatures;
+}
+
+/** The candidates of a question, and what the passages tell about it. */
+export interface Candidates {
+  candidates: Candidate[];
+  type: AnswerType;
+  questionTerms: readonly QueryTerm[];
+  isFollowUp: boolean;
+  passages: readonly PassageTerms[];
+}
+
+interface PassageTerms {
+  passage: Passage;
+  terms: ReadonlySet<string>;
+}
+
+/** The best segment and the probability, 0..1, that it answers the question. */
+export interface RankedAnswer {
+  best: Candidate;
+  confidence: number;
+}
+
+const MAX_PASSAGES_READ = 5;
+/** A neighbour's words may be about something else. */
+const NEIGHBOR_FACTOR = 0.5;
+/** A sentence that only says where to read on is hardly an answer. */
+const POINTER =
+  /^(?:for (?:more|further|additional|detailed) (?:information|info|details|instructions|help)\b|(?:also )?(?:see|refer to|read|learn more|find out more)\b)/i;
+
+/** The segments of the best passages that may answer a question, with their features. */
+export function candidatesOf(question: string, { passages, questionTerms, previousTerms, previousQuestion }: Retrieval): Candidates {
+  const query = new Query(questionTerms, previousTerms);
+  const ownType = answerTypeOf(question);
+  // "And by bus?" asks for what the question before it asked for.
+  const type = ownType === "any" && previousQuestion !== null ? answerTypeOf(previousQuestion) : ownType;
+  const topScore = passages[0]?.score || 1;
+  const read: PassageTerms[] = [];
+  const candidates: Candidate[] = [];
+  for (const passage of passages.slice(0, MAX_PASSAGES_READ)) {
+    const segments = segmentsOf(passage);
+    // A code example with the question itself, as a request's body, is no answer to it, and makes its passage look like one.
+    if (segments.some((segment) => isExampleOf(segment, question))) continue;
+    const context = new PassageContext(query, passage, topScore);
+    read.push({ passage, terms: context.allTerms });
+    for (const [at, segment] of segments.entries()) {
+      if (segment.kind === "heading" || segment.text.endsWith("?") || POINTER.test(segment.text)) continue;
+      candidates.push({ passage, segments, at, features: context.featuresOf(segment, at, segments, type) });
+    }
+  }
+  return { candidates, type, questionTerms, isFollowUp: previousTerms.length > 0, passages: read };
+}
+
+/** The most probable answer; undefined where there is no candidate. */
+export function rankAnswers(found: Candidates): RankedAnswer | undefined {
+  const scores = found.candidates.map(({ features }) => weightedSum(ANSWER_WEIGHTS, features));
+  const features = confidenceFeatures(found, scores);
+  if (features === undefined) return undefined;
+  const confidence = 1 / (1 + Math.exp(-weightedSum(CONFIDENCE_WEIGHTS, features)));
+  return { best: found.candidates[indexOfMax(scores)]!, confidence };
+}
+
+export function weightedSum<Features extends object>(weights: Weights<Features>, features: Features): number {
+  let sum = 0;
+  for (const name of Object.keys(weights) as (keyof Features)[]) sum += weights[name] * (features[name] as number);
+  return sum;
+}
+
+/** A query with what comparing many texts to it needs. */
+class Query {
+  readonly terms: readonly QueryTerm[];
+  readonly weight: number;
+  readonly rarest: QueryTerm | undefined;
+  readonly vector: Float32Array | undefined;
+  private readonly contentWords: { term: QueryTerm; vector: Float32Array | undefined }[];
+  private readonly contentWeight: number;
+
+  constructor(
+    private readonly questionTerms: readonly QueryTerm[],
+    private readonly previousTerms: readonly QueryTerm[],
+  ) {
+    this.terms = [...questionTerms, ...previousTerms];
+    this.weight = totalWeight(this.terms);
+    const content = this.terms.filter(({ isWeak }) => !isWeak);
+    this.rarest = content.toSorted((a, b) => b.weight - a.weight)[0];
+    this.vector = meanVector(this.terms.map(({ term, weight }) => [term, weight]));
+    this.contentWords = content.map((term) => ({ term, vector: wordVector(spelledTerm(term)) }));
+    this.contentWeight = totalWeight(content);
+  }
+
+  /** The share of the query's weight that a text matches. */
+  share(match: (term: QueryTerm) => number): number {
+    if (this.weight === 0) return 0;
+    return this.terms.reduce((sum, term) => sum + term.weight * match(term), 0) / this.weight;
+  }
+
+  /** In a follow-up, the share of the question's own weight that a text matches; else 0. */
+  shareOfQuestion(match: (term: QueryTerm) => number): number {
+    const weight = totalWeight(this.questionTerms);
+    if (this.previousTerms.length === 0 || weight === 0) return 0;
+    return this.questionTerms.reduce((sum, term) => sum + term.weight * match(term), 0) / weight;
+  }
+
+  /** The mean, over the content words, of the closest word of a text: 1 where it has the word itself. */
+  closeness(all: ReadonlySet<string>): number {
+    if (this.contentWeight === 0) return 0;
+    let sum = 0;
+    for (const { term, vector } of this.contentWords) {
+      let best = termMatch(all, term);
+      if (vector && best < 1) for (const other of all) best = Math.max(best, similarity(vector, other));
+      sum += term.weight * best;
+    }
+    return sum / this.contentWeight;
+  }
+
+  /** The cosine of the query and a text; where the language has no word vectors, the share of words that they have in common. */
+  meaning(all: ReadonlySet<string>): number {
+    const vector = this.vector && meanVector([...all].map((term) => [term, generalWeight(term)]));
+    return this.vector && vector ? cosine(this.vector, vector) : this.closeness(all);
+  }
+}
+
+function similarity(vector: Float32Array, term: string): number {
+  const other = wordVector(term);
+  return other ? cosine(vector, other) : 0;
+}
+
+/** The index's spelling of a term that it does not have. */
+function spelledTerm({ term, alternatives, documentFrequency }: QueryTerm): string {
+  const corrected = alternatives.find(({ weight }) => weight >= MIN_SPELLING_WEIGHT)?.term;
+  return documentFrequency === 0 ? (corrected ?? term) : term;
+}
+
+/** Synonyms weigh less. */
+const MIN_SPELLING_WEIGHT = 0.85;
+
+/** A passage, compared with a query once for all of its segments. */
+class PassageContext {
+  readonly allTerms: ReadonlySet<string>;
+  private readonly titleTerms: ReadonlySet<string>;
+  private readonly passageShare: number;
+  private readonly meaning: number;
+  private readonly closest: number;
+
+  constructor(
+    private readonly query: Query,
+    private readonly passage: Passage,
+    topScore: number,
+  ) {
+    this.allTerms = new Set(terms(passageText(passage)));
+    this.titleTerms = new Set(terms(passage.title));
+    this.passageShare = passage.score / topScore;
+    this.meaning = query.meaning(this.allTerms);
+    this.closest = query.closeness(this.allTerms);
+  }
+
+  featuresOf(segment: Segment, at: number, segments: readonly Segment[], type: AnswerType): SegmentFeatures {
+    const { query, titleTerms } = this;
+    const { headingTerms, neighborTerms } = segment;
+    const own = (term: QueryTerm): number => termMatch(segment.terms, term);
+    const heading = (term: QueryTerm): number => termMatch(headingTerms, term);
+    const nearby = (term: QueryTerm): number => termMatch(neighborTerms, term);
+    const inTitle = (term: QueryTerm): number => termMatch(titleTerms, term);
+    return {
+      own: query.share(own),
+      ownInFollowUp: query.shareOfQuestion(own),
+      headings: query.share(heading),
+      title: query.share(inTitle),
+      neighbors: query.share(nearby),
+      anywhere: query.share((term) => Math.max(own(term), heading(term), inTitle(term), NEIGHBOR_FACTOR * nearby(term))),
+      headingRecall: this.headingRecall(headingTerms),
+      rarest: this.matchOfRarest(segment),
+      pairs: pairShare(query.terms, own),
+      answerType: hasAnswerType(type, segment.text) ? 1 : 0,
+      isFirstOfPassage: at <= 1 && segment.block <= 1 ? 1 : 0,
+      isFirstOfBlock: segments[at - 1]?.block === segment.block ? 0 : 1,
+      isItem: segment.kind === "item" ? 1 : 0,
+      passage: this.passage.score,
+      passageShare: this.passageShare,
+      meaning: query.meaning(segment.terms),
+      meaningOfHeadings: query.meaning(headingTerms),
+      meaningOfPassage: this.meaning,
+      closest: query.closeness(segment.terms),
+      closestInHeadings: query.closeness(headingTerms),
+      closestInPassage: this.closest,
+    };
+  }
+
+  private headingRecall(headingTerms: ReadonlySet<string>): number {
+    if (headingTerms.size === 0) return 0;
+    const asked = new Set(
+      this.query.terms.flatMap(({ term, parts, alternatives }) => [term, ...parts, ...alternatives.map((other) => other.term)]),
+    );
+    return [...headingTerms].filter((term) => asked.has(term)).length / headingTerms.size;
+  }
+
+  private matchOfRarest({ terms: own, headingTerms }: Segment): number {
+    const { rarest } = this.query;
+    if (rarest === undefined) return 0;
+    return Math.max(termMatch(own, rarest), 0.7 * termMatch(headingTerms, rarest), 0.4 * termMatch(this.allTerms, rarest));
+  }
+}
+
+/** The share of adjacent query terms, by weight, both of which match. */
+function pairShare(query: readonly QueryTerm[], match: (term: QueryTerm) => number): number {
+  let matched = 0;
+  let total = 0;
+  for (const [at, right] of query.entries()) {
+    const left = query[at - 1];
+    if (!left) continue;
+    const weight = left.weight + right.weight;
+    total += weight;
+    if (Math.min(match(left), match(right)) > 0.5) matched += weight;
+  }
+  return total === 0 ? 0 : matched / total;
+}
+
+/** Whether a code example contains the question itself. */
+function isExampleOf({ kind, text }: Segment, question: string): boolean {
+  return kind === "code" && wordsOnly(text).includes(wordsOnly(question));
+}
+
+function wordsOnly(text: string): string {
+  return ` ${tokens(text)
+    .map(({ term }) => term)
+    .join(" ")} `;
+}
+
+/** Scores beyond this do not tell more. */
+const MAX_MARGIN = 4;
+/** The weight of two rare words, which no passage has by chance. */
+const FULL_WEIGHT = 2;
+const HALF = 0.5;
+
+/** The confidence features of the best candidate by these scores; undefined where there is none. */
+export function confidenceFeatures(found: Candidates, scores: readonly number[]): ConfidenceFeatures | undefined {
+  const { candidates, type, questionTerms, isFollowUp, passages } = found;
+  const bestAt = indexOfMax(scores);
+  const best = candidates[bestAt];
+  if (best === undefined) return undefined;
+  const probabilities = softmax(scores);
+  const content = questionTerms.filter(({ isWeak }) => !isWeak);
+  const asked = totalWeight(content);
+  const matchedBy = passages.map((read) => content.filter((term) => termMatch(read.terms, term) > 0));
+  const own = matchedBy[passages.findIndex(({ passage }) => passage === best.passage)] ?? [];
+  const unknown = content.filter(({ documentFrequency, alternatives }) => documentFrequency === 0 && alternatives.length === 0).length;
+  const weights = matchedBy.map(totalWeight);
+  const coverage = asked === 0 ? 1 : Math.max(0, ...weights) / asked;
+  const others = passages.slice(1).reduce((sum, { passage }) => sum + passage.score, 0) / (MAX_PASSAGES_READ - 1);
+  const top = passages[0]!.passage.score;
+  const ofOthers = scores.filter((_, at) => candidates[at]!.passage !== best.passage);
+  const { features } = best;
+  return {
+    constant: 1,
+    score: scores[bestAt]! / MAX_MARGIN,
+    margin: Math.min(MAX_MARGIN, ofOthers.length === 0 ? MAX_MARGIN : scores[bestAt]! - Math.max(...ofOthers)) / MAX_MARGIN,
+    passageProbability: probabilities.reduce((sum, each, at) => sum + (candidates[at]!.passage === best.passage ? each : 0), 0),
+    own: features.own,
+    anywhere: features.anywhere,
+    passage: features.passage,
+    headingRecall: features.headingRecall,
+    answerType: features.answerType,
+    asksForAnything: type === "any" ? 1 : 0,
+    meaning: features.meaning,
+    meaningOfPassage: features.meaningOfPassage,
+    closestInPassage: features.closestInPassage,
+    pairs: features.pairs,
+    isOneWord: content.length <= 1 ? 1 : 0,
+    matchedWords: Math.min(MAX_MARGIN, own.length) / MAX_MARGIN,
+    unknownWords: unknown / Math.max(1, content.length),
+    wordsElsewhere: (content.length - own.length - unknown) / Math.max(1, content.length),
+    isFollowUp: isFollowUp ? 1 : 0,
+    passageMargin: top === 0 ? 0 : 1 - others / top,
+    matchedWeight: Math.min(1, Math.max(0, ...weights) / FULL_WEIGHT),
+    coverageOfBest: asked === 0 ? 0 : (weights[0] ?? 0) / asked,
+    coverage,
+    lowCoverage: Math.max(0, HALF - coverage),
+  };
+}
+
+/** Probabilities that sum to 1, from scores in log-odds. */
+export function softmax(scores: readonly number[]): number[] {
+  const max = Math.max(...scores);
+  const powers = scores.map((score) => Math.exp(score - max));
+  const sum = powers.reduce((total, power) => total + power, 0);
+  return powers.map((power) => power / sum);
+}
+
+function indexOfMax(values: readonly number[]): number {
+  return values.reduce((best, value, at) => (value > values[best]! ? at : best), 0);
+}
+
+function totalWeight(all: readonly QueryTerm[]): number {
+  return all.reduce((sum, { weight }) => sum + weight, 0);
+}

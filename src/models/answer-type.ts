@@ -1,0 +1,59 @@
+/*
+ * What kind of answer an English question asks for, and whether a text has it. Questions in other languages ask for "any".
+ */
+
+export type AnswerType = "amount" | "time" | "number" | "place" | "steps" | "contact" | "requirement" | "definition" | "any";
+
+/** In the order in which they are tried. */
+const ASKS: readonly (readonly [AnswerType, RegExp])[] = [
+  ["requirement", /\bwhat (?:\w+ )?(?:do|would|will) (?:i|we|you) need\b|\b(?:which|what) (?:documents|papers)\b|\brequirements?\b/i],
+  [
+    "time",
+    /\bhow much time\b|\bhow (?:long|quick|quickly|soon|fast|early|late)\b|\bwhen\b|\bwhat time\b|\bopening\b|\b(?:are|is) (?:\w+ ){1,3}open\b/i,
+  ],
+  [
+    "amount",
+    /\b(?:prices?|costs?|fees?|charges?|cheap|cheaper|cheapest|expensive|discounts?|tax|interest|rate)\b|\bhow much (?:is|are|for|do|does|will|would)\b|\bpay for\b/i,
+  ],
+  ["number", /\bhow (?:many|much|often|old|big|large|far)\b|\b(?:maximum|minimum|limits?|size)\b/i],
+  ["place", /\bwhere\b/i],
+  ["contact", /\b(?:phone|telephone|number|e-?mail|contact|call)\b/i],
+  [
+    "steps",
+    /\bhow (?:do|can|to|should|could|would|does one)\b|\bwhat (?:do|should|can) i do\b|\bwhat now\b|\b(?:steps?|instructions|set ?up|configure|install)\b/i,
+  ],
+];
+
+const HAS: Readonly<Record<Exclude<AnswerType, "any" | "definition">, RegExp>> = {
+  amount:
+    /[£$€¥]\s?\d|\d\s?(?:€|£|\$|%)|\d\s?(?:euros?|dollars?|pounds?|usd|eur|gbp|cents?|kr|chf)\b|\b(?:free|nothing|no (?:\w+ )?(?:fee|charge)s?)\b/i,
+  time: /\d(?::\d\d)? ?(?:am|pm)\b|\b\d{1,2}:\d\d\b|\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|few)[ -](?:working |business |whole )?(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|s|min|h)\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b|\b(?:immediately|at once|same day|next (?:working )?day|from \d+ to \d+)\b/i,
+  number: /\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|unlimited)\b/i,
+  place: / > |\b(?:under|at the|in the)\b|\/[a-z]|\.[a-z]{2,}\b/i,
+  requirement: /\b(?:bring|needs?|needed|must|requires?|required|have to|has to)\b/i,
+  contact: /\d{3}|@|\.[a-z]{2,}\b/i,
+  steps:
+    / > |^\W*(?:to|first|then|click|go|open|select|choose|enter|press|run|use|send|call|add|create|set|copy|install|tap|bring|report|book|tell|switch|change|connect|invite|export|import|register|write|ask)\b|\byou can\b/i,
+};
+
+/** Captures what follows "what is". */
+const ASKS_DEFINITION = /^\W{0,3}(?:what|who)(?:['’]s| is| are| was| were| does| do) ([^_]{1,60})$/i;
+/** A question about more words asks for more than a definition. */
+const MAX_DEFINED_WORDS = 6;
+const DEFINES = /^.{0,80}?\b(?:is|are|means?|refers? to|describes?|consists? of|represents?|lets?|allows?|enables?)\b/is;
+/** A list number is no number of an answer. */
+const LIST_NUMBER = /^[ \t]*\(?\d{1,3}[.)]/;
+
+/** The type of answer that a question asks for. */
+export function answerTypeOf(question: string): AnswerType {
+  const asked = ASKS.find(([, pattern]) => pattern.test(question))?.[0];
+  if (asked) return asked;
+  const defined = ASKS_DEFINITION.exec(question.trim())?.[1]?.split(/\s+/) ?? [];
+  return defined.length > 0 && defined.length <= MAX_DEFINED_WORDS ? "definition" : "any";
+}
+
+/** Whether a text has that type of answer. */
+export function hasAnswerType(type: AnswerType, text: string): boolean {
+  if (type === "any") return false;
+  return type === "definition" ? DEFINES.test(text) : HAS[type].test(text.replace(LIST_NUMBER, ""));
+}

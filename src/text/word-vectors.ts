@@ -1,0 +1,82 @@
+import file from "./word-vectors.bin";
+
+/*
+ * Vectors of English words, in which words that are used alike are close: "trash" and "garbage", "kindergarten" and
+ * "nursery". Made by bench/word-vectors.ts from GloVe; about 1 MB, decoded when a word is first looked up.
+ */
+
+interface Table {
+  rows: Map<string, number>;
+  values: Uint8Array;
+  dimensions: number;
+}
+
+let table: Table | undefined;
+/** Decoded vectors of unit length; a text's words come again and again. */
+const decoded = new Map<string, Float32Array | null>();
+const MAX_DECODED = 10_000;
+
+/** The vector of a stem, of unit length; undefined for a stem that is rare or not English. */
+export function wordVector(stem: string): Float32Array | undefined {
+  const known = decoded.get(stem);
+  if (known !== undefined) return known ?? undefined;
+  table ??= decode(new Uint8Array(file));
+  const row = table.rows.get(stem);
+  const vector = row === undefined ? null : vectorAt(table, row);
+  if (decoded.size >= MAX_DECODED) decoded.clear();
+  decoded.set(stem, vector);
+  return vector ?? undefined;
+}
+
+/** The cosine of two vectors of unit length. */
+export function cosine(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let at = 0; at < a.length; at++) sum += a[at]! * b[at]!;
+  return sum;
+}
+
+/** The weighted mean of the stems' vectors, of unit length; undefined where none of them has one. */
+export function meanVector(weights: Iterable<readonly [stem: string, weight: number]>): Float32Array | undefined {
+  let mean: Float32Array | undefined;
+  for (const [stem, weight] of weights) {
+    const vector = wordVector(stem);
+    if (!vector) continue;
+    mean ??= new Float32Array(vector.length);
+    for (let at = 0; at < vector.length; at++) mean[at]! += weight * vector[at]!;
+  }
+  return mean && normalised(mean);
+}
+
+/** Words more frequent than this say little of what a text is about. */
+const FREQUENT_RANK = 100;
+
+/** How much a word says of what a text is about, 0..1, by its frequency in English (smooth inverse frequency, Arora et al. 2017). */
+export function generalWeight(stem: string): number {
+  table ??= decode(new Uint8Array(file));
+  const rank = table.rows.get(stem) ?? 0;
+  return rank / (rank + FREQUENT_RANK);
+}
+
+/** The layout is written down in bench/word-vectors.ts. */
+function decode(bytes: Uint8Array): Table {
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const namesEnd = 8 + view.getUint32(0, true);
+  const stems = new TextDecoder().decode(bytes.subarray(8, namesEnd)).split("\n");
+  return { rows: new Map(stems.map((stem, row) => [stem, row])), values: bytes.subarray(namesEnd), dimensions: view.getUint32(4, true) };
+}
+
+function vectorAt({ values, dimensions }: Table, row: number): Float32Array {
+  const vector = new Float32Array(dimensions);
+  const start = (row * dimensions) / 2;
+  for (let at = 0; at < dimensions; at += 2) {
+    const pair = values[start + at / 2]!;
+    vector[at] = (pair & 15) - 8;
+    vector[at + 1] = (pair >> 4) - 8;
+  }
+  return normalised(vector);
+}
+
+function normalised(vector: Float32Array): Float32Array {
+  const length = Math.hypot(...vector) || 1;
+  return vector.map((value) => value / length);
+}
