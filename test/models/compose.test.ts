@@ -1,19 +1,30 @@
 import { expect, test } from "vitest";
-import { composeAnswer, type ScoredPassage } from "../../src/models/compose.ts";
-import type { Passage } from "../../src/models/retrieval.ts";
+import { composeAnswer } from "../../src/models/compose.ts";
 import { segmentsOf } from "../../src/models/segments.ts";
 
-/** A passage whose sentences have these scores. */
-function passageOf(content: string, scores: number[]): ScoredPassage {
-  const passage: Passage = { sourceId: content, type: "text", title: "Handbook", heading: null, url: null, content, score: 0.5 };
-  const segments = segmentsOf(content, "").map((segment, at) => ({ segment, coverage: scores[at]!, score: scores[at]! }));
-  return { passage, segments, quotesQuestion: false };
+function answerFrom(content: string, text: string): string {
+  const segments = segmentsOf({ content, title: "Help", heading: null });
+  return composeAnswer(
+    segments,
+    segments.findIndex((segment) => segment.text.includes(text)),
+  );
 }
 
-test("the passage of the best segment comes first, and each passage keeps its reading order", () => {
-  const first = passageOf("Parcels leave the shop on Monday. Nobody knows why.", [0.88, 0.1]);
-  const second = passageOf("Refunds need the receipt. Bring it within thirty days after you have bought something here, please.", [0.9, 1]);
-  const { text, cited } = composeAnswer([first, second]);
-  expect(text).toBe(`${second.passage.content}\n\nParcels leave the shop on Monday.`);
-  expect(cited).toEqual([second.passage, first.passage]);
+test("an answer begins with the best sentence and goes on with its paragraph", () => {
+  const content = "Parcels leave on Monday. Refunds need the receipt. Bring it within thirty days.\n\nShops are open daily.";
+  expect(answerFrom(content, "Refunds")).toBe("Refunds need the receipt. Bring it within thirty days.");
+});
+
+test("a sentence that refers back is preceded by the one that it refers to", () => {
+  expect(answerFrom("Refunds need the receipt. It must be readable.", "It must")).toBe("Refunds need the receipt. It must be readable.");
+});
+
+test("a list is given whole with its lead-in, whichever item is the best", () => {
+  const content = "After that, parcels take:\n\n- Norway: 3 days\n- Spain: 5 days";
+  expect(answerFrom(content, "Spain")).toBe("After that, parcels take:\n\n- Norway: 3 days\n- Spain: 5 days");
+});
+
+test("a table's row is a sentence with the heads of its columns", () => {
+  const content = "| Product | Voltage | Price |\n| --- | --- | --- |\n| 16 | 110 volts | 5 € |\n| 17 | 217 volts | 9 € |";
+  expect(answerFrom(content, "217")).toBe("17: Voltage 217 volts, Price 9 €");
 });
