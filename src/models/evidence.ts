@@ -1,7 +1,7 @@
 import { draftAnswer } from "./extractive.ts";
 import { PASSAGE_TOKENS, TOOL_RESULT_TOKENS } from "./limits.ts";
 import { estimateTokens, truncateToTokens } from "./prompt.ts";
-import { aboutOf, type Passage, type Retrieval } from "./retrieval.ts";
+import type { Passage, Retrieval } from "./retrieval.ts";
 import { type Claim, SupportingText } from "./support.ts";
 
 interface Search {
@@ -110,7 +110,9 @@ export class Evidence {
     const result = this.results.get(id);
     if (!passage && result === undefined) return undefined;
     let text = this.supporting.get(id);
-    text ??= passage ? new SupportingText(passage.content, aboutOf(passage)) : new SupportingText(result!, "", question);
+    text ??= passage
+      ? new SupportingText(passage.content, `${passage.title}\n${passage.heading ?? ""}`)
+      : new SupportingText(result!, "", question);
     this.supporting.set(id, text);
     return text;
   }
