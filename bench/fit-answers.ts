@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { fitLogistic, probability } from "./answers/logistic.ts";
+import { fitLogistic, probability, type Sign } from "./answers/logistic.ts";
 import { auroc, calibrationError, isAnswerable, mean, readData, refusedAt, userTurns } from "./answers/metrics.ts";
 import { forEach } from "./answers/service.ts";
 import { isRightAnswer, readTrades } from "./answers/trades.ts";
@@ -21,7 +21,11 @@ const THRESHOLDS = [0.5, 0.55, 0.6];
 const COLLECTION_FOLDS = 3;
 /** Strengths of the ridges, chosen on the left-out questions. */
 const RANKING_RIDGE = 0.02;
-const CONFIDENCE_RIDGE = 8;
+const CONFIDENCE_RIDGE = 10;
+/** The share of what visitors ask that the knowledge does not answer; the sets of questions have fewer. */
+const UNANSWERABLE_SHARE = 1 / 3;
+/** All other features speak for an answer. */
+const CONFIDENCE_SIGNS: Readonly<Record<string, Sign>> = { unknownWords: "negative", isOneWord: "any", isFollowUp: "any" };
 const RANKING_STEPS = 200;
 
 type Features = Record<string, number>;
@@ -197,11 +201,19 @@ function signals({ constant: _, ...features }: Features): number[] {
 
 function fitConfidence(judged: readonly Judged[]): { values: readonly number[]; named: Features } {
   const used = judged.filter((each) => each.features !== null);
+  const answerable = used.filter((each) => each.isAnswerable).length;
+  const odds = UNANSWERABLE_SHARE / (1 - UNANSWERABLE_SHARE);
+  const unanswerableCount = (odds * answerable) / (used.length - answerable);
+  const names = Object.keys(used[0]!.features!);
   const values = fitLogistic(
-    used.map((each) => ({ signals: signals(each.features!), isRight: each.right[each.best]! })),
+    used.map((each) => ({
+      signals: signals(each.features!),
+      isRight: each.right[each.best]!,
+      count: each.isAnswerable ? 1 : unanswerableCount,
+    })),
+    names.slice(1).map((name) => CONFIDENCE_SIGNS[name] ?? "positive"),
     CONFIDENCE_RIDGE,
   );
-  const names = Object.keys(used[0]!.features!);
   return { values, named: Object.fromEntries(names.map((name, at) => [name, values[at]!])) };
 }
 

@@ -1,6 +1,7 @@
 import { cosine, generalWeight, meanVector, wordVector } from "../text/word-vectors.ts";
 import { terms, tokens } from "../text/terms.ts";
 import { ANSWER_WEIGHTS, CONFIDENCE_WEIGHTS } from "./answer-fit.ts";
+import { answerSegments } from "./compose.ts";
 import { answerTypeOf, type AnswerType, hasAnswerType } from "./answer-type.ts";
 import { type Passage, passageText, type QueryTerm, type Retrieval } from "./retrieval.ts";
 import { type Segment, segmentsOf, termMatch } from "./segments.ts";
@@ -19,18 +20,16 @@ export interface SegmentFeatures {
   ownInFollowUp: number;
   /** The share of the query in its headings. */
   headings: number;
-  /** The same in the title. */
-  title: number;
   /** The same in what is beside it. */
   neighbors: number;
-  /** The same in any of these, neighbours counting half. */
+  /** The same in any of these and in the title, neighbours counting half. */
   anywhere: number;
+  /** The same in its first terms, which mostly say what it is about. */
+  topic: number;
+  /** The same in the answer that begins with it. */
+  answer: number;
   /** The share of its headings' terms that the query has. */
   headingRecall: number;
-  /** Whether it has the rarest term of the query, less where only its headings or passage have it. */
-  rarest: number;
-  /** The share of the query's adjacent pairs that are both in it. */
-  pairs: number;
   /** Whether it has the type of answer that is asked for. */
   answerType: number;
   isFirstOfPassage: number;
@@ -43,8 +42,9 @@ export interface SegmentFeatures {
   meaning: number;
   meaningOfHeadings: number;
   meaningOfPassage: number;
-  /** The mean, over the query's content words, of the closest word in it, in its headings and in its passage. */
+  /** The mean, over the query's content words, of the closest word in it, in its answer, in its headings and in its passage. */
   closest: number;
+  closestInAnswer: number;
   closestInHeadings: number;
   closestInPassage: number;
 }
@@ -52,40 +52,24 @@ export interface SegmentFeatures {
 /** What tells a right best segment from a wrong one, beside its own features. */
 export interface ConfidenceFeatures {
   constant: 1;
-  /** The best segment's score. */
-  score: number;
-  /** How far it is ahead of the best one of another passage. */
-  margin: number;
-  /** The probability of its passage among all, by their scores (softmax). */
+  /** The probability of its passage among all, by their segments' scores (softmax). */
   passageProbability: number;
-  own: number;
-  anywhere: number;
   passage: number;
-  headingRecall: number;
-  answerType: number;
-  asksForAnything: number;
-  meaning: number;
-  meaningOfPassage: number;
-  closestInPassage: number;
-  pairs: number;
-  /** Whether the question has but one content word. */
-  isOneWord: number;
-  /** How many of its content words the passage has, of four. */
-  matchedWords: number;
-  /** The share of its content words that no passage of the knowledge has: weak evidence against an answer. */
-  unknownWords: number;
-  /** The share that other passages have, and this one does not: strong evidence against it. */
-  wordsElsewhere: number;
-  isFollowUp: number;
   /** How far the best passage is ahead of the mean of the others. */
   passageMargin: number;
+  headingRecall: number;
+  topic: number;
+  meaning: number;
+  meaningOfPassage: number;
+  closestInAnswer: number;
+  closestInPassage: number;
   /** The weight of the content words found, up to that of two rare ones: all of one common word is little. */
   matchedWeight: number;
-  /** The share of the content words, by weight, in the best passage, and in the passage with most of them. */
-  coverageOfBest: number;
-  coverage: number;
-  /** How much less than half of them was found anywhere. */
-  lowCoverage: number;
+  /** Whether the question has but one content word. */
+  isOneWord: number;
+  /** How many of its content words no passage of the knowledge has, of three at most: weak evidence against an answer. */
+  unknownWords: number;
+  isFollowUp: number;
 }
 
 export type Weights<Features> = Readonly<Record<keyof Features, number>>;
@@ -102,7 +86,6 @@ export interface Candidate {
 /** The candidates of a question, and what the passages tell about it. */
 export interface Candidates {
   candidates: Candidate[];
-  type: AnswerType;
   questionTerms: readonly QueryTerm[];
   isFollowUp: boolean;
   passages: readonly PassageTerms[];
@@ -120,6 +103,8 @@ export interface RankedAnswer {
 }
 
 const MAX_PASSAGES_READ = 5;
+/** A sentence names its topic among its first terms. */
+const TOPIC_TERMS = 4;
 /** A neighbour's words may be about something else. */
 const NEIGHBOR_FACTOR = 0.5;
 /** A sentence that only says where to read on is hardly an answer. */
@@ -128,11 +113,13 @@ const POINTER =
 
 /** The segments of the best passages that may answer a question, with their features. */
 export function candidatesOf(question: string, { passages, questionTerms, previousTerms, previousQuestion }: Retrieval): Candidates {
-  const query = new Query(questionTerms, previousTerms);
+  const isFollowUp = previousQuestion !== null;
+  // The terms of the question before help to find passages, but a complete question is answered by itself.
+  const query = new Query(questionTerms, isFollowUp ? previousTerms : []);
   const ownType = answerTypeOf(question);
   // "And by bus?" asks for what the question before it asked for.
   const type = ownType === "any" && previousQuestion !== null ? answerTypeOf(previousQuestion) : ownType;
-  const topScore = passages[0]?.score || 1;
+  const topScore = Math.max(...passages.map(({ score }) => score)) || 1;
   const read: PassageTerms[] = [];
   const candidates: Candidate[] = [];
   for (const passage of passages.slice(0, MAX_PASSAGES_READ)) {
@@ -146,7 +133,7 @@ export function candidatesOf(question: string, { passages, questionTerms, previo
       candidates.push({ passage, segments, at, features: context.featuresOf(segment, at, segments, type) });
     }
   }
-  return { candidates, type, questionTerms, isFollowUp: previousTerms.length > 0, passages: read };
+  return { candidates, questionTerms, isFollowUp, passages: read };
 }
 
 /** The most probable answer; undefined where there is no candidate. */
@@ -168,9 +155,8 @@ export function weightedSum<Features extends object>(weights: Weights<Features>,
 class Query {
   readonly terms: readonly QueryTerm[];
   readonly weight: number;
-  readonly rarest: QueryTerm | undefined;
   readonly vector: Float32Array | undefined;
-  private readonly contentWords: { term: QueryTerm; vector: Float32Array | undefined }[];
+  private readonly contentWords: readonly ContentWord[];
   private readonly contentWeight: number;
 
   constructor(
@@ -180,9 +166,8 @@ class Query {
     this.terms = [...questionTerms, ...previousTerms];
     this.weight = totalWeight(this.terms);
     const content = this.terms.filter(({ isWeak }) => !isWeak);
-    this.rarest = content.toSorted((a, b) => b.weight - a.weight)[0];
     this.vector = meanVector(this.terms.map(({ term, weight }) => [term, weight]));
-    this.contentWords = content.map((term) => ({ term, vector: wordVector(spelledTerm(term)) }));
+    this.contentWords = content.map((term) => new ContentWord(term));
     this.contentWeight = totalWeight(content);
   }
 
@@ -202,13 +187,7 @@ class Query {
   /** The mean, over the content words, of the closest word of a text: 1 where it has the word itself. */
   closeness(all: ReadonlySet<string>): number {
     if (this.contentWeight === 0) return 0;
-    let sum = 0;
-    for (const { term, vector } of this.contentWords) {
-      let best = termMatch(all, term);
-      if (vector && best < 1) for (const other of all) best = Math.max(best, similarity(vector, other));
-      sum += term.weight * best;
-    }
-    return sum / this.contentWeight;
+    return this.contentWords.reduce((sum, word) => sum + word.weight * word.closeness(all), 0) / this.contentWeight;
   }
 
   /** The cosine of the query and a text; where the language has no word vectors, the share of words that they have in common. */
@@ -218,9 +197,35 @@ class Query {
   }
 }
 
-function similarity(vector: Float32Array, term: string): number {
-  const other = wordVector(term);
-  return other ? cosine(vector, other) : 0;
+/** Words whose cosine is less have little to do with each other. */
+const MIN_COSINE = 0.45;
+
+/** A content word of a query, with how close it is to each word that it has been compared with. */
+class ContentWord {
+  readonly weight: number;
+  private readonly vector: Float32Array | undefined;
+  private readonly known = new Map<string, number>();
+
+  constructor(private readonly term: QueryTerm) {
+    this.weight = term.weight;
+    this.vector = wordVector(spelledTerm(term));
+  }
+
+  /** How close the closest word of a text is, 0..1: 1 is the word itself. */
+  closeness(all: ReadonlySet<string>): number {
+    let best = termMatch(all, this.term);
+    if (this.vector && best < 1) for (const other of all) best = Math.max(best, this.similarity(other, this.vector));
+    return best;
+  }
+
+  private similarity(term: string, vector: Float32Array): number {
+    const known = this.known.get(term);
+    if (known !== undefined) return known;
+    const other = wordVector(term);
+    const similarity = other ? Math.max(0, (cosine(vector, other) - MIN_COSINE) / (1 - MIN_COSINE)) : 0;
+    this.known.set(term, similarity);
+    return similarity;
+  }
 }
 
 /** The index's spelling of a term that it does not have. */
@@ -255,6 +260,8 @@ class PassageContext {
   featuresOf(segment: Segment, at: number, segments: readonly Segment[], type: AnswerType): SegmentFeatures {
     const { query, titleTerms } = this;
     const { headingTerms, neighborTerms } = segment;
+    const answerTerms = new Set(answerSegments(segments, at).flatMap((index) => [...segments[index]!.terms]));
+    const firstTerms = new Set([...segment.terms].slice(0, TOPIC_TERMS));
     const own = (term: QueryTerm): number => termMatch(segment.terms, term);
     const heading = (term: QueryTerm): number => termMatch(headingTerms, term);
     const nearby = (term: QueryTerm): number => termMatch(neighborTerms, term);
@@ -263,16 +270,16 @@ class PassageContext {
       own: query.share(own),
       ownInFollowUp: query.shareOfQuestion(own),
       headings: query.share(heading),
-      title: query.share(inTitle),
       neighbors: query.share(nearby),
       anywhere: query.share((term) => Math.max(own(term), heading(term), inTitle(term), NEIGHBOR_FACTOR * nearby(term))),
+      topic: query.share((term) => termMatch(firstTerms, term)),
+      answer: query.share((term) => termMatch(answerTerms, term)),
       headingRecall: this.headingRecall(headingTerms),
-      rarest: this.matchOfRarest(segment),
-      pairs: pairShare(query.terms, own),
       answerType: hasAnswerType(type, segment.text) ? 1 : 0,
       isFirstOfPassage: at <= 1 && segment.block <= 1 ? 1 : 0,
       isFirstOfBlock: segments[at - 1]?.block === segment.block ? 0 : 1,
       isItem: segment.kind === "item" ? 1 : 0,
+      closestInAnswer: query.closeness(answerTerms),
       passage: this.passage.score,
       passageShare: this.passageShare,
       meaning: query.meaning(segment.terms),
@@ -291,26 +298,6 @@ class PassageContext {
     );
     return [...headingTerms].filter((term) => asked.has(term)).length / headingTerms.size;
   }
-
-  private matchOfRarest({ terms: own, headingTerms }: Segment): number {
-    const { rarest } = this.query;
-    if (rarest === undefined) return 0;
-    return Math.max(termMatch(own, rarest), 0.7 * termMatch(headingTerms, rarest), 0.4 * termMatch(this.allTerms, rarest));
-  }
-}
-
-/** The share of adjacent query terms, by weight, both of which match. */
-function pairShare(query: readonly QueryTerm[], match: (term: QueryTerm) => number): number {
-  let matched = 0;
-  let total = 0;
-  for (const [at, right] of query.entries()) {
-    const left = query[at - 1];
-    if (!left) continue;
-    const weight = left.weight + right.weight;
-    total += weight;
-    if (Math.min(match(left), match(right)) > 0.5) matched += weight;
-  }
-  return total === 0 ? 0 : matched / total;
 }
 
 /** Whether a code example contains the question itself. */
@@ -324,55 +311,37 @@ function wordsOnly(text: string): string {
     .join(" ")} `;
 }
 
-/** Scores beyond this do not tell more. */
-const MAX_MARGIN = 4;
 /** The weight of two rare words, which no passage has by chance. */
 const FULL_WEIGHT = 2;
-const HALF = 0.5;
+const MANY_UNKNOWN_WORDS = 3;
 
 /** The confidence features of the best candidate by these scores; undefined where there is none. */
 export function confidenceFeatures(found: Candidates, scores: readonly number[]): ConfidenceFeatures | undefined {
-  const { candidates, type, questionTerms, isFollowUp, passages } = found;
-  const bestAt = indexOfMax(scores);
-  const best = candidates[bestAt];
+  const { candidates, questionTerms, isFollowUp, passages } = found;
+  const best = candidates[indexOfMax(scores)];
   if (best === undefined) return undefined;
   const probabilities = softmax(scores);
   const content = questionTerms.filter(({ isWeak }) => !isWeak);
-  const asked = totalWeight(content);
-  const matchedBy = passages.map((read) => content.filter((term) => termMatch(read.terms, term) > 0));
-  const own = matchedBy[passages.findIndex(({ passage }) => passage === best.passage)] ?? [];
+  const matchedWeights = passages.map((read) => totalWeight(content.filter((term) => termMatch(read.terms, term) > 0)));
   const unknown = content.filter(({ documentFrequency, alternatives }) => documentFrequency === 0 && alternatives.length === 0).length;
-  const weights = matchedBy.map(totalWeight);
-  const coverage = asked === 0 ? 1 : Math.max(0, ...weights) / asked;
   const others = passages.slice(1).reduce((sum, { passage }) => sum + passage.score, 0) / (MAX_PASSAGES_READ - 1);
   const top = passages[0]!.passage.score;
-  const ofOthers = scores.filter((_, at) => candidates[at]!.passage !== best.passage);
   const { features } = best;
   return {
     constant: 1,
-    score: scores[bestAt]! / MAX_MARGIN,
-    margin: Math.min(MAX_MARGIN, ofOthers.length === 0 ? MAX_MARGIN : scores[bestAt]! - Math.max(...ofOthers)) / MAX_MARGIN,
     passageProbability: probabilities.reduce((sum, each, at) => sum + (candidates[at]!.passage === best.passage ? each : 0), 0),
-    own: features.own,
-    anywhere: features.anywhere,
     passage: features.passage,
+    passageMargin: top === 0 ? 0 : 1 - others / top,
     headingRecall: features.headingRecall,
-    answerType: features.answerType,
-    asksForAnything: type === "any" ? 1 : 0,
+    topic: features.topic,
     meaning: features.meaning,
     meaningOfPassage: features.meaningOfPassage,
+    closestInAnswer: features.closestInAnswer,
     closestInPassage: features.closestInPassage,
-    pairs: features.pairs,
+    matchedWeight: Math.min(1, Math.max(0, ...matchedWeights) / FULL_WEIGHT),
     isOneWord: content.length <= 1 ? 1 : 0,
-    matchedWords: Math.min(MAX_MARGIN, own.length) / MAX_MARGIN,
-    unknownWords: unknown / Math.max(1, content.length),
-    wordsElsewhere: (content.length - own.length - unknown) / Math.max(1, content.length),
+    unknownWords: Math.min(MANY_UNKNOWN_WORDS, unknown) / MANY_UNKNOWN_WORDS,
     isFollowUp: isFollowUp ? 1 : 0,
-    passageMargin: top === 0 ? 0 : 1 - others / top,
-    matchedWeight: Math.min(1, Math.max(0, ...weights) / FULL_WEIGHT),
-    coverageOfBest: asked === 0 ? 0 : (weights[0] ?? 0) / asked,
-    coverage,
-    lowCoverage: Math.max(0, HALF - coverage),
   };
 }
 

@@ -37,7 +37,10 @@ const HAS: Readonly<Record<Exclude<AnswerType, "any" | "definition">, RegExp>> =
 };
 
 /** Captures what follows "what is". */
-const ASKS_DEFINITION = /^\W{0,3}(?:what|who)(?:['’]s| is| are| was| were| does| do) ([^_]{1,60})$/i;
+const ASKS_DEFINITION =
+  /^\W{0,3}(?:(?:so|and|ok|okay|but|hi|hello)\W{1,3})?(?:what|who)(?:['’]s| is| are| was| were| does| do) ([^_]{1,60})$/i;
+/** "What is a number?" asks for no number. */
+const ASKS_CONCEPT = /^an? /i;
 /** A question about more words asks for more than a definition. */
 const MAX_DEFINED_WORDS = 6;
 const DEFINES = /^.{0,80}?\b(?:is|are|means?|refers? to|describes?|consists? of|represents?|lets?|allows?|enables?)\b/is;
@@ -46,10 +49,10 @@ const LIST_NUMBER = /^[ \t]*\(?\d{1,3}[.)]/;
 
 /** The type of answer that a question asks for. */
 export function answerTypeOf(question: string): AnswerType {
-  const asked = ASKS.find(([, pattern]) => pattern.test(question))?.[0];
-  if (asked) return asked;
-  const defined = ASKS_DEFINITION.exec(question.trim())?.[1]?.split(/\s+/) ?? [];
-  return defined.length > 0 && defined.length <= MAX_DEFINED_WORDS ? "definition" : "any";
+  const defined = ASKS_DEFINITION.exec(question.trim())?.[1] ?? "";
+  const isShort = defined !== "" && defined.split(/\s+/).length <= MAX_DEFINED_WORDS;
+  if (isShort && ASKS_CONCEPT.test(defined)) return "definition";
+  return ASKS.find(([, pattern]) => pattern.test(question))?.[0] ?? (isShort ? "definition" : "any");
 }
 
 /** Whether a text has that type of answer. */

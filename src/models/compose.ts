@@ -8,9 +8,12 @@ const SHORT_ANSWER_WORDS = 50;
 
 /** The text of an answer that rests on one segment: the segment, with what it needs to be understood. */
 export function composeAnswer(segments: readonly Segment[], at: number): string {
-  const segment = segments[at]!;
-  const indexes = segment.kind === "sentence" ? sentences(segments, at) : withLeadIn(segments, at);
-  return join(indexes.map((index) => segments[index]!));
+  return join(answerSegments(segments, at).map((index) => segments[index]!));
+}
+
+/** The indexes of the segments of that answer. */
+export function answerSegments(segments: readonly Segment[], at: number): number[] {
+  return segments[at]!.kind === "sentence" ? sentences(segments, at) : withLeadIn(segments, at);
 }
 
 /** A sentence with the one that it refers to before it, and while the answer is short those after it. */

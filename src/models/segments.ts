@@ -14,9 +14,9 @@ export interface Segment {
   isOrdered: boolean;
   /** Whether a pronoun or conjunction in it refers to the sentence before. */
   needsContext: boolean;
-  /** The terms of the headings that it is under; of the title where there is none. */
+  /** The terms of the headings that it is under, the title where there is none, and of the question that it follows. */
   headingTerms: ReadonlySet<string>;
-  /** The terms of what is beside it: the other sentences next to it in its block, its list's lead-in, the question before it. */
+  /** The terms of what is beside it: the sentences next to it in its block, its list's lead-in. */
   neighborTerms: ReadonlySet<string>;
 }
 
@@ -38,12 +38,12 @@ export function segmentsOf({ content, title, heading }: Pick<Passage, "content" 
     const isHeading = kind === "heading" || (kind === "text" && looksLikeHeading(texts));
     if (isHeading) localHeading = terms(text);
     const isOrdered = kind === "list" && ORDERED_ITEM.test(text);
-    const leadIn = segments.at(-1)?.text.endsWith(":") ? segments.at(-1) : undefined;
+    const leadIn = segments.at(-1)?.text.endsWith(":") ? segments.at(-1)!.text : "";
     for (const [at, segmentText] of texts.entries()) {
-      const previous = segments.at(-1);
+      // In a list of questions and answers, a question is the heading of what follows.
+      const isQuestion = kind === "text" && segmentText.endsWith("?");
+      if (isQuestion) localHeading = terms(segmentText);
       const segmentKind = isHeading ? "heading" : SEGMENT_KINDS[kind];
-      const followsQuestion = segmentKind === "sentence" && previous?.text.endsWith("?") === true;
-      const beside = [at > 0 || followsQuestion ? previous?.text : undefined, texts[at + 1], leadIn?.text];
       segments.push({
         kind: segmentKind,
         text: segmentText,
@@ -52,7 +52,7 @@ export function segmentsOf({ content, title, heading }: Pick<Passage, "content" 
         isOrdered,
         needsContext: segmentKind === "sentence" && at > 0 && REFERS_BACK.test(segmentText),
         headingTerms: isHeading ? headings : new Set([...headings, ...localHeading]),
-        neighborTerms: new Set(terms(beside.filter((each) => each !== undefined).join("\n"))),
+        neighborTerms: new Set(terms([texts[at - 1], texts[at + 1], leadIn].join("\n"))),
       });
     }
   }

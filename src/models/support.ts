@@ -1,5 +1,5 @@
 import { allTokens, terms, type Token } from "../text/terms.ts";
-import { segmentsOf } from "./segments.ts";
+import { type Segment, segmentsOf } from "./segments.ts";
 
 /*
  * Whether a text says what a sentence of an answer says: it has most of its words, all of its names, and each of its numbers
@@ -168,8 +168,14 @@ interface Part {
 }
 
 function partsOf(content: string, about: string): Part[] {
-  return segmentsOf({ content, title: about, heading: null }).map(({ text, terms: own, headingTerms, neighborTerms }) => {
-    return { text, terms: [...own], context: [...headingTerms, ...neighborTerms] };
+  const segments = segmentsOf({ content, title: about, heading: null });
+  let leadIn: Segment | undefined;
+  return segments.map((segment, at) => {
+    const before = segments[at - 1];
+    if (before?.block !== segment.block) leadIn = before?.text.endsWith(":") ? before : undefined;
+    const { kind, text, terms: own, headingTerms } = segment;
+    const rowName = kind === "row" ? terms(text.slice(0, text.indexOf(":") + 1)) : [];
+    return { text, terms: [...own], context: [...headingTerms, ...(leadIn?.terms ?? []), ...rowName] };
   });
 }
 

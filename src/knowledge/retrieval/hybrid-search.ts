@@ -4,7 +4,7 @@ import { logRarely } from "../../platform/telemetry/log.ts";
 import type { IndexStore } from "../indexing/store.ts";
 import type { ScoredChunk, SemanticSearch } from "../vectors/semantic-search.ts";
 import { rankChunks, type RankedChunk, readLiveChunks } from "./lexical-search.ts";
-import { needsContext } from "./query.ts";
+import { isFollowUp } from "./query.ts";
 
 /** Passages that the reranker reads: those after them are hardly ever the best one. */
 const MAX_RERANKED = 20;
@@ -45,7 +45,7 @@ export class HybridSearch {
 /** A question that needs context is embedded together with the one before it. */
 function textToEmbed({ question, previousQuestions }: SearchQuery): string {
   const previous = previousQuestions.at(-1);
-  return previous !== undefined && needsContext(question) ? `${previous}\n${question}` : question;
+  return previous !== undefined && isFollowUp(question) ? `${previous}\n${question}` : question;
 }
 
 async function rerank(reranker: Reranker, question: string, passages: Passage[]): Promise<Passage[]> {

@@ -2,7 +2,7 @@ import type { Passage, QueryTerm, Retrieval, SearchQuery } from "../../models/re
 import { terms } from "../../text/terms.ts";
 import { boundedQuery, fullTextQuery, generationTerm } from "../indexing/full-text.ts";
 import type { IndexStore } from "../indexing/store.ts";
-import { indexTerms, needsContext, queryTerms, termsOfPrevious, type Vocabulary } from "./query.ts";
+import { indexTerms, isFollowUp, queryTerms, termsOfPrevious, type Vocabulary } from "./query.ts";
 
 /*
  * Lexical search in two stages: the FTS5 index proposes candidates by its bm25(), then each candidate is scored by BM25
@@ -44,8 +44,14 @@ export function rankChunks(
   };
   const questionTerms = queryTerms(question, vocabulary);
   const previousTerms = termsOfPrevious(question, previousQuestions, questionTerms, vocabulary);
-  const previousQuestion = needsContext(question) ? (previousQuestions.at(-1) ?? null) : null;
-  return { ranked: rank(store, [...questionTerms, ...previousTerms]), questionTerms, previousQuestion, previousTerms };
+  const needsContext = isFollowUp(question);
+  const query = [...questionTerms, ...previousTerms];
+  return {
+    ranked: rank(store, query, needsContext ? query : questionTerms),
+    questionTerms,
+    previousQuestion: needsContext ? (previousQuestions.at(-1) ?? null) : null,
+    previousTerms,
+  };
 }
 
 /** Those of these chunks that are live, with a score of 0. */
@@ -68,7 +74,8 @@ function findCandidates({ sql, chunkTerms, size }: IndexStore, wanted: readonly 
   return sql.exec<Row>(query, expression, FTS5_RANK, CANDIDATES).toArray();
 }
 
-function rank(store: IndexStore, query: readonly QueryTerm[]): RankedChunk[] {
+/** @param asked the terms that a passage's score is of: earlier questions help to find passages, but are not what is asked. */
+function rank(store: IndexStore, query: readonly QueryTerm[], asked: readonly QueryTerm[]): RankedChunk[] {
   // In a large index the terms themselves find enough; synonyms, which are common words, would only crowd them out.
   const wanted = indexTerms(query, true);
   const found = findCandidates(store, indexTerms(query, false));
@@ -77,15 +84,17 @@ function rank(store: IndexStore, query: readonly QueryTerm[]): RankedChunk[] {
   const bodies = rows.map((row) => row.terms.split(" "));
   const averageLength = bodies.reduce((sum, body) => sum + body.length, 0) / Math.max(rows.length, 1);
   const titles = new Map<string, ReadonlySet<string>>();
-  const ranked = rows.map((row, at): RankedChunk => {
+  const ranked = rows.map((row, at) => {
     const title = titles.get(row.title) ?? new Set(terms(row.title));
     titles.set(row.title, title);
     const heading = new Set(row.heading === null ? [] : terms(row.heading));
     const body = bodies[at]!;
     const chunk = { title, heading, positions: positionsOf(wantedTerms, body), length: body.length };
-    return { chunkId: row.chunkId, passage: toPassage(row, scoreOf(query, chunk, averageLength)) };
+    const rankScore = scoreOf(query, chunk, averageLength);
+    const score = asked === query ? rankScore : scoreOf(asked, chunk, averageLength);
+    return { chunkId: row.chunkId, passage: toPassage(row, score), rankScore };
   });
-  return ranked.filter(({ passage }) => passage.score > 0).toSorted((a, b) => b.passage.score - a.passage.score);
+  return ranked.filter(({ rankScore }) => rankScore > 0).toSorted((a, b) => b.rankScore - a.rankScore);
 }
 
 function toPassage({ sourceId, type, title, heading, url, content }: Row, score: number): Passage {
@@ -111,6 +120,8 @@ const TITLE_COUNT = 2;
 const HEADING_COUNT = 3;
 /** The weight of a compound that is found only in its parts. */
 const PARTS_FACTOR = 0.8;
+/** Where the knowledge has the visitor's own word, texts with that word are meant rather than texts with a synonym. */
+const KNOWN_TERM_ALTERNATIVE_FACTOR = 0.25;
 /** Terms further apart than this many positions are not near each other. */
 const MAX_DISTANCE = 6;
 /** The share of proximity in the score; the rest is BM25. */
@@ -146,10 +157,15 @@ function bm25Share(query: readonly QueryTerm[], chunk: ChunkFields, averageLengt
 }
 
 /** How often a chunk contains a term: itself, all its parts, and each of its alternatives. */
-function occurrences({ term, parts, alternatives }: QueryTerm, chunk: ChunkFields): { count: number; factor: number }[] {
+function occurrences({ term, parts, alternatives, documentFrequency }: QueryTerm, chunk: ChunkFields): { count: number; factor: number }[] {
+  const alternativeFactor = documentFrequency > 0 ? KNOWN_TERM_ALTERNATIVE_FACTOR : 1;
   const whole = { count: countOf(term, chunk), factor: 1 };
   const inParts = parts.length === 0 ? [] : [{ count: Math.min(...parts.map((part) => countOf(part, chunk))), factor: PARTS_FACTOR }];
-  return [whole, ...inParts, ...alternatives.map((other) => ({ count: countOf(other.term, chunk), factor: other.weight }))];
+  return [
+    whole,
+    ...inParts,
+    ...alternatives.map((other) => ({ count: countOf(other.term, chunk), factor: other.weight * alternativeFactor })),
+  ];
 }
 
 function countOf(term: string, { title, heading, positions }: ChunkFields): number {

@@ -23,7 +23,7 @@ const CORRECTION_WEIGHT = 0.9;
 /** The idf of a phrase such as "take out", whose words are in no help text. */
 const PHRASE_TERM_WEIGHT = 0.7;
 /** What a term weighs beside one that the index has: nothing there can match it, or only a word like it can. */
-const UNKNOWN_FACTOR = 0.45;
+const UNKNOWN_FACTOR = 0.7;
 const SUBSTITUTED_FACTOR = 0.8;
 
 /** The terms of a text, in order, each once, with their statistics. */
@@ -150,22 +150,27 @@ function editDistance(a: string, b: string, limit: number): number {
 /** Pronouns and the like, and beginnings that continue the turn before. */
 const REFERS_BACK =
   /\b(?:it|its|they|them|their|theirs|this|that|these|those|one|ones|there|same|else|others?|another|both|such|he|she|his|her)\b|^\W*(?:and|also|or|but|so|then|why|ok|okay|i mean|what about|how about)\b/i;
-/** A question of at most so many terms is hardly complete. */
+/** A question of at most so many terms may be incomplete; in so few words it is. */
 const MAX_INCOMPLETE_TERMS = 2;
+const MAX_INCOMPLETE_WORDS = 4;
 /** The weight of the previous question's terms where the question is complete by itself. */
 const COMPLETE_QUESTION_FACTOR = 0.5;
 /** The weight of the previous questions' terms beside the question's own: what a follow-up names anew is what it is about. */
-const INCOMPLETE_QUESTION_FACTOR = 0.6;
+const INCOMPLETE_QUESTION_FACTOR = 1;
 /** Questions further back are mostly about something else. */
 const MAX_PREVIOUS_QUESTIONS = 2;
 
 /** Whether a question is understood only together with the one before it. */
-export function needsContext(question: string): boolean {
+export function isFollowUp(question: string): boolean {
+  return mayBeFollowUp(question) && (REFERS_BACK.test(question) || question.trim().split(/\s+/).length <= MAX_INCOMPLETE_WORDS);
+}
+
+function mayBeFollowUp(question: string): boolean {
   return REFERS_BACK.test(question) || tokens(question).length <= MAX_INCOMPLETE_TERMS;
 }
 
 /**
- * The terms that previous questions add to a question. Those of the last one count in full if the question needs context,
+ * The terms that previous questions add to a question. Those of the last one count in full if the question may be a follow-up,
  * else by half; the one before is used only if the last one needs context itself. Together they never weigh more than the
  * question's own terms.
  */
@@ -177,7 +182,7 @@ export function termsOfPrevious(
 ): QueryTerm[] {
   const known = new Set(questionTerms.map(({ term }) => term));
   const added: QueryTerm[] = [];
-  let isIncomplete = needsContext(question);
+  let isIncomplete = mayBeFollowUp(question);
   let factor = 1;
   for (const previous of previousQuestions.slice(-MAX_PREVIOUS_QUESTIONS).reverse()) {
     factor *= isIncomplete ? 1 : COMPLETE_QUESTION_FACTOR;
@@ -186,7 +191,7 @@ export function termsOfPrevious(
       known.add(term.term);
       added.push({ ...term, weight: term.weight * factor });
     }
-    isIncomplete = needsContext(previous);
+    isIncomplete = mayBeFollowUp(previous);
     if (!isIncomplete) break;
   }
   const own = totalWeight(questionTerms);
