@@ -188,15 +188,15 @@ function fitRanking(questions: readonly Ranked[]): Features {
     for (const [k, slope] of gradient.entries()) {
       momentum[k] = 0.9 * momentum[k]! + 0.1 * slope;
       variance[k] = 0.99 * variance[k]! + 0.01 * slope * slope;
-      weights[k]! += (0.1 * momentum[k]!) / (1 - 0.9 ** step) / (Math.sqrt(variance[k]! / (1 - 0.99 ** step)) + 1e-8);
+      weights[k]! += (0.1 * momentum[k]) / (1 - 0.9 ** step) / (Math.sqrt(variance[k] / (1 - 0.99 ** step)) + 1e-8);
     }
   }
   return Object.fromEntries(names.map((name, at) => [name, weights[at]!]));
 }
 
 /** The features without the constant, which is the intercept. */
-function signals({ constant: _, ...features }: Features): number[] {
-  return Object.values(features);
+function signals(features: Features): number[] {
+  return Object.entries(features).flatMap(([name, value]) => (name === "constant" ? [] : [value]));
 }
 
 function fitConfidence(judged: readonly Judged[]): { values: readonly number[]; named: Features } {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 
 /** A passage of a support documentation. */
-export interface SupportPassage {
+interface SupportPassage {
   id: string;
   text: string;
 }

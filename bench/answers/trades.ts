@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 /** The folder of the trades, with the format of their files in its README. */
 const FOLDER = new URL("../trades/", import.meta.url);
 
-export type CaseKind = "answer" | "follow" | "miss" | "talk" | "human";
+type CaseKind = "answer" | "follow" | "miss" | "talk" | "human";
 
 /** A message to an agent of a trade. */
 export interface TradeCase {

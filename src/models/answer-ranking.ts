@@ -75,7 +75,7 @@ export interface ConfidenceFeatures {
 export type Weights<Features> = Readonly<Record<keyof Features, number>>;
 
 /** A segment that may be the answer. */
-export interface Candidate {
+interface Candidate {
   passage: Passage;
   /** All segments of the passage; `at` is the index of this one. */
   segments: readonly Segment[];
@@ -145,7 +145,7 @@ export function rankAnswers(found: Candidates): RankedAnswer | undefined {
   return { best: found.candidates[indexOfMax(scores)]!, confidence };
 }
 
-export function weightedSum<Features extends object>(weights: Weights<Features>, features: Features): number {
+function weightedSum<Features extends object>(weights: Weights<Features>, features: Features): number {
   let sum = 0;
   for (const name of Object.keys(weights) as (keyof Features)[]) sum += weights[name] * (features[name] as number);
   return sum;
@@ -346,7 +346,7 @@ export function confidenceFeatures(found: Candidates, scores: readonly number[])
 }
 
 /** Probabilities that sum to 1, from scores in log-odds. */
-export function softmax(scores: readonly number[]): number[] {
+function softmax(scores: readonly number[]): number[] {
   const max = Math.max(...scores);
   const powers = scores.map((score) => Math.exp(score - max));
   const sum = powers.reduce((total, power) => total + power, 0);

@@ -68,7 +68,8 @@ export function queryTerms(text: string, vocabulary: Vocabulary): QueryTerm[] {
  */
 export function indexTerms(terms: readonly QueryTerm[], withSynonyms: boolean): string[] {
   const matching = terms.flatMap(({ term, parts, alternatives, documentFrequency }) => [
-    ...[term, ...parts],
+    term,
+    ...parts,
     ...(withSynonyms || documentFrequency === 0 ? alternatives.map((other) => other.term) : []),
   ]);
   return [...new Set(matching)];
