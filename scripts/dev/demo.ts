@@ -1,7 +1,6 @@
-import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ROOT, UserError } from "../shared/cli.ts";
+import { UserError } from "../shared/cli.ts";
+import { type Guide, readGuides } from "./guides.ts";
 import { call, type Client, createClient, findInList } from "../shared/service.ts";
 
 const WORKSPACE = { name: "Demo", slug: "demo", plan: "enterprise" };
@@ -11,16 +10,8 @@ const AGENT = {
   slug: "demo-agent",
   description: "Answers questions about this service from its own documentation.",
 };
-/** What the agent learns: the guides, except those for contributors. */
-const GUIDES = "{README.md,docs/*.md}";
-const NOT_LEARNED = new Set(["docs/architecture.md", "docs/measurements.md"]);
 const READY_LIMIT_MS = 120_000;
 const POLL_EVERY_MS = 500;
-
-const LINK = /\[([^\]]+)\]\([^)\s]+\)/g;
-const CODE_BLOCK = /^```(\w*)[^\n]*\n[^]*?^```\n/gm;
-/** The languages of code blocks that are commands, output or diagrams. Other blocks are examples. */
-const TRANSCRIPTS = new Set(["", "sh", "console", "text", "json", "mermaid"]);
 
 /** The demo's key and agent, kept in `.dev.vars` for the next start. */
 export interface Demo {
@@ -98,29 +89,6 @@ async function teach(client: Client, agentId: string): Promise<void> {
     await call(client, "POST", path, { type: "text", name, text, schedule: "manual" });
   }
   await waitUntilReady(client, path, guides);
-}
-
-/** A guide as knowledge; its source is recognised by its name. */
-interface Guide {
-  name: string;
-  text: string;
-}
-
-/** The README and the guides, each under its title. */
-export function readGuides(): Guide[] {
-  const files = globSync(GUIDES, { cwd: ROOT }).filter((file) => !NOT_LEARNED.has(file));
-  return files.toSorted().map((file) => {
-    const markdown = readFileSync(join(ROOT, file), "utf8");
-    return { name: /^# (.+)$/m.exec(markdown)?.[1] ?? file, text: quotable(markdown) };
-  });
-}
-
-/**
- * A guide as answers can quote it: without commands, since a question that a command asks is no answer to that question,
- * and without links, which lead nowhere outside the guide.
- */
-export function quotable(markdown: string): string {
-  return markdown.replaceAll(CODE_BLOCK, (block, language: string) => (TRANSCRIPTS.has(language) ? "" : block)).replaceAll(LINK, "$1");
 }
 
 async function waitUntilReady(client: Client, path: string, guides: readonly Guide[]): Promise<void> {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { quotable, readGuides } from "./demo.ts";
+import { readGuides } from "./guides.ts";
+import { quotable } from "./quotable.ts";
 
 void test("the commands, output and links of a guide are not learned; its text and its examples are", () => {
   const blocks = ["```sh error=404\nask one\n```", "```text\nanswer\n```", "```json\n{}\n```", "```ts title=a.ts\nkept();\n```"];
