@@ -9,4 +9,12 @@ declare global {
       SPARE: D1Database;
     }
   }
+
+  /** Vite's: the modules, or with `query: "?raw"` the texts, of all files that match. */
+  interface ImportMeta {
+    glob: <Value = Record<string, unknown>>(
+      patterns: string[],
+      options: { eager: true; query?: "?raw"; import?: "default" },
+    ) => Record<string, Value>;
+  }
 }

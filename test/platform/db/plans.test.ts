@@ -14,12 +14,6 @@ import { workspaces } from "../../../src/platform/db/schema.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";
 import { windowsOf } from "../../../src/workspaces/visitor-limits.ts";
 
-declare global {
-  interface ImportMeta {
-    glob: (patterns: string[], options: { eager: true }) => Record<string, Record<string, unknown>>;
-  }
-}
-
 /** Every module that queries D1. Each function that they export is called below, with samples of its parameters. */
 const MODULES = import.meta.glob(
   ["../../../src/**/store.ts", "../../../src/**/*-store.ts", "../../../src/events/outbox.ts", "../../../src/platform/db/shards.ts"],
