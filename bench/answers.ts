@@ -1,41 +1,53 @@
+import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { errorText, UserError } from "../scripts/shared/cli.ts";
-import { measureCurated } from "./answers/curated.ts";
-import { readData } from "./answers/metrics.ts";
+import { errorText } from "../scripts/shared/cli.ts";
+import { askAll, type Outcome } from "./answers/ask.ts";
+import { readData, readTrades } from "./answers/questions.ts";
 import { type Service, withService } from "./answers/service.ts";
 import { measureSpeed } from "./answers/speed.ts";
-import { measureSupport } from "./answers/support.ts";
-import { publishReport, type Table } from "./report.ts";
+import { tableOf } from "./answers/table.ts";
+import { publishReport, type Report } from "./report.ts";
 
 /*
- * `npm run bench:answers -- --data FILE`: how good search and answers are. The questions of a file go through the API of
- * the built service, with the embedded engine and no network. `-- --speed`: how long a search takes with 1,000 and with
- * 200,000 chunks. `-- --json FILE` also writes the figures to a file.
+ * `npm run bench:answers`: how good search and answers are. The questions of bench/trades, and of each `-- --data FILE`, go
+ * through the API of the built service, with the embedded engine and no network. `--json FILE` saves a run; `--compare FILE`
+ * shows what changed since a saved one. `-- --speed`: how long a search takes with 1,000 and with 200,000 chunks instead.
  */
 
-type Measure = (service: Service) => Promise<Table["rows"]>;
+interface Run {
+  outcomes: Outcome[];
+}
 
-async function chooseMeasure(data: string | undefined, isSpeed: boolean): Promise<{ name: string; measure: Measure }> {
-  if (isSpeed) return { name: "Search", measure: measureSpeed };
-  if (data === undefined) throw new UserError("--data takes a file of questions; --speed needs none.");
-  const read = await readData(data);
-  const measure: Measure = (service) => (read.kind === "support" ? measureSupport(service, read) : measureCurated(service, read));
-  return { name: read.name, measure };
+async function measureQuality(service: Service, data: readonly string[], compare: string | undefined): Promise<Report> {
+  const before = compare === undefined ? undefined : (JSON.parse(await readFile(compare, "utf8")) as Run).outcomes;
+  const outcomes: Outcome[] = [];
+  for (const set of [...(await Promise.all(data.map(readData))), ...(await readTrades())]) {
+    console.error(`Teaching and asking: ${set.name} …`);
+    outcomes.push(...(await askAll(service, set)));
+  }
+  const { table, notes } = tableOf(outcomes, before);
+  return { tables: [table], notes, data: { outcomes } satisfies Run };
+}
+
+async function reportSpeed(service: Service): Promise<Report> {
+  const rows = await measureSpeed(service);
+  return { tables: [{ columns: ["Search", ""], rows }], notes: [], data: { results: Object.fromEntries(rows) } };
 }
 
 async function main(): Promise<void> {
-  const options = { data: { type: "string" }, speed: { type: "boolean", default: false }, json: { type: "string" } } as const;
-  const { values } = parseArgs({ options });
-  const { name, measure } = await chooseMeasure(values.data, values.speed);
-  console.error("Building, teaching and asking …");
-  const startMs = performance.now();
-  const measured = await withService(measure);
-  const rows = measured.map(([label, value]) => [label!, typeof value === "number" ? value.toFixed(3) : value!]);
-  const notes = [`${((performance.now() - startMs) / 1000).toFixed(0)} s`];
-  await publishReport(
-    { tables: [{ columns: [name, ""], rows }], notes, data: { name, results: Object.fromEntries(measured) } },
-    values.json,
+  const { values } = parseArgs({
+    options: {
+      data: { type: "string", multiple: true, default: [] },
+      speed: { type: "boolean", default: false },
+      json: { type: "string" },
+      compare: { type: "string" },
+    },
+  });
+  console.error("Building …");
+  const report = await withService((service) =>
+    values.speed ? reportSpeed(service) : measureQuality(service, values.data, values.compare),
   );
+  await publishReport(report, values.json);
 }
 
 main().catch((error: unknown) => {

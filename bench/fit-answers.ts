@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { fitLogistic, probability, type Sign } from "./answers/logistic.ts";
-import { auroc, calibrationError, isAnswerable, mean, readData, refusedAt, userTurns } from "./answers/metrics.ts";
+import { auroc, calibrationError, mean, refusedAt } from "./answers/metrics.ts";
+import { type QuestionSet, readData, readTrades } from "./answers/questions.ts";
 import { forEach } from "./answers/service.ts";
-import { isRightAnswer, readTrades } from "./answers/trades.ts";
 import { buildWorker, startWorker } from "./service.ts";
 
 /*
@@ -71,7 +71,8 @@ async function main(): Promise<void> {
   const served = await startWorker(await buildWorker("bench/workers/signals.toml", "signals.js", directory), {});
   try {
     const base = `http://127.0.0.1:${served.port}`;
-    const questions = [...(await teachTrades(base)), ...(await Promise.all(values.data.map((file) => teachCollection(base, file)))).flat()];
+    const sets = [...(await readTrades(["en"])), ...(await Promise.all(values.data.map(readData)))];
+    const questions = (await Promise.all(sets.map((set) => teach(base, set)))).flat();
     const ranked = await forEach(questions, async (question): Promise<Ranked> => {
       const candidates = await post<Candidate[]>(question.url, question.asked);
       return { ...question, candidates, right: candidates.map((candidate) => question.isRight(candidate)) };
@@ -86,46 +87,25 @@ async function main(): Promise<void> {
   }
 }
 
-async function teachTrades(base: string): Promise<Question[]> {
-  const trades = await readTrades();
-  const questions = await Promise.all(
-    trades.map(async ({ name, texts, cases }) => {
-      const url = `${base}/${name}`;
-      await fetch(url, { method: "PUT", body: JSON.stringify(texts.map(({ title, text }) => ({ id: title, title, text }))) });
-      return cases
-        .filter(({ kind }) => ["answer", "follow", "miss"].includes(kind))
-        .map((each): Question => ({
-          fold: name,
-          set: "trades",
-          url,
-          asked: { question: each.message, previousQuestions: each.previous },
-          isAnswerable: each.kind !== "miss",
-          isRight: ({ text }) => each.kind !== "miss" && isRightAnswer(each, text),
-        }));
-    }),
-  );
-  return questions.flat();
+async function teach(base: string, { name, group, texts, questions }: QuestionSet): Promise<Question[]> {
+  if (texts.length === 0) throw new Error(`${name} holds no passages.`);
+  const url = `${base}/${encodeURIComponent(name)}`;
+  await fetch(url, { method: "PUT", body: JSON.stringify(texts.map(({ name, text }) => ({ id: name, title: name, text }))) });
+  return questions
+    .filter(({ kind }) => ["answer", "follow", "miss"].includes(kind))
+    .map((each) => ({
+      fold: group === name ? `${name}${conversationOf(each.id) % COLLECTION_FOLDS}` : name,
+      set: group,
+      url,
+      asked: { question: each.messages.at(-1)!, previousQuestions: each.messages.slice(0, -1) },
+      isAnswerable: each.kind !== "miss",
+      isRight: ({ sourceId, text }) => each.isRight({ text, sources: [sourceId] }),
+    }));
 }
 
-async function teachCollection(base: string, file: string): Promise<Question[]> {
-  const data = await readData(file);
-  if (data.kind !== "support") throw new Error(`${file} holds no passages and tasks.`);
-  const url = `${base}/${encodeURIComponent(data.name)}`;
-  await fetch(url, { method: "PUT", body: JSON.stringify(data.passages.map(({ id, text }) => ({ id, title: id, text }))) });
-  return data.tasks
-    .filter((task) => isAnswerable(task) !== undefined)
-    .map((task): Question => {
-      const turns = userTurns(task);
-      const conversation = createHash("sha256").update(task.id.split("<")[0]!).digest().readUInt32BE();
-      return {
-        fold: `${data.name}${conversation % COLLECTION_FOLDS}`,
-        set: data.name,
-        url,
-        asked: { question: turns.at(-1)!, previousQuestions: turns.slice(0, -1) },
-        isAnswerable: isAnswerable(task)!,
-        isRight: ({ sourceId }) => task.relevant.includes(sourceId),
-      };
-    });
+/** A number that the tasks of a conversation have in common. */
+function conversationOf(taskId: string): number {
+  return createHash("sha256").update(taskId.split("<")[0]!).digest().readUInt32BE();
 }
 
 async function post<Answer>(url: string, body: unknown): Promise<Answer> {

@@ -1,53 +1,4 @@
-import { readFile } from "node:fs/promises";
-
-/** A passage of a support documentation. */
-interface SupportPassage {
-  id: string;
-  text: string;
-}
-
-/** A conversation whose last turn is the question. */
-export interface SupportTask {
-  id: string;
-  turns: { role: "user" | "assistant"; text: string }[];
-  answerability: "answerable" | "partial" | "underspecified" | "unanswerable";
-  /** Ids of the passages that answer it. */
-  relevant: string[];
-}
-
-export interface SupportData {
-  kind: "support";
-  name: string;
-  passages: SupportPassage[];
-  tasks: SupportTask[];
-}
-
-export interface CuratedData {
-  kind: "curated";
-  name: string;
-  answers: { intent: string; questions: string[] }[];
-  /** `intent` is null where no answer fits. */
-  queries: { text: string; intent: string | null }[];
-}
-
-/** Reads a file of measuring data, and tells by its content of which kind it is. */
-export async function readData(file: string): Promise<SupportData | CuratedData> {
-  const data = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>;
-  if (Array.isArray(data["passages"]) && Array.isArray(data["tasks"])) return { ...(data as unknown as SupportData), kind: "support" };
-  if (Array.isArray(data["answers"]) && Array.isArray(data["queries"])) return { ...(data as unknown as CuratedData), kind: "curated" };
-  throw new Error(`${file} holds neither passages and tasks nor answers and queries.`);
-}
-
-/** The user's turns, oldest first; the last one is the question. */
-export function userTurns(task: SupportTask): string[] {
-  return task.turns.filter(({ role }) => role === "user").map(({ text }) => text.trim());
-}
-
-/** Whether the passages answer the task, wholly or in part. One that first needs a question back is neither. */
-export function isAnswerable({ answerability }: SupportTask): boolean | undefined {
-  if (answerability === "underspecified") return undefined;
-  return answerability !== "unanswerable";
-}
+import { randomNumbers } from "../random.ts";
 
 /** How deep a list of results is looked at. */
 const DEPTH = 5;
@@ -64,16 +15,6 @@ export function ndcg(found: readonly string[], relevant: ReadonlySet<string>): n
   let most = 0;
   for (let rank = 0; rank < Math.min(DEPTH, relevant.size); rank++) most += gain(rank);
   return got / most;
-}
-
-export function reciprocalRank(found: readonly string[], relevant: ReadonlySet<string>): number {
-  const rank = found.findIndex((id) => relevant.has(id));
-  return rank < 0 ? 0 : 1 / (rank + 1);
-}
-
-/** The share of all that is relevant that stands among the first five. */
-export function recall(found: readonly string[], relevant: ReadonlySet<string>): number {
-  return found.slice(0, DEPTH).filter((id) => relevant.has(id)).length / relevant.size;
 }
 
 /** The chance that one of the positives scores higher than one of the negatives. */
@@ -97,4 +38,25 @@ export function calibrationError(answers: readonly { confidence: number; isRight
     return (Math.abs(off) * bin.length) / answers.length;
   });
   return errors.reduce((sum, error) => sum + error, 0);
+}
+
+const RESAMPLES = 1_000;
+const INTERVAL = 0.95;
+
+/**
+ * Whether a figure differs between two runs of the same items by more than the choice of items does: the paired bootstrap
+ * (Efron and Tibshirani 1993, An Introduction to the Bootstrap; Koehn 2004 for systems that answer the same questions).
+ * The items are drawn anew, each with its results in both runs, and 0 lies outside the interval of the differences.
+ */
+export function isBeyondNoise<Item>(pairs: readonly (readonly [Item, Item])[], figure: (items: Item[]) => number | undefined): boolean {
+  const random = randomNumbers(1);
+  const differences: number[] = [];
+  for (let sample = 0; sample < RESAMPLES; sample++) {
+    const drawn = pairs.map(() => pairs[Math.floor(random() * pairs.length)]!);
+    const [before, now] = [figure(drawn.map(([item]) => item)), figure(drawn.map(([, item]) => item))];
+    if (before !== undefined && now !== undefined) differences.push(now - before);
+  }
+  differences.sort((a, b) => a - b);
+  const tail = Math.floor(((1 - INTERVAL) / 2) * differences.length);
+  return differences.length > 0 && (differences[tail]! > 0 || differences[differences.length - 1 - tail]! < 0);
 }

@@ -16,7 +16,7 @@ type Call = <Answer>(method: string, path: string, body: unknown, status: number
 /** The built service with a workspace of its own. `call` takes paths below /api/v1. */
 export interface Service {
   call: Call;
-  createAgent(name: string): Promise<string>;
+  createAgent(name: string, language?: string): Promise<string>;
 }
 
 /**
@@ -50,7 +50,8 @@ async function openWorkspace(port: number, operatorToken: string): Promise<Servi
   const { key } = await operate<{ key: string }>("POST", `/workspaces/${id}/keys`, { name: "Answers", scopes: ["*"] }, 201);
   return {
     call: caller("/api/v1", key),
-    createAgent: async (name) => (await operate<{ id: string }>("POST", `/workspaces/${id}/agents`, { name }, 201)).id,
+    createAgent: async (name, language = "en") =>
+      (await operate<{ id: string }>("POST", `/workspaces/${id}/agents`, { name, language }, 201)).id,
   };
 }
 

@@ -1,3 +1,4 @@
+import { randomNumbers } from "../random.ts";
 import { type Service, teach } from "./service.ts";
 
 /** Sizes of the knowledge that are compared. */
@@ -10,7 +11,7 @@ const QUESTIONS = 200;
 const WORDS_PER_QUESTION = 5;
 /** Fills agents with chunks of words that are as unevenly common as a language's, and times their searches, one by one. */
 export async function measureSpeed(service: Service): Promise<[string, string][]> {
-  const random = randomNumbers();
+  const random = randomNumbers(1);
   const rows: [string, string][] = [];
   for (const size of CHUNKS) {
     const agentId = await service.createAgent(`${size} chunks`);
@@ -91,10 +92,4 @@ function word(rank: number): string {
   let made = "";
   for (; rest > 0; rest = Math.floor(rest / SYLLABLES.length)) made += SYLLABLES[rest % SYLLABLES.length];
   return made;
-}
-
-/** The same numbers from 0 to 1 in each run (a linear congruential generator). */
-function randomNumbers(): () => number {
-  let state = 1;
-  return () => (state = (state * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31;
 }

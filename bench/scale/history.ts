@@ -1,3 +1,4 @@
+import { randomNumbers } from "../random.ts";
 /*
  * What happened in a workspace, as a function of a number: conversations, their messages and hand-offs, and leads, spread
  * evenly over a year. The same number gives the same history, so that it can be written twice, in two ways, and compared.
@@ -82,7 +83,7 @@ export interface Lead {
 
 /** The conversation with this number; a higher one began later. */
 export function conversationAt(history: WorkspaceHistory, n: number): Conversation {
-  const random = randomOf(n);
+  const random = randomNumbers(n);
   const beganMs = history.nowMs - MARGIN_MS - SPAN_MS + Math.floor(((n + random()) / history.conversations) * (SPAN_MS - HOUR_MS));
   const agentId = history.agentIds[Math.floor(random() ** 2 * history.agentIds.length)]!;
   const fate = random();
@@ -134,7 +135,7 @@ export function leadCount({ conversations }: WorkspaceHistory): number {
 /** The lead with this number, left in the conversation given. */
 export function leadAt(history: WorkspaceHistory, n: number): Lead {
   const conversation = conversationAt(history, n * CONVERSATIONS_PER_LEAD);
-  const random = randomOf(~n);
+  const random = randomNumbers(~n);
   const [first, last] = [pick(FIRST_NAMES, random), pick(LAST_NAMES, random)];
   const atMs = conversation.messages.at(-1)!.atMs;
   return {
@@ -190,15 +191,4 @@ function hex(value: number, digits: number): string {
 
 function pick<Item>(items: readonly Item[], random: () => number): Item {
   return items[Math.floor(random() * items.length)]!;
-}
-
-/** Numbers from 0 to 1 that a seed decides (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = Math.imul(seed, 0x9e3779b1);
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { EMBEDDED_TABLE, EmbeddedVectors } from "../../src/knowledge/vectors/embedded-vectors.ts";
 import { NEAREST } from "../../src/knowledge/vectors/vector-index.ts";
+import { randomNumbers } from "../random.ts";
 
 /*
  * The embedded vectors alone, filled with random ones. The path is `/<count>/<dimensions>/<action>`, each size an object of its
@@ -93,17 +94,6 @@ function randomVector(dimensions: number, count: number, random: () => number): 
 
 function normal(random: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-}
-
-/** Mulberry32: numbers from 0 to 1, the same for the same seed. */
-function randomNumbers(seed: number): () => number {
-  let state = Math.imul(seed, 0x9e3779b1) >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 export default {

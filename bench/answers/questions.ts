@@ -1,0 +1,153 @@
+import { readdir, readFile } from "node:fs/promises";
+
+/*
+ * What is asked: the trades of bench/trades (their README has the format), and files of measuring data, told apart by their
+ * content: passages with tasks, or curated answers with queries. All become sets of the same form.
+ */
+
+/** `miss`: the texts do not answer it. `follow`: it needs the message before it. `talk`: small talk. `human`: asks for a human. */
+export type Kind = "answer" | "follow" | "miss" | "talk" | "human";
+
+/** A text that may be an answer, with the names of the texts that it is from. */
+interface Given {
+  text: string;
+  sources: readonly string[];
+}
+
+export interface Question {
+  /** The same in each run, and no other question's in the set. */
+  id: string;
+  kind: Kind;
+  /** What the visitor writes; the last message is the question. */
+  messages: string[];
+  isRight: (given: Given) => boolean;
+  /** The names of all texts that answer it, where they are known. */
+  relevant?: ReadonlySet<string>;
+}
+
+export interface QuestionSet {
+  name: string;
+  /** Sets whose figures are also given together. */
+  group: string;
+  language: string;
+  texts: { name: string; text: string }[];
+  /** Curated answers. */
+  pairs: { question: string; answer: string }[];
+  questions: Question[];
+}
+
+// --- Trades ----------------------------------------------------------------------------------------------------------
+
+const TRADES = new URL("../trades/", import.meta.url);
+const REPLIES = new URL("../../src/text/languages/", import.meta.url);
+
+/** The trades of some languages, or of all, by name. */
+export async function readTrades(languages?: readonly string[]): Promise<QuestionSet[]> {
+  const files = (await readdir(TRADES)).filter((file) => file.endsWith(".questions")).sort();
+  const trades = await Promise.all(files.map((file) => readTrade(file.slice(0, -".questions".length))));
+  return trades.filter(({ language }) => languages?.includes(language) ?? true);
+}
+
+async function readTrade(file: string): Promise<QuestionSet> {
+  const [name, language = "en"] = file.split(".");
+  const read = (path: string, folder: URL): Promise<string> => readFile(new URL(path, folder), "utf8");
+  const [texts, lines, service] = await Promise.all([
+    read(`${file}.md`, TRADES),
+    read(`${file}.questions`, TRADES),
+    read(`${language}.json`, REPLIES),
+  ]);
+  const { replies } = JSON.parse(service) as { replies: Record<string, string> };
+  return {
+    name: name!,
+    group: "trades",
+    language,
+    texts: texts
+      .split(/^# /m)
+      .slice(1)
+      .map((section) => {
+        const end = section.indexOf("\n");
+        return { name: section.slice(0, end).trim(), text: section.slice(end).trim() };
+      }),
+    pairs: [],
+    questions: lines
+      .trim()
+      .split("\n")
+      .map((line) => toQuestion(line, replies)),
+  };
+}
+
+function toQuestion(line: string, replies: Readonly<Record<string, string>>): Question {
+  const [kind, message, holds = "", previous = ""] = line.split("|").map((part) => part.trim()) as [Kind, string, string?, string?];
+  // Of a reply to small talk, what stands before the agent's own words is always the same.
+  const isRight = (text: string): boolean =>
+    kind === "talk" ? text.startsWith(replies[holds]!.split("{")[0]!) : holds !== "" && holdsAll(holds, text);
+  return {
+    id: `${kind} | ${message} | ${previous}`,
+    kind,
+    messages: previous === "" ? [message] : [previous, message],
+    isRight: ({ text }) => isRight(text),
+  };
+}
+
+/** Whether a text holds one alternative of each part. */
+function holdsAll(holds: string, text: string): boolean {
+  const given = plain(text);
+  return holds.split(" & ").every((alternatives) => alternatives.split(" / ").some((part) => given.includes(plain(part.trim()))));
+}
+
+function plain(text: string): string {
+  return text.toLowerCase().replaceAll("*", "").replaceAll(/\s+/g, " ");
+}
+
+// --- Files of measuring data -----------------------------------------------------------------------------------------
+
+interface Collection {
+  name: string;
+  passages: { id: string; text: string }[];
+  tasks: {
+    id: string;
+    turns: { role: "user" | "assistant"; text: string }[];
+    answerability: "answerable" | "partial" | "underspecified" | "unanswerable";
+    /** Ids of the passages that answer it. */
+    relevant: string[];
+  }[];
+}
+
+interface Curated {
+  name: string;
+  answers: { intent: string; questions: string[] }[];
+  /** `intent` is null where no answer fits. */
+  queries: { text: string; intent: string | null }[];
+}
+
+export async function readData(file: string): Promise<QuestionSet> {
+  const data = JSON.parse(await readFile(file, "utf8")) as Partial<Collection & Curated>;
+  if (Array.isArray(data.passages) && Array.isArray(data.tasks)) return ofCollection(data as Collection);
+  if (Array.isArray(data.answers) && Array.isArray(data.queries)) return ofCurated(data as Curated);
+  throw new Error(`${file} holds neither passages and tasks nor answers and queries.`);
+}
+
+/** A task that first needs a question back is neither answerable nor not, and is left out. */
+function ofCollection({ name, passages, tasks }: Collection): QuestionSet {
+  const questions = tasks
+    .filter(({ answerability }) => answerability !== "underspecified")
+    .map(({ id, turns, answerability, relevant }): Question => ({
+      id,
+      kind: answerability === "unanswerable" ? "miss" : "answer",
+      messages: turns.filter(({ role }) => role === "user").map(({ text }) => text.trim() || "?"),
+      isRight: ({ sources }) => sources.some((source) => relevant.includes(source)),
+      relevant: new Set(relevant),
+    }));
+  return { name, group: name, language: "en", texts: passages.map(({ id, text }) => ({ name: id, text })), pairs: [], questions };
+}
+
+function ofCurated({ name, answers, queries }: Curated): QuestionSet {
+  const questions = queries.map(({ text, intent }): Question => ({
+    id: text,
+    kind: intent === null ? "miss" : "answer",
+    messages: [text],
+    isRight: (given) => given.text === intent,
+  }));
+  const pairs = answers.flatMap(({ intent, questions }) => questions.map((question) => ({ question, answer: intent })));
+  return { name, group: name, language: "en", texts: [], pairs, questions };
+}
