@@ -41,7 +41,7 @@ export function tableOf(now: Outcomes, before?: Outcomes): { table: Table; notes
     ...Object.values(FIGURES).map((figure) => cell(outcomes, figure, earlier)),
   ]);
   const columns = ["set", "kind", "language", "questions", ...Object.keys(FIGURES)];
-  const moved = "In brackets: the change, over the questions of both runs; in bold: beyond noise (95 % of 1,000 paired resamples).";
+  const moved = "In brackets: what changed, over the questions of both runs; in bold: beyond noise (95 % of 1,000 paired resamples).";
   return { table: { columns, rows }, notes: before ? [...NOTES, moved] : NOTES };
 }
 
@@ -81,8 +81,9 @@ function cell(outcomes: Outcomes, figure: Figure, earlier: ReadonlyMap<string, O
   const [before, now] = [figure(pairs.map(([of]) => of)), figure(pairs.map(([, of]) => of))];
   if (before === undefined || now === undefined) return value.toFixed(3);
   const change = now - before;
+  if (change === 0) return value.toFixed(3);
   const text = `${value.toFixed(3)} (${change < 0 ? "−" : "+"}${Math.abs(change).toFixed(3)})`;
-  return change !== 0 && isBeyondNoise(pairs, figure) ? `**${text}**` : text;
+  return isBeyondNoise(pairs, figure) ? `**${text}**` : text;
 }
 
 function keyOf({ set, language, id }: Outcome): string {
