@@ -97,8 +97,9 @@ export function normalizedIdf(documentFrequency: number, documents: number): num
 
 // --- Spelling correction ---
 
-/** Shorter words are one edit from too many others. */
+/** Shorter words are one edit from too many others, except for a letter that was left out ("mony"). */
 const MIN_CORRECTED_LENGTH = 5;
+const MIN_COMPLETED_LENGTH = 4;
 const COMMON_PREFIX_LENGTH = 2;
 /** The most terms of a query that are corrected, each of which compares all terms with the same prefix. */
 export const MAX_CORRECTIONS = 8;
@@ -109,10 +110,11 @@ const MAX_ENDING_LENGTH = 3;
 
 /** The most similar term of the index to a misspelt or differently stemmed one, the most frequent of equally similar ones. */
 export function correctSpelling(term: string, vocabulary: Vocabulary): { term: string; documentFrequency: number } | undefined {
-  if (term.length < MIN_CORRECTED_LENGTH || !/^[a-z]+$/.test(term)) return undefined;
+  if (term.length < MIN_COMPLETED_LENGTH || !/^[a-z]+$/.test(term)) return undefined;
   const maxEdits = term.length >= TWO_EDITS_LENGTH ? 2 : 1;
   let best: { term: string; documentFrequency: number; distance: number } | undefined;
   for (const [candidate, documentFrequency] of vocabulary.termsWithPrefix(term.slice(0, COMMON_PREFIX_LENGTH))) {
+    if (term.length < MIN_CORRECTED_LENGTH && candidate.length <= term.length) continue;
     const distance = differsInEnding(term, candidate) ? 1 : editDistance(term, candidate, maxEdits);
     if (distance > maxEdits) continue;
     if (!best || distance < best.distance || (distance === best.distance && documentFrequency > best.documentFrequency)) {
