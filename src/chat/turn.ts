@@ -99,7 +99,7 @@ export function toTurn({ ids, ...request }: TurnRequest, nowMs: number): Turn {
 const FIRST_ATTEMPT: Attempt = { number: 1, isHandOff: false };
 
 /** A hand-off does not search, since the agent's index may be what failed. */
-const NO_RETRIEVAL: Retrieval = { passages: [], curated: [], questionTerms: [], previousQuestion: null, previousTerms: [] };
+const NO_RETRIEVAL: Retrieval = { passages: [], curated: [], questionTerms: [], previousQuestion: null, previousTerms: [], language: "en" };
 
 /** One attempt at a turn. */
 interface TurnContext {

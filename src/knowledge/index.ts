@@ -102,7 +102,8 @@ export class KnowledgeIndex extends DurableObject<Env> {
 
   /** Passages and curated answers for a question. */
   async search(query: SearchQuery): Promise<Retrieval> {
-    if (this.store.isEmpty) return { passages: [], curated: [], questionTerms: [], previousQuestion: null, previousTerms: [] };
+    if (this.store.isEmpty)
+      return { passages: [], curated: [], questionTerms: [], previousQuestion: null, previousTerms: [], language: "en" };
     const shortened = { ...query, question: query.question.slice(0, MAX_QUESTION_LENGTH) };
     const curated = this.answers.search(shortened.question, query.limit);
     const found = await this.passages.search(shortened);

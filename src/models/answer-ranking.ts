@@ -1,5 +1,6 @@
 import { cosine, generalWeight, meanVector, wordVector } from "../text/word-vectors.ts";
 import { terms, tokens } from "../text/terms.ts";
+import { type LanguageWords, wordsOf } from "../text/word-forms.ts";
 import { ANSWER_WEIGHTS, CONFIDENCE_WEIGHTS } from "./answer-fit.ts";
 import { answerSegments } from "./compose.ts";
 import { answerTypeOf, type AnswerType, hasAnswerType } from "./answer-type.ts";
@@ -112,10 +113,11 @@ const POINTER =
   /^(?:for (?:more|further|additional|detailed) (?:information|info|details|instructions|help)\b|(?:also )?(?:see|refer to|read|learn more|find out more)\b)/i;
 
 /** The segments of the best passages that may answer a question, with their features. */
-export function candidatesOf(question: string, { passages, questionTerms, previousTerms, previousQuestion }: Retrieval): Candidates {
+export function candidatesOf(question: string, retrieval: Retrieval): Candidates {
+  const { passages, questionTerms, previousTerms, previousQuestion, language } = retrieval;
   const isFollowUp = previousQuestion !== null;
   // The terms of the question before help to find passages, but a complete question is answered by itself.
-  const query = new Query(questionTerms, isFollowUp ? previousTerms : []);
+  const query = new Query(questionTerms, isFollowUp ? previousTerms : [], language);
   const ownType = answerTypeOf(question);
   // "And by bus?" asks for what the question before it asked for.
   const type = ownType === "any" && previousQuestion !== null ? answerTypeOf(previousQuestion) : ownType;
@@ -156,18 +158,22 @@ class Query {
   readonly terms: readonly QueryTerm[];
   readonly weight: number;
   readonly vector: Float32Array | undefined;
+  private readonly words: LanguageWords | undefined;
   private readonly contentWords: readonly ContentWord[];
   private readonly contentWeight: number;
 
   constructor(
     private readonly questionTerms: readonly QueryTerm[],
     private readonly previousTerms: readonly QueryTerm[],
+    language: string,
   ) {
+    this.words = wordsOf(language);
     this.terms = [...questionTerms, ...previousTerms];
     this.weight = totalWeight(this.terms);
     const content = this.terms.filter(({ isWeak }) => !isWeak);
-    this.vector = meanVector(this.terms.map(({ term, weight }) => [term, weight]));
-    this.contentWords = content.map((term) => new ContentWord(term));
+    const hasVectors = this.words === undefined;
+    this.vector = hasVectors ? meanVector(this.terms.map(({ term, weight }) => [term, weight])) : undefined;
+    this.contentWords = content.map((term) => new ContentWord(term, hasVectors));
     this.contentWeight = totalWeight(content);
   }
 
@@ -182,6 +188,12 @@ class Query {
     const weight = totalWeight(this.questionTerms);
     if (this.previousTerms.length === 0 || weight === 0) return 0;
     return this.questionTerms.reduce((sum, term) => sum + term.weight * match(term), 0) / weight;
+  }
+
+  /** The terms of a text that are no function words of the query's language. */
+  contentOf(all: ReadonlySet<string>): string[] {
+    const { words } = this;
+    return words ? [...all].filter((term) => words.kindOf(term) !== "stop") : [...all];
   }
 
   /** The mean, over the content words, of the closest word of a text: 1 where it has the word itself. */
@@ -206,9 +218,12 @@ class ContentWord {
   private readonly vector: Float32Array | undefined;
   private readonly known = new Map<string, number>();
 
-  constructor(private readonly term: QueryTerm) {
+  constructor(
+    private readonly term: QueryTerm,
+    hasVectors: boolean,
+  ) {
     this.weight = term.weight;
-    this.vector = wordVector(spelledTerm(term));
+    this.vector = hasVectors ? wordVector(spelledTerm(term)) : undefined;
   }
 
   /** How close the closest word of a text is, 0..1: 1 is the word itself. */
@@ -261,7 +276,7 @@ class PassageContext {
     const { query, titleTerms } = this;
     const { headingTerms, neighborTerms } = segment;
     const answerTerms = new Set(answerSegments(segments, at).flatMap((index) => [...segments[index]!.terms]));
-    const firstTerms = new Set([...segment.terms].slice(0, TOPIC_TERMS));
+    const firstTerms = new Set(query.contentOf(segment.terms).slice(0, TOPIC_TERMS));
     const own = (term: QueryTerm): number => termMatch(segment.terms, term);
     const heading = (term: QueryTerm): number => termMatch(headingTerms, term);
     const nearby = (term: QueryTerm): number => termMatch(neighborTerms, term);
@@ -292,11 +307,12 @@ class PassageContext {
   }
 
   private headingRecall(headingTerms: ReadonlySet<string>): number {
-    if (headingTerms.size === 0) return 0;
+    const terms = this.query.contentOf(headingTerms);
+    if (terms.length === 0) return 0;
     const asked = new Set(
       this.query.terms.flatMap(({ term, parts, alternatives }) => [term, ...parts, ...alternatives.map((other) => other.term)]),
     );
-    return [...headingTerms].filter((term) => asked.has(term)).length / headingTerms.size;
+    return terms.filter((term) => asked.has(term)).length / terms.length;
   }
 }
 

@@ -21,6 +21,8 @@ export interface Retrieval {
   previousQuestion: string | null;
   /** The terms that earlier questions add. */
   previousTerms: QueryTerm[];
+  /** The code of the language, one of those of the knowledge, in which the question was understood. */
+  language: string;
 }
 
 /** A chunk of the agent's knowledge that a search found. */
@@ -61,7 +63,7 @@ export interface QueryTerm {
 
 export interface TermAlternative {
   term: string;
-  /** How surely it means the same, 0..1. */
+  /** How surely it means the same, 0..1: 1 is another form of the same word. */
   weight: number;
 }
 

@@ -19,6 +19,8 @@ import { phraseWords } from "./phrases.ts";
 /*
  * What the service knows of each language (`languages/*.json`): phrases that it recognises, and sentences that it says.
  * - common: words by which the language is recognised;
+ * - function_words, weak_words: words of its questions that say nothing, or little, about their subject, beyond the lists
+ *   of word-forms.ts; English has its own in terms.ts;
  * - handoff: a message asks for a human where it consists of fillers and of `contact` with a `person`, of `want` with a
  *   `sure` one, of a `sure` one alone, or of one of the `phrases`. Anything may follow `then`, anything may precede `before`;
  * - talk: what small talk of each kind consists of; `extras` may be added to each;
@@ -31,7 +33,7 @@ export const LANGUAGES: Readonly<Record<string, Language>> = { en, de, fr, es, p
 
 /** Bokmål, Nynorsk: the codes of one language. */
 const OTHER_CODES: Readonly<Record<string, string>> = { nb: "no", nn: "no" };
-const DEFAULT_LANGUAGE = "en";
+export const DEFAULT_LANGUAGE = "en";
 
 /** The code under which a language, given as a BCP 47 tag, is known here; English for an unknown one. */
 export function languageCode(tag: string): string {
@@ -79,13 +81,17 @@ function commonWordsOf(code: string): ReadonlySet<string> {
 /**
  * The language that a text is written in, by its script or its common words.
  * @param expected the language, as a BCP 47 tag, that is the likely one where several are.
+ * @param among the codes of the languages that it may be; all by default.
  * @returns undefined where the text does not tell.
  */
-export function detectLanguage(text: string, expected: string): string | undefined {
+export function detectLanguage(text: string, expected: string, among?: readonly string[]): string | undefined {
   const start = text.slice(0, MAX_DETECTED_LENGTH);
-  const script = SCRIPTS.find(({ letters }) => letters.test(start));
-  if (script) return script.codes[0];
-  const [best] = byCommonWords(start, expected);
+  const isPossible = (code: string): boolean => among === undefined || among.includes(code);
+  for (const { letters, codes } of SCRIPTS) {
+    const code = codes.find(isPossible);
+    if (code !== undefined && letters.test(start)) return code;
+  }
+  const best = byCommonWords(start, expected).find(({ code }) => isPossible(code));
   return best && best.count > 0 ? best.code : undefined;
 }
 

@@ -275,6 +275,7 @@ it("writes nothing for an agent without knowledge", async () => {
     questionTerms: [],
     previousQuestion: null,
     previousTerms: [],
+    language: "en",
   });
   await index.removeSource("none");
   await index.removeAnswer("none");

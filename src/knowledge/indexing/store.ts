@@ -1,3 +1,4 @@
+import { DEFAULT_LANGUAGE, detectLanguage } from "../../text/languages.ts";
 import { ChunkTerms, generationTerm } from "./full-text.ts";
 
 /** A text source's stored text. */
@@ -92,12 +93,30 @@ const PART_BYTES = 1_000_000;
 const MAX_OPTIMIZED_CHUNKS = 10_000;
 const MERGED_PAGES = 1_000;
 
+const SAMPLED_CHUNKS = 24;
+const SAMPLE_LENGTH = 250;
+/** The share of the sample from which on a language is one of the knowledge: less is a quotation, or code. */
+const MIN_LANGUAGE_SHARE = 0.1;
+/** The sample is taken again once the number of chunks differs by so large a share. */
+const RESAMPLED_SHARE = 0.1;
+
+function languagesIn(texts: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const text of texts) {
+    const language = detectLanguage(text, DEFAULT_LANGUAGE);
+    if (language !== undefined) counts.set(language, (counts.get(language) ?? 0) + 1);
+  }
+  const languages = [...counts].filter(([, count]) => count >= MIN_LANGUAGE_SHARE * texts.length);
+  return languages.toSorted(([, a], [, b]) => b - a).map(([language]) => language);
+}
+
 /** Queries on the index of one agent: texts, generations of documents and chunks, curated answers. */
 export class IndexStore {
   private exists: boolean;
   private isWriting = false;
   /** Cached until the next write. */
   private sizes: IndexSizes | undefined;
+  private detected: { chunks: number; languages: readonly string[] } | undefined;
   readonly chunkTerms: ChunkTerms;
 
   /** @param onWrite called after each outermost write, synchronously. */
@@ -133,6 +152,26 @@ export class IndexStore {
     return this.sizes;
   }
 
+  /** The codes of the languages of a sample of chunks, the most frequent first. */
+  get languages(): readonly string[] {
+    const { chunks } = this.size;
+    const known = this.detected;
+    if (known && Math.abs(chunks - known.chunks) <= RESAMPLED_SHARE * known.chunks) return known.languages;
+    this.detected = { chunks, languages: languagesIn(this.sampleChunks()) };
+    return this.detected.languages;
+  }
+
+  private sampleChunks(): string[] {
+    const query = `WITH bounds AS (SELECT min(id) AS low, max(id) AS high FROM chunks)
+      SELECT (SELECT substr(content, 1, ${SAMPLE_LENGTH}) FROM chunks WHERE id >= low + (high - low + 1) * value / ${SAMPLED_CHUNKS} ORDER BY id LIMIT 1) AS text
+      FROM bounds, json_each(?)`;
+    const numbers = JSON.stringify([...Array(SAMPLED_CHUNKS).keys()]);
+    return this.sql
+      .exec<{ text: string | null }>(query, numbers)
+      .toArray()
+      .flatMap(({ text }) => text ?? []);
+  }
+
   /** Runs a write as one transaction, and creates the tables for the first one. */
   write<T>(work: () => T): T {
     const [isNested, existed] = [this.isWriting, this.exists];
@@ -165,6 +204,7 @@ export class IndexStore {
   forget(): void {
     this.exists = false;
     this.sizes = undefined;
+    this.detected = undefined;
     this.chunkTerms.forget(true);
   }
 

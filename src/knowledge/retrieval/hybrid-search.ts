@@ -3,7 +3,7 @@ import { type Passage, passageText, type Retrieval, type SearchQuery } from "../
 import { logRarely } from "../../platform/telemetry/log.ts";
 import type { IndexStore } from "../indexing/store.ts";
 import type { ScoredChunk, SemanticSearch } from "../vectors/semantic-search.ts";
-import { rankChunks, type RankedChunk, readLiveChunks } from "./lexical-search.ts";
+import { languageOfQuestion, rankChunks, type RankedChunk, readLiveChunks } from "./lexical-search.ts";
 import { isFollowUp } from "./query.ts";
 
 /** Passages that the reranker reads: those after them are hardly ever the best one. */
@@ -21,7 +21,7 @@ export class HybridSearch {
 
   /** Call it only where the store is not empty. */
   async search(query: SearchQuery): Promise<Omit<Retrieval, "curated">> {
-    const nearest = this.semantic.nearest(textToEmbed(query));
+    const nearest = this.semantic.nearest(textToEmbed(query, languageOfQuestion(query, this.store.languages)));
     const { ranked, ...terms } = rankChunks(this.store, query);
     const fused = this.fuse(ranked, await nearest);
     const passages = this.reranker ? await rerank(this.reranker, query.question, fused) : fused;
@@ -43,9 +43,9 @@ export class HybridSearch {
 }
 
 /** A question that needs context is embedded together with the one before it. */
-function textToEmbed({ question, previousQuestions }: SearchQuery): string {
+function textToEmbed({ question, previousQuestions }: SearchQuery, language: string): string {
   const previous = previousQuestions.at(-1);
-  return previous !== undefined && isFollowUp(question) ? `${previous}\n${question}` : question;
+  return previous !== undefined && isFollowUp(question, language) ? `${previous}\n${question}` : question;
 }
 
 async function rerank(reranker: Reranker, question: string, passages: Passage[]): Promise<Passage[]> {

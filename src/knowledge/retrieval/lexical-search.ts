@@ -1,4 +1,5 @@
 import type { Passage, QueryTerm, Retrieval, SearchQuery } from "../../models/retrieval.ts";
+import { DEFAULT_LANGUAGE, detectLanguage } from "../../text/languages.ts";
 import { terms } from "../../text/terms.ts";
 import { boundedQuery, fullTextQuery, generationTerm } from "../indexing/full-text.ts";
 import type { IndexStore } from "../indexing/store.ts";
@@ -35,23 +36,39 @@ const COLUMNS = "c.id AS chunkId, d.source_id AS sourceId, d.type, d.title, c.he
 export function rankChunks(
   store: IndexStore,
   { question, previousQuestions }: Omit<SearchQuery, "limit">,
-): { ranked: RankedChunk[] } & Pick<Retrieval, "questionTerms" | "previousQuestion" | "previousTerms"> {
+): { ranked: RankedChunk[] } & Omit<Retrieval, "passages" | "curated"> {
   const { chunkTerms } = store;
   const vocabulary: Vocabulary = {
     size: store.size.chunks,
     documentFrequencies: (wanted) => chunkTerms.frequencies(wanted),
     termsWithPrefix: (prefix) => chunkTerms.beginningWith(prefix),
   };
-  const questionTerms = queryTerms(question, vocabulary);
-  const previousTerms = termsOfPrevious(question, previousQuestions, questionTerms, vocabulary);
-  const needsContext = isFollowUp(question);
+  const language = languageOfQuestion({ question, previousQuestions }, store.languages);
+  const questionTerms = queryTerms(question, vocabulary, language);
+  const previousTerms = termsOfPrevious(question, previousQuestions, questionTerms, vocabulary, language);
+  const needsContext = isFollowUp(question, language);
   const query = [...questionTerms, ...previousTerms];
   return {
     ranked: rank(store, query, needsContext ? query : questionTerms),
+    language,
     questionTerms,
     previousQuestion: needsContext ? (previousQuestions.at(-1) ?? null) : null,
     previousTerms,
   };
+}
+
+/** The language of a question, or of the one before it: one of those of the knowledge, the first where the words do not tell. */
+export function languageOfQuestion(
+  { question, previousQuestions }: Pick<SearchQuery, "question" | "previousQuestions">,
+  languages: readonly string[],
+): string {
+  const [first = DEFAULT_LANGUAGE, second] = languages;
+  if (second === undefined) return first;
+  for (const text of [question, ...previousQuestions.toReversed()]) {
+    const language = detectLanguage(text, first, languages);
+    if (language !== undefined) return language;
+  }
+  return first;
 }
 
 /** Those of these chunks that are live, with a score of 0. */
@@ -164,7 +181,10 @@ function occurrences({ term, parts, alternatives, documentFrequency }: QueryTerm
   return [
     whole,
     ...inParts,
-    ...alternatives.map((other) => ({ count: countOf(other.term, chunk), factor: other.weight * alternativeFactor })),
+    ...alternatives.map((other) => ({
+      count: countOf(other.term, chunk),
+      factor: other.weight === 1 ? 1 : other.weight * alternativeFactor,
+    })),
   ];
 }
 

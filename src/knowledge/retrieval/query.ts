@@ -1,5 +1,6 @@
 import type { QueryTerm, TermAlternative } from "../../models/retrieval.ts";
 import { type Token, tokens } from "../../text/terms.ts";
+import { type LanguageWords, wordsOf } from "../../text/word-forms.ts";
 import { expandChatSpellings, phrasesIn, synonymsOf } from "./synonyms.ts";
 
 /** The term statistics of an index, whose documents are chunks or curated questions. */
@@ -26,12 +27,21 @@ const PHRASE_TERM_WEIGHT = 0.7;
 const UNKNOWN_FACTOR = 0.7;
 const SUBSTITUTED_FACTOR = 0.8;
 
-/** The terms of a text, in order, each once, with their statistics. */
-export function queryTerms(text: string, vocabulary: Vocabulary): QueryTerm[] {
+/**
+ * The terms of a text, in order, each once, with their statistics.
+ * @param language the code of the language in which it is read.
+ */
+export function queryTerms(text: string, vocabulary: Vocabulary, language: string): QueryTerm[] {
+  const words = wordsOf(language);
+  const terms = words ? termsInLanguage(text, words, vocabulary) : englishTerms(text, vocabulary);
+  if (terms.length <= MAX_TERMS) return terms;
+  const minWeight = terms.map(({ weight }) => weight).toSorted((x, y) => y - x)[MAX_TERMS - 1]!;
+  return terms.filter(({ weight }) => weight >= minWeight).slice(0, MAX_TERMS);
+}
+
+function englishTerms(text: string, vocabulary: Vocabulary): QueryTerm[] {
   const question = expandChatSpellings(text);
-  const unique = new Map<string, Token>();
-  for (const token of tokens(question)) if (!unique.has(token.term)) unique.set(token.term, token);
-  const all = [...unique.values()];
+  const all = uniqueTokens(tokens(question));
   const phrases = phrasesIn(question);
   const synonyms = new Map(all.map(({ term }) => [term, synonymsOf(term)]));
   const candidates = [...synonyms.values(), ...phrases.map(({ alternatives }) => alternatives)].flat();
@@ -40,37 +50,141 @@ export function queryTerms(text: string, vocabulary: Vocabulary): QueryTerm[] {
     ...candidates.map(({ term }) => term),
   ]);
   const isKnown = ({ term }: TermAlternative): boolean => frequencies.has(term);
-  let correctionsLeft = MAX_CORRECTIONS;
+  const budget = { correctionsLeft: MAX_CORRECTIONS };
   const found = all.map((token) => {
     const alternatives = synonyms.get(token.term)!.filter(isKnown);
     const frequency = frequencyOf(token, frequencies);
-    if (frequency > 0 || correctionsLeft-- <= 0 || token.parts.length > 0)
-      return queryTerm(token, frequency, alternatives, vocabulary.size);
-    const correction = correctSpelling(token.term, vocabulary);
-    if (correction === undefined) return queryTerm(token, 0, alternatives, vocabulary.size);
-    const corrected = { term: correction.term, weight: CORRECTION_WEIGHT };
-    return { ...queryTerm(token, correction.documentFrequency, [corrected, ...alternatives], vocabulary.size), documentFrequency: 0 };
+    if (frequency > 0) return queryTerm(token, frequency, alternatives, vocabulary.size);
+    return correctedTerm(token, alternatives, vocabulary, budget);
   });
   const ofPhrases = phrases.flatMap(({ phrase, alternatives }): QueryTerm[] => {
     const known = alternatives.filter(isKnown);
     const term = { term: phrase, parts: [], alternatives: known, weight: PHRASE_TERM_WEIGHT, documentFrequency: 0, isWeak: false };
     return known.length === 0 ? [] : [term];
   });
-  const terms = [...found, ...ofPhrases];
-  if (terms.length <= MAX_TERMS) return terms;
-  const minWeight = terms.map(({ weight }) => weight).toSorted((x, y) => y - x)[MAX_TERMS - 1]!;
-  return terms.filter(({ weight }) => weight >= minWeight).slice(0, MAX_TERMS);
+  return [...found, ...ofPhrases];
+}
+
+function termsInLanguage(text: string, words: LanguageWords, vocabulary: Vocabulary): QueryTerm[] {
+  const all = questionTokens(text, words);
+  const frequencies = vocabulary.documentFrequencies(all.flatMap(({ term, parts }) => [term, ...parts]));
+  const budget = { correctionsLeft: MAX_CORRECTIONS };
+  return all.flatMap((token, at): QueryTerm[] => {
+    if (at >= MAX_TERMS) return [queryTerm(token, frequencyOf(token, frequencies), [], vocabulary.size)];
+    const { forms, compounds } = formsOf(token.term, words, vocabulary);
+    const frequency = Math.max(frequencyOf(token, frequencies), ...forms.values());
+    const alternatives = [...otherForms(token.term, forms), ...compounds.map((compound) => ({ term: compound, weight: COMPOUND_WEIGHT }))];
+    if (frequency > 0 || alternatives.length > 0) return [queryTerm(token, frequency, alternatives, vocabulary.size)];
+    const maySplit = words.isCompounding && budget.correctionsLeft > 0;
+    const parts = maySplit ? partsOfCompound(token.term, words, vocabulary) : undefined;
+    if (parts) budget.correctionsLeft--;
+    return parts ?? [correctedTerm(token, [], vocabulary, budget)];
+  });
+}
+
+function uniqueTokens(all: readonly Token[]): Token[] {
+  const unique = new Map<string, Token>();
+  for (const token of all) if (!unique.has(token.term)) unique.set(token.term, token);
+  return [...unique.values()];
+}
+
+/** The tokens of a question that are none of its language's function words. */
+function questionTokens(text: string, words: LanguageWords): Token[] {
+  const all = uniqueTokens(tokens(words.separated(text)));
+  return all.flatMap((token): Token[] => {
+    const kind = words.kindOf(token.term);
+    return kind === "stop" ? [] : [{ ...token, kind: kind === "weak" ? kind : token.kind }];
+  });
+}
+
+/** A term that the index lacks, with the most similar one that it has. */
+function correctedTerm(
+  token: Token,
+  alternatives: TermAlternative[],
+  vocabulary: Vocabulary,
+  budget: { correctionsLeft: number },
+): QueryTerm {
+  const mayCorrect = budget.correctionsLeft-- > 0 && token.parts.length === 0;
+  const correction = mayCorrect ? correctSpelling(token.term, vocabulary) : undefined;
+  if (correction === undefined) return queryTerm(token, 0, alternatives, vocabulary.size);
+  const corrected = { term: correction.term, weight: CORRECTION_WEIGHT };
+  return { ...queryTerm(token, correction.documentFrequency, [corrected, ...alternatives], vocabulary.size), documentFrequency: 0 };
+}
+
+// --- Forms of a word, and compounds ---
+
+/** All forms of a word have so many first letters in common, or all letters of a shorter one. */
+const FORM_PREFIX_LENGTH = 4;
+const MIN_FORM_LENGTH = 3;
+/** Shorter stems begin too many other words. */
+const MIN_COMPOUND_STEM_LENGTH = 5;
+/** "Rücksendekosten" is about a "Rücksendung", but about its costs. */
+const COMPOUND_WEIGHT = 0.6;
+const MIN_PART_LENGTH = 4;
+/** What joins the parts of a compound: "Zahlungsart", "Kundenkonto". */
+const LINKS = ["", "s", "e", "n", "en", "er", "es", "ungs"];
+
+/** The terms of the index that are forms of a term, with their document frequencies, and those of compounds that begin with it. */
+function formsOf(term: string, words: LanguageWords, vocabulary: Vocabulary): { forms: Map<string, number>; compounds: string[] } {
+  const forms = new Map<string, number>();
+  const compounds: string[] = [];
+  if (term.length < MIN_FORM_LENGTH) return { forms, compounds };
+  for (const base of words.bases(term)) {
+    const stem = words.stem(base);
+    const hasCompounds = words.isCompounding && stem.length >= MIN_COMPOUND_STEM_LENGTH;
+    for (const prefix of words.prefixes) {
+      for (const [candidate, frequency] of vocabulary.termsWithPrefix(prefix + base.slice(0, FORM_PREFIX_LENGTH))) {
+        if (words.stem(candidate.slice(prefix.length)) === stem) forms.set(candidate, frequency);
+        else if (hasCompounds && candidate.startsWith(stem)) compounds.push(candidate);
+      }
+    }
+  }
+  return { forms, compounds };
+}
+
+/** The parts of a compound that the index lacks, where it has one of them. */
+function partsOfCompound(term: string, words: LanguageWords, vocabulary: Vocabulary): QueryTerm[] | undefined {
+  const head = beginningOf(term, words, vocabulary);
+  if (head !== undefined) {
+    const rests = LINKS.filter((link) => term.startsWith(head + link)).map((link) => term.slice(head.length + link.length));
+    const known = rests.find((rest) => rest.length >= MIN_FORM_LENGTH && formsOf(rest, words, vocabulary).forms.size > 0);
+    return [partOf(head, words, vocabulary), partOf(known ?? rests.at(-1)!, words, vocabulary)];
+  }
+  const ends = Array.from({ length: Math.max(0, term.length - 2 * MIN_PART_LENGTH + 1) }, (_, at) => term.slice(MIN_PART_LENGTH + at));
+  const frequencies = vocabulary.documentFrequencies(ends);
+  const end = ends.find((each) => frequencies.has(each) && words.kindOf(each) !== "stop");
+  return end === undefined ? undefined : [term.slice(0, -end.length), end].map((part) => partOf(part, words, vocabulary));
+}
+
+/** The longest beginning of a compound that is the stem of a term of the index. */
+function beginningOf(term: string, words: LanguageWords, vocabulary: Vocabulary): string | undefined {
+  const candidates = [...vocabulary.termsWithPrefix(term.slice(0, MIN_PART_LENGTH)).keys()];
+  const stems = candidates.filter((candidate) => words.kindOf(candidate) === "content").map((candidate) => words.stem(candidate));
+  const beginnings = stems.filter(
+    (stem) => stem.length >= MIN_PART_LENGTH && stem.length <= term.length - MIN_PART_LENGTH && term.startsWith(stem),
+  );
+  return beginnings.toSorted((a, b) => b.length - a.length)[0];
+}
+
+function partOf(part: string, words: LanguageWords, vocabulary: Vocabulary): QueryTerm {
+  const { forms } = formsOf(part, words, vocabulary);
+  const frequency = Math.max(0, ...forms.values());
+  return queryTerm({ term: part, parts: [], kind: "content" }, frequency, otherForms(part, forms), vocabulary.size);
+}
+
+function otherForms(term: string, forms: ReadonlyMap<string, number>): TermAlternative[] {
+  return [...forms.keys()].filter((form) => form !== term).map((form) => ({ term: form, weight: 1 }));
 }
 
 /**
  * The terms of the index that match these query terms.
- * @param withSynonyms false leaves out the alternatives of a term that the index has itself.
+ * @param withSynonyms false leaves out the alternatives of a term that the index has itself, but for its other forms.
  */
 export function indexTerms(terms: readonly QueryTerm[], withSynonyms: boolean): string[] {
   const matching = terms.flatMap(({ term, parts, alternatives, documentFrequency }) => [
     term,
     ...parts,
-    ...(withSynonyms || documentFrequency === 0 ? alternatives.map((other) => other.term) : []),
+    ...alternatives.filter(({ weight }) => weight === 1 || withSynonyms || documentFrequency === 0).map((other) => other.term),
   ]);
   return [...new Set(matching)];
 }
@@ -163,13 +277,15 @@ const INCOMPLETE_QUESTION_FACTOR = 1;
 /** Questions further back are mostly about something else. */
 const MAX_PREVIOUS_QUESTIONS = 2;
 
-/** Whether a question is understood only together with the one before it. */
-export function isFollowUp(question: string): boolean {
-  return mayBeFollowUp(question) && (REFERS_BACK.test(question) || question.trim().split(/\s+/).length <= MAX_INCOMPLETE_WORDS);
+/** Whether a question, in the language with this code, is understood only together with the one before it. */
+export function isFollowUp(question: string, language: string): boolean {
+  return mayBeFollowUp(question, language) && (REFERS_BACK.test(question) || question.trim().split(/\s+/).length <= MAX_INCOMPLETE_WORDS);
 }
 
-function mayBeFollowUp(question: string): boolean {
-  return REFERS_BACK.test(question) || tokens(question).length <= MAX_INCOMPLETE_TERMS;
+function mayBeFollowUp(question: string, language: string): boolean {
+  const words = wordsOf(language);
+  const own = words ? questionTokens(question, words) : tokens(question);
+  return REFERS_BACK.test(question) || own.length <= MAX_INCOMPLETE_TERMS;
 }
 
 /**
@@ -182,19 +298,20 @@ export function termsOfPrevious(
   previousQuestions: readonly string[],
   questionTerms: readonly QueryTerm[],
   vocabulary: Vocabulary,
+  language: string,
 ): QueryTerm[] {
   const known = new Set(questionTerms.map(({ term }) => term));
   const added: QueryTerm[] = [];
-  let isIncomplete = mayBeFollowUp(question);
+  let isIncomplete = mayBeFollowUp(question, language);
   let factor = 1;
   for (const previous of previousQuestions.slice(-MAX_PREVIOUS_QUESTIONS).reverse()) {
     factor *= isIncomplete ? 1 : COMPLETE_QUESTION_FACTOR;
-    for (const term of queryTerms(previous, vocabulary)) {
+    for (const term of queryTerms(previous, vocabulary, language)) {
       if (known.has(term.term)) continue;
       known.add(term.term);
       added.push({ ...term, weight: term.weight * factor });
     }
-    isIncomplete = mayBeFollowUp(previous);
+    isIncomplete = mayBeFollowUp(previous, language);
     if (!isIncomplete) break;
   }
   const own = totalWeight(questionTerms);
