@@ -1,0 +1,172 @@
+import type { Receiver } from "../stand-ins/receiver.ts";
+import type { Deed, Kind, Target } from "./load.ts";
+
+/** Something that is not as it was acknowledged, in words. */
+export interface Finding {
+  kind: Kind | "events" | "counters";
+  problem: "lost" | "doubled" | "half";
+  text: string;
+}
+
+/** The type of the event that each kind of record causes, which is also the path of its endpoint. */
+export const RECORD_EVENTS = {
+  conversation: "conversation.created",
+  answer: "message.ai_replied",
+  reply: "message.human_replied",
+  lead: "lead.created",
+  source: "source.synced",
+} as const;
+
+interface Message {
+  id: string;
+  role: "user" | "assistant" | "human" | "system";
+  content: string;
+}
+
+interface Source {
+  id: string;
+  name: string;
+  status: string;
+  chunks_count: number;
+}
+
+/** Everything that the service holds. */
+interface Stored {
+  transcripts: Map<string, Message[]>;
+  leads: { id: string; name: string }[];
+  sources: Source[];
+  answers: { id: string; question: string }[];
+  /** The counters that the service keeps. */
+  kept: { conversations: number; leads: number; messages: number };
+}
+
+/** Compares what the load was told with what is stored and what the endpoints received. */
+export async function check(target: Target, deeds: readonly Deed[], receiver: Receiver): Promise<Finding[]> {
+  const stored = await readAll(target);
+  const ended = new Set(deeds.filter((deed) => isEnded(deed, deeds)));
+  const kept = deeds.filter((deed) => deed.outcome === "acknowledged" && !ended.has(deed));
+  return [
+    ...deeds.flatMap((deed) => checkDeed(deed, stored, ended.has(deed))),
+    ...(await findUnsearchable(target, kept)),
+    ...checkTranscripts(stored),
+    ...checkEvents(kept, receiver),
+    ...checkCounters(stored, [...ended].filter(({ response }) => response.message_id).length),
+  ];
+}
+
+async function readAll({ client, agentId, scratchAgentId }: Target): Promise<Stored> {
+  const conversations = await client.list<{ id: string }>("/api/v1/conversations");
+  const transcripts = new Map<string, Message[]>();
+  for (const { id } of conversations.data) {
+    transcripts.set(id, (await client.list<Message>(`/api/v1/conversations/${id}/messages`)).data);
+  }
+  const leads = await client.list<Stored["leads"][0]>(`/api/v1/leads?agent_id=${agentId}`);
+  const sources = await client.list<Source>(`/api/v1/agents/${scratchAgentId}/sources`);
+  const answers = await client.list<Stored["answers"][0]>(`/api/v1/agents/${scratchAgentId}/answers`);
+  const { usage } = await client.call<{ usage: { messages: number } }>("GET", "/api/v1/usage");
+  const kept = { conversations: conversations.total, leads: leads.total, messages: usage.messages };
+  return { transcripts, leads: leads.data, sources: sources.data, answers: answers.data, kept };
+}
+
+/** Whether another deed erased or removed its record; those are repeated until they are acknowledged. */
+function isEnded({ kind, request, response }: Deed, deeds: readonly Deed[]): boolean {
+  const { user } = (request.body ?? {}) as { user?: { id: string } };
+  const path = kind === "stream" ? `external_id=${user?.id}` : kind === "answer" ? `/${response.id}` : undefined;
+  return path !== undefined && deeds.some(({ request }) => request.method === "DELETE" && request.path.endsWith(path));
+}
+
+/** An acknowledged deed has left one whole record, an ended or refused one none, and any other one at most one. */
+function checkDeed(deed: Deed, stored: Stored, ended: boolean): Finding[] {
+  const { kind, marker, outcome, attempts } = deed;
+  if (kind === "erasure" || kind === "removal") return [];
+  const copies = countCopies(kind, marker, stored);
+  const found = (problem: Finding["problem"]) => [
+    { kind, problem, text: `${marker}, ${outcome}, sent ${attempts} times, found ${copies} times: ${JSON.stringify(deed.response)}` },
+  ];
+  if (copies > 1) return found("doubled");
+  if (copies > 0 && (ended || outcome === "refused")) return found("half");
+  if (outcome !== "acknowledged" || ended) return [];
+  if (copies === 0) return found("lost");
+  return isWhole(deed, stored) ? [] : found("half");
+}
+
+function countCopies(kind: Kind, marker: string, { transcripts, leads, sources, answers }: Stored): number {
+  if (kind === "lead") return leads.filter(({ name }) => name === marker).length;
+  if (kind === "source") return sources.filter(({ name }) => name === marker).length;
+  if (kind === "answer") return answers.filter(({ question }) => question.includes(marker)).length;
+  const role = kind === "reply" ? "human" : "user";
+  return [...transcripts.values()].flat().filter((message) => message.role === role && message.content.includes(marker)).length;
+}
+
+/** A source is ready, and a question has the answer that it was given. */
+function isWhole({ kind, marker, response }: Deed, { sources, transcripts }: Stored): boolean {
+  if (kind === "source") return sources.some((source) => source.name === marker && source.status === "ready" && source.chunks_count > 0);
+  const { conversation_id: conversationId, message_id: messageId, answer } = response;
+  if (!conversationId || !messageId) return true;
+  const stored = transcripts.get(conversationId)?.find(({ id }) => id === messageId);
+  return stored !== undefined && (answer === undefined || stored.content === answer);
+}
+
+/** No question is answered twice. */
+function checkTranscripts({ transcripts }: Stored): Finding[] {
+  return [...transcripts].flatMap(([id, messages]) => {
+    const count = (role: Message["role"]) => messages.filter((message) => message.role === role).length;
+    const [questions, answers] = [count("user"), count("assistant")];
+    return answers > questions ? [{ kind: "ask", problem: "doubled", text: `${id}: ${answers} answers to ${questions} questions` }] : [];
+  });
+}
+
+/** What was acknowledged is found by search. */
+async function findUnsearchable({ client, scratchAgentId }: Target, kept: readonly Deed[]): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { kind, marker } of kept) {
+    let isFound = true;
+    if (kind === "lead") isFound = (await client.call<{ total: number }>("GET", `/api/v1/leads?q=${marker}`)).total === 1;
+    if (kind === "source" || kind === "answer") {
+      const path = `/api/v1/agents/${scratchAgentId}/search`;
+      isFound = JSON.stringify(await client.call("POST", path, { query: marker, limit: 3 })).includes(marker);
+    }
+    if (!isFound) findings.push({ kind, problem: "half", text: `${marker} is not found by search` });
+  }
+  return findings;
+}
+
+/** The records whose event must arrive, by its type. */
+export function recordsOf(kept: readonly Deed[]): Map<string, Set<string>> {
+  const idsOf = (fits: (deed: Deed) => string | null | undefined | false) => new Set(kept.flatMap((deed) => fits(deed) || []));
+  const isQuestion = ({ kind }: Deed) => kind === "ask" || kind === "stream";
+  return new Map([
+    [RECORD_EVENTS.conversation, idsOf((deed) => isQuestion(deed) && deed.response.conversation_id)],
+    [RECORD_EVENTS.answer, idsOf((deed) => isQuestion(deed) && deed.response.message_id)],
+    [RECORD_EVENTS.reply, idsOf(({ kind, response }) => kind === "reply" && response.id)],
+    [RECORD_EVENTS.lead, idsOf(({ kind, response }) => kind === "lead" && response.id)],
+    [RECORD_EVENTS.source, idsOf(({ kind, response }) => kind === "source" && response.id)],
+  ]);
+}
+
+/** Each record has one event; it may have been delivered several times. */
+function checkEvents(kept: readonly Deed[], receiver: Receiver): Finding[] {
+  const findings: Finding[] = [];
+  const eventsOf = new Map<string, Set<string>>();
+  for (const { path, recordId, eventId } of receiver.arrivals) {
+    const key = `${path.slice(1)} of ${recordId}`;
+    eventsOf.set(key, (eventsOf.get(key) ?? new Set()).add(eventId));
+  }
+  for (const [key, ids] of eventsOf) if (ids.size > 1) findings.push({ kind: "events", problem: "doubled", text: `${ids.size} × ${key}` });
+  for (const [type, records] of recordsOf(kept)) {
+    for (const id of records)
+      if (!eventsOf.has(`${type} of ${id}`)) findings.push({ kind: "events", problem: "lost", text: `${type} of ${id}` });
+  }
+  return findings;
+}
+
+function checkCounters({ transcripts, leads, kept }: Stored, erasedAnswers: number): Finding[] {
+  const answers = [...transcripts.values()].flat().filter(({ role }) => role === "assistant").length;
+  const counted = { conversations: transcripts.size, leads: leads.length, messages: answers + erasedAnswers };
+  const wrong = Object.entries(counted).filter(([name, count]) => kept[name as keyof typeof kept] !== count);
+  return wrong.map(([name, count]) => {
+    const isTooMuch = kept[name as keyof typeof kept] > count;
+    const text = `${name}: ${count} records, counted as ${kept[name as keyof typeof kept]}`;
+    return { kind: "counters", problem: isTooMuch ? "doubled" : "lost", text };
+  });
+}
