@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { errorText, UserError, withUsage } from "../scripts/shared/cli.ts";
+import { benchAbuse } from "./abuse/abuse.ts";
 import { benchCrawl } from "./crawl.ts";
 import { benchOperations } from "./operations.ts";
 import { publishReport, type Report } from "./report.ts";
@@ -17,6 +18,8 @@ const USAGE = `npm run bench [-- FLAGS]: how fast the built service is on this m
   --stream       streamed answers against the model that writes them
   --crawl        how quickly websites are read, and with how much memory
   --vectors      how long a search of an agent's vectors takes, and what it misses
+  --abuse        what a stranger and a tenant can do to others at most; some three minutes
+                 (with --only writes, neighbours or memory: this part)
   --scale        a large workspace against a small one; some ten minutes
   --small N, --large N  their sizes, in conversations (1000, 1000000)
   --seconds N    the length of one round
@@ -37,6 +40,7 @@ const FLAGS = {
   stream: { type: "boolean" },
   crawl: { type: "boolean" },
   vectors: { type: "boolean" },
+  abuse: { type: "boolean" },
   scale: { type: "boolean" },
   small: { type: "string", default: "1000" },
   large: { type: "string", default: "1000000" },
@@ -61,6 +65,7 @@ async function run(flags: ReturnType<typeof readFlags>): Promise<Report> {
   if (flags.stream) return benchStreams(directory);
   if (flags.crawl) return benchCrawl();
   if (flags.vectors) return benchVectors(directory);
+  if (flags.abuse) return benchAbuse(directory, flags.only);
   if (flags.scale) return benchScale(directory, flags);
   return benchOperations(directory, flags);
 }

@@ -132,7 +132,7 @@ async function findUnsearchable({ client, scratchAgentId }: Target, kept: readon
 }
 
 /** The records whose event must arrive, by its type. */
-export function recordsOf(kept: readonly Deed[]): Map<string, Set<string>> {
+function recordsOf(kept: readonly Deed[]): Map<string, Set<string>> {
   const idsOf = (fits: (deed: Deed) => string | null | undefined | false) => new Set(kept.flatMap((deed) => fits(deed) || []));
   const isQuestion = ({ kind }: Deed) => kind === "ask" || kind === "stream";
   return new Map([

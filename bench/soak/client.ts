@@ -31,6 +31,12 @@ export interface Fields {
   error?: { code: string; conversation_id?: string; message_id?: string };
 }
 
+/** All records of a list, and how many there are by the service's own count. */
+interface List<Item> {
+  total: number;
+  data: Item[];
+}
+
 /** A process that is killed does not always close its connections at once. */
 const REQUEST_MS = 15_000;
 
@@ -75,7 +81,7 @@ export class SoakClient {
   }
 
   /** Every record of a list. */
-  async list<Item>(path: string): Promise<{ total: number; data: Item[] }> {
+  async list<Item>(path: string): Promise<List<Item>> {
     const data: Item[] = [];
     for (let cursor = ""; ;) {
       const url = `${path}${path.includes("?") ? "&" : "?"}limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`;
