@@ -44,7 +44,7 @@ const CASES: Case[] = [
     },
   },
   {
-    what: "one text of 5 MB, three bytes in five escaped",
+    what: "one text of 5 MB, indexed",
     run: async ({ agentId, call }) => {
       const text = 'He said "yes", and\n'.repeat(270_000);
       const { id } = await call<{ id: string }>("POST", `/agents/${agentId}/sources`, { type: "text", name: "Text", text }, 202);
@@ -70,7 +70,7 @@ const CASES: Case[] = [
     },
   },
   {
-    what: `${ANSWERS} curated answers, then 20 questions`,
+    what: `${ANSWERS.toLocaleString("en")} curated answers, then 20 questions`,
     run: async ({ agentId, call }) => {
       const answer = (n: number) => ({ question: `How do I set option ${n} of device ${(n * 7919) % 9973}?`, answer: `Open menu ${n}.` });
       await times(ANSWERS, (n) => call("POST", `/agents/${agentId}/answers`, answer(n), 201));
@@ -78,7 +78,7 @@ const CASES: Case[] = [
     },
   },
   {
-    what: `a PDF of ${PDF_PAGES} pages`,
+    what: `a PDF of ${PDF_PAGES.toLocaleString("en")} pages`,
     run: async ({ agentId, call }) => {
       const page = (at: number) =>
         Array.from({ length: PDF_LINES }, (_, line) => ({
