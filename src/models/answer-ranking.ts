@@ -121,6 +121,8 @@ export function candidatesOf(question: string, retrieval: Retrieval): Candidates
   const ownType = answerTypeOf(question);
   // "And by bus?" asks for what the question before it asked for.
   const type = ownType === "any" && previousQuestion !== null ? answerTypeOf(previousQuestion) : ownType;
+  // "And what is the capital of France?": the words of the question before would find its answer again.
+  if (isFollowUp && namesOnlyUnknown(questionTerms)) return { candidates: [], questionTerms, isFollowUp, passages: [] };
   const topScore = Math.max(...passages.map(({ score }) => score)) || 1;
   const read: PassageTerms[] = [];
   const candidates: Candidate[] = [];
@@ -136,6 +138,16 @@ export function candidatesOf(question: string, retrieval: Retrieval): Candidates
     }
   }
   return { candidates, questionTerms, isFollowUp, passages: read };
+}
+
+function namesOnlyUnknown(questionTerms: readonly QueryTerm[]): boolean {
+  const content = questionTerms.filter(({ isWeak }) => !isWeak);
+  // A single word may be another form of one that is there, as "yearly" of "a year".
+  return content.length > 1 && content.every(isUnknown);
+}
+
+function isUnknown({ documentFrequency, alternatives }: QueryTerm): boolean {
+  return documentFrequency === 0 && alternatives.length === 0;
 }
 
 /** The most probable answer; undefined where there is no candidate. */
@@ -339,7 +351,7 @@ export function confidenceFeatures(found: Candidates, scores: readonly number[])
   const probabilities = softmax(scores);
   const content = questionTerms.filter(({ isWeak }) => !isWeak);
   const matchedWeights = passages.map((read) => totalWeight(content.filter((term) => termMatch(read.terms, term) > 0)));
-  const unknown = content.filter(({ documentFrequency, alternatives }) => documentFrequency === 0 && alternatives.length === 0).length;
+  const unknown = content.filter(isUnknown).length;
   const others = passages.slice(1).reduce((sum, { passage }) => sum + passage.score, 0) / (MAX_PASSAGES_READ - 1);
   const top = passages[0]!.passage.score;
   const { features } = best;

@@ -4,6 +4,7 @@ const DIMENSIONS = 1_024;
 /** Synonyms, which a real model knows. */
 const CONCEPTS: Record<string, string> = {
   reimbursement: "refund",
+  recompense: "refund",
   reimbursements: "refund",
   refunds: "refund",
   automobile: "car",

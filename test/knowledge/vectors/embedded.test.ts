@@ -58,7 +58,7 @@ const LARGE = "object/1/1/large:own";
 describe("without Vectorize", () => {
   it("a question in other words finds its passage", async () => {
     const index = await newTaughtIndex();
-    expect((await found(index, "reimbursement"))[0]).toBe("refunds");
+    expect((await found(index, "recompense"))[0]).toBe("refunds");
     expect((await found(index, "automobiles"))[0]).toBe("cars");
     expect(await storedVectors(index)).toEqual({ [SMALL]: 3 });
   });
@@ -67,24 +67,24 @@ describe("without Vectorize", () => {
     const index = await newTaughtIndex();
     await evictDurableObject(index);
     server.embedded.length = 0;
-    expect((await found(index, "reimbursement"))[0]).toBe("refunds");
+    expect((await found(index, "recompense"))[0]).toBe("refunds");
     await catchUp(index);
-    expect(server.embedded).toEqual([{ model: "small", text: "reimbursement" }]);
+    expect(server.embedded).toEqual([{ model: "small", text: "recompense" }]);
   });
 
   it("texts that are added after a search are found by the next", async () => {
     const index = await newTaughtIndex({ shipping: TEXTS.shipping });
-    expect(await found(index, "reimbursement")).not.toContain("refunds");
+    expect(await found(index, "recompense")).not.toContain("refunds");
     await load(index, { refunds: TEXTS.refunds });
     await catchUp(index);
-    expect((await found(index, "reimbursement"))[0]).toBe("refunds");
+    expect((await found(index, "recompense"))[0]).toBe("refunds");
   });
 
   it("removing a source removes its vectors", async () => {
     const index = await newTaughtIndex();
-    expect((await found(index, "reimbursement"))[0]).toBe("refunds");
+    expect((await found(index, "recompense"))[0]).toBe("refunds");
     await index.removeSource("refunds");
-    expect(await found(index, "reimbursement")).not.toContain("refunds");
+    expect(await found(index, "recompense")).not.toContain("refunds");
     await catchUp(index);
     expect(await storedVectors(index)).toEqual({ [SMALL]: 2 });
     const names = await runInDurableObject(index, (_, { storage: { sql } }) => sql.exec("SELECT name FROM vectors").toArray());
@@ -106,7 +106,7 @@ describe("without Vectorize", () => {
     await index.erase();
     const { sqlite_sequence: _, ...tables } = await runInDurableObject(index, (_, { storage }) => dump(storage.sql));
     expect(tables).toEqual({});
-    expect(await found(index, "reimbursement")).toEqual([]);
+    expect(await found(index, "recompense")).toEqual([]);
   });
 
   it("chunks of a generation that is being built are not found", async () => {
@@ -140,7 +140,7 @@ describe("without Vectorize", () => {
     const agent = await createAgent(workspace);
     await learn(workspace, agent.id, TEXTS.refunds);
     await catchUp(env.INDEX.getByName(`${workspace.id}/${agent.id}`));
-    const ask = () => workspace.call("POST", `/agents/${agent.id}/search`, { query: "reimbursement" });
+    const ask = () => workspace.call("POST", `/agents/${agent.id}/search`, { query: "recompense" });
     expect((await ask()).body.data[0].content).toContain("Refunds go to the card");
     expect(await costOf(ask)).toMatchObject({ object_hops: 2, d1_trips: 1 });
   });
@@ -170,7 +170,7 @@ describe("when the server fails", () => {
     await found(index, "vans");
     await catchUp(index);
     expect(await storedVectors(index)).toEqual({ "object/1/2/small:own": 4 });
-    expect((await found(index, "reimbursement"))[0]).toBe("refunds");
+    expect((await found(index, "recompense"))[0]).toBe("refunds");
   });
 });
 
@@ -180,7 +180,7 @@ describe("another model", () => {
     configure("large");
     server.isDown = "large";
     await evictDurableObject(index);
-    expect((await found(index, "reimbursement"))[0]).toBe("refunds");
+    expect((await found(index, "recompense"))[0]).toBe("refunds");
     await runAlarm(index);
     server.embedded.length = 0;
     expect((await found(index, "automobiles"))[0]).toBe("cars");
@@ -193,8 +193,8 @@ describe("another model", () => {
     await catchUp(index);
     expect(await storedVectors(index)).toEqual({ [LARGE]: 2 });
     server.embedded.length = 0;
-    expect((await found(index, "reimbursement"))[0]).toBe("refunds");
-    expect(server.embedded).toEqual([{ model: "large", text: "reimbursement" }]);
+    expect((await found(index, "recompense"))[0]).toBe("refunds");
+    expect(server.embedded).toEqual([{ model: "large", text: "recompense" }]);
   });
 
   it("search is lexical until the new vectors are there, where the server no longer has the old model", async () => {
@@ -204,12 +204,12 @@ describe("another model", () => {
     server.isDown = "large";
     await evictDurableObject(index);
     vi.spyOn(console, "error").mockImplementation(() => undefined);
-    expect(await found(index, "reimbursement")).toEqual([]);
+    expect(await found(index, "recompense")).toEqual([]);
     expect((await found(index, "refund"))[0]).toBe("refunds");
     server.isDown = false;
     await makeAllDue(index);
     await catchUp(index);
-    expect((await found(index, "reimbursement"))[0]).toBe("refunds");
+    expect((await found(index, "recompense"))[0]).toBe("refunds");
     expect(await storedVectors(index)).toEqual({ [LARGE]: 3 });
   });
 
@@ -223,10 +223,10 @@ describe("another model", () => {
     configure("small");
     await evictDurableObject(index);
     server.embedded.length = 0;
-    await found(index, "reimbursement");
+    await found(index, "recompense");
     await makeAllDue(index);
     await catchUp(index);
-    expect(server.embedded).toEqual([{ model: "small", text: "reimbursement" }]);
+    expect(server.embedded).toEqual([{ model: "small", text: "recompense" }]);
     expect(await storedVectors(index)).toEqual({ [SMALL]: 3 });
     expect((await found(index, "automobiles"))[0]).toBe("cars");
   });
@@ -238,7 +238,7 @@ describe("with Vectorize", () => {
     bind({ OPENAI_EMBEDDING_MODEL: "", MAX_EMBEDDED_VECTORS: "" });
     await load(setup.index, TEXTS);
     await catchUp(setup.index);
-    expect((await found(setup.index, "reimbursement"))[0]).toBe("refunds");
+    expect((await found(setup.index, "recompense"))[0]).toBe("refunds");
     expect(setup.vectors.calls).toEqual([]);
   });
 
@@ -253,14 +253,14 @@ describe("with Vectorize", () => {
     await load(setup.index, { cars });
     await runAlarm(setup.index);
     await runAlarm(setup.index);
-    expect((await found(setup.index, "reimbursement"))[0]).toBe("refunds");
+    expect((await found(setup.index, "recompense"))[0]).toBe("refunds");
     expect(setup.vectors.calls.map(({ name }) => name)).not.toContain("query");
     setup.vectors.faults.clear();
     await makeAllDue(setup.index);
     await catchUp(setup.index);
     expect(countVisible(setup)).toBe(3);
     expect(await storedVectors(setup.index)).toEqual({});
-    expect((await found(setup.index, "reimbursement"))[0]).toBe("refunds");
+    expect((await found(setup.index, "recompense"))[0]).toBe("refunds");
     expect(setup.vectors.calls.map(({ name }) => name)).toContain("query");
     await setup.index.removeSource("cars");
     await catchUp(setup.index);
@@ -272,7 +272,7 @@ describe("with Vectorize", () => {
     await catchUp(setup.index);
     expect(countVisible(setup)).toBe(0);
     expect(Object.values(await storedVectors(setup.index))).toEqual([1]);
-    expect((await found(setup.index, "reimbursement"))[0]).toBe("refunds");
+    expect((await found(setup.index, "recompense"))[0]).toBe("refunds");
   });
 
   it("an object from before the embedded vectors keeps those that it has in Vectorize", async () => {
@@ -283,11 +283,11 @@ describe("with Vectorize", () => {
     await runInDurableObject(setup.index, (_, { storage: { sql } }) => sql.exec(FORMER_TABLES));
     await evictDurableObject(setup.index);
     setup.ai.clear();
-    expect((await found(setup.index, "reimbursement"))[0]).toBe("refunds");
+    expect((await found(setup.index, "recompense"))[0]).toBe("refunds");
     await setup.index.removeSource("refunds");
     await catchUp(setup.index);
     expect(countVisible(setup)).toBe(2);
-    expect(setup.ai.embedded).toEqual(["reimbursement"]);
+    expect(setup.ai.embedded).toEqual(["recompense"]);
     bind({ MAX_EMBEDDED_VECTORS: "10" });
     await evictDurableObject(setup.index);
     await search(setup.index, "automobiles");

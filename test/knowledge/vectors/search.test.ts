@@ -53,10 +53,10 @@ describe("reciprocal rank fusion", () => {
 describe("semantic search", () => {
   it("finds chunks that share no word with the question", async () => {
     const setup = await setUpWithTexts();
-    expect(await found(setup.index, "reimbursement")).toContain("refunds");
-    expect((await found(setup.index, "reimbursement"))[0]).toBe("refunds");
+    expect(await found(setup.index, "recompense")).toContain("refunds");
+    expect((await found(setup.index, "recompense"))[0]).toBe("refunds");
     expect((await found(setup.index, "which automobiles have a full tank"))[0]).toBe("cars");
-    const { passages } = await search(setup.index, "reimbursement");
+    const { passages } = await search(setup.index, "recompense");
     for (const { score } of passages) expect(score > 0 && score <= 1).toBe(true);
   });
 
@@ -66,32 +66,32 @@ describe("semantic search", () => {
     await load(setup.index, TEXTS);
     await catchUp(setup.index);
     expect(setup.vectors.waitingCount).toBeGreaterThan(0);
-    expect(await found(setup.index, "reimbursement")).toEqual([]);
+    expect(await found(setup.index, "recompense")).toEqual([]);
     expect((await found(setup.index, "refund"))[0]).toBe("refunds");
     setup.vectors.settle();
-    expect((await found(setup.index, "reimbursement"))[0]).toBe("refunds");
+    expect((await found(setup.index, "recompense"))[0]).toBe("refunds");
   });
 
   it("embeds a question that needs context together with the one before it", async () => {
     const setup = await setUpWithTexts();
     setup.ai.clear();
-    await search(setup.index, "And how long does that take?", "I want a reimbursement");
-    await search(setup.index, "Where do parcels leave in the evening?", "I want a reimbursement");
-    expect(setup.ai.embedded).toEqual(["I want a reimbursement\nAnd how long does that take?", "Where do parcels leave in the evening?"]);
+    await search(setup.index, "And how long does that take?", "I want a recompense");
+    await search(setup.index, "Where do parcels leave in the evening?", "I want a recompense");
+    expect(setup.ai.embedded).toEqual(["I want a recompense\nAnd how long does that take?", "Where do parcels leave in the evening?"]);
   });
 
   it("embeds the same question once", async () => {
     const setup = await setUpWithTexts();
     setup.ai.clear();
-    for (let time = 0; time < 3; time++) expect((await found(setup.index, "reimbursement"))[0]).toBe("refunds");
-    expect(setup.ai.embedded).toEqual(["reimbursement"]);
+    for (let time = 0; time < 3; time++) expect((await found(setup.index, "recompense"))[0]).toBe("refunds");
+    expect(setup.ai.embedded).toEqual(["recompense"]);
   });
 
   it("does not return deleted chunks whose vectors are still visible", async () => {
     const setup = await setUpWithTexts();
     setup.vectors.isPrompt = false;
     await setup.index.removeSource("refunds");
-    expect(await found(setup.index, "reimbursement")).not.toContain("refunds");
+    expect(await found(setup.index, "recompense")).not.toContain("refunds");
     expect(setup.vectors.visible.size).toBe(3);
   });
 
@@ -124,7 +124,7 @@ describe("semantic search", () => {
     });
     expect(asked.matches).toHaveLength(1);
     setup.vectors.leaks = true;
-    expect(await found(own!, "reimbursement")).not.toContain("secret");
+    expect(await found(own!, "recompense")).not.toContain("secret");
     expect(await found(own!, "parcels Hamburg")).toEqual(["shipping"]);
   });
 });
@@ -141,7 +141,7 @@ describe("when embeddings or the vector index fail", () => {
     vi.restoreAllMocks();
     setup.ai.faults.clear();
     setup.vectors.faults.clear();
-    expect((await found(setup.index, "reimbursement"))[0]).toBe("refunds");
+    expect((await found(setup.index, "recompense"))[0]).toBe("refunds");
   });
 
   it.each(["embed", "query"] as const)("a slow %s times out, and is skipped for a while", async (part) => {
@@ -200,7 +200,7 @@ it("semantic search adds no object hops and D1 trips", async () => {
   const setup = setUpVectors(env.INDEX.getByName(`${workspace.id}/${agent.id}`));
   await learn(workspace, agent.id, TEXTS.refunds);
   await catchUp(setup.index);
-  const ask = () => workspace.call("POST", `/agents/${agent.id}/search`, { query: "reimbursement" });
+  const ask = () => workspace.call("POST", `/agents/${agent.id}/search`, { query: "recompense" });
   expect((await ask()).body.data[0].content).toContain("Refunds go to the card");
   expect(await costOf(ask)).toMatchObject({ object_hops: 2, d1_trips: 1 });
 });
