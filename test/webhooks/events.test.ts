@@ -59,7 +59,7 @@ const CAUSES: [type: string, cause: string, run: (desk: Desk) => Promise<unknown
     "a first question",
     async ({ ask, get }) => {
       const { conversation_id: id } = await ask();
-      const { messages: _, ...conversation } = await get(`/conversations/${id}`);
+      const { messages: _, has_more_messages: __, ...conversation } = await get(`/conversations/${id}`);
       const [asked] = _;
       const before = { status: "open", message_count: 1, last_message_preview: KNOWN };
       const times = { last_message_at: asked.created_at, updated_at: asked.created_at };
@@ -116,7 +116,7 @@ const CAUSES: [type: string, cause: string, run: (desk: Desk) => Promise<unknown
     async ({ workspace, ask, get }) => {
       const { conversation_id: id } = await ask();
       await workspace.call("POST", `/conversations/${id}/messages`, { content: "Bye", resolve: true });
-      const { messages: _, ...conversation } = await get(`/conversations/${id}`);
+      const { messages: _, has_more_messages: __, ...conversation } = await get(`/conversations/${id}`);
       return conversation;
     },
   ],
@@ -128,7 +128,7 @@ const CAUSES: [type: string, cause: string, run: (desk: Desk) => Promise<unknown
       const idleAt = Date.parse((await get(`/conversations/${id}`)).last_message_at) + 1440 * 60_000;
       await sweep(env, idleAt);
       await sweep(env, idleAt + 60_000);
-      const { messages: _, ...conversation } = await get(`/conversations/${id}`);
+      const { messages: _, has_more_messages: __, ...conversation } = await get(`/conversations/${id}`);
       return conversation;
     },
   ],
