@@ -65,15 +65,18 @@ export async function addLead(
   const row = { id, workspaceId, ...fields, emailKey: fields.email && normalizeEmail(fields.email), createdAt: nowMs };
   // The event takes the lead's identifier, so that erasing the lead finds it.
   const event = { id, workspaceId, conversationId: fields.conversationId, leadId: id, nowMs };
-  const { before, written, after } = await transact(db, {
-    before: [listSent(db, workspaceId, windows)],
-    writes: [
-      createLead(db, row, windows),
-      ...countSent(db, workspaceId, windows, IF_CHANGED),
-      ...appendEvent(db, event, "lead.created", leadRecord(id)),
-    ],
-    after: [findLead(db, workspaceId, id)],
-  });
+  const write = () =>
+    transact(db, {
+      before: [listSent(db, workspaceId, windows)],
+      writes: [
+        createLead(db, row, windows),
+        ...countSent(db, workspaceId, windows, IF_CHANGED),
+        ...appendEvent(db, event, "lead.created", leadRecord(id)),
+      ],
+      after: [findLead(db, workspaceId, id)],
+    });
+  // A visitor whose lead was stored although the write failed would leave it twice: the same write again finds it.
+  const { before, written, after } = await write().catch(write);
   await wakeDeliveries(op.env, written);
   const [[lead]] = after;
   const full = fullWindow(windows, before[0]);

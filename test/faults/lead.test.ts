@@ -1,0 +1,27 @@
+import { expect } from "vitest";
+import { type Answer, createAgent, createWorkspace, listen, newAddress, send } from "../harness.ts";
+import { countBy, insist, withEachFault } from "./scenario.ts";
+
+const LEAD = { name: "Ann", email: "ann@example.com" };
+
+await withEachFault("a lead", {
+  prepare: async () => {
+    const workspace = await createWorkspace();
+    const agent = await createAgent(workspace, { allowed_origins: ["*"] });
+    await listen(workspace, ["lead.created"]);
+    const leave = () => send("POST", `/widget/v1/agents/${agent.id}/leads`, { body: LEAD, headers: newAddress() });
+    return { workspace, leave, answer: undefined as Answer | undefined };
+  },
+  act: async (desk) => {
+    // A visitor has no Idempotency-Key, and waits.
+    desk.answer = await insist(desk.leave, Number.POSITIVE_INFINITY);
+  },
+  check: async ({ workspace, answer }) => {
+    expect(answer).toMatchObject({ status: 201, body: LEAD });
+    for (const search of ["", "?q=ann"]) {
+      expect((await workspace.call("GET", `/leads${search}`)).body).toMatchObject({ total: 1, data: [{ id: answer!.body.id }] });
+    }
+    expect(await countBy("events", "type", workspace.id)).toEqual({ "lead.created": 1 });
+    expect(await countBy("deliveries", "event_type", workspace.id)).toEqual({ "lead.created": 1 });
+  },
+});

@@ -1,0 +1,158 @@
+import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterAll, expect, test } from "vitest";
+import { STATUS_OF } from "../../src/platform/http/errors.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
+import { type Answer, databases, deliver, query } from "../harness.ts";
+import { type Fault, Faults, KINDS, type QueuedMessage } from "./faults.ts";
+
+/** What a client does, and what holds afterwards whatever went wrong meanwhile. */
+export interface Scenario<Stage> {
+  /** The queues whose messages belong to it. */
+  queues?: readonly string[];
+  prepare(): Promise<Stage>;
+  act(stage: Stage): Promise<void>;
+  check(stage: Stage): Promise<void>;
+}
+
+/** How long a client waits for an answer, and before it tries again. */
+const CLIENT_PATIENCE_MS = 60_000;
+const CLIENT_PAUSE_MS = 20_000;
+const MAX_TRIES = 20;
+/** More often than the platform delivers a message. */
+const MAX_ROUNDS = 12;
+const ROUND_MS = 6 * 60_000;
+/** How far the clock goes in a millisecond in which everything waits for a call that hangs. */
+const HASTE_MS = 10_000;
+/** Milliseconds without a call after which some work waits for time to pass. */
+const CALM_TICKS = 30;
+
+export const faults = new Faults();
+
+/** Requests that their clients gave up: they go on. */
+const abandoned: Promise<unknown>[] = [];
+
+/**
+ * Runs a scenario without a fault, which names its calls, and then defines a test for each call and each thing that can go
+ * wrong with it.
+ */
+export async function withEachFault<Stage>(title: string, scenario: Scenario<Stage>): Promise<void> {
+  faults.clock.install();
+  afterAll(() => faults.clock.uninstall());
+  const { points } = await run(scenario, undefined);
+  const cases = points.flatMap((point) => KINDS.map((kind): Fault => ({ ...point, kind })));
+  test.for(cases)(`${title}: $name ($occurrence) $kind`, async (fault) => {
+    const { hasHappened } = await run(scenario, fault);
+    expect(hasHappened).toBe(true);
+  });
+}
+
+async function run<Stage>(scenario: Scenario<Stage>, fault: Fault | undefined) {
+  const stage = await scenario.prepare();
+  const result = await faults.during(fault, async () => {
+    await scenario.act(stage);
+    await settle(scenario.queues ?? []);
+  });
+  await scenario.check(stage);
+  return result;
+}
+
+/** Sends a request as a client does who tries again after each failure; every refusal must be one of the contract. */
+export async function insist(send: () => Promise<Answer>, patienceMs = CLIENT_PATIENCE_MS): Promise<Answer> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const answer = await patiently(send(), patienceMs);
+    if (answer && !isPassing(answer)) return answer;
+    if (answer) expectRefusal(answer);
+    faults.clock.advance(CLIENT_PAUSE_MS);
+  }
+  throw new Error("The request is not answered");
+}
+
+function isPassing({ status, headers }: Answer): boolean {
+  return status >= 500 || (status === 409 && headers.has("Retry-After"));
+}
+
+function expectRefusal({ status, headers, body }: Answer): void {
+  expect(STATUS_OF).toHaveProperty(body.error.code, status);
+  expect(body.error.request_id).toBe(headers.get("X-Request-Id"));
+  if (status === 503) expect(Number(headers.get("Retry-After"))).toBeGreaterThan(0);
+}
+
+/**
+ * Waits for some work. While a call hangs, or none is under way, only time helps: the clock runs fast, and alarms go off.
+ * @returns undefined when the time is up; the work goes on.
+ */
+export async function patiently<Result>(work: Promise<Result>, limitMs = Number.POSITIVE_INFINITY): Promise<Result | undefined> {
+  let isOver = false;
+  const over = () => void (isOver = true);
+  work.then(over, over);
+  const fromMs = Date.now();
+  for (let calm = 0; !isOver; calm = faults.isCalm ? calm + 1 : 0) {
+    if (faults.hangs) faults.clock.advance(HASTE_MS);
+    else if (calm > CALM_TICKS) {
+      faults.clock.advance(CLIENT_PAUSE_MS);
+      await wakeSessions();
+    }
+    if (Date.now() - fromMs > limitMs) {
+      abandoned.push(work);
+      return undefined;
+    }
+    await scheduler.wait(1);
+  }
+  return work;
+}
+
+/** Lets the platform do what it does after a failure: deliver messages, wake objects, and sweep, until there is nothing to do. */
+async function settle(queues: readonly string[]): Promise<void> {
+  let messages: (QueuedMessage & { attempts: number })[] = [];
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    await patiently(Promise.allSettled(abandoned.splice(0)));
+    await patiently(faults.quiet());
+    messages.push(
+      ...faults
+        .takeQueued()
+        .filter(({ queue }) => queues.includes(queue))
+        .map((message) => ({ ...message, attempts: 1 })),
+    );
+    const [due, isWoken] = [messages, await wakeSessions()];
+    messages = [];
+    for (const message of due) if (await isRetried(message)) messages.push({ ...message, attempts: message.attempts + 1 });
+    if (due.length === 0 && !isWoken && !(await findsWork()) && !faults.hasQueued(queues)) return;
+  }
+  throw new Error("There is always something left to do");
+}
+
+/** Sweeps once what was left to do may be taken up. @returns whether there was something: it asks each database what there is, once. */
+async function findsWork(): Promise<boolean> {
+  faults.clock.advance(ROUND_MS);
+  return (await faults.unwatched(() => sweep(env, Date.now()))) > databases.length;
+}
+
+async function isRetried({ queue, body, attempts }: QueuedMessage & { attempts: number }): Promise<boolean> {
+  const result = await patiently(deliver(queue, body, attempts));
+  faults.clock.advance(CLIENT_PAUSE_MS);
+  return result!.retryMessages.length > 0;
+}
+
+async function wakeSessions(): Promise<boolean> {
+  let isWoken = false;
+  for (const session of faults.calledSessions) {
+    // The work of an alarm that fails waits for the next one.
+    if (!(await runDurableObjectAlarm(session).catch(() => true))) continue;
+    isWoken = true;
+    faults.clock.advance(CLIENT_PAUSE_MS);
+  }
+  return isWoken;
+}
+
+/** Lets a workspace's gate forget what it knows, so that the next request reads it again. */
+export async function coolGate({ id }: { id: string }): Promise<void> {
+  await evictDurableObject(env.GATE.getByName(id));
+}
+
+/** How many rows of each kind a workspace has. */
+export async function countBy(table: string, column: string, workspaceId: string): Promise<Record<string, number>> {
+  const statement = `SELECT ${column} AS kind, count(*) AS count FROM ${table} WHERE workspace_id = ? GROUP BY 1`;
+  const rows = await query<{ kind: string; count: number }>(workspaceId, statement, workspaceId);
+  return Object.fromEntries(rows.map(({ kind, count }) => [kind, count]));
+}
