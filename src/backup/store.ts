@@ -111,9 +111,9 @@ export function countRecords(db: Database, { table }: RowsPart, workspaceId: str
     .where(eq(table.workspaceId, workspaceId));
 }
 
-/** Deletes up to `limit` rows of the workspace from each table of counts. */
-export function clearCounts(db: Database, { workspaceId }: ImportKey, limit: number) {
-  return eraseSomeRows(db, workspaceId, limit, COUNTS_TABLES);
+/** Deletes up to `limit` rows of the workspace from each table of counts, unless that is done: those of the export follow. */
+export function clearCounts(db: Database, key: ImportKey, limit: number) {
+  return eraseSomeRows(db, key.workspaceId, limit, COUNTS_TABLES, isInProgress(key, sql`i.recounted_at IS NULL`));
 }
 
 /** The agents of the workspace among these. */
@@ -150,9 +150,9 @@ function insertRecords(db: Database, table: SQLiteTable, records: readonly Value
   return insertWhere(db, table, values, condition, sql`json_each(${JSON.stringify(records)})`);
 }
 
-function isInProgress({ workspaceId, exportId }: ImportKey): SQL {
+function isInProgress({ workspaceId, exportId }: ImportKey, further = sql`TRUE`): SQL {
   return sql`EXISTS (SELECT 1 FROM ${workspaceImports} i WHERE i.workspace_id = ${workspaceId} AND i.export_id = ${exportId}
-    AND i.completed_at IS NULL)`;
+    AND i.completed_at IS NULL AND ${further})`;
 }
 
 function refersToOwn({ at, target }: ReturnType<typeof referencesOf>[number], workspaceId: string): SQL {

@@ -74,10 +74,16 @@ export function eraseAgents(db: Database, agentIds: string[]) {
   return db.delete(schema.agents).where(sql`${schema.agents.id} IN ${jsonIds(agentIds)}`);
 }
 
-/** Erases up to `limit` rows of the workspace from each of the tables, by default all tables. */
-export function eraseSomeRows(db: Database, workspaceId: string, limit: number, tables: readonly WorkspaceTable[] = WORKSPACE_TABLES) {
+/** Erases up to `limit` rows of the workspace from each of the tables, by default all tables, if a condition holds. */
+export function eraseSomeRows(
+  db: Database,
+  workspaceId: string,
+  limit: number,
+  tables: readonly WorkspaceTable[] = WORKSPACE_TABLES,
+  condition = sql`TRUE`,
+) {
   return tables.map((table) => {
-    const some = sql`(SELECT rowid FROM ${table} WHERE ${table.workspaceId} = ${workspaceId} LIMIT ${limit})`;
+    const some = sql`(SELECT rowid FROM ${table} WHERE ${table.workspaceId} = ${workspaceId} AND ${condition} LIMIT ${limit})`;
     return db
       .delete(table)
       .where(sql`rowid IN ${some}`)
