@@ -61,8 +61,6 @@ const BUSY: Record<Resource, string> = {
  */
 export class Faults {
   readonly clock = new Clock();
-  /** What answers requests to a host, in place of the Internet. */
-  readonly hosts = new Map<string, typeof fetch>();
   private readonly real: Env = { ...env };
   private readonly realFetch = globalThis.fetch.bind(globalThis);
   private readonly realConsole = { log: console.log, error: console.error };
@@ -241,10 +239,9 @@ export class Faults {
   private request(input: RequestInfo, init?: RequestInit): Promise<Response> {
     const { host, pathname } = new URL(input instanceof Request ? input.url : String(input));
     if (host === CONTROL) return this.realFetch(input, init);
-    const send = this.hosts.get(host) ?? this.realFetch;
     const method = init?.method ?? (input instanceof Request ? input.method : "GET");
     // Hosts of tests are named at random.
-    return this.call("fetch", `${method} ${pathname}`, () => send(input, init));
+    return this.call("fetch", `${method} ${pathname}`, () => this.realFetch(input, init));
   }
 }
 

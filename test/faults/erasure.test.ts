@@ -1,0 +1,49 @@
+import { env } from "cloudflare:workers";
+import { runInDurableObject } from "cloudflare:test";
+import { expect } from "vitest";
+import { type Answer, createAgent, createWorkspace, listen, newAddress, query, send, type Workspace } from "../harness.ts";
+import { insist, withEachFault } from "./scenario.ts";
+
+const QUESTION = "Are you open on Sundays?";
+
+/** An agent with a conversation and a lead of each of two people. */
+async function fill(workspace: Workspace) {
+  const agent = await createAgent(workspace, { allowed_origins: ["*"] });
+  await workspace.call("POST", `/agents/${agent.id}/answers`, { question: QUESTION, answer: "Yes." });
+  await listen(workspace);
+  const conversations: string[] = [];
+  for (const id of ["ann", "ben"]) {
+    const [email, headers] = [`${id}@example.com`, newAddress()];
+    const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: QUESTION, user: { id, email } });
+    conversations.push(asked.body.conversation_id);
+    await send("POST", `/widget/v1/agents/${agent.id}/leads`, { body: { email }, headers });
+  }
+  return { workspace, conversations };
+}
+
+/** How many records of a person there are. */
+const recordsOf = async (workspace: Workspace, email: string) => (await workspace.call("GET", `/privacy/visitors?email=${email}`)).body;
+
+/** What an object keeps. */
+function storedIn(stub: DurableObjectStub): Promise<unknown[]> {
+  return runInDurableObject(stub, async (_, { storage }) => [...(await storage.list())]);
+}
+
+await withEachFault("the erasure of a person", {
+  prepare: async () => ({ ...(await fill(await createWorkspace())), answer: undefined as Answer | undefined }),
+  act: async (stage) => {
+    stage.answer = await insist(() => stage.workspace.call("DELETE", "/privacy/visitors?email=ann@example.com"));
+  },
+  check: async ({ workspace, conversations: [gone, kept], answer }) => {
+    expect(answer!.status).toBe(200);
+    const none = { conversations: 0, messages: 0, leads: 0, handoffs: 0 };
+    expect(await recordsOf(workspace, "ann@example.com")).toMatchObject({ visitors: [], counts: none });
+    expect(await recordsOf(workspace, "ben@example.com")).toMatchObject({ counts: { conversations: 1, messages: 2, leads: 1 } });
+    expect((await workspace.call("GET", "/leads?q=example")).body.total).toBe(1);
+    const events = await query<{ payload: string }>(workspace.id, "SELECT payload FROM events WHERE workspace_id = ?", workspace.id);
+    expect(events.filter(({ payload }) => payload.includes(gone!) || payload.includes("ann@"))).toEqual([]);
+    expect(events.filter(({ payload }) => payload.includes(kept!))).toHaveLength(2);
+    expect(await query(workspace.id, "SELECT id FROM privacy_erasures WHERE workspace_id = ?", workspace.id)).toEqual([]);
+    expect(await storedIn(env.SESSION.getByName(`${workspace.id}/${gone}`))).toEqual([]);
+  },
+});
