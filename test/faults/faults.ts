@@ -237,7 +237,7 @@ export class Faults {
   }
 
   private request(input: RequestInfo, init?: RequestInit): Promise<Response> {
-    const { host, pathname } = new URL(input instanceof Request ? input.url : String(input));
+    const { host, pathname } = new URL(input instanceof Request ? input.url : input);
     if (host === CONTROL) return this.realFetch(input, init);
     const method = init?.method ?? (input instanceof Request ? input.method : "GET");
     // Hosts of tests are named at random.
