@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { appendFileSync, existsSync, readFileSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { parseEnv } from "node:util";
+import { databases, migrations } from "./databases.ts";
 import { createHarness, EXISTING_SECRETS, SECOND_SHARD, simulateEarlierDeployment } from "./harness.ts";
-import { databases, migrations, vectors } from "./resources.ts";
+import { vectors } from "./resources.ts";
 import { secrets } from "./secrets.ts";
 import { deploy } from "./steps.ts";
 
@@ -101,6 +102,30 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.deepEqual(cloudflare.changes(), ["POST d1/database", "POST d1/database/…/query"]);
     assert.ok(cloudflare.d1.tables("small-1").includes("notes"));
     assert.match(output, /DB: up to date\nDB_1: applied, up to 0000_notes\.sql\n/);
+  });
+
+  void test("a migration that the platform's query endpoint cuts in two is imported as a file, with those after it", async (t) => {
+    const { cloudflare, directory, run } = await createHarness(t);
+    simulateEarlierDeployment(cloudflare);
+    const trigger =
+      "CREATE TRIGGER noted AFTER INSERT ON notes BEGIN\n  SELECT CASE WHEN new.id = '' THEN RAISE(ABORT, 'no id') END;\nEND;\n";
+    writeFileSync(join(directory, "migrations/0001_trigger.sql"), trigger);
+    writeFileSync(join(directory, "migrations/0002_tags.sql"), "CREATE TABLE tags (id TEXT);\n");
+    const first = await run(migrations);
+    assert.equal(first.failure, undefined);
+    assert.match(first.output, /DB: applied, up to 0002_tags\.sql, .* by import\n/);
+    assert.ok(cloudflare.d1.tables("small-0").includes("tags"));
+    assert.throws(() => cloudflare.d1.find("small-0").sqlite.exec("INSERT INTO notes (id) VALUES ('')"), /no id/);
+    assert.match((await run(migrations)).output, /DB: up to date\n/);
+  });
+
+  void test("a migration that is wrong in itself is not imported", async (t) => {
+    const { cloudflare, directory, run } = await createHarness(t);
+    simulateEarlierDeployment(cloudflare);
+    writeFileSync(join(directory, "migrations/0001_wrong.sql"), "CREATE TABLE tags (id TEXT);\nCREATE TABLE notes (id TEXT);\n");
+    assert.match((await run(migrations)).failure!, /^Migrations failed: [\s\S]*notes already exists/);
+    assert.ok(!cloudflare.d1.tables("small-0").includes("tags"));
+    assert.ok(!cloudflare.changes().some((change) => change.includes("import")));
   });
 
   void test("a dry run asks the account and changes nothing; of what exists it says so", async (t) => {

@@ -16,8 +16,12 @@ export interface DatabaseBinding {
   name: string;
   /** Where the configuration holds one; wrangler finds the others by name. */
   id: string | undefined;
+  /** Where its migrations are. */
+  migrationsDirectory: string;
   /** The files of its migrations, in their order. */
   migrations: string[];
+  /** The table of the migrations that were applied. */
+  ledger: string;
 }
 
 /** What of wrangler's configuration a deployment needs: the one list of all that it makes. */
@@ -54,6 +58,7 @@ interface RawDatabase {
   database_name?: string;
   database_id?: unknown;
   migrations_dir?: string;
+  migrations_table?: string;
 }
 
 /**
@@ -88,6 +93,8 @@ function databaseOf(database: RawDatabase, directory: string): DatabaseBinding {
     binding: database.binding,
     name: database.database_name ?? "",
     id: typeof database.database_id === "string" ? database.database_id : undefined,
+    ledger: database.migrations_table ?? "d1_migrations",
+    migrationsDirectory: migrations,
     migrations: existsSync(migrations)
       ? readdirSync(migrations)
           .filter((file) => file.endsWith(".sql"))

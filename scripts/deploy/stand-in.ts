@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,6 +12,8 @@ export interface Call {
   path: string;
   query: URLSearchParams;
   body: string;
+  /** Where it was sent. */
+  origin: string;
 }
 
 /** Answers a call with the API's `result`; the name is the first group of the route's pattern. */
@@ -38,15 +40,34 @@ interface Database {
   sqlite: DatabaseSync;
 }
 
+/** Where the platform's query endpoint ends a trigger: at the first END before a semicolon, be it that of a CASE. */
+const TRIGGER = /^\s*CREATE\s+TRIGGER\b[\s\S]*?\bEND\s*;/i;
+const STATEMENT = /^[^;]*;?/;
+
+/** Splits SQL as the platform's query endpoint does, which cuts some triggers in two. */
+function splitForQuery(sql: string): string[] {
+  const statements: string[] = [];
+  for (let rest = sql; rest.trim() !== "";) {
+    const [statement] = (TRIGGER.exec(rest) ?? STATEMENT.exec(rest))!;
+    statements.push(statement);
+    rest = rest.slice(statement.length);
+  }
+  return statements;
+}
+
 /** The databases of an account: each is SQLite in memory, so that migrations really run. */
 export class D1 {
   readonly #databases: Database[] = [];
+  /** Files that were uploaded to be imported, by their hash. */
+  readonly #uploads = new Map<string, string>();
 
   readonly routes: Routes = [
     [/^GET d1\/database$/, ({ query }) => this.#page(Number(query.get("page") ?? 1), Number(query.get("per_page") ?? 10))],
     [/^POST d1\/database$/, ({ body }) => toDatabaseResult(this.create((JSON.parse(body) as { name: string }).name))],
     [/^GET d1\/database\/([^/]+)$/, (_, key) => toDatabaseResult(this.find(key))],
     [/^POST d1\/database\/([^/]+)\/query$/, ({ body }, key) => this.#query(key, (JSON.parse(body) as { sql: string }).sql)],
+    [/^POST d1\/database\/([^/]+)\/import$/, (call, key) => this.#import(key, call)],
+    [/^PUT uploads\/([^/]+)$/, ({ body }, etag) => this.#uploads.set(etag, body).size],
   ];
 
   get names(): string[] {
@@ -83,11 +104,32 @@ export class D1 {
     const { sqlite } = this.find(key);
     try {
       if (/^\s*SELECT/i.test(sql)) return [{ results: sqlite.prepare(sql).all(), success: true, meta: {} }];
-      sqlite.exec(sql);
+      atOnce(sqlite, splitForQuery(sql));
       return [{ results: [], success: true, meta: {} }];
     } catch (error) {
-      throw new ApiError(400, 7_500, String(error));
+      throw new ApiError(400, 7_500, `${(error as Error).message}: SQLITE_ERROR`);
     }
+  }
+
+  /** Takes a whole file, which SQLite itself splits. */
+  #import(key: string, { body, origin }: Call) {
+    const { action, etag } = JSON.parse(body) as { action: string; etag: string };
+    if (action === "init") return { filename: etag, upload_url: `${origin}/client/v4/uploads/${etag}` };
+    atOnce(this.find(key).sqlite, [this.#uploads.get(etag)!]);
+    const meta = { duration: 1, rows_read: 0, rows_written: 1, size_after: 4096 };
+    return { success: true, status: "complete", messages: [], at_bookmark: "b", result: { num_queries: 1, final_bookmark: "b", meta } };
+  }
+}
+
+/** All of it or nothing. */
+function atOnce(sqlite: DatabaseSync, parts: readonly string[]): void {
+  sqlite.exec("BEGIN");
+  try {
+    for (const part of parts) sqlite.exec(part);
+    sqlite.exec("COMMIT");
+  } catch (error) {
+    sqlite.exec("ROLLBACK");
+    throw error;
   }
 }
 
@@ -363,14 +405,17 @@ export class CloudflareStandIn {
   }
 
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { status, body } = await this.#answer(request);
-    response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+    const sent = await text(request);
+    const { status, body } = this.#answer(request, sent);
+    // Where files are uploaded to, the answer names the hash of what came.
+    const headers = { "Content-Type": "application/json", ETag: createHash("md5").update(sent).digest("hex") };
+    response.writeHead(status, headers).end(JSON.stringify(body));
   }
 
-  async #answer(request: IncomingMessage) {
+  #answer(request: IncomingMessage, body: string) {
     const url = new URL(request.url ?? "", "http://api");
     const path = url.pathname.replace(/^\/client\/v4\//, "").replace(`accounts/${ACCOUNT.id}/`, "");
-    const call: Call = { method: request.method ?? "", path, query: url.searchParams, body: await text(request) };
+    const call: Call = { method: request.method ?? "", path, query: url.searchParams, body, origin: `http://${request.headers.host}` };
     this.calls.push(call);
     try {
       return { status: 200, body: { success: true, errors: [], messages: [], result: this.#route(call) ?? null } };

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { errorText, UserError } from "../shared/cli.ts";
 import { networkErrorText } from "../shared/service.ts";
 import type { Deployment, Step } from "./deployment.ts";
-import { databases, migrations, queues, vectors } from "./resources.ts";
+import { databases, migrations } from "./databases.ts";
+import { queues, vectors } from "./resources.ts";
 import { secrets } from "./secrets.ts";
 import { type Ran, WranglerError } from "./wrangler.ts";
 

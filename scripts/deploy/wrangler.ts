@@ -29,7 +29,12 @@ export interface Ran {
 }
 
 /** A command of wrangler that failed, with the reason that wrangler gives. */
-export class WranglerError extends UserError {}
+export class WranglerError extends UserError {
+  /** Whether the API refused with this code. */
+  hasCode(code: number): boolean {
+    return this.message.includes(`[code: ${code}]`);
+  }
+}
 
 /** The project's own wrangler, for one environment of one configuration. It is never asked anything: what it would ask, it does. */
 export class Wrangler {
@@ -66,9 +71,13 @@ function eventsIn(file: string): Event[] {
   return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Event);
 }
 
+/** A refusal of the API, as wrangler prints it; its events leave it out. */
+const REFUSALS = /^ *\S.* \[code: \d+\]$/gm;
+
 function reasonOf(events: Event[], output: string): string {
   const message = events.find(({ type }) => type === "command-failed")?.message;
-  return message || output.trim().slice(-SHOWN_CHARACTERS) || "it printed nothing";
+  if (!message) return output.trim().slice(-SHOWN_CHARACTERS) || "it printed nothing";
+  return [message, ...(output.match(REFUSALS) ?? []).filter((line) => !message.includes(line.trim()))].join("\n");
 }
 
 /**

@@ -1,0 +1,93 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { UserError } from "../shared/cli.ts";
+import { type Deployment, ensure, type Step } from "./deployment.ts";
+import type { DatabaseBinding } from "./project.ts";
+import { type Wrangler, WranglerError } from "./wrangler.ts";
+
+interface Database {
+  uuid: string;
+  name: string;
+}
+
+/** Every shard's database. wrangler finds each by its name, so that no id has to be written down. */
+export const databases: Step = {
+  title: "D1 databases",
+  next: "A token needs the permission D1: Edit.",
+  run: async (deployment) => {
+    const { hasAccount, project, wrangler } = deployment;
+    const found = hasAccount ? (JSON.parse((await wrangler.run("d1", "list", "--json")).stdout) as Database[]) : [];
+    for (const database of project.databases) await ensureDatabase(deployment, database, found);
+  },
+};
+
+async function ensureDatabase(deployment: Deployment, { binding, name, id }: DatabaseBinding, found: Database[]): Promise<void> {
+  const exists = found.some((database) => (id === undefined ? database.name === name : database.uuid === id));
+  if (deployment.hasAccount && id !== undefined && !exists) {
+    throw new UserError(
+      `The account has no database with the database_id of ${binding}. Take the id out of the configuration, so that ${name} is found or made by its name, or log in to the right account.`,
+    );
+  }
+  await ensure(deployment, `${binding}: ${name}`, { exists, create: () => deployment.wrangler.run("d1", "create", name) });
+}
+
+const NOTHING_TO_DO = "No migrations to apply";
+
+/** Brings every shard's schema up to date, before the code that needs it. */
+export const migrations: Step = {
+  title: "Migrations",
+  next: "Those that were applied stay applied. If one fails by itself, its SQL and what the database holds do not fit.",
+  run: async ({ options, project, wrangler, say }) => {
+    for (const database of project.databases) {
+      const { binding, migrations: files } = database;
+      say(
+        binding,
+        options.dryRun ? `would apply what is missing of ${files.length}, up to ${files.at(-1)}` : await apply(wrangler, database),
+      );
+    }
+  },
+};
+
+/** Answers what was done. */
+async function apply(wrangler: Wrangler, database: DatabaseBinding): Promise<string> {
+  const { binding, migrations: files } = database;
+  try {
+    const { stdout } = await wrangler.run("d1", "migrations", "apply", binding, "--remote");
+    return stdout.includes(NOTHING_TO_DO) ? "up to date" : `applied, up to ${files.at(-1)}`;
+  } catch (error) {
+    if (!isCutInTwo(error)) throw error;
+    const imported = await importMissing(wrangler, database);
+    return `applied, up to ${files.at(-1)}, the last ${imported} by import`;
+  }
+}
+
+/**
+ * The endpoint that takes SQL cuts some triggers in two (https://github.com/cloudflare/workers-sdk/issues/15690); the one
+ * that imports files does not.
+ */
+function isCutInTwo(error: unknown): boolean {
+  return error instanceof WranglerError && error.hasCode(7500) && error.message.includes("incomplete input");
+}
+
+/** Imports the migrations that the ledger lacks, each whole or not at all, its row in the ledger included. Answers how many. */
+async function importMissing(
+  wrangler: Wrangler,
+  { binding, ledger, migrations: files, migrationsDirectory }: DatabaseBinding,
+): Promise<number> {
+  const applied = new Set((await query(wrangler, binding, `SELECT name FROM "${ledger}"`)).map(({ name }) => name));
+  const missing = files.filter((file) => !applied.has(file));
+  for (const file of missing) {
+    const sql = readFileSync(join(migrationsDirectory, file), "utf8");
+    const path = join(wrangler.directory, file);
+    writeFileSync(path, `${sql}\nINSERT INTO "${ledger}" (name) VALUES ('${file.replaceAll("'", "''")}');\n`);
+    await wrangler.run("d1", "execute", binding, "--remote", "--yes", `--file=${path}`);
+  }
+  return missing.length;
+}
+
+/** The rows that a statement finds in a database of the account. */
+async function query(wrangler: Wrangler, binding: string, sql: string): Promise<Record<string, unknown>[]> {
+  const { stdout } = await wrangler.run("d1", "execute", binding, "--remote", "--json", `--command=${sql}`);
+  const [found] = JSON.parse(stdout) as { results: Record<string, unknown>[] }[];
+  return found?.results ?? [];
+}
