@@ -1,7 +1,7 @@
-import { type Deployment, parseOptions, USAGE } from "./deploy/deployment.ts";
+import { newDeployment, parseOptions, USAGE } from "./deploy/deployment.ts";
 import { readProject } from "./deploy/project.ts";
 import { secretsNotice } from "./deploy/secrets.ts";
-import { runSteps, STEPS } from "./deploy/steps.ts";
+import { runSteps, stepsFor } from "./deploy/steps.ts";
 import { Wrangler } from "./deploy/wrangler.ts";
 import { errorText, SIGNAL_EXIT_CODES } from "./shared/cli.ts";
 
@@ -16,8 +16,8 @@ async function main(args: readonly string[]): Promise<number> {
   const project = readProject(options);
   const say = (thing: string, state: string): void => console.log(`  ${thing}: ${state}`);
   const wrangler = new Wrangler(project);
-  const deployment: Deployment = { options, project, wrangler, hasAccount: false, missingSecrets: {}, url: options.url, say };
-  const failure = await runSteps(STEPS, deployment, (title) => console.log(title));
+  const deployment = newDeployment(options, project, wrangler, say);
+  const failure = await runSteps(stepsFor(options), deployment, (title) => console.log(title));
   const notice = secretsNotice(deployment);
   if (notice !== undefined) console.log(`\n${notice}`);
   if (failure !== undefined) console.error(`\n${failure}`);

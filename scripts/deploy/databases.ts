@@ -5,7 +5,8 @@ import { type Deployment, ensure, type Step } from "./deployment.ts";
 import type { DatabaseBinding } from "./project.ts";
 import { type Wrangler, WranglerError } from "./wrangler.ts";
 
-interface Database {
+/** A database of the account. */
+export interface Database {
   uuid: string;
   name: string;
 }
@@ -21,8 +22,9 @@ export const databases: Step = {
   },
 };
 
-async function ensureDatabase(deployment: Deployment, { binding, name, id }: DatabaseBinding, found: Database[]): Promise<void> {
-  const exists = found.some((database) => (id === undefined ? database.name === name : database.uuid === id));
+async function ensureDatabase(deployment: Deployment, bound: DatabaseBinding, found: Database[]): Promise<void> {
+  const { binding, name, id } = bound;
+  const exists = found.some((database) => isBound(database, bound));
   if (deployment.hasAccount && id !== undefined && !exists) {
     throw new UserError(
       `The account has no database with the database_id of ${binding}. Take the id out of the configuration, so that ${name} is found or made by its name, or log in to the right account.`,
@@ -32,6 +34,11 @@ async function ensureDatabase(deployment: Deployment, { binding, name, id }: Dat
 }
 
 const NOTHING_TO_DO = "No migrations to apply";
+
+/** Whether a database of the account is the one that is bound. */
+export function isBound({ name, uuid }: Database, bound: DatabaseBinding): boolean {
+  return bound.id === undefined ? name === bound.name : uuid === bound.id;
+}
 
 /** Brings every shard's schema up to date, before the code that needs it. */
 export const migrations: Step = {
@@ -86,7 +93,7 @@ async function importMissing(
 }
 
 /** The rows that a statement finds in a database of the account. */
-async function query(wrangler: Wrangler, binding: string, sql: string): Promise<Record<string, unknown>[]> {
+export async function query(wrangler: Wrangler, binding: string, sql: string): Promise<Record<string, unknown>[]> {
   const { stdout } = await wrangler.run("d1", "execute", binding, "--remote", "--json", `--command=${sql}`);
   const [found] = JSON.parse(stdout) as { results: Record<string, unknown>[] }[];
   return found?.results ?? [];

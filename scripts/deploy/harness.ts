@@ -9,9 +9,10 @@ import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
 import { WORKERS_AI_DIMENSIONS } from "../../src/models/limits.ts";
 import { ROOT } from "../shared/cli.ts";
-import { parseOptions, type Step } from "./deployment.ts";
+import { CloudflareApi } from "./api.ts";
+import { newDeployment, parseOptions, type Step } from "./deployment.ts";
 import { readProject } from "./project.ts";
-import { CloudflareStandIn } from "./stand-in.ts";
+import { ACCOUNT, CloudflareStandIn } from "./stand-in.ts";
 import { runSteps } from "./steps.ts";
 import { Wrangler } from "./wrangler.ts";
 
@@ -47,6 +48,16 @@ database_name = "small-0"
 [[env.production.vectorize]]
 binding = "VECTORS"
 index_name = "small-chunks"
+
+[env.production.ai]
+binding = "AI"
+
+[[env.production.analytics_engine_datasets]]
+binding = "METRICS"
+dataset = "small"
+
+[[env.production.send_email]]
+name = "EMAIL"
 
 [env.production.durable_objects]
 bindings = [{ name = "GATE", class_name = "Gate" }]
@@ -140,7 +151,9 @@ async function runSome(steps: Step[], flags: string[], env: NodeJS.ProcessEnv) {
   const project = readProject(options);
   const lines: string[] = [];
   const say = (thing: string, state: string) => void lines.push(`${thing}: ${state}\n`);
-  const deployment = { options, project, wrangler: new Wrangler(project, env), hasAccount: true, missingSecrets: {}, url: undefined, say };
+  const wrangler = new Wrangler(project, env);
+  const api = new CloudflareApi(ACCOUNT.id, { type: "api_token", token: "token" }, env["CLOUDFLARE_API_BASE_URL"]);
+  const deployment = { ...newDeployment(options, project, wrangler, say), hasAccount: true, api };
   const failure = await runSteps(steps, deployment, () => undefined);
   return { failure, output: lines.join("") };
 }

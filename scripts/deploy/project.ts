@@ -1,6 +1,6 @@
-import { existsSync, readdirSync } from "node:fs";
-import { dirname, resolve } from "node:path";
-import { unstable_readConfig as readConfig } from "wrangler";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { experimental_readRawConfig as readRawConfig, unstable_readConfig as readConfig } from "wrangler";
 import { WORKERS_AI_DIMENSIONS } from "../../src/models/limits.ts";
 import { configProblems } from "../../src/platform/config.ts";
 import { bindingName, MAX_SHARDS } from "../../src/platform/db/shard-binding.ts";
@@ -38,6 +38,10 @@ export interface Project {
   queues: string[];
   /** The names of the Vectorize indexes. */
   indexes: string[];
+  /** The hosts that requests and routes of the operator's own domains come by. */
+  hosts: string[];
+  /** Whether it binds Workers AI, Analytics Engine and Email Sending. */
+  uses: { ai: boolean; metrics: boolean; mail: boolean };
   /** How long the vectors in them are. */
   dimensions: number;
 }
@@ -51,6 +55,10 @@ interface RawConfig {
   d1_databases: RawDatabase[];
   queues: { producers?: { queue?: string }[]; consumers?: { queue: string; dead_letter_queue?: string }[] };
   vectorize: { index_name: string }[];
+  routes?: (string | { pattern: string })[];
+  ai?: unknown;
+  analytics_engine_datasets?: unknown[];
+  send_email?: unknown[];
 }
 
 interface RawDatabase {
@@ -65,8 +73,9 @@ interface RawDatabase {
  * Reads an environment of the configuration as wrangler does.
  * @throws UserError with every problem that would keep the deployment from working.
  */
-export function readProject(options: { config: string | undefined; env: string }): Project {
-  const path = resolve(ROOT, options.config ?? "wrangler.toml");
+export function readProject(options: { config: string | undefined; env: string; metrics?: boolean }): Project {
+  const original = resolve(ROOT, options.config ?? "wrangler.toml");
+  const path = options.metrics === false ? withoutMetrics(original, options.env) : original;
   const config: RawConfig = readConfig({ config: path, env: options.env }, { hideWarnings: true });
   const { producers = [], consumers = [] } = config.queues;
   const named = [...producers.map(({ queue }) => queue), ...consumers.flatMap(({ queue, dead_letter_queue: dead }) => [queue, dead])];
@@ -80,11 +89,35 @@ export function readProject(options: { config: string | undefined; env: string }
     databases: config.d1_databases.map((database) => databaseOf(database, dirname(path))),
     queues: [...new Set(named.filter((queue) => queue !== undefined))],
     indexes: config.vectorize.map(({ index_name: name }) => name),
+    hosts: (config.routes ?? []).map((route) => hostOf(typeof route === "string" ? route : route.pattern)),
+    uses: {
+      ai: config.ai !== undefined,
+      metrics: (config.analytics_engine_datasets ?? []).length > 0,
+      mail: (config.send_email ?? []).length > 0,
+    },
     dimensions: dimensionsOf(config.vars),
   };
   const problems = findProblems(project);
   if (problems.length > 0) throw new UserError(`${path} [env.${options.env}]:\n${problems.map((problem) => `- ${problem}`).join("\n")}`);
   return project;
+}
+
+/** Writes the configuration without its Analytics Engine, beside it, since paths in it are relative. It goes with this process. */
+function withoutMetrics(original: string, env: string): string {
+  const { rawConfig } = readRawConfig({ config: original });
+  const path = join(dirname(original), `.wrangler-without-metrics-${process.pid}.json`);
+  process.once("exit", () => rmSync(path, { force: true }));
+  const { analytics_engine_datasets: _, ...own } = rawConfig.env?.[env] ?? {};
+  writeFileSync(path, JSON.stringify({ ...rawConfig, env: { ...rawConfig.env, [env]: own } }));
+  return path;
+}
+
+/** The host of a route's pattern, such as `api.example.com` and `*.example.com/*`. */
+function hostOf(pattern: string): string {
+  return pattern
+    .replace(/^https?:\/\//, "")
+    .replace(/\/.*$/, "")
+    .replace(/^\*\.?/, "");
 }
 
 function databaseOf(database: RawDatabase, directory: string): DatabaseBinding {

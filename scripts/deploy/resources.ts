@@ -31,7 +31,8 @@ export const vectors: Step = {
 async function ensureIndex(deployment: Deployment, name: string, found: Index | undefined): Promise<void> {
   const { wrangler, project, say } = deployment;
   const { dimensions } = project;
-  if (found) refuseOther(found, dimensions);
+  const problem = found && indexProblem(found, dimensions);
+  if (problem !== undefined) throw new UserError(problem);
   await ensure(deployment, `index ${name}, ${dimensions} dimensions, ${METRIC}`, {
     exists: found !== undefined,
     create: () => wrangler.run("vectorize", "create", name, `--dimensions=${dimensions}`, `--metric=${METRIC}`, "--json"),
@@ -50,12 +51,12 @@ async function filteredBy({ wrangler }: Deployment, name: string): Promise<strin
   return (JSON.parse(stdout) as { propertyName: string }[]).map(({ propertyName }) => propertyName);
 }
 
-/** An index keeps the shape that it was made with. */
-function refuseOther({ name, config }: Index, dimensions: number): void {
-  if (config.dimensions === dimensions && config.metric === METRIC) return;
-  throw new UserError(
+/** What keeps an index that exists from being used: it keeps the shape that it was made with. */
+export function indexProblem({ name, config }: Index, dimensions: number): string | undefined {
+  if (config.dimensions === dimensions && config.metric === METRIC) return undefined;
+  return (
     `The index ${name} has ${config.dimensions} dimensions and the metric ${config.metric}; the model needs ${dimensions} and ${METRIC}. ` +
-      `Delete it (\`npx wrangler vectorize delete ${name}\`), raise VECTORS_ROUND, so that its vectors are made again, and run this again.`,
+    `Delete it (\`npx wrangler vectorize delete ${name}\`), raise VECTORS_ROUND, so that its vectors are made again, and run this again.`
   );
 }
 

@@ -43,9 +43,10 @@ function keep({ project, missingSecrets, say }: Deployment, file: string, kept: 
   }
 }
 
-async function listSecrets({ wrangler }: Deployment): Promise<Set<string>> {
+async function listSecrets(deployment: Deployment): Promise<Set<string>> {
   try {
-    const { stdout } = await wrangler.run("secret", "list", "--format=json");
+    const { stdout } = await deployment.wrangler.run("secret", "list", "--format=json");
+    deployment.hasWorker = true;
     return new Set((JSON.parse(stdout) as { name: string }[]).map(({ name }) => name));
   } catch (error) {
     // Before its first deployment there is no Worker that could have any.

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
+import { WORKERS_AI_MODELS } from "../../src/models/limits.ts";
 
 /** A call that the stand-in was sent. */
 export interface Call {
@@ -66,6 +67,7 @@ export class D1 {
     [/^POST d1\/database$/, ({ body }) => toDatabaseResult(this.create((JSON.parse(body) as { name: string }).name))],
     [/^GET d1\/database\/([^/]+)$/, (_, key) => toDatabaseResult(this.find(key))],
     [/^POST d1\/database\/([^/]+)\/query$/, ({ body }, key) => this.#query(key, (JSON.parse(body) as { sql: string }).sql)],
+    [/^DELETE d1\/database\/([^/]+)$/, (_, key) => this.#databases.splice(this.#databases.indexOf(this.find(key)), 1).length],
     [/^POST d1\/database\/([^/]+)\/import$/, (call, key) => this.#import(key, call)],
     [/^PUT uploads\/([^/]+)$/, ({ body }, etag) => this.#uploads.set(etag, body).size],
   ];
@@ -162,6 +164,8 @@ export class Queues {
     [/^POST queues$/, ({ body }) => toQueueResult(this.create((JSON.parse(body) as { queue_name: string }).queue_name))],
     [/^POST queues\/([^/]+)\/consumers$/, ({ body }, id) => this.#subscribe(this.#byId(id), body)],
     [/^PUT queues\/([^/]+)\/consumers\/[^/]+$/, (_, id) => this.#byId(id).consumers[0]],
+    [/^DELETE queues\/([^/]+)\/consumers\/[^/]+$/, (_, id) => this.#byId(id).consumers.splice(0, 1).length],
+    [/^DELETE queues\/([^/]+)$/, (_, id) => this.#queues.splice(this.#queues.indexOf(this.#byId(id)), 1).length],
   ];
 
   get names(): string[] {
@@ -237,6 +241,7 @@ export class Vectorize {
 
   readonly routes: Routes = [
     [/^GET vectorize\/v2\/indexes$/, () => this.indexes],
+    [/^DELETE vectorize\/v2\/indexes\/([^/]+)$/, (_, name) => this.indexes.splice(this.indexes.indexOf(this.#find(name)), 1).length],
     [/^POST vectorize\/v2\/indexes$/, ({ body }) => this.create(JSON.parse(body) as Omit<Index, "properties">)],
     [/^GET vectorize\/v2\/indexes\/([^/]+)\/metadata_index\/list$/, (_, name) => ({ metadataIndexes: this.#find(name).properties })],
     [
@@ -280,6 +285,8 @@ interface Metadata {
 
 /** Whether what a binding names exists in the account. */
 type Exists = (binding: Binding) => boolean;
+/** Whether a queue is consumed by the Worker. */
+type IsConsumer = () => boolean;
 
 /** The one Worker of an account. */
 export class Workers {
@@ -287,9 +294,11 @@ export class Workers {
   bindings: Map<string, Binding> | undefined;
   #migrationTag: string | undefined;
   readonly #exists: Exists;
+  readonly #isConsumer: IsConsumer;
 
-  constructor(exists: Exists) {
+  constructor(exists: Exists, isConsumer: IsConsumer) {
     this.#exists = exists;
+    this.#isConsumer = isConsumer;
   }
 
   readonly routes: Routes = [
@@ -300,6 +309,7 @@ export class Workers {
     [/^POST workers\/scripts\/[^/]+\/assets-upload-session$/, () => ({ jwt: "jwt", buckets: [] })],
     [/^PUT workers\/scripts\/[^/]+$/, (call) => this.#upload(call)],
     [/^POST workers\/scripts\/[^/]+\/versions$/, (call) => this.#upload(call)],
+    [/^DELETE workers\/services\/[^/]+$/, () => this.#delete()],
     [/^POST workers\/scripts\/[^/]+\/deployments$/, () => ({ id: randomUUID() })],
     [/^PATCH workers\/scripts\/[^/]+\/script-settings$/, () => ({})],
     [/^GET workers\/workers\/([^/]+)$/, (_, name) => ({ id: name, name, subdomain: { enabled: true, previews_enabled: true } })],
@@ -326,6 +336,12 @@ export class Workers {
   #worker(): Map<string, Binding> {
     if (!this.bindings) throw new ApiError(404, 10_007, "This Worker does not exist on your account.");
     return this.bindings;
+  }
+
+  #delete() {
+    this.#worker();
+    if (this.#isConsumer()) throw new ApiError(400, 10_064, "script still in use as a consumer for a queue");
+    this.bindings = undefined;
   }
 
   #service() {
@@ -359,13 +375,69 @@ function metadataIn(body: string): Metadata {
   return JSON.parse(found) as Metadata;
 }
 
-const ACCOUNT = { id: "0123456789abcdef0123456789abcdef", name: "Stand-in" };
+/** A zone with what Email Routing does in it. */
+export interface Zone {
+  id: string;
+  name: string;
+  status: string;
+  supportsSubaddress: boolean;
+  /** The address that is routed to a Worker, by the Worker's name. */
+  routed: Record<string, string>;
+}
+
+/** What is switched on in an account; as it stands here, all that a deployment needs. */
+export class Products {
+  plan: "free" | "paid" | "unreadable" = "paid";
+  metrics: "on" | "off" | "unreadable" = "on";
+  models: string[] = Object.values(WORKERS_AI_MODELS);
+  zones: Zone[] = [];
+
+  readonly routes: Routes = [
+    [/^GET subscriptions$/, () => this.#subscriptions()],
+    [/^POST analytics_engine\/sql$/, () => this.#metrics()],
+    [
+      /^GET ai\/models\/search$/,
+      ({ query }) => this.models.filter((name) => name.includes(query.get("search") ?? "")).map((name) => ({ name })),
+    ],
+    [/^GET zones$/, ({ query }) => this.zones.slice((Number(query.get("page")) - 1) * PAGE_SIZE, Number(query.get("page")) * PAGE_SIZE)],
+    [/^GET zones\/([^/]+)\/email\/routing$/, (_, id) => ({ enabled: true, support_subaddress: this.#zone(id).supportsSubaddress })],
+    [/^GET zones\/([^/]+)\/email\/routing\/rules$/, (_, id) => toRules(this.#zone(id))],
+  ];
+
+  #zone(id: string): Zone {
+    return this.zones.find((zone) => zone.id === id)!;
+  }
+
+  #subscriptions() {
+    if (this.plan === "unreadable") throw new ApiError(403, 10_000, "Authentication error");
+    return this.plan === "paid" ? [{ rate_plan: { id: "workers_paid", public_name: "Workers Paid" } }] : [];
+  }
+
+  #metrics() {
+    if (this.metrics !== "on") throw new ApiError(403, 10_000, "Forbidden");
+    return {};
+  }
+}
+
+function toRules({ routed }: Zone) {
+  return Object.entries(routed).map(([worker, value]) => ({
+    enabled: true,
+    matchers: [{ type: "literal", field: "to", value }],
+    actions: [{ type: "worker", value: [worker] }],
+  }));
+}
+
+/** The account that the stand-in is. */
+export const ACCOUNT = { id: "0123456789abcdef0123456789abcdef", name: "Stand-in" };
 const ACCOUNT_ROUTES: Routes = [
   [/^GET user\/tokens\/verify$/, () => ({ id: "token", status: "active" })],
   [/^GET user$/, () => ({ id: "user", email: "operator@example.com" })],
   [/^GET accounts$/, () => [ACCOUNT]],
   [/^GET memberships$/, () => [{ id: "membership", account: ACCOUNT }]],
 ];
+
+/** Where a POST only asks. */
+const ASKING = /^(graphql|analytics_engine\/sql)$/;
 
 /**
  * The part of the Cloudflare API that a deployment reaches, on this machine: it keeps what it is sent, refuses what the
@@ -375,11 +447,17 @@ export class CloudflareStandIn {
   readonly d1: D1 = new D1();
   readonly queues: Queues = new Queues();
   readonly vectorize: Vectorize = new Vectorize();
-  readonly workers: Workers = new Workers(({ type, id, queue_name: queue, index_name: index }) => {
-    if (type === "queue") return this.queues.names.includes(queue ?? "");
-    if (type === "vectorize") return this.vectorize.indexes.some(({ name }) => name === index);
-    return type !== "d1" || this.d1.find(id ?? "") !== undefined;
-  });
+  readonly products: Products = new Products();
+  readonly workers: Workers = new Workers(
+    ({ type, id, queue_name: queue, index_name: index }) => {
+      if (type === "analytics_engine" && this.products.metrics !== "on")
+        throw new ApiError(403, 10_089, "You need to enable Analytics Engine.");
+      if (type === "queue") return this.queues.names.includes(queue ?? "");
+      if (type === "vectorize") return this.vectorize.indexes.some(({ name }) => name === index);
+      return type !== "d1" || this.d1.find(id ?? "") !== undefined;
+    },
+    () => this.queues.names.some((name) => this.queues.consumersOf(name).length > 0),
+  );
   readonly calls: Call[] = [];
   /** Calls that are refused as if the API were down, as `METHOD path`. */
   down: RegExp | undefined;
@@ -400,7 +478,7 @@ export class CloudflareStandIn {
   /** The calls that change something, as `METHOD path` without identifiers. */
   changes(): string[] {
     const isRead = ({ method, path, body }: Call) =>
-      method === "GET" || (path.endsWith("/query") && /"sql":"\s*(SELECT|CREATE TABLE IF NOT EXISTS)/.test(body));
+      method === "GET" || ASKING.test(path) || (path.endsWith("/query") && /"sql":"\s*(SELECT|CREATE TABLE IF NOT EXISTS)/.test(body));
     return this.calls.filter((call) => !isRead(call)).map(({ method, path }) => `${method} ${path.replace(/[0-9a-f-]{36}/g, "…")}`);
   }
 
@@ -418,6 +496,7 @@ export class CloudflareStandIn {
     const call: Call = { method: request.method ?? "", path, query: url.searchParams, body, origin: `http://${request.headers.host}` };
     this.calls.push(call);
     try {
+      if (call.path === "graphql") return { status: 200, body: this.#graph() };
       return { status: 200, body: { success: true, errors: [], messages: [], result: this.#route(call) ?? null } };
     } catch (error) {
       const { status, code, message } = error instanceof ApiError ? error : new ApiError(500, 10_013, String(error));
@@ -425,10 +504,17 @@ export class CloudflareStandIn {
     }
   }
 
+  #graph() {
+    const isReadable = this.products.metrics !== "unreadable";
+    return isReadable
+      ? { data: { viewer: { accounts: [{}] } }, errors: null }
+      : { data: null, errors: [{ message: "not authorized for that account" }] };
+  }
+
   #route(call: Call): unknown {
     const request = `${call.method} ${call.path}`;
     if (this.down?.test(request)) throw new ApiError(403, 10_000, "Authentication error");
-    for (const { routes } of [{ routes: ACCOUNT_ROUTES }, this.d1, this.queues, this.vectorize, this.workers]) {
+    for (const { routes } of [{ routes: ACCOUNT_ROUTES }, this.d1, this.queues, this.vectorize, this.workers, this.products]) {
       for (const [pattern, handle] of routes) {
         const found = pattern.exec(request);
         if (found) return handle(call, decodeURIComponent(found[1] ?? ""));

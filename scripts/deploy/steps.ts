@@ -3,7 +3,11 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorText, UserError } from "../shared/cli.ts";
 import { networkErrorText } from "../shared/service.ts";
-import type { Deployment, Step } from "./deployment.ts";
+import type { Deployment, Options, Step } from "./deployment.ts";
+import { removal } from "./remove.ts";
+import { CloudflareApi } from "./api.ts";
+import { check } from "./check.ts";
+import { metricsRemedy, planRemedy } from "./check-account.ts";
 import { databases, migrations } from "./databases.ts";
 import { queues, vectors } from "./resources.ts";
 import { secrets } from "./secrets.ts";
@@ -12,7 +16,7 @@ import { type Ran, WranglerError } from "./wrangler.ts";
 interface Whoami {
   loggedIn: boolean;
   email?: string;
-  accounts?: { name: string }[];
+  accounts?: { id: string; name: string }[];
 }
 
 /** Whether wrangler may act for an account. */
@@ -22,11 +26,21 @@ const account: Step = {
   run: async (deployment) => {
     const found = await whoami(deployment);
     deployment.hasAccount = found.loggedIn;
-    if (found.loggedIn) return deployment.say(found.accounts?.map(({ name }) => name).join(", ") || "Cloudflare", "logged in");
+    if (found.loggedIn) {
+      deployment.say(found.accounts?.map(({ name }) => name).join(", ") || "Cloudflare", "logged in");
+      const id = accountIdOf(deployment, found);
+      if (id !== undefined) deployment.api = await CloudflareApi.open(deployment.wrangler, id);
+      return;
+    }
     if (!deployment.options.dryRun) throw new UserError("wrangler is not logged in.");
     deployment.say("Cloudflare", "not logged in: what follows is said without asking an account");
   },
 };
+
+/** The account that wrangler acts for; undefined where there are several and none is named. */
+function accountIdOf({ wrangler, project }: Deployment, { accounts = [] }: Whoami): string | undefined {
+  return wrangler.env["CLOUDFLARE_ACCOUNT_ID"] ?? project.accountId ?? (accounts.length === 1 ? accounts[0]?.id : undefined);
+}
 
 async function whoami({ wrangler, options }: Deployment): Promise<Whoami> {
   try {
@@ -59,14 +73,31 @@ export const deploy: Step = {
   title: "Deploy",
   next: "A token needs the permission Workers Scripts: Edit. An account's first Worker needs a workers.dev name: open Workers & Pages in the dashboard once.",
   run: async (deployment) => {
-    const { options, project, wrangler, say } = deployment;
+    const { options, project, say } = deployment;
     if (options.dryRun) return say(project.worker, "would deploy");
-    const ran = await wrangler.run("deploy", ...secretFlags(deployment));
+    const ran = await upload(deployment);
+    if (!deployment.hasWorker) deployment.created.push(`Worker ${project.worker}`);
     deployment.url = options.url ?? urlIn(ran);
     say(project.worker, `deployed${deployment.url ? ` to ${deployment.url}` : ""}`);
     for (const name of Object.keys(deployment.missingSecrets)) say(name, "set");
   },
 };
+
+/** Codes of the API for what an account lacks. */
+const NO_METRICS = 10_089;
+const NO_PAID_PLAN = 100_328;
+
+async function upload(deployment: Deployment): Promise<Ran> {
+  try {
+    return await deployment.wrangler.run("deploy", ...secretFlags(deployment));
+  } catch (error) {
+    if (!(error instanceof WranglerError)) throw error;
+    const accountId = deployment.api?.accountId ?? ":account";
+    if (error.hasCode(NO_METRICS)) throw new UserError(`Analytics Engine is off in this account: ${metricsRemedy(accountId)}.`);
+    if (error.hasCode(NO_PAID_PLAN)) throw new UserError(`the account is on the free plan. ${planRemedy(accountId)}.`);
+    throw error;
+  }
+}
 
 function secretFlags({ missingSecrets, wrangler }: Deployment): string[] {
   if (Object.keys(missingSecrets).length === 0) return [];
@@ -124,8 +155,12 @@ async function ask(url: URL): Promise<string> {
   }
 }
 
-/** A whole deployment: what a Worker needs comes before it. */
-export const STEPS: readonly Step[] = [account, build, vectors, queues, databases, migrations, secrets, deploy, smoke];
+/** What a run does. In a whole deployment, what a Worker needs comes before it. */
+export function stepsFor({ check: isCheck, remove: isRemoval }: Options): readonly Step[] {
+  if (isRemoval) return [account, removal];
+  if (isCheck) return [account, check];
+  return [account, check, build, vectors, queues, databases, migrations, secrets, deploy, smoke];
+}
 
 /** Runs steps in their order, up to the first that fails. Answers what failed and what to do; undefined when all went well. */
 export async function runSteps(
@@ -139,8 +174,13 @@ export async function runSteps(
       await step.run(deployment);
     } catch (error) {
       const reason = errorText(error);
-      return `${step.title} failed: ${reason}\n\n${step.next}\nThen run the same command again: it goes on from here.`;
+      return `${step.title} failed: ${reason}\n\n${step.next}\nThen run the same command again: it goes on from here.${madeSoFar(deployment)}`;
     }
   }
   return undefined;
+}
+
+function madeSoFar({ created }: Deployment): string {
+  if (created.length === 0) return "";
+  return `\n\nThis run made, and the next one uses: ${created.join("; ")}.\nTo take it away instead: \`npm run deploy -- --remove\`.`;
 }

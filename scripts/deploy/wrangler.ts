@@ -41,11 +41,11 @@ export class Wrangler {
   /** For files that nobody else may read; gone with this process. */
   readonly directory: string = mkdtempSync(join(tmpdir(), "deploy-"));
   readonly #flags: string[];
-  readonly #env: NodeJS.ProcessEnv;
+  readonly env: NodeJS.ProcessEnv;
   #runs = 0;
 
   constructor(project: Pick<Project, "config" | "env">, env: NodeJS.ProcessEnv = WRANGLER_ENV) {
-    this.#env = env;
+    this.env = env;
     this.#flags = [`--config=${project.config}`, `--env=${project.env}`];
     process.once("exit", () => rmSync(this.directory, { recursive: true, force: true }));
   }
@@ -56,7 +56,7 @@ export class Wrangler {
    */
   async run(...args: string[]): Promise<Ran> {
     const eventsFile = join(this.directory, `events-${this.#runs++}`);
-    const env = { NODE_COMPILE_CACHE: COMPILED, NO_COLOR: "1", ...this.#env, WRANGLER_OUTPUT_FILE_PATH: eventsFile };
+    const env = { NODE_COMPILE_CACHE: COMPILED, NO_COLOR: "1", ...this.env, WRANGLER_OUTPUT_FILE_PATH: eventsFile };
     const child = spawn(process.execPath, [WRANGLER, ...args, ...this.#flags], { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
     const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
     const events = eventsIn(eventsFile);

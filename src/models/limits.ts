@@ -42,5 +42,14 @@ export const HISTORY_TOKENS = 2_000;
 export const PASSAGE_TOKENS = 4_000;
 export const TOOL_RESULT_TOKENS = 1_000;
 
+/** The models on Workers AI that are used where neither the deployment nor the agent names one. */
+export const WORKERS_AI_MODELS = {
+  /** It calls tools, streams, and knows many languages. */
+  language: "@cf/zai-org/glm-4.7-flash",
+  /** Many languages, 8,192 tokens a text, 1,024 dimensions. */
+  embedding: "@cf/baai/bge-m3",
+  reranker: "@cf/baai/bge-reranker-base",
+} as const;
+
 /** The dimensions of the embedding model on Workers AI; the Vectorize index is created with them. */
 export const WORKERS_AI_DIMENSIONS = 1_024;

@@ -7,13 +7,17 @@ import { truncate } from "../platform/text.ts";
 import { withTimeout } from "../platform/time.ts";
 import { ExtractiveEngine } from "./extractive.ts";
 import { LanguageModelEngine } from "./language-model.ts";
-import { LOCAL_MODEL_LIMITS, MAX_RESPONSE_BYTES, MODEL_LIMITS, type ModelLimits, WORKERS_AI_DIMENSIONS } from "./limits.ts";
+import {
+  LOCAL_MODEL_LIMITS,
+  MAX_RESPONSE_BYTES,
+  MODEL_LIMITS,
+  type ModelLimits,
+  WORKERS_AI_DIMENSIONS,
+  WORKERS_AI_MODELS,
+} from "./limits.ts";
 import type { Embeddings, Model, Reranker } from "./model.ts";
 
 // --- Language models ---
-
-/** Used where neither the deployment nor the agent names a model: it calls tools, streams, and knows many languages. */
-const WORKERS_AI_LANGUAGE_MODEL = "@cf/zai-org/glm-4.7-flash";
 
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
@@ -49,7 +53,7 @@ function workersAiLanguageModels(env: Env): LanguageModels | undefined {
   // This package imports `ai`, its peer dependency: the only reason why package.json lists that.
   const provider = createWorkersAI({ binding: env.AI, ...aiGateway(env) });
   // Answering from given passages needs little reasoning, and the visitor waits for all of it.
-  return (name) => provider(name ?? WORKERS_AI_LANGUAGE_MODEL, name === null ? { reasoning_effort: "low" } : {});
+  return (name) => provider(name ?? WORKERS_AI_MODELS.language, name === null ? { reasoning_effort: "low" } : {});
 }
 
 // --- Embeddings ---
@@ -57,8 +61,6 @@ function workersAiLanguageModels(env: Env): LanguageModels | undefined {
 /** 1,536 numbers for each text of a full call are 3 MB of JSON; some servers write more digits. */
 const MAX_EMBEDDING_RESPONSE_BYTES = 16 * 1024 * 1024;
 
-/** Many languages, 8,192 tokens a text, 1,024 dimensions. */
-const WORKERS_AI_EMBEDDING_MODEL = "@cf/baai/bge-m3";
 /** bge-m3 puts all texts into a narrow cone; other models may spread them wider. Set low: what is below is left out. */
 const WORKERS_AI_UNRELATED_COSINE = 0.4;
 const SERVER_UNRELATED_COSINE = 0.2;
@@ -113,10 +115,10 @@ function workersAiEmbeddings(env: Env): Embeddings | undefined {
   const { AI: ai } = env;
   if (!ai) return undefined;
   return {
-    version: `${WORKERS_AI_EMBEDDING_MODEL}:${WORKERS_AI_DIMENSIONS}`,
+    version: `${WORKERS_AI_MODELS.embedding}:${WORKERS_AI_DIMENSIONS}`,
     unrelatedCosine: WORKERS_AI_UNRELATED_COSINE,
     embed: async (texts, timeoutMs) => {
-      const run = ai.run(WORKERS_AI_EMBEDDING_MODEL, { text: [...texts], truncate_inputs: true }, aiGateway(env));
+      const run = ai.run(WORKERS_AI_MODELS.embedding, { text: [...texts], truncate_inputs: true }, aiGateway(env));
       const output = await withTimeout(timeoutMs, run, "Embedding");
       return checkVectors("data" in output ? output.data : undefined, texts.length, WORKERS_AI_DIMENSIONS);
     },
@@ -135,7 +137,6 @@ function checkVectors(vectors: number[][] | undefined, count: number, dimensions
 
 // --- Reranker ---
 
-const WORKERS_AI_RERANKER = "@cf/baai/bge-reranker-base";
 /** It reads 512 tokens, question included; the model itself cuts what is longer. */
 const MAX_QUESTION_LENGTH = 500;
 const MAX_PASSAGE_LENGTH = 2_000;
@@ -149,7 +150,7 @@ export function rerankerFor(env: Env): Reranker | undefined {
       const contexts = texts.map((text) => ({ text: truncate(text, MAX_PASSAGE_LENGTH) }));
       const input = { query: truncate(question, MAX_QUESTION_LENGTH), contexts, top_k: texts.length };
       // The generated types lack `query`.
-      const run = ai.run(WORKERS_AI_RERANKER, input as AiModels[typeof WORKERS_AI_RERANKER]["inputs"], aiGateway(env));
+      const run = ai.run(WORKERS_AI_MODELS.reranker, input as AiModels[typeof WORKERS_AI_MODELS.reranker]["inputs"], aiGateway(env));
       return scoresOf(await withTimeout(timeoutMs, run, "Reranking"), texts.length);
     },
   };

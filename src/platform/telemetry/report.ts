@@ -62,13 +62,13 @@ export type Job =
 
 export type Report = RequestReport | JobReport;
 
-/** Reports a finished request or job: one log line and one data point. Never throws. */
-export function report(env: Pick<Env, "METRICS">, reported: Report): void {
+/** Reports a finished request or job: one log line, and one data point where the deployment has metrics. Never throws. */
+export function report(env: Partial<Pick<Env, "METRICS">>, reported: Report): void {
   const fields = toFields(reported);
   if (reported.event === "job" && reported.error !== undefined) logProblem(reported.event, fields, reported.error);
   else log(reported.event, fields);
   try {
-    env.METRICS.writeDataPoint(toDataPoint(reported));
+    env.METRICS?.writeDataPoint(toDataPoint(reported));
   } catch (error) {
     logRarely("metrics_failed", {}, error);
   }

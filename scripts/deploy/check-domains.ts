@@ -1,0 +1,84 @@
+import type { CloudflareApi } from "./api.ts";
+import type { Finding } from "./check.ts";
+import type { Project } from "./project.ts";
+
+interface Zone {
+  id: string;
+  name: string;
+  status: string;
+}
+
+/** Whether the account has an active zone for each host of the configuration. */
+export async function checkHosts(api: CloudflareApi, { hosts }: Project): Promise<Finding[]> {
+  if (hosts.length === 0) return [];
+  const { result: zones } = await api.listZones<Zone>();
+  if (!zones) return [{ subject: "Domains", state: "note", text: "the login may not read them: give the token the permission Zone: Read" }];
+  return hosts.map((host) => hostFinding(host, zones));
+}
+
+function hostFinding(host: string, zones: Zone[]): Finding {
+  const subject = `Domain ${host}`;
+  const zone = zones.find(({ name }) => host === name || host.endsWith(`.${name}`));
+  if (zone?.status === "active") return { subject, state: "ok", text: `in the zone ${zone.name}` };
+  const text = zone
+    ? `the zone ${zone.name} is ${zone.status}: set its name servers at the registrar`
+    : "its zone is not in this account: add the domain at https://dash.cloudflare.com/?to=/:account/add-site";
+  return { subject, state: "missing", text };
+}
+
+interface Rule {
+  enabled?: boolean;
+  matchers?: { type: string; value?: string }[];
+  actions?: { type: string; value?: string[] }[];
+}
+
+const ROUTING_DOCS = 'docs/email.md, "Set up a mailbox"';
+
+/** Whether mail that Email Routing hands to the Worker may be answered: replies come to an address with a token behind a plus. */
+export async function checkMail(api: CloudflareApi, { uses, worker }: Project): Promise<Finding[]> {
+  if (!uses.mail) return [];
+  const { result: zones } = await api.listZones<Zone>();
+  const unread: Finding = {
+    subject: "Mail",
+    state: "note",
+    text: `the login may not read Email Routing (permissions Zone: Read, Email Routing Rules: Read, Zone Settings: Read); see ${ROUTING_DOCS}`,
+  };
+  if (!zones) return [unread];
+  const found = await Promise.all(zones.map((zone) => zoneFindings(api, zone, worker)));
+  if (zones.length > 0 && found.every((findings) => findings === undefined)) return [unread];
+  const findings = found.flatMap((one) => one ?? []);
+  if (findings.length > 0) return findings;
+  return [{ subject: "Mail", state: "note", text: `no address is routed to the Worker. For mail, see ${ROUTING_DOCS}` }];
+}
+
+/** A finding for each zone that hands mail to the Worker; undefined where that may not be read. */
+async function zoneFindings(api: CloudflareApi, { id, name }: Zone, worker: string): Promise<Finding[] | undefined> {
+  const [settings, rules] = await Promise.all([
+    api.readZone<{ enabled?: boolean; support_subaddress?: boolean }>(id, "email/routing"),
+    api.readZone<Rule[]>(id, "email/routing/rules?per_page=50"),
+  ]);
+  if (!settings.result || !rules.result) return undefined;
+  const own = rules.result.filter(
+    (rule) => rule.enabled !== false && rule.actions?.some(({ type, value }) => type === "worker" && value?.includes(worker)),
+  );
+  if (own.length === 0) return [];
+  const matchers = own.flatMap((rule) => rule.matchers ?? []);
+  const isCatchAll = matchers.some(({ type }) => type === "all");
+  const addresses = isCatchAll ? `all of ${name}` : matchers.flatMap(({ value }) => value ?? []).join(", ");
+  return [mailFinding(name, addresses, settings.result, isCatchAll)];
+}
+
+function mailFinding(
+  zone: string,
+  addresses: string,
+  settings: { enabled?: boolean; support_subaddress?: boolean },
+  isCatchAll: boolean,
+): Finding {
+  const subject = `Mail ${zone}`;
+  if (settings.enabled === false)
+    return { subject, state: "missing", text: "Email Routing is off: switch it on in the dashboard, Email Routing" };
+  if (isCatchAll || settings.support_subaddress)
+    return { subject, state: "ok", text: `${addresses} is routed to the Worker, replies with it` };
+  const text = `${addresses} is routed to the Worker, but replies to it bounce: switch on subaddressing in the dashboard, Email Routing, Settings`;
+  return { subject, state: "missing", text };
+}

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { createHarness, SMALL_PROJECT, simulateEarlierDeployment } from "./harness.ts";
+import type { Zone } from "./stand-in.ts";
+import { deploy } from "./steps.ts";
+import { check } from "./check.ts";
+
+const ZONE: Zone = { id: "z", name: "example.com", status: "active", supportsSubaddress: true, routed: {} };
+
+void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
+  void test("an account that has everything is ready, and nothing is changed", async (t) => {
+    const { cloudflare, ...harness } = await createHarness(t);
+    const { code, output } = await harness.deploy("--check");
+    assert.equal(code, 0, output);
+    assert.deepEqual(cloudflare.changes(), []);
+    assert.match(output, /Workers plan: ok – paid\n {2}Workers: ok – on stand-in\.workers\.dev\n {2}Worker small: ok – the name is free\n/);
+    assert.match(output, /D1: ok – 1 to create\n {2}Queues: ok – 2 to create\n {2}Vectorize: ok – 1 to create\n/);
+    assert.match(output, /Workers AI: ok – @cf\/[\s\S]*Analytics Engine: ok – on\n/);
+  });
+
+  void test("a free account without Analytics Engine stops a deployment before anything is made", async (t) => {
+    const { cloudflare, ...harness } = await createHarness(t);
+    Object.assign(cloudflare.products, { plan: "free", metrics: "off", models: [] });
+    const { code, output } = await harness.deploy();
+    assert.equal(code, 1);
+    assert.deepEqual(cloudflare.changes(), []);
+    assert.match(output, /Workers plan: MISSING – .*10 ms of CPU and 50 subrequests.*\/workers\/plans\n/);
+    assert.match(output, /Workers AI: MISSING – not in the account's catalogue: @cf.*OPENAI_BASE_URL/);
+    assert.match(output, /Analytics Engine: MISSING – off: .*\/workers\/analytics-engine, or .*--without metrics/);
+    assert.match(output, /Check failed: missing in the account: Workers plan, Workers AI, Analytics Engine\.\n\nNothing was made/);
+  });
+
+  void test("what the login may not read is a note, and stops nothing", async (t) => {
+    const { cloudflare, run } = await createHarness(t);
+    Object.assign(cloudflare.products, { plan: "unreadable", metrics: "unreadable" });
+    cloudflare.down = /zones/;
+    const { failure, output } = await run(check);
+    assert.equal(failure, undefined);
+    for (const [subject, permission] of [
+      ["Workers plan", "Billing: Read"],
+      ["Analytics Engine", "Account Analytics: Read"],
+      ["Mail", "Email Routing Rules: Read"],
+    ]) {
+      assert.match(output, new RegExp(`${subject}: note – .*${permission}`));
+    }
+  });
+
+  void test("a product that the login may not read is missing, with the permission that the token needs", async (t) => {
+    for (const [path, permission] of [
+      ["d1/database", "D1: Edit"],
+      ["queues", "Queues: Edit"],
+      ["vectorize/v2/indexes", "Vectorize: Edit"],
+      ["workers/subdomain", "Workers Scripts: Edit"],
+    ]) {
+      const { cloudflare, run } = await createHarness(t);
+      cloudflare.down = new RegExp(`^GET ${path}$`);
+      assert.match(
+        (await run(check)).output,
+        new RegExp(`MISSING – the login may not read it: give the token the permission ${permission}\n`),
+      );
+    }
+  });
+
+  void test("names that are taken are told apart: by an earlier deployment, or by somebody else's Worker", async (t) => {
+    const { cloudflare, run } = await createHarness(t);
+    simulateEarlierDeployment(cloudflare);
+    const again = await run(check);
+    assert.equal(again.failure, undefined);
+    assert.match(again.output, /Worker small: ok – deployed before/);
+    assert.match(again.output, /Queues: ok – in use as they are: small-work, small-work-dlq\n/);
+    cloudflare.workers.hold([{ name: "DB", type: "d1" }], "v1");
+    assert.match((await run(check)).output, /Worker small: MISSING – the name is taken by another Worker/);
+  });
+
+  void test("mail that is routed to the Worker needs subaddressing, since replies come to an address with a plus", async (t) => {
+    const { cloudflare, run } = await createHarness(t);
+    cloudflare.products.zones = [ZONE, { ...ZONE, id: "y", name: "example.net", supportsSubaddress: false }];
+    assert.match((await run(check)).output, /Mail: note – no address is routed to the Worker/);
+    for (const zone of cloudflare.products.zones) zone.routed = { small: `help@${zone.name}`, other: `else@${zone.name}` };
+    const { failure, output } = await run(check);
+    assert.match(output, /Mail example\.com: ok – help@example\.com is routed/);
+    assert.match(
+      output,
+      /Mail example\.net: MISSING – help@example\.net is routed to the Worker, but replies to it bounce: switch on subaddressing/,
+    );
+    assert.match(failure!, /missing in the account: Mail example\.net\./);
+  });
+
+  void test("a custom domain needs an active zone in the account", async (t) => {
+    const { cloudflare, directory, run } = await createHarness(t);
+    const route = (host: string) => `[env.production]\nroutes = [{ pattern = "${host}", custom_domain = true }]`;
+    const configure = (host: string) =>
+      writeFileSync(join(directory, "wrangler.toml"), SMALL_PROJECT["wrangler.toml"].replace("[env.production]", route(host)));
+    cloudflare.products.zones = [ZONE, { ...ZONE, id: "y", name: "example.net", status: "pending" }];
+    configure("help.example.com");
+    assert.match((await run(check)).output, /Domain help\.example\.com: ok – in the zone example\.com\n/);
+    configure("help.example.net");
+    assert.match((await run(check)).output, /Domain help\.example\.net: MISSING – the zone example\.net is pending/);
+    configure("help.example.org");
+    assert.match((await run(check)).output, /Domain help\.example\.org: MISSING – its zone is not in this account/);
+  });
+
+  void test("where the check could not tell that Analytics Engine is off, the upload's refusal says what to do", async (t) => {
+    const { cloudflare, run } = await createHarness(t);
+    simulateEarlierDeployment(cloudflare);
+    cloudflare.products.metrics = "off";
+    assert.match((await run(deploy)).failure!, /Analytics Engine is off in this account: switch it on at .*\/workers\/analytics-engine/);
+  });
+
+  void test("without metrics a deployment needs no Analytics Engine, and leaves the configuration as it is", async (t) => {
+    const { cloudflare, directory, ...harness } = await createHarness(t);
+    cloudflare.products.metrics = "off";
+    const { code, output } = await harness.deploy("--without", "metrics");
+    assert.equal(code, 0, output);
+    assert.ok(!cloudflare.workers.bindings?.has("METRICS"));
+    assert.equal(readFileSync(join(directory, "wrangler.toml"), "utf8"), SMALL_PROJECT["wrangler.toml"]);
+  });
+});

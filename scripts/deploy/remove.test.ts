@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createHarness, simulateEarlierDeployment } from "./harness.ts";
+
+void describe("npm run deploy -- --remove", { concurrency: 2 }, () => {
+  void test("it lists what there is, and deletes all of it only by the Worker's name", async (t) => {
+    const { cloudflare, ...harness } = await createHarness(t);
+    simulateEarlierDeployment(cloudflare);
+    const listed = await harness.deploy("--remove");
+    assert.equal(listed.code, 0, listed.output);
+    assert.match(listed.output, /consumer of small-work: exists\n {2}Worker small, .*: exists\n {2}queue small-work: exists\n/);
+    assert.match(listed.output, /to delete all of it: npm run deploy -- --remove --name small\n/);
+    assert.match((await harness.deploy("--remove", "--name", "other")).output, /--name is "other", but the Worker is small/);
+    assert.deepEqual(cloudflare.changes(), []);
+    const removed = await harness.deploy("--remove", "--name", "small");
+    assert.equal(removed.code, 0, removed.output);
+    assert.equal(cloudflare.workers.bindings, undefined);
+    assert.deepEqual(cloudflare.queues.names, ["a", "b", "c", "d"]);
+    assert.deepEqual([cloudflare.vectorize.indexes, cloudflare.d1.names], [[], []]);
+    assert.match((await harness.deploy("--remove")).output, /small: the account has nothing of it\n/);
+  });
+
+  void test("nothing is deleted while a database holds workspaces, but with --with-data", async (t) => {
+    const { cloudflare, ...harness } = await createHarness(t);
+    simulateEarlierDeployment(cloudflare);
+    cloudflare.d1.find("small-0").sqlite.exec("CREATE TABLE workspaces (id TEXT); INSERT INTO workspaces VALUES ('w')");
+    const refused = await harness.deploy("--remove", "--name", "small");
+    assert.equal(refused.code, 1);
+    assert.match(refused.output, /small-0: holds 1 workspaces[\s\S]*small-0 holds workspaces, and nothing was deleted[\s\S]*--with-data/);
+    assert.deepEqual(cloudflare.changes(), []);
+    const removed = await harness.deploy("--remove", "--name", "small", "--with-data");
+    assert.equal(removed.code, 0, removed.output);
+    assert.deepEqual(cloudflare.d1.names, []);
+  });
+});
