@@ -72,6 +72,7 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     const broken = await run(databases, secrets, deploy);
     assert.match(broken.failure!, /^Deploy failed: .*wrangler deploy[\s\S]*Workers Scripts: Edit[\s\S]*run the same command again/);
     assert.match(broken.output, /DB_1: small-1: created\n/);
+    assert.match(broken.failure!, /This run made, and the next one uses: DB_1: small-1\.\n.*--remove/);
     const kept = parseEnv(readFileSync(join(directory, ".secrets.production"), "utf8"));
     assert.deepEqual(Object.keys(kept).toSorted(), SECRETS.toSorted());
     cloudflare.down = undefined;
@@ -145,7 +146,18 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     const dry = await harness.deploy("--dry-run");
     assert.equal(dry.code, 0, dry.output);
     const titles = dry.output.split("\n").filter((line) => /^[A-Z]/.test(line) && !line.startsWith("This was"));
-    assert.deepEqual(titles, ["Account", "Build", "Vectorize", "Queues", "D1 databases", "Migrations", "Secrets", "Deploy", "Smoke test"]);
+    assert.deepEqual(titles, [
+      "Account",
+      "Check",
+      "Build",
+      "Vectorize",
+      "Queues",
+      "D1 databases",
+      "Migrations",
+      "Secrets",
+      "Deploy",
+      "Smoke test",
+    ]);
     const real = await harness.deploy();
     assert.equal(real.code, 1);
     assert.match(real.output, /Account failed: wrangler is not logged in[\s\S]*wrangler login/);

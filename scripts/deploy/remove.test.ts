@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createHarness, simulateEarlierDeployment } from "./harness.ts";
+import { removal } from "./remove.ts";
 
 void describe("npm run deploy -- --remove", { concurrency: 2 }, () => {
   void test("it lists what there is, and deletes all of it only by the Worker's name", async (t) => {
-    const { cloudflare, ...harness } = await createHarness(t);
+    const { cloudflare, run, ...harness } = await createHarness(t);
     simulateEarlierDeployment(cloudflare);
-    const listed = await harness.deploy("--remove");
-    assert.equal(listed.code, 0, listed.output);
+    const listed = await run(removal);
+    assert.equal(listed.failure, undefined);
     assert.match(listed.output, /consumer of small-work: exists\n {2}Worker small, .*: exists\n {2}queue small-work: exists\n/);
     assert.match(listed.output, /to delete all of it: npm run deploy -- --remove --name small\n/);
     assert.match((await harness.deploy("--remove", "--name", "other")).output, /--name is "other", but the Worker is small/);
@@ -17,7 +18,7 @@ void describe("npm run deploy -- --remove", { concurrency: 2 }, () => {
     assert.equal(cloudflare.workers.bindings, undefined);
     assert.deepEqual(cloudflare.queues.names, ["a", "b", "c", "d"]);
     assert.deepEqual([cloudflare.vectorize.indexes, cloudflare.d1.names], [[], []]);
-    assert.match((await harness.deploy("--remove")).output, /small: the account has nothing of it\n/);
+    assert.match((await run(removal)).output, /small: the account has nothing of it\n/);
   });
 
   void test("nothing is deleted while a database holds workspaces, but with --with-data", async (t) => {

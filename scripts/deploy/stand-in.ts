@@ -310,6 +310,8 @@ export class Workers {
     [/^PUT workers\/scripts\/[^/]+$/, (call) => this.#upload(call)],
     [/^POST workers\/scripts\/[^/]+\/versions$/, (call) => this.#upload(call)],
     [/^DELETE workers\/services\/[^/]+$/, () => this.#delete()],
+    // Before it deletes a Worker, wrangler looks for what older ones stored their assets in.
+    [/^GET storage\/kv\/namespaces$/, () => []],
     [/^POST workers\/scripts\/[^/]+\/deployments$/, () => ({ id: randomUUID() })],
     [/^PATCH workers\/scripts\/[^/]+\/script-settings$/, () => ({})],
     [/^GET workers\/workers\/([^/]+)$/, (_, name) => ({ id: name, name, subdomain: { enabled: true, previews_enabled: true } })],
