@@ -101,9 +101,9 @@ function existing<T>(subject: string, reply: Reply<T[]>, permission: string, nam
   if (!reply.result) return unreadable(subject, reply, permission);
   const names = new Set(reply.result.map(nameOfOne));
   const taken = wanted.filter((name) => names.has(name));
-  const rest = wanted.length - taken.length;
-  const text =
-    taken.length === 0 ? `${rest} to create` : `${rest === 0 ? "" : `${rest} to create; `}in use as they are: ${taken.join(", ")}`;
+  if (taken.length === wanted.length)
+    return { subject, state: "ok", text: wanted.length === 1 ? `${wanted[0]} exists` : `all ${wanted.length} exist` };
+  const text = `${wanted.length - taken.length} to create${taken.length === 0 ? "" : `; in use as they are: ${taken.join(", ")}`}`;
   return { subject, state: "ok", text };
 }
 

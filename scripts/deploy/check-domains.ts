@@ -76,9 +76,9 @@ function mailFinding(
 ): Finding {
   const subject = `Mail ${zone}`;
   if (settings.enabled === false)
-    return { subject, state: "missing", text: "Email Routing is off: switch it on in the dashboard, Email Routing" };
+    return { subject, state: "fault", text: "Email Routing is off: switch it on in the dashboard, Email Routing" };
   if (isCatchAll || settings.support_subaddress)
     return { subject, state: "ok", text: `${addresses} is routed to the Worker, replies with it` };
   const text = `${addresses} is routed to the Worker, but replies to it bounce: switch on subaddressing in the dashboard, Email Routing, Settings`;
-  return { subject, state: "missing", text };
+  return { subject, state: "fault", text };
 }

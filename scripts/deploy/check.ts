@@ -3,10 +3,13 @@ import { checkAi, checkDatabases, checkIndexes, checkMetrics, checkPlan, checkQu
 import { checkHosts, checkMail } from "./check-domains.ts";
 import type { Step } from "./deployment.ts";
 
-/** What the check found: `ok`; `note`, which the operator should know; or `missing`, without which a deployment would fail or not work. */
+/**
+ * What the check found: `ok`; a `note` that the operator should know; a `fault` in a part that a deployment does not need; or
+ * what is `missing`, without which a deployment would fail or the service not work.
+ */
 export interface Finding {
   subject: string;
-  state: "ok" | "note" | "missing";
+  state: "ok" | "note" | "fault" | "missing";
   /** What was found, and where something is to be done, what and where. */
   text: string;
 }
@@ -34,8 +37,10 @@ export const check: Step = {
       checkMail(api, project),
     ]);
     const all = findings.flat();
-    for (const { subject, state, text } of all) say(subject, `${state === "missing" ? "MISSING" : state} – ${text}`);
-    const missing = all.filter(({ state }) => state === "missing").map(({ subject }) => subject);
-    if (missing.length > 0 && !options.skipCheck && !options.dryRun) throw new UserError(`missing in the account: ${missing.join(", ")}.`);
+    for (const { subject, state, text } of all)
+      say(subject, `${state === "fault" || state === "missing" ? state.toUpperCase() : state} – ${text}`);
+    const problems = all.filter(({ state }) => state === "missing" || (options.check && state === "fault")).map(({ subject }) => subject);
+    if (problems.length > 0 && !options.skipCheck && !options.dryRun)
+      throw new UserError(`to be mended in the account: ${problems.join(", ")}.`);
   },
 };
