@@ -20,11 +20,6 @@ function unreadable(subject: string, { status }: Reply<unknown>, permission: str
 
 const PAID_PLAN = `Workers Paid ($5 a month) is needed: the free plan ends a request after 10 ms of CPU and 50 subrequests (${DOCS}/workers/platform/limits/)`;
 
-/** What to do where the account is on the free plan. */
-export function planRemedy(accountId: string): string {
-  return `${PAID_PLAN}. Choose it at ${dashboard(accountId, "workers/plans")}`;
-}
-
 const WORKERS_PLAN = /workers/i;
 const FREE_PLAN = /free/i;
 
@@ -43,7 +38,7 @@ export async function checkPlan(api: CloudflareApi): Promise<Finding> {
   }
   const plans = result.map(({ rate_plan: plan }) => `${plan?.id} ${plan?.public_name}`);
   const isPaid = plans.some((plan) => WORKERS_PLAN.test(plan) && !FREE_PLAN.test(plan));
-  return isPaid ? { subject, state: "ok", text: "paid" } : { subject, state: "missing", text: planRemedy(api.accountId) };
+  return isPaid ? { subject, state: "ok", text: "paid" } : { subject, state: "missing", text: `${PAID_PLAN}. Choose it at ${plansPage}` };
 }
 
 interface Settings {

@@ -24,10 +24,9 @@ export const check: Step = {
       if (options.check) throw new UserError(`The account cannot be read: ${reason}.`);
       return say("the account", `not read: ${reason}`);
     }
-    const worker = checkWorker(api, project);
     const findings = await Promise.all([
       checkPlan(api),
-      worker,
+      checkWorker(api, project),
       checkDatabases(api, project),
       checkQueues(api, project),
       checkIndexes(api, project),

@@ -82,6 +82,14 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.deepEqual(cloudflare.workers.secrets, { ...kept });
   });
 
+  void test("a Worker that was uploaded before the deployment failed is named among what was made", async (t) => {
+    const { cloudflare, run } = await createHarness(t);
+    simulateEarlierDeployment(cloudflare);
+    cloudflare.workers.bindings = undefined;
+    cloudflare.down = /^POST workers\/scripts\/small\/subdomain$/;
+    assert.match((await run(secrets, deploy)).failure!, /This run made, and the next one uses: Worker small\./);
+  });
+
   void test("of the secrets only the missing one is set", async (t) => {
     const { cloudflare, directory, run } = await createHarness(t);
     const { KEY_SECRET: _, ...others } = EXISTING_SECRETS;

@@ -3,12 +3,12 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorText, UserError } from "../shared/cli.ts";
 import { networkErrorText } from "../shared/service.ts";
+import { CloudflareApi } from "./api.ts";
+import { metricsRemedy } from "./check-account.ts";
+import { check } from "./check.ts";
+import { databases, migrations } from "./databases.ts";
 import type { Deployment, Options, Step } from "./deployment.ts";
 import { removal } from "./remove.ts";
-import { CloudflareApi } from "./api.ts";
-import { check } from "./check.ts";
-import { metricsRemedy, planRemedy } from "./check-account.ts";
-import { databases, migrations } from "./databases.ts";
 import { queues, vectors } from "./resources.ts";
 import { secrets } from "./secrets.ts";
 import { type Ran, WranglerError } from "./wrangler.ts";
@@ -76,26 +76,26 @@ export const deploy: Step = {
     const { options, project, say } = deployment;
     if (options.dryRun) return say(project.worker, "would deploy");
     const ran = await upload(deployment);
-    if (!deployment.hasWorker) deployment.created.push(`Worker ${project.worker}`);
     deployment.url = options.url ?? urlIn(ran);
     say(project.worker, `deployed${deployment.url ? ` to ${deployment.url}` : ""}`);
     for (const name of Object.keys(deployment.missingSecrets)) say(name, "set");
   },
 };
 
-/** Codes of the API for what an account lacks. */
+/** The API's code where Analytics Engine is off. */
 const NO_METRICS = 10_089;
-const NO_PAID_PLAN = 100_328;
 
 async function upload(deployment: Deployment): Promise<Ran> {
+  const { api, created, hasWorker, project, wrangler } = deployment;
   try {
-    return await deployment.wrangler.run("deploy", ...secretFlags(deployment));
+    const ran = await wrangler.run("deploy", ...secretFlags(deployment));
+    if (!hasWorker) created.push(`Worker ${project.worker}`);
+    return ran;
   } catch (error) {
-    if (!(error instanceof WranglerError)) throw error;
-    const accountId = deployment.api?.accountId ?? ":account";
-    if (error.hasCode(NO_METRICS)) throw new UserError(`Analytics Engine is off in this account: ${metricsRemedy(accountId)}.`);
-    if (error.hasCode(NO_PAID_PLAN)) throw new UserError(`the account is on the free plan. ${planRemedy(accountId)}.`);
-    throw error;
+    // It may be up, without its queues and routes.
+    if (!hasWorker && (await api?.read(`workers/scripts/${project.worker}/settings`))?.result) created.push(`Worker ${project.worker}`);
+    if (!(error instanceof WranglerError && error.hasCode(NO_METRICS))) throw error;
+    throw new UserError(`Analytics Engine is off in this account: ${metricsRemedy(api?.accountId ?? ":account")}.`);
   }
 }
 

@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { COLUMNS, type Report, toDataPoint } from "../../../src/platform/telemetry/report.ts";
+import { expect, test, vi } from "vitest";
+import { COLUMNS, report, type Report, toDataPoint } from "../../../src/platform/telemetry/report.ts";
 
 const COST = { objectHops: 2, d1Trips: 3, rowsRead: 4, rowsWritten: 5 };
 const REQUEST: Report = {
@@ -68,4 +68,12 @@ test("the platform's limits hold for any values", () => {
   expect(blobs!.length).toBeLessThanOrEqual(20);
   expect(blobs!.reduce((sum, blob) => sum + bytes(blob), 0)).toBeLessThanOrEqual(16_384);
   expect(doubles!.length).toBeLessThanOrEqual(20);
+});
+
+test("a deployment without metrics writes its log line and complains of nothing", () => {
+  const lines = vi.spyOn(console, "log").mockReturnValue();
+  const problems = vi.spyOn(console, "error").mockReturnValue();
+  report({}, REQUEST);
+  expect(lines).toHaveBeenCalledOnce();
+  expect(problems).not.toHaveBeenCalled();
 });
