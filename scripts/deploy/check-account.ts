@@ -41,15 +41,21 @@ export async function checkPlan(api: CloudflareApi): Promise<Finding> {
   return isPaid ? { subject, state: "ok", text: "paid" } : { subject, state: "missing", text: `${PAID_PLAN}. Choose it at ${plansPage}` };
 }
 
-interface Settings {
+/** What a Worker of the account binds. */
+export interface WorkerSettings {
   bindings?: { queue_name?: string }[];
+}
+
+/** Whether a Worker is this service, and not another of the same name: it has one of its queues. */
+export function isOwnWorker({ bindings }: WorkerSettings, queues: string[]): boolean {
+  return bindings?.some(({ queue_name: queue }) => queue !== undefined && queues.includes(queue)) ?? false;
 }
 
 /** Whether Workers may be deployed, and by whom the Worker's name is taken. */
 export async function checkWorker(api: CloudflareApi, { worker, queues, hosts }: Project): Promise<Finding[]> {
   const [subdomain, settings] = await Promise.all([
     api.read<{ subdomain?: string }>("workers/subdomain"),
-    api.read<Settings>(`workers/scripts/${worker}/settings`),
+    api.read<WorkerSettings>(`workers/scripts/${worker}/settings`),
   ]);
   const subject = "Workers";
   if (subdomain.status !== 200 && subdomain.status !== 404) return [unreadable(subject, subdomain, "Workers Scripts: Edit")];
@@ -65,11 +71,10 @@ export async function checkWorker(api: CloudflareApi, { worker, queues, hosts }:
   return [address, nameOf(worker, settings, queues)];
 }
 
-function nameOf(worker: string, { result }: Reply<Settings>, queues: string[]): Finding {
+function nameOf(worker: string, { result }: Reply<WorkerSettings>, queues: string[]): Finding {
   const subject = `Worker ${worker}`;
   if (!result) return { subject, state: "ok", text: "the name is free" };
-  const isOwn = result.bindings?.some(({ queue_name: queue }) => queue !== undefined && queues.includes(queue));
-  return isOwn
+  return isOwnWorker(result, queues)
     ? { subject, state: "ok", text: "deployed before; it gets a new version" }
     : { subject, state: "missing", text: "the name is taken by another Worker: set another `name` in wrangler.toml" };
 }

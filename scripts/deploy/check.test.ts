@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { createHarness, SMALL_PROJECT, simulateEarlierDeployment } from "./harness.ts";
+import { newDeployment, parseOptions } from "./deployment.ts";
+import { createHarness, SMALL_PROJECT, simulateEarlierDeployment, writeSmallProject } from "./harness.ts";
+import { readProject } from "./project.ts";
+import { Wrangler } from "./wrangler.ts";
 import type { Zone } from "./stand-in.ts";
 import { deploy as upload } from "./steps.ts";
 import { check } from "./check.ts";
@@ -87,6 +90,13 @@ void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
     );
     assert.equal(failure, undefined, "a new version is not held up by mail");
     assert.match((await deploy("--check")).output, /to be mended in the account: Mail example\.net\./);
+  });
+
+  void test("which of several accounts is meant has to be said", async (t) => {
+    const options = parseOptions(["--check", `--config=${join(writeSmallProject(t), "wrangler.toml")}`]);
+    const project = readProject(options);
+    const deployment = { ...newDeployment(options, project, new Wrangler(project), () => undefined), hasAccount: true };
+    await assert.rejects(check.run(deployment), /several accounts: set CLOUDFLARE_ACCOUNT_ID/);
   });
 
   void test("a custom domain needs an active zone in the account", async (t) => {

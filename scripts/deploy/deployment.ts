@@ -80,15 +80,15 @@ export interface Options {
   metrics: boolean;
   /** Where the service will answer; undefined: where wrangler says. */
   url: string | undefined;
-  /** How long the service may take until it answers, in seconds. */
-  waitSeconds: number;
+  /** How long the service may take until it answers, in seconds; undefined: as long as its host may need. */
+  waitSeconds: number | undefined;
   /** Another configuration file than wrangler.toml. */
   config: string | undefined;
   env: string;
 }
 
-/** A new name on workers.dev is known everywhere within about a minute. */
-const DEFAULT_WAIT_SECONDS = 90;
+/** A new version is everywhere within about a minute; a new host needs some more, for its name and its certificate. */
+export const WAIT_SECONDS = { known: 90, new: 300 };
 
 export const USAGE = `npm run deploy [-- FLAGS]: brings the service to the Cloudflare network. What exists stays as it is.
 
@@ -99,7 +99,7 @@ export const USAGE = `npm run deploy [-- FLAGS]: brings the service to the Cloud
   --remove         list what the account has of this deployment
   --remove --name WORKER  delete it; with --with-data the data of workspaces too
   --url URL        where the service answers, where wrangler does not say it
-  --wait SECONDS   how long it may take to answer (${DEFAULT_WAIT_SECONDS})
+  --wait SECONDS   how long it may take to answer (${WAIT_SECONDS.known}; the first time ${WAIT_SECONDS.new})
   --env NAME       the environment of the configuration (production)
   --config FILE    another configuration file (wrangler.toml)`;
 
@@ -123,8 +123,8 @@ export function parseOptions(args: readonly string[]): Options {
     env: { type: "string", short: "e" },
   } as const;
   const { values } = withUsage(USAGE, () => parseArgs({ args: [...args], options }));
-  const waitSeconds = Number(values.wait ?? DEFAULT_WAIT_SECONDS);
-  if (!(waitSeconds >= 0)) throw new UserError(`--wait takes seconds, not "${values.wait}".`);
+  const waitSeconds = values.wait === undefined ? undefined : Number(values.wait);
+  if (waitSeconds !== undefined && !(waitSeconds >= 0)) throw new UserError(`--wait takes seconds, not "${values.wait}".`);
   if (values.url !== undefined && !URL.canParse(values.url)) throw new UserError(`--url takes a URL, not "${values.url}".`);
   if (values.without !== undefined && values.without !== "metrics")
     throw new UserError(`--without takes "metrics", not "${values.without}".`);

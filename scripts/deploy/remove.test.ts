@@ -21,6 +21,12 @@ void describe("npm run deploy -- --remove", { concurrency: 2 }, () => {
     assert.match((await run(removal)).output, /small: the account has nothing of it\n/);
   });
 
+  void test("another Worker of the same name is not part of the deployment", async (t) => {
+    const { cloudflare, run } = await createHarness(t);
+    cloudflare.workers.hold([{ name: "DB", type: "d1" }], "v1");
+    assert.match((await run(removal)).output, /small: the account has nothing of it\n/);
+  });
+
   void test("nothing is deleted while a database holds workspaces, but with --with-data", async (t) => {
     const { cloudflare, ...harness } = await createHarness(t);
     simulateEarlierDeployment(cloudflare);

@@ -1,4 +1,5 @@
 import { UserError } from "../shared/cli.ts";
+import { isOwnWorker, type WorkerSettings } from "./check-account.ts";
 import { type Database, isBound, query } from "./databases.ts";
 import type { Deployment, Step } from "./deployment.ts";
 import { WranglerError } from "./wrangler.ts";
@@ -45,14 +46,14 @@ async function findAll(deployment: Deployment): Promise<Found[]> {
   const { project, wrangler } = deployment;
   const api = apiOf(deployment);
   const [settings, queues, indexes, databases] = await Promise.all([
-    api.read(`workers/scripts/${project.worker}/settings`),
-    api.list<{ queue_name: string; consumers?: { script?: string; script_name?: string }[] }>("queues"),
+    api.read<WorkerSettings>(`workers/scripts/${project.worker}/settings`),
+    api.list<{ queue_name: string; consumers?: { script?: string; service?: string }[] }>("queues"),
     api.read<{ name: string }[]>("vectorize/v2/indexes"),
     api.list<Database>("d1/database"),
   ]);
   if (!queues.result || !indexes.result || !databases.result) throw new UserError("The login may not read what the account has.");
   const ownQueues = queues.result.filter(({ queue_name: name }) => project.queues.includes(name));
-  const consumed = ownQueues.filter(({ consumers }) => consumers?.some((one) => (one.script ?? one.script_name) === project.worker));
+  const consumed = ownQueues.filter(({ consumers }) => consumers?.some((one) => (one.script ?? one.service) === project.worker));
   const ownIndexes = indexes.result.filter(({ name }) => project.indexes.includes(name));
   const ownDatabases = databases.result.filter((database) => project.databases.some((bound) => isBound(database, bound)));
   return [
@@ -60,7 +61,7 @@ async function findAll(deployment: Deployment): Promise<Found[]> {
       thing: `consumer of ${name}`,
       remove: () => wrangler.run("queues", "consumer", "remove", name, project.worker),
     })),
-    ...(settings.result
+    ...(settings.result && isOwnWorker(settings.result, project.queues)
       ? [{ thing: `Worker ${project.worker}, its secrets and its objects`, remove: () => wrangler.run("delete", "--force") }]
       : []),
     ...ownQueues.map(({ queue_name: name }) => ({ thing: `queue ${name}`, remove: () => wrangler.run("queues", "delete", name) })),

@@ -28,12 +28,29 @@ void test("one that runs with a wrong configuration fails", async (t) => {
   await assert.rejects(smoke.run(deploymentAt(url)), /\/api\/v1\/me should answer 401, but: 503\.$/);
 });
 
+void test("a host is waited for 90 s, and 300 s where the deployment made it", async (t) => {
+  for (const [hasWorker, seconds] of [
+    [true, 90],
+    [false, 300],
+  ] as const) {
+    t.mock.timers.enable({ apis: ["Date"], now: 0 });
+    const asked = [seconds - 3, seconds - 1, seconds * 10];
+    const refusing = await serve(t, { "/healthz": 503 }, () => t.mock.timers.setTime(asked.shift()! * 1000));
+    await assert.rejects(smoke.run({ ...deploymentAt(refusing), hasWorker, options: parseOptions([]) }), /should answer 200, but: 503/);
+    assert.deepEqual(asked, [seconds * 10]);
+    t.mock.timers.reset();
+  }
+});
+
 void test("without any URL it says how to give one", async () => {
   await assert.rejects(smoke.run(deploymentAt(undefined)), /-- --url https/);
 });
 
-async function serve(t: TestContext, statuses: Record<string, number>): Promise<string> {
-  const server = createServer(({ url }, response) => void response.writeHead(statuses[url ?? ""] ?? 404).end()).listen(0, "127.0.0.1");
+async function serve(t: TestContext, statuses: Record<string, number>, asked = () => {}): Promise<string> {
+  const server = createServer(({ url }, response) => {
+    asked();
+    response.writeHead(statuses[url ?? ""] ?? 404).end();
+  }).listen(0, "127.0.0.1");
   await once(server, "listening");
   t.after(() => server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -7,7 +7,7 @@ import { CloudflareApi } from "./api.ts";
 import { metricsRemedy } from "./check-account.ts";
 import { check } from "./check.ts";
 import { databases, migrations } from "./databases.ts";
-import type { Deployment, Options, Step } from "./deployment.ts";
+import { type Deployment, type Options, type Step, WAIT_SECONDS } from "./deployment.ts";
 import { removal } from "./remove.ts";
 import { queues, vectors } from "./resources.ts";
 import { secrets } from "./secrets.ts";
@@ -123,11 +123,12 @@ const EXPECTED = { "/healthz": 200, "/api/v1/me": 401 };
 export const smoke: Step = {
   title: "Smoke test",
   next: "The Worker is deployed. `npx wrangler tail --env production` shows its log, which names what is wrong.",
-  run: async ({ options, url: deployed, say }) => {
+  run: async ({ options, hasWorker, url: deployed, say }) => {
     const url = options.url ?? deployed;
     if (options.dryRun) return say(url ?? "the service's URL", `would ask ${Object.keys(EXPECTED).join(" and ")}`);
     if (url === undefined) throw new UserError("wrangler did not say where the Worker answers. Say it with `-- --url https://…`.");
-    const deadlineMs = Date.now() + options.waitSeconds * 1000;
+    const waitSeconds = options.waitSeconds ?? (hasWorker ? WAIT_SECONDS.known : WAIT_SECONDS.new);
+    const deadlineMs = Date.now() + waitSeconds * 1000;
     for (const [path, status] of Object.entries(EXPECTED)) {
       await waitFor(new URL(path, url), status, deadlineMs);
       say(`${url}${path}`, `answers ${status}`);
