@@ -16,6 +16,9 @@ import { ACCOUNT, CloudflareStandIn } from "./stand-in.ts";
 import { runSteps } from "./steps.ts";
 import { Wrangler } from "./wrangler.ts";
 
+// Each wrangler of a test cleans up behind itself when the process ends.
+process.setMaxListeners(100);
+
 const QUIET = { WRANGLER_SEND_METRICS: "false", WRANGLER_SEND_ERROR_REPORTS: "false", WRANGLER_HIDE_BANNER: "true" };
 
 /** A small project with one of each kind of thing, so that wrangler has little to do. */

@@ -453,7 +453,11 @@ export class CloudflareStandIn {
   readonly workers: Workers = new Workers(
     ({ type, id, queue_name: queue, index_name: index }) => {
       if (type === "analytics_engine" && this.products.metrics !== "on")
-        throw new ApiError(403, 10_089, "You need to enable Analytics Engine.");
+        throw new ApiError(
+          403,
+          10_089,
+          "You need to enable Analytics Engine. Head to the Cloudflare Dashboard to enable:\n  https://dash.cloudflare.com/",
+        );
       if (type === "queue") return this.queues.names.includes(queue ?? "");
       if (type === "vectorize") return this.vectorize.indexes.some(({ name }) => name === index);
       return type !== "d1" || this.d1.find(id ?? "") !== undefined;

@@ -32,7 +32,7 @@ export interface Ran {
 export class WranglerError extends UserError {
   /** Whether the API refused with this code. */
   hasCode(code: number): boolean {
-    return this.message.includes(`[code: ${code}]`);
+    return new RegExp(`\\[code: ?${code}\\]`).test(this.message);
   }
 }
 
@@ -72,7 +72,7 @@ function eventsIn(file: string): Event[] {
 }
 
 /** A refusal of the API, as wrangler prints it; its events leave it out. */
-const REFUSALS = /^ *\S.* \[code: \d+\]$/gm;
+const REFUSALS = /^ *\S.* \[code: ?\d+\]/gm;
 
 function reasonOf(events: Event[], output: string): string {
   const message = events.find(({ type }) => type === "command-failed")?.message;
