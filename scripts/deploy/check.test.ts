@@ -6,7 +6,7 @@ import { newDeployment, parseOptions } from "./deployment.ts";
 import { createHarness, SMALL_PROJECT, simulateEarlierDeployment, writeSmallProject } from "./harness.ts";
 import { readProject } from "./project.ts";
 import { Wrangler } from "./wrangler.ts";
-import type { Zone } from "./stand-in.ts";
+import type { Zone } from "./stand-in/products.ts";
 import { deploy as upload } from "./steps.ts";
 import { check } from "./check.ts";
 

@@ -12,7 +12,7 @@ import { ROOT } from "../shared/cli.ts";
 import { CloudflareApi } from "./api.ts";
 import { newDeployment, parseOptions, type Step } from "./deployment.ts";
 import { readProject } from "./project.ts";
-import { ACCOUNT, CloudflareStandIn } from "./stand-in.ts";
+import { ACCOUNT, CloudflareStandIn } from "./stand-in/cloudflare.ts";
 import { runSteps } from "./steps.ts";
 import { Wrangler } from "./wrangler.ts";
 

@@ -1,0 +1,112 @@
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { ApiError, type Call, type Routes } from "./call.ts";
+import { D1 } from "./d1.ts";
+import { Products } from "./products.ts";
+import { Queues } from "./queues.ts";
+import { Vectorize } from "./vectorize.ts";
+import { Workers } from "./workers.ts";
+
+/** The account that the stand-in is. */
+export const ACCOUNT = { id: "0123456789abcdef0123456789abcdef", name: "Stand-in" };
+const ACCOUNT_ROUTES: Routes = [
+  [/^GET user\/tokens\/verify$/, () => ({ id: "token", status: "active" })],
+  [/^GET user$/, () => ({ id: "user", email: "operator@example.com" })],
+  [/^GET accounts$/, () => [ACCOUNT]],
+  [/^GET memberships$/, () => [{ id: "membership", account: ACCOUNT }]],
+];
+
+/** Where a POST only asks. */
+const ASKING = /^(graphql|analytics_engine\/sql)$/;
+
+/**
+ * The part of the Cloudflare API that a deployment reaches, on this machine: it keeps what it is sent, refuses what the
+ * real one would, and records every call. A call that it does not know is refused, so that a new one is noticed.
+ */
+export class CloudflareStandIn {
+  readonly d1: D1 = new D1();
+  readonly queues: Queues = new Queues();
+  readonly vectorize: Vectorize = new Vectorize();
+  readonly products: Products = new Products();
+  readonly workers: Workers = new Workers(
+    ({ type, id, queue_name: queue, index_name: index }) => {
+      if (type === "analytics_engine" && this.products.metrics !== "on")
+        throw new ApiError(
+          403,
+          10_089,
+          "You need to enable Analytics Engine. Head to the Cloudflare Dashboard to enable:\n  https://dash.cloudflare.com/",
+        );
+      if (type === "queue") return this.queues.names.includes(queue ?? "");
+      if (type === "vectorize") return this.vectorize.indexes.some(({ name }) => name === index);
+      return type !== "d1" || this.d1.find(id ?? "") !== undefined;
+    },
+    () => this.queues.names.some((name) => this.queues.consumersOf(name).length > 0),
+  );
+  readonly calls: Call[] = [];
+  /** Calls that are refused as if the API were down, as `METHOD path`. */
+  down: RegExp | undefined;
+  readonly #server: Server = createServer((request, response) => void this.#respond(request, response));
+
+  /** Answers where wrangler is to look for the API. */
+  async listen(): Promise<string> {
+    this.#server.listen(0, "127.0.0.1");
+    await once(this.#server, "listening");
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/client/v4`;
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  /** The calls that change something, as `METHOD path` without identifiers. */
+  changes(): string[] {
+    const isRead = ({ method, path, body }: Call) =>
+      method === "GET" || ASKING.test(path) || (path.endsWith("/query") && /"sql":"\s*(SELECT|CREATE TABLE IF NOT EXISTS)/.test(body));
+    return this.calls.filter((call) => !isRead(call)).map(({ method, path }) => `${method} ${path.replace(/[0-9a-f-]{36}/g, "…")}`);
+  }
+
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const sent = await text(request);
+    const { status, body } = this.#answer(request, sent);
+    // Where files are uploaded to, the answer names the hash of what came.
+    const headers = { "Content-Type": "application/json", ETag: createHash("md5").update(sent).digest("hex") };
+    response.writeHead(status, headers).end(JSON.stringify(body));
+  }
+
+  #answer(request: IncomingMessage, body: string) {
+    const url = new URL(request.url ?? "", "http://api");
+    const path = url.pathname.replace(/^\/client\/v4\//, "").replace(`accounts/${ACCOUNT.id}/`, "");
+    const call: Call = { method: request.method ?? "", path, query: url.searchParams, body, origin: `http://${request.headers.host}` };
+    this.calls.push(call);
+    try {
+      if (call.path === "graphql") return { status: 200, body: this.#graph() };
+      return { status: 200, body: { success: true, errors: [], messages: [], result: this.#route(call) ?? null } };
+    } catch (error) {
+      const { status, code, message } = error instanceof ApiError ? error : new ApiError(500, 10_013, String(error));
+      return { status, body: { success: false, errors: [{ code, message }], messages: [], result: null } };
+    }
+  }
+
+  #graph() {
+    const isReadable = this.products.metrics !== "unreadable";
+    return isReadable
+      ? { data: { viewer: { accounts: [{}] } }, errors: null }
+      : { data: null, errors: [{ message: "not authorized for that account" }] };
+  }
+
+  #route(call: Call): unknown {
+    const request = `${call.method} ${call.path}`;
+    if (this.down?.test(request)) throw new ApiError(403, 10_000, "Authentication error");
+    for (const { routes } of [{ routes: ACCOUNT_ROUTES }, this.d1, this.queues, this.vectorize, this.workers, this.products]) {
+      for (const [pattern, handle] of routes) {
+        const found = pattern.exec(request);
+        if (found) return handle(call, decodeURIComponent(found[1] ?? ""));
+      }
+    }
+    throw new ApiError(404, 7_003, `The stand-in does not know ${request}`);
+  }
+}
