@@ -5,6 +5,7 @@ import { logProblem } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { toSingleLine } from "../platform/text.ts";
 import { mintThreadToken, replyAddress, threadId } from "./address.ts";
+import { MAIL_REMEDIES } from "./remedies.ts";
 import { claimMail, findMail, updateMail } from "./store.ts";
 
 /** How a wake-up ended. A mail that is put off is sent again later. */
@@ -14,14 +15,8 @@ type SendOutcome = "nothing_to_do" | "sent" | "put_off" | "given_up";
 const RETRY_AFTER_MINUTES = [1, 5, 30, 120, 360, 960];
 /** Longer than the mail service takes to accept a mail. */
 const LEASE_MS = 2 * 60_000;
-/** Errors worth a retry. All codes: https://developers.cloudflare.com/email-service/api/send-emails/workers-api/ */
-const TRANSIENT_CODES = new Set([
-  "E_RATE_LIMIT_EXCEEDED",
-  "E_DAILY_LIMIT_EXCEEDED",
-  "E_INTERNAL_SERVER_ERROR",
-  "E_DELIVERY_FAILED",
-  "E_UNKNOWN",
-]);
+/** Errors that pass by themselves. All codes: https://developers.cloudflare.com/email-service/api/send-emails/workers-api/ */
+const TRANSIENT_CODES = new Set(["E_RATE_LIMIT_EXCEEDED", "E_INTERNAL_SERVER_ERROR", "E_DELIVERY_FAILED", "E_UNKNOWN"]);
 
 /**
  * Sends a message as mail, if it is due. A repeated wake-up sends it once; if the Worker dies between sending the mail and
@@ -46,7 +41,7 @@ export async function sendMail(env: Env, { messageId }: EmailMessage, nowMs = Da
     return "sent";
   }
   logProblem("email_refused", { message_id: messageId, attempts: claimed.attemptCount, error });
-  const isGivenUp = !TRANSIENT_CODES.has(error) || waitMinutes === undefined;
+  const isGivenUp = waitMinutes === undefined || !(TRANSIENT_CODES.has(error) || error in MAIL_REMEDIES);
   await record(isGivenUp ? { status: "failed", error } : { error, nextAttemptAt: nowMs + waitMinutes * 60_000 });
   return isGivenUp ? "given_up" : "put_off";
 }
@@ -84,7 +79,6 @@ export function composeMail(parts: MailParts): EmailMessageBuilder {
   // Operators choose the name freely, and it goes into a header.
   const name = toSingleLine(parts.agentName, MAX_NAME_LENGTH);
   const replyTo = replyAddress(mailbox, token);
-  const references = [...new Set([threadId(mailbox, token), ...parts.earlierIds, ...(lastMessageId ? [lastMessageId] : [])])];
   return {
     from: { email: mailbox, name },
     to: address,
@@ -93,11 +87,30 @@ export function composeMail(parts: MailParts): EmailMessageBuilder {
     text: textOf(parts),
     headers: {
       ...(lastMessageId && { "In-Reply-To": lastMessageId }),
-      References: references.join(" "),
+      References: referencesOf(threadId(mailbox, token), [...parts.earlierIds, ...(lastMessageId ? [lastMessageId] : [])]),
       // RFC 3834: tells other programs not to answer.
       ...(parts.role === "assistant" && { "Auto-Submitted": "auto-replied", "X-Auto-Response-Suppress": "All" }),
     },
   };
+}
+
+/** The mail service refuses longer ones. https://developers.cloudflare.com/email-service/reference/headers/ */
+const MAX_HEADER_BYTES = 2_048;
+
+/** The thread's id, and as many of the latest others as the header has room for, oldest first. */
+function referencesOf(thread: string, others: readonly string[]): string {
+  let left = MAX_HEADER_BYTES - byteLength(thread);
+  const latest: string[] = [];
+  for (const id of [...new Set(others)].reverse()) {
+    left -= 1 + byteLength(id);
+    if (left < 0) break;
+    latest.unshift(id);
+  }
+  return [thread, ...latest].join(" ");
+}
+
+function byteLength(text: string): number {
+  return new TextEncoder().encode(text).length;
 }
 
 function textOf({ content, citations }: MailParts): string {

@@ -3,7 +3,7 @@ import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/htt
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { WORK_KINDS } from "./health-store.ts";
-import { type Health, QUEUE_NAMES, readHealth } from "./health.ts";
+import { FAULTY_PARTS, type Health, QUEUE_NAMES, readHealth } from "./health.ts";
 
 const healthSchema = z.object({
   status: z.enum(["ok", "degraded"]).openapi({ description: "degraded: at least one entry below is not `ok`." }),
@@ -27,14 +27,17 @@ const healthSchema = z.object({
       allowed_seconds: z.int().nullable(),
     }),
   ),
+  faults: z
+    .array(z.object({ part: z.enum(FAULTY_PARTS), code: z.string(), count: z.int(), since: timestamp(), remedy: z.string() }))
+    .openapi({ description: "What only you can mend. Each makes the status degraded." }),
 });
 
 /** The deployment's health on the wire. */
-function toHealth({ isOk, databases, queues, work }: Health, nowMs: number): z.infer<typeof healthSchema> {
+function toHealth({ isOk, databases, queues, work, faults }: Health, nowMs: number): z.infer<typeof healthSchema> {
   return {
     status: isOk ? "ok" : "degraded",
     checked_at: toTimestamp(nowMs),
-    databases: databases.map((one) => ({ shard: one.shard, ok: one.work !== undefined, duration_ms: one.durationMs })),
+    databases: databases.map((one) => ({ shard: one.shard, ok: one.found !== undefined, duration_ms: one.durationMs })),
     queues: queues.map(({ queue, backlog, allowedMessages, isOk: ok }) => {
       const oldest = toTimestampOrNull(backlog?.oldestAtMs ?? null);
       return { queue, ok, messages: backlog?.messages ?? null, allowed_messages: allowedMessages, oldest_message_at: oldest };
@@ -48,6 +51,7 @@ function toHealth({ isOk, databases, queues, work }: Health, nowMs: number): z.i
       };
       return { kind, ok, waiting: count, oldest: longest ?? null, allowed_seconds: allowedMs === null ? null : allowedMs / 1000 };
     }),
+    faults: faults.map(({ part, code, count, sinceMs, remedy }) => ({ part, code, count, since: toTimestamp(sinceMs), remedy })),
   };
 }
 

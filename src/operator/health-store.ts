@@ -1,5 +1,6 @@
-import { and, count, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
+import { and, count, inArray, isNull, lt, lte, min, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import { MAIL_REMEDIES } from "../email/remedies.ts";
 import type { Database } from "../platform/db/client.ts";
 import {
   conversations,
@@ -125,3 +126,14 @@ function dueDeliveries(nowMs: number): WaitingKind {
 }
 
 const HAS_FAST_ENDPOINT = sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} e WHERE e.id = due.webhook_id AND NOT ${IS_SLOW})`;
+
+/** Mails that wait for a change of the account's configuration, up to 1,000, by their error. */
+export function listRefusedMails(db: Database) {
+  const { error, createdAt } = emailOutbox;
+  const isConfiguration = inArray(error, Object.keys(MAIL_REMEDIES));
+  return db
+    .select({ code: sql<string>`${error}`.as("code"), count: count(), sinceMs: sql<number>`${min(createdAt)}`.as("since") })
+    .from(emailOutbox)
+    .where(isNextInTurn(WAITING.mails, isConfiguration, MAX_ROWS))
+    .groupBy(error);
+}

@@ -1,8 +1,9 @@
+import { MAIL_REMEDIES } from "../email/remedies.ts";
 import { boundShards, type Database, shardDb } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { withTimeout } from "../platform/time.ts";
-import { findWaitingWork, type WaitingWork, WORK_KINDS, type WorkKind } from "./health-store.ts";
+import { findWaitingWork, listRefusedMails, type WaitingWork, WORK_KINDS, type WorkKind } from "./health-store.ts";
 
 /** A database or queue that takes longer counts as unreachable, because monitors do not wait for long. */
 const TIMEOUT_MS = 5_000;
@@ -15,27 +16,52 @@ export async function readHealth(env: Env, meter: Meter, nowMs: number) {
     Promise.all(boundShards(env).map((shard) => readDatabase(shardDb(env, shard, meter), shard, nowMs))),
     Promise.all(QUEUE_NAMES.map(async (queue) => checkQueue(queue, await readBacklog(queue, queueOf(env, queue))))),
   ]);
-  const reached = databases.flatMap(({ work }) => (work ? [work] : []));
+  const reached = databases.flatMap(({ found }) => (found ? [found] : []));
   const work = WORK_KINDS.map((kind, at) => {
-    const waiting = reached.map((results) => results[at]!);
+    const waiting = reached.map((results) => results.work[at]!);
     return checkWork(kind, waiting, nowMs);
   });
+  const faults = joinFaults(reached.flatMap((results) => results.faults));
   const isReachable = reached.length === databases.length;
-  return { databases, queues, work, isReachable, isOk: isReachable && [...queues, ...work].every(({ isOk }) => isOk) };
+  const isOk = isReachable && [...queues, ...work].every((one) => one.isOk) && faults.length === 0;
+  return { databases, queues, work, faults, isReachable, isOk };
 }
 
-/** A database's response time, and the work that waits in it in the order of `WORK_KINDS`; undefined if unreachable. */
+/** A database's response time, the work that waits in it in the order of `WORK_KINDS`, and its faults; undefined if unreachable. */
 async function readDatabase(db: Database, shard: number, nowMs: number) {
   const startedAtMs = Date.now();
-  let work: WaitingWork[] | undefined;
+  let found: { work: WaitingWork[]; faults: Fault[] } | undefined;
   try {
-    const [first, ...rest] = WORK_KINDS.map((kind) => findWaitingWork(db, kind, nowMs));
-    const results = await withTimeout(TIMEOUT_MS, db.batch([first!, ...rest]), "A database");
-    work = results.map(([found]) => found!);
+    const waiting = WORK_KINDS.map((kind) => findWaitingWork(db, kind, nowMs));
+    const [mails, ...work] = await withTimeout(TIMEOUT_MS, db.batch([listRefusedMails(db), ...waiting]), "A database");
+    const faults = mails.map((mail) => ({ part: "mail" as const, remedy: MAIL_REMEDIES[mail.code]!, ...mail }));
+    found = { work: work.map(([one]) => one!), faults };
   } catch (error) {
     logProblem("database_unreachable", { shard }, error);
   }
-  return { shard, durationMs: Date.now() - startedAtMs, work };
+  return { shard, durationMs: Date.now() - startedAtMs, found };
+}
+
+/** What only the operator can mend. */
+interface Fault {
+  part: (typeof FAULTY_PARTS)[number];
+  code: string;
+  /** How often it happened, and since when. */
+  count: number;
+  sinceMs: number;
+  remedy: string;
+}
+
+export const FAULTY_PARTS = ["mail"] as const;
+
+/** The faults of all databases, one for each code. */
+function joinFaults(faults: readonly Fault[]): Fault[] {
+  const byCode = Map.groupBy(faults, ({ part, code }) => `${part} ${code}`);
+  return [...byCode.values()].map((same) => ({
+    ...same[0]!,
+    count: same.reduce((sum, { count }) => sum + count, 0),
+    sinceMs: Math.min(...same.map(({ sinceMs }) => sinceMs)),
+  }));
 }
 
 async function readBacklog(queue: QueueName, binding: Queue): Promise<Backlog | null> {

@@ -75,11 +75,14 @@ export function outbox({ workspace }: Mailbox) {
   );
 }
 
-/** An environment whose mail service keeps what it is given, or fails with a code of its own. */
+const MAX_HEADER_BYTES = 2_048;
+
+/** An environment whose mail service keeps what it is given, or fails with a code of its own. Like the real one it refuses long headers. */
 export function mailService(fail?: () => string | undefined) {
   const mails: EmailMessageBuilder[] = [];
   const send = async (mail: EmailMessageBuilder) => {
-    const code = fail?.();
+    const isTooLong = Object.values(mail.headers ?? {}).some((value) => new TextEncoder().encode(value).length > MAX_HEADER_BYTES);
+    const code = isTooLong ? "E_HEADER_VALUE_TOO_LONG" : fail?.();
     if (code) throw Object.assign(new Error("refused"), { code });
     mails.push(mail);
     return { messageId: `<${mails.length}@mail.example>` };

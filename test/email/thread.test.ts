@@ -59,6 +59,20 @@ test("a thread of four mails is one conversation", async () => {
   ]);
 });
 
+test("a thread of long ids is answered: References keeps the thread's id and the latest ones", async () => {
+  const mailbox = await createMailbox();
+  const id = (mail: number) => `<${mail}.${"x".repeat(700)}@example.net>`;
+  await arrive({ to: mailbox.address, headers: { "Message-ID": id(1) } });
+  const [first] = await sendAll(mailbox);
+  const to = (first!.replyTo as { email: string }).email;
+  for (const mail of [2, 3, 4]) await arrive({ to, headers: { "Message-ID": id(mail) } });
+  const answers = await sendAll(mailbox);
+  expect((await outbox(mailbox)).map(({ status }) => status)).toEqual(["sent", "sent", "sent", "sent"]);
+  const [thread, ...others] = answers.at(-1)!.headers!["References"]!.split(" ");
+  expect(thread).toMatch(/^<t\.[a-z2-7]{42}@example\.com>$/);
+  expect(others).toEqual([id(3), id(4)]);
+});
+
 test("a question's identifier sorts before its answer's", async () => {
   const mailbox = await createMailbox();
   for (let mail = 0; mail < 8; mail++) await arrive({ to: mailbox.address, from: `sender-${mail}@example.net` });
@@ -179,6 +193,24 @@ test("a mail that the mail service refuses is retried, and given up in the end",
   expect(waits).toEqual([1, 5, 30, 120, 360, 960]);
   expect(await outbox(mailbox)).toMatchObject([{ status: "failed", error: "E_RATE_LIMIT_EXCEEDED" }]);
 });
+
+test.each(["E_SENDER_NOT_VERIFIED", "E_SENDER_DOMAIN_NOT_AVAILABLE", "E_RECIPIENT_NOT_ALLOWED"])(
+  "a mail that is refused for the configuration (%s) is sent once that is mended",
+  async (code) => {
+    const mailbox = await createMailbox();
+    await arrive({ to: mailbox.address });
+    const messageId = (await outbox(mailbox))[0]!.message_id;
+    let fault: string | undefined = code;
+    const { mails, environment } = mailService(() => fault);
+    const nowMs = Date.now();
+    await sendMail(environment, { messageId }, nowMs);
+    expect(await outbox(mailbox)).toMatchObject([{ status: "pending", error: code, next_attempt_at: nowMs + MINUTE_MS }]);
+    fault = undefined;
+    await sendMail(environment, { messageId }, nowMs + MINUTE_MS);
+    expect(await outbox(mailbox)).toMatchObject([{ status: "sent", error: null }]);
+    expect(mails).toHaveLength(1);
+  },
+);
 
 test("a permanent error is not retried", async () => {
   const mailbox = await createMailbox();

@@ -151,6 +151,35 @@ test("a mail that is not sent degrades", async () => {
   expect(await workOf("mails")).toMatchObject({ overall: "ok", work: { waiting: 0 } });
 });
 
+test("mails that the account's configuration keeps back are a fault with its remedy, until it is mended", async () => {
+  const nowMs = Date.now();
+  const columns = "message_id, workspace_id, conversation_id, status, error, next_attempt_at, created_at";
+  const add = async (shard: number, error: string | null, createdAt: number, status = "pending") => {
+    const id = newId(shard, nowMs);
+    await query(
+      id,
+      `INSERT INTO email_outbox (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      id,
+      id,
+      id,
+      status,
+      error,
+      nowMs + HOUR,
+      createdAt,
+    );
+  };
+  await add(0, "E_SENDER_NOT_VERIFIED", nowMs - MINUTE);
+  await add(1, "E_SENDER_NOT_VERIFIED", nowMs - HOUR);
+  await add(1, "E_DELIVERY_FAILED", nowMs);
+  await add(1, null, nowMs);
+  await add(1, "E_RECIPIENT_NOT_ALLOWED", nowMs, "failed");
+  const { status, body } = await healthWith();
+  const fault = { part: "mail", code: "E_SENDER_NOT_VERIFIED", count: 2, since: new Date(nowMs - HOUR).toISOString() };
+  expect([status, body.status, body.faults]).toEqual([200, "degraded", [{ ...fault, remedy: expect.stringContaining("Email Sending") }]]);
+  for (const database of databases) await database.prepare("UPDATE email_outbox SET status = 'sent', error = NULL").run();
+  expect((await healthWith()).body).toMatchObject({ status: "ok", faults: [] });
+});
+
 test("syncs and idle conversations that cron has missed degrade", async () => {
   const workspace = await createWorkspaceOn(1);
   const agent = await createAgent(workspace);
