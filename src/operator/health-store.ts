@@ -1,4 +1,4 @@
-import { and, count, inArray, isNull, lt, lte, min, or, type SQL, sql } from "drizzle-orm";
+import { and, count, gt, inArray, isNull, lt, lte, min, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { MAIL_REMEDIES } from "../email/remedies.ts";
 import type { Database } from "../platform/db/client.ts";
@@ -54,6 +54,7 @@ interface WaitingKind {
 }
 
 const MAX_ROWS = 1_000;
+const LATEST_ATTEMPT_MS = 60 * 60_000;
 
 /** Counts the due rows of a kind, up to 1,000, and finds the one that has waited longest. */
 export function findWaitingWork(db: Database, kind: WorkKind, nowMs: number) {
@@ -127,10 +128,11 @@ function dueDeliveries(nowMs: number): WaitingKind {
 
 const HAS_FAST_ENDPOINT = sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} e WHERE e.id = due.webhook_id AND NOT ${IS_SLOW})`;
 
-/** Mails that wait for a change of the account's configuration, up to 1,000, by their error. */
-export function listRefusedMails(db: Database) {
-  const { error, createdAt } = emailOutbox;
-  const isConfiguration = inArray(error, Object.keys(MAIL_REMEDIES));
+/** Mails that are refused because of the account's configuration and will be tried again, up to 1,000, by their error. */
+export function listRefusedMails(db: Database, nowMs: number) {
+  const { error, createdAt, nextAttemptAt } = emailOutbox;
+  // A mail that is due is tried within minutes. So no backlog of other mails is read.
+  const isConfiguration = and(gt(nextAttemptAt, nowMs - LATEST_ATTEMPT_MS), inArray(error, Object.keys(MAIL_REMEDIES)));
   return db
     .select({ code: sql<string>`${error}`.as("code"), count: count(), sinceMs: sql<number>`${min(createdAt)}`.as("since") })
     .from(emailOutbox)

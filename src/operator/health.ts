@@ -33,7 +33,7 @@ async function readDatabase(db: Database, shard: number, nowMs: number) {
   let found: { work: WaitingWork[]; faults: Fault[] } | undefined;
   try {
     const waiting = WORK_KINDS.map((kind) => findWaitingWork(db, kind, nowMs));
-    const [mails, ...work] = await withTimeout(TIMEOUT_MS, db.batch([listRefusedMails(db), ...waiting]), "A database");
+    const [mails, ...work] = await withTimeout(TIMEOUT_MS, db.batch([listRefusedMails(db, nowMs), ...waiting]), "A database");
     const faults = mails.map((mail) => ({ part: "mail" as const, remedy: MAIL_REMEDIES[mail.code]!, ...mail }));
     found = { work: work.map(([one]) => one!), faults };
   } catch (error) {

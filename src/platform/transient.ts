@@ -1,10 +1,14 @@
-/** What D1, Durable Objects and SQLite say of trouble that passes, as their documentation and their source write it. */
+/**
+ * What D1, Durable Objects and SQLite say of trouble that passes, as their documentation and their source write it. D1's:
+ * https://developers.cloudflare.com/d1/observability/debug-d1/
+ */
 const TRANSIENT = [
   /\bSQLITE_(?:BUSY|LOCKED)\b|database (?:table )?is locked/,
   /\bis overloaded\b|requests queued/i,
   /\b(?:caused object to be reset|reset because its code was updated|storage operation exceeded timeout)\b/,
   /^(?:D1_\w*ERROR: )?Network connection lost/,
   /\btransient issue on remote node\b/,
+  /\bclient disconnected\b/,
   /^D1_\w*ERROR: .*\b(?:timeout|timed out|reset)\b/i,
 ];
 

@@ -11,6 +11,10 @@ const TRANSIENT_RETRY_SECONDS = 2;
 /** After an error that only the operator can repair. */
 const OPERATOR_RETRY_SECONDS = 60;
 
+const BUSY = "The service is busy just now. Try again in a moment.";
+/** A write may have been done although its response was lost. */
+const UNKNOWN_FATE =
+  "The service is busy just now, and this request may have taken effect. Look before you repeat it; with an Idempotency-Key it can be repeated safely.";
 const KEPT = "Something failed on our side, and the question is kept: it will be answered. Read the answer by these ids, do not ask again.";
 
 /** Responds to any error with the error envelope. Details that are not for the caller go to the log alone. */
@@ -45,6 +49,11 @@ function toApiError(c: AppContext, error: unknown): ApiError {
     logProblem("shard_fault", { request_id: c.get("requestId"), detail: shardProblem });
     return unavailable("The service cannot reach this workspace's data just now. Its log says what is missing.", OPERATOR_RETRY_SECONDS);
   }
-  if (isTransient(error)) return unavailable("The service is busy just now. Try again in a moment.", TRANSIENT_RETRY_SECONDS);
+  if (isTransient(error)) return unavailable(isRepeatable(c) ? BUSY : UNKNOWN_FATE, TRANSIENT_RETRY_SECONDS);
   return new ApiError("internal_error", "Something failed on our side. Try again, and tell us the request_id if it goes on.");
+}
+
+/** Whether the same request may be sent again without doing anything twice, or could not have had an Idempotency-Key. */
+function isRepeatable(c: AppContext): boolean {
+  return c.req.method !== "POST" || c.req.header("Idempotency-Key") !== undefined || !c.get("caller");
 }

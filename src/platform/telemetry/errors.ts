@@ -7,12 +7,15 @@ export class Fault extends Error {
 const MAX_FRAMES = 8;
 /** The starts of messages of the runtime, the platform and D1. Each pattern ends before a quotation, which may be personal data. */
 const LOGGED_MESSAGES = [
+  // Their apostrophes quote nothing.
+  /^(?:D1_\w*ERROR: )?(?:Can't read from request stream because client disconnected|D1 DB's isolate exceeded its memory limit and was reset)/,
   /^D1_\w*ERROR: [^"'`]*/,
   /^Cannot read properties of (?:undefined|null)/,
   /^[\w$.]+ is not (?:a function|a constructor|iterable|defined)/,
   /^Network connection lost/,
   /^database (?:table )?is locked[^"'`]*/,
-  /^Internal error in Durable Object storage [^"'`]*/,
+  /^Internal error (?:in|while starting up) Durable Object storage [^"'`]*/,
+  /^Cannot resolve (?:D1 DB|Durable Object) [^"'`]*/,
   /^Durable Object [^"'`:]*/,
   /^Exceeded [^"'`:]*/,
   /^Too many [^"'`:]*/,

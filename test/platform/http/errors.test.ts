@@ -2,6 +2,8 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { app } from "../../../src/app.ts";
+import { withoutData } from "../../../src/platform/telemetry/errors.ts";
+import { isTransient } from "../../../src/platform/transient.ts";
 import { type Answer, createAgent, createKey, createWorkspace, newAddress, operate, send } from "../../harness.ts";
 import { listOperations } from "./document.ts";
 
@@ -195,11 +197,21 @@ describe("every kind of response under /api/v1 has the four headers", () => {
     new Error("D1_ERROR: D1 DB reset because its code was updated. hunter2"),
     new Error("D1_ERROR: Cannot resolve D1 DB due to transient issue on remote node. hunter2"),
     new Error("D1_ERROR: Network connection lost. hunter2"),
+    new Error("D1_ERROR: Can't read from request stream because client disconnected. hunter2"),
+    new Error("D1_ERROR: Internal error in D1 DB storage caused object to be reset. hunter2"),
+    new Error("D1_ERROR: D1 DB's isolate exceeded its memory limit and was reset. hunter2"),
+    new Error("D1_ERROR: D1 DB exceeded its CPU time limit and was reset. hunter2"),
+    new Error("Cannot resolve Durable Object due to transient issue on remote node. hunter2"),
+    new Error("Internal error while starting up Durable Object storage caused object to be reset. hunter2"),
     new Error("Network connection lost. hunter2"),
     new Error("Durable Object storage operation exceeded timeout which caused object to be reset. hunter2"),
     new Error("Durable Object is overloaded. Too many requests queued. hunter2"),
     new Error("Failed query: select hunter2", { cause: new Error("D1_ERROR: database is locked: SQLITE_BUSY") }),
   ];
+
+  test.each(TRANSIENT.filter(({ message }) => message !== "hunter2 is down"))("stays transient when it leaves an object: %s", (error) => {
+    expect(isTransient(withoutData(error))).toBe(true);
+  });
 
   test.each(TRANSIENT)("503 with Retry-After for transient errors of the platform: %s", async (error) => {
     const workspace = await createWorkspace();

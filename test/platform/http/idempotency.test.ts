@@ -2,6 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { createRoute } from "@hono/zod-openapi";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
+import { app } from "../../../src/app.ts";
 import { dbFor } from "../../../src/platform/db/client.ts";
 import { shardOf } from "../../../src/platform/db/ids.ts";
 import { storeResponse, reserveKey } from "../../../src/platform/http/idempotency-store.ts";
@@ -90,6 +91,53 @@ test("records that were created before a crash are not created again", async () 
   expect((await workspace.call("GET", answers)).body.total).toBe(1);
   expect((await workspace.call("GET", `/agents/${agent.id}/sources`)).body.total).toBe(2);
   expect((await workspace.call("GET", `/conversations/${conversation}`)).body.message_count).toBe(3);
+});
+
+/** Bindings whose databases lose one response: the batch with this number takes effect, and its caller gets an error. */
+function losing(batch: number) {
+  let count = 0;
+  const lose = (database: D1Database) => ({
+    prepare: (text: string) => database.prepare(text),
+    batch: async (statements: D1PreparedStatement[]) => {
+      const results = await database.batch(statements);
+      if (++count === batch) throw new Error("D1_ERROR: Network connection lost.");
+      return results;
+    },
+  });
+  return { DB: lose(databases[0]!), DB_1: lose(databases[1]!) };
+}
+
+test.each([
+  ["answers", { question: "How do I cancel?", answer: "In Billing." }],
+  ["sources", { type: "text", name: "Hours", text: "Open from 9 to 18." }],
+  ["webhooks", { url: "https://hooks.example.com/", events: ["lead.created"] }],
+])("a write to %s whose fate D1 does not tell is 503, and repeating it with its key does nothing twice", async (collection, body) => {
+  const { workspace, agent } = await prepare();
+  const path = collection === "webhooks" ? "/webhooks" : `/agents/${agent.id}/${collection}`;
+  const before = (await workspace.call("GET", path)).body.total;
+  const send = async (batch: number, key: string) => {
+    const headers = { Authorization: `Bearer ${workspace.key}`, "Content-Type": "application/json", "Idempotency-Key": key };
+    const request = new Request(`http://service.test/api/v1${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    return app.fetch(request, envWith(losing(batch)), createExecutionContext());
+  };
+  for (const batch of [1, 2]) {
+    const lost = await send(batch, "lost");
+    expect([batch, lost.status, lost.headers.get("Retry-After")]).toEqual([batch, 503, "2"]);
+    // The first batch reserves the key, so the request that died holds it.
+    await holdKey(workspace, "lost", 0);
+  }
+  const done = await send(0, "lost");
+  expect(done.status).toBeLessThan(300);
+  expect((await workspace.call("GET", path)).body.total).toBe(before + 1);
+});
+
+test("a write without a key whose fate D1 does not tell says that it may have taken effect", async () => {
+  const { workspace, answers } = await prepare();
+  const headers = { Authorization: `Bearer ${workspace.key}`, "Content-Type": "application/json" };
+  const body = JSON.stringify({ question: "How do I cancel?", answer: "In Billing." });
+  const request = new Request(`http://service.test/api/v1${answers}`, { method: "POST", headers, body });
+  const lost = await app.fetch(request, envWith(losing(1)), createExecutionContext());
+  expect([lost.status, (await lost.json<any>()).error.message]).toEqual([503, expect.stringContaining("may have taken effect")]);
 });
 
 test("twenty concurrent requests with one key run once", async () => {
