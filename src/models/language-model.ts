@@ -1,10 +1,12 @@
 import type { LanguageModelV4, LanguageModelV4FinishReason, LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
+import { logProblem } from "../platform/telemetry/log.ts";
 import { Evidence, Quoter } from "./evidence.ts";
 import { MAX_OUTPUT_TOKENS, MODEL_LIMITS, type ModelLimits } from "./limits.ts";
 import { HandoffError, type Model, type ModelReply, type ModelRequest } from "./model.ts";
 import { promptOf } from "./prompt.ts";
+import { leastReasoningOptions, ReasoningFilter, reasoningOptions } from "./reasoning.ts";
 import { ReplyReader } from "./reply.ts";
-import { type ModelCall, streamWithRetry } from "./stream-with-retry.ts";
+import { type ModelCall, StreamError, streamWithRetry } from "./stream-with-retry.ts";
 import { inputOf, type ToolCall, ToolRunner } from "./tool-runner.ts";
 
 /** Answers with a language model, grounded in passages and tool results: an answer that cites none of them is refused. */
@@ -28,12 +30,17 @@ export class LanguageModelEngine implements Model {
   }
 }
 
-/** What matters of a model's stream for its reply. */
+/** What matters of a model's stream for its reply: its text, without reasoning. */
 export type ReplyEvent =
   | { type: "text"; text: string }
+  /** The text so far was reasoning. */
+  | { type: "restart" }
   /** It called tools: its next text is another part of the reply. */
   | { type: "tool-round" }
   | { type: "truncated" };
+
+/** As the log and the deployment's health say it. */
+export const REASONING_ONLY = "the reply is all reasoning";
 
 interface Engine {
   model: LanguageModelV4;
@@ -42,7 +49,7 @@ interface Engine {
 
 /**
  * The events of the whole tool loop: call the model, run the tools that it asks for, call it again with their results,
- * until it asks for none. Leaving the generator aborts the loop.
+ * until it asks for none. A reply that is all reasoning is asked for once more, without. Leaving the generator aborts the loop.
  * @throws HandoffError where a tool, or the server's content filter, ends the turn; any other error where the model fails.
  */
 async function* replyEvents(
@@ -53,12 +60,23 @@ async function* replyEvents(
   const left = new AbortController();
   const abortSignal = AbortSignal.any([left.signal, AbortSignal.timeout(limits.answerMs)]);
   const messages = [...prompt];
+  let hasText = false;
+  let isReasoningOnly = false;
   try {
     for (;;) {
       const mayUseTools = runner.startRound();
       const step = new Step();
-      const call: ModelCall = { prompt: messages, ...runner.toolOptions(mayUseTools), maxOutputTokens: MAX_OUTPUT_TOKENS, abortSignal };
+      const options = isReasoningOnly ? leastReasoningOptions(model) : reasoningOptions(model);
+      const tools = runner.toolOptions(mayUseTools);
+      const call: ModelCall = { prompt: messages, ...tools, ...options, maxOutputTokens: MAX_OUTPUT_TOKENS, abortSignal };
       yield* step.stream(call, { model, limits });
+      hasText ||= step.hasText;
+      if (step.isReasoningOnly && !hasText) {
+        if (isReasoningOnly) throw new StreamError(REASONING_ONLY);
+        isReasoningOnly = true;
+        logProblem("model_reasoned_only", { model: model.modelId });
+        continue;
+      }
       if (!mayUseTools || step.toolCalls.length === 0) return;
       yield { type: "tool-round" };
       messages.push(step.message(), await runner.run(step.toolCalls, abortSignal));
@@ -69,17 +87,27 @@ async function* replyEvents(
   }
 }
 
+/** One call of the model. */
 class Step {
   readonly toolCalls: ToolCall[] = [];
+  /** Whether it wrote anything besides reasoning. */
+  hasText = false;
   private text = "";
   private reasoning = "";
+  private isTruncated = false;
+  private readonly filter = new ReasoningFilter();
+
+  /** Whether the model wrote nothing else, or nothing at all until its tokens were used up: some servers keep reasoning back. */
+  get isReasoningOnly(): boolean {
+    const hasReasoned = this.reasoning !== "" || this.text.trim() !== "" || this.isTruncated;
+    return hasReasoned && !this.hasText && this.toolCalls.length === 0;
+  }
 
   async *stream(call: ModelCall, { model, limits }: Engine): AsyncGenerator<ReplyEvent, void> {
     for await (const part of await streamWithRetry(model, call, limits)) {
       switch (part.type) {
         case "text-delta":
-          this.text += part.delta;
-          yield { type: "text", text: part.delta };
+          yield* this.readText(part.delta);
           break;
         case "reasoning-delta":
           this.reasoning += part.delta;
@@ -88,13 +116,15 @@ class Step {
           this.toolCalls.push(part);
           break;
         case "finish":
-          if (this.isTruncated(part.finishReason)) yield { type: "truncated" };
+          this.readFinish(part.finishReason);
           break;
         case "error":
           throw part.error instanceof Error ? part.error : new Error("The model's stream holds an error");
         default:
       }
     }
+    yield this.textEvent(this.filter.end());
+    if (this.isTruncated && !this.isReasoningOnly) yield { type: "truncated" };
   }
 
   /** The step as an assistant message. Some models want to read their own reasoning before the results of their tool calls. */
@@ -109,10 +139,25 @@ class Step {
     };
   }
 
-  private isTruncated({ unified: reason }: LanguageModelV4FinishReason): boolean {
+  private *readText(delta: string): Generator<ReplyEvent, void> {
+    this.text += delta;
+    const text = this.filter.push(delta);
+    if (this.filter.startsOver) {
+      this.hasText = false;
+      yield { type: "restart" };
+    }
+    yield this.textEvent(text);
+  }
+
+  private textEvent(text: string): ReplyEvent {
+    this.hasText ||= text.trim() !== "";
+    return { type: "text", text };
+  }
+
+  private readFinish({ unified: reason }: LanguageModelV4FinishReason): void {
     if (reason === "content-filter") throw new HandoffError("unsupported_request");
     if (reason === "error") throw new Error("The model ended with an error");
-    return reason === "length" && this.toolCalls.length === 0;
+    this.isTruncated = reason === "length" && this.toolCalls.length === 0;
   }
 }
 

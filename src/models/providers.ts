@@ -52,8 +52,7 @@ function workersAiLanguageModels(env: Env): LanguageModels | undefined {
   if (!env.AI) return undefined;
   // This package imports `ai`, its peer dependency: the only reason why package.json lists that.
   const provider = createWorkersAI({ binding: env.AI, ...aiGateway(env) });
-  // Answering from given passages needs little reasoning, and the visitor waits for all of it.
-  return (name) => provider(name ?? WORKERS_AI_MODELS.language, name === null ? { reasoning_effort: "low" } : {});
+  return (name) => provider(name ?? WORKERS_AI_MODELS.language);
 }
 
 // --- Embeddings ---

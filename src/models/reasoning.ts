@@ -1,4 +1,4 @@
-import type { ReplyEvent } from "./language-model.ts";
+import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
 
 const OPEN = /<(think|thinking|thought|reasoning)>/i;
 const CLOSE = /<\/(?:think|thinking|thought|reasoning)>/i;
@@ -7,7 +7,7 @@ const PARTIAL_TAG = /<\/?(?:[a-z]{0,9})$/i;
 const MAX_TAG_LENGTH = 12;
 
 /** Removes the reasoning that some models write into the text of a streamed reply, in <think> tags. */
-class ReasoningFilter {
+export class ReasoningFilter {
   private pending = "";
   private isReasoning = false;
   /**
@@ -51,19 +51,43 @@ function firstOf(a: RegExpExecArray | null, b: RegExpExecArray | null): RegExpEx
   return a.index < b.index ? a : b;
 }
 
-/** The events of a reply without the reasoning in their texts. Leaving the generator leaves `events` too. */
-export async function* withoutReasoning(events: AsyncGenerator<ReplyEvent, void>): AsyncGenerator<ReplyEvent | { type: "restart" }, void> {
-  let filter = new ReasoningFilter();
-  for await (const event of events) {
-    if (event.type === "text") {
-      const text = filter.push(event.text);
-      if (filter.startsOver) yield { type: "restart" };
-      yield { type: "text", text };
-      continue;
-    }
-    yield { type: "text", text: filter.end() };
-    if (event.type === "tool-round") filter = new ReasoningFilter();
-    yield event;
-  }
-  yield { type: "text", text: filter.end() };
+/** The fields of a request that say whether a model reasons, and how much. */
+interface ReasoningFields {
+  chat_template_kwargs?: { enable_thinking: boolean };
+  reasoning_effort?: "low";
+}
+
+const NO_THINKING: ReasoningFields = { chat_template_kwargs: { enable_thinking: false } };
+const LITTLE_THINKING: ReasoningFields = { reasoning_effort: "low" };
+
+/**
+ * What models need that reason by default. To answer from given passages takes little reasoning, the visitor waits for all of
+ * it, and it counts toward MAX_OUTPUT_TOKENS. Each model's page says which fields it knows, and whether it can do without:
+ * https://developers.cloudflare.com/workers-ai/models/glm-4.7-flash/
+ */
+const FIELDS_OF_MODEL: Readonly<Record<string, ReasoningFields>> = {
+  "@cf/zai-org/glm-4.7-flash": NO_THINKING,
+  "@cf/moonshotai/kimi-k2.6": NO_THINKING,
+  "@cf/zai-org/glm-5.3-flash": LITTLE_THINKING,
+  "@cf/openai/gpt-oss-20b": LITTLE_THINKING,
+  "@cf/openai/gpt-oss-120b": LITTLE_THINKING,
+};
+
+type ReasoningOptions = Pick<LanguageModelV4CallOptions, "reasoning" | "providerOptions">;
+
+/** How a known model is asked to reason little; nothing for others, whose servers may refuse fields that they do not know. */
+export function reasoningOptions({ modelId }: LanguageModelV4): ReasoningOptions {
+  const fields = FIELDS_OF_MODEL[modelId];
+  return fields ? { providerOptions: toProviderOptions(fields) } : {};
+}
+
+/** How a model that wrote nothing but reasoning is asked again: other models than the known ones by the fields that most servers read. */
+export function leastReasoningOptions({ modelId }: LanguageModelV4): ReasoningOptions {
+  const fields = FIELDS_OF_MODEL[modelId] ?? NO_THINKING;
+  return { providerOptions: toProviderOptions(fields), ...(fields === NO_THINKING && { reasoning: "none" as const }) };
+}
+
+/** Under the name of each provider, which reads its own. */
+function toProviderOptions(fields: ReasoningFields) {
+  return { "workers-ai": { ...fields }, openaiCompatible: { ...fields } };
 }

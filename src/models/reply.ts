@@ -8,8 +8,8 @@ import { LeakGuard, type Secret } from "./leak-guard.ts";
 import { MAX_ANSWER_LENGTH } from "./limits.ts";
 import { HandoffError, type ModelReply, singleDelta, SMALL_TALK_CONFIDENCE } from "./model.ts";
 import { PlainAnswer } from "./plain-answer.ts";
-import { withoutReasoning } from "./reasoning.ts";
 import type { Passage } from "./retrieval.ts";
+import { StreamError } from "./stream-with-retry.ts";
 import { looksStructured, parseStructuredReply, type StructuredReply } from "./structured-reply.ts";
 
 /** Small talk is short and has neither links nor digits: anything else is an answer without sources. */
@@ -89,18 +89,16 @@ class OpeningReader {
  * sentences are checked one by one. The text is streamed through the answer filter and the leak guard.
  */
 export class ReplyReader {
-  private readonly events: ReturnType<typeof withoutReasoning>;
   private readonly links: AllowedLinks;
   private readonly guard: LeakGuard;
   private readonly blame: Checks["blame"];
   private readonly question: string;
 
   constructor(
-    events: AsyncGenerator<ReplyEvent, void>,
+    private readonly events: AsyncGenerator<ReplyEvent, void>,
     private readonly evidence: Evidence,
     { secrets, textsWithLinks, blame, question }: Checks,
   ) {
-    this.events = withoutReasoning(events);
     this.links = new AllowedLinks(textsWithLinks);
     this.guard = new LeakGuard(secrets);
     this.blame = blame;
@@ -315,5 +313,5 @@ async function afterFirstDelta(deltas: AsyncGenerator<string, void>): Promise<As
 }
 
 function failEmpty(): never {
-  throw new Error("The model wrote nothing");
+  throw new StreamError("the model wrote nothing");
 }

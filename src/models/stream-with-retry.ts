@@ -6,8 +6,8 @@ export type ModelCall = LanguageModelV4CallOptions & { abortSignal: AbortSignal 
 type StreamParts = AsyncGenerator<LanguageModelV4StreamPart, void>;
 type Limits = Pick<ModelLimits, "firstTokenMs" | "idleMs" | "retryDelayMs" | "maxRetryAfterMs">;
 
-/** A stream that stalled or was empty. Its message is our own and may be logged. */
-class StreamError extends Error {}
+/** A stream that stalled or holds no answer. Its message is our own and may be logged. */
+export class StreamError extends Error {}
 
 const TOKEN_TYPES: ReadonlySet<LanguageModelV4StreamPart["type"]> = new Set([
   "text-delta",
@@ -15,6 +15,8 @@ const TOKEN_TYPES: ReadonlySet<LanguageModelV4StreamPart["type"]> = new Set([
   "tool-input-start",
   "tool-call",
 ]);
+/** Why a reply without a token may be as it is meant: it is refused, or all tokens went into reasoning that the server keeps back. */
+const ENDS_WITHOUT_TEXT = new Set(["content-filter", "length"]);
 const TOO_MANY_REQUESTS = 429;
 
 /**
@@ -61,7 +63,7 @@ async function readToFirstToken(reader: ReadableStreamDefaultReader<LanguageMode
     const { done, value } = await reader.read();
     if (done) throw new StreamError("the reply is empty: cut off");
     if (value.type === "error") throw value.error;
-    if (value.type === "finish" && value.finishReason.unified !== "content-filter")
+    if (value.type === "finish" && !ENDS_WITHOUT_TEXT.has(value.finishReason.unified))
       throw new StreamError(`the reply is empty: ${value.finishReason.unified}`);
     parts.push(value);
     if (TOKEN_TYPES.has(value.type) || value.type === "finish") return parts;

@@ -2,7 +2,7 @@ import { APICallError } from "@ai-sdk/provider";
 import { describe, expect, it, vi } from "vitest";
 import { MAX_RESPONSE_BYTES } from "../../src/models/limits.ts";
 import { describeFailure } from "../../src/models/stream-with-retry.ts";
-import type { ChatRequest, Script } from "../stand-ins/openai.ts";
+import { type ChatRequest, type Script, thinking } from "../stand-ins/openai.ts";
 import { converse } from "./converse.ts";
 
 const ANSWER = "Refunds are paid within five working days.";
@@ -85,7 +85,6 @@ describe("a failure after the first token", () => {
     await expect(converse({ text: ["@sources p1", "\n", "Yes"], breakAt: 2 })).rejects.toThrow();
     await expect(converse({ text: ["@sources p1\n"] })).rejects.toThrow("wrote nothing");
     await expect(converse({ text: ["@smalltalk\n"] })).rejects.toThrow("wrote nothing");
-    await expect(converse({ reasoning: ["Hm."] })).rejects.toThrow("wrote nothing");
   });
 
   it("may be an answer that takes too long although it streams", async () => {
@@ -99,6 +98,43 @@ describe("a failure after the first token", () => {
     const comment = `: ${"x".repeat(1_000_000)}\n\n`;
     const rawAt = Object.fromEntries(Array.from({ length: 2 + MAX_RESPONSE_BYTES / 1_000_000 }, (_, at) => [at + 2, comment]));
     expect((await converse({ text: [...text, ...Array.from({ length: 10 }, () => "")], rawAt })).brokenBy).toBe("fault");
+  });
+});
+
+describe("a reply that is all reasoning", () => {
+  const thoughts: [string, Script][] = [
+    ["in a field of its own", { reasoning: ["Hm."] }],
+    ["in the text", { text: ["<think>", "Hm. Refunds"] }],
+    ["that the server keeps back", { text: [] }],
+  ];
+
+  it.each(thoughts)("is asked for once more without reasoning: %s", async (_, thought) => {
+    const talk = await converse(thinking(good, thought));
+    expect(talk).toMatchObject({ text: ANSWER, cited: ["billing"] });
+    const fields = talk.requests.map((request) => [request.chat_template_kwargs?.enable_thinking, request.reasoning_effort]);
+    expect(fields).toEqual([
+      [undefined, undefined],
+      [false, "none"],
+    ]);
+  });
+
+  it.each(thoughts)("is told apart from one that is empty, if there is no other: %s", async (_, thought) => {
+    const log = vi.spyOn(console, "error");
+    const { asked, error } = await tries(() => ({ ...thought, finishReason: "length" }));
+    expect([asked, describeFailure(error)]).toEqual([2, "the reply is all reasoning"]);
+    expect(log.mock.calls.map(([line]) => JSON.parse(String(line)))).toContainEqual({ event: "model_reasoned_only", model: "answer" });
+    expect(describeFailure((await tries(() => ({ text: [] }))).error)).toBe("the reply is empty: stop");
+    log.mockRestore();
+  });
+
+  it("may follow a tool's result; the calls after it go without reasoning", async () => {
+    const tool = { name: "order_status", description: "Says where an order is.", parameters: { type: "object" as const } };
+    const run = async () => ({ kind: "data" as const, text: "In Rotterdam." });
+    const answer: Script = { text: ["@sources t1\n", "In Rotterdam."] };
+    const called: Script = { toolCalls: [{ name: "order_status", arguments: {} }] };
+    const script = (request: ChatRequest, count: number) => (count === 1 ? called : thinking(answer)(request));
+    const talk = await converse(script, { tools: [{ ...tool, run }] });
+    expect([talk.text, talk.requests.length]).toEqual(["In Rotterdam.", 3]);
   });
 });
 

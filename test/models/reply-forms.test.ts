@@ -244,6 +244,6 @@ describe("reasoning", () => {
   });
 
   it("without an answer is a failure of the model", async () => {
-    await expect(converse({ text: [`<think>${ANSWER}`] }, { texts: SHOP })).rejects.toThrow("wrote nothing");
+    await expect(converse({ text: [`<think>${ANSWER}`] }, { texts: SHOP })).rejects.toThrow("all reasoning");
   });
 });

@@ -2,8 +2,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { ModelReply, ModelRequest } from "../../src/models/model.ts";
 import { modelFor } from "../../src/models/providers.ts";
-import type { ChatRequest, Script } from "../stand-ins/openai.ts";
-import { type Shape, WorkersAiStandIn } from "../stand-ins/workers-ai.ts";
+import { type ChatRequest, type Script, thinking } from "../stand-ins/openai.ts";
+import { type Run, type Shape, WorkersAiStandIn } from "../stand-ins/workers-ai.ts";
 import { LIMITS, requestOf, TEXTS } from "./converse.ts";
 
 const ANSWER = "Refunds are paid within five working days.";
@@ -26,7 +26,7 @@ describe.each<Shape>(["choices", "legacy", "choices-whole", "legacy-whole"])("Wo
   it("answers from the passages", async () => {
     const { reply, runs } = await ask(shape, () => good);
     expect(await textOf(reply)).toBe(ANSWER);
-    expect(runs[0]).toMatchObject({ model: "@cf/zai-org/glm-4.7-flash", inputs: { stream: true, reasoning_effort: "low" } });
+    expect(runs[0]).toMatchObject({ model: "@cf/zai-org/glm-4.7-flash", inputs: { stream: true } });
     expect(runs[0]?.options?.gateway).toBeUndefined();
   });
 
@@ -60,5 +60,36 @@ it("a truncated stream is an error", async () => {
 it("the configured gateway is used, with the agent's own model", async () => {
   const { runs } = await ask("choices", () => good, { gateway: "support", modelName: "@cf/openai/gpt-oss-20b" });
   expect(runs[0]).toMatchObject({ model: "@cf/openai/gpt-oss-20b", options: { gateway: { id: "support" } } });
-  expect(runs[0]?.inputs.reasoning_effort).toBeUndefined();
+});
+
+describe("thinking", () => {
+  const fieldsOf = ({ inputs }: Run) => ({ thinks: inputs.chat_template_kwargs?.enable_thinking, effort: inputs.reasoning_effort });
+
+  it.each<Shape>(["choices", "choices-whole"])(
+    "of the default model, which it would do until its tokens are used up, is off: %s",
+    async (shape) => {
+      const { reply, runs } = await ask(shape, thinking(good));
+      expect(await textOf(reply)).toBe(ANSWER);
+      expect(runs.map(fieldsOf)).toEqual([{ thinks: false, effort: undefined }]);
+    },
+  );
+
+  it.each<[string, ReturnType<typeof fieldsOf>]>([
+    ["@cf/openai/gpt-oss-20b", { thinks: undefined, effort: "low" }],
+    ["@cf/zai-org/glm-4.7-flash", { thinks: false, effort: undefined }],
+    ["@cf/meta/llama-3.3-70b-instruct-fp8-fast", { thinks: undefined, effort: undefined }],
+  ])("of an agent's own model is as little as it can do, and a model that is not known gets no field: %s", async (modelName, fields) => {
+    const { reply, runs } = await ask("choices", () => good, { modelName });
+    expect(await textOf(reply)).toBe(ANSWER);
+    expect(runs.map(fieldsOf)).toEqual([fields]);
+  });
+
+  it.each<Shape>(["choices", "choices-whole"])("is switched off after a reply that is all reasoning: %s", async (shape) => {
+    const { reply, runs } = await ask(shape, thinking(good), { modelName: "@cf/some/thinker" });
+    expect(await textOf(reply)).toBe(ANSWER);
+    expect(runs.map(fieldsOf)).toEqual([
+      { thinks: undefined, effort: undefined },
+      { thinks: false, effort: null },
+    ]);
+  });
 });

@@ -37,6 +37,8 @@ export interface ChatRequest {
   tools?: { function: { name: string; description: string; parameters: unknown } }[];
   tool_choice?: string;
   max_tokens?: number;
+  reasoning_effort?: string | null;
+  chat_template_kwargs?: { enable_thinking?: boolean };
 }
 
 const encoder = new TextEncoder();
@@ -89,6 +91,12 @@ function streamOf(model: string, script: Script, signal: AbortSignal): ReadableS
       }
     },
   });
+}
+
+/** A model that thinks by default until its tokens are used up, and answers where its thinking is switched off. */
+export function thinking(answer: Script, thought: Script = { reasoning: ["The visitor asks. ", "Let me think. "] }) {
+  return ({ chat_template_kwargs: options }: ChatRequest): Script =>
+    options?.enable_thinking === false ? answer : { ...thought, finishReason: "length" };
 }
 
 /** The events of a chat completions stream. */

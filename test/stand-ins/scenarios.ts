@@ -1,4 +1,4 @@
-import { type ChatRequest, quotationsOf, type Script } from "./openai.ts";
+import { type ChatRequest, quotationsOf, type Script, thinking } from "./openai.ts";
 
 /**
  * Scripts by model name, so that each can be chosen by OPENAI_MODEL, by an agent's own `model`, or by a message that
@@ -34,6 +34,9 @@ const SCENARIOS: Record<string, (request: ChatRequest, count: number) => Script>
   sorry: () => ({ text: ["I'm sorry, but the provided passages do not mention that. ", "Please contact our support team."] }),
   reasoning: (request) => ({ ...answerFrom(request), reasoning: ["The visitor asks. ", "@unknown? No: p1 says it."] }),
   "reasoning-in-text": (request) => ({ text: words(`<think>\nThe visitor asks.\n@unknown\n</think>\n\n${firstSentence(request)}`) }),
+  /** Thinks until its tokens are used up, unless it is told not to; and one that thinks all the same. */
+  thinks: (request) => thinking(answerFrom(request))(request),
+  "thinks-always": () => ({ reasoning: ["The visitor asks. ", "Let me think. "], finishReason: "length" }),
   markers: (request) => ({ text: [`${firstSentence(request)} [p1]`] }),
   "search-first": (request) =>
     request.messages.at(-1)?.role === "tool"

@@ -6,7 +6,7 @@ export type Shape = "choices" | "legacy" | "choices-whole" | "legacy-whole";
 /** One call of the binding. */
 export interface Run {
   model: string;
-  inputs: Omit<ChatRequest, "model"> & { reasoning_effort?: string };
+  inputs: Omit<ChatRequest, "model">;
   options: { gateway?: { id: string } } | undefined;
 }
 
@@ -44,9 +44,9 @@ function* legacyEvents({ text = [], toolCalls = [] }: Script): Generator<string,
   yield "data: [DONE]\n\n";
 }
 
-function whole({ text = [], toolCalls = [] }: Script, isLegacy: boolean): unknown {
+function whole({ text = [], toolCalls = [], reasoning, finishReason }: Script, isLegacy: boolean): unknown {
   const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-  const content = text.join("");
+  const content = reasoning && text.length === 0 ? null : text.join("");
   if (isLegacy)
     return { response: content, tool_calls: toolCalls.map(({ name, arguments: input }) => ({ name, arguments: input })), usage };
   const calls = toolCalls.map((call, at) => ({
@@ -54,6 +54,11 @@ function whole({ text = [], toolCalls = [] }: Script, isLegacy: boolean): unknow
     type: "function",
     function: { name: call.name, arguments: JSON.stringify(call.arguments) },
   }));
-  const message = { role: "assistant", content, ...(calls.length > 0 && { tool_calls: calls }) };
-  return { choices: [{ index: 0, message, finish_reason: calls.length > 0 ? "tool_calls" : "stop" }], usage };
+  const message = {
+    role: "assistant",
+    content,
+    ...(reasoning && { reasoning_content: reasoning.join("") }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+  return { choices: [{ index: 0, message, finish_reason: finishReason ?? (calls.length > 0 ? "tool_calls" : "stop") }], usage };
 }
