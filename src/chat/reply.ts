@@ -22,7 +22,8 @@ export interface Reply {
   text: string;
   citations: Citation[];
   confidence: number;
-  handoff: { reason: HandoffReason; summary: string } | null;
+  /** `failure` says how the model failed, where that is the reason and it is known. */
+  handoff: { reason: HandoffReason; summary: string; failure?: string } | null;
 }
 
 /** A question with everything that answering it needs. */
@@ -52,7 +53,7 @@ export async function generateReply(model: Model, request: ReplyRequest, onDelta
   const [curated] = retrieval.curated;
   if (curated && curated.score >= STRONG_MATCH) return curatedReply(curated);
   const opening = await askModel(model, request);
-  if (opening === undefined) return failedReply(request);
+  if (opening.outcome === "failed") return failedReply(request, opening.failure);
   if (opening.outcome === "no_answer") return handOff(request, "missing_knowledge", opening.confidence);
   if (opening.outcome === "handed_off") return handOff(request, opening.reason, opening.confidence);
   if (opening.confidence >= agent.confidenceThreshold) return readAnswer(request, opening, onDelta);
@@ -61,12 +62,13 @@ export async function generateReply(model: Model, request: ReplyRequest, onDelta
 }
 
 /** The reply to a question that our side failed to answer: a human takes over. */
-export function failedReply(request: HandoffRequest): Reply {
-  return handOff(request, "model_failure", 0);
+export function failedReply(request: HandoffRequest, failure?: string): Reply {
+  const { handoff, ...reply } = handOff(request, "model_failure", 0);
+  return { ...reply, handoff: handoff && { ...handoff, ...(failure !== undefined && { failure }) } };
 }
 
-/** Undefined when the model fails: a human takes over then, and the visitor reads no error. */
-async function askModel(model: Model, request: ReplyRequest): Promise<ModelReply | undefined> {
+/** When the model fails a human takes over, and the visitor reads no error. */
+async function askModel(model: Model, request: ReplyRequest): Promise<ModelReply | { outcome: "failed"; failure: string }> {
   const { turn, agent, history, retrieval, tools, topics } = request;
   const { name: agentName, model: modelName, instructions, language } = agent;
   const known = { agentName, modelName, instructions, language, welcomeMessage: ownWelcome(agent) ?? "", topics };
@@ -74,8 +76,7 @@ async function askModel(model: Model, request: ReplyRequest): Promise<ModelReply
   try {
     return await model.answer(asked);
   } catch (error) {
-    logFailure(turn, error);
-    return undefined;
+    return { outcome: "failed", failure: logFailure(turn, error) };
   }
 }
 
@@ -92,15 +93,17 @@ async function readAnswer(
       onDelta(piece);
     }
   } catch (error) {
-    if (!(error instanceof HandoffError)) logFailure(request.turn, error);
-    const reply = handOff(request, error instanceof HandoffError ? error.reason : "model_failure", 0);
+    const reply = error instanceof HandoffError ? handOff(request, error.reason, 0) : failedReply(request, logFailure(request.turn, error));
     return text === "" ? reply : { ...reply, text: `${text}\n\n${reply.text}` };
   }
   return { text, citations: opening.cited.map(toCitation), confidence: opening.confidence, handoff: null };
 }
 
-function logFailure({ workspaceId, conversationId }: Turn, error: unknown): void {
-  logProblem("model_failure", { workspace_id: workspaceId, conversation_id: conversationId, detail: describeFailure(error) });
+/** @returns how the model failed. */
+function logFailure({ workspaceId, conversationId }: Turn, error: unknown): string {
+  const detail = describeFailure(error);
+  logProblem("model_failure", { workspace_id: workspaceId, conversation_id: conversationId, detail });
+  return detail;
 }
 
 function curatedReply({ answerId, question, answer, score }: CuratedMatch): Reply {

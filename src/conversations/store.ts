@@ -161,6 +161,8 @@ interface HandoffCause {
   triggerMessageId: string | SQL | null;
   /** Groups questions without an answer for analytics. */
   questionKey: string | null;
+  /** How the model failed. */
+  failure?: string | null;
 }
 
 /** Creates a hand-off and its event, unless the conversation has one already or a human has taken over. */

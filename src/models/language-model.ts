@@ -4,7 +4,7 @@ import { Evidence, Quoter } from "./evidence.ts";
 import { MAX_OUTPUT_TOKENS, MODEL_LIMITS, type ModelLimits } from "./limits.ts";
 import { HandoffError, type Model, type ModelReply, type ModelRequest } from "./model.ts";
 import { promptOf } from "./prompt.ts";
-import { leastReasoningOptions, ReasoningFilter, reasoningOptions } from "./reasoning.ts";
+import { leastReasoningOptions, REASONING_ONLY, ReasoningFilter, reasoningOptions } from "./reasoning.ts";
 import { ReplyReader } from "./reply.ts";
 import { type ModelCall, StreamError, streamWithRetry } from "./stream-with-retry.ts";
 import { inputOf, type ToolCall, ToolRunner } from "./tool-runner.ts";
@@ -38,9 +38,6 @@ export type ReplyEvent =
   /** It called tools: its next text is another part of the reply. */
   | { type: "tool-round" }
   | { type: "truncated" };
-
-/** As the log and the deployment's health say it. */
-export const REASONING_ONLY = "the reply is all reasoning";
 
 interface Engine {
   model: LanguageModelV4;

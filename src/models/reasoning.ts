@@ -1,5 +1,8 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
 
+/** A reply's failure, as the log and the deployment's health say it. */
+export const REASONING_ONLY = "the reply is all reasoning";
+
 const OPEN = /<(think|thinking|thought|reasoning)>/i;
 const CLOSE = /<\/(?:think|thinking|thought|reasoning)>/i;
 /** What may yet become a tag. */

@@ -27,9 +27,16 @@ const healthSchema = z.object({
       allowed_seconds: z.int().nullable(),
     }),
   ),
-  faults: z
-    .array(z.object({ part: z.enum(FAULTY_PARTS), code: z.string(), count: z.int(), since: timestamp(), remedy: z.string() }))
-    .openapi({ description: "What only you can mend. Each makes the status degraded." }),
+  faults: z.array(
+    z.object({
+      part: z.enum(FAULTY_PARTS),
+      error: z.string(),
+      ok: z.boolean(),
+      count: z.int(),
+      since: timestamp(),
+      remedy: z.string(),
+    }),
+  ),
 });
 
 /** The deployment's health on the wire. */
@@ -51,7 +58,14 @@ function toHealth({ isOk, databases, queues, work, faults }: Health, nowMs: numb
       };
       return { kind, ok, waiting: count, oldest: longest ?? null, allowed_seconds: allowedMs === null ? null : allowedMs / 1000 };
     }),
-    faults: faults.map(({ part, code, count, sinceMs, remedy }) => ({ part, code, count, since: toTimestamp(sinceMs), remedy })),
+    faults: faults.map(({ part, error, isOk: ok, count, sinceMs, remedy }) => ({
+      part,
+      error,
+      ok,
+      count,
+      since: toTimestamp(sinceMs),
+      remedy,
+    })),
   };
 }
 

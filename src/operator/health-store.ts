@@ -6,6 +6,7 @@ import {
   conversations,
   deliveries,
   emailOutbox,
+  handoffs,
   privacyErasures,
   sources,
   webhookEndpoints,
@@ -134,8 +135,19 @@ export function listRefusedMails(db: Database, nowMs: number) {
   // A mail that is due is tried within minutes. So no backlog of other mails is read.
   const isConfiguration = and(gt(nextAttemptAt, nowMs - LATEST_ATTEMPT_MS), inArray(error, Object.keys(MAIL_REMEDIES)));
   return db
-    .select({ code: sql<string>`${error}`.as("code"), count: count(), sinceMs: sql<number>`${min(createdAt)}`.as("since") })
+    .select({ error: sql<string>`${error}`.as("error"), count: count(), sinceMs: sql<number>`${min(createdAt)}`.as("since") })
     .from(emailOutbox)
     .where(isNextInTurn(WAITING.mails, isConfiguration, MAX_ROWS))
     .groupBy(error);
+}
+
+/** Hand-offs for failures of the model since then, up to 1,000, by how it failed. */
+export function listModelFailures(db: Database, sinceMs: number) {
+  const { failure, requestedAt } = handoffs;
+  const latest = sql`SELECT rowid FROM ${handoffs} WHERE failure IS NOT NULL AND ${requestedAt} > ${sinceMs} LIMIT ${MAX_ROWS}`;
+  return db
+    .select({ error: sql<string>`${failure}`.as("error"), count: count(), sinceMs: sql<number>`${min(requestedAt)}`.as("since") })
+    .from(handoffs)
+    .where(sql`rowid IN (${latest})`)
+    .groupBy(failure);
 }

@@ -1,9 +1,10 @@
 import { MAIL_REMEDIES } from "../email/remedies.ts";
+import { REASONING_ONLY } from "../models/reasoning.ts";
 import { boundShards, type Database, shardDb } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { withTimeout } from "../platform/time.ts";
-import { findWaitingWork, listRefusedMails, type WaitingWork, WORK_KINDS, type WorkKind } from "./health-store.ts";
+import { findWaitingWork, listModelFailures, listRefusedMails, type WaitingWork, WORK_KINDS, type WorkKind } from "./health-store.ts";
 
 /** A database or queue that takes longer counts as unreachable, because monitors do not wait for long. */
 const TIMEOUT_MS = 5_000;
@@ -23,7 +24,7 @@ export async function readHealth(env: Env, meter: Meter, nowMs: number) {
   });
   const faults = joinFaults(reached.flatMap((results) => results.faults));
   const isReachable = reached.length === databases.length;
-  const isOk = isReachable && [...queues, ...work].every((one) => one.isOk) && faults.length === 0;
+  const isOk = isReachable && [...queues, ...work, ...faults].every((one) => one.isOk);
   return { databases, queues, work, faults, isReachable, isOk };
 }
 
@@ -33,8 +34,12 @@ async function readDatabase(db: Database, shard: number, nowMs: number) {
   let found: { work: WaitingWork[]; faults: Fault[] } | undefined;
   try {
     const waiting = WORK_KINDS.map((kind) => findWaitingWork(db, kind, nowMs));
-    const [mails, ...work] = await withTimeout(TIMEOUT_MS, db.batch([listRefusedMails(db, nowMs), ...waiting]), "A database");
-    const faults = mails.map((mail) => ({ part: "mail" as const, remedy: MAIL_REMEDIES[mail.code]!, ...mail }));
+    const faulty = [listRefusedMails(db, nowMs), listModelFailures(db, nowMs - MODEL_FAILURES_MS)] as const;
+    const [mails, failures, ...work] = await withTimeout(TIMEOUT_MS, db.batch([...faulty, ...waiting]), "A database");
+    const faults = [
+      ...mails.map((mail) => ({ part: "mail" as const, remedy: MAIL_REMEDIES[mail.error]!, ...mail })),
+      ...failures.map((failure) => ({ part: "model" as const, remedy: modelRemedy(failure.error), ...failure })),
+    ];
     found = { work: work.map(([one]) => one!), faults };
   } catch (error) {
     logProblem("database_unreachable", { shard }, error);
@@ -42,26 +47,35 @@ async function readDatabase(db: Database, shard: number, nowMs: number) {
   return { shard, durationMs: Date.now() - startedAtMs, found };
 }
 
-/** What only the operator can mend. */
+/** What does not mend itself. */
 interface Fault {
   part: (typeof FAULTY_PARTS)[number];
-  code: string;
+  error: string;
   /** How often it happened, and since when. */
   count: number;
   sinceMs: number;
   remedy: string;
 }
 
-export const FAULTY_PARTS = ["mail"] as const;
+export const FAULTY_PARTS = ["mail", "model"] as const;
+/** Failures of models that are reported, and how many of a kind are healthy: a call may fail now and then. */
+const MODEL_FAILURES_MS = 60 * 60_000;
+const ALLOWED_MODEL_FAILURES = 2;
 
-/** The faults of all databases, one for each code. */
-function joinFaults(faults: readonly Fault[]): Fault[] {
-  const byCode = Map.groupBy(faults, ({ part, code }) => `${part} ${code}`);
-  return [...byCode.values()].map((same) => ({
-    ...same[0]!,
-    count: same.reduce((sum, { count }) => sum + count, 0),
-    sinceMs: Math.min(...same.map(({ sinceMs }) => sinceMs)),
-  }));
+function modelRemedy(error: string): string {
+  return error === REASONING_ONLY
+    ? "The model uses up its tokens by reasoning, also when told not to: choose another one."
+    : "See the lines model_failure of the log; check the model's server, its key, and the names of the models.";
+}
+
+/** The faults of all databases, one for each error. */
+function joinFaults(faults: readonly Fault[]) {
+  const byError = Map.groupBy(faults, ({ part, error }) => `${part} ${error}`);
+  return [...byError.values()].map((same) => {
+    const count = same.reduce((sum, fault) => sum + fault.count, 0);
+    const sinceMs = Math.min(...same.map((fault) => fault.sinceMs));
+    return { ...same[0]!, count, sinceMs, isOk: same[0]!.part === "model" && count <= ALLOWED_MODEL_FAILURES };
+  });
 }
 
 async function readBacklog(queue: QueueName, binding: Queue): Promise<Backlog | null> {

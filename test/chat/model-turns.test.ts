@@ -95,6 +95,18 @@ test.each<[Script, string, number]>([
   expect(await used()).toBe(cost);
 });
 
+test.each<[Script, string | null]>([
+  [{ reasoning: ["Hm."], finishReason: "length" }, "the reply is all reasoning"],
+  [{ text: [] }, "the reply is empty: stop"],
+  [{ text: ["@sources p1\n"] }, "the model wrote nothing"],
+  [{ ...good, breakAt: 3 }, "status 200"],
+  [{ text: ["@unknown"] }, null],
+])("the hand-off after %j says how the model failed: %s", async (script, failure) => {
+  const { ask, workspace } = await createAgentWithModel(script);
+  await ask();
+  expect(await query(workspace.id, "SELECT failure FROM handoffs WHERE workspace_id = ?", workspace.id)).toEqual([{ failure }]);
+});
+
 test("an error in the middle ends the answer with the hand-off message, and uses no quota", async () => {
   const { ask, reasons, used, workspace, conversationId } = await createAgentWithModel({ ...good, breakAt: 3 });
   const { deltas, ...answer } = await ask();

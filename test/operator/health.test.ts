@@ -174,10 +174,44 @@ test("mails that the account's configuration keeps back are a fault with its rem
   await add(1, null, nowMs);
   await add(1, "E_RECIPIENT_NOT_ALLOWED", nowMs, "failed");
   const { status, body } = await healthWith();
-  const fault = { part: "mail", code: "E_SENDER_NOT_VERIFIED", count: 2, since: new Date(nowMs - HOUR).toISOString() };
+  const fault = { part: "mail", error: "E_SENDER_NOT_VERIFIED", ok: false, count: 2, since: new Date(nowMs - HOUR).toISOString() };
   expect([status, body.status, body.faults]).toEqual([200, "degraded", [{ ...fault, remedy: expect.stringContaining("Email Sending") }]]);
   for (const database of databases) await database.prepare("UPDATE email_outbox SET status = 'sent', error = NULL").run();
   expect((await healthWith()).body).toMatchObject({ status: "ok", faults: [] });
+});
+
+test("failures of the model are reported for an hour, those that are all reasoning apart from others; a third one degrades", async () => {
+  const workspace = await createWorkspaceOn(1);
+  const agent = await createAgent(workspace);
+  const fail = async (failure: string | null, requestedAt = Date.now()) => {
+    const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hello, how much?" });
+    const set = "reason = 'model_failure', failure = ?, requested_at = ?";
+    await query(agent.id, `UPDATE handoffs SET ${set} WHERE conversation_id = ?`, failure, requestedAt, asked.body.conversation_id);
+  };
+  for (let at = 0; at < 2; at++) await fail("the reply is all reasoning");
+  await fail("status 500");
+  await fail("status 401", Date.now() - HOUR - 1);
+  await fail(null);
+  const { body } = await healthWith();
+  const fault = { part: "model", ok: true, since: expect.any(String), remedy: expect.any(String) };
+  expect([body.status, body.faults.toSorted((a: any, b: any) => a.count - b.count)]).toEqual([
+    "ok",
+    [
+      { ...fault, error: "status 500", count: 1 },
+      { ...fault, error: "the reply is all reasoning", count: 2, remedy: expect.stringContaining("choose another") },
+    ],
+  ]);
+  await fail("status 500");
+  await fail("status 500");
+  const { body: later } = await healthWith();
+  expect([later.status, later.faults.map(({ ok, count }: any) => [ok, count]).toSorted()]).toEqual([
+    "degraded",
+    [
+      [false, 3],
+      [true, 2],
+    ],
+  ]);
+  await query(agent.id, "DELETE FROM handoffs");
 });
 
 test("syncs and idle conversations that cron has missed degrade", async () => {

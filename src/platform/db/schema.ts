@@ -481,6 +481,8 @@ export const handoffs = sqliteTable(
     triggerMessageId: text("trigger_message_id"),
     /** The question that knowledge was missing for, normalized, by which analytics groups questions. */
     questionKey: text("question_key"),
+    /** How the model failed, where that is the reason. */
+    failure: text("failure"),
     status: text("status", { enum: HANDOFF_STATUSES }).notNull(),
     requestedAt: integer("requested_at").notNull(),
     acceptedAt: integer("accepted_at"),
@@ -491,6 +493,7 @@ export const handoffs = sqliteTable(
     uniqueIndex("handoffs_open")
       .on(t.conversationId)
       .where(sql`status <> 'resolved'`),
+    partialIndex("handoffs_failed", [t.requestedAt], sql`failure IS NOT NULL`),
   ],
 );
 

@@ -284,6 +284,7 @@ const MEANT_SORTS: Record<string, string[]> = {
   "knowledge/store.listUnindexedAnswers": TURNS,
   "leads/store.listUnindexedLeads": TURNS,
   "operator/health-store.findWaitingWork": TURNS,
+  "operator/health-store.listModelFailures": ["USE TEMP B-TREE FOR GROUP BY"],
   "operator/health-store.listRefusedMails": [SORT, "USE TEMP B-TREE FOR GROUP BY"],
   "operator/store.listDeleted": TURNS,
   "privacy/erasure-store.listUnfinishedErasures": TURNS,
