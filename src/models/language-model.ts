@@ -58,19 +58,20 @@ async function* replyEvents(
   const abortSignal = AbortSignal.any([left.signal, AbortSignal.timeout(limits.answerMs)]);
   const messages = [...prompt];
   let hasText = false;
-  let isReasoningOnly = false;
+  let isLastTry = false;
   try {
     for (;;) {
       const mayUseTools = runner.startRound();
       const step = new Step();
-      const options = isReasoningOnly ? leastReasoningOptions(model) : reasoningOptions(model);
+      const options = isLastTry ? leastReasoningOptions(model) : reasoningOptions(model);
       const tools = runner.toolOptions(mayUseTools);
       const call: ModelCall = { prompt: messages, ...tools, ...options, maxOutputTokens: MAX_OUTPUT_TOKENS, abortSignal };
       yield* step.stream(call, { model, limits });
       hasText ||= step.hasText;
-      if (step.isReasoningOnly && !hasText) {
-        if (isReasoningOnly) throw new StreamError(REASONING_ONLY);
-        isReasoningOnly = true;
+      // A model that answered before it called a tool may have nothing to add.
+      if (step.isReasoningOnly && (step.isTruncated || !hasText)) {
+        if (isLastTry) throw new StreamError(REASONING_ONLY);
+        isLastTry = true;
         logProblem("model_reasoned_only", { model: model.modelId });
         continue;
       }
@@ -89,9 +90,9 @@ class Step {
   readonly toolCalls: ToolCall[] = [];
   /** Whether it wrote anything besides reasoning. */
   hasText = false;
+  isTruncated = false;
   private text = "";
   private reasoning = "";
-  private isTruncated = false;
   private readonly filter = new ReasoningFilter();
 
   /** Whether the model wrote nothing else, or nothing at all until its tokens were used up: some servers keep reasoning back. */

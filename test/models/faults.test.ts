@@ -131,10 +131,14 @@ describe("a reply that is all reasoning", () => {
     const tool = { name: "order_status", description: "Says where an order is.", parameters: { type: "object" as const } };
     const run = async () => ({ kind: "data" as const, text: "In Rotterdam." });
     const answer: Script = { text: ["@sources t1\n", "In Rotterdam."] };
-    const called: Script = { toolCalls: [{ name: "order_status", arguments: {} }] };
+    const called: Script = { text: ["Let me look."], toolCalls: [{ name: "order_status", arguments: {} }] };
     const script = (request: ChatRequest, count: number) => (count === 1 ? called : thinking(answer)(request));
     const talk = await converse(script, { tools: [{ ...tool, run }] });
     expect([talk.text, talk.requests.length]).toEqual(["In Rotterdam.", 3]);
+    const answered = await converse((_, count) => (count === 1 ? { ...good, ...called, text } : { reasoning: ["Done."] }), {
+      tools: [{ ...tool, run }],
+    });
+    expect([answered.text, answered.requests.length, answered.brokenBy]).toEqual([ANSWER, 2, undefined]);
   });
 });
 
