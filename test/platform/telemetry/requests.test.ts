@@ -136,12 +136,10 @@ test("each request is one data point with the documented columns", async () => {
   ]);
 });
 
-test.each([
-  ["that throws", 1, { writeDataPoint: () => expect.fail("it is full") }],
-  ["that is not there", 2, undefined],
-])("a dataset %s fails no request, and is told of once a minute", async (_, hours, METRICS) => {
+test("a dataset that throws fails no request, and is told of once a minute", async () => {
+  const METRICS = { writeDataPoint: () => expect.fail("it is full") };
   const workspace = await createWorkspace();
-  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + hours * 60 * 60_000 });
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 60 * 60_000 });
   const statuses: number[] = [];
   const { lines } = await watch(async () => {
     for (let at = 0; at < 3; at++) {
