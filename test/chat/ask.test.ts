@@ -111,6 +111,7 @@ test("a question that nothing answers gets the hand-off message, no citation, an
       summary: UNKNOWN,
       trigger_message_id: question.id,
       question_key: UNKNOWN.toLowerCase().replace("?", ""),
+      failure: null,
       status: "pending",
       requested_at: expect.any(Number),
       accepted_at: null,
