@@ -21,7 +21,8 @@ export function logProblem(event: string, fields: Fields, error?: unknown): void
 /** Logs a problem unless this isolate has logged the same event within the last minute. */
 export function logRarely(event: string, fields: Fields, error?: unknown): void {
   const nowMs = Date.now();
-  if (nowMs - (loggedAtMs.get(event) ?? Number.NEGATIVE_INFINITY) < RARELY_INTERVAL_MS) return;
+  // A clock that is set back must not silence an event until it has caught up.
+  if (Math.abs(nowMs - (loggedAtMs.get(event) ?? Number.NEGATIVE_INFINITY)) < RARELY_INTERVAL_MS) return;
   loggedAtMs.set(event, nowMs);
   logProblem(event, fields, error);
 }
