@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { TextIngestion } from "../../src/knowledge/indexing/ingest.ts";
 import { IndexStore } from "../../src/knowledge/indexing/store.ts";
-import { rankChunks } from "../../src/knowledge/retrieval/lexical-search.ts";
+import { languageOfQuestion, rankChunks } from "../../src/knowledge/retrieval/lexical-search.ts";
 import { candidatesOf, confidenceFeatures } from "../../src/models/answer-ranking.ts";
 import { composeAnswer } from "../../src/models/compose.ts";
 
@@ -35,7 +35,8 @@ export class Corpus extends DurableObject<SignalsEnv> {
   }
 
   async ask({ question, previousQuestions, scores }: Asked) {
-    const { ranked, ...terms } = rankChunks(this.store, { question, previousQuestions });
+    const language = languageOfQuestion({ question, previousQuestions }, this.store.languages);
+    const { ranked, ...terms } = rankChunks(this.store, { question, previousQuestions }, language);
     const passages = ranked.slice(0, PASSAGES).map(({ passage }) => passage);
     const found = candidatesOf(question, { passages, curated: [], ...terms });
     if (scores) return confidenceFeatures(found, scores) ?? null;

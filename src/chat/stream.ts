@@ -1,3 +1,4 @@
+import { FNV_BASIS, fnv1a } from "../platform/text.ts";
 import { IdleTimer } from "../platform/time.ts";
 import { type AnswerVisitor, type TokenEnv, visitorFields } from "./visitor-token.ts";
 import type { ChatAnswer } from "./wire.ts";
@@ -74,10 +75,6 @@ export class AnswerStream {
 
 // --- Event ids -------------------------------------------------------------------------------------------------------
 
-/** FNV-1a, which can be continued with the text that follows. It guards against mix-ups, not against attacks. */
-const FNV_BASIS = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
-
 const EVENT_ID = /^(\d{1,9})-([0-9a-z]{1,7})(-done)?$/;
 
 /**
@@ -93,9 +90,7 @@ export const ORIGIN: StreamPosition = { length: 0, checksum: FNV_BASIS };
 
 /** The position after some more text. */
 export function advance({ length, checksum }: StreamPosition, text: string): StreamPosition {
-  let hash = checksum;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME) >>> 0;
-  return { length: length + text.length, checksum: hash };
+  return { length: length + text.length, checksum: fnv1a(text, checksum) };
 }
 
 /** The id of the event that ends at a position: `<length>-<checksum>`, with `-done` after the last event. */

@@ -3,7 +3,7 @@ import { secretValues } from "../platform/config.ts";
 import { dbFor, isBoundShard } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
-import { toSingleLine } from "../platform/text.ts";
+import { toSingleLine, utf8Length } from "../platform/text.ts";
 import { mintThreadToken, replyAddress, threadId } from "./address.ts";
 import { MAIL_REMEDIES } from "./remedies.ts";
 import { claimMail, findMail, updateMail } from "./store.ts";
@@ -99,18 +99,14 @@ const MAX_HEADER_BYTES = 2_048;
 
 /** The thread's id, and as many of the latest others as the header has room for, oldest first. */
 function referencesOf(thread: string, others: readonly string[]): string {
-  let left = MAX_HEADER_BYTES - byteLength(thread);
+  let left = MAX_HEADER_BYTES - utf8Length(thread);
   const latest: string[] = [];
   for (const id of [...new Set(others)].reverse()) {
-    left -= 1 + byteLength(id);
+    left -= 1 + utf8Length(id);
     if (left < 0) break;
     latest.unshift(id);
   }
   return [thread, ...latest].join(" ");
-}
-
-function byteLength(text: string): number {
-  return new TextEncoder().encode(text).length;
 }
 
 function textOf({ content, citations }: MailParts): string {

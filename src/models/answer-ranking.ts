@@ -4,7 +4,7 @@ import { type LanguageWords, wordsOf } from "../text/word-forms.ts";
 import { ANSWER_WEIGHTS, CONFIDENCE_WEIGHTS } from "./answer-fit.ts";
 import { answerSegments } from "./compose.ts";
 import { answerTypeOf, type AnswerType, hasAnswerType } from "./answer-type.ts";
-import { type Passage, passageText, type QueryTerm, type Retrieval } from "./retrieval.ts";
+import { type Passage, passageText, type QueryTerm, type Retrieval, totalWeight } from "./retrieval.ts";
 import { type Segment, segmentsOf, termMatch } from "./segments.ts";
 
 /*
@@ -168,6 +168,8 @@ function weightedSum<Features extends object>(weights: Weights<Features>, featur
 /** A query with what comparing many texts to it needs. */
 class Query {
   readonly terms: readonly QueryTerm[];
+  /** The terms with their parts and alternatives. */
+  readonly allTerms: ReadonlySet<string>;
   readonly weight: number;
   readonly vector: Float32Array | undefined;
   private readonly words: LanguageWords | undefined;
@@ -181,6 +183,9 @@ class Query {
   ) {
     this.words = wordsOf(language);
     this.terms = [...questionTerms, ...previousTerms];
+    this.allTerms = new Set(
+      this.terms.flatMap(({ term, parts, alternatives }) => [term, ...parts, ...alternatives.map((other) => other.term)]),
+    );
     this.weight = totalWeight(this.terms);
     const content = this.terms.filter(({ isWeak }) => !isWeak);
     const hasVectors = this.words === undefined;
@@ -264,10 +269,13 @@ function spelledTerm({ term, alternatives, documentFrequency }: QueryTerm): stri
 /** Synonyms weigh less. */
 const MIN_SPELLING_WEIGHT = 0.85;
 
+type HeadingFeatures = Pick<SegmentFeatures, "headings" | "headingRecall" | "meaningOfHeadings" | "closestInHeadings">;
+
 /** A passage, compared with a query once for all of its segments. */
 class PassageContext {
   readonly allTerms: ReadonlySet<string>;
   private readonly titleTerms: ReadonlySet<string>;
+  private readonly ofHeadings = new Map<ReadonlySet<string>, HeadingFeatures>();
   private readonly passageShare: number;
   private readonly meaning: number;
   private readonly closest: number;
@@ -287,6 +295,7 @@ class PassageContext {
   featuresOf(segment: Segment, at: number, segments: readonly Segment[], type: AnswerType): SegmentFeatures {
     const { query, titleTerms } = this;
     const { headingTerms, neighborTerms } = segment;
+    const ofHeadings = this.headingFeatures(headingTerms);
     const answerTerms = new Set(answerSegments(segments, at).flatMap((index) => [...segments[index]!.terms]));
     const firstTerms = new Set(query.contentOf(segment.terms).slice(0, TOPIC_TERMS));
     const own = (term: QueryTerm): number => termMatch(segment.terms, term);
@@ -296,12 +305,11 @@ class PassageContext {
     return {
       own: query.share(own),
       ownInFollowUp: query.shareOfQuestion(own),
-      headings: query.share(heading),
+      ...ofHeadings,
       neighbors: query.share(nearby),
       anywhere: query.share((term) => Math.max(own(term), heading(term), inTitle(term), NEIGHBOR_FACTOR * nearby(term))),
       topic: query.share((term) => termMatch(firstTerms, term)),
       answer: query.share((term) => termMatch(answerTerms, term)),
-      headingRecall: this.headingRecall(headingTerms),
       answerType: hasAnswerType(type, segment.text) ? 1 : 0,
       isFirstOfPassage: at <= 1 && segment.block <= 1 ? 1 : 0,
       isFirstOfBlock: segments[at - 1]?.block === segment.block ? 0 : 1,
@@ -310,21 +318,25 @@ class PassageContext {
       passage: this.passage.score,
       passageShare: this.passageShare,
       meaning: query.meaning(segment.terms),
-      meaningOfHeadings: query.meaning(headingTerms),
       meaningOfPassage: this.meaning,
       closest: query.closeness(segment.terms),
-      closestInHeadings: query.closeness(headingTerms),
       closestInPassage: this.closest,
     };
   }
 
-  private headingRecall(headingTerms: ReadonlySet<string>): number {
-    const terms = this.query.contentOf(headingTerms);
-    if (terms.length === 0) return 0;
-    const asked = new Set(
-      this.query.terms.flatMap(({ term, parts, alternatives }) => [term, ...parts, ...alternatives.map((other) => other.term)]),
-    );
-    return terms.filter((term) => asked.has(term)).length / terms.length;
+  private headingFeatures(headingTerms: ReadonlySet<string>): HeadingFeatures {
+    const known = this.ofHeadings.get(headingTerms);
+    if (known) return known;
+    const { query } = this;
+    const content = query.contentOf(headingTerms);
+    const features = {
+      headings: query.share((term) => termMatch(headingTerms, term)),
+      headingRecall: content.length === 0 ? 0 : content.filter((term) => query.allTerms.has(term)).length / content.length,
+      meaningOfHeadings: query.meaning(headingTerms),
+      closestInHeadings: query.closeness(headingTerms),
+    };
+    this.ofHeadings.set(headingTerms, features);
+    return features;
   }
 }
 
@@ -383,8 +395,4 @@ function softmax(scores: readonly number[]): number[] {
 
 function indexOfMax(values: readonly number[]): number {
   return values.reduce((best, value, at) => (value > values[best]! ? at : best), 0);
-}
-
-function totalWeight(all: readonly QueryTerm[]): number {
-  return all.reduce((sum, { weight }) => sum + weight, 0);
 }

@@ -61,6 +61,11 @@ export interface QueryTerm {
   isWeak: boolean;
 }
 
+/** What some terms weigh together. */
+export function totalWeight(terms: readonly QueryTerm[]): number {
+  return terms.reduce((sum, { weight }) => sum + weight, 0);
+}
+
 export interface TermAlternative {
   term: string;
   /** How surely it means the same, 0..1: 1 is another form of the same word. */

@@ -32,17 +32,18 @@ const FINAL_PUNCTUATION = /[.!?…:;,。！？）)"'”`*]$/;
 export function segmentsOf({ content, title, heading }: Pick<Passage, "content" | "title" | "heading">): Segment[] {
   const segments: Segment[] = [];
   const headings = new Set(terms(heading ?? title));
-  let localHeading: string[] = [];
+  /** The same set for all segments under one heading, so that it is compared with a question once. */
+  let under: ReadonlySet<string> = headings;
   for (const [block, { kind, text }] of [...blocks(content)].entries()) {
     const texts = textsOf(kind, text);
     const isHeading = kind === "heading" || (kind === "text" && looksLikeHeading(texts));
-    if (isHeading) localHeading = terms(text);
+    if (isHeading) under = new Set([...headings, ...terms(text)]);
     const isOrdered = kind === "list" && ORDERED_ITEM.test(text);
     const leadIn = segments.at(-1)?.text.endsWith(":") ? segments.at(-1)!.text : "";
     for (const [at, segmentText] of texts.entries()) {
       // In a list of questions and answers, a question is the heading of what follows.
       const isQuestion = kind === "text" && segmentText.endsWith("?");
-      if (isQuestion) localHeading = terms(segmentText);
+      if (isQuestion) under = new Set([...headings, ...terms(segmentText)]);
       const segmentKind = isHeading ? "heading" : SEGMENT_KINDS[kind];
       segments.push({
         kind: segmentKind,
@@ -51,7 +52,7 @@ export function segmentsOf({ content, title, heading }: Pick<Passage, "content" 
         block,
         isOrdered,
         needsContext: segmentKind === "sentence" && at > 0 && REFERS_BACK.test(segmentText),
-        headingTerms: isHeading ? headings : new Set([...headings, ...localHeading]),
+        headingTerms: isHeading ? headings : under,
         neighborTerms: new Set(terms([texts[at - 1], texts[at + 1], leadIn].join("\n"))),
       });
     }

@@ -1,3 +1,4 @@
+import { FNV_BASIS, fnv1a } from "../../platform/text.ts";
 import { hasDate, shapeOf, variablesOf } from "./variables.ts";
 
 /** The most shingles of a page that are compared: of a longer text each second one, each fourth, and so on. */
@@ -26,7 +27,7 @@ export interface TextSketch {
  */
 export function sketchOf(url: string, text: string): TextSketch {
   const echoed = echoedFrom(url);
-  const seed = hashOf([shapeOf(url)], 0, FNV_OFFSET);
+  const seed = hashOf([shapeOf(url)], 0, FNV_BASIS);
   const hashes = new Set<number>();
   for (const line of text.slice(0, MAX_CHARS).toLowerCase().split("\n")) {
     const words = wordsOf(line, echoed);
@@ -99,15 +100,10 @@ function dateWords(): ReadonlySet<string> {
   return (knownDateWords = new Set(words.filter((word) => word.length > 2)));
 }
 
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
-const SPACE = 32;
-
 function hashOf(words: readonly string[], from: number, seed: number): number {
   let hash = seed;
   for (const word of words.slice(from, from + WORDS_PER_SHINGLE)) {
-    for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), FNV_PRIME);
-    hash = Math.imul(hash ^ SPACE, FNV_PRIME);
+    hash = fnv1a(" ", fnv1a(word, hash));
   }
   return hash;
 }

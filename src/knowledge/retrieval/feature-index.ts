@@ -1,3 +1,5 @@
+import { fnv1a } from "../../platform/text.ts";
+
 /** Room for 5,000 questions of the longest; what is beyond is left out, so that the memory is bounded. */
 const MAX_FEATURES = 1_000_000;
 const MAX_POSTINGS = 2_500_000;
@@ -156,8 +158,7 @@ function resized<Numbers extends Uint32Array | Int32Array>(numbers: Numbers, siz
 
 /** FNV-1a with a final mix, never 0. */
 function hashOf(feature: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < feature.length; at++) hash = Math.imul(hash ^ feature.charCodeAt(at), 0x01000193);
+  let hash = fnv1a(feature);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0 || 1;

@@ -21,8 +21,9 @@ export class HybridSearch {
 
   /** Call it only where the store is not empty. */
   async search(query: SearchQuery): Promise<Omit<Retrieval, "curated">> {
-    const nearest = this.semantic.nearest(textToEmbed(query, languageOfQuestion(query, this.store.languages)));
-    const { ranked, ...terms } = rankChunks(this.store, query);
+    const language = languageOfQuestion(query, this.store.languages);
+    const nearest = this.semantic.nearest(textToEmbed(query, language));
+    const { ranked, ...terms } = rankChunks(this.store, query, language);
     const fused = this.fuse(ranked, await nearest);
     const passages = this.reranker ? await rerank(this.reranker, query.question, fused) : fused;
     return { passages: passages.slice(0, query.limit), ...terms };

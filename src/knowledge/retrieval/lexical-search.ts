@@ -32,10 +32,14 @@ interface Row extends Record<string, SqlStorageValue> {
 
 const COLUMNS = "c.id AS chunkId, d.source_id AS sourceId, d.type, d.title, c.heading, d.url, c.content, c.terms";
 
-/** The live chunks that match a query, best first, and the query's terms. */
+/**
+ * The live chunks that match a query, best first, and the query's terms.
+ * @param language the code of the language in which it is read.
+ */
 export function rankChunks(
   store: IndexStore,
   { question, previousQuestions }: Omit<SearchQuery, "limit">,
+  language: string,
 ): { ranked: RankedChunk[] } & Omit<Retrieval, "passages" | "curated"> {
   const { chunkTerms } = store;
   const vocabulary: Vocabulary = {
@@ -43,7 +47,6 @@ export function rankChunks(
     documentFrequencies: (wanted) => chunkTerms.frequencies(wanted),
     termsWithPrefix: (prefix) => chunkTerms.beginningWith(prefix),
   };
-  const language = languageOfQuestion({ question, previousQuestions }, store.languages);
   const questionTerms = queryTerms(question, vocabulary, language);
   const previousTerms = termsOfPrevious(question, previousQuestions, questionTerms, vocabulary, language);
   const needsContext = isFollowUp(question, language);
@@ -94,9 +97,10 @@ function findCandidates({ sql, chunkTerms, size }: IndexStore, wanted: readonly 
 /** @param asked the terms that a passage's score is of: earlier questions help to find passages, but are not what is asked. */
 function rank(store: IndexStore, query: readonly QueryTerm[], asked: readonly QueryTerm[]): RankedChunk[] {
   // In a large index the terms themselves find enough; synonyms, which are common words, would only crowd them out.
-  const wanted = indexTerms(query, true);
-  const found = findCandidates(store, indexTerms(query, false));
-  const rows = found.length < CANDIDATES ? findCandidates(store, wanted) : found;
+  const [own, wanted] = [indexTerms(query, false), indexTerms(query, true)];
+  const found = findCandidates(store, own);
+  const needsSynonyms = found.length < CANDIDATES && wanted.length > own.length;
+  const rows = needsSynonyms ? findCandidates(store, wanted) : found;
   const wantedTerms = new Set(wanted);
   const bodies = rows.map((row) => row.terms.split(" "));
   const averageLength = bodies.reduce((sum, body) => sum + body.length, 0) / Math.max(rows.length, 1);

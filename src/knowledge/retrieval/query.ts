@@ -1,4 +1,4 @@
-import type { QueryTerm, TermAlternative } from "../../models/retrieval.ts";
+import { type QueryTerm, type TermAlternative, totalWeight } from "../../models/retrieval.ts";
 import { type Token, tokens } from "../../text/terms.ts";
 import { type LanguageWords, wordsOf } from "../../text/word-forms.ts";
 import { expandChatSpellings, phrasesIn, synonymsOf } from "./synonyms.ts";
@@ -318,8 +318,4 @@ export function termsOfPrevious(
   // "How much is that?" has no terms of its own.
   const scale = own === 0 ? 1 : Math.min(INCOMPLETE_QUESTION_FACTOR, own / totalWeight(added));
   return added.map((term) => ({ ...term, weight: term.weight * scale }));
-}
-
-function totalWeight(terms: readonly QueryTerm[]): number {
-  return terms.reduce((sum, { weight }) => sum + weight, 0);
 }
