@@ -22,6 +22,8 @@ const PAID_PLAN = `Workers Paid ($5 a month) is needed: the free plan ends a req
 
 const WORKERS_PLAN = /workers/i;
 const FREE_PLAN = /free/i;
+/** A contract's products are not always subscriptions of their own. */
+const ENTERPRISE_PLAN = /enterprise|contract/i;
 
 interface Subscription {
   rate_plan?: { id?: string; public_name?: string };
@@ -37,8 +39,14 @@ export async function checkPlan(api: CloudflareApi): Promise<Finding> {
     return { subject, state: "note", text };
   }
   const plans = result.map(({ rate_plan: plan }) => `${plan?.id} ${plan?.public_name}`);
-  const isPaid = plans.some((plan) => WORKERS_PLAN.test(plan) && !FREE_PLAN.test(plan));
-  return isPaid ? { subject, state: "ok", text: "paid" } : { subject, state: "missing", text: `${PAID_PLAN}. Choose it at ${plansPage}` };
+  if (plans.some((plan) => WORKERS_PLAN.test(plan) && !FREE_PLAN.test(plan))) return { subject, state: "ok", text: "paid" };
+  if (plans.some((plan) => ENTERPRISE_PLAN.test(plan)))
+    return {
+      subject,
+      state: "note",
+      text: `an Enterprise plan: whether it has Workers without the limits of the free plan, ${plansPage} shows`,
+    };
+  return { subject, state: "missing", text: `${PAID_PLAN}. Choose it at ${plansPage}` };
 }
 
 /** What a Worker of the account binds. */

@@ -51,11 +51,18 @@ export async function checkMail(api: CloudflareApi, { uses, worker }: Project): 
   return [{ subject: "Mail", state: "note", text: `no address is routed to the Worker. For mail, see ${ROUTING_DOCS}` }];
 }
 
+interface SendingDomain {
+  /** A domain, or all below one: `*.example.com`. */
+  name: string;
+  enabled: boolean;
+}
+
 /** A finding for each zone that hands mail to the Worker; undefined where that may not be read. */
 async function zoneFindings(api: CloudflareApi, { id, name }: Zone, worker: string): Promise<Finding[] | undefined> {
-  const [settings, rules] = await Promise.all([
+  const [settings, rules, sending] = await Promise.all([
     api.readZone<{ enabled?: boolean; support_subaddress?: boolean }>(id, "email/routing"),
     api.readZone<Rule[]>(id, "email/routing/rules?per_page=50"),
+    api.readZone<SendingDomain[]>(id, "email/sending/subdomains"),
   ]);
   if (!settings.result || !rules.result) return undefined;
   const own = rules.result.filter(
@@ -64,21 +71,28 @@ async function zoneFindings(api: CloudflareApi, { id, name }: Zone, worker: stri
   if (own.length === 0) return [];
   const matchers = own.flatMap((rule) => rule.matchers ?? []);
   const isCatchAll = matchers.some(({ type }) => type === "all");
-  const addresses = isCatchAll ? `all of ${name}` : matchers.flatMap(({ value }) => value ?? []).join(", ");
-  return [mailFinding(name, addresses, settings.result, isCatchAll)];
+  const addresses = matchers.flatMap(({ value }) => value ?? []);
+  const routed = `${isCatchAll ? `all of ${name}` : addresses.join(", ")} is routed to the Worker`;
+  const hosts = isCatchAll ? [name] : [...new Set(addresses.map((address) => address.slice(address.indexOf("@") + 1)))];
+  const problem = routingProblem(settings.result, isCatchAll) ?? sendingProblem(hosts, sending.result);
+  const subject = `Mail ${name}`;
+  if (problem !== undefined) return [{ subject, state: "fault", text: `${routed}, but ${problem}` }];
+  if (sending.result) return [{ subject, state: "ok", text: `${routed}, replies with it` }];
+  const unread = `whether it may send answers, the login may not read (permission Email Sending: Read); see ${ROUTING_DOCS}`;
+  return [{ subject, state: "note", text: `${routed}, replies with it; ${unread}` }];
 }
 
-function mailFinding(
-  zone: string,
-  addresses: string,
-  settings: { enabled?: boolean; support_subaddress?: boolean },
-  isCatchAll: boolean,
-): Finding {
-  const subject = `Mail ${zone}`;
-  if (settings.enabled === false)
-    return { subject, state: "fault", text: "Email Routing is off: switch it on in the dashboard, Email Routing" };
-  if (isCatchAll || settings.support_subaddress)
-    return { subject, state: "ok", text: `${addresses} is routed to the Worker, replies with it` };
-  const text = `${addresses} is routed to the Worker, but replies to it bounce: switch on subaddressing in the dashboard, Email Routing, Settings`;
-  return { subject, state: "fault", text };
+function routingProblem(settings: { enabled?: boolean; support_subaddress?: boolean }, isCatchAll: boolean): string | undefined {
+  if (settings.enabled === false) return "Email Routing is off: switch it on in the dashboard, Email Routing";
+  if (isCatchAll || settings.support_subaddress) return undefined;
+  return "replies to it bounce: switch on subaddressing in the dashboard, Email Routing, Settings";
+}
+
+/** A domain that is not onboarded may receive mail, and its answers are refused. */
+function sendingProblem(hosts: string[], domains: SendingDomain[] | undefined): string | undefined {
+  const maySend = (host: string) =>
+    domains?.some(({ name, enabled }) => enabled && (name === host || name === `*.${host.slice(host.indexOf(".") + 1)}`));
+  const refused = domains && hosts.find((host) => !maySend(host));
+  if (refused === undefined) return undefined;
+  return `answers from ${refused} are refused: onboard it with \`npx wrangler email sending enable ${refused}\`, and wait until its DNS records are verified`;
 }

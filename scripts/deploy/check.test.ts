@@ -10,7 +10,7 @@ import type { Zone } from "./stand-in/products.ts";
 import { deploy as upload } from "./steps.ts";
 import { check } from "./check.ts";
 
-const ZONE: Zone = { id: "z", name: "example.com", status: "active", supportsSubaddress: true, routed: {} };
+const ZONE: Zone = { id: "z", name: "example.com", status: "active", supportsSubaddress: true, sending: ["example.com"], routed: {} };
 
 void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
   void test("an account that has everything is ready, and nothing is changed", async (t) => {
@@ -79,7 +79,7 @@ void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
 
   void test("mail that is routed to the Worker needs subaddressing, since replies come to an address with a plus", async (t) => {
     const { cloudflare, run, deploy } = await createHarness(t);
-    cloudflare.products.zones = [ZONE, { ...ZONE, id: "y", name: "example.net", supportsSubaddress: false }];
+    cloudflare.products.zones = [ZONE, { ...ZONE, id: "y", name: "example.net", sending: ["example.net"], supportsSubaddress: false }];
     assert.match((await run(check)).output, /Mail: note – no address is routed to the Worker/);
     for (const zone of cloudflare.products.zones) zone.routed = { small: `help@${zone.name}`, other: `else@${zone.name}` };
     const { failure, output } = await run(check);
@@ -90,6 +90,28 @@ void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
     );
     assert.equal(failure, undefined, "a new version is not held up by mail");
     assert.match((await deploy("--check")).output, /to be mended in the account: Mail example\.net\./);
+  });
+
+  void test("mail from a domain that is not onboarded would be refused", async (t) => {
+    const { cloudflare, run } = await createHarness(t);
+    const zone = { ...ZONE, routed: { small: "help@support.example.com" } };
+    const found = async (sending: string[] | undefined) => {
+      cloudflare.products.zones = [{ ...zone, sending }];
+      return (await run(check)).output;
+    };
+    assert.match(await found([]), /Mail example\.com: FAULT – .*answers from support\.example\.com are refused: .*sending enable support/);
+    assert.match(await found(["example.com"]), /FAULT/);
+    assert.match(await found(["support.example.com"]), /Mail example\.com: ok/);
+    assert.match(await found(["*.example.com"]), /Mail example\.com: ok/);
+    assert.match(await found(undefined), /Mail example\.com: note – .*Email Sending: Read/);
+  });
+
+  void test("an Enterprise contract may hold Workers, so it does not stop a deployment", async (t) => {
+    const { cloudflare, run } = await createHarness(t);
+    cloudflare.products.plan = "enterprise";
+    const { failure, output } = await run(check);
+    assert.equal(failure, undefined);
+    assert.match(output, /Workers plan: note – an Enterprise plan/);
   });
 
   void test("which of several accounts is meant has to be said", async (t) => {

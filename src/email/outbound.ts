@@ -13,6 +13,8 @@ type SendOutcome = "nothing_to_do" | "sent" | "put_off" | "given_up";
 
 /** About a day in all, like mail servers. */
 const RETRY_AFTER_MINUTES = [1, 5, 30, 120, 360, 960];
+/** A day as well, but in short steps: once an operator has mended the account, the mails that wait leave within the hour. */
+const CONFIGURATION_RETRY_AFTER_MINUTES = [1, 5, 30, ...Array<number>(24).fill(60)];
 /** Longer than the mail service takes to accept a mail. */
 const LEASE_MS = 2 * 60_000;
 /** Errors that pass by themselves. All codes: https://developers.cloudflare.com/email-service/api/send-emails/workers-api/ */
@@ -35,15 +37,21 @@ export async function sendMail(env: Env, { messageId }: EmailMessage, nowMs = Da
   }
   const token = await mintThreadToken(parts.conversationId, secretValues(env.KEY_SECRET)[0]);
   const error = await trySend(env, composeMail({ ...parts, mailbox: parts.mailbox, token }));
-  const waitMinutes = RETRY_AFTER_MINUTES[claimed.attemptCount - 1];
   if (error === undefined) {
     await record({ status: "sent", error: null });
     return "sent";
   }
   logProblem("email_refused", { message_id: messageId, attempts: claimed.attemptCount, error });
-  const isGivenUp = waitMinutes === undefined || !(TRANSIENT_CODES.has(error) || error in MAIL_REMEDIES);
+  const waitMinutes = retryMinutes(error)[claimed.attemptCount - 1];
+  const isGivenUp = waitMinutes === undefined;
   await record(isGivenUp ? { status: "failed", error } : { error, nextAttemptAt: nowMs + waitMinutes * 60_000 });
   return isGivenUp ? "given_up" : "put_off";
+}
+
+/** The pauses before each further attempt; none for an error that stays. */
+function retryMinutes(error: string): readonly number[] {
+  if (error in MAIL_REMEDIES) return CONFIGURATION_RETRY_AFTER_MINUTES;
+  return TRANSIENT_CODES.has(error) ? RETRY_AFTER_MINUTES : [];
 }
 
 /** @returns the mail service's error code, undefined when it accepted the mail. */

@@ -205,8 +205,14 @@ test.each(["E_SENDER_NOT_VERIFIED", "E_SENDER_DOMAIN_NOT_AVAILABLE", "E_RECIPIEN
     const nowMs = Date.now();
     await sendMail(environment, { messageId }, nowMs);
     expect(await outbox(mailbox)).toMatchObject([{ status: "pending", error: code, next_attempt_at: nowMs + MINUTE_MS }]);
+    let attemptAt = nowMs;
+    for (let attempt = 2; attempt <= 8; attempt++) {
+      const due = (await outbox(mailbox))[0]!.next_attempt_at;
+      expect(due - attemptAt).toBeLessThanOrEqual(60 * MINUTE_MS);
+      await sendMail(environment, { messageId }, (attemptAt = due));
+    }
     fault = undefined;
-    await sendMail(environment, { messageId }, nowMs + MINUTE_MS);
+    await sendMail(environment, { messageId }, attemptAt + 60 * MINUTE_MS);
     expect(await outbox(mailbox)).toMatchObject([{ status: "sent", error: null }]);
     expect(mails).toHaveLength(1);
   },

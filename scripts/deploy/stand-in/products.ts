@@ -7,13 +7,15 @@ export interface Zone {
   name: string;
   status: string;
   supportsSubaddress: boolean;
+  /** The domains that may send mail; undefined where the token may not read them. */
+  sending: string[] | undefined;
   /** The address that is routed to a Worker, by the Worker's name. */
   routed: Record<string, string>;
 }
 
 /** What is switched on in an account; as it stands here, all that a deployment needs. */
 export class Products {
-  plan: "free" | "paid" | "unreadable" = "paid";
+  plan: "free" | "paid" | "enterprise" | "unreadable" = "paid";
   metrics: "on" | "off" | "unreadable" = "on";
   models: string[] = Object.values(WORKERS_AI_MODELS);
   zones: Zone[] = [];
@@ -28,6 +30,7 @@ export class Products {
     [/^GET zones$/, ({ query }) => this.zones.slice((Number(query.get("page")) - 1) * PAGE_SIZE, Number(query.get("page")) * PAGE_SIZE)],
     [/^GET zones\/([^/]+)\/email\/routing$/, (_, id) => ({ enabled: true, support_subaddress: this.#zone(id).supportsSubaddress })],
     [/^GET zones\/([^/]+)\/email\/routing\/rules$/, (_, id) => toRules(this.#zone(id))],
+    [/^GET zones\/([^/]+)\/email\/sending\/subdomains$/, (_, id) => this.#sending(id)],
   ];
 
   #zone(id: string): Zone {
@@ -36,7 +39,15 @@ export class Products {
 
   #subscriptions() {
     if (this.plan === "unreadable") throw new ApiError(403, 10_000, "Authentication error");
-    return this.plan === "paid" ? [{ rate_plan: { id: "workers_paid", public_name: "Workers Paid" } }] : [];
+    if (this.plan === "free") return [];
+    const name = this.plan === "paid" ? "Workers Paid" : "Enterprise";
+    return [{ rate_plan: { id: name.toLowerCase().replace(" ", "_"), public_name: name } }];
+  }
+
+  #sending(id: string) {
+    const domains = this.#zone(id).sending;
+    if (!domains) throw new ApiError(403, 10_000, "Authentication error");
+    return domains.map((name) => ({ name, enabled: true }));
   }
 
   #metrics() {
