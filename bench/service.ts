@@ -2,13 +2,13 @@ import { execFile } from "node:child_process";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { mkdtemp, readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions } from "wrangler";
 import { randomSecret } from "../scripts/shared/dev-vars.ts";
+import { freePort } from "../scripts/shared/free-port.ts";
 
 const run = promisify(execFile);
 const WRANGLER = join(createRequire(import.meta.url).resolve("wrangler/package.json"), "../bin/wrangler.js");
@@ -111,14 +111,6 @@ async function migrate(db: Awaited<ReturnType<Miniflare["getD1Database"]>>): Pro
     const statements = (await readFile(join(MIGRATIONS, file), "utf8")).split("--> statement-breakpoint");
     await db.batch(statements.map((statement) => db.prepare(statement)));
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** New secrets for a service that is measured; they are set in this process's environment too. */

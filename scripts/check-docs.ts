@@ -4,9 +4,10 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findBrokenLinks, readBlocks } from "./docs/blocks.ts";
 import { compileBlocks } from "./docs/compile.ts";
-import { freePort, startService } from "./docs/service.ts";
+import { startService } from "./docs/service.ts";
 import { type Failure, killGuides, runGuide } from "./docs/shell.ts";
 import { ROOT, SIGNAL_EXIT_CODES } from "./shared/cli.ts";
+import { freePort } from "./shared/free-port.ts";
 
 const GUIDE_LIMIT_MS = 40_000;
 

@@ -11,7 +11,7 @@ import { parseSync } from "oxc-parser";
 // prettier-ignore
 const FLOORS = [
   ".",
-  "sweep", "docs", "backup", "operator", "email", "widget",
+  "sweep", "docs", "backup", "console", "operator", "email", "widget",
   "privacy", "analytics", "webhooks",
   "chat",
   "leads", "conversations", "knowledge",

@@ -12,6 +12,8 @@ import { sweep, sweepInOwnInvocation } from "./sweep/sweep.ts";
 export { WorkspaceGate } from "./workspaces/gate.ts";
 export { ChatSession } from "./chat/session.ts";
 export { KnowledgeIndex } from "./knowledge/index.ts";
+export { LiveChannel } from "./events/live-channel.ts";
+export { SignIn } from "./console/sign-in.ts";
 export { LeadIndex } from "./leads/lead-index.ts";
 export { ShardSweeper } from "./sweep/sweep.ts";
 export { DeliverySender } from "./webhooks/attempt.ts";

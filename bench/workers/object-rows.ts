@@ -1,4 +1,11 @@
-import service, { ChatSession as Session, KnowledgeIndex as Index, LeadIndex as Leads, WorkspaceGate as Gate } from "../../src/index.ts";
+import service, {
+  ChatSession as Session,
+  KnowledgeIndex as Index,
+  LeadIndex as Leads,
+  LiveChannel as Live,
+  SignIn as Signing,
+  WorkspaceGate as Gate,
+} from "../../src/index.ts";
 
 export { DeliverySender, ShardSweeper } from "../../src/index.ts";
 
@@ -57,6 +64,8 @@ export const WorkspaceGate = watched(Gate);
 export const KnowledgeIndex = watched(Index);
 export const ChatSession = watched(Session);
 export const LeadIndex = watched(Leads);
+export const LiveChannel = watched(Live);
+export const SignIn = watched(Signing);
 
 /** What was counted since it was last asked for. */
 function take(): typeof counted {

@@ -3,6 +3,7 @@ import { connect, createServer, type ListenOptions } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { UserError } from "../shared/cli.ts";
+import { freePort } from "../shared/free-port.ts";
 
 const WILDCARDS = new Set(["*", "0.0.0.0", "::"]);
 const CONNECT_MS = 1_000;
@@ -58,15 +59,4 @@ async function answers(target: { path: string } | { host: string; port: number }
   const answered = await promise;
   socket.destroy();
   return answered;
-}
-
-async function freePort(host: string): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const server = createServer();
-  server.once("error", reject);
-  server.listen({ host, port: 0 }, () => {
-    const address = server.address();
-    server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-  });
-  return await promise;
 }

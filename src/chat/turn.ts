@@ -4,6 +4,7 @@ import { handoffMessageOf } from "../agents/messages.ts";
 import { agentTools, type VouchedVisitor } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { isAgentSilent } from "../conversations/status.ts";
+import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
 import { smallTalkOf, withoutSmallTalk } from "../models/intents.ts";
 import type { Model, HistoryMessage } from "../models/model.ts";
@@ -157,12 +158,12 @@ export class TurnRunner {
     if (refusal) return refusal;
     const { agent, conversation, stored } = admitted;
     const answered = stored.find((message) => message.id === turn.answerId);
-    if (answered) return this.done(admitted, repeatAnswer(context, admitted, answered));
+    if (answered) return this.done(context, admitted, repeatAnswer(context, admitted, answered));
     // Deleted since an earlier attempt stored the question.
     if (!agent) return { outcome: "agent_not_found" };
     if (conversation && isSilent(context, conversation, stored))
-      return this.done(admitted, await staySilent(context, admitted, agent, conversation));
-    return this.done(admitted, await this.answer(context, admitted, agent, early));
+      return this.done(context, admitted, await staySilent(context, admitted, agent, conversation));
+    return this.done(context, admitted, await this.answer(context, admitted, agent, early));
   }
 
   /** Searches beside the first batch, with the earlier questions that this runner saw. */
@@ -226,8 +227,9 @@ export class TurnRunner {
     return { ...fields, conversation_id: turn.conversationId, status: status ?? "resolved", handoff_reason: reason };
   }
 
-  private done({ visitorId }: AdmittedTurn, answer: ChatAnswer): TurnResult {
+  private done({ turn }: TurnContext, { visitorId }: AdmittedTurn, answer: ChatAnswer): TurnResult {
     this.journal.close();
+    announce(this.env, turn.workspaceId, { kind: "conversation", id: answer.conversation_id });
     return { outcome: "answered", answer, visitorId };
   }
 }

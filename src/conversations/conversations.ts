@@ -1,3 +1,4 @@
+import { announce } from "../events/live-channel.ts";
 import { appendEvent, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
@@ -46,6 +47,7 @@ export async function changeConversation(op: ConversationOperation, { status, ta
     findLatestHandoff(db, workspaceId, conversationId),
   ]);
   await wakeDeliveries(op.env, written);
+  announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
   const [[conversation], [visitor], [handoff]] = read;
   return conversation && { conversation, visitor, handoff };
 }
@@ -77,6 +79,7 @@ export async function replyAsHuman(op: ConversationOperation, { content, resolve
     findConversation(db, workspaceId, conversationId),
   ]);
   await wakeDeliveries(op.env, written);
+  announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
   const [[message], [conversation]] = read;
   if (message && conversation?.channel === "email") await wakeEmails(op.env, [{ messageId }]);
   return conversation && { message, status: conversation.status };

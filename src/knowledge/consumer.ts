@@ -1,3 +1,4 @@
+import { announce } from "../events/live-channel.ts";
 import { appendEvent, wakeDeliveries } from "../events/outbox.ts";
 import { crawlPauseMs } from "../platform/config.ts";
 import { type Database, dbFor, isBoundShard } from "../platform/db/client.ts";
@@ -238,6 +239,7 @@ async function finishRun(run: Run, result: RunResult): Promise<void> {
     const released = { leaseId: null, leaseUntil: result.resumeAtMs, updatedAt: nowMs };
     const [[held]] = await db.batch([updateClaimed(db, source.id, leaseId, { ...released, ...countColumns(result.counts) })]);
     if (!held) return cleanUpIfDeleted(run);
+    announce(env, source.workspaceId, { kind: "source", id: source.id });
     return wakeSource(env, source, Math.ceil((result.resumeAtMs - nowMs) / 1000));
   }
   const event = { id: newId(shardOf(source.id), nowMs), workspaceId: source.workspaceId, nowMs };
@@ -255,6 +257,7 @@ async function finishRun(run: Run, result: RunResult): Promise<void> {
     after: [sourceExists(db, source.id)],
   });
   await wakeDeliveries(env, written);
+  announce(env, source.workspaceId, { kind: "source", id: source.id });
   if (before[0].length === 0 && after[0].length === 0) await removeFromIndex(env, run.meter, { ...source, sourceId: source.id });
 }
 

@@ -1,5 +1,6 @@
 import { waitUntil } from "cloudflare:workers";
 import type { BatchItem } from "drizzle-orm/batch";
+import { announce } from "../events/live-channel.ts";
 import { appendEvent, IF_CHANGED, wakeDeliveries } from "../events/outbox.ts";
 import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
@@ -80,6 +81,7 @@ export async function addLead(
   await wakeDeliveries(op.env, written);
   const [[lead]] = after;
   const full = fullWindow(windows, before[0]);
+  if (lead) announce(op.env, workspaceId, { kind: "lead", id: lead.id });
   if (!lead) return full ? { outcome: "rate_limited", full } : { outcome: "agent_not_found" };
   try {
     await putLeads(op, [lead]);

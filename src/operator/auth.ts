@@ -21,15 +21,20 @@ const FINGERPRINT_LENGTH = 16;
 
 /** Requires the operator's token. If none is configured, every path of the operator API responds with 404. */
 export const requireOperator: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const tokens = optionalSecretValues(c.env.OPERATOR_TOKEN ?? "");
-  if (tokens.length === 0) throw new ApiError("not_found", "There is nothing at this path.");
+  if (optionalSecretValues(c.env.OPERATOR_TOKEN ?? "").length === 0) throw new ApiError("not_found", "There is nothing at this path.");
   const token = bearerToken(c);
   if (token === undefined) throw unauthorized(c, "missing_api_key", "Send the operator's token: Authorization: Bearer <OPERATOR_TOKEN>");
-  const matches = await Promise.all(tokens.map((expected) => isEqual(token, expected)));
-  if (!matches.includes(true)) throw unauthorized(c, "invalid_api_key", "This is not the operator's token.");
+  if (!(await isOperatorToken(c.env, token))) throw unauthorized(c, "invalid_api_key", "This is not the operator's token.");
   c.set("actor", `token/${(await sha256Hex(token)).slice(0, FINGERPRINT_LENGTH)}`);
   await next();
 };
+
+/** Whether this is one of the operator's tokens. */
+export async function isOperatorToken(env: Env, token: string): Promise<boolean> {
+  const tokens = optionalSecretValues(env.OPERATOR_TOKEN ?? "");
+  const matches = await Promise.all(tokens.map((expected) => isEqual(token, expected)));
+  return matches.includes(true);
+}
 
 /** Who does what, for the audit log. */
 export function auditorOf(c: AppContext, { operationId: operation }: { operationId: string }): Auditor {

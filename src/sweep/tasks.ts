@@ -1,6 +1,7 @@
 import { resolveIdleWrites } from "../conversations/conversations.ts";
 import { type ConversationKey, listIdle } from "../conversations/store.ts";
 import { listDueMails, pruneArrivals } from "../email/store.ts";
+import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { indexAnswer } from "../knowledge/answers.ts";
 import { wakeSources } from "../knowledge/sources.ts";
@@ -125,6 +126,7 @@ async function resolveIdle({ env, db, nowMs }: Run, idle: readonly ConversationK
   );
   const written = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
   await wakeDeliveries(env, written);
+  for (const { workspaceId, conversationId } of idle) announce(env, workspaceId, { kind: "conversation", id: conversationId });
   return results.map((result, at) => ({
     key: idle[at]!.conversationId,
     done: result.status === "fulfilled" ? Promise.resolve() : Promise.reject(result.reason as Error),

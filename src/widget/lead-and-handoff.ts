@@ -9,6 +9,7 @@ import {
   findLatestHandoff,
   transitionConversation,
 } from "../conversations/store.ts";
+import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
 import { addLead } from "../leads/leads.ts";
 import type { Database } from "../platform/db/client.ts";
@@ -89,6 +90,7 @@ export async function requestHandoff(op: HandoffOperation, message: string) {
     findLatestHandoff(db, workspaceId, conversationId),
   ]);
   await wakeDeliveries(op.env, written);
+  announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
   const [[conversation], [handoff]] = read;
   return { status: conversation?.status ?? "resolved", handoff };
 }

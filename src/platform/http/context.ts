@@ -19,6 +19,8 @@ export interface AppEnv {
   Bindings: Env;
   Variables: CallerVariables & {
     requestId: string;
+    /** The key or token of the console's session, for a request without its own. */
+    credential: string | undefined;
     meter: Meter;
     startedAtMs: number;
     /** For the log: what responded instead of an operation of the contract. */
@@ -44,7 +46,7 @@ export type AppContext = Context<AppEnv>;
 
 const BEARER = /^Bearer +(\S+) *$/i;
 
-/** The token of the Authorization header (RFC 6750); undefined without one. */
+/** The token of the Authorization header (RFC 6750), or that of the console's session; undefined without one. */
 export function bearerToken(c: AppContext): string | undefined {
-  return BEARER.exec(c.req.header("Authorization") ?? "")?.[1];
+  return c.get("credential") ?? BEARER.exec(c.req.header("Authorization") ?? "")?.[1];
 }

@@ -20,7 +20,7 @@ export const STATUS_OF = {
   unavailable: 503,
 } as const satisfies Record<string, ContentfulStatusCode>;
 
-/** The further codes of the visitors' API, which the integrators' OpenAPI document leaves out. */
+/** The further codes of the visitors' API and the console, which the integrators' OpenAPI document leaves out. */
 const VISITOR_STATUS_OF = {
   missing_visitor_token: 401,
   invalid_visitor_token: 401,

@@ -1,0 +1,23 @@
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:net";
+
+/** Systems give outgoing connections the ports above it (Linux from 32,768, IANA from 49,152): those may be taken again at once. */
+const PORTS = { from: 15_000, to: 32_000 };
+const MAX_TRIES = 100;
+
+/** A port that nothing listens on. */
+export async function freePort(host = "127.0.0.1"): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    const port = randomInt(PORTS.from, PORTS.to);
+    const server = createServer().listen({ host, port });
+    try {
+      await once(server, "listening");
+      server.close();
+      await once(server, "close");
+      return port;
+    } catch (error) {
+      if (attempt === MAX_TRIES) throw error;
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { newId } from "../platform/db/ids.ts";
+import { type AppContext, bearerToken } from "../platform/http/context.ts";
+import { ApiError } from "../platform/http/errors.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
+import { isOperatorToken, requireOperator } from "../operator/auth.ts";
+import { requireKey, unauthorized } from "../workspaces/middleware.ts";
+import { beginSession, createLink, endSession, isOwnPage, redeemLink, type Session, sessionOf } from "./session.ts";
+
+/*
+ * What the console has beside the published surfaces: sign-in, sign-out and the live channel. It reads and writes through
+ * /api/v1 and /operator/v1 with the session's credential, see `useSession`.
+ */
+
+const MAX_SECRET_LENGTH = 500;
+const MAX_NAME_LENGTH = 100;
+
+const signInBody = z
+  .strictObject({
+    secret: z.string().min(1).max(MAX_SECRET_LENGTH).optional(),
+    link: z.string().min(1).max(MAX_SECRET_LENGTH).optional(),
+    name: z.string().trim().max(MAX_NAME_LENGTH).default(""),
+  })
+  .refine(({ secret, link }) => (secret === undefined) !== (link === undefined), { message: "Send either secret or link." });
+
+const signIn = createRoute({
+  method: "post",
+  path: "/session",
+  operationId: "signIn",
+  hide: true,
+  request: { body: { required: true, content: { "application/json": { schema: signInBody } } } },
+  responses: { 200: { description: "Signed in." } },
+});
+
+export const consoleRoutes = createRouter();
+
+consoleRoutes.openapi(signIn, async (c) => {
+  if (!isOwnPage(c)) throw notThisPage();
+  const { secret, link, name } = c.req.valid("json");
+  const credential = secret ?? (await redeemLink(c.env, link!));
+  if (credential === undefined)
+    throw unauthorized(c, "invalid_api_key", "This link was used, or is older than an hour. Sign in with an API key.");
+  await authenticate(c, credential.trim());
+  return c.json(sessionRecord(c, await beginSession(c, credential.trim(), name)), 200);
+});
+
+consoleRoutes.get("/session", async (c) => {
+  const session = await requireSession(c);
+  await authenticate(c, session.credential);
+  return c.json(sessionRecord(c, session));
+});
+
+consoleRoutes.delete("/session", async (c) => {
+  if (!isOwnPage(c)) throw notThisPage();
+  await endSession(c);
+  return c.body(null, 204);
+});
+
+/** A link that signs in once with the request's key: what `npm run dev` prints. */
+consoleRoutes.post("/links", async (c) => {
+  await authenticate(c, bearerToken(c) ?? "");
+  const { token, expiresAtMs } = await createLink(c.env, bearerToken(c)!);
+  const url = new URL(`/console/#sign-in=${token}`, c.req.url).href;
+  return c.json({ url, expires_at: new Date(expiresAtMs).toISOString() }, 201);
+});
+
+consoleRoutes.get("/live", async (c) => {
+  if (c.req.header("Upgrade")?.toLowerCase() !== "websocket") throw new ApiError("not_found", "Only a WebSocket is opened here.");
+  const { credential, name, expiresAtMs } = await requireSession(c);
+  c.set("credential", credential);
+  await requireKey(c, async () => undefined);
+  const { workspace } = c.get("caller");
+  const headers = new Headers(c.req.raw.headers);
+  // A header holds bytes: JSON with escapes alone is ASCII.
+  headers.set(VIEWER_HEADER, toAscii(JSON.stringify({ id: newId(0, Date.now()), name, expiresAtMs } satisfies Viewer)));
+  return c.env.LIVE.getByName(workspace.id).fetch(new Request(c.req.raw, { headers }));
+});
+
+/** Checks a key at its gate, or the operator's token. */
+async function authenticate(c: AppContext, credential: string): Promise<void> {
+  c.set("credential", credential);
+  const check = (await isOperatorToken(c.env, credential)) ? requireOperator : requireKey;
+  await check(c, async () => undefined);
+}
+
+async function requireSession(c: AppContext): Promise<Session> {
+  const session = await sessionOf(c);
+  if (!session) throw unauthorized(c, "missing_api_key", "You are not signed in, or your session has ended.");
+  return session;
+}
+
+/** Who is signed in, and what the key may do. */
+function sessionRecord(c: AppContext, { name, expiresAtMs }: Session) {
+  const common = { name, expires_at: new Date(expiresAtMs).toISOString() };
+  const { caller } = c.var as Partial<AppContext["var"]>;
+  if (!caller) return { kind: "operator" as const, ...common };
+  const { id, name: workspaceName, slug, plan } = caller.workspace;
+  const { id: keyId, name: keyName, scopes } = caller.key;
+  return {
+    kind: "workspace" as const,
+    ...common,
+    workspace: { id, name: workspaceName, slug, plan },
+    key: { id: keyId, name: keyName, scopes },
+  };
+}
+
+function notThisPage(): ApiError {
+  return new ApiError("origin_not_allowed", "Only the console of this service may do this.");
+}
+
+function toAscii(json: string): string {
+  return json.replaceAll(/[\u{80}-\u{10ffff}]/gu, (char) =>
+    [...Array(char.length).keys()].map((at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""),
+  );
+}

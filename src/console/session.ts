@@ -1,0 +1,122 @@
+import type { MiddlewareHandler } from "hono";
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { sha256Hex } from "../platform/crypto/hashes.ts";
+import { decryptSecret, encryptSecret, UnreadableSecretError } from "../platform/crypto/secrets.ts";
+import type { AppContext, AppEnv } from "../platform/http/context.ts";
+
+/** Who is signed in to the console. */
+export interface Session {
+  /** Names its `SignIn`. */
+  id: string;
+  /** An API key or the operator's token; it is checked again with each request. */
+  credential: string;
+  /** What the person is called, for the team's others and as the author of replies. */
+  name: string;
+  /** Unix milliseconds. */
+  expiresAtMs: number;
+}
+
+const SESSION_MS = 12 * 60 * 60_000;
+const LINK_MS = 60 * 60_000;
+const TOKEN_BYTES = 32;
+const SESSION_CONTEXT = "console/session";
+const LINK_CONTEXT = "console/link";
+
+/** A header that no form and no other site's script can send without this service's permission, which it gives to none. */
+const CONSOLE_HEADER = "X-Support-Agent-Console";
+
+/** Signs a person in: the cookie that the browser keeps from now on. */
+export async function beginSession(c: AppContext, credential: string, name: string): Promise<Session> {
+  const session = { id: newToken(), credential, name, expiresAtMs: Date.now() + SESSION_MS };
+  await signIn(c.env, session.id).begin(session.expiresAtMs);
+  const sealed = await encryptSecret(c.env, JSON.stringify(session), SESSION_CONTEXT);
+  setCookie(c, cookieName(c), sealed, { ...cookieOptions(c), maxAge: SESSION_MS / 1000 });
+  return session;
+}
+
+/** Signs out; the cookie is worthless from then on, wherever it was copied to. */
+export async function endSession(c: AppContext): Promise<void> {
+  const session = await readCookie(c);
+  if (session) await signIn(c.env, session.id).end();
+  deleteCookie(c, cookieName(c), cookieOptions(c));
+}
+
+/**
+ * The session of a request that a page of the console sent: with its cookie and its header, from this origin. A request that
+ * another site caused has none.
+ */
+export async function sessionOf(c: AppContext): Promise<Session | undefined> {
+  if (c.req.header("Cookie") === undefined || !isOwnPage(c)) return undefined;
+  const session = await readCookie(c);
+  if (!session || Date.now() >= session.expiresAtMs) return undefined;
+  return (await signIn(c.env, session.id).isActive()) ? session : undefined;
+}
+
+/** Lets a page of the console use the API with the key or token that was signed in with. A request with its own keeps it. */
+export const useSession: MiddlewareHandler<AppEnv> = async (c, next) => {
+  if (c.req.header("Authorization") === undefined) c.set("credential", (await sessionOf(c))?.credential);
+  await next();
+};
+
+/** A token that signs in once, within an hour, with this key. */
+export async function createLink(env: Env, credential: string): Promise<{ token: string; expiresAtMs: number }> {
+  const token = newToken();
+  const expiresAtMs = Date.now() + LINK_MS;
+  await linkOf(env, await sha256Hex(token)).begin(expiresAtMs, await encryptSecret(env, credential, LINK_CONTEXT));
+  return { token, expiresAtMs };
+}
+
+/** The key of a link, which ends with this; undefined if it was used, or never made. */
+export async function redeemLink(env: Env, token: string): Promise<string | undefined> {
+  const sealed = await linkOf(env, await sha256Hex(token)).end();
+  return sealed === undefined ? undefined : decryptSecret(env, sealed, LINK_CONTEXT);
+}
+
+/** Whether a page of this service sent the request. A browser's upgrade to a WebSocket carries no header of the page's own. */
+export function isOwnPage(c: AppContext): boolean {
+  const site = c.req.header("Sec-Fetch-Site");
+  const origin = c.req.header("Origin");
+  const isUpgrade = c.req.header("Upgrade")?.toLowerCase() === "websocket";
+  if (site !== undefined && site !== "same-origin") return false;
+  if (origin !== undefined && origin !== new URL(c.req.url).origin) return false;
+  if (isUpgrade) return origin !== undefined;
+  const isSafe = c.req.method === "GET" || c.req.method === "HEAD";
+  return c.req.header(CONSOLE_HEADER) !== undefined && (isSafe || site !== undefined || origin !== undefined);
+}
+
+async function readCookie(c: AppContext): Promise<Session | undefined> {
+  const sealed = getCookie(c, cookieName(c));
+  if (sealed === undefined) return undefined;
+  try {
+    return JSON.parse(await decryptSecret(c.env, sealed, SESSION_CONTEXT)) as Session;
+  } catch (error) {
+    // Changed by somebody, or sealed under a key that was retired.
+    if (error instanceof UnreadableSecretError) return undefined;
+    throw error;
+  }
+}
+
+function isSecure(c: AppContext): boolean {
+  return new URL(c.req.url).protocol === "https:";
+}
+
+/** Browsers take a name with this prefix from a secure origin only, for this host alone. */
+function cookieName(c: AppContext): string {
+  return isSecure(c) ? "__Host-console" : "console";
+}
+
+function cookieOptions(c: AppContext) {
+  return { path: "/", httpOnly: true, secure: isSecure(c), sameSite: "Strict" } as const;
+}
+
+function signIn(env: Env, sessionId: string) {
+  return env.SIGN_IN.getByName(`session/${sessionId}`);
+}
+
+function linkOf(env: Env, tokenHash: string) {
+  return env.SIGN_IN.getByName(`link/${tokenHash}`);
+}
+
+function newToken(): string {
+  return crypto.getRandomValues(new Uint8Array(TOKEN_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
+}

@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { createAgent, createNeighbour, createWorkspace, learn, newAddress, send, type Workspace } from "../harness.ts";
+import { openBrowser } from "./browser.ts";
+
+async function colleague(workspace: Workspace, name: string) {
+  const browser = openBrowser();
+  await browser.call("POST", "/console/session", { secret: workspace.key, name });
+  const live = await browser.live();
+  expect(live.status).toBe(101);
+  return live;
+}
+
+const changed = (kind: string, id: string) => (message: any) =>
+  message.changes?.some((change: { kind: string; id: string }) => change.kind === kind && change.id === id);
+
+test("an open page is told what changed: by whom it is asked, answered, and what was read", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const live = await colleague(workspace, "Grace");
+  const source = await learn(workspace, agent.id, "# Refunds\n\nRefunds take five days.");
+  await live.next(changed("source", source.id));
+  const { body } = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "How long do refunds take?" });
+  expect(await live.next(changed("conversation", body.conversation_id))).toEqual({
+    changes: [{ kind: "conversation", id: body.conversation_id }],
+  });
+  await workspace.call("PATCH", `/conversations/${body.conversation_id}`, { status: "resolved" });
+  await live.next(changed("conversation", body.conversation_id));
+  const asking = await send("POST", `/widget/v1/agents/${agent.id}/leads`, {
+    headers: newAddress(),
+    body: { name: "Ada", email: "ada@example.com" },
+  });
+  await live.next(({ changes }) => changes?.[0]?.kind === "lead");
+  expect(asking.status).toBe(201);
+});
+
+test("another workspace's pages are told nothing", async () => {
+  const workspace = await createWorkspace();
+  const neighbour = await createNeighbour(workspace);
+  const [agent, other] = await Promise.all([createAgent(workspace), createAgent(neighbour)]);
+  const live = await colleague(neighbour, "Mallory");
+  await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hello?" });
+  const { body } = await neighbour.call("POST", `/agents/${other.id}/messages`, { message: "Hello?" });
+  const first = await live.next(() => true);
+  expect(first.changes[0].id).toBe(body.conversation_id);
+});
+
+test("two people on one conversation see each other, and who is writing", async () => {
+  const workspace = await createWorkspace();
+  const [ada, grace] = await Promise.all([colleague(workspace, "Ada"), colleague(workspace, "Grâce 👋")]);
+  ada.send({ conversation_id: "c1", is_replying: false });
+  grace.send({ conversation_id: "c1", is_replying: true });
+  const seen = await ada.next(({ presence }) => presence?.viewers.length === 2);
+  const byName = seen.presence.viewers.toSorted((a: any, b: any) => (a.name < b.name ? -1 : 1));
+  expect(byName).toMatchObject([
+    { name: "Ada", is_replying: false },
+    { name: "Grâce 👋", is_replying: true },
+  ]);
+  grace.send({ conversation_id: "c2", is_replying: false });
+  expect((await ada.next(({ presence }) => presence?.viewers.length === 1)).presence.viewers).toMatchObject([{ name: "Ada" }]);
+  grace.send({ conversation_id: "c1", is_replying: false });
+  await ada.next(({ presence }) => presence?.viewers.length === 2);
+  grace.close();
+  await ada.next(({ presence }) => presence?.viewers.length === 1);
+});
+
+test("a socket that sends anything else is closed", async () => {
+  const workspace = await createWorkspace();
+  for (const message of ["x".repeat(1_000), { conversation_id: 1, is_replying: true }, {}]) {
+    const live = await colleague(workspace, "Mallory");
+    live.send(message);
+    expect(await live.closed).toBe(1008);
+  }
+});
