@@ -2,8 +2,11 @@ import { env } from "cloudflare:workers";
 import { getTableName } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
 import { checkImport } from "../../src/backup/import.ts";
-import { NOT_EXPORTED, ROWS_PARTS } from "../../src/backup/parts.ts";
+import { COUNTS_TABLES, NOT_EXPORTED, ROWS_PARTS } from "../../src/backup/parts.ts";
+import { clearCounts } from "../../src/backup/store.ts";
 import type { End, Header } from "../../src/backup/wire.ts";
+import { dbFor } from "../../src/platform/db/client.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createNeighbour, createWorkspace, newAddress, operate, query, send } from "../harness.ts";
 import { complete, eraseWhole, type ExportFile, exportWorkspace, importFile, importOperation, sendRecords } from "./file.ts";
@@ -76,6 +79,25 @@ describe("an import", () => {
     expect((await sendRecords(file, file.records.slice(0, 400))).body).toMatchObject({ state: "complete" });
     expect((await complete(file)).body).toMatchObject({ state: "complete" });
     expect(await rowsOf(workspace.id)).toEqual(rows);
+  });
+
+  test("keeps its counts from a late attempt to clear those of the triggers", async () => {
+    const db = dbFor(env, workspace.id, new Meter());
+    const key = { workspaceId: workspace.id, exportId: file.header["export_id"] };
+    const [first, ...rest] = clearCounts(db, key, 2_000);
+    const clearLate = () => db.batch([first!, ...rest]);
+    const countsOf = async () => {
+      const rows = await rowsOf(workspace.id);
+      return COUNTS_TABLES.map((table) => rows[getTableName(table)]);
+    };
+    for (let at = 0; at < file.records.length; at += 400) await sendRecords(file, file.records.slice(at, at + 400));
+    const counts = await countsOf();
+    expect(counts.flat().length).toBeGreaterThan(3);
+    await clearLate();
+    expect(await countsOf()).toEqual(counts);
+    expect((await complete(file)).body.state).toBe("complete");
+    await clearLate();
+    expect(await countsOf()).toEqual(counts);
   });
 
   test("is compared in bounded steps, and from the start after more records", async () => {
