@@ -79,10 +79,14 @@ export interface Schemas {
       messages: number;
       visitor_messages_today: number;
       leads_today: number;
+      team_messages_today: number;
       agents: number;
+      api_keys: number;
       sources: number;
       pages: number;
       answers: number;
+      /** Megabytes of text of the agent that has the most, as of the last sync of each source. */
+      knowledge_mb_per_agent: number;
     };
     remaining: {
       messages: number;
@@ -98,7 +102,11 @@ export interface Schemas {
     visitor_messages_per_day: number;
     /** Leads of all agents, a UTC day. */
     leads_per_day: number;
+    /** Messages that your team writes, a UTC day. */
+    team_messages_per_day: number;
     agents: number;
+    /** API keys that are not revoked. */
+    api_keys: number;
     /** Knowledge sources for each agent. */
     sources: number;
     /** The most pages that one website source may read. */

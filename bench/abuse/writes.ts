@@ -139,10 +139,10 @@ function listFloods({ agentId }: Tenant, human: string): Flood[] {
     {
       method: "POST",
       operation: REPLY,
-      bound: "`messages_per_conversation`",
+      bound: "`team_messages_per_day`",
       path: `${conversation}/messages`,
       body: () => ({ content: wide(8000) }),
-      perHour: () => undefined,
+      perHour: ({ team_messages_per_day: day }) => day,
     },
     {
       method: "POST",
@@ -152,7 +152,7 @@ function listFloods({ agentId }: Tenant, human: string): Flood[] {
       path: `${conversation}/messages`,
       body: () => ({ content: wide(8000) }),
       headers: (n) => ({ "Idempotency-Key": `flood-${n}` }),
-      perHour: (_, storedBytes) => Math.floor(MAX_KEPT_BYTES / storedBytes),
+      perHour: ({ team_messages_per_day: day }, storedBytes) => Math.min(day!, Math.floor(MAX_KEPT_BYTES / storedBytes)),
     },
     {
       method: "POST",

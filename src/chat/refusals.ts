@@ -1,5 +1,5 @@
 import { ApiError, notFound } from "../platform/http/errors.ts";
-import { visitorsLimited } from "../workspaces/middleware.ts";
+import { flowLimited } from "../workspaces/middleware.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import type { TurnState } from "./store.ts";
 import type { Turn } from "./turn.ts";
@@ -35,6 +35,8 @@ export function refusalOf(turn: Turn, { agent, conversation, full, stored }: Tur
     if (!conversation.belongsToVisitor) return { outcome: "other_user" };
     if (!conversation.hasRoom) return { outcome: "conversation_full" };
   }
+  // No limit keeps it out: its visitor was erased.
+  if (turn.isKept) return { outcome: "conversation_not_found" };
   if (agent.status === "paused") return { outcome: "agent_paused" };
   return full ? { outcome: "rate_limited", full } : { outcome: "quota_exceeded" };
 }
@@ -68,7 +70,7 @@ export function refusalError(refusal: Refusal): ApiError {
         "The agent is paused and answers no questions. Ask another agent, or ask its operator to activate it.",
       );
     case "rate_limited":
-      return visitorsLimited(refusal.full, Date.now());
+      return flowLimited(refusal.full, Date.now());
     case "quota_exceeded":
       return new ApiError(
         "quota_exceeded",

@@ -1,8 +1,10 @@
 import { announce } from "../events/live-channel.ts";
-import { appendEvent, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
+import { appendEvent, IF_CHANGED, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
-import { writeThenRead } from "../platform/db/sql.ts";
+import { transact, writeThenRead } from "../platform/db/sql.ts";
+import { dayWindow, fullWindow } from "../workspaces/visitor-limits.ts";
+import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import { conversationRecord, messageRecord } from "./payloads.ts";
 import { type Transition, transitionOn, transitionTo, type SettableStatus } from "./status.ts";
 import {
@@ -57,32 +59,37 @@ interface ReplyIn {
   resolve: boolean;
   /** How many messages a conversation may have. */
   maxMessages: number;
+  /** How many messages the team may write in a day. */
+  perDay: number;
 }
 
 /**
  * Adds a human's reply. The conversation is then handled by humans, or resolved.
- * @returns the message, undefined when the conversation has no room for it, and the conversation's status; undefined when the
- * workspace has no such conversation.
+ * @returns the message, undefined when the day, in which case it is `full`, or the conversation has no room for it, and the
+ * conversation's status; undefined when the workspace has no such conversation.
  */
-export async function replyAsHuman(op: ConversationOperation, { content, resolve, maxMessages }: ReplyIn) {
+export async function replyAsHuman(op: ConversationOperation, { content, resolve, maxMessages, perDay }: ReplyIn) {
   const { workspaceId, conversationId, nowMs } = op;
   const db = workspaceDb(op);
   const messageId = op.newId(shardOf(workspaceId));
+  const windows = [dayWindow("team_messages", perDay, nowMs)];
   const writes = [
-    createReply(db, op, { id: messageId, content, nowMs, maxMessages }),
+    createReply(db, op, { id: messageId, content, nowMs, maxMessages }, windows),
+    ...countSent(db, workspaceId, windows, IF_CHANGED),
     ...appendEvent(db, eventOf(op), "message.human_replied", messageRecord(messageId)),
     recordHumanReply(db, op, messageId, nowMs),
     ...transitionWrites(db, op, transitionOn(resolve ? "team_resolved" : "team_replied"), { by: "human", messageId }),
   ];
-  const { written, read } = await writeThenRead(db, writes, [
-    findMessage(db, workspaceId, messageId),
-    findConversation(db, workspaceId, conversationId),
-  ]);
+  const { before, written, after } = await transact(db, {
+    before: [listSent(db, workspaceId, windows)],
+    writes,
+    after: [findMessage(db, workspaceId, messageId), findConversation(db, workspaceId, conversationId)],
+  });
   await wakeDeliveries(op.env, written);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
-  const [[message], [conversation]] = read;
+  const [[message], [conversation]] = after;
   if (message && conversation?.channel === "email") await wakeEmails(op.env, [{ messageId }]);
-  return conversation && { message, status: conversation.status };
+  return conversation && { message, status: conversation.status, full: fullWindow(windows, before[0]) };
 }
 
 /** The writes that resolve a conversation if it is still idle when they run. */

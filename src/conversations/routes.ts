@@ -6,7 +6,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, callerOperation, needsScope } from "../workspaces/middleware.ts";
+import { callerDb, callerOperation, flowLimited, needsScope } from "../workspaces/middleware.ts";
 import { changeConversation, type ConversationOperation, replyAsHuman } from "./conversations.ts";
 import { pageConversations } from "./list-store.ts";
 import { findConversation, findConversationVisitor, findLatestHandoff, listMessages } from "./store.ts";
@@ -136,11 +136,12 @@ const replyToConversation = createRoute({
 });
 
 conversationRoutes.openapi(replyToConversation, async (c) => {
-  const { messages_per_conversation: maxMessages } = c.get("caller").workspace.limits;
-  const reply = { ...c.req.valid("json"), maxMessages };
+  const { messages_per_conversation: maxMessages, team_messages_per_day: perDay } = c.get("caller").workspace.limits;
+  const reply = { ...c.req.valid("json"), maxMessages, perDay };
   const replied = await replyAsHuman(operation(c, c.req.valid("param").conversation_id), reply);
   if (!replied) throw notFound("conversation");
   if (!replied.message) {
+    if (replied.full) throw flowLimited(replied.full, Date.now());
     throw new ApiError(
       "plan_required",
       "The conversation has as many messages as the plan allows in one. Resolve it, or ask the operator for a larger plan.",

@@ -3,10 +3,12 @@ import { appendEvent } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
-import { newId, shardOf } from "../platform/db/ids.ts";
-import { conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
-import { importCompleted, insertWhere } from "../platform/db/sql.ts";
+import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
+import { auditLog, conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
+import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
+import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
+import { mayBeSent } from "../workspaces/visitor-store.ts";
 import { handoffRecord } from "./payloads.ts";
 import { handoffStatusAt, type Transition } from "./status.ts";
 
@@ -102,11 +104,12 @@ export function setTags(db: Database, key: ConversationKey, tags: string[], nowM
   return db.update(conversations).set({ tags, updatedAt: nowMs }).where(isConversation(key));
 }
 
-/** Adds a human's message if the conversation exists and has room. */
+/** Adds a human's message if the conversation exists and has room, and so has each window. */
 export function createReply(
   db: Database,
   { workspaceId, conversationId }: ConversationKey,
   reply: { id: string; content: string; nowMs: number; maxMessages: number },
+  windows: readonly VisitorWindow[],
 ) {
   const hasRoom = sql`(SELECT message_count FROM ${conversations} WHERE id = ${conversationId}) < ${reply.maxMessages}`;
   const row = {
@@ -118,8 +121,17 @@ export function createReply(
     content: reply.content,
     createdAt: messageTime({ conversationId }, reply.nowMs),
   };
-  const condition = sql`${conversationExists({ workspaceId, conversationId })} AND ${hasRoom}`;
+  const condition = sql`${conversationExists({ workspaceId, conversationId })} AND ${hasRoom} AND ${mayBeSent(workspaceId, windows)}`;
   return insertWhere(db, messages, row, condition).onConflictDoNothing();
+}
+
+/** SQL condition: since some time, somebody was erased whom one of the hashes names, alone or with a person (persons.ts). */
+export function erasureExists(workspaceId: string, sinceMs: number, subjectHashes: readonly string[]): SQL {
+  const isOne = sql`IN ${jsonIds(subjectHashes)}`;
+  const isNamed = sql`(subject_hash ${isOne} OR EXISTS (SELECT 1 FROM json_each(detail, '$.visitors') WHERE value ${isOne}))`;
+  // The index holds ids, which are never older than their records.
+  const isSince = sql`id >= ${firstIdAt(sinceMs)} AND created_at >= ${sinceMs}`;
+  return sql`EXISTS (SELECT 1 FROM ${auditLog} WHERE workspace_id = ${workspaceId} AND ${isSince} AND ${isNamed})`;
 }
 
 /** SQL condition: the message is stored. */

@@ -18,7 +18,7 @@ import {
   type PageCounts,
   type PageResult,
 } from "./crawl/protocol.ts";
-import { indexOf } from "./index.ts";
+import { indexOf, type Sized } from "./index.ts";
 import { type IngestionMessage, wakeSource } from "./sources.ts";
 import {
   claimSource,
@@ -39,8 +39,8 @@ const RENEW_AFTER_MS = 30_000;
 
 type SourceRow = typeof sources.$inferSelect;
 type SyncResult =
-  | { outcome: "ready"; counts: PageCounts; chunksCount: number }
-  | { outcome: "failed"; code: string; message: string; counts?: PageCounts; chunksCount?: number };
+  | { outcome: "ready"; counts: PageCounts; chunksCount: number; textBytes: number }
+  | { outcome: "failed"; code: string; message: string; counts?: PageCounts; chunksCount?: number; textBytes: number };
 type RunResult = SyncResult | { outcome: "paused"; counts: PageCounts; resumeAtMs: number };
 
 /** How a wake-up result; "lost": another run has taken over, or the source was deleted. */
@@ -160,13 +160,13 @@ const CHARS_PER_STEP = 500_000;
 const LINK_CHARS = 200;
 
 /** How a slice result: with the end of the crawl, or with the time until which the crawl has nothing to do. */
-export type TimeSliceEnd = CrawlEnd | { done: false; counts: PageCounts; resumeInMs: number };
+export type TimeSliceEnd = Sized<CrawlEnd> | { done: false; counts: PageCounts; resumeInMs: number };
 
 /** What a slice works with. */
 interface TimeSlice {
   env: Env;
   /** Calls the agent's index. */
-  step: (step: CrawlStep) => Promise<CrawlProgress | undefined>;
+  step: (step: CrawlStep) => Promise<Sized<CrawlProgress> | undefined>;
   /** Reports progress; false when this run has lost the source. */
   report: (counts: PageCounts) => Promise<boolean>;
   /** Unix milliseconds. */
@@ -194,7 +194,7 @@ async function fetchBatch(
   slice: TimeSlice,
   { fetch: pages, pauseMs }: Extract<CrawlProgress, { done: false }>,
   endsAtMs: number,
-): Promise<CrawlProgress | undefined> {
+): Promise<Sized<CrawlProgress> | undefined> {
   const results: PageResult[] = [];
   let fetched = 0;
   for (const [at, page] of pages.entries()) {
@@ -272,8 +272,8 @@ async function removeFromIndex(env: Env, meter: Meter, { workspaceId, agentId, s
 }
 
 function resultColumns(result: SyncResult, nowMs: number) {
-  const { counts, chunksCount } = result;
-  const columns = { ...(counts && countColumns(counts)), ...(chunksCount !== undefined && { chunksCount }) };
+  const { counts, chunksCount, textBytes } = result;
+  const columns = { ...(counts && countColumns(counts)), ...(chunksCount !== undefined && { chunksCount }), textBytes };
   if (result.outcome === "ready") return { status: "ready" as const, errorCode: null, errorMessage: null, lastSyncedAt: nowMs, ...columns };
   return { status: "failed" as const, errorCode: result.code, errorMessage: result.message, ...columns };
 }

@@ -11,6 +11,7 @@ import { CrawlStorage } from "./crawl/storage.ts";
 import { type DumpedRow, type DumpPage, type DumpCursor, IndexDump } from "./index-dump.ts";
 import { MAX_CHUNK_BYTES } from "./indexing/chunk.ts";
 import { type IngestProgress, TextIngestion } from "./indexing/ingest.ts";
+import { textBytesOf } from "./indexing/size.ts";
 import { type CuratedAnswer, IndexStore } from "./indexing/store.ts";
 import { CuratedAnswers } from "./retrieval/curated-answers.ts";
 import { HybridSearch } from "./retrieval/hybrid-search.ts";
@@ -23,6 +24,9 @@ import { VectorSync } from "./vectors/vector-sync.ts";
 const MAX_QUESTION_LENGTH = 4_000;
 /** A pause between two steps of a build, in which other requests are served. */
 const YIELD_MS = 1;
+
+/** A step's progress, at the end with how much text the source has then, in bytes of UTF-8. */
+export type Sized<Progress extends { done: boolean }> = Progress extends { done: true } ? Progress & { textBytes: number } : Progress;
 
 /** One object per agent: the agent's knowledge and the search of it. Every method is idempotent. */
 export class KnowledgeIndex extends DurableObject<Env> {
@@ -62,19 +66,23 @@ export class KnowledgeIndex extends DurableObject<Env> {
   }
 
   /** One bounded step of indexing a staged text, to be called until it is done. Another `runId` starts a new build. */
-  async ingestText(sourceId: string, runId: string): Promise<IngestProgress> {
+  async ingestText(sourceId: string, runId: string): Promise<Sized<IngestProgress>> {
     const progress = this.ingestion.step(sourceId, runId);
     // Without it a local workerd serves no other request until the whole build is done.
     await scheduler.wait(YIELD_MS);
-    return progress;
+    return this.sized(progress, sourceId);
   }
 
   /** One bounded step of a crawl: applies the results of a batch and returns the next. Undefined when the source was removed. */
-  async crawl(source: CrawlSource, step: CrawlStep): Promise<CrawlProgress | undefined> {
+  async crawl(source: CrawlSource, step: CrawlStep): Promise<Sized<CrawlProgress> | undefined> {
     const progress = this.crawls.step(source, step);
     // As above, while pages are indexed and nothing is fetched in between.
     if (progress?.done === false && progress.fetch.length === 0) await scheduler.wait(YIELD_MS);
-    return progress;
+    return progress && this.sized(progress, source.id);
+  }
+
+  private sized<Progress extends IngestProgress | CrawlProgress>(progress: Progress, sourceId: string): Sized<Progress> {
+    return (progress.done ? { ...progress, textBytes: textBytesOf(this.store, sourceId) } : progress) as Sized<Progress>;
   }
 
   /** The pages of a source's last or running crawl in these states; null means all. */

@@ -8,7 +8,8 @@ import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { mintApiKey } from "../workspaces/api-key.ts";
-import { createKey, listKeys, revokeKey } from "../workspaces/store.ts";
+import { limitsOf } from "../workspaces/plans.ts";
+import { createKey, listKeys, pruneRevokedKeys, revokeKey } from "../workspaces/store.ts";
 import { recordOperation } from "./audit-store.ts";
 import { auditorOf, noWorkspace, openWorkspace, operatorOperation } from "./auth.ts";
 import { updateWorkspace } from "./store.ts";
@@ -121,19 +122,20 @@ const createKeyRoute = createRoute({
   method: "post",
   path: "/workspaces/{workspace_id}/keys",
   request: { params, body: jsonBody(keyCreateSchema) },
-  responses: { 201: jsonResponse(newKeySchema, "The new key; it is shown only here."), ...errorResponses(404, 422) },
+  responses: { 201: jsonResponse(newKeySchema, "The new key; it is shown only here."), ...errorResponses(403, 404, 422) },
 });
 
 keyRoutes.openapi(createKeyRoute, async (c) => {
   const { workspace_id: workspaceId } = c.req.valid("param");
   const { name, scopes } = c.req.valid("json");
-  const { db } = await openWorkspace(c, workspaceId);
+  const { workspace, db } = await openWorkspace(c, workspaceId);
+  const { api_keys: maxKeys } = limitsOf(workspace.plan, workspace.limits);
   const { key, ...made } = await mintApiKey(workspaceId, secretValues(c.env.KEY_SECRET)[0]);
   const op = operatorOperation(c, createKeyRoute, workspaceId);
   const row = { id: newId(shardOf(workspaceId), op.nowMs), workspaceId, name, ...made, scopes, createdAt: op.nowMs };
   const record = recordOperation(db, op, { targetId: row.id, fields: ["name", "scopes"] });
-  const [[created]] = await db.batch([createKey(db, row), record]);
-  if (!created) throw noWorkspace();
+  const [[created]] = await db.batch([createKey(db, row, maxKeys), record]);
+  if (!created) throw tooManyKeys();
   await reloadGate(c.env, c.get("meter"), workspaceId);
   return c.json({ ...toKey(created), key }, 201);
 });
@@ -165,8 +167,19 @@ keyRoutes.openapi(revoke, async (c) => {
   const { workspace_id: workspaceId, key_id: keyId } = c.req.valid("param");
   const { db } = await openWorkspace(c, workspaceId);
   const op = operatorOperation(c, revoke, workspaceId);
-  const [[revoked]] = await db.batch([revokeKey(db, workspaceId, keyId, op.nowMs), recordOperation(db, op, { targetId: keyId })]);
+  const [[revoked]] = await db.batch([
+    revokeKey(db, workspaceId, keyId, op.nowMs),
+    recordOperation(db, op, { targetId: keyId }),
+    pruneRevokedKeys(db, workspaceId),
+  ]);
   if (!revoked) throw notFound("key");
   await reloadGate(c.env, c.get("meter"), workspaceId);
   return c.body(null, 204);
 });
+
+function tooManyKeys(): ApiError<"plan_required"> {
+  return new ApiError(
+    "plan_required",
+    "The workspace has as many API keys as its plan includes. Revoke one, or raise the plan or its limits.api_keys.",
+  );
+}

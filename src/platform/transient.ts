@@ -10,6 +10,8 @@ const TRANSIENT = [
   /\btransient issue on remote node\b/,
   /\bclient disconnected\b/,
   /^D1_\w*ERROR: .*\b(?:timeout|timed out|reset)\b/i,
+  // Ours, of `withTimeout`.
+  / took longer than \d+ ms$/,
 ];
 
 /**

@@ -11,7 +11,7 @@ import { type Statement, transact } from "../platform/db/sql.ts";
 import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode } from "../platform/http/errors.ts";
 import { log } from "../platform/telemetry/log.ts";
-import { visitorsLimited } from "../workspaces/middleware.ts";
+import { flowLimited } from "../workspaces/middleware.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { fullWindow, type VisitorFlow, visitorLimitOf, windowsOf } from "../workspaces/visitor-limits.ts";
 import { checkOrigin, isAllowedHost } from "./cors.ts";
@@ -117,7 +117,7 @@ export async function openAgent<Query extends Statement>(
   if (claim && visitor) requireLive(claim, opened.agent, visitor);
   // What is sent is counted where it is stored; a flood beyond the day's limit ends here, at the price of this trip.
   const full = fullWindow(windowsOf(visitorLimitOf(opened.limits, flow, null), nowMs), sent);
-  if (full) throw visitorsLimited(full, nowMs);
+  if (full) throw flowLimited(full, nowMs);
   return { ...opened, claim, visitor, read: before[0] };
 }
 

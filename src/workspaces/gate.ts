@@ -3,6 +3,7 @@ import { dbFor } from "../platform/db/client.ts";
 import type { Plan } from "../platform/db/columns.ts";
 import { logProblem, logRarely } from "../platform/telemetry/log.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
+import { withTimeout } from "../platform/time.ts";
 import type { ApiKeyClaim } from "./api-key.ts";
 import { type Limits, limitsOf } from "./plans.ts";
 import { SlidingWindow, type WindowState, WindowStore } from "./rate-limit.ts";
@@ -44,8 +45,6 @@ interface Directory {
   keysByHash: Map<string, KnownKey>;
 }
 
-/** The latest revoked keys are told that they were revoked; older ones are unknown, so that a directory does not grow for ever. */
-const MAX_REVOKED_KEYS = 100;
 /** From this age on, the directory is read again beside the requests; until the next one is there, it serves. */
 const REFRESH_AFTER_MS = 30_000;
 /**
@@ -65,6 +64,8 @@ const USE_INTERVAL_MS = 60 * 60 * 1000;
 export class WorkspaceGate extends DurableObject<Env> {
   private window = new SlidingWindow();
   private readonly store: WindowStore;
+  /** A read that hangs longer has failed: what waits for it is answered 503, and the next request reads anew. */
+  private readonly readLimitMs = 5_000;
   /** Undefined until loaded; null if the workspace does not exist. */
   private directory: Directory | null | undefined;
   /** When the directory was read, Unix milliseconds. */
@@ -140,7 +141,7 @@ export class WorkspaceGate extends DurableObject<Env> {
   private load(meter: Meter): Promise<void> {
     const load = async () => {
       const nowMs = Date.now();
-      this.directory = await this.readDirectory(meter);
+      this.directory = await withTimeout(this.readLimitMs, this.readDirectory(meter), "Reading the directory");
       this.readAtMs = nowMs;
     };
     const next = this.reloads.then(load, load);
@@ -154,7 +155,7 @@ export class WorkspaceGate extends DurableObject<Env> {
     const [[row], active, revoked] = await db.batch([
       findWorkspace(db, workspaceId),
       listActiveKeys(db, workspaceId),
-      listRevokedKeys(db, workspaceId, MAX_REVOKED_KEYS),
+      listRevokedKeys(db, workspaceId),
     ]);
     if (!row) return null;
     const { id, name, slug, plan } = row;

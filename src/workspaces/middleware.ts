@@ -143,14 +143,15 @@ export function rateLimited(window: WindowState, reason: string): ApiError<"rate
   return new ApiError("rate_limited", `${reason} Try again in ${seconds} s.`, { headers: { "Retry-After": String(seconds) } });
 }
 
-/** Why a visitor waits, in words for the visitor. */
+/** Why somebody waits, in words for a visitor or the team. */
 const FULL_REASONS = {
   messages: { all: "No more messages can be taken today.", one: "You have sent many messages." },
   leads: { all: "No more contact details can be taken today.", one: "You have left your contact details several times." },
+  team_messages: { all: "The team has written as many messages as the plan allows in a day.", one: "" },
 } as const;
 
-/** 429 for a visitor. */
-export function visitorsLimited({ flow, sender, endMs }: VisitorWindow, nowMs: number): ApiError<"rate_limited"> {
+/** 429 past a limit of a day or a sender's hour. */
+export function flowLimited({ flow, sender, endMs }: VisitorWindow, nowMs: number): ApiError<"rate_limited"> {
   const seconds = Math.max(1, Math.ceil((endMs - nowMs) / 1000));
   const [unit, length] = seconds > 2 * 3600 ? ["hour", 3600] : ["minute", 60];
   const wait = new Intl.NumberFormat("en", { style: "unit", unit, unitDisplay: "long" }).format(Math.ceil(seconds / length));

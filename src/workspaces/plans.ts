@@ -11,7 +11,11 @@ export interface Limits {
   visitor_messages_per_day: number;
   /** Leads of all agents, a UTC day. */
   leads_per_day: number;
+  /** Messages of the team, over the API and the console, a UTC day. */
+  team_messages_per_day: number;
   agents: number;
+  /** API keys that are not revoked. */
+  api_keys: number;
   /** Sources for each agent. */
   sources: number;
   /** The most pages that one website source may read. */
@@ -30,7 +34,9 @@ const PLANS = {
     messages_per_conversation: 500,
     visitor_messages_per_day: 50,
     leads_per_day: 50,
+    team_messages_per_day: 50,
     agents: 1,
+    api_keys: 10,
     sources: 5,
     max_pages: 100,
     answers_per_agent: 50,
@@ -43,7 +49,9 @@ const PLANS = {
     messages_per_conversation: 1_000,
     visitor_messages_per_day: 500,
     leads_per_day: 500,
+    team_messages_per_day: 500,
     agents: 3,
+    api_keys: 20,
     sources: 20,
     max_pages: 1_000,
     answers_per_agent: 500,
@@ -56,7 +64,9 @@ const PLANS = {
     messages_per_conversation: 2_000,
     visitor_messages_per_day: 3_000,
     leads_per_day: 5_000,
+    team_messages_per_day: 3_000,
     agents: 10,
+    api_keys: 50,
     sources: 100,
     max_pages: 5_000,
     answers_per_agent: 2_000,
@@ -69,7 +79,9 @@ const PLANS = {
     messages_per_conversation: 2_000,
     visitor_messages_per_day: 30_000,
     leads_per_day: 50_000,
+    team_messages_per_day: 30_000,
     agents: 50,
+    api_keys: 200,
     sources: 1_000,
     max_pages: 10_000,
     answers_per_agent: 5_000,
@@ -80,6 +92,11 @@ const PLANS = {
 
 /** The megabyte of `knowledge_mb_per_agent`, in bytes. */
 export const MEGABYTE = 1024 * 1024;
+
+/** Bytes as megabytes, to two digits after the point, rounded up: what is there is never shown as nothing. */
+export function toMegabytes(bytes: number): number {
+  return Math.ceil((bytes / MEGABYTE) * 100) / 100;
+}
 
 /** The plan's limits with the operator's overrides. */
 export function limitsOf(plan: Plan, overrides: Partial<Limits>): Limits {

@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, gt, isNull, lt, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, apiKeys, usagePeriods, workspaces } from "../platform/db/schema.ts";
@@ -19,10 +19,13 @@ export const findCounts = compiled(
   (db, fields, workspaceId) => db.select(fields).from(workspaces).where(eq(workspaces.id, workspaceId)),
 );
 
-/** The curated answers of all agents. */
-export function findAnswersCount(db: Database, workspaceId: string) {
+/** The curated answers of all agents, and the text of the agent that has the most. */
+export function findAgentSums(db: Database, workspaceId: string) {
   return db
-    .select({ answers: sql<number>`coalesce(sum(${agents.answersCount}), 0)`.as("answers") })
+    .select({
+      answers: sql<number>`coalesce(sum(${agents.answersCount}), 0)`.as("answers"),
+      mostTextBytes: sql<number>`coalesce(max(${agents.textBytes}), 0)`.as("most_text_bytes"),
+    })
     .from(agents)
     .where(eq(agents.workspaceId, workspaceId));
 }
@@ -48,20 +51,43 @@ export function listActiveKeys(db: Database, workspaceId: string) {
     .where(and(eq(apiKeys.workspaceId, workspaceId), isNull(apiKeys.revokedAt)));
 }
 
+/** The latest revoked keys are told that they were revoked; older ones are unknown, so that they do not grow for ever. */
+const MAX_REVOKED_KEYS = 100;
+
 /** The latest revoked keys of a workspace. */
-export function listRevokedKeys(db: Database, workspaceId: string, limit: number) {
-  return db
-    .select()
-    .from(apiKeys)
-    .where(and(eq(apiKeys.workspaceId, workspaceId), gt(apiKeys.revokedAt, 0)))
-    .orderBy(desc(apiKeys.revokedAt))
-    .limit(limit);
+export function listRevokedKeys(db: Database, workspaceId: string) {
+  return db.select().from(apiKeys).where(isRevoked(workspaceId)).orderBy(desc(apiKeys.revokedAt)).limit(MAX_REVOKED_KEYS);
 }
 
-/** Adds a key and returns it; nothing if its workspace does not exist. */
-export function createKey(db: Database, key: typeof apiKeys.$inferInsert) {
+/** Deletes the revoked keys of a workspace but for the latest. */
+export function pruneRevokedKeys(db: Database, workspaceId: string) {
+  const latest = db
+    .select({ revokedAt: apiKeys.revokedAt })
+    .from(apiKeys)
+    .where(isRevoked(workspaceId))
+    .orderBy(desc(apiKeys.revokedAt))
+    .limit(1)
+    .offset(MAX_REVOKED_KEYS - 1);
+  return db.delete(apiKeys).where(and(isRevoked(workspaceId), lt(apiKeys.revokedAt, sql`(${latest})`)));
+}
+
+function isRevoked(workspaceId: string) {
+  return and(eq(apiKeys.workspaceId, workspaceId), gt(apiKeys.revokedAt, 0));
+}
+
+/** Adds a key and returns it; nothing if its workspace does not exist, or has `maxKeys` that are not revoked. */
+export function createKey(db: Database, key: typeof apiKeys.$inferInsert, maxKeys: number) {
   const exists = sql`EXISTS (SELECT 1 FROM ${workspaces} WHERE ${workspaces.id} = ${key.workspaceId} AND ${workspaces.deletedAt} IS NULL)`;
-  return insertWhere(db, apiKeys, key, exists).returning();
+  const active = sql`(SELECT count(*) FROM ${apiKeys} WHERE workspace_id = ${key.workspaceId} AND revoked_at IS NULL)`;
+  return insertWhere(db, apiKeys, key, sql`${exists} AND ${active} < ${maxKeys}`).returning();
+}
+
+/** How many keys of a workspace are not revoked. */
+export function countActiveKeys(db: Database, workspaceId: string) {
+  return db
+    .select({ keys: sql<number>`count(*)`.as("keys") })
+    .from(apiKeys)
+    .where(and(eq(apiKeys.workspaceId, workspaceId), isNull(apiKeys.revokedAt)));
 }
 
 /** Revokes a key and returns its id; a key that was revoked before keeps its `revokedAt`. */

@@ -6,6 +6,10 @@ const HOUR_MS = 60 * 60 * 1000;
 /** What visitors send: messages on every channel but the API, and leads. */
 export type VisitorFlow = "messages" | "leads";
 
+/** What is counted by the day. The team is no single sender. */
+export const DAILY_FLOWS = ["messages", "leads", "team_messages"] as const;
+export type DailyFlow = (typeof DAILY_FLOWS)[number];
+
 const LIMIT_OF = { messages: "visitor_messages_per_day", leads: "leads_per_day" } as const satisfies Record<VisitorFlow, keyof Limits>;
 
 /** What one sender may send in an hour at the least: more than a person does. */
@@ -26,7 +30,7 @@ export interface VisitorLimit {
 
 /** A span of time in which a sender may send so much. */
 export interface VisitorWindow {
-  flow: VisitorFlow;
+  flow: DailyFlow;
   sender: string;
   startMs: number;
   endMs: number;
@@ -44,11 +48,16 @@ export function visitorLimitOf(limits: Limits, flow: VisitorFlow, sender: string
 /** The windows that a time falls into: all senders' UTC day, and the sender's hour. */
 export function windowsOf({ flow, perDay, sender }: VisitorLimit, nowMs: number): VisitorWindow[] {
   const perHour = Math.max(SENDER_MINIMUM[flow], Math.ceil(perDay * SENDER_SHARE));
-  const dayMs = startOfDay(nowMs);
-  const day = { flow, sender: ALL_SENDERS, startMs: dayMs, endMs: dayMs + DAY_MS, limit: perDay };
+  const day = dayWindow(flow, perDay, nowMs);
   if (sender === null) return [day];
   const hourMs = nowMs - (nowMs % HOUR_MS);
   return [day, { flow, sender, startMs: hourMs, endMs: hourMs + HOUR_MS, limit: perHour }];
+}
+
+/** The UTC day that a time falls into, for all senders together. */
+export function dayWindow(flow: DailyFlow, limit: number, nowMs: number): VisitorWindow {
+  const startMs = startOfDay(nowMs);
+  return { flow, sender: ALL_SENDERS, startMs, endMs: startMs + DAY_MS, limit };
 }
 
 /** The start of a time's UTC day. */

@@ -2,9 +2,9 @@ import { and, lt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { visitorCounts } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere } from "../platform/db/sql.ts";
-import { ALL_SENDERS, startOfDay, type VisitorWindow } from "./visitor-limits.ts";
+import { ALL_SENDERS, DAILY_FLOWS, startOfDay, type VisitorWindow } from "./visitor-limits.ts";
 
-/** SQL condition of what a visitor sends: each of the windows has room. */
+/** SQL condition of what is sent: each of the windows has room. */
 export function mayBeSent(workspaceId: string, windows: readonly VisitorWindow[]): SQL {
   const rooms = windows.map(({ flow, startMs, sender, limit }) => {
     const counted = sql`(SELECT count FROM ${visitorCounts}
@@ -15,7 +15,7 @@ export function mayBeSent(workspaceId: string, windows: readonly VisitorWindow[]
 }
 
 /**
- * Counts what a visitor sent, in each window. The statements follow the one that stores it.
+ * Counts what was sent, in each window. The statements follow the one that stores it.
  * @param ifStored SQL condition: the statement before changed one row, which is true of each of these too.
  */
 export function countSent(db: Database, workspaceId: string, windows: readonly VisitorWindow[], ifStored: SQL) {
@@ -26,13 +26,14 @@ export function countSent(db: Database, workspaceId: string, windows: readonly V
   });
 }
 
-/** What all visitors sent in the day of a time, by flow. */
+/** What all visitors, and the team, sent in the day of a time, by flow. */
 export function listSentToday(db: Database, workspaceId: string | SQL, nowMs: number) {
   const startMs = startOfDay(nowMs);
-  return listSent(db, workspaceId, [
-    { flow: "messages", sender: ALL_SENDERS, startMs },
-    { flow: "leads", sender: ALL_SENDERS, startMs },
-  ]);
+  return listSent(
+    db,
+    workspaceId,
+    DAILY_FLOWS.map((flow) => ({ flow, sender: ALL_SENDERS, startMs })),
+  );
 }
 
 /** What was sent in each window; no row for one in which nothing was. */

@@ -27,7 +27,9 @@ export const limitsSchema = z
       .int()
       .openapi({ description: "Messages of visitors on every channel but the API, a UTC day, whether the agent or a human answers." }),
     leads_per_day: z.int().openapi({ description: "Leads of all agents, a UTC day." }),
+    team_messages_per_day: z.int().openapi({ description: "Messages that your team writes, a UTC day." }),
     agents: z.int(),
+    api_keys: z.int().openapi({ description: "API keys that are not revoked." }),
     sources: z.int().openapi({ description: "Knowledge sources for each agent." }),
     max_pages: z.int().openapi({ description: "The most pages that one website source may read." }),
     answers_per_agent: z.int().openapi({ description: "Curated answers of one agent." }),
@@ -48,10 +50,16 @@ export const usageSchema = z
         messages: z.int(),
         visitor_messages_today: z.int(),
         leads_today: z.int(),
+        team_messages_today: z.int(),
         agents: z.int(),
+        api_keys: z.int(),
         sources: z.int(),
         pages: z.int(),
         answers: z.int(),
+        knowledge_mb_per_agent: z.number().openapi({
+          description: "Megabytes of text of the agent that has the most, as of the last sync of each source.",
+          example: 1.25,
+        }),
       })
       .openapi({ description: "`sources`, `pages` and `answers` are those of all agents." }),
     remaining: z.object({ messages: z.int() }),

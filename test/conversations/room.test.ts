@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { beginTurn } from "../../src/chat/store.ts";
 import { toTurn } from "../../src/chat/turn.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
@@ -10,6 +10,10 @@ import { sendMail } from "../../src/email/outbound.ts";
 import { createAgent, createWorkspace, learn, listen, operate, query, send } from "../harness.ts";
 
 const KNOWN = "When are refunds paid?";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 /** An agent in a workspace whose conversations have room for so many messages. */
 async function createDesk(room: number) {
@@ -116,4 +120,27 @@ test("a question that an earlier attempt stored is answered, whatever room is le
   const { result } = await env.SESSION.getByName(`${workspace.id}/${conversationId}`).ask(request);
   expect(result.outcome).toBe("answered");
   expect((await read(conversationId)).message_count).toBe(4);
+});
+
+test("the team writes as many messages a day as the plan allows, in all conversations together", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2027, 3, 1, 22) });
+  const { workspace, ask, read } = await createDesk(100);
+  await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { team_messages_per_day: 2 } });
+  const [first, second] = [(await ask()).body.conversation_id, (await ask()).body.conversation_id];
+  const reply = (id: string, key: string) =>
+    workspace.call("POST", `/conversations/${id}/messages`, { content: "Hello" }, { "Idempotency-Key": key });
+  const replies = await Promise.all([reply(first, "a"), reply(second, "b"), reply(first, "c")]);
+  expect(replies.map(({ status }) => status).toSorted()).toEqual([201, 201, 429]);
+  const usage = async () => (await workspace.call("GET", "/usage")).body.usage;
+  expect(await usage()).toMatchObject({ team_messages_today: 2, visitor_messages_today: 0 });
+  const before = [await read(first), await read(second)];
+  const refused = await reply(first, "d");
+  expect([refused.status, refused.body.error.code, refused.headers.get("Retry-After")]).toEqual([429, "rate_limited", "7200"]);
+  expect([await read(first), await read(second)]).toEqual(before);
+  // What was taken is answered again, whatever the day has room for.
+  const taken = replies.findIndex(({ status }) => status === 201);
+  expect((await reply([first, second, first][taken]!, ["a", "b", "c"][taken]!)).body).toEqual(replies[taken]!.body);
+  vi.setSystemTime(Date.UTC(2027, 3, 2));
+  expect((await reply(first, "e")).status).toBe(201);
+  expect(await usage()).toMatchObject({ team_messages_today: 1 });
 });

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { createReader, createSite } from "./crawl/site.ts";
+import { createReader, createSite, work } from "./crawl/site.ts";
 import { createAgent, deliver, operate } from "../harness.ts";
 
 const MIB = 1024 * 1024;
@@ -122,4 +122,35 @@ test("the pages of an object of the version before count by their chunks", async
   expect(Math.abs(after - before)).toBeLessThan(before * 0.02);
   expect((await reader.addText(800)).status).toBe(403);
   expect(source).toMatchObject({ status: "ready" });
+});
+
+test("the usage shows the text of the agent that has the most, beside its limit", async () => {
+  const reader = await createSmallReader();
+  const other = await createAgent({ id: reader.workspaceId } as never);
+  const usageOf = async () => {
+    const { usage, limits } = (await reader.call("GET", "/usage")).body;
+    return [usage.knowledge_mb_per_agent, limits.knowledge_mb_per_agent];
+  };
+  const add = async (kilobytes: number, agentId = reader.agentId) => {
+    const { body } = await reader.addText(kilobytes, "Text", agentId);
+    await deliver("support-agent-ingestion", { ...reader.message(body.id), agentId });
+    return body.id;
+  };
+  expect(await usageOf()).toEqual([0, 1]);
+  const first = await add(128);
+  await add(384);
+  await add(256, other.id);
+  expect(await usageOf()).toEqual([0.5, 1]);
+  await reader.call("DELETE", `${reader.path}/${first}`);
+  expect(await usageOf()).toEqual([0.38, 1]);
+  await operate("DELETE", `/workspaces/${reader.workspaceId}/agents/${reader.agentId}`);
+  expect(await usageOf()).toEqual([0.25, 1]);
+  // Pages count like texts.
+  const site = await createSite();
+  await site.has("/", { text: pageOf(300, "Lamps") });
+  const { body } = await reader.call("POST", `/agents/${other.id}/sources`, { type: "url", name: "Page", url: site.at("/") });
+  await work({ workspaceId: reader.workspaceId, agentId: other.id, sourceId: body.id });
+  const [used] = await usageOf();
+  expect(used).toBeGreaterThan(0.5);
+  expect(used).toBeLessThan(0.65);
 });

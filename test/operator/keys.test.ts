@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { type Answer, createNeighbour, createWorkspace, newAddress, operate, send } from "../harness.ts";
+import { type Answer, createKey, createNeighbour, createWorkspace, newAddress, operate, query, send } from "../harness.ts";
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -50,6 +50,22 @@ describe("POST /workspaces/{id}/keys", () => {
     expect(scopes).toHaveLength(12);
   });
 
+  test("beyond as many keys that are not revoked as the plan includes, none is made", async () => {
+    const workspace = await createWorkspace({ limits: { api_keys: 3 } });
+    const path = `/workspaces/${workspace.id}/keys`;
+    const create = () => call("POST", path, { name: "More", scopes: ["agents:read"] });
+    const made = await Promise.all([create(), create(), create()]);
+    expect(made.map(({ status }) => status).toSorted()).toEqual([201, 201, 403]);
+    expect(made.find(({ status }) => status === 403)!.body.error).toMatchObject({
+      code: "plan_required",
+      message: expect.stringContaining("limits.api_keys"),
+    });
+    expect((await workspace.call("GET", "/usage")).body.usage.api_keys).toBe(3);
+    expect((await operate("GET", path)).data).toHaveLength(3);
+    await operate("DELETE", `${path}/${made.find(({ status }) => status === 201)!.body.id}`);
+    expect((await create()).status).toBe(201);
+  });
+
   test("it works as soon as it is returned", async () => {
     const workspace = await createWorkspace();
     const { key, id } = await operate("POST", `/workspaces/${workspace.id}/keys`, { name: "New", scopes: ["agents:read"] });
@@ -88,6 +104,18 @@ describe("DELETE /workspaces/{id}/keys/{key_id}", () => {
     expect((await call("DELETE", path)).status).toBe(204);
     expect(await operate("GET", `/workspaces/${workspace.id}/keys`)).toEqual(before);
     expect(before.data[1].revoked_at).toMatch(TIMESTAMP);
+    expect((await workspace.call("GET", "/me")).status).toBe(200);
+  });
+
+  test("of the revoked keys the latest 100 are kept", async () => {
+    const workspace = await createWorkspace();
+    const copy = `INSERT INTO api_keys (id, workspace_id, name, prefix, hash, created_at, revoked_at)
+      SELECT lower(hex(randomblob(16))), ?, 'Old', 'sk_live_', lower(hex(randomblob(32))), 1, value FROM json_each(?)`;
+    await query(workspace.id, copy, workspace.id, JSON.stringify(Array.from({ length: 120 }, (_, at) => 1000 + at)));
+    const { id } = await createKey(workspace, ["*"]);
+    await operate("DELETE", `/workspaces/${workspace.id}/keys/${id}`);
+    const revoked = "SELECT count(*) AS count, min(revoked_at) AS oldest FROM api_keys WHERE workspace_id = ? AND revoked_at IS NOT NULL";
+    expect(await query(workspace.id, revoked, workspace.id)).toEqual([{ count: 100, oldest: 1021 }]);
     expect((await workspace.call("GET", "/me")).status).toBe(200);
   });
 

@@ -26,7 +26,9 @@ const NUMBERS = [
   "messages_per_conversation",
   "visitor_messages_per_day",
   "leads_per_day",
+  "team_messages_per_day",
   "agents",
+  "api_keys",
   "sources",
   "max_pages",
   "answers_per_agent",
@@ -35,10 +37,10 @@ const NUMBERS = [
 
 /** The table of plans, as the contract has it. */
 const PLANS = {
-  free: planOf([60, 100, 500, 50, 50, 1, 5, 100, 50, 10], false),
-  starter: planOf([120, 2_000, 1_000, 500, 500, 3, 20, 1_000, 500, 100], false),
-  pro: planOf([300, 10_000, 2_000, 3_000, 5_000, 10, 100, 5_000, 2_000, 500], true),
-  enterprise: planOf([1_200, 100_000, 2_000, 30_000, 50_000, 50, 1_000, 10_000, 5_000, 2_000], true),
+  free: planOf([60, 100, 500, 50, 50, 50, 1, 10, 5, 100, 50, 10], false),
+  starter: planOf([120, 2_000, 1_000, 500, 500, 500, 3, 20, 20, 1_000, 500, 100], false),
+  pro: planOf([300, 10_000, 2_000, 3_000, 5_000, 3_000, 10, 50, 100, 5_000, 2_000, 500], true),
+  enterprise: planOf([1_200, 100_000, 2_000, 30_000, 50_000, 30_000, 50, 200, 1_000, 10_000, 5_000, 2_000], true),
 };
 
 function planOf(numbers: number[], webhooks: boolean) {
@@ -46,7 +48,20 @@ function planOf(numbers: number[], webhooks: boolean) {
   return { ...limits, webhooks };
 }
 
-const NOTHING_USED = { messages: 0, visitor_messages_today: 0, leads_today: 0, agents: 0, sources: 0, pages: 0, answers: 0 };
+const NOTHING_USED = {
+  messages: 0,
+  visitor_messages_today: 0,
+  leads_today: 0,
+  team_messages_today: 0,
+  agents: 0,
+  api_keys: 1,
+  sources: 0,
+  pages: 0,
+  answers: 0,
+  knowledge_mb_per_agent: 0,
+};
+/** Of a text of some sentences. */
+const A_LITTLE = { knowledge_mb_per_agent: 0.01 };
 
 describe("GET /me", () => {
   test("returns the key's workspace and scopes, and nothing else", async () => {
@@ -116,7 +131,8 @@ describe("GET /usage", () => {
       expect((await workspace.call("POST", `/agents/${agent.id}/messages`, { message })).status).toBe(200);
     }
     const before = (await workspace.call("GET", "/usage")).body;
-    expect(before.usage).toEqual({ ...NOTHING_USED, messages: 2, agents: 2, sources: 1, pages: source["pages_indexed"], answers: 1 });
+    const used = { messages: 2, agents: 2, sources: 1, pages: source["pages_indexed"], answers: 1 };
+    expect(before.usage).toEqual({ ...NOTHING_USED, ...A_LITTLE, ...used });
     expect(before.usage.pages).toBe(1);
     expect(before.remaining).toEqual({ messages: PLANS.enterprise.messages - 2 });
     await workspace.call("DELETE", `/agents/${agent.id}/sources/${source.id}`);
@@ -131,7 +147,14 @@ describe("GET /usage", () => {
     const agent = await createAgent(neighbour);
     await learn(neighbour, agent.id, "Refunds are paid within five working days.");
     await neighbour.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?" });
-    expect((await neighbour.call("GET", "/usage")).body.usage).toEqual({ ...NOTHING_USED, messages: 1, agents: 1, sources: 1, pages: 1 });
+    expect((await neighbour.call("GET", "/usage")).body.usage).toEqual({
+      ...NOTHING_USED,
+      ...A_LITTLE,
+      messages: 1,
+      agents: 1,
+      sources: 1,
+      pages: 1,
+    });
     expect((await workspace.call("GET", "/usage")).body.usage).toEqual(NOTHING_USED);
   });
 

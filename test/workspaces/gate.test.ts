@@ -277,6 +277,27 @@ describe("a change that the service died in, between D1 and the gate, takes effe
   });
 });
 
+test("a read of D1 that hangs is given up: who waits for it is told when to try again, and the next request reads anew", async () => {
+  const workspace = await createWorkspace();
+  const { id, key } = await createKey(workspace, ["*"]);
+  const gate = env.GATE.getByName(workspace.id);
+  await evictDurableObject(gate);
+  const hanging = { prepare: (text: string) => env.DB.prepare(text), batch: () => new Promise(() => {}) };
+  const bound = await runInDurableObject(gate, (object) => {
+    const { env: before } = object as unknown as { env: Env };
+    Object.assign(object, { readLimitMs: 20, env: { ...before, DB: hanging, DB_1: hanging } });
+    return before;
+  });
+  for (const { status, headers, body } of await times(3, () => me(key))) {
+    expect([status, body.error.code, Number(headers.get("Retry-After"))]).toEqual([503, "unavailable", expect.any(Number)]);
+  }
+  const revoke = () => send("DELETE", `/operator/v1/workspaces/${workspace.id}/keys/${id}`, { token: env.OPERATOR_TOKEN });
+  expect((await revoke()).status).toBe(503);
+  await runInDurableObject(gate, (object) => void Object.assign(object, { env: bound }));
+  expect((await me(key)).body.error.code).toBe("revoked_api_key");
+  expect((await me(workspace.key)).status).toBe(200);
+});
+
 describe("refused keys", () => {
   test("a flood of a revoked key reaches the gate once in 10 s, and its log lines name workspace and key", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });

@@ -176,12 +176,15 @@ export const usagePeriods = sqliteTable(
   (t) => [primaryKey({ columns: [t.workspaceId, t.period] })],
 );
 
-/** What visitors sent (workspaces/visitor-limits.ts): all of them in a UTC day, and each sender in an hour. The sweep prunes it. */
+/**
+ * What visitors sent (workspaces/visitor-limits.ts): all of them in a UTC day, and each sender in an hour; and what the team wrote
+ * in a day. The sweep prunes it.
+ */
 export const visitorCounts = sqliteTable(
   "visitor_counts",
   {
     workspaceId: workspaceId(),
-    flow: text("flow", { enum: ["messages", "leads"] }).notNull(),
+    flow: text("flow", { enum: ["messages", "leads", "team_messages"] }).notNull(),
     startsAt: integer("starts_at").notNull(),
     /** A keyed hash of the address or the verified person; empty for all of them together. */
     sender: text("sender").notNull(),
@@ -274,6 +277,8 @@ export const agents = sqliteTable(
     turnstileSecret: text("turnstile_secret"),
     sourcesCount: count("sources_count"),
     answersCount: count("answers_count"),
+    /** Of all its sources, in UTF-8. */
+    textBytes: count("text_bytes"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
@@ -297,6 +302,8 @@ export const sources = sqliteTable(
     pagesFailed: count("pages_failed"),
     pagesSkipped: count("pages_skipped"),
     chunksCount: count("chunks_count"),
+    /** Its text as of the end of the last sync, in UTF-8. */
+    textBytes: count("text_bytes"),
     errorCode: text("error_code"),
     errorMessage: text("error_message"),
     lastSyncedAt: integer("last_synced_at"),

@@ -302,7 +302,7 @@ const WIDE = /\(workspace_id=\?(?: AND \w+_(?:id|key)>\?)?\)$/;
 /** Reads of all that a workspace has in an index that are meant, each with its reason. */
 const MEANT_WIDE: Record<string, string[]> = {
   // The agents, as many as the plan allows.
-  "workspaces/store.findAnswersCount": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
+  "workspaces/store.findAgentSums": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
   // What is unfinished, in the order of the index: it ends with what a run takes.
   "knowledge/store.listStrandedSources": ["SEARCH sources USING INDEX sources_unfinished (workspace_id=?)"],
   "webhooks/endpoint-store.listLogErasures": ["SEARCH webhook_erasures USING INDEX webhook_erasures_workspace (workspace_id=?)"],
