@@ -15,6 +15,8 @@ export interface Deed {
   request: SoakRequest;
   /** How often it was sent. */
   attempts: number;
+  /** Whether it is sent again until it is answered. */
+  isRepeated: boolean;
   /**
    * `acknowledged`: it must have been done, once. `refused`: nothing of it may be there. `unknown`: its response was lost, and
    * it is not sent again: it may have been done, once.
@@ -34,7 +36,7 @@ export interface Target {
 }
 
 const LANES = 6;
-/** Of requests that can be repeated: the others are never sent again, as by a client without keys. */
+/** Of all requests: the others are never sent again, as by a client that gives up. */
 const REPEATED_SHARE = 0.75;
 const CONTINUED_SHARE = 0.3;
 /** The load is not to be limited by the machine: what is under way when the service dies is what counts. */
@@ -87,7 +89,7 @@ export class Load {
     } else if (response?.body.error?.message_id) {
       deed.outcome = "acknowledged";
       deed.response = { ...response.body.error };
-    } else if (deed.request.key !== undefined && isWorthRepeating(response)) {
+    } else if (deed.isRepeated && isWorthRepeating(response)) {
       this.pending.push({ deed, atMs: Date.now() + RETRY_AFTER_MS });
     } else if (ids) deed.outcome = "acknowledged";
     else deed.outcome = response === undefined ? "unknown" : "refused";
@@ -101,8 +103,9 @@ export class Load {
     const request = this.requestOf(kind, marker);
     if (!request) return this.newDeed();
     const isRepeated = kind === "erasure" || kind === "removal" || Math.random() < REPEATED_SHARE;
-    const deed: Deed = { kind, marker, attempts: 0, response: {}, request: { ...request, ...(isRepeated && { key: marker }) } };
-    if (kind === "lead") delete deed.request.key;
+    // A visitor has no key: the same details are the same lead.
+    const key = isRepeated && kind !== "lead" && { key: marker };
+    const deed: Deed = { kind, marker, attempts: 0, isRepeated, response: {}, request: { ...request, ...key } };
     this.deeds.push(deed);
     return deed;
   }

@@ -11,14 +11,14 @@ import {
 } from "../conversations/store.ts";
 import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
-import { addLead } from "../leads/leads.ts";
-import type { Database } from "../platform/db/client.ts";
-import { newId, shardOf } from "../platform/db/ids.ts";
+import { addLead, type NewLead } from "../leads/leads.ts";
+import type { Database, Operation } from "../platform/db/client.ts";
+import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
 import { writeThenRead } from "../platform/db/sql.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { notFound } from "../platform/http/errors.ts";
-import { visitorsLimited } from "../workspaces/middleware.ts";
-import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
+import { flowLimited } from "../workspaces/middleware.ts";
+import { startOfDay, visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { conversationNotFound, openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";
 import { addHandoffNotice, findOwnConversation, lastQuestion } from "./store.ts";
@@ -36,25 +36,33 @@ export async function createVisitorLead(c: AppContext, agentId: string, body: Le
   const { agent, workspaceId, limits, visitor, read } = opened;
   if (conversationId !== null && read.length === 0) throw conversationNotFound();
   if (!visitor) await requireChallenge(c, agent, body.turnstile_token);
-  const nowMs = Date.now();
-  const added = await addLead(
-    { env: c.env, meter: c.get("meter"), workspaceId, nowMs },
-    {
-      agentId,
-      conversationId,
-      visitorId: visitor?.mergedInto ?? visitor?.id ?? null,
-      name: body.name ?? null,
-      email: body.email ?? null,
-      phone: body.phone ?? null,
-      message: body.message ?? null,
-      customFields: body.custom_fields ?? {},
-      sourceUrl: body.source_url ?? null,
-    },
-    visitorLimitOf(limits, "leads", await senderOf(c, workspaceId, visitor)),
-  );
-  if (added.outcome === "rate_limited") throw visitorsLimited(added.full, nowMs);
+  const op = { env: c.env, meter: c.get("meter"), workspaceId, nowMs: Date.now() };
+  const sender = await senderOf(c, workspaceId, visitor);
+  const fields = {
+    agentId,
+    conversationId,
+    visitorId: visitor?.mergedInto ?? visitor?.id ?? null,
+    name: body.name ?? null,
+    email: body.email ?? null,
+    phone: body.phone ?? null,
+    message: body.message ?? null,
+    customFields: body.custom_fields ?? {},
+    sourceUrl: body.source_url ?? null,
+  };
+  const added = await addLead(op, fields, visitorLimitOf(limits, "leads", sender), await leadIdOf(op, fields, sender));
+  if (added.outcome === "rate_limited") throw flowLimited(added.full, op.nowMs);
   if (added.outcome === "agent_not_found") throw notFound("agent");
   return added.lead;
+}
+
+/**
+ * The id of a lead: the same details from the same sender on the same UTC day are one lead, since a form whose response is lost is
+ * sent again. Without the sender, its response would tell strangers who left theirs today.
+ */
+async function leadIdOf({ workspaceId, nowMs }: Operation, fields: NewLead, sender: string): Promise<string> {
+  const dayMs = startOfDay(nowMs);
+  const nextId = await seededIds(JSON.stringify([workspaceId, dayMs, sender, fields]), dayMs);
+  return nextId(shardOf(workspaceId));
 }
 
 /** What a visitor reads who asked for a human by the button. @param lastWritten their last messages, newest first. */

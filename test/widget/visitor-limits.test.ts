@@ -22,8 +22,9 @@ afterEach(() => {
 
 const at = (nowMs: number) => void vi.useFakeTimers({ toFake: ["Date"], now: nowMs });
 
+/** Leaves contact details that nobody left before. */
 const leave = (visitor: Visitor, agentId: string, body: Record<string, unknown> = {}) =>
-  visitor.send("POST", `/agents/${agentId}/leads`, { email: "ada@example.com", ...body });
+  visitor.send("POST", `/agents/${agentId}/leads`, { email: `${crypto.randomUUID()}@example.com`, ...body });
 
 const usageOf = async (workspace: Workspace) => (await workspace.call("GET", "/usage")).body.usage;
 
@@ -66,6 +67,27 @@ describe("leads a day", () => {
     expect((await leave(visitor(), agent.id)).status).toBe(429);
     await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { leads_per_day: 1 } });
     expect(await statusesOf([leave(visitor(), agent.id), leave(visitor(), agent.id)])).toEqual([201, 429]);
+  });
+
+  test("a form that is sent again is one lead, with one event, counted once", async () => {
+    at(MORNING);
+    const { workspace, agent, visitor } = await createWidget();
+    const ada = visitor();
+    const form = { email: "ada@example.com", name: "Ada", custom_fields: { company: "Acme" } };
+    const first = await leave(ada, agent.id, form);
+    at(MORNING + HOUR_MS);
+    const again = await Promise.all([leave(ada, agent.id, form), leave(ada, agent.id, form)]);
+    for (const { status, body } of again) expect([status, body]).toEqual([201, first.body]);
+    expect(await usageOf(workspace)).toMatchObject({ leads_today: 1 });
+    expect((await workspace.call("GET", "/leads?q=ada")).body).toMatchObject({ total: 1, data: [{ id: first.body.id }] });
+    const events = "SELECT id FROM events WHERE workspace_id = ? AND type = 'lead.created'";
+    expect(await query(workspace.id, events, workspace.id)).toHaveLength(1);
+    // Other details, another sender, another day: another lead.
+    await leave(ada, agent.id, { ...form, message: "Call me." });
+    await leave(visitor(), agent.id, form);
+    at(MORNING + DAY_MS);
+    await leave(ada, agent.id, form);
+    expect(await leadsOf(workspace)).toHaveLength(4);
   });
 
   test("the agent's own tool keeps no lead beyond it", async () => {
