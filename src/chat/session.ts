@@ -1,4 +1,4 @@
-import { DurableObject } from "cloudflare:workers";
+import { DurableObject, RpcTarget } from "cloudflare:workers";
 import { modelFor } from "../models/providers.ts";
 import { idFields, logDeadLetter } from "../platform/queue.ts";
 import { withoutData } from "../platform/telemetry/errors.ts";
@@ -24,6 +24,20 @@ interface PendingTurn {
   result: Promise<TurnResult>;
 }
 
+/** Keeps a conversation's next turn waiting until its holder disposes of it, or dies. */
+class Hold extends RpcTarget {
+  constructor(private readonly release: () => void) {
+    super();
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
+  }
+}
+
+/** Longer than the one trip to D1 for which a hold is taken. */
+const LONGEST_HOLD_MS = 30_000;
+
 /**
  * One object per conversation. It runs the conversation's turns in order and lets any number of clients read an answer
  * while it is written; a client that hangs up stops nothing.
@@ -44,6 +58,8 @@ export class ChatSession extends DurableObject<Env> {
   private readonly attemptLimitMs = 5 * 60_000;
   /** Settles when the running turn has stored its question. */
   private questionStored: Promise<void> = Promise.resolve();
+  /** Settles when the conversation is held no longer; undefined while it is not. */
+  private held: Promise<void> | undefined;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -55,6 +71,7 @@ export class ChatSession extends DurableObject<Env> {
 
   /** Answers a visitor's message once the messages before it are answered. */
   async ask(request: TurnRequest, requestId?: string): Promise<{ result: TurnResult; cost: Cost }> {
+    if (this.held) await this.held;
     const meter = new Meter();
     return { result: await this.enqueue(request, { meter, requestId }).result, cost: meter.cost };
   }
@@ -64,6 +81,7 @@ export class ChatSession extends DurableObject<Env> {
    * result is what was spent until then.
    */
   async stream(request: TurnRequest, caller: StreamCaller): Promise<{ refusal?: Refusal; body?: ReadableStream; cost: Cost }> {
+    if (this.held) await this.held;
     const meter = new Meter();
     const { started, result } = this.enqueue(request, { meter, requestId: caller.requestId });
     const first = await Promise.race([started, result]);
@@ -97,14 +115,27 @@ export class ChatSession extends DurableObject<Env> {
     await this.questionStored;
   }
 
-  /** Deletes the object's storage unless a turn is unfinished. @returns whether it did. */
-  async eraseIdle(): Promise<boolean> {
+  /**
+   * Deletes the object's storage unless a turn is unfinished.
+   * @returns what keeps further turns waiting, until the conversation's rows are erased or known to stay; null if it did not.
+   */
+  async eraseIdle(): Promise<Hold | null> {
     // No turn is added meanwhile.
     return this.ctx.blockConcurrencyWhile(async () => {
-      if (!this.turns.isIdle) return false;
+      if (!this.turns.isIdle) return null;
       await this.erase();
-      return true;
+      return this.hold();
     });
+  }
+
+  private hold(): Hold {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const held = withTimeout(LONGEST_HOLD_MS, promise, "A hold").catch(() => undefined);
+    const released = held.then(() => {
+      if (this.held === released) this.held = undefined;
+    });
+    this.held = released;
+    return new Hold(resolve);
   }
 
   /** A request that is repeated while its turn is pending joins it. */

@@ -4,6 +4,7 @@ import { findAgent } from "../agents/store.ts";
 import {
   conversationExists,
   createHandoff,
+  erasureExists,
   isConversation,
   messageTime,
   NEWEST_MESSAGE_FIRST,
@@ -269,13 +270,18 @@ function isAdmitted(turn: Turn): SQL {
   const { workspaceId, agentId, conversationId } = turn;
   const agent = sql`FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id`;
   const agentFits = sql`a.id = ${agentId} AND a.workspace_id = ${workspaceId} AND w.deleted_at IS NULL`;
-  const isWithin = turn.isKept ? sql`TRUE` : mayBeSent(workspaceId, messageWindows(turn));
+  const isWithin = sql`${turn.isKept ? sql`TRUE` : mayBeSent(workspaceId, messageWindows(turn))} AND ${isNotErased(turn)}`;
   const mayBeAsked = turn.isKept ? sql`TRUE` : mayBeAnswered(turn);
   if (turn.isNew) return sql`EXISTS (SELECT 1 ${agent} WHERE ${agentFits} AND ${mayBeAsked}) AND ${isWithin}`;
   return sql`EXISTS (SELECT 1 ${agent} JOIN ${conversations} c ON c.agent_id = a.id
     WHERE ${agentFits} AND c.id = ${conversationId} AND c.workspace_id = ${workspaceId} AND c.channel = ${turn.channel}
       AND ${belongsToVisitor(turn, sql`c.visitor_id`)} AND ${hasRoom(turn, sql`c.message_count`)}
       AND (c.status IN ${HUMAN_STATUSES} OR ${mayBeAsked})) AND ${isWithin}`;
+}
+
+/** Whether the visitor was not erased while the question waited. */
+function isNotErased({ workspaceId, subjectHashes, nowMs }: Turn): SQL {
+  return subjectHashes ? sql`NOT ${erasureExists(workspaceId, nowMs, subjectHashes)}` : sql`TRUE`;
 }
 
 /** Whether a conversation with so many messages has room for a question and its answer. */

@@ -31,6 +31,8 @@ export interface Attempt {
   number: number;
   /** Whether to hand the turn to a human instead of answering it. */
   isHandOff: boolean;
+  /** Whether the turn has waited since an attempt failed, or the object died. */
+  isRescue?: boolean;
 }
 
 type Work<Turn, Result> = (turn: Turn, attempt: Attempt) => Promise<Result>;
@@ -110,7 +112,9 @@ export class TurnQueue<Request, Turn> {
     this.orphanedBy = undefined;
     const orphans = this.stored().filter(([key]) => !this.running.has(key));
     // Each attempt logs its own failure.
-    await Promise.allSettled(orphans.map(([key, queued]) => this.run(key, queued, this.rescue)));
+    await Promise.allSettled(
+      orphans.map(([key, queued]) => this.run(key, queued, (turn, attempt) => this.rescue(turn, { ...attempt, isRescue: true }))),
+    );
   }
 
   private stored(): [string, QueuedTurn<Request, Turn>][] {

@@ -3,6 +3,7 @@ import { CallJournal, type JournalStorage } from "../agents/tool-journal.ts";
 import { handoffMessageOf } from "../agents/messages.ts";
 import { agentTools, type VouchedVisitor } from "../agents/tools.ts";
 import type { AgentRow } from "../agents/wire.ts";
+import { subjectHashesOf } from "../conversations/persons.ts";
 import { isAgentSilent } from "../conversations/status.ts";
 import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
@@ -58,6 +59,8 @@ export interface Turn {
   leadLimit?: VisitorLimit;
   /** Its question is stored whatever the limits are by now: an earlier attempt failed, and the caller was told that it is kept. */
   isKept?: boolean;
+  /** The hashes under which an erasure of its visitor is recorded: after one, its question is not stored. Never stored. */
+  subjectHashes?: string[];
   questionId: string;
   answerId: string;
   visitorId: string;
@@ -147,7 +150,12 @@ export class TurnRunner {
    * @param attempt which may be to hand it to a human instead.
    */
   async run(turn: Turn, meter: Meter, attempt = FIRST_ATTEMPT, listener = NO_LISTENER): Promise<TurnResult> {
-    const { number, isHandOff } = attempt;
+    const { number, isHandOff, isRescue } = attempt;
+    // As long as its question is not stored, no erasure of its visitor finds it.
+    if (isRescue && turn.visitor && !turn.subjectHashes) {
+      const subjectHashes = await subjectHashesOf(this.env, turn.workspaceId, turn.visitor);
+      return this.run({ ...turn, subjectHashes }, meter, attempt, listener);
+    }
     const context: TurnContext = { turn, db: dbFor(this.env, turn.workspaceId, meter), meter, isHandOff, listener };
     const early = this.searchEarly(context);
     const admitted = await this.admit(context);

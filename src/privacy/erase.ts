@@ -1,8 +1,8 @@
 import type { BatchItem } from "drizzle-orm/batch";
 import { sessionOf } from "../chat/session.ts";
+import { type PersonIdentifier, subjectHashOf } from "../conversations/persons.ts";
 import { eraseLeads } from "../leads/leads.ts";
 import { secretValues } from "../platform/config.ts";
-import { keyedHash } from "../platform/crypto/hashes.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
 import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
@@ -17,7 +17,7 @@ import {
   findAudit,
   updateDeleted,
 } from "./erasure-store.ts";
-import { eraseVisitors, listConversations, listLeads, listLeadsByVisitor, type PersonIdentifier } from "./person-store.ts";
+import { eraseVisitors, listConversations, listLeads, listLeadsByVisitor, listVisitors } from "./person-store.ts";
 
 /** Conversations, each with an object, or leads that one step erases. */
 export const RECORDS_PER_STEP = 50;
@@ -51,8 +51,12 @@ export async function erasePerson(
   const { env, workspaceId, nowMs } = op;
   const db = workspaceDb(op);
   const auditId = newId(shardOf(workspaceId), nowMs);
-  const subjectHash = await subjectHashOf(env, workspaceId, person);
-  const detail = { deleted: zeroCounts() };
+  const hashOf = (one: PersonIdentifier) => subjectHashOf(secretValues(env.KEY_SECRET)[0], workspaceId, one);
+  const [visitors] = await db.batch([listVisitors(db, workspaceId, person)]);
+  const subjectHash = await hashOf(person);
+  // Their questions that are not stored yet are found by these.
+  const visitorHashes = await Promise.all(visitors.map(({ anonId }) => hashOf({ type: "anon_id", value: anonId })));
+  const detail = { deleted: zeroCounts(), visitors: visitorHashes };
   const audit = { id: auditId, workspaceId, actor, action: "privacy.erase", subjectHash, detail, createdAt: nowMs };
   const identifier = await encryptSecret(env, JSON.stringify(person), erasureContext(auditId));
   await db.batch(createErasure(db, audit, identifier));
@@ -133,7 +137,8 @@ type FurtherErasures = Record<string, BatchItem<"sqlite"> & { _: { result: reado
 /**
  * Erases conversations with all their records: the object first, while its row still exists. A conversation that is too
  * large for one step keeps its row, so that the next step finds it again.
- * @param inactiveSinceMs skips conversations with activity at or after this time, or with an unfinished turn.
+ * @param inactiveSinceMs skips conversations with activity at or after this time, or with an unfinished turn. A turn that comes
+ * meanwhile waits, so that it is not taken for a conversation that is erased before its question is stored.
  * @returns how many of each kind were deleted.
  */
 export async function eraseConversations(
@@ -142,10 +147,11 @@ export async function eraseConversations(
   ids: readonly string[],
   { inactiveSinceMs, further = {} }: { inactiveSinceMs?: number; further?: FurtherErasures } = {},
 ): Promise<DeletedCounts> {
+  using holds = new DisposableStack();
   const eraseSession = async (id: string): Promise<string[]> => {
     const session = sessionOf(env, meter, workspaceId, id);
     if (inactiveSinceMs === undefined) await session.erase();
-    else if (!(await session.eraseIdle())) return [];
+    else if (!holds.use(await session.eraseIdle())) return [];
     return [id];
   };
   const erased = (await Promise.all(ids.map(eraseSession))).flat();
@@ -181,9 +187,4 @@ function zeroCounts(): DeletedCounts {
 /** The encryption context of an erasure's identifier: it decrypts with no other one. */
 export function erasureContext(auditId: string): string {
   return `privacy/${auditId}`;
-}
-
-/** Lets whoever knows the person find out from the audit log whether the person was erased. */
-function subjectHashOf(env: Env, workspaceId: string, { type, value }: PersonIdentifier): Promise<string> {
-  return keyedHash(secretValues(env.KEY_SECRET)[0], `privacy/${workspaceId}/${type}/${value}`);
 }

@@ -46,7 +46,8 @@ export function findAudit(db: Database, workspaceId: string, id: string) {
 
 /** Records what has been deleted so far. */
 export function updateDeleted(db: Database, id: string, deleted: DeletedCounts) {
-  return db.update(auditLog).set({ detail: { deleted } }).where(eq(auditLog.id, id));
+  const detail = sql`json_set(coalesce(${auditLog.detail}, '{}'), '$.deleted', json(${JSON.stringify(deleted)}))`;
+  return db.update(auditLog).set({ detail }).where(eq(auditLog.id, id));
 }
 
 /** Finishes an erasure: the person's identifier is deleted. */

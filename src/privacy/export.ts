@@ -1,15 +1,8 @@
+import type { PersonIdentifier } from "../conversations/persons.ts";
 import { toConversation, toHandoff, toMessage, toVisitor } from "../conversations/wire.ts";
 import { toLead } from "../leads/wire.ts";
 import { type Database, dbFor, type Operation } from "../platform/db/client.ts";
-import {
-  type PersonIdentifier,
-  listConversations,
-  listFirstMessages,
-  listHandoffs,
-  listLeads,
-  listMessagesAfter,
-  listVisitors,
-} from "./person-store.ts";
+import { listConversations, listFirstMessages, listHandoffs, listLeads, listMessagesAfter, listVisitors } from "./person-store.ts";
 
 /** Records per query: an export's memory does not grow with the person's history. A message of 8,000 characters takes 80 KB. */
 const CONVERSATIONS_PER_PAGE = 20;

@@ -1,13 +1,8 @@
 import { and, eq, getTableColumns, gt, inArray, isNull, type SQL, sql } from "drizzle-orm";
+import type { PersonIdentifier } from "../conversations/persons.ts";
 import type { Database } from "../platform/db/client.ts";
 import { conversations, handoffs, leads, messages, visitors } from "../platform/db/schema.ts";
 import { jsonIds } from "../platform/db/sql.ts";
-
-/** Identifies a person. An email is in lower case. */
-export interface PersonIdentifier {
-  type: "email" | "anon_id" | "external_id";
-  value: string;
-}
 
 /** A page of a list that is read in the order of ids. */
 export interface Slice {

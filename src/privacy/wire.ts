@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
+import type { PersonIdentifier } from "../conversations/persons.ts";
 import { conversationSchema, messageSchema, visitorSchema } from "../conversations/wire.ts";
 import { timestamp, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { normalizeEmail } from "../platform/text.ts";
-import type { PersonIdentifier } from "./person-store.ts";
 
 const TYPES = ["email", "anon_id", "external_id"] as const;
 

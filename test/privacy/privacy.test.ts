@@ -1,13 +1,14 @@
-import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
+import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { TurnRunner } from "../../src/chat/turn.ts";
 import { encryptSecret } from "../../src/platform/crypto/secrets.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createErasure } from "../../src/privacy/erasure-store.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
-import { createAgent, createWorkspace, databases, learn, listen, query, send, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, databases, learn, listen, query, send, sessionStorage, type Workspace } from "../harness.ts";
 
 const KNOWN = "When are refunds paid?";
 
@@ -187,5 +188,52 @@ test("the sweep finishes a dead erasure of a long history, in bounded steps", as
     messages: 5005,
     idempotency_records: 8502,
     email_outbox: 10500,
+  });
+});
+
+describe("a question that is kept, and not stored yet", () => {
+  /** Asks while D1 is out of reach, and gives back the session that keeps the question. */
+  async function keepQuestion(workspace: Workspace, agentId: string, mark: string) {
+    const failing = vi.spyOn(TurnRunner.prototype, "run").mockRejectedValueOnce(new Error("D1_ERROR: it is down"));
+    const user = { id: mark, email: `${mark}@Example.com` };
+    const { status, body } = await workspace.call("POST", `/agents/${agentId}/messages`, { message: `My code is ${mark}`, user });
+    failing.mockRestore();
+    expect([status, (await sessionStorage(workspace.id, body.error.conversation_id)).entries.length]).toEqual([500, 1]);
+    return env.SESSION.getByName(`${workspace.id}/${body.error.conversation_id}`);
+  }
+
+  test.each(["external_id", "anon_id", "email"])("is dropped by the erasure of its person by %s", async (type) => {
+    const workspace = await createWorkspace();
+    const [agent, mark] = [await createAgent(workspace), crypto.randomUUID()];
+    const session = await keepQuestion(workspace, agent.id, mark);
+    const value = { external_id: mark, anon_id: `api:${mark}`, email: `${mark}@example.com` }[type]!;
+    await workspace.call("DELETE", `/privacy/visitors${by({ [type]: value })}`);
+    await runDurableObjectAlarm(session);
+    expect(await placesOf(mark)).toEqual([]);
+    expect((await workspace.call("GET", "/conversations")).body.total).toBe(0);
+  });
+
+  test("is dropped where its visitor is erased by what else is known of them", async () => {
+    const workspace = await createWorkspace();
+    const [agent, mark] = [await createAgent(workspace), crypto.randomUUID()];
+    // The visitor's own email is another one by now.
+    await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hi", user: { id: mark, email: "ada@example.com" } });
+    const session = await keepQuestion(workspace, agent.id, mark);
+    await workspace.call("DELETE", `/privacy/visitors${by({ email: "ada@example.com" })}`);
+    await runDurableObjectAlarm(session);
+    expect(await placesOf(mark)).toEqual([]);
+  });
+
+  test("stays where somebody else is erased, or the person was erased before it was asked", async () => {
+    const workspace = await createWorkspace();
+    const [agent, mark] = [await createAgent(workspace), crypto.randomUUID()];
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    await workspace.call("DELETE", `/privacy/visitors${by({ external_id: mark })}`);
+    vi.setSystemTime(Date.now() + 10);
+    const session = await keepQuestion(workspace, agent.id, mark);
+    vi.useRealTimers();
+    await workspace.call("DELETE", `/privacy/visitors${by({ external_id: "somebody" })}`);
+    await runDurableObjectAlarm(session);
+    expect((await workspace.call("GET", `/privacy/visitors${by({ external_id: mark })}`)).body.counts).toMatchObject({ messages: 2 });
   });
 });

@@ -9,6 +9,7 @@ import { prune } from "../../src/privacy/retention.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { cutoffsOf, DEFAULT_RETENTION, retentionOf } from "../../src/workspaces/retention.ts";
 import {
+  type Answer,
   createAgent,
   createNeighbour,
   createWorkspace,
@@ -327,31 +328,56 @@ test("a run that does not finish wakes the next one", async () => {
   expect(sent).toHaveLength(1);
 });
 
-/** The sessions, the real ones; something happens before and after one of them is asked whether it may be erased. */
-function sessionsWith(conversationId: string, around: { before?: () => Promise<unknown>; after?: () => Promise<unknown> }): Env {
+/** The sessions, the real ones; something happens before, or after, one of them is asked whether it may be erased. */
+function sessionsWith(conversationId: string, around: { before?: () => Promise<unknown>; after?: () => void }): Env {
   const getByName = (name: string) => ({
     eraseIdle: async () => {
       const isIt = name.endsWith(conversationId);
       if (isIt) await around.before?.();
-      const isErased = await env.SESSION.getByName(name).eraseIdle();
-      if (isIt) await around.after?.();
-      return isErased;
+      const hold = await env.SESSION.getByName(name).eraseIdle();
+      if (isIt) around.after?.();
+      return hold;
     },
   });
   return envWith({ SESSION: { getByName } });
 }
 
-test.for(["before", "after"])("a visitor who writes just %s the session is asked keeps the conversation", async (moment) => {
+test("a visitor who writes just before the session is asked keeps the conversation", async () => {
   const { workspace, agentId } = await createDesk();
   const [silent, written] = [await ask(workspace, agentId, "silent"), await ask(workspace, agentId, "written")];
   for (const id of [silent, written]) await age(id, 400);
   await keep(workspace, { conversations_days: 365 });
   const body = { message: KNOWN, user: { id: "written" }, conversation_id: written };
-  const write = async () => expect((await workspace.call("POST", `/agents/${agentId}/messages`, body)).status).toBe(200);
-  await prune(sessionsWith(written, { [moment]: write }), { workspaceId: workspace.id });
+  const before = async () => expect((await workspace.call("POST", `/agents/${agentId}/messages`, body)).status).toBe(200);
+  await prune(sessionsWith(written, { before }), { workspaceId: workspace.id });
   expect(await idsOf(workspace, "/conversations")).toEqual([written]);
   expect((await workspace.call("GET", `/conversations/${written}`)).body.messages).toHaveLength(4);
   expect((await sessionStorage(workspace.id, written)).entries).toEqual([]);
+});
+
+test("a question that comes while its conversation is erased is not taken: it waits, and is told that the conversation is gone", async () => {
+  const { workspace, agentId } = await createDesk();
+  const id = await ask(workspace, agentId, "u");
+  await age(id, 400);
+  await keep(workspace, { conversations_days: 365 });
+  // As long as the conversation is there, the session cannot reach D1: it would keep the question for later.
+  const batch = async (statements: D1PreparedStatement[]) => {
+    if ((await query(id, "SELECT 1 FROM conversations WHERE id = ?", id)).length > 0) throw new Error("D1_ERROR: it is down");
+    return env.DB.batch(statements);
+  };
+  const runner = new TurnRunner(envWith({ DB: { prepare: (text: string) => env.DB.prepare(text), batch } }), new ExtractiveEngine());
+  await runInDurableObject(env.SESSION.getByName(`${workspace.id}/${id}`), (live) => void Object.assign(live, { runner }));
+  const asked: Promise<Answer>[] = [];
+  const after = () => {
+    for (const stream of [false, true]) {
+      const body = { message: KNOWN, user: { id: "u" }, conversation_id: id, stream };
+      asked.push(workspace.call("POST", `/agents/${agentId}/messages`, body));
+    }
+  };
+  await prune(sessionsWith(id, { after }), { workspaceId: workspace.id });
+  for (const { status, body } of await Promise.all(asked)) expect([status, body.error.code]).toEqual([404, "not_found"]);
+  expect(await idsOf(workspace, "/conversations")).toEqual([]);
+  expect((await sessionStorage(workspace.id, id)).entries).toEqual([]);
 });
 
 test("a conversation with a turn that runs and one that waits keeps both", async () => {
