@@ -130,11 +130,11 @@ export class ChatSession extends DurableObject<Env> {
 
   private hold(): Hold {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const held = withTimeout(LONGEST_HOLD_MS, promise, "A hold").catch(() => undefined);
-    const released = held.then(() => {
-      if (this.held === released) this.held = undefined;
+    const ended = withTimeout(LONGEST_HOLD_MS, promise, "A hold").catch(() => undefined);
+    const held: Promise<void> = ended.finally(() => {
+      if (this.held === held) this.held = undefined;
     });
-    this.held = released;
+    this.held = held;
     return new Hold(resolve);
   }
 
