@@ -2,7 +2,9 @@ import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-worker
 import { defineConfig } from "vitest/config";
 import type { Reporter } from "vitest/node";
 import { unstable_readConfig as readConfig } from "wrangler";
+import { buildWeb } from "./scripts/web.ts";
 import { answerOutbound } from "./test/outbound-server.ts";
+import { findChromium } from "./test/web/chromium.ts";
 
 // Wrangler would warn of secrets that are missing, though the tests bind their own.
 process.env["WRANGLER_LOG"] ??= "error";
@@ -27,7 +29,10 @@ const closingLine: Reporter = {
 
 const { consumers } = readConfig({ config: "./wrangler.toml" }).queues;
 
-export default defineConfig(async () => ({
+const BROWSER_TESTS = "test/web/**";
+
+/** Tests of the service, which run in workerd. */
+const service = async () => ({
   plugins: [
     cloudflareTest({
       remoteBindings: false,
@@ -53,14 +58,39 @@ export default defineConfig(async () => ({
     }),
   ],
   test: {
-    // The service's own log lines would bury the results.
-    onConsoleLog: (log) => !log.startsWith('{"event":'),
-    reporters: ["default", closingLine],
+    name: "service",
     // A machine with two cores runs files side by side; what is measured in time is measured by the bench.
     testTimeout: 30_000,
     include: ["test/**/*.test.ts"],
+    exclude: [BROWSER_TESTS],
     isolate: false,
-    maxWorkers: "100%",
     setupFiles: ["./test/setup.ts"],
   },
-}));
+});
+
+/** Tests of what runs in browsers: in Chromium, against the service as `npm run dev` starts it. */
+const browser = {
+  test: {
+    name: "browser",
+    testTimeout: 30_000,
+    hookTimeout: 120_000,
+    include: [`${BROWSER_TESTS}/*.test.ts`],
+    isolate: false,
+    globalSetup: ["./test/web/service.ts"],
+  },
+};
+
+export default defineConfig(async () => {
+  await buildWeb();
+  const hasBrowser = findChromium() !== undefined;
+  if (!hasBrowser) console.log("No Chromium was found, so the tests in test/web are skipped: install one, or set CHROMIUM_PATH.");
+  return {
+    test: {
+      // The service's own log lines would bury the results.
+      onConsoleLog: (log) => !log.startsWith('{"event":'),
+      reporters: ["default", closingLine],
+      maxWorkers: "100%",
+      projects: [service, ...(hasBrowser ? [browser] : [])],
+    },
+  };
+});

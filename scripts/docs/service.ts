@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,24 +17,28 @@ const EXPORTS = /^export (SUPPORT_URL=\S+ SUPPORT_KEY=\S+ SUPPORT_AGENT=\S+)$/m;
 /** `npm run dev` in a temporary copy of the project, as a newcomer has it after a clone. */
 interface Service {
   directory: string;
+  /** Once it has started. */
+  operatorToken: () => string;
   /** The variables that it prints; rejects with its output where it does not start. */
   variables: Promise<NodeJS.Dict<string>>;
   /** Ends it and removes the copy. */
   stop: () => Promise<void>;
 }
 
-/** Starts the service with a state and secrets of its own. */
-export function startService(): Service {
+/** Starts the service with a state and secrets of its own. @param vars further variables. */
+export function startService(vars: Readonly<Record<string, string>> = {}): Service {
   const directory = mkdtempSync(join(tmpdir(), "support-agent-docs-"));
   cpSync(ROOT, directory, { recursive: true, filter: (path) => !NOT_CLONED.test(relative(ROOT, path).split(sep)[0]!) });
   symlinkSync(join(ROOT, "node_modules"), join(directory, "node_modules"));
-  const args = ["scripts/dev.ts", "--port=0", "--model=none", "--var", "ALLOW_PRIVATE_TARGETS:true"];
+  const pairs = Object.entries({ ...vars, ALLOW_PRIVATE_TARGETS: "true" }).map(([name, value]) => `--var=${name}:${value}`);
+  const args = ["scripts/dev.ts", "--port=0", ...("OPENAI_BASE_URL" in vars ? [] : ["--model=none"]), ...pairs];
   const child = spawn(process.execPath, args, { cwd: directory, stdio: ["ignore", "pipe", "pipe"] });
   const stop = async (): Promise<void> => {
     await end(child);
     rmSync(directory, { recursive: true, force: true });
   };
-  return { directory, variables: readVariables(child), stop };
+  const operatorToken = (): string => parseEnv(readFileSync(join(directory, ".dev.vars"), "utf8"))["OPERATOR_TOKEN"] ?? "";
+  return { directory, operatorToken, variables: readVariables(child), stop };
 }
 
 async function readVariables(child: ChildProcess): Promise<NodeJS.Dict<string>> {

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { AGENT_STATUSES, CHANNELS } from "../platform/db/columns.ts";
+import { AGENT_STATUSES, type Channel, CHANNELS } from "../platform/db/columns.ts";
 import type { agents } from "../platform/db/schema.ts";
 import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
@@ -35,6 +35,7 @@ export type AgentRow = typeof agents.$inferSelect;
 
 /** The wire record of an agent, as integrators see it. */
 export function toAgent(row: AgentRow): z.infer<typeof agentSchema> {
-  const channels = CHANNELS.filter((channel) => channel !== "email" || row.emailAddress !== null);
+  const isOff: Partial<Record<Channel, boolean>> = { email: row.emailAddress === null, hosted: row.hostedPage.enabled === false };
+  const channels = CHANNELS.filter((channel) => !isOff[channel]);
   return toRecord(agentSchema, row, { channels, welcome_message: welcomeMessageOf(row), handoff_message: handoffMessageOf(row) });
 }

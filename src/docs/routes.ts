@@ -2,9 +2,6 @@ import { Hono } from "hono";
 import type { AppEnv } from "../platform/http/context.ts";
 import viewer from "./viewer.browser.js";
 
-/** The files of the bundled viewer that the page loads. */
-const VIEWER_FILES = ["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"];
-
 /** The page loads the viewer alone, and connects to this service alone. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
@@ -26,7 +23,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** The API reference in a browser, with a viewer that this service serves itself. */
+/** The API reference in a browser. Its viewer, Swagger UI, is among the assets (scripts/web.ts). */
 export const docsRoutes = new Hono<AppEnv>();
 
 docsRoutes.get("/", (c) => {
@@ -35,7 +32,3 @@ docsRoutes.get("/", (c) => {
 });
 
 docsRoutes.get("/viewer.js", (c) => c.body(viewer, 200, { "Content-Type": "text/javascript; charset=utf-8" }));
-
-for (const file of VIEWER_FILES) {
-  docsRoutes.get(`/${file}`, (c) => c.env.ASSETS.fetch(new URL(`/${file}`, c.req.url)));
-}

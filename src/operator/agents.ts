@@ -162,6 +162,10 @@ async function toColumns(env: Env, agentId: string, body: AgentUpdate): Promise<
     model: body.model,
     allowedOrigins: body.allowed_origins,
     emailAddress: body.email_address,
+    appearance: body.appearance,
+    contactForm: body.contact_form,
+    languages: body.languages,
+    hostedPage: body.hosted_page,
     ...(body.turnstile !== undefined && (await encryptTurnstile(env, agentId, body.turnstile))),
   };
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));

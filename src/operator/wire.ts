@@ -1,5 +1,13 @@
 import { z } from "@hono/zod-openapi";
 import { toolSchema, toolsInputSchema, toTool } from "../agents/tool-wire.ts";
+import {
+  appearanceSchema,
+  contactFormSchema,
+  hostedPageSchema,
+  languagesSchema,
+  toWidgetSettings,
+  widgetFields,
+} from "../agents/widget-wire.ts";
 import { type AgentRow, agentSchema, toAgent } from "../agents/wire.ts";
 import { AGENT_STATUSES, PLAN_NAMES, type Retention } from "../platform/db/columns.ts";
 import type { apiKeys, operatorAudit, workspaces } from "../platform/db/schema.ts";
@@ -139,6 +147,7 @@ const agentFields = z.object({
     .object({ site_key: z.string().regex(/^[\w-]{1,100}$/), secret: z.string().min(1).max(200) })
     .nullable()
     .openapi({ description: "The keys of a Turnstile widget that visitors solve before their first message and with a lead." }),
+  ...widgetFields,
 });
 
 export const agentUpdateSchema = agentFields.partial();
@@ -154,6 +163,10 @@ export const operatorAgentSchema = agentSchema.extend({
   email_address: z.string().nullable(),
   turnstile: z.object({ site_key: z.string() }).nullable(),
   has_identity_secret: z.boolean(),
+  appearance: appearanceSchema,
+  contact_form: contactFormSchema.nullable(),
+  languages: languagesSchema,
+  hosted_page: hostedPageSchema,
 });
 
 export const operatorAgentPageSchema = pageOf(operatorAgentSchema, "OperatorAgentPage");
@@ -165,6 +178,7 @@ export const identitySecretSchema = z.object({ secret: z.string(), previous_vali
 export function toOperatorAgent(row: AgentRow): z.infer<typeof operatorAgentSchema> {
   return toRecord(operatorAgentSchema, row, {
     ...toAgent(row),
+    ...toWidgetSettings(row),
     tools: row.tools.map(toTool),
     turnstile: row.turnstileSiteKey === null ? null : { site_key: row.turnstileSiteKey },
     has_identity_secret: row.identitySecret !== null,

@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { AGENT_STATUSES, CONVERSATION_STATUSES } from "../platform/db/columns.ts";
 import { type AgentRow } from "../agents/wire.ts";
 import { handoffMessageOf, welcomeMessageOf } from "../agents/messages.ts";
+import { appearanceSchema, contactFormSchema, languagesSchema, toWidgetSettings } from "../agents/widget-wire.ts";
 import { chatAnswerSchema, endUserSchema, streamField } from "../chat/wire.ts";
 import { handoffSchema, messageSchema } from "../conversations/wire.ts";
 import type { CustomFields } from "../leads/wire.ts";
@@ -42,10 +43,14 @@ export const settingsSchema = z.object({
   welcome_message: z.string(),
   handoff_message: z.string(),
   turnstile_site_key: z.string().nullable(),
+  appearance: appearanceSchema,
+  contact_form: contactFormSchema.nullable(),
+  languages: languagesSchema,
 });
 
 export function toSettings(agent: AgentRow): z.infer<typeof settingsSchema> {
   const { id, name, status, language, turnstileSiteKey: turnstile_site_key } = agent;
+  const { appearance, contact_form, languages } = toWidgetSettings(agent);
   return {
     id,
     name,
@@ -54,6 +59,9 @@ export function toSettings(agent: AgentRow): z.infer<typeof settingsSchema> {
     welcome_message: welcomeMessageOf(agent),
     handoff_message: handoffMessageOf(agent),
     turnstile_site_key,
+    appearance,
+    contact_form,
+    languages,
   };
 }
 

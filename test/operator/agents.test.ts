@@ -38,6 +38,28 @@ const FULL = {
   model: "small",
   tools: [],
   allowed_origins: ["https://www.example.com", "http://localhost:3000", "*"],
+  appearance: {
+    accent: "#0a7d3f",
+    position: "left",
+    launcher: "label",
+    greeting: "Moin",
+    suggestions: ["Wann habt ihr geöffnet?"],
+    theme: "dark",
+    show_branding: false,
+  },
+  contact_form: { fields: [{ name: "email", label: null, required: true, options: [] }] },
+  languages: { de: { launcher_label: "Frag uns" }, en: {} },
+  hosted_page: { enabled: false, indexed: true },
+};
+
+const DEFAULT_APPEARANCE = {
+  accent: "#3538cd",
+  position: "right",
+  launcher: "icon",
+  greeting: null,
+  suggestions: [],
+  theme: "auto",
+  show_branding: true,
 };
 
 describe("POST /workspaces/{id}/agents", () => {
@@ -68,6 +90,10 @@ describe("POST /workspaces/{id}/agents", () => {
       email_address: null,
       turnstile: null,
       has_identity_secret: false,
+      appearance: DEFAULT_APPEARANCE,
+      contact_form: null,
+      languages: {},
+      hosted_page: { enabled: true, indexed: false },
     });
     expect(await operate("GET", `${agentsOf(workspace)}/${created.body.id}`)).toEqual(created.body);
   });
@@ -78,6 +104,36 @@ describe("POST /workspaces/{id}/agents", () => {
     const created = await operate("POST", agentsOf(workspace), { ...FULL, email_address: address.toUpperCase() });
     expect(created).toMatchObject({ ...FULL, email_address: address });
     expect(created.channels).toContain("email");
+    expect(created.channels).not.toContain("hosted");
+  });
+
+  test("checks the settings of the chat", async () => {
+    const workspace = await createWorkspace();
+    const refused = async (settings: Record<string, unknown>) =>
+      (await call("POST", agentsOf(workspace), { name: "A", ...settings })).status;
+    const email = { name: "email" };
+    for (const settings of [
+      { appearance: { accent: "red" } },
+      { appearance: { suggestions: ["1", "2", "3", "4", "5"] } },
+      { appearance: { theme: "blue" } },
+      { contact_form: { fields: [] } },
+      { contact_form: { fields: [{ name: "name" }] } },
+      { contact_form: { fields: [email, email] } },
+      { contact_form: { fields: [email, { name: "company" }] } },
+      { languages: { xx: {} } },
+      { languages: { en: { nothing: "Text" } } },
+      { languages: { en: { send: "x".repeat(301) } } },
+    ]) {
+      expect(await refused(settings), JSON.stringify(settings)).toBe(422);
+    }
+    const created = await call("POST", agentsOf(workspace), {
+      name: "A",
+      appearance: { accent: "#ABCDEF" },
+      contact_form: { fields: [email] },
+    });
+    expect(created.body.appearance).toEqual({ ...DEFAULT_APPEARANCE, accent: "#abcdef" });
+    const emptied = await call("PATCH", `${agentsOf(workspace)}/${created.body.id}`, { appearance: {}, contact_form: null });
+    expect(emptied.body).toMatchObject({ appearance: DEFAULT_APPEARANCE, contact_form: null });
   });
 
   test.each([

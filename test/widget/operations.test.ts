@@ -44,6 +44,17 @@ describe("settings", () => {
       welcome_message: "Hi!",
       handoff_message: "A human comes.",
       turnstile_site_key: null,
+      appearance: {
+        accent: "#3538cd",
+        position: "right",
+        launcher: "icon",
+        greeting: null,
+        suggestions: [],
+        theme: "auto",
+        show_branding: true,
+      },
+      contact_form: null,
+      languages: {},
     });
   });
 

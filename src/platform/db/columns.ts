@@ -77,3 +77,31 @@ export interface Retention {
   /** After an event: the event, its deliveries and their attempts. */
   event_log_days: number;
 }
+
+/** Where the launcher of a chat is, what it shows, and the colours of the chat. */
+export const POSITIONS = ["right", "left"] as const;
+export const LAUNCHERS = ["icon", "label", "hidden"] as const;
+export const THEMES = ["auto", "light", "dark"] as const;
+
+/** How an agent's chat looks, in `agents.appearance`, where fields may be missing: agents/widget-wire.ts has the defaults. */
+export interface Appearance {
+  accent: string;
+  position: (typeof POSITIONS)[number];
+  launcher: (typeof LAUNCHERS)[number];
+  greeting: string | null;
+  suggestions: string[];
+  theme: (typeof THEMES)[number];
+  show_branding: boolean;
+}
+
+/** What an agent's chat asks of a visitor who wants to be called back, in `agents.contact_form`. */
+export interface ContactForm {
+  fields: { name: string; label: string | null; required: boolean; options: string[] }[];
+}
+
+/** An agent's page /chat/{agent_id}, in `agents.hosted_page`. */
+export interface HostedPage {
+  enabled: boolean;
+  /** Whether search engines may list it. */
+  indexed: boolean;
+}

@@ -2,13 +2,16 @@ import { type SQL, sql } from "drizzle-orm";
 import { index, integer, primaryKey, real, type SQLiteColumn, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import {
   AGENT_STATUSES,
+  type Appearance,
   AUTHOR_TYPES,
   CHANNELS,
+  type ContactForm,
   CONVERSATION_STATUSES,
   DELIVERY_STATUSES,
   DELIVERY_TRIGGERS,
   HANDOFF_REASONS,
   HANDOFF_STATUSES,
+  type HostedPage,
   MESSAGE_ROLES,
   PLAN_NAMES,
   RESOLVERS,
@@ -275,6 +278,13 @@ export const agents = sqliteTable(
     turnstileSiteKey: text("turnstile_site_key"),
     /** Encrypted. */
     turnstileSecret: text("turnstile_secret"),
+    // What visitors see: agents/widget-wire.ts.
+    appearance: json<Partial<Appearance>>("appearance", "{}"),
+    /** Null: visitors are not asked for contact details. */
+    contactForm: text("contact_form", { mode: "json" }).$type<ContactForm>(),
+    /** The chat's languages, each with the texts that replace its own. */
+    languages: json<Record<string, Record<string, string>>>("languages", "{}"),
+    hostedPage: json<Partial<HostedPage>>("hosted_page", "{}"),
     sourcesCount: count("sources_count"),
     answersCount: count("answers_count"),
     /** Of all its sources, in UTF-8. */

@@ -1,0 +1,177 @@
+// `npm run build:web`: bundles what runs in browsers (web/) into dist/web, which the platform serves without running the Worker.
+// wrangler runs it before `dev` and `deploy`, and when a file changes; the tests run it too.
+import { createHash } from "node:crypto";
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { basename, dirname, join, relative } from "node:path";
+import { gzipSync } from "node:zlib";
+import { build, type BuildOptions, type Plugin, transform } from "esbuild";
+import { errorText, ROOT, UserError } from "./shared/cli.ts";
+
+const OUTPUT = join(ROOT, "dist/web");
+/** Under it are files whose folder names their content: they never change, so browsers keep them. */
+const ASSETS = "assets";
+const HASH_LENGTH = 10;
+
+/** The most bytes of each file, gzipped as the network compresses it at least. */
+const LIMITS: Record<string, number> = { "widget.js": 2 * 1024, "widget/panel.js": 30 * 1024, "widget/lexer.js": 17 * 1024 };
+
+/** Browsers from 2024 on: they have `light-dark()`, popovers and adopted style sheets. */
+const TARGET = ["chrome123", "firefox125", "safari17.5"];
+
+/** The files of the API reference's viewer that its page loads. */
+const VIEWER_FILES = ["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"];
+
+/** How the files are served; see https://developers.cloudflare.com/workers/static-assets/headers/ */
+const HEADERS = `/*
+  X-Content-Type-Options: nosniff
+  Strict-Transport-Security: max-age=31536000
+  Access-Control-Allow-Origin: *
+  Cross-Origin-Resource-Policy: cross-origin
+  Content-Security-Policy: default-src 'none'; frame-ancestors 'none'
+
+# A website names it without a hash: a new one is used within minutes, and the old one meanwhile still finds its panel.
+/widget.js
+  Cache-Control: public, max-age=300, stale-while-revalidate=86400
+
+/${ASSETS}/*
+  Cache-Control: public, max-age=31536000, immutable
+`;
+
+/** A file of the output, by its path in it. */
+interface OutputFile {
+  path: string;
+  contents: Uint8Array;
+}
+
+/** Style sheets are imported as text, without comments and white space. */
+const styleSheets: Plugin = {
+  name: "style-sheets",
+  setup(plugins) {
+    plugins.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true, target: TARGET });
+      return { contents: code.trim(), loader: "text" };
+    });
+  },
+};
+
+const COMMON: BuildOptions = {
+  bundle: true,
+  minify: true,
+  write: false,
+  outdir: OUTPUT,
+  target: TARGET,
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  legalComments: "none",
+  charset: "utf8",
+  logLevel: "silent",
+  plugins: [styleSheets],
+  absWorkingDir: ROOT,
+};
+
+async function bundle(options: BuildOptions): Promise<OutputFile[]> {
+  const { outputFiles = [] } = await build({ ...COMMON, ...options });
+  return outputFiles.map(({ path, contents }) => ({ path: relative(OUTPUT, path), contents }));
+}
+
+/** Puts files that import each other under a folder that is named by what they hold. */
+function hashed(name: string, files: readonly OutputFile[]): { folder: string; files: OutputFile[] } {
+  const hash = createHash("sha256");
+  for (const { path, contents } of files.toSorted((one, other) => (one.path < other.path ? -1 : 1))) hash.update(path).update(contents);
+  const folder = `${ASSETS}/${name}-${hash.digest("hex").slice(0, HASH_LENGTH)}`;
+  return { folder, files: files.map(({ path, contents }) => ({ path: `${folder}/${path}`, contents })) };
+}
+
+/** The chat: a loader under a name that stays, and a panel with its languages, which it imports when somebody wants them. */
+async function buildWidget(): Promise<OutputFile[]> {
+  const languages = globSync("web/widget/languages/*.ts", { cwd: ROOT }).map((file) => `./${file}`);
+  const modules = await bundle({
+    entryPoints: ["./web/widget/panel.tsx", "./web/shared/lexer.ts", ...languages.filter((file) => basename(file) !== "en.ts")],
+    entryNames: "[name]",
+    format: "esm",
+    splitting: true,
+  });
+  const { folder, files } = hashed("widget", modules);
+  const [loader] = await bundle({
+    entryPoints: { widget: "./web/widget/loader.ts" },
+    format: "iife",
+    define: { MODULES: JSON.stringify(`/${folder}/`), OPEN_CHAT: JSON.stringify(await launcherNames(languages)) },
+  });
+  // A website may have kept a loader that names an earlier folder: then it takes the panel from here.
+  const current = modules.map(({ path, contents }) => ({ path: `widget/${path}`, contents }));
+  return [loader!, ...files, ...current];
+}
+
+/** What the launcher is called, by language. */
+async function launcherNames(languages: readonly string[]): Promise<Record<string, string>> {
+  const modules = languages.map(async (file) => {
+    const { texts } = (await import(join(ROOT, file))) as { texts: { open_chat: string } };
+    return [basename(file, ".ts"), texts.open_chat] as const;
+  });
+  return Object.fromEntries(await Promise.all(modules));
+}
+
+function viewerFiles(): OutputFile[] {
+  const directory = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
+  return VIEWER_FILES.map((file) => ({ path: `docs/${file}`, contents: readFileSync(join(directory, file)) }));
+}
+
+/** The size of a file as a browser receives it. */
+const gzippedBytes = ({ contents }: OutputFile): number => gzipSync(contents, { level: 9 }).length;
+
+/** @throws UserError where a file is larger than visitors shall wait for. */
+function checkSizes(files: readonly OutputFile[]): void {
+  const tooLarge = files.flatMap((file) => {
+    const [bytes, limit] = [gzippedBytes(file), LIMITS[file.path] ?? Number.POSITIVE_INFINITY];
+    return bytes > limit ? [`${file.path} has ${bytes} bytes gzipped; it may have ${limit}.`] : [];
+  });
+  if (tooLarge.length > 0) throw new UserError(tooLarge.join("\n"));
+}
+
+/** Writes what changed, and removes what is not made any more, so that a server that watches the folder sees no more than that. */
+function writeOutput(files: readonly OutputFile[]): void {
+  for (const { path, contents } of files) {
+    const target = join(OUTPUT, path);
+    mkdirSync(dirname(target), { recursive: true });
+    if (!isSame(target, contents)) writeFileSync(target, contents);
+  }
+  const made = new Set(files.map(({ path }) => path));
+  const stale = globSync("**", { cwd: OUTPUT, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(OUTPUT, join(entry.parentPath, entry.name)))
+    .filter((path) => !made.has(path));
+  for (const path of stale) rmSync(join(OUTPUT, path), { force: true });
+}
+
+function isSame(path: string, contents: Uint8Array): boolean {
+  try {
+    return readFileSync(path).equals(contents);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Builds dist/web.
+ * @returns the size of each script, gzipped.
+ * @throws UserError where a file is too large.
+ */
+export async function buildWeb(): Promise<Record<string, number>> {
+  const headers: OutputFile = { path: "_headers", contents: Buffer.from(HEADERS) };
+  const files = [...(await buildWidget()), ...viewerFiles(), headers];
+  checkSizes(files);
+  writeOutput(files);
+  return Object.fromEntries(Object.keys(LIMITS).map((path) => [path, gzippedBytes(files.find((file) => file.path === path)!)]));
+}
+
+if (import.meta.main) {
+  try {
+    const sizes = Object.entries(await buildWeb()).map(([path, bytes]) => `${path} ${bytes} of ${LIMITS[path]} bytes`);
+    console.log(`Built dist/web: ${sizes.join(", ")} gzipped.`);
+  } catch (error) {
+    console.error(errorText(error));
+    process.exitCode = 1;
+  }
+}

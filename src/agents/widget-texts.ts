@@ -1,0 +1,95 @@
+/*
+ * The texts of the chat that visitors see. Each has a translation in web/widget/languages, which an agent's `languages` may
+ * replace. `{name}` and the like are filled in.
+ */
+
+/** The languages that the chat speaks. */
+export const WIDGET_LANGUAGES = ["en", "de", "fr", "es", "pt", "it", "nl", "nb", "ar"] as const;
+
+export type WidgetLanguage = (typeof WIDGET_LANGUAGES)[number];
+
+export const WIDGET_TEXTS = [
+  // The window.
+  "launcher_label",
+  "open_chat",
+  "close_chat",
+  "chat_with",
+  "menu",
+  "new_conversation",
+  "history",
+  "history_empty",
+  "back",
+  "talk_to_person",
+  "answers_by_ai",
+  "powered_by",
+  "loading",
+  // Writing.
+  "message_label",
+  "message_placeholder",
+  "send",
+  "characters_left",
+  "suggestions",
+  // Messages.
+  "messages",
+  "you",
+  "team",
+  "is_writing",
+  "sources",
+  "source",
+  "copy_code",
+  "copied",
+  "new_messages",
+  "unread_messages",
+  "today",
+  "yesterday",
+  "sending",
+  "not_sent",
+  "try_again",
+  // Ratings.
+  "rate_up",
+  "rate_down",
+  "rate_reason",
+  "rate_thanks",
+  "csat_title",
+  "csat_1",
+  "csat_2",
+  "csat_3",
+  "csat_4",
+  "csat_5",
+  "csat_comment",
+  "csat_thanks",
+  "submit",
+  "skip",
+  // A human.
+  "waiting_title",
+  "waiting_text",
+  "human_title",
+  "resolved",
+  // The contact form.
+  "contact_title",
+  "contact_text",
+  "contact_open",
+  "contact_sent",
+  "field_name",
+  "field_email",
+  "field_phone",
+  "field_message",
+  "optional",
+  "required",
+  "invalid_email",
+  "invalid_phone",
+  // What goes wrong.
+  "offline",
+  "reconnecting",
+  "rate_limited",
+  "conversation_full",
+  "quota_exceeded",
+  "paused",
+  "unavailable",
+  "session_ended",
+  "challenge",
+  "challenge_failed",
+  "not_loaded",
+] as const;
+
+export type WidgetText = (typeof WIDGET_TEXTS)[number];

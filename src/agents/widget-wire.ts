@@ -1,0 +1,114 @@
+import { z } from "@hono/zod-openapi";
+import { type Appearance, LAUNCHERS, POSITIONS, THEMES } from "../platform/db/columns.ts";
+import { valueErrorParams } from "../platform/http/validation.ts";
+import { WIDGET_LANGUAGES, WIDGET_TEXTS } from "./widget-texts.ts";
+import type { AgentRow } from "./wire.ts";
+
+/*
+ * How an agent's chat looks to visitors: on websites (`/widget.js`) and as a page of its own (`/chat/{agent_id}`). A field that is
+ * left out has its default.
+ */
+
+const MAX_SUGGESTIONS = 4;
+const MAX_CONTACT_FIELDS = 10;
+const MAX_OPTIONS = 20;
+const MAX_TEXT_LENGTH = 300;
+
+/** What an agent without settings has. */
+const DEFAULT_APPEARANCE: Appearance = {
+  accent: "#3538cd",
+  position: "right",
+  launcher: "icon",
+  greeting: null,
+  suggestions: [],
+  theme: "auto",
+  show_branding: true,
+};
+
+export const appearanceSchema = z
+  .object({
+    accent: z
+      .string()
+      .regex(/^#[0-9a-fA-F]{6}$/)
+      .toLowerCase()
+      .openapi({ description: "Of the launcher, buttons and the visitor's messages; text on it is black or white.", example: "#3538cd" }),
+    position: z.enum(POSITIONS).openapi({ description: "The corner of the launcher and its panel." }),
+    launcher: z
+      .enum(LAUNCHERS)
+      .openapi({ description: 'An icon, an icon with a text, or none: then the page opens the chat by `SupportAgent("open")`.' }),
+    greeting: z
+      .string()
+      .min(1)
+      .max(MAX_TEXT_LENGTH)
+      .nullable()
+      .openapi({ description: "A headline above the welcome message.", example: "Hi there" }),
+    suggestions: z
+      .array(z.string().min(1).max(MAX_TEXT_LENGTH))
+      .max(MAX_SUGGESTIONS)
+      .openapi({ description: "Questions that a visitor can ask by a click.", example: ["How long do refunds take?"] }),
+    theme: z.enum(THEMES).openapi({ description: "auto: as the visitor's system." }),
+    show_branding: z.boolean().openapi({ description: "Whether the chat names this service." }),
+  })
+  .openapi("Appearance");
+
+const contactFieldSchema = z
+  .object({
+    name: z
+      .string()
+      .regex(/^[a-z][a-z0-9_]{0,63}$/)
+      .openapi({ description: "`name`, `email`, `phone` and `message` are the lead's own; others are custom fields.", example: "email" }),
+    label: z.string().min(1).max(MAX_TEXT_LENGTH).nullable().default(null).openapi({ description: "Null: in the visitor's language." }),
+    required: z.boolean().default(false),
+    options: z
+      .array(z.string().min(1).max(MAX_TEXT_LENGTH))
+      .max(MAX_OPTIONS)
+      .default([])
+      .openapi({ description: "What can be chosen; none: it is typed." }),
+  })
+  .refine(({ name, label }) => label !== null || OWN_FIELDS.has(name), valueErrorParams("give a label"));
+
+/** The fields that a lead has of its own, which the chat names in the visitor's language. */
+const OWN_FIELDS = new Set(["name", "email", "phone", "message"]);
+
+export const contactFormSchema = z
+  .object({
+    fields: z
+      .array(contactFieldSchema)
+      .min(1)
+      .max(MAX_CONTACT_FIELDS)
+      .refine((fields) => fields.some(({ name }) => name === "email" || name === "phone"), valueErrorParams("ask for email or phone"))
+      .refine((fields) => new Set(fields.map(({ name }) => name)).size === fields.length, valueErrorParams("use each name once")),
+  })
+  .openapi("ContactForm");
+
+export const languagesSchema = z
+  .partialRecord(z.enum(WIDGET_LANGUAGES), z.partialRecord(z.enum(WIDGET_TEXTS), z.string().min(1).max(MAX_TEXT_LENGTH)))
+  .openapi({
+    description: "The languages that the chat speaks, the first one for everybody else, each with texts that replace its own. Empty: all.",
+    example: { en: { launcher_label: "Ask Acme" }, de: {} },
+  });
+
+export const hostedPageSchema = z
+  .object({
+    enabled: z.boolean().openapi({ description: "Whether there is a page /chat/{agent_id}." }),
+    indexed: z.boolean().openapi({ description: "Whether search engines may list it." }),
+  })
+  .openapi("HostedPage");
+
+/** The settings of an agent's chat as the operator sends them. */
+export const widgetFields = {
+  appearance: appearanceSchema.partial(),
+  contact_form: contactFormSchema.nullable(),
+  languages: languagesSchema,
+  hosted_page: hostedPageSchema.partial(),
+};
+
+/** The settings of an agent's chat, defaults included. */
+export function toWidgetSettings({ appearance, contactForm, languages, hostedPage }: AgentRow) {
+  return {
+    appearance: { ...DEFAULT_APPEARANCE, ...appearance },
+    contact_form: contactForm,
+    languages,
+    hosted_page: { enabled: true, indexed: false, ...hostedPage },
+  };
+}

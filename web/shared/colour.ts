@@ -1,0 +1,46 @@
+/** The relative luminance of a colour `#rrggbb`, as WCAG 2.2 defines it. */
+function luminanceOf(hex: string): number {
+  const [red, green, blue] = [1, 3, 5].map((at) => {
+    const channel = Number.parseInt(hex.slice(at, at + 2), 16) / 255;
+    return channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
+}
+
+/** The luminance on which black and white text have the same contrast. */
+const MIDDLE = 0.179;
+
+/** Black or white, whichever is read better on a colour. */
+export function textOn(hex: string): string {
+  return luminanceOf(hex) > MIDDLE ? "#000000" : "#ffffff";
+}
+
+/** The contrast of two colours, from 1 to 21. */
+function contrastOf(one: string, other: string): number {
+  const [dark, light] = [luminanceOf(one), luminanceOf(other)].sort((a, b) => a - b);
+  return (light! + 0.05) / (dark! + 0.05);
+}
+
+/** What WCAG 2.2 AA asks of text. */
+const READABLE = 4.5;
+const STEPS = 20;
+
+/** A colour that can be read on a background: the given one, or the nearest to it on the way to black or white. */
+export function readableOn(background: string, hex: string): string {
+  const target = textOn(background);
+  for (let step = 0; step < STEPS; step++) {
+    const mixed = mix(hex, target, step / STEPS);
+    if (contrastOf(mixed, background) >= READABLE) return mixed;
+  }
+  return target;
+}
+
+function mix(from: string, to: string, part: number): string {
+  const channels = [1, 3, 5].map((at) => {
+    const [a, b] = [from, to].map((hex) => Number.parseInt(hex.slice(at, at + 2), 16));
+    return Math.round(a! + (b! - a!) * part)
+      .toString(16)
+      .padStart(2, "0");
+  });
+  return `#${channels.join("")}`;
+}

@@ -1,0 +1,39 @@
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const UNITS = [
+  ["day", DAY_MS],
+  ["hour", HOUR_MS],
+  ["minute", MINUTE_MS],
+] as const;
+
+/** A time seen from now, such as "in 3 minutes" and "2 hours ago"; within a minute "now". */
+export function relativeTime(atMs: number, nowMs: number, language: string): string {
+  const distanceMs = atMs - nowMs;
+  const format = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
+  const [unit, unitMs] = UNITS.find(([, unitMs]) => Math.abs(distanceMs) >= unitMs) ?? ["second", Number.POSITIVE_INFINITY];
+  return format.format(unit === "second" ? 0 : Math.round(distanceMs / unitMs), unit);
+}
+
+/** The time of day. */
+export function timeOfDay(atMs: number, language: string): string {
+  return new Intl.DateTimeFormat(language, { timeStyle: "short" }).format(atMs);
+}
+
+/** Date and time in full. */
+export function exactTime(atMs: number, language: string): string {
+  return new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "short" }).format(atMs);
+}
+
+/** A day, with its year unless it is this one. */
+export function dayName(atMs: number, nowMs: number, language: string): string {
+  const isThisYear = new Date(atMs).getFullYear() === new Date(nowMs).getFullYear();
+  const options: Intl.DateTimeFormatOptions = { weekday: "short", day: "numeric", month: "short", ...(!isThisYear && { year: "numeric" }) };
+  return new Intl.DateTimeFormat(language, options).format(atMs);
+}
+
+/** How many days of the calendar lie between two times. */
+export function daysBetween(earlierMs: number, laterMs: number): number {
+  const [earlier, later] = [new Date(earlierMs).setHours(0, 0, 0, 0), new Date(laterMs).setHours(0, 0, 0, 0)];
+  return Math.round((later - earlier) / DAY_MS);
+}

@@ -1,0 +1,143 @@
+import type { Schemas } from "../../client/schema.ts";
+import type { Memory } from "./memory.ts";
+
+export type ApiMessage = Schemas["Message"];
+export type ApiAnswer = Schemas["ChatAnswer"];
+export type Citation = Schemas["Citation"];
+export type ConversationStatus = ApiAnswer["status"];
+
+/** A conversation of the visitor, as the history lists it. */
+export interface PastConversation {
+  id: string;
+  status: ConversationStatus;
+  last_message_preview: string | null;
+  last_message_at: string;
+}
+
+/** What a visitor leaves in a contact form. */
+export interface Contact {
+  name?: string;
+  email?: string;
+  phone?: string;
+  message?: string;
+  custom_fields: Record<string, string>;
+}
+
+/** A question that was taken although its request failed. */
+interface KeptQuestion {
+  conversation_id: string;
+  message_id: string;
+}
+
+/** An error that the service answered with. */
+export class ApiFailure extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    readonly retryAfterSeconds: number,
+    readonly kept: KeptQuestion | undefined,
+  ) {
+    super(`${status} ${code}`);
+  }
+}
+
+const REQUEST_TIMEOUT_MS = 30_000;
+
+interface RequestOptions {
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+/** The visitors' operations of one agent. Each throws an ApiFailure, or a TypeError where the network fails. */
+export class Api {
+  constructor(
+    private readonly service: string,
+    private readonly agentId: string,
+    private readonly channel: "widget" | "hosted",
+    private readonly memory: Memory,
+  ) {}
+
+  /** Asks the agent, for a stream of events. @param key makes a repeated request one question. */
+  ask(message: string, key: string, proof: { identity?: string | undefined; turnstile?: string | undefined }, signal: AbortSignal) {
+    const { token, conversation } = this.memory.value;
+    const body = {
+      message,
+      stream: true,
+      channel: this.channel,
+      conversation_id: token ? conversation : undefined,
+      visitor_token: token,
+      identity_token: proof.identity,
+      turnstile_token: proof.turnstile,
+    };
+    return this.send("POST", `agents/${this.agentId}/messages`, { body, headers: { "Idempotency-Key": key }, signal });
+  }
+
+  /** Takes up the stream of an answer after the last event that was read. */
+  resume({ conversation_id: conversation, message_id: message }: KeptQuestion, lastEventId: string | undefined, signal: AbortSignal) {
+    const headers = { ...this.authorization, ...(lastEventId !== undefined && { "Last-Event-ID": lastEventId }) };
+    return this.send("GET", `conversations/${conversation}/messages/${message}/stream`, { headers, signal });
+  }
+
+  /** The messages after one that is known. */
+  poll(conversationId: string, after: string | undefined): Promise<{ data: ApiMessage[]; status: ConversationStatus }> {
+    return this.json("GET", `conversations/${conversationId}/messages${after ? `?after=${after}` : ""}`);
+  }
+
+  listConversations(): Promise<{ data: PastConversation[] }> {
+    return this.json("GET", "conversations");
+  }
+
+  requestHuman(conversationId: string): Promise<{ status: ConversationStatus; handoff_message: string }> {
+    return this.json("POST", `conversations/${conversationId}/handoff`);
+  }
+
+  rateMessage(conversationId: string, messageId: string, rating: "up" | "down", comment?: string): Promise<unknown> {
+    return this.json("POST", `conversations/${conversationId}/messages/${messageId}/feedback`, { rating, ...(comment && { comment }) });
+  }
+
+  rateConversation(conversationId: string, score: number, comment?: string): Promise<unknown> {
+    return this.json("POST", `conversations/${conversationId}/csat`, { score, ...(comment && { comment }) });
+  }
+
+  sendContact(contact: Contact, key: string, turnstile: string | undefined): Promise<unknown> {
+    const { token, conversation } = this.memory.value;
+    const of = token ? { visitor_token: token, conversation_id: conversation } : { turnstile_token: turnstile };
+    const body = { ...contact, ...of, source_url: location.protocol.startsWith("http") ? location.href.slice(0, 2000) : undefined };
+    return this.json("POST", `agents/${this.agentId}/leads`, body, { "Idempotency-Key": key });
+  }
+
+  private get authorization(): Record<string, string> {
+    return { Authorization: `Bearer ${this.memory.value.token}` };
+  }
+
+  private async json<Body>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Body> {
+    const response = await this.send(method, path, {
+      ...(body !== undefined && { body }),
+      headers: { ...this.authorization, ...headers },
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    });
+    return (await response.json()) as Body;
+  }
+
+  private async send(method: string, path: string, { body, headers = {}, signal }: RequestOptions): Promise<Response> {
+    const init: RequestInit = { method, headers, credentials: "omit", ...(signal && { signal }) };
+    if (body !== undefined) {
+      init.body = JSON.stringify(body);
+      init.headers = { ...headers, "Content-Type": "application/json" };
+    }
+    const response = await fetch(`${this.service}/widget/v1/${path}`, init);
+    if (response.ok) return response;
+    throw await this.failureOf(response);
+  }
+
+  /** A question that is kept comes with the token by which its answer is read. */
+  private async failureOf(response: Response): Promise<ApiFailure> {
+    type ErrorBody = { error?: { code?: string; visitor_token?: string } & Partial<KeptQuestion> };
+    const { error = {} } = (await response.json().catch(() => ({}))) as ErrorBody;
+    const { code = "unavailable", conversation_id, message_id, visitor_token } = error;
+    if (visitor_token) this.memory.set({ token: visitor_token });
+    const kept = conversation_id && message_id ? { conversation_id, message_id } : undefined;
+    return new ApiFailure(response.status, code, Number(response.headers.get("Retry-After") ?? 0), kept);
+  }
+}

@@ -1,0 +1,457 @@
+import { computed, signal } from "@preact/signals";
+import { type AnswerEvent, followAnswer, type Question } from "./answer.ts";
+import { Api, type ApiAnswer, ApiFailure, type ApiMessage, type Citation, type Contact, type ConversationStatus } from "./api.ts";
+import type { EventName, Settings } from "./host.ts";
+import { Memory } from "./memory.ts";
+import { Poller } from "./poller.ts";
+
+/** A message as it is shown. */
+export interface Message {
+  /** Stays the same when the service gives the message its id. */
+  key: string;
+  id: string | null;
+  role: "user" | "assistant" | "human" | "system";
+  content: string;
+  citations: Citation[];
+  author: string | null;
+  /** Null where nobody is to rate it: it says that a human is asked. */
+  canRate: boolean;
+  atMs: number;
+  /** Undefined once the service has it. */
+  state?: "sending" | "failed";
+}
+
+/** An answer that is being written; its text is empty before the first word. */
+export interface Draft {
+  key: string;
+  text: string;
+}
+
+/** What the visitor has to know, or do. */
+export type Problem =
+  | { kind: "rate_limited"; untilMs: number }
+  | { kind: "conversation_full" | "quota_exceeded" | "paused" | "unavailable" | "session_ended" | "challenge_failed" };
+
+/** With fewer messages, a limit is one of messages in an hour or a day. */
+const FULL_CONVERSATION = 400;
+/** How many messages one request gives at most. */
+const POLL_LIMIT = 200;
+
+interface ChatOptions {
+  service: string;
+  settings: Settings;
+  channel: "widget" | "hosted";
+  emit: (event: EventName, detail: Record<string, unknown>) => void;
+  /** Has the visitor confirm that they are human; gives the token for it. */
+  solveChallenge: () => Promise<string>;
+}
+
+/** A conversation with an agent: what is shown of it, and what its visitor can do. */
+export class Chat {
+  readonly messages = signal<readonly Message[]>([]);
+  readonly draft = signal<Draft | undefined>(undefined);
+  readonly status = signal<ConversationStatus | undefined>(undefined);
+  readonly problem = signal<Problem | undefined>(undefined);
+  readonly isReconnecting = signal(false);
+  readonly isOnline = signal(navigator.onLine);
+  /** Whether the conversation of an earlier visit is being read. */
+  readonly isLoading = signal(false);
+  readonly unread = signal(0);
+  /** Whether the visitor can see the messages. */
+  readonly isShown = signal(false);
+  readonly ratings = signal<Readonly<Record<string, "up" | "down">>>({});
+  readonly concluded = signal<readonly string[]>([]);
+  /** A visitor who left contact details need not be asked for them. */
+  readonly hasContact = signal(false);
+  /** What screen readers say. */
+  readonly announcement = signal("");
+  /** Whether a human has the conversation, or was asked for. */
+  readonly isWithHuman = computed(() => this.status.value === "needs_human" || this.status.value === "human_active");
+
+  readonly memory: Memory;
+  readonly api: Api;
+  private readonly poller: Poller;
+  /** Questions are asked one after the other. */
+  private queue: Promise<void> = Promise.resolve();
+  /** Of a question that is asked after the visitor has begun anew, nothing is shown. */
+  private epoch = 0;
+  /** The JWT by which the page vouches for its visitor. */
+  private identity: string | undefined;
+  /** What the page knows, sent with contact details. */
+  private context: Record<string, string> = {};
+
+  constructor(private readonly options: ChatOptions) {
+    const { service, settings, channel } = options;
+    this.memory = new Memory(settings.id);
+    this.api = new Api(service, settings.id, channel, this.memory);
+    this.poller = new Poller(() => this.catchUp());
+    this.readMemory();
+  }
+
+  /** Shows the conversation of an earlier visit, if there is one. */
+  async restore(): Promise<void> {
+    if (!this.memory.value.token || !this.memory.value.conversation) return;
+    this.isLoading.value = true;
+    await this.catchUp().catch(() => undefined);
+    this.isLoading.value = false;
+    this.watch();
+  }
+
+  // --- The visitor -----------------------------------------------------------------------------------------------------
+
+  /** Takes a page's word for who its visitor is. Another person than before does not see what was said. */
+  identify(token: string): void {
+    const subject = subjectOf(token);
+    const { subject: before } = this.memory.value;
+    if (before !== undefined && before !== subject) this.reset();
+    this.identity = token;
+    this.memory.set({ subject });
+  }
+
+  setContext(context: Record<string, string>): void {
+    this.context = { ...this.context, ...context };
+  }
+
+  /** Forgets the visitor. */
+  reset(): void {
+    this.memory.clear();
+    this.identity = undefined;
+    this.hasContact.value = false;
+    this.clear();
+  }
+
+  // --- Conversations ---------------------------------------------------------------------------------------------------
+
+  /** Begins a new conversation, or shows an earlier one. */
+  async openConversation(id: string | undefined): Promise<void> {
+    this.memory.set({ conversation: id, seen: undefined, live: false });
+    this.clear();
+    await this.restore();
+  }
+
+  private clear(): void {
+    this.epoch++;
+    this.poller.stop();
+    this.messages.value = [];
+    this.draft.value = undefined;
+    this.status.value = undefined;
+    this.problem.value = undefined;
+    this.isReconnecting.value = false;
+    this.unread.value = 0;
+    this.readMemory();
+  }
+
+  private readMemory(): void {
+    this.ratings.value = this.memory.value.ratings ?? {};
+    this.concluded.value = this.memory.value.concluded ?? [];
+  }
+
+  // --- Asking ----------------------------------------------------------------------------------------------------------
+
+  /** Sends a message, after those before it. */
+  send(text: string): Promise<void> {
+    const message = this.addLocal(text);
+    this.options.emit("message_sent", { conversation_id: this.memory.value.conversation ?? null });
+    return this.enqueue(message);
+  }
+
+  /** Sends a message again that could not be sent. */
+  retry(message: Message): Promise<void> {
+    this.problem.value = undefined;
+    this.change(message.key, { state: "sending" });
+    return this.enqueue(message);
+  }
+
+  private enqueue(message: Message): Promise<void> {
+    const { epoch } = this;
+    this.queue = this.queue.then(() => (epoch === this.epoch ? this.ask(message, epoch) : undefined));
+    return this.queue;
+  }
+
+  private async ask(message: Message, epoch: number): Promise<void> {
+    const question: Question = { message: message.content, key: message.key, identity: this.identity, turnstile: undefined };
+    const draft = { key: `answer-${message.key}`, text: "" };
+    this.poller.stop();
+    this.problem.value = undefined;
+    this.draft.value = draft;
+    try {
+      if (this.options.settings.turnstile_site_key && !this.memory.value.token && !question.identity) {
+        question.turnstile = await this.options.solveChallenge();
+      }
+      for await (const event of followAnswer(this.api, question)) {
+        if (epoch !== this.epoch) return;
+        this.apply(event, message, draft.key);
+      }
+    } catch (error) {
+      if (epoch !== this.epoch) return;
+      if (this.startsOver(error)) return await this.ask(message, epoch);
+      this.refuse(message, error);
+    } finally {
+      if (epoch === this.epoch) {
+        this.draft.value = undefined;
+        this.isReconnecting.value = false;
+        this.watch();
+      }
+    }
+  }
+
+  private apply(event: AnswerEvent, message: Message, draftKey: string): void {
+    this.isReconnecting.value = event.type === "reconnecting";
+    switch (event.type) {
+      case "start":
+        this.change(message.key, { state: undefined });
+        this.memory.set({ conversation: event.conversation_id, ...(event.visitor_token && { token: event.visitor_token }) });
+        this.draft.value = event.message_id === null ? undefined : { key: draftKey, text: "" };
+        break;
+      case "delta":
+        this.draft.value = { key: draftKey, text: (this.draft.value?.text ?? "") + event.text };
+        break;
+      case "done":
+        this.finish(event.answer, message, draftKey);
+        break;
+      case "complete":
+        void this.catchUp();
+        break;
+      case "reconnecting":
+        break;
+    }
+  }
+
+  private finish(answer: ApiAnswer & { visitor_token?: string }, message: Message, key: string): void {
+    const { conversation_id: conversation, message_id: id, status } = answer;
+    if (answer.visitor_token) this.memory.set({ token: answer.visitor_token, conversation });
+    this.change(message.key, { state: undefined });
+    this.status.value = status;
+    // A human has the conversation: the agent has said nothing.
+    if (id === null) return;
+    this.add({ ...localMessage(key, "assistant", answer.answer), id, citations: answer.citations, canRate: !answer.needs_human });
+    this.draft.value = undefined;
+    this.announcement.value = answer.answer;
+    this.markSeen();
+    const detail = { conversation_id: conversation, message_id: id, confidence: answer.confidence };
+    this.options.emit("answered", detail);
+    if (answer.needs_human) this.options.emit("handed_off", { ...detail, reason: answer.handoff_reason });
+  }
+
+  /** Whether a question is to be asked once more as the first of a new conversation: the one before is not there any more. */
+  private startsOver(error: unknown): boolean {
+    const { token, conversation } = this.memory.value;
+    const isGone = error instanceof ApiFailure && (error.code === "invalid_visitor_token" || error.status === 404);
+    if (!isGone || (!token && !conversation)) return false;
+    this.memory.set({ token: error.status === 404 ? token : undefined, conversation: undefined, seen: undefined, live: false });
+    this.status.value = undefined;
+    return true;
+  }
+
+  private refuse(message: Message, error: unknown): void {
+    this.change(message.key, { state: "failed" });
+    this.problem.value = this.problemOf(error);
+  }
+
+  private problemOf(error: unknown): Problem {
+    if (!(error instanceof ApiFailure)) return { kind: error instanceof ChallengeError ? "challenge_failed" : "unavailable" };
+    switch (error.code) {
+      case "rate_limited":
+        if (this.messages.value.length >= FULL_CONVERSATION) return { kind: "conversation_full" };
+        return { kind: "rate_limited", untilMs: Date.now() + error.retryAfterSeconds * 1000 };
+      case "quota_exceeded":
+        return { kind: "quota_exceeded" };
+      case "conflict":
+        return { kind: "paused" };
+      case "challenge_required":
+        return { kind: "challenge_failed" };
+      default:
+        return { kind: "unavailable" };
+    }
+  }
+
+  // --- Messages of others ----------------------------------------------------------------------------------------------
+
+  /** Reads what has come since, and whether the conversation's status has changed. @returns whether there was something. */
+  async catchUp(): Promise<boolean> {
+    const { epoch } = this;
+    const { conversation, token } = this.memory.value;
+    if (!conversation || !token || this.draft.value) return false;
+    for (let hasNews = false; ; hasNews = true) {
+      const after = this.messages.value.findLast(({ id }) => id !== null)?.id ?? undefined;
+      const { data, status } = await this.api.poll(conversation, after).catch((error: unknown) => this.forgetIfGone(error));
+      if (epoch !== this.epoch || this.draft.value) return hasNews;
+      const isNews = data.length > 0 || status !== this.status.value;
+      this.status.value = status;
+      for (const message of data) this.receive(message, after === undefined);
+      this.countUnread();
+      if (data.length < POLL_LIMIT) return hasNews || isNews;
+    }
+  }
+
+  private forgetIfGone(error: unknown): never {
+    if (error instanceof ApiFailure && (error.status === 401 || error.status === 404)) {
+      this.memory.set({ token: error.status === 401 ? undefined : this.memory.value.token, conversation: undefined, live: false });
+      this.clear();
+      this.problem.value = { kind: "session_ended" };
+    }
+    throw error;
+  }
+
+  /** @param isHistory whether it is of an earlier visit, and no news. */
+  private receive(message: ApiMessage, isHistory: boolean): void {
+    if (message.role === "user") {
+      // What was written here comes back with its id.
+      const own = this.messages.value.findLast(({ id, role, content }) => id === null && role === "user" && content === message.content);
+      if (own) return this.change(own.key, { id: message.id, state: undefined });
+    }
+    this.add(toMessage(message));
+    if (isHistory || message.role === "user") return;
+    this.announcement.value = message.content;
+    this.options.emit("message_received", { conversation_id: message.conversation_id, message_id: message.id, role: message.role });
+  }
+
+  /** Waits for messages of humans, where some may come. */
+  private watch(): void {
+    const isLive = this.isWithHuman.value;
+    if (this.memory.value.live !== isLive) this.memory.set({ live: isLive });
+    if (!this.memory.value.conversation) return this.poller.stop();
+    this.poller.start(isLive ? "human" : this.isShown.value ? "agent" : "nobody");
+  }
+
+  /** The panel was opened or closed. */
+  setShown(isShown: boolean): void {
+    this.isShown.value = isShown;
+    if (isShown) this.markSeen();
+    if (!this.draft.value) this.watch();
+  }
+
+  pause(): void {
+    this.poller.stop();
+  }
+
+  private markSeen(): void {
+    const last = this.messages.value.findLast(({ id }) => id !== null)?.id;
+    this.unread.value = 0;
+    if (last && this.memory.value.seen !== last) this.memory.set({ seen: last });
+  }
+
+  private countUnread(): void {
+    if (this.isShown.value && document.visibilityState === "visible") return this.markSeen();
+    const seen = this.messages.value.findIndex(({ id }) => id !== null && id === this.memory.value.seen);
+    this.unread.value = this.messages.value.slice(seen + 1).filter(({ role }) => role === "human").length;
+  }
+
+  // --- What the visitor does beside writing ------------------------------------------------------------------------------
+
+  /** Asks for a human. */
+  async requestHuman(): Promise<void> {
+    const { conversation } = this.memory.value;
+    if (!conversation) return;
+    try {
+      const { status } = await this.api.requestHuman(conversation);
+      this.status.value = status;
+      this.options.emit("handed_off", { conversation_id: conversation, reason: "customer_request" });
+      await this.catchUp();
+    } catch (error) {
+      this.problem.value = this.problemOf(error);
+    }
+    this.watch();
+  }
+
+  /** Rates an answer: shown at once, and taken back where it fails. */
+  async rate(message: Message, rating: "up" | "down", comment?: string): Promise<void> {
+    const { conversation } = this.memory.value;
+    if (!conversation || message.id === null) return;
+    const before = this.ratings.value[message.id];
+    this.setRating(message.id, rating);
+    try {
+      await this.api.rateMessage(conversation, message.id, rating, comment);
+      this.options.emit("rated", { conversation_id: conversation, message_id: message.id, rating });
+    } catch (error) {
+      this.setRating(message.id, before);
+      this.problem.value = this.problemOf(error);
+    }
+  }
+
+  private setRating(messageId: string, rating: "up" | "down" | undefined): void {
+    this.memory.rate(messageId, rating);
+    this.readMemory();
+  }
+
+  /** Rates the conversation; without a score it is not asked again. */
+  async conclude(score?: number, comment?: string): Promise<boolean> {
+    const { conversation } = this.memory.value;
+    if (!conversation) return false;
+    try {
+      if (score !== undefined) await this.api.rateConversation(conversation, score, comment);
+      if (score !== undefined) this.options.emit("rated", { conversation_id: conversation, score });
+    } catch (error) {
+      this.problem.value = this.problemOf(error);
+      return false;
+    }
+    this.memory.conclude(conversation);
+    return true;
+  }
+
+  /** Leaves contact details. @throws ApiFailure; TypeError where the network fails. */
+  async sendContact(contact: Contact, key: string): Promise<void> {
+    const isChallenged = this.options.settings.turnstile_site_key && !this.memory.value.token;
+    const turnstile = isChallenged ? await this.options.solveChallenge() : undefined;
+    await this.api.sendContact({ ...contact, custom_fields: { ...this.context, ...contact.custom_fields } }, key, turnstile);
+    this.hasContact.value = true;
+    this.options.emit("contact_sent", { conversation_id: this.memory.value.conversation ?? null });
+  }
+
+  // --- The list of messages ----------------------------------------------------------------------------------------------
+
+  private addLocal(content: string): Message {
+    const message: Message = { ...localMessage(questionKey(), "user", content), state: "sending" };
+    this.add(message);
+    return message;
+  }
+
+  private add(message: Message): void {
+    if (message.id !== null && this.messages.value.some(({ id }) => id === message.id)) return;
+    this.messages.value = [...this.messages.value, message];
+  }
+
+  private change(key: string, changes: { [Name in keyof Message]?: Message[Name] | undefined }): void {
+    this.messages.value = this.messages.value.map((message) => (message.key === key ? ({ ...message, ...changes } as Message) : message));
+  }
+}
+
+/** The visitor did not confirm that they are human. */
+export class ChallengeError extends Error {}
+
+/** A question's own key, by which the service knows it when it is sent again: a UUIDv7, since it also tells the time. */
+function questionKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  new DataView(bytes.buffer).setBigUint64(0, (BigInt(Date.now()) << 16n) | BigInt(0x7000 | (bytes[7]! << 4) | (bytes[6]! & 15)));
+  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+function localMessage(key: string, role: Message["role"], content: string): Message {
+  return { key, id: null, role, content, citations: [], author: null, canRate: false, atMs: Date.now() };
+}
+
+function toMessage({ id, role, content, citations, author, needs_human, created_at }: ApiMessage): Message {
+  const atMs = Date.parse(created_at);
+  return {
+    key: id,
+    id,
+    role,
+    content,
+    citations,
+    author: author.name,
+    canRate: role === "assistant" && !needs_human,
+    atMs,
+  };
+}
+
+/** The person that an identity token names. Whether it is genuine, the service finds out. */
+function subjectOf(token: string): string | undefined {
+  try {
+    const payload = token.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/");
+    return (JSON.parse(atob(payload)) as { sub?: string }).sub;
+  } catch {
+    return undefined;
+  }
+}

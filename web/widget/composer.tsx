@@ -1,0 +1,64 @@
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Icon } from "../shared/icons.tsx";
+import { useUi } from "./ui.ts";
+
+/** What the service takes. */
+const MAX_LENGTH = 2000;
+/** From so many left on, they are counted. */
+const COUNTED_FROM = 200;
+
+/** Where the visitor writes: it grows with the text, Enter sends, Shift and Enter begins a new line. */
+export function Composer(): VNode {
+  const { settings, chat, t } = useUi();
+  const text = useSignal("");
+  const field = useGrowing(text.value);
+  const left = MAX_LENGTH - Array.from(text.value).length;
+  const isClosed = settings.status === "paused" || chat.problem.value?.kind === "paused";
+  const canSend = text.value.trim() !== "" && left >= 0 && !isClosed;
+  const send = (event: Event) => {
+    event.preventDefault();
+    if (!canSend) return;
+    void chat.send(text.value.trim());
+    text.value = "";
+    field.current?.focus();
+  };
+  return (
+    <form class="composer" onSubmit={send}>
+      <textarea
+        ref={field}
+        rows={1}
+        dir="auto"
+        aria-label={t("message_label")}
+        placeholder={t("message_placeholder")}
+        enterkeyhint="send"
+        value={text.value}
+        disabled={isClosed}
+        aria-invalid={left < 0}
+        onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+        // Enter may also choose a word of an input method.
+        onKeyDown={(event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && send(event)}
+      />
+      {left < COUNTED_FROM && (
+        <span class={left < 0 ? "left-over over" : "left-over"} role="status">
+          {t("characters_left", { count: left })}
+        </span>
+      )}
+      <button type="submit" class="send" aria-label={t("send")} title={t("send")} disabled={!canSend}>
+        <Icon name="send" />
+      </button>
+    </form>
+  );
+}
+
+/** A field that is as high as its text. */
+function useGrowing(text: string) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    const { style } = field.current!;
+    style.blockSize = "auto";
+    style.blockSize = `${field.current!.scrollHeight}px`;
+  }, [text]);
+  return field;
+}

@@ -1,0 +1,59 @@
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useEffect } from "preact/hooks";
+import { plainText } from "../shared/plain-text.ts";
+import { exactTime, relativeTime } from "../shared/time.ts";
+import type { PastConversation } from "./api.ts";
+import { useUi } from "./ui.ts";
+
+/** The visitor's conversations with the agent, latest first. */
+export function History(): VNode {
+  const { chat, language, view, t, focusComposer } = useUi();
+  const list = useSignal<PastConversation[] | "loading" | "failed">("loading");
+  const load = async () => {
+    list.value = "loading";
+    const answer = await chat.api.listConversations().catch(() => undefined);
+    list.value = answer?.data ?? "failed";
+  };
+  useEffect(() => void load(), []);
+  const open = (id: string) => {
+    view.value = "chat";
+    if (id !== chat.memory.value.conversation) void chat.openConversation(id);
+    requestAnimationFrame(focusComposer);
+  };
+  const shown = list.value;
+  return (
+    <div class="page">
+      {shown === "loading" && (
+        <div class="skeleton" role="status" aria-label={t("loading")}>
+          <i />
+          <i />
+          <i />
+        </div>
+      )}
+      {shown === "failed" && (
+        <div class="notice warn" role="alert">
+          <p>{t("unavailable")}</p>
+          <button type="button" class="chip" onClick={() => void load()}>
+            {t("try_again")}
+          </button>
+        </div>
+      )}
+      {Array.isArray(shown) && shown.length === 0 && <p class="empty">{t("history_empty")}</p>}
+      {Array.isArray(shown) && shown.length > 0 && (
+        <ul class="past">
+          {shown.map(({ id, last_message_preview: preview, last_message_at: at }) => (
+            <li key={id}>
+              <button type="button" aria-current={id === chat.memory.value.conversation} onClick={() => open(id)}>
+                <span dir="auto">{plainText(preview ?? "")}</span>
+                <time dateTime={at} title={exactTime(Date.parse(at), language)}>
+                  {relativeTime(Date.parse(at), Date.now(), language)}
+                </time>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,140 @@
+/*
+ * `/widget.js`, which websites include: defines `<support-agent>` and `SupportAgent(…)`, and shows the launcher. The chat itself
+ * is another module (panel.tsx), which is imported when somebody wants it. Every page that includes this waits for it, so it
+ * holds no more than that.
+ */
+import type { WidgetLanguage } from "../../src/agents/widget-texts.ts";
+import { textOn } from "../shared/colour.ts";
+import type { Call, Host, Panel, Settings } from "./host.ts";
+import css from "./launcher.css";
+
+/** The folder of the modules, and what the launcher is called in each language; the build fills them in. */
+declare const MODULES: string;
+declare const OPEN_CHAT: Record<WidgetLanguage, string>;
+
+const TAG = "support-agent";
+const script = document.currentScript as HTMLScriptElement | null;
+const service = new URL((script ?? document.querySelector<HTMLScriptElement>("script[src*='/widget.js']")!).src).origin;
+const scope = window as unknown as { SupportAgent?: ((...call: Call) => void) & { q?: ArrayLike<unknown>[] } };
+
+/** All calls of `SupportAgent(…)`: what they set holds for chats that come later too. */
+const calls: Call[] = [];
+const elements = new Set<SupportAgentElement>();
+
+/** The newest modules, where the folder that this script names is gone: the script was kept from before a deployment. */
+const importModule = <Module>(name: string): Promise<Module> =>
+  import(`${service + MODULES + name}.js`).catch(() => import(`${service}/widget/${name}.js`));
+
+/** Of the languages that the agent's chat speaks the first that the page, the browser or the agent wants. */
+function languageFor(element: HTMLElement, { language, languages }: Settings): WidgetLanguage {
+  const own = Object.keys(languages);
+  const offered = own[0] ? own : Object.keys(OPEN_CHAT);
+  const page = element.closest<HTMLElement>("[lang]") ?? document.documentElement;
+  const wanted = [page.lang, ...navigator.languages, language].map((tag) => tag.split("-")[0]!.replace(/^n[no]$/, "nb"));
+  return (wanted.find((code) => offered.includes(code)) ?? offered[0]) as WidgetLanguage;
+}
+
+const fail = (error: unknown): void => console.error("Support agent:", error);
+
+class SupportAgentElement extends HTMLElement {
+  panel: Promise<Panel> | undefined;
+  private settings: Promise<Settings> | undefined;
+
+  connectedCallback(): void {
+    elements.add(this);
+    const isFloating = this.hasAttribute("launcher");
+    if (isFloating) {
+      // Above all of the page, whatever its z-indexes and transforms.
+      this.popover = "manual";
+      this.showPopover();
+    }
+    if (this.settings) return void this.panel?.then((panel) => panel.resume());
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(css);
+    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [sheet];
+    this.settings = fetch(`${service}/widget/v1/agents/${this.getAttribute("agent")}`).then(async (response) => {
+      const body = (await response.json()) as Settings & { error?: { message: string } };
+      if (body.error) throw body.error.message;
+      return body;
+    });
+    if (isFloating) this.settings.then((settings) => this.showLauncher(settings), fail);
+    else this.load().catch(fail);
+  }
+
+  disconnectedCallback(): void {
+    elements.delete(this);
+    void this.panel?.then((panel) => panel.pause());
+  }
+
+  private showLauncher(settings: Settings): void {
+    const { id, appearance, languages } = settings;
+    const language = languageFor(this, settings);
+    this.style.cssText = `--accent:${appearance.accent};--on-accent:${textOn(appearance.accent)}`;
+    if (appearance.launcher !== "hidden") {
+      const button = document.createElement("button");
+      button.className = `launcher ${appearance.position}`;
+      button.ariaLabel = languages[language]?.open_chat ?? OPEN_CHAT[language];
+      button.ariaExpanded = "false";
+      button.append(document.createElement("i"));
+      button.onpointerenter = button.onfocus = () => void this.load();
+      button.onclick = () => this.open();
+      this.shadowRoot!.append(button);
+    }
+    // A text comes with the language; and a reply may have come, or may come now.
+    if (appearance.launcher === "label" || isLive(id)) void this.load();
+  }
+
+  /** Loads the chat; after a failure the next call tries again. */
+  load(): Promise<Panel> {
+    return (this.panel ??= this.mount().catch((error: unknown) => {
+      this.panel = undefined;
+      throw error;
+    }));
+  }
+
+  private async mount(): Promise<Panel> {
+    const module = importModule<{ mount: (host: Host) => Promise<Panel> }>("panel");
+    const settings = await this.settings!;
+    const language = languageFor(this, settings);
+    if (language !== "en") void importModule(language);
+    return (await module).mount({ element: this, service, settings, language, calls });
+  }
+
+  open(): void {
+    this.load().then((panel) => panel.open(), fail);
+  }
+}
+
+/** Whether a human may reply in a conversation of this browser. */
+function isLive(agentId: string): boolean {
+  try {
+    return localStorage.getItem(`${TAG}:${agentId}`)!.includes('"live":true');
+  } catch {
+    return false;
+  }
+}
+
+const isFirst = !customElements.get(TAG);
+if (isFirst) customElements.define(TAG, SupportAgentElement);
+
+if (script?.dataset["agent"]) {
+  const element = document.createElement(TAG);
+  element.setAttribute("agent", script.dataset["agent"]);
+  element.setAttribute("launcher", "");
+  if (script.lang) element.lang = script.lang;
+  // Beside the body, which some frameworks replace.
+  document.documentElement.append(element);
+}
+
+if (isFirst) {
+  const early = scope.SupportAgent?.q ?? [];
+  scope.SupportAgent = (...call) => {
+    calls.push(call);
+    if (call[0] === "open") return elements.values().next().value?.open();
+    for (const element of elements) {
+      if (call[0] === "destroy") element.remove();
+      void element.panel?.then((panel) => panel.obey(call));
+    }
+  };
+  for (const call of early) scope.SupportAgent(...(Array.from(call) as Call));
+}

@@ -1,0 +1,270 @@
+import type { ComponentChildren, VNode } from "preact";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Icon } from "../shared/icons.tsx";
+import { Markdown } from "../shared/markdown.tsx";
+import { safeUrl } from "../shared/plain-text.ts";
+import { lexer } from "./formatting.ts";
+import { dayName, daysBetween, exactTime, timeOfDay } from "../shared/time.ts";
+import type { Citation } from "./api.ts";
+import type { Message } from "./chat.ts";
+import { AnswerRating, ConversationRating } from "./ratings.tsx";
+import { type Ui, useUi } from "./ui.ts";
+
+/** How near to its end the list must be to follow what is added. */
+const NEAR_PX = 48;
+/** Messages of one author within this time stand together. */
+const GROUP_MS = 5 * 60_000;
+
+/** Keeps the end of a list in sight while it grows, until the visitor scrolls up. */
+function useFollowing(sending: string | undefined) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const isFollowing = useRef(true);
+  const [isBehind, setBehind] = useState(false);
+  const toEnd = (behavior: ScrollBehavior = "instant") => scroller.current!.scrollTo({ top: scroller.current!.scrollHeight, behavior });
+  const onScroll = () => {
+    const { scrollHeight, scrollTop, clientHeight } = scroller.current!;
+    isFollowing.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+    setBehind(!isFollowing.current);
+  };
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(() => isFollowing.current && toEnd());
+    observer.observe(content.current!);
+    observer.observe(scroller.current!);
+    return () => observer.disconnect();
+  }, []);
+  // What the visitor has just written is always in sight.
+  useLayoutEffect(() => {
+    if (sending === undefined) return;
+    isFollowing.current = true;
+    toEnd();
+  }, [sending]);
+  return { scroller, content, isBehind, toEnd, onScroll };
+}
+
+/** The messages. */
+export function MessageList(): VNode {
+  const { chat, t } = useUi();
+  const messages = chat.messages.value;
+  const sending = messages.at(-1)?.state === "sending" ? messages.at(-1)?.key : undefined;
+  const { scroller, content, isBehind, toEnd, onScroll } = useFollowing(sending);
+  return (
+    <div class="body">
+      <div class="scroller" ref={scroller} onScroll={onScroll} tabIndex={0} role="log" aria-live="off" aria-label={t("messages")}>
+        <div class="content" ref={content}>
+          {messages.length === 0 && (chat.isLoading.value ? <Skeleton /> : <Greeting />)}
+          {messages.map((message, at) => (
+            <MessageItem key={message.key} message={message} before={messages[at - 1]} />
+          ))}
+          <DraftItem />
+          <ConversationRating />
+        </div>
+      </div>
+      {isBehind && (
+        <button type="button" class="pill" onClick={() => toEnd("smooth")}>
+          <Icon name="arrowDown" size={16} />
+          {t("new_messages")}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Greeting(): VNode {
+  const { settings, chat, t } = useUi();
+  const { welcome_message: welcome, appearance, status } = settings;
+  return (
+    <div class="greeting">
+      {appearance.greeting && <p class="hello">{appearance.greeting}</p>}
+      <p class={appearance.greeting ? "welcome" : "hello"}>{welcome}</p>
+      {appearance.suggestions.length > 0 && status === "active" && (
+        <ul class="suggestions" aria-label={t("suggestions")}>
+          {appearance.suggestions.map((suggestion) => (
+            <li key={suggestion}>
+              <button type="button" dir="auto" onClick={() => void chat.send(suggestion)}>
+                {suggestion}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Skeleton(): VNode {
+  const { t } = useUi();
+  return (
+    <div class="skeleton" role="status" aria-label={t("loading")}>
+      <i />
+      <i />
+      <i />
+    </div>
+  );
+}
+
+function MessageItem({ message, before }: { message: Message; before: Message | undefined }): VNode {
+  const ui = useUi();
+  const { language } = ui;
+  const { role, atMs } = message;
+  const isNewDay = before === undefined || daysBetween(before.atMs, atMs) > 0;
+  const isNewGroup = isNewDay || before.role !== role || before.author !== message.author || atMs - before.atMs > GROUP_MS;
+  return (
+    <>
+      {isNewDay && <p class="day">{nameOfDay(ui, atMs)}</p>}
+      <article class={`message ${role} ${isNewGroup ? "first" : ""}`} title={exactTime(atMs, language)}>
+        <Author message={message} isShown={isNewGroup} />
+        <Content message={message} />
+        {role === "assistant" && <Sources citations={message.citations} />}
+        {message.canRate && <AnswerRating message={message} />}
+        {message.state && <SendState message={message} />}
+      </article>
+    </>
+  );
+}
+
+function nameOfDay({ language, t }: Ui, atMs: number): string {
+  const days = daysBetween(atMs, Date.now());
+  if (days === 0) return t("today");
+  return days === 1 ? t("yesterday") : dayName(atMs, Date.now(), language);
+}
+
+/** Screen readers hear it with every message. */
+function Author({ message: { role, author, atMs }, isShown }: { message: Message; isShown: boolean }): VNode {
+  const { settings, language, t } = useUi();
+  const name = { user: t("you"), assistant: settings.name, human: author ?? t("team"), system: settings.name }[role];
+  const isSeen = isShown && role !== "user" && role !== "system";
+  return (
+    <h3 class={isSeen ? "author" : "unseen"}>
+      {role === "human" && isSeen && (
+        <span class="avatar" aria-hidden="true">
+          {name.slice(0, 1).toUpperCase()}
+        </span>
+      )}
+      {name}
+      <time dateTime={new Date(atMs).toISOString()}>{timeOfDay(atMs, language)}</time>
+    </h3>
+  );
+}
+
+/** What visitors write is shown as they wrote it. */
+function Content({ message: { role, content } }: { message: Message }): VNode {
+  const formatted = useMemo(() => <Formatted text={content} />, [content]);
+  return (
+    <div class="text" dir="auto">
+      {role === "user" ? content : formatted}
+    </div>
+  );
+}
+
+function Formatted({ text, isOpen = false }: { text: string; isOpen?: boolean }): VNode {
+  const lex = lexer.value;
+  return lex ? <Markdown blocks={lex(text)} isOpen={isOpen} codeAction={copyButton} /> : <p class="plain">{text}</p>;
+}
+
+const copyButton = (code: string): ComponentChildren => <CopyButton code={code} />;
+const COPIED_MS = 2_000;
+
+function CopyButton({ code }: { code: string }): VNode {
+  const { t } = useUi();
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(code);
+    setCopied(true);
+    setTimeout(() => setCopied(false), COPIED_MS);
+  };
+  return (
+    <button type="button" class="copy" onClick={() => void copy()}>
+      {t(isCopied ? "copied" : "copy_code")}
+    </button>
+  );
+}
+
+function DraftItem(): VNode | null {
+  const { settings, chat, t } = useUi();
+  const draft = chat.draft.value;
+  if (!draft) return null;
+  const { name } = settings;
+  return (
+    <article class="message assistant first draft" aria-busy="true">
+      <h3 class="author">{name}</h3>
+      {draft.text === "" ? (
+        <div class="dots" role="img" aria-label={t("is_writing", { name })}>
+          <i />
+          <i />
+          <i />
+        </div>
+      ) : (
+        <div class="text" dir="auto">
+          <Formatted text={draft.text} isOpen />
+        </div>
+      )}
+      {chat.isReconnecting.value && <p class="state">{t("reconnecting")}</p>}
+    </article>
+  );
+}
+
+function Sources({ citations }: { citations: readonly Citation[] }): VNode | null {
+  const { t } = useUi();
+  const [shown, setShown] = useState<number | undefined>();
+  if (citations.length === 0) return null;
+  return (
+    <div class="sources">
+      <ol aria-label={t("sources")}>
+        {citations.map((citation, at) => (
+          <li key={at}>
+            <Source citation={citation} number={at + 1} isShown={shown === at} onShow={() => setShown(shown === at ? undefined : at)} />
+          </li>
+        ))}
+      </ol>
+      {shown !== undefined && (
+        <blockquote class="snippet" dir="auto">
+          {citations[shown]!.snippet}
+        </blockquote>
+      )}
+    </div>
+  );
+}
+
+interface SourceProps {
+  citation: Citation;
+  number: number;
+  isShown: boolean;
+  onShow: () => void;
+}
+
+/** A page is a link; of what has no page, the passage is shown. */
+function Source({ citation: { title, url, snippet }, number, isShown, onShow }: SourceProps): VNode {
+  const { t } = useUi();
+  const label = t("source", { number, title });
+  const inner = (
+    <>
+      <b>{number}</b>
+      <span dir="auto">{title}</span>
+    </>
+  );
+  const href = safeUrl(url ?? "");
+  return href ? (
+    <a class="source" href={href} target="_blank" rel="noopener noreferrer nofollow" aria-label={label} title={snippet}>
+      {inner}
+    </a>
+  ) : (
+    <button type="button" class="source" aria-label={label} aria-expanded={isShown} onClick={onShow}>
+      {inner}
+    </button>
+  );
+}
+
+function SendState({ message }: { message: Message }): VNode {
+  const { chat, t } = useUi();
+  if (message.state === "sending") return <p class="unseen">{t("sending")}</p>;
+  return (
+    <p class="state failed">
+      <Icon name="alert" size={14} />
+      {t("not_sent")}
+      <button type="button" class="link" onClick={() => void chat.retry(message)}>
+        {t("try_again")}
+      </button>
+    </p>
+  );
+}

@@ -1,0 +1,92 @@
+import type { VNode } from "preact";
+import { useEffect } from "preact/hooks";
+import { Icon, type IconName } from "../shared/icons.tsx";
+import { relativeTime } from "../shared/time.ts";
+import type { Problem } from "./chat.ts";
+import { type Ui, useUi } from "./ui.ts";
+
+/** What the visitor has to know before they write: one thing at a time, and what can be done about it. */
+export function Notices(): VNode | null {
+  const ui = useUi();
+  const { chat, settings, t } = ui;
+  useConnectivity(ui);
+  const problem = chat.problem.value ?? (settings.status === "paused" ? ({ kind: "paused" } as const) : undefined);
+  const status = chat.status.value;
+  if (!chat.isOnline.value) {
+    return (
+      <p class="notice warn" role="status">
+        {t("offline")}
+      </p>
+    );
+  }
+  if (problem) return <ProblemNotice problem={problem} />;
+  if (status === "needs_human") return <Waiting />;
+  if (status === "resolved") return <p class="notice">{t("resolved")}</p>;
+  const hasAnswer = chat.messages.value.some(({ role }) => role === "assistant");
+  if (!hasAnswer || chat.draft.value || status === "human_active") return null;
+  return (
+    <div class="offers">
+      <Chip icon="person" label={t("talk_to_person")} onClick={() => void chat.requestHuman()} />
+    </div>
+  );
+}
+
+function Chip({ icon, label, onClick }: { icon: IconName; label: string; onClick: () => void }): VNode {
+  return (
+    <button type="button" class="chip" onClick={onClick}>
+      <Icon name={icon} size={16} />
+      {label}
+    </button>
+  );
+}
+
+/** Offers the contact form, where the agent has one and the visitor has not used it. */
+function ContactOffer(): VNode | null {
+  const { chat, settings, view, t } = useUi();
+  if (settings.contact_form === null || chat.hasContact.value) return null;
+  return <Chip icon="mail" label={t("contact_open")} onClick={() => (view.value = "contact")} />;
+}
+
+function ProblemNotice({ problem }: { problem: Problem }): VNode {
+  const ui = useUi();
+  const { chat, t } = ui;
+  return (
+    <div class="notice warn" role="alert">
+      <p>{textOf(problem, ui)}</p>
+      {problem.kind === "conversation_full" && (
+        <Chip icon="compose" label={t("new_conversation")} onClick={() => void chat.openConversation(undefined)} />
+      )}
+      {(problem.kind === "paused" || problem.kind === "quota_exceeded") && <ContactOffer />}
+    </div>
+  );
+}
+
+function Waiting(): VNode {
+  const { chat, t } = useUi();
+  return (
+    <section class="notice waiting" aria-label={t("waiting_title")}>
+      <p>
+        <b>{t("waiting_title")}</b>
+      </p>
+      <p>{t(chat.hasContact.value ? "contact_sent" : "waiting_text")}</p>
+      <ContactOffer />
+    </section>
+  );
+}
+
+function useConnectivity({ chat }: Ui): void {
+  useEffect(() => {
+    const update = () => (chat.isOnline.value = navigator.onLine);
+    addEventListener("online", update);
+    addEventListener("offline", update);
+    return () => {
+      removeEventListener("online", update);
+      removeEventListener("offline", update);
+    };
+  }, [chat]);
+}
+
+function textOf(problem: Problem, { language, t }: Ui): string {
+  if (problem.kind === "rate_limited") return t("rate_limited", { time: relativeTime(problem.untilMs, Date.now(), language) });
+  return t(problem.kind);
+}

@@ -1,0 +1,264 @@
+import { effect, signal } from "@preact/signals";
+import { render, type VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { readableOn, textOn } from "../shared/colour.ts";
+import { Icon, type IconName } from "../shared/icons.tsx";
+import { plainText } from "../shared/plain-text.ts";
+import { Chat } from "./chat.ts";
+import { Composer } from "./composer.tsx";
+import { ContactForm } from "./contact-form.tsx";
+import { loadLexer } from "./formatting.ts";
+import { History } from "./history.tsx";
+import type { Call, EventName, Host, Panel } from "./host.ts";
+import { MessageList } from "./messages.tsx";
+import { Notices } from "./notices.tsx";
+import css from "./panel.css";
+import { directionOf, fill, loadTexts } from "./texts.ts";
+import { challengeFor } from "./turnstile.ts";
+import { type Ui, UiContext, useUi } from "./ui.ts";
+
+/** The surfaces of panel.css, on which the accent is text. */
+const SURFACES = { light: "#f4f4f6", dark: "#27272c" };
+const PRODUCT = "Support Agent";
+
+/** Puts a chat into its element. */
+export async function mount(host: Host): Promise<Panel> {
+  const { element, service, settings, language, calls } = host;
+  const texts = await loadTexts(language, settings.languages[language]);
+  const mode = element.hasAttribute("launcher") ? "floating" : element.hasAttribute("page") ? "page" : "inline";
+  const isChallenged = signal(false);
+  const ui: Ui = {
+    settings,
+    mode,
+    language,
+    chat: new Chat({
+      service,
+      settings,
+      channel: mode === "page" ? "hosted" : "widget",
+      emit: (event, detail) => tell(host, event, detail),
+      solveChallenge: challengeFor(host, (isShown) => (isChallenged.value = isShown)),
+    }),
+    view: signal("chat"),
+    isOpen: signal(mode !== "floating"),
+    t: (name, values) => (values ? fill(texts[name], values) : texts[name]),
+    close: () => setOpen(host, ui, false),
+    focusComposer: () => element.shadowRoot!.querySelector<HTMLElement>("textarea")?.focus(),
+  };
+  for (const call of calls) if (call[0] !== "close") obey(ui, call);
+  dress(host);
+  const place = document.createElement("div");
+  place.className = "place";
+  element.shadowRoot!.append(place);
+  render(
+    <UiContext.Provider value={ui}>
+      <Window isChallenged={isChallenged} />
+    </UiContext.Provider>,
+    place,
+  );
+  connectLauncher(host, ui);
+  loadLexer();
+  void ui.chat.restore();
+  if (ui.isOpen.value) ui.chat.setShown(true);
+  tell(host, "ready");
+  return {
+    open: () => setOpen(host, ui, true),
+    obey: (call) => obey(ui, call),
+    resume: () => ui.chat.setShown(ui.isOpen.value),
+    pause: () => ui.chat.pause(),
+  };
+}
+
+function obey({ chat, close }: Ui, [command, argument]: Call): void {
+  if (command === "close") close();
+  else if (command === "identify") chat.identify(String(argument));
+  else if (command === "reset") chat.reset();
+  else if (command === "setContext") chat.setContext(argument as Record<string, string>);
+}
+
+/** Tells the page what happened: its own listeners, and those of the element. */
+function tell({ element, settings, calls }: Host, event: EventName, detail: Record<string, unknown> = {}): void {
+  const told = { agent_id: settings.id, ...detail };
+  element.dispatchEvent(new CustomEvent(`support-agent:${event}`, { detail: told, bubbles: true, composed: true }));
+  for (const [command, name, listener] of calls) if (command === "on" && name === event) (listener as (detail: object) => void)(told);
+}
+
+/** Style sheet, colours and theme. */
+function dress({ element, settings }: Host): void {
+  const root = element.shadowRoot!;
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+  const { accent, theme } = settings.appearance;
+  const colours = {
+    "--accent": accent,
+    "--on-accent": textOn(accent),
+    "--accent-on-light": readableOn(SURFACES.light, accent),
+    "--accent-on-dark": readableOn(SURFACES.dark, accent),
+  };
+  for (const [name, value] of Object.entries(colours)) element.style.setProperty(name, value);
+  element.dataset["theme"] = theme;
+}
+
+function setOpen(host: Host, ui: Ui, isOpen: boolean): void {
+  const isChange = ui.mode === "floating" && ui.isOpen.value !== isOpen;
+  if (isChange) {
+    ui.isOpen.value = isOpen;
+    ui.chat.setShown(isOpen);
+    tell(host, isOpen ? "opened" : "closed");
+  }
+  if (isOpen) requestAnimationFrame(ui.focusComposer);
+  else if (isChange) launcherOf(host)?.focus();
+}
+
+function launcherOf({ element }: Host): HTMLButtonElement | null {
+  return element.shadowRoot!.querySelector<HTMLButtonElement>(".launcher");
+}
+
+/** The launcher opens and closes, and tells of messages that were not seen. */
+function connectLauncher(host: Host, ui: Ui): void {
+  const { chat, isOpen, settings, t } = ui;
+  const launcher = launcherOf(host);
+  if (!launcher) return;
+  if (settings.appearance.launcher === "label") launcher.append(t("launcher_label"));
+  const badge = document.createElement("span");
+  badge.className = "badge";
+  launcher.append(badge);
+  launcher.onclick = () => setOpen(host, ui, !isOpen.value);
+  effect(() => {
+    const count = chat.unread.value;
+    badge.textContent = String(count);
+    badge.hidden = count === 0;
+    launcher.ariaExpanded = String(isOpen.value);
+    launcher.ariaLabel = [t(isOpen.value ? "close_chat" : "open_chat"), ...(count > 0 ? [t("unread_messages", { count })] : [])].join(". ");
+  });
+}
+
+function Window({ isChallenged }: { isChallenged: { value: boolean } }): VNode {
+  const ui = useUi();
+  const { settings, mode, chat, language, view, isOpen, t } = ui;
+  const isFloating = mode === "floating";
+  const frame = useRef<HTMLDivElement>(null);
+  useFullScreen(isFloating, frame);
+  return (
+    <div
+      ref={frame}
+      class={`window ${mode} ${settings.appearance.position}`}
+      dir={directionOf(language)}
+      lang={language}
+      role={isFloating ? "dialog" : "region"}
+      aria-label={t("chat_with", { name: settings.name })}
+      hidden={!isOpen.value}
+      onKeyDown={(event) => onKeyDown(event, ui)}
+    >
+      <Header />
+      {view.value === "history" && <History />}
+      {view.value === "contact" && <ContactForm />}
+      <div class="conversation" hidden={view.value !== "chat"}>
+        <MessageList />
+        <div class="foot">
+          <Notices />
+          {isChallenged.value && <p class="notice">{t("challenge")}</p>}
+          <div class="challenge">
+            <slot name="challenge" />
+          </div>
+          <Composer />
+          <p class="small">
+            <span>{t("answers_by_ai")}</span>
+            {settings.appearance.show_branding && <span>{t("powered_by", { name: PRODUCT })}</span>}
+          </p>
+        </div>
+      </div>
+      <div class="unseen" role="status">
+        {plainText(chat.announcement.value)}
+      </div>
+    </div>
+  );
+}
+
+function onKeyDown(event: KeyboardEvent, ui: Ui): void {
+  // The page's own shortcuts shall not act on what is typed here.
+  event.stopPropagation();
+  if (event.key !== "Escape" || event.isComposing) return;
+  if (ui.view.value !== "chat") {
+    ui.view.value = "chat";
+    requestAnimationFrame(ui.focusComposer);
+  } else ui.close();
+}
+
+/** Where the window covers the page, as on a phone. */
+const COVERS = "(max-width: 480px), (max-height: 480px)";
+
+/** Keeps a window that covers the page above the keyboard, the focus in it, and the page behind it from scrolling. */
+function useFullScreen(isFloating: boolean, frame: { current: HTMLDivElement | null }): void {
+  const { isOpen } = useUi();
+  const isShown = isOpen.value;
+  useEffect(() => {
+    if (!isFloating || !isShown || !matchMedia(COVERS).matches) return;
+    const { visualViewport } = window;
+    const element = frame.current!;
+    const { documentElement } = document;
+    const overflow = documentElement.style.overflow;
+    documentElement.style.overflow = "hidden";
+    const fit = () => {
+      element.style.setProperty("--height", `${visualViewport?.height ?? innerHeight}px`);
+      element.style.setProperty("--top", `${visualViewport?.offsetTop ?? 0}px`);
+    };
+    const keepFocus = (event: KeyboardEvent) => event.key === "Tab" && wrapFocus(event, element);
+    fit();
+    visualViewport?.addEventListener("resize", fit);
+    visualViewport?.addEventListener("scroll", fit);
+    element.addEventListener("keydown", keepFocus);
+    element.ariaModal = "true";
+    return () => {
+      documentElement.style.overflow = overflow;
+      visualViewport?.removeEventListener("resize", fit);
+      visualViewport?.removeEventListener("scroll", fit);
+      element.removeEventListener("keydown", keepFocus);
+      element.ariaModal = null;
+    };
+  }, [isFloating, isShown]);
+}
+
+function wrapFocus(event: KeyboardEvent, frame: HTMLElement): void {
+  const all = [...frame.querySelectorAll<HTMLElement>("button, textarea, input, select, a[href], [tabindex='0']")];
+  const stops = all.filter((element) => element.checkVisibility() && !(element as HTMLButtonElement).disabled);
+  const active = (frame.getRootNode() as ShadowRoot).activeElement;
+  const [from, to] = event.shiftKey ? [stops[0], stops.at(-1)] : [stops.at(-1), stops[0]];
+  if (active !== from) return;
+  event.preventDefault();
+  to?.focus();
+}
+
+function Header(): VNode {
+  const { settings, mode, chat, view, t, close, focusComposer } = useUi();
+  const isChat = view.value === "chat";
+  const showChat = () => {
+    view.value = "chat";
+    requestAnimationFrame(focusComposer);
+  };
+  const startNew = () => {
+    void chat.openConversation(undefined);
+    showChat();
+  };
+  const title = { chat: settings.name, history: t("history"), contact: t("contact_title") }[view.value];
+  return (
+    <header class="head">
+      {!isChat && <HeadButton icon="back" label={t("back")} onClick={showChat} />}
+      <div class="title">
+        <h2>{title}</h2>
+        {isChat && chat.status.value === "human_active" && <p>{t("human_title")}</p>}
+      </div>
+      {isChat && chat.memory.value.token && <HeadButton icon="history" label={t("history")} onClick={() => (view.value = "history")} />}
+      {isChat && chat.messages.value.length > 0 && <HeadButton icon="compose" label={t("new_conversation")} onClick={startNew} />}
+      {mode === "floating" && <HeadButton icon="close" label={t("close_chat")} onClick={close} />}
+    </header>
+  );
+}
+
+function HeadButton({ icon, label, onClick }: { icon: IconName; label: string; onClick: () => void }): VNode {
+  return (
+    <button type="button" class={`tool ${icon}`} aria-label={label} title={label} onClick={onClick}>
+      <Icon name={icon} />
+    </button>
+  );
+}

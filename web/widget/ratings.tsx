@@ -1,0 +1,123 @@
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { Icon } from "../shared/icons.tsx";
+import type { Message } from "./chat.ts";
+import { useUi } from "./ui.ts";
+
+/** Whether an answer helped; what was missing may be added. */
+export function AnswerRating({ message }: { message: Message }): VNode {
+  const { chat, t } = useUi();
+  const rating = chat.ratings.value[message.id ?? ""];
+  const step = useSignal<"buttons" | "reason" | "thanks">("buttons");
+  const rate = (wanted: "up" | "down") => {
+    step.value = wanted === "down" ? "reason" : "thanks";
+    void chat.rate(message, wanted);
+  };
+  const button = (wanted: "up" | "down") => {
+    const label = t(wanted === "up" ? "rate_up" : "rate_down");
+    return (
+      <button type="button" class="tool" aria-label={label} title={label} aria-pressed={rating === wanted} onClick={() => rate(wanted)}>
+        <Icon name={wanted} size={16} />
+      </button>
+    );
+  };
+  return (
+    <div class="rating">
+      <div class="thumbs">
+        {button("up")}
+        {button("down")}
+        {step.value === "thanks" && <span role="status">{t("rate_thanks")}</span>}
+      </div>
+      {step.value === "reason" && rating === "down" && (
+        <CommentForm
+          label={t("rate_reason")}
+          onSubmit={(comment) => {
+            step.value = "thanks";
+            if (comment) void chat.rate(message, "down", comment);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+interface CommentFormProps {
+  label: string;
+  onSubmit: (comment: string) => void;
+}
+
+/** The most characters of a comment. */
+const MAX_COMMENT_LENGTH = 2000;
+
+function CommentForm({ label, onSubmit }: CommentFormProps): VNode {
+  const { t } = useUi();
+  const comment = useSignal("");
+  const submit = (event: Event) => {
+    event.preventDefault();
+    onSubmit(comment.value.trim());
+  };
+  return (
+    <form class="comment" onSubmit={submit}>
+      <label>
+        <span>{label}</span>
+        <textarea
+          rows={2}
+          maxLength={MAX_COMMENT_LENGTH}
+          value={comment.value}
+          onInput={({ currentTarget }) => (comment.value = currentTarget.value)}
+        />
+      </label>
+      <div class="actions">
+        <button type="button" class="link" onClick={() => onSubmit("")}>
+          {t("skip")}
+        </button>
+        <button type="submit" class="primary">
+          {t("submit")}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+const SCORES = [1, 2, 3, 4, 5] as const;
+const FACES = ["😞", "🙁", "😐", "🙂", "😀"];
+
+/** Asks once how a conversation was that has been resolved. */
+export function ConversationRating(): VNode | null {
+  const { chat, t } = useUi();
+  const score = useSignal<number | undefined>(undefined);
+  const isRated = useSignal<string | undefined>(undefined);
+  const { conversation } = chat.memory.value;
+  if (chat.status.value !== "resolved" || !conversation || chat.draft.value) return null;
+  if (isRated.value === conversation) {
+    return (
+      <p class="csat thanks" role="status">
+        {t("csat_thanks")}
+      </p>
+    );
+  }
+  if (chat.concluded.value.includes(conversation)) return null;
+  const finish = async (comment: string) => {
+    if (await chat.conclude(score.value, comment)) isRated.value = conversation;
+  };
+  return (
+    <section class="csat" aria-label={t("csat_title")}>
+      <p class="question">{t("csat_title")}</p>
+      <div class="scores" role="group" aria-label={t("csat_title")}>
+        {SCORES.map((each) => (
+          <button
+            key={each}
+            type="button"
+            aria-label={t(`csat_${each}`)}
+            title={t(`csat_${each}`)}
+            aria-pressed={score.value === each}
+            onClick={() => (score.value = each)}
+          >
+            <span aria-hidden="true">{FACES[each - 1]}</span>
+          </button>
+        ))}
+      </div>
+      {score.value !== undefined && <CommentForm label={t("csat_comment")} onSubmit={(comment) => void finish(comment)} />}
+    </section>
+  );
+}

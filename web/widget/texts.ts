@@ -1,0 +1,31 @@
+import type { WidgetLanguage, WidgetText } from "../../src/agents/widget-texts.ts";
+import { texts as english } from "./languages/en.ts";
+
+export type Texts = Record<WidgetText, string>;
+
+/** A module for each language; English is in the panel, for where another one cannot be loaded. */
+const MODULES: Record<Exclude<WidgetLanguage, "en">, () => Promise<{ texts: Texts }>> = {
+  de: () => import("./languages/de.ts"),
+  fr: () => import("./languages/fr.ts"),
+  es: () => import("./languages/es.ts"),
+  pt: () => import("./languages/pt.ts"),
+  it: () => import("./languages/it.ts"),
+  nl: () => import("./languages/nl.ts"),
+  nb: () => import("./languages/nb.ts"),
+  ar: () => import("./languages/ar.ts"),
+};
+
+/** The texts of a language, with those that the agent has of its own. */
+export async function loadTexts(language: WidgetLanguage, own: Partial<Texts> = {}): Promise<Texts> {
+  const { texts } = language === "en" ? { texts: english } : await MODULES[language]().catch(() => ({ texts: english }));
+  return { ...texts, ...own };
+}
+
+/** A text with its `{names}` filled in. */
+export function fill(text: string, values: Record<string, string | number>): string {
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+}
+
+export function directionOf(language: WidgetLanguage): "rtl" | "ltr" {
+  return language === "ar" ? "rtl" : "ltr";
+}

@@ -1,0 +1,71 @@
+import { ChallengeError } from "./chat.ts";
+import type { Host } from "./host.ts";
+
+/** https://developers.cloudflare.com/turnstile/get-started/client-side-rendering/ */
+const SCRIPT = "https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit";
+/** The service takes tokens of this action. */
+const ACTION = "support-agent";
+
+interface Turnstile {
+  render: (element: HTMLElement, options: Record<string, unknown>) => string;
+  remove: (id: string) => void;
+}
+
+declare global {
+  interface Window {
+    turnstile?: Turnstile;
+    trustedTypes?: {
+      createPolicy: (name: string, rules: { createScriptURL: (url: string) => string }) => { createScriptURL: (url: string) => string };
+    };
+  }
+}
+
+let script: Promise<Turnstile> | undefined;
+
+function loadTurnstile(): Promise<Turnstile> {
+  script ??= new Promise<Turnstile>((resolve, reject) => {
+    if (window.turnstile) return resolve(window.turnstile);
+    const element = document.createElement("script");
+    const policy = window.trustedTypes?.createPolicy("support-agent", { createScriptURL: (url) => url });
+    element.src = policy ? policy.createScriptURL(SCRIPT) : SCRIPT;
+    element.addEventListener("load", () => (window.turnstile ? resolve(window.turnstile) : reject(new ChallengeError())));
+    element.addEventListener("error", () => reject(new ChallengeError()));
+    document.head.append(element);
+  });
+  script.catch(() => (script = undefined));
+  return script;
+}
+
+/**
+ * A function that has the visitor confirm that they are human, and gives the token for it. The challenge stands in a slot of the
+ * panel: it needs the document's own tree.
+ * @param show is told when there is something to see.
+ */
+export function challengeFor(
+  { element, settings }: Pick<Host, "element" | "settings">,
+  show: (isShown: boolean) => void,
+): () => Promise<string> {
+  return async () => {
+    const turnstile = await loadTurnstile();
+    const place = document.createElement("div");
+    place.slot = "challenge";
+    element.append(place);
+    let id: string | undefined;
+    try {
+      return await new Promise<string>((resolve, reject) => {
+        id = turnstile.render(place, {
+          sitekey: settings.turnstile_site_key,
+          action: ACTION,
+          appearance: "interaction-only",
+          "before-interactive-callback": () => show(true),
+          callback: resolve,
+          "error-callback": () => reject(new ChallengeError()),
+        });
+      });
+    } finally {
+      show(false);
+      if (id !== undefined) turnstile.remove(id);
+      place.remove();
+    }
+  };
+}
