@@ -1,19 +1,19 @@
-import type { LanguageModelV4, LanguageModelV4FinishReason, LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { logProblem } from "../platform/telemetry/log.ts";
+import type { ChatMessage, ChatModel, FinishReason, ModelCall, ToolCall } from "./chat-model.ts";
 import { Evidence, Quoter } from "./evidence.ts";
 import { MAX_OUTPUT_TOKENS, MODEL_LIMITS, type ModelLimits } from "./limits.ts";
 import { HandoffError, type Model, type ModelReply, type ModelRequest } from "./model.ts";
 import { promptOf } from "./prompt.ts";
 import { leastReasoningOptions, REASONING_ONLY, ReasoningFilter, reasoningOptions } from "./reasoning.ts";
 import { ReplyReader } from "./reply.ts";
-import { type ModelCall, StreamError, streamWithRetry } from "./stream-with-retry.ts";
-import { inputOf, type ToolCall, ToolRunner } from "./tool-runner.ts";
+import { StreamError, streamWithRetry } from "./stream-with-retry.ts";
+import { ToolRunner } from "./tool-runner.ts";
 
 /** Answers with a language model, grounded in passages and tool results: an answer that cites none of them is refused. */
 export class LanguageModelEngine implements Model {
   /** @param modelByName the model that an agent chose; null names the deployment's. */
   constructor(
-    private readonly modelByName: (name: string | null) => LanguageModelV4,
+    private readonly modelByName: (name: string | null) => ChatModel,
     private readonly limits: ModelLimits = MODEL_LIMITS,
   ) {}
 
@@ -40,7 +40,7 @@ export type ReplyEvent =
   | { type: "truncated" };
 
 interface Engine {
-  model: LanguageModelV4;
+  model: ChatModel;
   limits: ModelLimits;
 }
 
@@ -51,7 +51,7 @@ interface Engine {
  */
 async function* replyEvents(
   { model, limits }: Engine,
-  prompt: LanguageModelV4Prompt,
+  prompt: readonly ChatMessage[],
   runner: ToolRunner,
 ): AsyncGenerator<ReplyEvent, void> {
   const left = new AbortController();
@@ -65,19 +65,19 @@ async function* replyEvents(
       const step = new Step();
       const options = isLastTry ? leastReasoningOptions(model) : reasoningOptions(model);
       const tools = runner.toolOptions(mayUseTools);
-      const call: ModelCall = { prompt: messages, ...tools, ...options, maxOutputTokens: MAX_OUTPUT_TOKENS, abortSignal };
+      const call: ModelCall = { messages, ...tools, ...options, maxOutputTokens: MAX_OUTPUT_TOKENS, abortSignal };
       yield* step.stream(call, { model, limits });
       hasText ||= step.hasText;
       // A model that answered before it called a tool may have nothing to add.
       if (step.isReasoningOnly && (step.isTruncated || !hasText)) {
         if (isLastTry) throw new StreamError(REASONING_ONLY);
         isLastTry = true;
-        logProblem("model_reasoned_only", { model: model.modelId });
+        logProblem("model_reasoned_only", { model: model.name });
         continue;
       }
       if (!mayUseTools || step.toolCalls.length === 0) return;
       yield { type: "tool-round" };
-      messages.push(step.message(), await runner.run(step.toolCalls, abortSignal));
+      messages.push(step.message(), ...(await runner.run(step.toolCalls, abortSignal)));
       if (runner.handoff) throw runner.handoff;
     }
   } finally {
@@ -102,23 +102,13 @@ class Step {
   }
 
   async *stream(call: ModelCall, { model, limits }: Engine): AsyncGenerator<ReplyEvent, void> {
-    for await (const part of await streamWithRetry(model, call, limits)) {
-      switch (part.type) {
-        case "text-delta":
-          yield* this.readText(part.delta);
-          break;
-        case "reasoning-delta":
-          this.reasoning += part.delta;
-          break;
-        case "tool-call":
-          this.toolCalls.push(part);
-          break;
-        case "finish":
-          this.readFinish(part.finishReason);
-          break;
-        case "error":
-          throw part.error instanceof Error ? part.error : new Error("The model's stream holds an error");
-        default:
+    for await (const parts of await streamWithRetry(model, call, limits)) {
+      for (const part of parts) {
+        if (part.type === "text") yield* this.readText(part.text);
+        else if (part.type === "reasoning") this.reasoning += part.text;
+        else if (part.type === "tool-call") this.toolCalls.push(part.call);
+        else if (part.type === "finish") this.readFinish(part.reason);
+        else if (part.type === "error") throw part.error;
       }
     }
     yield this.textEvent(this.filter.end());
@@ -126,15 +116,8 @@ class Step {
   }
 
   /** The step as an assistant message. Some models want to read their own reasoning before the results of their tool calls. */
-  message(): LanguageModelV4Message {
-    return {
-      role: "assistant",
-      content: [
-        ...(this.reasoning === "" ? [] : [{ type: "reasoning" as const, text: this.reasoning }]),
-        ...(this.text === "" ? [] : [{ type: "text" as const, text: this.text }]),
-        ...this.toolCalls.map(toolCallPart),
-      ],
-    };
+  message(): ChatMessage {
+    return { role: "assistant", text: this.text, reasoning: this.reasoning, toolCalls: this.toolCalls };
   }
 
   private *readText(delta: string): Generator<ReplyEvent, void> {
@@ -152,16 +135,9 @@ class Step {
     return { type: "text", text };
   }
 
-  private readFinish({ unified: reason }: LanguageModelV4FinishReason): void {
+  private readFinish(reason: FinishReason): void {
     if (reason === "content-filter") throw new HandoffError("unsupported_request");
     if (reason === "error") throw new Error("The model ended with an error");
     this.isTruncated = reason === "length" && this.toolCalls.length === 0;
   }
-}
-
-function toolCallPart(call: ToolCall) {
-  const { toolCallId, toolName, providerMetadata } = call;
-  // Some servers sign a tool call and want the signature back.
-  const signature = providerMetadata && { providerOptions: providerMetadata };
-  return { type: "tool-call" as const, toolCallId, toolName, input: inputOf(call) ?? call.input, ...signature };
 }

@@ -1,5 +1,5 @@
-import type { JSONSchema7 } from "@ai-sdk/provider";
 import type { HandoffReason } from "../platform/db/columns.ts";
+import type { JsonSchema } from "./chat-model.ts";
 import type { Passage, Retrieval } from "./retrieval.ts";
 
 /*
@@ -77,7 +77,7 @@ export interface Tool {
   name: string;
   description: string;
   /** JSON Schema of an object; input that breaks it never reaches `run`. */
-  parameters: JSONSchema7;
+  parameters: JsonSchema;
   /** Overrides ModelLimits.toolMs. */
   timeoutMs?: number;
   /** @throws Error when it fails: a human takes over, by `tool_failure`. */

@@ -1,20 +1,12 @@
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import type { LanguageModelV4 } from "@ai-sdk/provider";
-import { createWorkersAI } from "workers-ai-provider";
 import { aiGateway, embeddingServer, languageServer, usesReranker } from "../platform/config.ts";
-import { failBeyond } from "../platform/read-stream.ts";
+import { readAtMost } from "../platform/read-stream.ts";
 import { truncate } from "../platform/text.ts";
 import { withTimeout } from "../platform/time.ts";
+import type { ChatModel } from "./chat-model.ts";
+import { openAiModel, postToServer, workersAiModel } from "./chat-servers.ts";
 import { ExtractiveEngine } from "./extractive.ts";
 import { LanguageModelEngine } from "./language-model.ts";
-import {
-  LOCAL_MODEL_LIMITS,
-  MAX_RESPONSE_BYTES,
-  MODEL_LIMITS,
-  type ModelLimits,
-  WORKERS_AI_DIMENSIONS,
-  WORKERS_AI_MODELS,
-} from "./limits.ts";
+import { LOCAL_MODEL_LIMITS, MODEL_LIMITS, type ModelLimits, WORKERS_AI_DIMENSIONS, WORKERS_AI_MODELS } from "./limits.ts";
 import type { Embeddings, Model, Reranker } from "./model.ts";
 
 // --- Language models ---
@@ -39,20 +31,16 @@ function limitsFor(env: Env): ModelLimits {
 }
 
 /** Language models by name; null names the default. */
-type LanguageModels = (name: string | null) => LanguageModelV4;
+type LanguageModels = (name: string | null) => ChatModel;
 
 function openAiLanguageModels(env: Env, send?: typeof fetch): LanguageModels | undefined {
   const server = languageServer(env);
-  if (!server) return undefined;
-  const provider = openAiServer(server, MAX_RESPONSE_BYTES, send);
-  return (name) => provider.chatModel(name ?? server.model);
+  return server && ((name) => openAiModel(server, name ?? server.model, send));
 }
 
 function workersAiLanguageModels(env: Env): LanguageModels | undefined {
-  if (!env.AI) return undefined;
-  // This package imports `ai`, its peer dependency: the only reason why package.json lists that.
-  const provider = createWorkersAI({ binding: env.AI, ...aiGateway(env) });
-  return (name) => provider(name ?? WORKERS_AI_MODELS.language);
+  const { AI: ai } = env;
+  return ai && ((name) => workersAiModel(ai, name ?? WORKERS_AI_MODELS.language, aiGateway(env)));
 }
 
 // --- Embeddings ---
@@ -94,20 +82,30 @@ function openAiEmbeddings(env: Parameters<typeof embeddingServer>[0], send?: typ
   const server = embeddingServer(env);
   if (!server) return undefined;
   const { model, dimensions } = server;
-  const engine = openAiServer(server, MAX_EMBEDDING_RESPONSE_BYTES, send).embeddingModel(model);
   return {
     version: `${model}:${dimensions ?? OWN_DIMENSIONS}`,
     unrelatedCosine: SERVER_UNRELATED_COSINE,
     embed: async (texts, timeoutMs) => {
-      const options = dimensions === undefined ? {} : { dimensions };
+      const body = { model, input: texts, encoding_format: "float", ...(dimensions !== undefined && { dimensions }) };
       const stopped = new AbortController();
       // The timer of AbortSignal.timeout would keep the index object in memory after the response.
       const timer = setTimeout(() => stopped.abort(new Error("Embedding took too long")), timeoutMs);
-      const call = engine.doEmbed({ values: [...texts], abortSignal: stopped.signal, ...options });
-      const { embeddings } = await Promise.resolve(call).finally(() => clearTimeout(timer));
-      return checkVectors(embeddings, texts.length, dimensions);
+      try {
+        const response = await postToServer(server, "/embeddings", body, { send, signal: stopped.signal });
+        return checkVectors(await readVectors(response), texts.length, dimensions);
+      } finally {
+        clearTimeout(timer);
+      }
     },
   };
+}
+
+/** The vectors of a response, in the order of its texts. */
+async function readVectors({ body }: Response): Promise<number[][] | undefined> {
+  const { body: bytes, isTruncated } = await readAtMost(body, MAX_EMBEDDING_RESPONSE_BYTES);
+  if (isTruncated) throw new Error("The embedding model's response is too long");
+  const { data } = JSON.parse(new TextDecoder().decode(bytes)) as { data?: { embedding?: number[] }[] };
+  return data?.map(({ embedding }) => embedding ?? []);
 }
 
 function workersAiEmbeddings(env: Env): Embeddings | undefined {
@@ -162,35 +160,4 @@ function scoresOf({ response }: { response?: { id?: number; score?: number }[] }
     if (score === undefined || !Number.isFinite(score)) throw new Error(`The reranker returned ${scores.size} scores for ${count} texts`);
     return Math.min(1, Math.max(0, score));
   });
-}
-
-// --- OpenAI-compatible servers ---
-
-const TOO_LONG = "The model's response is too long";
-
-/**
- * The models of an OpenAI-compatible server. Its address is the operator's configuration: unlike addresses that tenants
- * give, it does not pass the egress guard, and may be in a private network.
- * @param maxBytes longer responses end with an error.
- */
-function openAiServer(
-  { baseUrl, apiKey }: { baseUrl: string; apiKey: string | undefined },
-  maxBytes: number,
-  send: typeof fetch = (...request) => fetch(...request),
-) {
-  return createOpenAICompatible({
-    name: "openai-compatible",
-    baseURL: baseUrl,
-    includeUsage: true,
-    fetch: boundedFetch(send, maxBytes),
-    ...(apiKey !== undefined && { apiKey }),
-  });
-}
-
-/** A fetch whose responses end with an error beyond `maxBytes`. It does not follow redirects, which would send the key along. */
-function boundedFetch(send: typeof fetch, maxBytes: number): typeof fetch {
-  return async (input, init) => {
-    const response = await send(input, { ...init, redirect: "manual" });
-    return response.body ? new Response(failBeyond(response.body, maxBytes, TOO_LONG), response) : response;
-  };
 }

@@ -1,4 +1,4 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import type { ChatModel, ReasoningFields } from "./chat-model.ts";
 
 /** A reply's failure, as the log and the deployment's health say it. */
 export const REASONING_ONLY = "the reply is all reasoning";
@@ -54,12 +54,6 @@ function firstOf(a: RegExpExecArray | null, b: RegExpExecArray | null): RegExpEx
   return a.index < b.index ? a : b;
 }
 
-/** The fields of a request that say whether a model reasons, and how much. */
-interface ReasoningFields {
-  chat_template_kwargs?: { enable_thinking: boolean };
-  reasoning_effort?: "low";
-}
-
 const NO_THINKING: ReasoningFields = { chat_template_kwargs: { enable_thinking: false } };
 const LITTLE_THINKING: ReasoningFields = { reasoning_effort: "low" };
 
@@ -76,21 +70,13 @@ const FIELDS_OF_MODEL: Readonly<Record<string, ReasoningFields>> = {
   "@cf/openai/gpt-oss-120b": LITTLE_THINKING,
 };
 
-type ReasoningOptions = Pick<LanguageModelV4CallOptions, "reasoning" | "providerOptions">;
-
 /** How a known model is asked to reason little; nothing for others, whose servers may refuse fields that they do not know. */
-export function reasoningOptions({ modelId }: LanguageModelV4): ReasoningOptions {
-  const fields = FIELDS_OF_MODEL[modelId];
-  return fields ? { providerOptions: toProviderOptions(fields) } : {};
+export function reasoningOptions({ name }: ChatModel): ReasoningFields {
+  return FIELDS_OF_MODEL[name] ?? {};
 }
 
 /** How a model that wrote nothing but reasoning is asked again: other models than the known ones by the fields that most servers read. */
-export function leastReasoningOptions({ modelId }: LanguageModelV4): ReasoningOptions {
-  const fields = FIELDS_OF_MODEL[modelId] ?? NO_THINKING;
-  return { providerOptions: toProviderOptions(fields), ...(fields === NO_THINKING && { reasoning: "none" as const }) };
-}
-
-/** Under the name of each provider, which reads its own. */
-function toProviderOptions(fields: ReasoningFields) {
-  return { "workers-ai": { ...fields }, openaiCompatible: { ...fields } };
+export function leastReasoningOptions({ name }: ChatModel): ReasoningFields {
+  const fields = FIELDS_OF_MODEL[name] ?? NO_THINKING;
+  return fields === NO_THINKING ? { ...fields, reasoning_effort: "none" } : fields;
 }

@@ -1,12 +1,7 @@
-import type {
-  LanguageModelV4CallOptions,
-  LanguageModelV4Message,
-  LanguageModelV4StreamPart,
-  LanguageModelV4ToolResultPart,
-} from "@ai-sdk/provider";
 import { Validator } from "@cfworker/json-schema";
 import type { HandoffReason } from "../platform/db/columns.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
+import type { ChatMessage, ModelCall, ToolCall } from "./chat-model.ts";
 import type { Evidence } from "./evidence.ts";
 import { MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, type ModelLimits } from "./limits.ts";
 import { HandoffError, type Tool, type ToolOutcome } from "./model.ts";
@@ -17,9 +12,6 @@ const NO_MORE_TOOLS = "No more tools can be used. Reply now.";
 const MAX_FAILURES = 2;
 const AFTER_FAILURE = "Try it once more if that can help. If you cannot answer without it, reply @unknown.";
 const MAX_SCHEMA_ERRORS_SHOWN = 5;
-
-/** A tool call with its input as the JSON text that the model wrote. */
-export type ToolCall = Extract<LanguageModelV4StreamPart, { type: "tool-call" }>;
 
 /** Runs the tool calls of one turn: validates their input, and limits their time and number. */
 export class ToolRunner {
@@ -36,12 +28,10 @@ export class ToolRunner {
   ) {}
 
   /** The options of a model call. The tools are listed even where none may be called, since earlier messages name them. */
-  toolOptions(mayUse: boolean): Pick<LanguageModelV4CallOptions, "tools" | "toolChoice"> {
+  toolOptions(mayUse: boolean): Pick<ModelCall, "tools" | "toolChoice"> {
     if (this.tools.length === 0) return {};
-    const tools = this.tools.map(({ name, description, parameters: inputSchema }) => {
-      return { type: "function" as const, name, description, inputSchema };
-    });
-    return { tools, toolChoice: { type: mayUse ? "auto" : "none" } };
+    const tools = this.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+    return { tools, toolChoice: mayUse ? "auto" : "none" };
   }
 
   /** Counts a call of the model; false where it has to answer without tools. */
@@ -54,18 +44,14 @@ export class ToolRunner {
     return this.failuresByTool.size > 0 && reason !== "customer_request" ? "tool_failure" : reason;
   }
 
-  /** Runs the tool calls of one round in parallel and returns their results as a message. */
-  async run(calls: readonly ToolCall[], abortSignal: AbortSignal): Promise<LanguageModelV4Message> {
-    const content = calls.map(async (call): Promise<LanguageModelV4ToolResultPart> => {
-      const { toolCallId, toolName } = call;
-      return { type: "tool-result", toolCallId, toolName, output: { type: "text", value: await this.runOne(call, abortSignal) } };
-    });
-    return { role: "tool", content: await Promise.all(content) };
+  /** Runs the tool calls of one round in parallel and returns their results as messages. */
+  run(calls: readonly ToolCall[], abortSignal: AbortSignal): Promise<ChatMessage[]> {
+    return Promise.all(calls.map(async (call) => ({ role: "tool", call, text: await this.runOne(call, abortSignal) })));
   }
 
   private async runOne(call: ToolCall, abortSignal: AbortSignal): Promise<string> {
     if (this.handoff || ++this.calls > MAX_TOOL_CALLS) return NO_MORE_TOOLS;
-    const tool = this.tools.find(({ name }) => name === call.toolName);
+    const tool = this.tools.find(({ name }) => name === call.name);
     if (!tool) return "There is no tool of that name. Nothing was done.";
     const input = inputOf(call);
     const problem = inputProblem(tool, input);
@@ -108,7 +94,7 @@ export class ToolRunner {
 }
 
 /** The parsed input of a call; undefined where it is not JSON. No input at all counts as an empty object. */
-export function inputOf({ input }: ToolCall): unknown {
+function inputOf({ input }: ToolCall): unknown {
   try {
     return input.trim() === "" ? {} : JSON.parse(input);
   } catch {

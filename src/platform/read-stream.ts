@@ -37,24 +37,3 @@ function grow(buffer: Uint8Array<ArrayBuffer>, length: number, maxBytes: number)
   larger.set(buffer);
   return larger;
 }
-
-/** The stream as long as it has at most `maxBytes`; beyond, it fails with this message and the source is cancelled. */
-export function failBeyond(body: ReadableStream<Uint8Array>, maxBytes: number, message: string): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  let left = maxBytes;
-  return new ReadableStream(
-    {
-      async pull(controller) {
-        const { done, value } = await reader.read();
-        if (done) return controller.close();
-        left -= value.byteLength;
-        if (left >= 0) return controller.enqueue(value);
-        await reader.cancel();
-        throw new Error(message);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    // Nothing is read ahead.
-    { highWaterMark: 0 },
-  );
-}

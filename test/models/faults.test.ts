@@ -1,5 +1,5 @@
-import { APICallError } from "@ai-sdk/provider";
 import { describe, expect, it, vi } from "vitest";
+import { ModelCallError } from "../../src/models/chat-model.ts";
 import { MAX_RESPONSE_BYTES } from "../../src/models/limits.ts";
 import { describeFailure } from "../../src/models/stream-with-retry.ts";
 import { type ChatRequest, type Script, thinking } from "../stand-ins/openai.ts";
@@ -143,8 +143,7 @@ describe("a reply that is all reasoning", () => {
 });
 
 it("the log gets the kind of a failure, and nothing of the server's response", () => {
-  const error = new APICallError({ message: "bad key sk-secret", url: "http://a.test", requestBodyValues: {}, statusCode: 401 });
-  expect(describeFailure(error)).toBe("status 401");
+  expect(describeFailure(new ModelCallError(401))).toBe("status 401");
   expect(describeFailure(new TypeError("secret"))).toBe("TypeError");
   expect(describeFailure("secret")).toBe("string");
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { failBeyond, readAtMost } from "../../src/platform/read-stream.ts";
+import { readAtMost } from "../../src/platform/read-stream.ts";
 
 /** A stream of chunks of four bytes, without end by default, that notes how many were read and whether it was cancelled. */
 function source(total = Number.POSITIVE_INFINITY) {
@@ -13,43 +13,6 @@ function source(total = Number.POSITIVE_INFINITY) {
   );
   return { seen, stream };
 }
-
-async function collect(stream: ReadableStream<Uint8Array>): Promise<number> {
-  let length = 0;
-  for await (const chunk of stream) length += chunk.byteLength;
-  return length;
-}
-
-const four = () => new Response("abcd").body!;
-
-describe("a bounded stream", () => {
-  test.each<[string, (stream: ReadableStream<Uint8Array>) => Promise<unknown>]>([
-    ["read", collect],
-    ["piped", (stream) => collect(stream.pipeThrough(new TransformStream()))],
-    ["piped as text", (stream) => collect(stream.pipeThrough(new TextDecoderStream()).pipeThrough(new TextEncoderStream()))],
-    ["taken as a response", (stream) => new Response(stream).arrayBuffer()],
-    ["cut in two", (stream) => Promise.all(stream.tee().map(collect))],
-  ])("fails beyond its limit however it is %s, and the source is cancelled", async (_, read) => {
-    const { seen, stream } = source();
-    await expect(read(failBeyond(stream, 10, "too long"))).rejects.toThrow("too long");
-    expect(seen).toEqual({ chunks: 3, cancelled: true });
-  });
-
-  test("of exactly the limit is whole", async () => {
-    expect(await new Response(failBeyond(four(), 4, "too long")).text()).toBe("abcd");
-    await expect(new Response(failBeyond(four(), 3, "too long")).text()).rejects.toThrow("too long");
-  });
-
-  test("reads nothing ahead, and cancels its source when it is cancelled", async () => {
-    const { seen, stream } = source();
-    const reader = failBeyond(stream, 100, "too long").getReader();
-    expect(seen.chunks).toBe(0);
-    await reader.read();
-    expect(seen.chunks).toBe(1);
-    await reader.cancel();
-    expect(seen.cancelled).toBe(true);
-  });
-});
 
 describe("reading at most a number of bytes", () => {
   test("cancels the rest of the stream", async () => {

@@ -1,0 +1,92 @@
+/*
+ * The port to language models that converse: what an engine sends to one, and what it reads. Servers of the OpenAI protocol
+ * and Workers AI are behind it, see chat-servers.ts.
+ */
+
+/** A language model, by its server's name for it. */
+export interface ChatModel {
+  readonly name: string;
+  /** Calls the model. @throws ModelCallError where the server refuses; any other error where it cannot be reached. */
+  stream(call: ModelCall): Promise<ModelStream>;
+}
+
+export interface ModelCall extends ReasoningFields {
+  messages: readonly ChatMessage[];
+  /** Those that the messages name are listed even where none may be called. */
+  tools?: readonly ToolDefinition[];
+  toolChoice?: "auto" | "none";
+  maxOutputTokens: number;
+  abortSignal: AbortSignal;
+}
+
+/** The fields of a request that say whether a model reasons, and how much. */
+export interface ReasoningFields {
+  chat_template_kwargs?: { enable_thinking: boolean };
+  reasoning_effort?: "low" | "none";
+}
+
+export type ChatMessage =
+  | { role: "system" | "user"; text: string }
+  | { role: "assistant"; text: string; reasoning?: string; toolCalls?: readonly ToolCall[] }
+  | { role: "tool"; call: ToolCall; text: string };
+
+/** A JSON Schema. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export interface ToolDefinition {
+  name: string;
+  description: string;
+  parameters: JsonSchema;
+}
+
+/** A call of a tool, with its input as the JSON text that the model wrote. */
+export interface ToolCall {
+  id: string;
+  name: string;
+  input: string;
+  /** What the server wants back with the call, as a signature. */
+  extra?: unknown;
+}
+
+/** Why a model stopped. A reply that was cut off ends with "error". */
+export type FinishReason = "stop" | "length" | "tool-calls" | "content-filter" | "error";
+
+export type ModelPart =
+  | { type: "text"; text: string }
+  | { type: "reasoning"; text: string }
+  /** It has begun to write the calls of tools, which follow whole. */
+  | { type: "tool-input" }
+  | { type: "tool-call"; call: ToolCall }
+  | { type: "finish"; reason: FinishReason }
+  | { type: "error"; error: Error };
+
+/** A reply while it is written. */
+export interface ModelStream {
+  /** All parts that have arrived since the last read, at least one; undefined at the end. */
+  read(): Promise<ModelPart[] | undefined>;
+  cancel(): void;
+}
+
+const TOO_MANY_REQUESTS = 429;
+/** A timeout, and a conflict of two requests: not the request's own fault. */
+const PASSING = new Set([408, 409, TOO_MANY_REQUESTS]);
+
+/** A server refused a call. Its own words are left out: they may hold a key or a visitor's message. */
+export class ModelCallError extends Error {
+  /** @param status undefined where it is unknown. */
+  constructor(
+    readonly status: number | undefined,
+    readonly retryAfter: string | null = null,
+  ) {
+    super(`status ${status ?? "none"}`);
+  }
+
+  /** Whether the same call would be refused again. */
+  get isPermanent(): boolean {
+    return this.status !== undefined && this.status < 500 && !PASSING.has(this.status);
+  }
+
+  get isRateLimit(): boolean {
+    return this.status === TOO_MANY_REQUESTS;
+  }
+}

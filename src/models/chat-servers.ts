@@ -1,0 +1,130 @@
+import { type ChatMessage, type ChatModel, type ModelCall, ModelCallError, type ToolCall } from "./chat-model.ts";
+import { readReply, wholeReply } from "./chat-reply.ts";
+import { MAX_RESPONSE_BYTES } from "./limits.ts";
+
+/*
+ * The servers of language models: those of the OpenAI protocol, and Workers AI, whose binding speaks nearly the same.
+ */
+
+export interface OpenAiServer {
+  baseUrl: string;
+  apiKey: string | undefined;
+}
+
+/**
+ * Sends a request to an OpenAI-compatible server. Its address is the operator's configuration: unlike addresses that tenants
+ * give, it does not pass the egress guard, and may be in a private network. Redirects are not followed: they would get the key.
+ * @throws ModelCallError where it refuses.
+ */
+export async function postToServer(
+  { baseUrl, apiKey }: OpenAiServer,
+  path: string,
+  body: object,
+  { send = fetch, signal }: { send?: typeof fetch | undefined; signal: AbortSignal },
+): Promise<Response> {
+  const headers = { "Content-Type": "application/json", ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }) };
+  const url = `${baseUrl.replace(/\/$/, "")}${path}`;
+  const response = await send(url, { method: "POST", headers, body: JSON.stringify(body), redirect: "manual", signal });
+  if (response.ok) return response;
+  await response.body?.cancel();
+  throw new ModelCallError(response.status, response.headers.get("Retry-After"));
+}
+
+/** A model of an OpenAI-compatible server. */
+export function openAiModel(server: OpenAiServer, name: string, send?: typeof fetch): ChatModel {
+  return {
+    name,
+    async stream({ abortSignal, ...call }) {
+      const body = { model: name, ...inputsOf(call, openAiMessage), stream_options: { include_usage: true } };
+      const response = await postToServer(server, "/chat/completions", body, { send, signal: abortSignal });
+      return readReply(response.body ?? new Response("").body!, MAX_RESPONSE_BYTES);
+    },
+  };
+}
+
+/** A model of Workers AI. Some ignore that the reply is to be streamed. */
+export function workersAiModel(ai: Ai, name: string, options: { gateway?: { id: string } }): ChatModel {
+  return {
+    name,
+    async stream({ abortSignal: signal, reasoning_effort: effort, ...call }) {
+      // Here null is what "none" is elsewhere.
+      const reasoning = effort && { reasoning_effort: effort === "none" ? null : effort };
+      const inputs = { ...inputsOf(call, workersAiMessage), ...reasoning };
+      // The generated types know neither all models nor all fields.
+      const { run } = ai as unknown as { run: (model: string, inputs: object, options: object) => Promise<unknown> };
+      const reply = await run.call(ai, name, inputs, { ...options, signal }).catch((error: unknown) => {
+        throw signal.aborted ? error : new ModelCallError(workersAiStatus(error));
+      });
+      return reply instanceof ReadableStream ? readReply(reply as ReadableStream<Uint8Array>, MAX_RESPONSE_BYTES) : wholeReply(reply);
+    },
+  };
+}
+
+function inputsOf(call: Omit<ModelCall, "abortSignal">, toMessage: (message: ChatMessage) => object) {
+  const { messages, tools, toolChoice, maxOutputTokens, ...reasoning } = call;
+  const listed = tools?.map((tool) => ({ type: "function", function: tool }));
+  return {
+    max_tokens: maxOutputTokens,
+    messages: messages.map(toMessage),
+    ...(listed && { tools: listed, tool_choice: toolChoice }),
+    ...reasoning,
+    stream: true,
+  };
+}
+
+function openAiMessage(message: ChatMessage): object {
+  if (message.role === "tool") return { role: "tool", tool_call_id: message.call.id, content: message.text };
+  if (message.role !== "assistant") return { role: message.role, content: message.text };
+  const { text, reasoning, toolCalls } = message;
+  const calls = toolCalls?.map((call) => ({ ...toolCall(call), ...(call.extra !== undefined && { extra_content: call.extra }) }));
+  // Next to tool calls some servers accept no empty text.
+  return { role: "assistant", content: calls ? text || null : text, ...(reasoning && { reasoning_content: reasoning }), tool_calls: calls };
+}
+
+function workersAiMessage(message: ChatMessage): object {
+  if (message.role === "tool") return { role: "tool", name: message.call.name, tool_call_id: message.call.id, content: message.text };
+  if (message.role !== "assistant") return { role: message.role, content: message.text };
+  const { text, reasoning, toolCalls } = message;
+  return { role: "assistant", content: text, ...(reasoning && { reasoning }), tool_calls: toolCalls?.map(toolCall) };
+}
+
+function toolCall({ id, name, input }: ToolCall) {
+  return { id, type: "function", function: { name, arguments: jsonOf(input) } };
+}
+
+/** A server refuses a conversation whose arguments are not JSON, also where its own model wrote them. */
+function jsonOf(input: string): string {
+  try {
+    JSON.parse(input || "{}");
+    return input || "{}";
+  } catch {
+    return JSON.stringify(input);
+  }
+}
+
+/** The errors of Workers AI: https://developers.cloudflare.com/workers-ai/platform/errors/ */
+const WORKERS_AI_STATUSES: Readonly<Record<string, number>> = {
+  3003: 400,
+  3006: 413,
+  3007: 408,
+  3008: 408,
+  3023: 403,
+  3036: 429,
+  3039: 400,
+  3040: 429,
+  3041: 403,
+  3042: 404,
+  5004: 400,
+  5005: 405,
+  5007: 400,
+  5016: 403,
+  5018: 403,
+  5019: 405,
+};
+
+/** The HTTP status of an error of the binding, whose message begins with the code. */
+function workersAiStatus(error: unknown): number | undefined {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const codes = [String(code), ...[...String(message).matchAll(/\b(\d{4})\s*:/g)].map(([, found]) => found!)];
+  return codes.map((found) => WORKERS_AI_STATUSES[found]).find((status) => status !== undefined);
+}
