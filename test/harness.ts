@@ -132,7 +132,9 @@ export async function learn(
 }
 
 /** The cost of a request, from its log line. */
-export async function costOf(request: () => Promise<unknown>): Promise<{ object_hops: number; d1_trips: number; rows_read: number }> {
+export async function costOf(
+  request: () => Promise<unknown>,
+): Promise<Record<"object_hops" | "d1_trips" | "rows_read" | "rows_written", number>> {
   const log = vi.spyOn(console, "log");
   try {
     await request();

@@ -1,19 +1,22 @@
 import type { DatabaseSync } from "node:sqlite";
+import { CONVERSATION_STATUSES } from "../../src/platform/db/columns.ts";
 
 /*
  * What the triggers of migrations/0001 to 0003 would have kept of a workspace whose rows were written without them. Only
  * of what the bench's histories hold: nothing in them is reopened, erased or older than a year.
  */
 
+const STATUSES = CONVERSATION_STATUSES.join(", ");
+const BY_STATUS = CONVERSATION_STATUSES.map((status) => `sum(status = '${status}')`).join(", ");
+
 const COUNTS = [
-  `INSERT INTO conversation_counts (workspace_id, agent_id, status, channel, count)
-    SELECT workspace_id, agent_id, status, channel, count(*) FROM conversations WHERE workspace_id = ?
-     GROUP BY agent_id, status, channel`,
+  `INSERT INTO conversation_counts (workspace_id, agent_id, channel, ${STATUSES})
+    SELECT workspace_id, agent_id, channel, ${BY_STATUS} FROM conversations WHERE workspace_id = ? GROUP BY agent_id, channel`,
   `INSERT INTO lead_counts (workspace_id, agent_id, count)
     SELECT workspace_id, agent_id, count(*) FROM leads WHERE workspace_id = ? GROUP BY agent_id`,
-  `INSERT INTO conversation_spans (workspace_id, days, day, agent_id, status, channel, count)
-    SELECT workspace_id, span.value, updated_at / 86400000 / span.value * span.value AS start, agent_id, status, channel, count(*)
-      FROM json_each('[1,32]') AS span CROSS JOIN conversations WHERE workspace_id = ? GROUP BY span.value, start, agent_id, status, channel`,
+  `INSERT INTO conversation_spans (workspace_id, days, day, agent_id, channel, ${STATUSES})
+    SELECT workspace_id, span.value, updated_at / 86400000 / span.value * span.value AS start, agent_id, channel, ${BY_STATUS}
+      FROM json_each('[1,32]') AS span CROSS JOIN conversations WHERE workspace_id = ? GROUP BY span.value, start, agent_id, channel`,
   `INSERT INTO lead_days (workspace_id, day, agent_id, count)
     SELECT workspace_id, created_at / 86400000 AS day, agent_id, count(*) FROM leads WHERE workspace_id = ? GROUP BY day, agent_id`,
   `INSERT INTO usage_periods (workspace_id, period, messages)

@@ -64,9 +64,13 @@ const INSERT_SOURCE = `INSERT INTO sources (id, workspace_id, agent_id, type, na
   VALUES (?, ?, ?, 'text', 'Handbook', 'ready', 'manual', 100, 0, 0)`;
 const INSERT_CONVERSATION = `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, last_message_at, created_at, updated_at)
   VALUES (?1, ?2, ?3, 'api', 'open', ?4, ?4, ?4)`;
+/** With its first message, which the triggers then leave out. */
+const BEGIN_CONVERSATION = `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, message_count, last_message_preview,
+  last_message_at, latest_message_id, idle_at, created_at, updated_at) VALUES (?1, ?2, ?3, 'api', 'open', 1, ?4, ?5, ?6, ?5, ?5, ?5)`;
 const INSERT_MESSAGE = `INSERT INTO messages (id, workspace_id, conversation_id, role, author_type, content, quota_period, created_at)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
-const MARK_HANDLED = "UPDATE conversations SET status = 'ai_handled', updated_at = ? WHERE id = ? AND status = 'open'";
+const RECORD_ANSWER = `UPDATE conversations SET status = 'ai_handled', message_count = message_count + 1, last_message_preview = ?2,
+  last_message_at = ?3, latest_message_id = ?4, idle_at = ?3, updated_at = ?3, first_ai_reply_at = coalesce(first_ai_reply_at, ?3) WHERE id = ?1`;
 const INSERT_ANSWER = `INSERT INTO answers (id, workspace_id, agent_id, question, answer, created_at, updated_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`;
 const TEXT =
@@ -117,14 +121,14 @@ export class FloorSession extends DurableObject<FloorEnv> {
       db.batch([
         db.prepare(FIND_AGENT).bind(WORKSPACE, AGENT),
         db.prepare(FIND_CONVERSATION).bind(WORKSPACE, conversationId),
-        db.prepare(INSERT_CONVERSATION).bind(conversationId, WORKSPACE, AGENT, nowMs),
+        db.prepare(BEGIN_CONVERSATION).bind(conversationId, WORKSPACE, AGENT, message, nowMs, questionId),
         db.prepare(INSERT_MESSAGE).bind(questionId, WORKSPACE, conversationId, "user", "visitor", message, period, nowMs),
       ]),
     ]);
     const answer = isModelAsked ? await this.askModel(message) : (passages[0]?.content.slice(0, 200) ?? "");
     await db.batch([
-      db.prepare(INSERT_MESSAGE).bind(answerId, WORKSPACE, conversationId, "assistant", "agent", answer, null, nowMs),
-      db.prepare(MARK_HANDLED).bind(nowMs, conversationId),
+      db.prepare(RECORD_ANSWER).bind(conversationId, answer, nowMs + 1, answerId),
+      db.prepare(INSERT_MESSAGE).bind(answerId, WORKSPACE, conversationId, "assistant", "agent", answer, null, nowMs + 1),
       db.prepare(FIND_CONVERSATION).bind(WORKSPACE, conversationId),
     ]);
     return { answer, conversation_id: conversationId, message_id: answerId };

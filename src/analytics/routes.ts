@@ -5,7 +5,7 @@ import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { lastDurableDay, rangesOf } from "./definitions.ts";
-import { ALL_AGENTS, listDays, listStatusCounts, listUnansweredQuestions, sumDays } from "./store.ts";
+import { ALL_AGENTS, listDays, listUnansweredQuestions, sumDays, sumStatuses } from "./store.ts";
 import { overviewQuery, overviewSchema, toOverview } from "./wire.ts";
 
 export const analyticsRoutes = createRouter("Analytics");
@@ -29,14 +29,14 @@ analyticsRoutes.openapi(getOverview, async (c) => {
   const durableDay = lastDurableDay(nowMs);
   const db = callerDb(c);
   const rollupId = agentId ?? ALL_AGENTS;
-  const [[agent], rows, [sums], [before], statuses, questions] = await db.batch([
+  const [[agent], rows, [sums], [before], [statuses], questions] = await db.batch([
     findAgent(db, id, rollupId),
     listDays(db, id, rollupId, current),
     sumDays(db, id, rollupId, current, durableDay),
     sumDays(db, id, rollupId, previous, durableDay),
-    listStatusCounts(db, id, rollupId),
+    sumStatuses(db, id, rollupId),
     listUnansweredQuestions(db, id, rollupId, current),
   ]);
   if (agentId !== null && !agent) throw notFound("agent");
-  return c.json(toOverview({ agentId, range: current, days: rows, sums: sums!, previous: before!, statuses, questions }), 200);
+  return c.json(toOverview({ agentId, range: current, days: rows, sums: sums!, previous: before!, statuses: statuses!, questions }), 200);
 });

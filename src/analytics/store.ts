@@ -57,14 +57,19 @@ export function sumDays(db: Database, workspaceId: string, agentId: string, rang
 export type Sums = Awaited<ReturnType<typeof sumDays>>[number];
 
 /** How many conversations have each status now. */
-export function listStatusCounts(db: Database, workspaceId: string, agentId: string) {
-  const { status, count } = conversationCounts;
+export function sumStatuses(db: Database, workspaceId: string, agentId: string) {
+  const { open, ai_handled, needs_human, human_active, resolved } = conversationCounts;
   const ofAgent = agentId === ALL_AGENTS ? undefined : eq(conversationCounts.agentId, agentId);
   return db
-    .select({ status, count: sumOf(count) })
+    .select({
+      open: sumOf(open),
+      ai_handled: sumOf(ai_handled),
+      needs_human: sumOf(needs_human),
+      human_active: sumOf(human_active),
+      resolved: sumOf(resolved),
+    })
     .from(conversationCounts)
-    .where(and(eq(conversationCounts.workspaceId, workspaceId), ofAgent))
-    .groupBy(status);
+    .where(and(eq(conversationCounts.workspaceId, workspaceId), ofAgent));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { CHANNELS, CONVERSATION_STATUSES, HANDOFF_REASONS } from "../platform/db/columns.ts";
+import { CHANNELS, CONVERSATION_STATUSES, type ConversationStatus, HANDOFF_REASONS } from "../platform/db/columns.ts";
 import { integerQuery, uuid } from "../platform/http/fields.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { sumByName, type DayRange, medianSeconds, ratesOf, ratio } from "./definitions.ts";
@@ -77,7 +77,7 @@ interface OverviewData {
   days: Day[];
   sums: Sums;
   previous: Sums;
-  statuses: { status: string; count: number }[];
+  statuses: Record<ConversationStatus, number>;
   /** Most frequent first; the count may be 0. */
   questions: { question: string; count: number }[];
 }
@@ -103,10 +103,7 @@ export function toOverview({ agentId, range, days, sums, previous, statuses, que
       CHANNELS,
       days.map((day) => day.channels),
     ),
-    by_status: sumByName(
-      CONVERSATION_STATUSES,
-      statuses.map(({ status, count }) => ({ [status]: count })),
-    ),
+    by_status: statuses,
     daily: toDaily(days, range),
     top_unanswered: questions.filter(({ count }) => count > 0),
     previous: { totals: toTotals(previous), rates: ratesOf(previous) },

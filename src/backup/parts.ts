@@ -127,6 +127,7 @@ const REFERENCES: Record<string, WorkspaceTable & { id: SQLiteColumn }> = {
   message_id: schema.messages,
   trigger_message_id: schema.messages,
   context_after: schema.messages,
+  latest_message_id: schema.messages,
 };
 
 /** Whether a column holds an identifier that the service generated. */

@@ -3,19 +3,22 @@ import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { findAgent } from "../agents/store.ts";
 import {
   conversationExists,
+  countedMessage,
   createHandoff,
   erasureExists,
   isConversation,
   messageTime,
   NEWEST_MESSAGE_FIRST,
+  recordAnswer,
   transitionConversation,
 } from "../conversations/store.ts";
 import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
 import { HUMAN_STATUSES, SILENCING_REASONS, transitionOn } from "../conversations/status.ts";
-import { appendEvent, IF_CHANGED, type NewEvent } from "../events/outbox.ts";
+import { appendEvent, IF_CHANGED } from "../events/outbox.ts";
 import { smallTalkOf } from "../models/intents.ts";
 import type { Database } from "../platform/db/client.ts";
 import type { HandoffReason } from "../platform/db/columns.ts";
+import { compiledStatements } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { agents, conversations, handoffs, leads, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
 import { insertWhere, transact, writeThenRead } from "../platform/db/sql.ts";
@@ -38,28 +41,46 @@ const MAX_TOPICS = 3;
  * depends on the same condition, and running the batch again changes nothing.
  */
 export async function beginTurn(db: Database, turn: Turn) {
-  const { workspaceId, agentId } = turn;
-  const windows = messageWindows(turn);
-  const { before, written, after } = await transact(db, {
-    before: [
-      findAgent(db, workspaceId, agentId),
-      findConversationState(db, turn),
-      listHistory(db, turn),
-      listTopics(db, turn),
-      ...(windows.length === 0 ? [] : [listSent(db, workspaceId, windows)]),
-    ],
-    writes: [
-      ...(turn.visitor ? upsertVisitor(db, turn, turn.visitor, isAdmitted(turn)) : []),
-      ...(turn.isNew ? [createConversation(db, turn)] : continueConversation(db, turn)),
-      addQuestion(db, turn),
-      ...countSent(db, workspaceId, windows, IF_CHANGED),
-      ...(turn.isNew ? appendEvent(db, eventOf(turn, turn.nowMs), "conversation.created", conversationRecord(turn.conversationId)) : []),
-    ],
-    after: [listTurnMessages(db, turn), findAuthor(db, turn)],
-  });
+  const { workspaceId, nowMs, visitor } = turn;
+  const windows = turn.messageLimit ? windowsOf(turn.messageLimit, nowMs) : [];
+  // Names of sources are for small talk alone: a question is answered from what they hold.
+  const maxTopics = smallTalkOf(turn.message, "") ? MAX_TOPICS : 0;
+  const emailKey = visitor?.email ? normalizeEmail(visitor.email) : null;
+  const values = { turn, windows, maxTopics, emailKey, eventId: newId(shardOf(workspaceId), nowMs) };
+  // Only a turn that waited has the hashes, with which something is computed.
+  const statements = turn.subjectHashes ? buildBegin(db, values) : compiledBegin(db, values);
+  const sentBefore = windows.length === 0 ? [] : [listSent(db, workspaceId, windows)];
+  const { before, written, after } = await transact(db, { ...statements, before: [...statements.before, ...sentBefore] });
   const [[agent], [conversation], history, topics, sent = []] = before;
   const [stored, [author]] = after;
   return { agent, conversation, history, topics: topics.map(({ name }) => name), full: fullWindow(windows, sent), stored, author, written };
+}
+
+interface BeginValues {
+  turn: Turn;
+  windows: VisitorWindow[];
+  maxTopics: number;
+  emailKey: string | null;
+  eventId: string;
+}
+
+const compiledBegin = compiledStatements(buildBegin);
+
+function buildBegin(db: Database, { turn, windows, maxTopics, emailKey, eventId }: BeginValues) {
+  const { workspaceId, agentId, conversationId, nowMs, visitor, isNew } = turn;
+  const admitted = isAdmitted(turn, windows);
+  const event = { id: eventId, workspaceId, conversationId, nowMs };
+  return {
+    before: [findAgent(db, workspaceId, agentId), findConversationState(db, turn), listHistory(db, turn), listTopics(db, turn, maxTopics)],
+    writes: [
+      ...(visitor ? upsertVisitor(db, turn, { ...visitor, emailKey }, admitted) : []),
+      ...(isNew ? [createConversation(db, turn, admitted)] : continueConversation(db, turn, admitted)),
+      addQuestion(db, turn, admitted),
+      ...countSent(db, workspaceId, windows, IF_CHANGED),
+      ...(isNew ? appendEvent(db, event, "conversation.created", conversationRecord(conversationId)) : []),
+    ],
+    after: [listTurnMessages(db, turn), findAuthor(db, turn)],
+  } as const;
 }
 
 /**
@@ -67,10 +88,6 @@ export async function beginTurn(db: Database, turn: Turn) {
  * that was full, and the turn's own messages.
  */
 export type TurnState = Omit<Awaited<ReturnType<typeof beginTurn>>, "written">;
-
-function messageWindows({ messageLimit, nowMs }: Turn): VisitorWindow[] {
-  return messageLimit ? windowsOf(messageLimit, nowMs) : [];
-}
 
 function findConversationState(db: Database, turn: Turn) {
   return db
@@ -97,14 +114,14 @@ function pendingReason(turn: Turn): SQL {
   return openHandoff(turn, sql`CASE WHEN status = 'pending' THEN reason END`);
 }
 
-/** Names of sources, for small talk alone: a question is answered from what they hold. */
-function listTopics(db: Database, { workspaceId, agentId, message }: Turn) {
+/** Names of sources. */
+function listTopics(db: Database, { workspaceId, agentId }: Turn, limit: number) {
   return db
     .select({ name: sources.name })
     .from(sources)
     .where(and(eq(sources.workspaceId, workspaceId), eq(sources.agentId, agentId), eq(sources.status, "ready")))
     .orderBy(sources.id)
-    .limit(smallTalkOf(message, "") ? MAX_TOPICS : 0);
+    .limit(limit);
 }
 
 /** The last messages since the conversation was reopened, newest first; before the question, if an earlier attempt stored it. */
@@ -127,8 +144,8 @@ function listHistory(db: Database, { workspaceId, conversationId, questionId }: 
     .limit(MAX_HISTORY_MESSAGES);
 }
 
-function createConversation(db: Database, turn: Turn) {
-  const { workspaceId, agentId, channel, nowMs } = turn;
+function createConversation(db: Database, turn: Turn, isAdmitted: SQL) {
+  const { workspaceId, agentId, channel, nowMs, questionId, message } = turn;
   const row = {
     id: turn.conversationId,
     workspaceId,
@@ -138,17 +155,18 @@ function createConversation(db: Database, turn: Turn) {
     subject: turn.subject ?? null,
     visitorId: visitorIdOf(turn),
     begunBy: turn.visitor ? mergedVisitorId(turn, turn.visitor) : null,
-    lastMessageAt: nowMs,
+    messageCount: 1,
+    ...countedMessage(agentId, { id: questionId, content: message, at: nowMs }),
     createdAt: nowMs,
     updatedAt: nowMs,
   };
-  return insertWhere(db, conversations, row, isAdmitted(turn)).onConflictDoNothing();
+  return insertWhere(db, conversations, row, isAdmitted).onConflictDoNothing();
 }
 
 /** Writing to a resolved conversation opens it again; a visitor who had no name has one from now on. */
-function continueConversation(db: Database, turn: Turn) {
+function continueConversation(db: Database, turn: Turn, isAdmitted: SQL) {
   const isFirstRun = sql`NOT EXISTS (SELECT 1 FROM ${messages} WHERE id = ${turn.questionId})`;
-  const where = sql`${isAdmitted(turn)} AND ${isFirstRun}`;
+  const where = sql`${isAdmitted} AND ${isFirstRun}`;
   const visitorId = visitorIdOf(turn);
   const attach = db
     .update(conversations)
@@ -161,7 +179,7 @@ function continueConversation(db: Database, turn: Turn) {
  * A question counts where the agent is to answer it. Past the quota and while the agent is paused, a question to humans is
  * still stored for them.
  */
-function addQuestion(db: Database, turn: Turn) {
+function addQuestion(db: Database, turn: Turn, isAdmitted: SQL) {
   const { workspaceId, conversationId, visitor, nowMs } = turn;
   const status = sql`(SELECT status FROM ${conversations} WHERE id = ${conversationId})`;
   const isWaiting = sql`${status} = 'needs_human' AND ${pendingReason(turn)} NOT IN ${SILENCING_REASONS}`;
@@ -176,9 +194,9 @@ function addQuestion(db: Database, turn: Turn) {
     authorName: visitor?.name ?? null,
     content: turn.message,
     quotaPeriod: sql`CASE WHEN ${isCounted} THEN ${turn.quota.period} END`,
-    createdAt: messageTime(turn, nowMs),
+    createdAt: turn.isNew ? nowMs : messageTime(turn, nowMs),
   };
-  return insertWhere(db, messages, row, isAdmitted(turn)).onConflictDoNothing();
+  return insertWhere(db, messages, row, isAdmitted).onConflictDoNothing();
 }
 
 /** The turn's own messages, as far as they are stored. */
@@ -205,24 +223,46 @@ type StoredReply = Reply & { agentName: string; nowMs: number };
  * The second batch of a turn: the answer, the conversation's new status and, where a human is needed, the hand-off.
  * @returns the conversation's new status, undefined if it was erased, the reason of its open hand-off, and what was written.
  */
-export async function finishTurn(db: Database, turn: Turn, reply: StoredReply) {
-  const { handoff, nowMs } = reply;
+export async function finishTurn(db: Database, turn: Turn, { handoff, citations, ...reply }: StoredReply) {
+  const { nowMs } = reply;
+  const answer = { ...reply, citations: JSON.stringify(citations), needsHuman: handoff !== null };
+  const statements = compiledFinish(db, { turn, answer, eventId: newId(shardOf(turn.workspaceId), nowMs) });
   const { written, read } = await writeThenRead(
     db,
     [
-      addAnswer(db, turn, reply),
-      ...appendEvent(db, eventOf(turn, nowMs), "message.ai_replied", messageRecord(turn.answerId)),
-      transitionConversation(db, turn, transitionOn(handoff ? "agent_handed_off" : "agent_answered"), { nowMs }),
+      ...statements.writes,
       ...(handoff ? handOff(db, turn, handoff, nowMs) : []),
       ...(handoff?.reason === "model_failure" ? [refundQuota(db, turn)] : []),
     ],
-    [findConversationState(db, turn)],
+    statements.after,
   );
   const [[conversation]] = read;
   return { status: conversation?.status, openReason: conversation?.openReason ?? null, written };
 }
 
-function addAnswer(db: Database, turn: Turn, { handoff, text, nowMs, ...fields }: StoredReply) {
+interface FinishValues {
+  turn: Turn;
+  /** The citations are JSON. */
+  answer: { text: string; citations: string; confidence: number; needsHuman: boolean; agentName: string; nowMs: number };
+  eventId: string;
+}
+
+const compiledFinish = compiledStatements((db, { turn, answer, eventId }: FinishValues) => {
+  const { workspaceId, conversationId, answerId } = turn;
+  const { text: content, nowMs, needsHuman } = answer;
+  const event = { id: eventId, workspaceId, conversationId, nowMs };
+  return {
+    writes: [
+      recordAnswer(db, turn, { id: answerId, content, nowMs }, transitionOn(needsHuman ? "agent_handed_off" : "agent_answered")),
+      addAnswer(db, turn, answer),
+      ...appendEvent(db, event, "message.ai_replied", messageRecord(answerId)),
+    ],
+    after: [findConversationState(db, turn)],
+  } as const;
+});
+
+/** At the time of its conversation's last message, which it is. */
+function addAnswer(db: Database, turn: Turn, { text, citations, confidence, needsHuman, agentName }: FinishValues["answer"]) {
   const { workspaceId, conversationId, agentId } = turn;
   const answer = {
     id: turn.answerId,
@@ -231,12 +271,12 @@ function addAnswer(db: Database, turn: Turn, { handoff, text, nowMs, ...fields }
     role: "assistant" as const,
     authorType: "agent" as const,
     authorId: agentId,
-    authorName: fields.agentName,
+    authorName: agentName,
     content: text,
-    citations: fields.citations,
-    confidence: fields.confidence,
-    needsHuman: handoff !== null,
-    createdAt: messageTime(turn, nowMs),
+    citations: sql`${citations}`,
+    confidence,
+    needsHuman,
+    createdAt: sql`(SELECT last_message_at FROM ${conversations} WHERE id = ${conversationId})`,
   };
   return insertWhere(db, messages, answer, conversationExists(turn)).onConflictDoNothing();
 }
@@ -244,10 +284,6 @@ function addAnswer(db: Database, turn: Turn, { handoff, text, nowMs, ...fields }
 function handOff(db: Database, turn: Turn, handoff: NonNullable<Reply["handoff"]>, nowMs: number) {
   const questionKey = handoff.reason === "missing_knowledge" ? questionKeyOf(turn.message) : null;
   return createHandoff(db, { ...turn, nowMs }, { ...handoff, triggerMessageId: turn.questionId, questionKey });
-}
-
-function eventOf({ workspaceId, conversationId }: Turn, nowMs: number): NewEvent {
-  return { id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs };
 }
 
 /** A question that our side fails to answer does not count. */
@@ -266,11 +302,11 @@ function mayBeAnswered({ workspaceId, agentId, quota }: Turn): SQL {
 }
 
 /** The condition of every write of the first batch. `refusalOf` says which part of it did not hold. */
-function isAdmitted(turn: Turn): SQL {
+function isAdmitted(turn: Turn, windows: readonly VisitorWindow[]): SQL {
   const { workspaceId, agentId, conversationId } = turn;
   const agent = sql`FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id`;
   const agentFits = sql`a.id = ${agentId} AND a.workspace_id = ${workspaceId} AND w.deleted_at IS NULL`;
-  const isWithin = sql`${turn.isKept ? sql`TRUE` : mayBeSent(workspaceId, messageWindows(turn))} AND ${isNotErased(turn)}`;
+  const isWithin = sql`${turn.isKept ? sql`TRUE` : mayBeSent(workspaceId, windows)} AND ${isNotErased(turn)}`;
   const mayBeAsked = turn.isKept ? sql`TRUE` : mayBeAnswered(turn);
   if (turn.isNew) return sql`EXISTS (SELECT 1 ${agent} WHERE ${agentFits} AND ${mayBeAsked}) AND ${isWithin}`;
   return sql`EXISTS (SELECT 1 ${agent} JOIN ${conversations} c ON c.agent_id = a.id
@@ -286,7 +322,7 @@ function isNotErased({ workspaceId, subjectHashes, nowMs }: Turn): SQL {
 
 /** Whether a conversation with so many messages has room for a question and its answer. */
 function hasRoom({ maxMessages = Number.MAX_SAFE_INTEGER, isKept }: Turn, messageCount: SQL): SQL {
-  return isKept ? sql`TRUE` : sql`${messageCount} <= ${maxMessages - 2}`;
+  return isKept ? sql`TRUE` : sql`${messageCount} + 2 <= ${maxMessages}`;
 }
 
 /** The author of the question: its visitor, else that of the conversation. */
@@ -321,12 +357,11 @@ export function isAnswer(conversationId: string, messageId: string): SQL {
 // --- Visitors --------------------------------------------------------------------------------------------------------
 
 /** Adds the turn's visitor or updates their profile, and merges the anonymous visitor that turned out to be them. */
-export function upsertVisitor(db: Database, turn: Turn, visitor: TurnVisitor, isAdmitted: SQL) {
+export function upsertVisitor(db: Database, turn: Turn, visitor: TurnVisitor & { emailKey: string | null }, isAdmitted: SQL) {
   const { workspaceId, nowMs } = turn;
   const { joins, isProfileVerified, ...who } = visitor;
-  const emailKey = who.email && normalizeEmail(who.email);
   const emailVerified = isProfileVerified && who.email !== null;
-  const row = { id: turn.visitorId, workspaceId, ...who, emailKey, emailVerified, createdAt: nowMs, updatedAt: nowMs };
+  const row = { id: turn.visitorId, workspaceId, ...who, emailVerified, createdAt: nowMs, updatedAt: nowMs };
   const merged = (column: SQLiteColumn) => {
     const given = sql`excluded.${sql.identifier(column.name)}`;
     return isProfileVerified ? sql`coalesce(${given}, ${column})` : sql`coalesce(${column}, ${given})`;

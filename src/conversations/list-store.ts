@@ -70,14 +70,15 @@ function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offse
 
 /** The day of last activity on which a page starts, and how many conversations of later days precede it: from the counters. */
 function startOfPage(workspaceId: string, filter: ConversationFilter, offset: number): SQL {
+  const own = sumOf(conversationSpans, filter);
   const find = (days: number, skipped: SQL, within: SQL | undefined) => {
     const where = and(
       eq(conversationSpans.workspaceId, workspaceId),
       eq(conversationSpans.days, days),
       within,
-      matches(conversationSpans, filter),
+      hasKey(conversationSpans, filter),
     );
-    const spans = sql`SELECT day, sum(count) AS own, sum(sum(count)) OVER (ORDER BY day DESC) AS running FROM ${conversationSpans} WHERE ${where} GROUP BY day`;
+    const spans = sql`SELECT day, ${own} AS own, sum(${own}) OVER (ORDER BY day DESC) AS running FROM ${conversationSpans} WHERE ${where} GROUP BY day`;
     return sql`SELECT day, ${skipped} + running - own AS skipped FROM (${spans}) WHERE ${skipped} + running > ${offset} ORDER BY day DESC LIMIT 1`;
   };
   const spanDay = sql`(SELECT day FROM span)`;
@@ -85,50 +86,56 @@ function startOfPage(workspaceId: string, filter: ConversationFilter, offset: nu
   return sql`WITH span AS MATERIALIZED (${find(SPAN_DAYS, sql`0`, undefined)}) ${find(1, sql`(SELECT skipped FROM span)`, within)}`;
 }
 
-/** Sums the counters that triggers maintain: one row for each agent, status and channel. */
+/** Sums the counters that triggers maintain: one row for each agent and channel. */
 function sumCounts(db: Database, workspaceId: string, filter: ConversationFilter) {
   return db
-    .select({ total: sql<number>`coalesce(sum(${conversationCounts.count}), 0)`.as("total") })
+    .select({ total: sql<number>`coalesce(${sumOf(conversationCounts, filter)}, 0)`.as("total") })
     .from(conversationCounts)
-    .where(and(eq(conversationCounts.workspaceId, workspaceId), matches(conversationCounts, filter)));
+    .where(and(eq(conversationCounts.workspaceId, workspaceId), hasKey(conversationCounts, filter)));
+}
+
+type Counters = typeof conversationCounts | typeof conversationSpans;
+
+/** SQL: the sum of the counters of the filter's status, or of all. */
+function sumOf(counters: Counters, { status }: ConversationFilter): SQL {
+  const statuses = status === undefined ? CONVERSATION_STATUSES : [status];
+  const columns = statuses.map((name) => sql`${counters[name]}`);
+  return sql`sum(${sql.join(columns, sql` + `)})`;
 }
 
 /** Counts the rows of the first day, and sums the counters of the days and spans after it. */
 function countSince(db: Database, workspaceId: string, filter: ConversationFilter, sinceMs: number) {
-  const { days, day, count } = conversationSpans;
+  const { days, day } = conversationSpans;
   const nextDay = Math.ceil(sinceMs / DAY_MS);
   const nextSpan = Math.ceil(nextDay / SPAN_DAYS) * SPAN_DAYS;
   const isSpan = (length: number, range: SQL | undefined) =>
-    and(eq(conversationSpans.workspaceId, workspaceId), eq(days, length), range, matches(conversationSpans, filter));
+    and(eq(conversationSpans.workspaceId, workspaceId), eq(days, length), range, hasKey(conversationSpans, filter));
   // All five named, so that the planner reads an index range of each.
   const isAnyStatus = filter.status === undefined ? inArray(conversations.status, [...CONVERSATION_STATUSES]) : undefined;
   const isOfDay = and(...conditions(workspaceId, filter), isAnyStatus, lt(conversations.updatedAt, nextDay * DAY_MS));
   const ofDay = sql`(SELECT count(*) FROM ${conversations} WHERE ${isOfDay})`;
   const single = isSpan(1, and(gte(day, nextDay), lt(day, nextSpan)));
-  const ofSingleDays = sql`(SELECT coalesce(sum(count), 0) FROM ${conversationSpans} WHERE ${single})`;
+  const sum = sumOf(conversationSpans, filter);
+  const ofSingleDays = sql`(SELECT coalesce(${sum}, 0) FROM ${conversationSpans} WHERE ${single})`;
   return db
-    .select({ total: sql<number>`coalesce(sum(${count}), 0) + ${ofSingleDays} + ${ofDay}`.as("total") })
+    .select({ total: sql<number>`coalesce(${sum}, 0) + ${ofSingleDays} + ${ofDay}`.as("total") })
     .from(conversationSpans)
     .where(isSpan(SPAN_DAYS, gte(day, nextSpan)));
 }
 
-function matches(
-  table: typeof conversations | typeof conversationCounts | typeof conversationSpans,
-  filter: ConversationFilter,
-): SQL | undefined {
-  const { agentId, status, channel } = filter;
+function hasKey(table: typeof conversations | Counters, { agentId, channel }: ConversationFilter): SQL | undefined {
   return and(
     agentId === undefined ? undefined : eq(table.agentId, agentId),
-    status === undefined ? undefined : eq(table.status, status),
     channel === undefined ? undefined : eq(table.channel, channel),
   );
 }
 
 function conditions(workspaceId: string, filter: ConversationFilter): (SQL | undefined)[] {
-  const { sinceMs } = filter;
+  const { sinceMs, status } = filter;
   return [
     eq(conversations.workspaceId, workspaceId),
-    matches(conversations, filter),
+    hasKey(conversations, filter),
+    status === undefined ? undefined : eq(conversations.status, status),
     sinceMs === undefined ? undefined : gte(conversations.updatedAt, sinceMs),
   ];
 }

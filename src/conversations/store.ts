@@ -4,7 +4,7 @@ import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
-import { auditLog, conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
+import { agents, auditLog, conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
@@ -89,6 +89,30 @@ export function listMessages(
  */
 export function messageTime({ conversationId }: { conversationId: string }, nowMs: number): SQL {
   return sql`(SELECT max(${nowMs}, last_message_at + (message_count > 0)) FROM ${conversations} WHERE id = ${conversationId})`;
+}
+
+/** A message that is written with its conversation. */
+interface CountedMessage {
+  id: string;
+  content: string;
+  at: number | SQL;
+}
+
+/** How much of a message a conversation's preview shows. */
+const PREVIEW_LENGTH = 200;
+
+/**
+ * What a message changes in its conversation. A trigger does this for every message whose conversation does not name it as its
+ * last one: a writer that changes the conversation anyway does it in the same statement, so that the row and its indexes are
+ * written once. The message must follow in the batch.
+ */
+export function countedMessage(agentId: string | SQL, { id, content, at }: CountedMessage) {
+  return {
+    lastMessagePreview: sql`substr(${content}, 1, ${PREVIEW_LENGTH})`,
+    lastMessageAt: at,
+    latestMessageId: id,
+    idleAt: sql`${at} + 60000 * (SELECT inactivity_minutes FROM ${agents} WHERE ${agents.id} = ${agentId})`,
+  };
 }
 
 /** One message. */
@@ -187,6 +211,30 @@ export function createHandoff(db: Database, { workspaceId, conversationId, agent
     insertWhere(db, handoffs, row, isWaiting).onConflictDoNothing(),
     ...appendEvent(db, event, "handoff.created", handoffRecord(id)),
   ] as const;
+}
+
+/**
+ * Changes a conversation as the agent's answer does, its status included, unless the answer is stored. The answer must follow in
+ * the batch, at the time of the conversation's last message.
+ */
+export function recordAnswer(
+  db: Database,
+  key: ConversationKey,
+  answer: { id: string; content: string; nowMs: number },
+  transition: Transition,
+) {
+  const { firstAiReplyAt, lastMessageAt, messageCount, status, updatedAt } = conversations;
+  const at = sql`max(${answer.nowMs}, ${lastMessageAt} + (${messageCount} > 0))`;
+  return db
+    .update(conversations)
+    .set({
+      ...countedMessage(sql`${conversations.agentId}`, { id: answer.id, content: answer.content, at }),
+      messageCount: sql`${messageCount} + 1`,
+      updatedAt: sql`max(${updatedAt}, ${at})`,
+      firstAiReplyAt: sql`coalesce(${firstAiReplyAt}, ${at})`,
+      status: sql`${caseOf(status, transition)}`,
+    })
+    .where(and(isConversation(key), sql`NOT ${messageExists(answer.id)}`));
 }
 
 interface TransitionOptions {

@@ -1,9 +1,9 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { PLAN_NAMES } from "../platform/db/columns.ts";
-import { newIdSql, shardOf } from "../platform/db/ids.ts";
+import { newIdSql } from "../platform/db/ids.ts";
 import { deliveries, events, webhookEndpoints, workspaces } from "../platform/db/schema.ts";
-import { insertWhere } from "../platform/db/sql.ts";
+import { insertWhere, timestampJson } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { ALL_EVENTS, API_VERSION, type EventType } from "./event-types.ts";
@@ -32,8 +32,7 @@ export const IF_CHANGED = sql`changes() = 1`;
  */
 export function appendEvent(db: Database, event: NewEvent, type: EventType, record: SQL) {
   const { id, workspaceId, conversationId = null, leadId = null, nowMs } = event;
-  const createdAt = new Date(nowMs).toISOString();
-  const payload = sql`json_object('id', ${id}, 'type', ${type}, 'created_at', ${createdAt}, 'api_version', ${API_VERSION},
+  const payload = sql`json_object('id', ${id}, 'type', ${type}, 'created_at', ${timestampJson(sql`${nowMs}`)}, 'api_version', ${API_VERSION},
     'workspace_id', ${workspaceId}, 'data', json(${record}))`;
   const row = { id, workspaceId, type, payload, conversationId, leadId, createdAt: nowMs };
   const hasSubscribers = sql`EXISTS (SELECT 1 FROM ${SUBSCRIBERS} WHERE ${isSubscribed(workspaceId, type)})`;
@@ -46,7 +45,7 @@ export function appendEvent(db: Database, event: NewEvent, type: EventType, reco
 /** A delivery to each subscribed endpoint, if the statement before wrote the event. */
 function fanOut(db: Database, { id, workspaceId, nowMs }: NewEvent, type: EventType) {
   const row = {
-    id: newIdSql(shardOf(workspaceId), nowMs),
+    id: newIdSql(workspaceId, nowMs),
     workspaceId,
     webhookId: sql`e.id`,
     eventId: id,

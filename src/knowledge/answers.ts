@@ -26,22 +26,43 @@ export async function addAnswer(op: KnowledgeOperation, body: { question: string
   return { outcome: "done", answer };
 }
 
+/** Answers that are indexed within this time are marked in one write, which no response waits for. */
+const MARK_DELAY_MS = 50;
+
+/** The answers of each workspace that this isolate is about to mark. */
+const unmarked = new Map<string, AnswerRow[]>();
+
 /**
- * Marks an answer as indexed, or removes it from the index when it was deleted meanwhile. No caller waits for this: if it fails,
- * the sweep indexes the answer once more.
+ * Marks an answer as indexed soon, together with others of its workspace. If the isolate dies before, the sweep indexes the
+ * answer once more.
  */
-export async function confirmIndexed(op: Pick<KnowledgeOperation, "env" | "meter" | "nowMs">, answer: AnswerRow): Promise<void> {
-  const { env, meter, nowMs } = op;
-  const db = dbFor(env, answer.workspaceId, meter);
-  const [[marked]] = await db.batch([markIndexed(db, answer.id, nowMs)]);
-  if (!marked) await indexOf(env, meter, answer.workspaceId, answer.agentId).removeAnswer(answer.id);
+export async function confirmIndexedSoon(op: Confirmation, answer: AnswerRow): Promise<void> {
+  const gathered = unmarked.get(answer.workspaceId);
+  if (gathered) return void gathered.push(answer);
+  const answers = [answer];
+  unmarked.set(answer.workspaceId, answers);
+  await scheduler.wait(MARK_DELAY_MS);
+  unmarked.delete(answer.workspaceId);
+  await confirmIndexed(op, answers);
+}
+
+type Confirmation = Pick<KnowledgeOperation, "env" | "meter" | "nowMs">;
+
+/** Marks answers of one workspace as indexed, and removes from the index those that were deleted meanwhile. */
+export async function confirmIndexed({ env, meter, nowMs }: Confirmation, answers: readonly AnswerRow[]): Promise<void> {
+  const { workspaceId } = answers[0]!;
+  const db = dbFor(env, workspaceId, meter);
+  const ids = answers.map(({ id }) => id);
+  const [marked] = await db.batch([markIndexed(db, workspaceId, ids, nowMs)]);
+  const existing = new Set(marked.map(({ id }) => id));
+  for (const { id, agentId } of answers) if (!existing.has(id)) await indexOf(env, meter, workspaceId, agentId).removeAnswer(id);
 }
 
 /** Indexes an answer whose request died before doing so. */
-export async function indexAnswer(op: Pick<KnowledgeOperation, "env" | "meter" | "nowMs">, answer: AnswerRow): Promise<void> {
+export async function indexAnswer(op: Confirmation, answer: AnswerRow): Promise<void> {
   const { id, question } = answer;
   await indexOf(op.env, op.meter, answer.workspaceId, answer.agentId).putAnswer({ id, question, answer: answer.answer });
-  await confirmIndexed(op, answer);
+  await confirmIndexed(op, [answer]);
 }
 
 /**

@@ -9,7 +9,7 @@ import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/re
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
-import { addAnswer, confirmIndexed, removeAnswer } from "./answers.ts";
+import { addAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
 import { search } from "./search.ts";
 import { addSource, type KnowledgeOperation, listSourcePages, removeSource, syncSource } from "./sources.ts";
 import { listAnswers, listSources } from "./store.ts";
@@ -186,7 +186,7 @@ knowledgeRoutes.openapi(createAnswerRoute, async (c) => {
       "The agent has as many curated answers as the plan includes. Delete one, or ask for a larger plan.",
     );
   }
-  c.executionCtx.waitUntil(confirmIndexed(op, change.answer));
+  c.executionCtx.waitUntil(confirmIndexedSoon(op, change.answer));
   return c.json(toAnswer(change.answer), 201);
 });
 

@@ -3,7 +3,7 @@ import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, answers, sources, workspaces } from "../platform/db/schema.ts";
-import { importCompleted, insertWhere, timestampJson } from "../platform/db/sql.ts";
+import { importCompleted, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 
 type NewSource = typeof sources.$inferInsert;
@@ -180,9 +180,13 @@ export function createAnswer(db: Database, answer: typeof answers.$inferInsert, 
   return insertWhere(db, answers, answer, condition).onConflictDoNothing();
 }
 
-/** Marks a curated answer as indexed; returns nothing when it was deleted meanwhile. */
-export function markIndexed(db: Database, answerId: string, nowMs: number) {
-  return db.update(answers).set({ indexedAt: nowMs }).where(eq(answers.id, answerId)).returning({ id: answers.id });
+/** Marks curated answers as indexed; returns those that were not deleted meanwhile. */
+export function markIndexed(db: Database, workspaceId: string, answerIds: readonly string[], nowMs: number) {
+  return db
+    .update(answers)
+    .set({ indexedAt: nowMs })
+    .where(and(sql`+${answers.workspaceId} = ${workspaceId}`, sql`${answers.id} IN ${jsonIds(answerIds)}`))
+    .returning({ id: answers.id });
 }
 
 /** Removes an answer's row. */

@@ -189,7 +189,9 @@ export function readReply(body: ReadableStream<Uint8Array>, maxBytes: number): M
   return {
     async read() {
       while (!isEnded) {
-        const { done, value } = await reader.read();
+        const { done, value } = await reader.read().catch(() => {
+          throw new StreamError("the model's stream broke off");
+        });
         isEnded = done;
         if (done) return reply.end();
         left -= value.byteLength;

@@ -99,7 +99,7 @@ test.each<[Script, string | null]>([
   [{ reasoning: ["Hm."], finishReason: "length" }, "the reply is all reasoning"],
   [{ text: [] }, "the reply is empty: stop"],
   [{ text: ["@sources p1\n"] }, "the model wrote nothing"],
-  [{ ...good, breakAt: 3 }, "status 200"],
+  [{ ...good, breakAt: 3 }, "the model's stream broke off"],
   [{ text: ["@unknown"] }, null],
 ])("the hand-off after %j says how the model failed: %s", async (script, failure) => {
   const { ask, workspace } = await createAgentWithModel(script);

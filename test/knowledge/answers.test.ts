@@ -180,7 +180,7 @@ test("an answer that is deleted while it is indexed does not stay in the index",
   };
   const added = await addAnswer(op, { question: QUESTION, answer: "Yes." });
   if (added.outcome !== "done") throw new Error(added.outcome);
-  await confirmIndexed(op, added.answer);
+  await confirmIndexed(op, [added.answer]);
   expect((await list()).total).toBe(0);
   expect((await ask()).needs_human).toBe(true);
   // The same while the sweep hands it over.

@@ -1,4 +1,4 @@
-import { Column, fillPlaceholders, type GetColumnData, type Placeholder, type Query, sql } from "drizzle-orm";
+import { Column, fillPlaceholders, type GetColumnData, is, Param, Placeholder, type Query, sql } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
 import { drizzle } from "drizzle-orm/d1";
 import type { Database } from "./client.ts";
@@ -61,4 +61,111 @@ function rowMapper<Selected extends Fields>(fields: Selected): (row: Record<stri
     }
     return mapped as Row<Selected>;
   };
+}
+
+// --- Statements of a batch ---
+
+/** How a parameter is made: by the number of a value, or always the same. */
+interface Parameter {
+  at: number | undefined;
+  encode: ((value: unknown) => unknown) | undefined;
+  constant: unknown;
+}
+
+/** What `db.batch` reads of a statement. */
+interface Prepared {
+  getQuery(): Query;
+  mapResult(result: unknown, isFromBatch?: boolean): unknown;
+}
+
+interface Template {
+  sql: string;
+  parameters: Parameter[];
+  mapResult: (result: unknown) => unknown;
+}
+
+/** There are as many as the values have combinations of nulls, flags and lengths of lists. */
+const MAX_SHAPES = 200;
+
+/**
+ * Statements of a hot path: their SQL is built once for each shape of their values, which is which of them are null, the flags,
+ * and the lengths of lists. Building and binding take about 100 µs of CPU a statement, and binding alone 3.
+ * @param build gets a placeholder in place of every text and number: it may bind them, and not look at them or compute with
+ * them. It returns statements in objects and lists.
+ */
+export function compiledStatements<Values extends object, Built extends object>(
+  build: (db: Database, values: Values) => Built,
+): (db: Database, values: Values) => Built {
+  const shapes = new Map<string, object>();
+  return (db, values) => {
+    const bound: unknown[] = [];
+    const shape = shapeOf(values, bound);
+    let templates = shapes.get(shape);
+    if (!templates) {
+      if (shapes.size >= MAX_SHAPES) shapes.clear();
+      templates = replaced(build(builder, withPlaceholders(values, { next: 0 }) as Values), isStatement, templateOf);
+      shapes.set(shape, templates);
+    }
+    return replaced(templates, isTemplate, (template) => statementOf(db, template, bound)) as Built;
+  };
+}
+
+/** A copy of objects and lists with each of these nodes replaced. */
+function replaced<Node>(tree: object, isNode: (node: object) => node is Node & object, replacement: (node: Node) => object): object {
+  if (isNode(tree)) return replacement(tree);
+  if (Array.isArray(tree)) return tree.map((node: object) => replaced(node, isNode, replacement));
+  return Object.fromEntries(Object.entries(tree).map(([name, node]) => [name, replaced(node as object, isNode, replacement)]));
+}
+
+function isTemplate(node: object): node is Template {
+  return "parameters" in node;
+}
+
+interface AnyStatement {
+  _prepare(): Prepared;
+}
+
+function isStatement(node: object): node is AnyStatement {
+  return "_prepare" in node;
+}
+
+/** Adds the texts and numbers to `bound`. */
+function shapeOf(value: unknown, bound: unknown[]): string {
+  if (typeof value === "string" || typeof value === "number") {
+    bound.push(value);
+    return "?";
+  }
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return `[${value.map((item) => shapeOf(item, bound)).join()}]`;
+  let shape = "";
+  for (const name in value) shape += `${name}:${shapeOf((value as Record<string, unknown>)[name], bound)},`;
+  return `{${shape}}`;
+}
+
+/** In the order of `shapeOf`. */
+function withPlaceholders(value: unknown, numbers: { next: number }): unknown {
+  if (typeof value === "string" || typeof value === "number") return sql.placeholder(String(numbers.next++));
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => withPlaceholders(item, numbers));
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, withPlaceholders(item, numbers)]));
+}
+
+function templateOf(statement: AnyStatement): Template {
+  const prepared = statement._prepare();
+  const query = prepared.getQuery();
+  return { sql: query.sql, parameters: query.params.map(parameterOf), mapResult: (result) => prepared.mapResult(result, true) };
+}
+
+function parameterOf(param: unknown): Parameter {
+  if (is(param, Placeholder)) return { at: Number(param.name), encode: undefined, constant: undefined };
+  if (!is(param, Param) || !is(param.value, Placeholder)) return { at: undefined, encode: undefined, constant: param };
+  const { encoder, value } = param;
+  return { at: Number(value.name), encode: (given) => encoder.mapToDriverValue(given), constant: undefined };
+}
+
+function statementOf(db: Database, { sql: text, parameters, mapResult }: Template, bound: readonly unknown[]): object {
+  const params = parameters.map(({ at, encode, constant }) => (at === undefined ? constant : encode ? encode(bound[at]) : bound[at]));
+  const query: Query = { sql: text, params };
+  const client = (db as unknown as { $client: D1Database }).$client;
+  return { _prepare: () => ({ getQuery: () => query, stmt: client.prepare(text), mapResult }), toSQL: () => query };
 }

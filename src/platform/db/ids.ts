@@ -93,15 +93,11 @@ export function parseUuid(id: string): Uint8Array {
   return Uint8Array.fromHex(id.replaceAll("-", ""));
 }
 
-/** A UUIDv7 begins with a 48-bit time: 12 hex digits with a dash after the eighth. */
-const TIME_DIGITS = 12;
-const DASH_AFTER = 8;
-
-/** SQL that gives a new id for each row of its statement, for rows that are created by SQL alone. */
-export function newIdSql(shard: number, nowMs: number): SQL {
-  const digits = nowMs.toString(16).padStart(TIME_DIGITS, "0");
-  const time = `${digits.slice(0, DASH_AFTER)}-${digits.slice(DASH_AFTER)}`;
+/** SQL that gives a new id in a workspace's shard for each row of its statement, for rows that are created by SQL alone. */
+export function newIdSql(workspaceId: string, nowMs: number): SQL {
+  // A UUIDv7 begins with a 48-bit time: 12 hex digits with a dash after the eighth.
+  const time = sql`printf('%012x', ${nowMs})`;
   const variant = sql`substr('89AB', 1 + (random() & 3), 1)`;
-  return sql`lower(${time} || '-7' || substr(hex(randomblob(2)), 2) || '-' || ${variant} || substr(hex(randomblob(2)), 2)
-    || '-' || hex(randomblob(5)) || printf('%02x', ${shard}))`;
+  return sql`lower(substr(${time}, 1, 8) || '-' || substr(${time}, 9) || '-7' || substr(hex(randomblob(2)), 2) || '-' || ${variant}
+    || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(5)) || substr(${workspaceId}, -2))`;
 }

@@ -379,11 +379,9 @@ export const visitors = sqliteTable(
   },
   (t) => [
     uniqueIndex("visitors_anon").on(t.workspaceId, t.anonId),
-    index("visitors_external").on(t.workspaceId, t.externalId),
-    index("visitors_email").on(t.workspaceId, t.emailKey),
-    index("visitors_merged")
-      .on(t.workspaceId, t.mergedInto)
-      .where(sql`merged_into IS NOT NULL`),
+    partialIndex("visitors_external", [t.workspaceId, t.externalId], sql`external_id IS NOT NULL`),
+    partialIndex("visitors_email", [t.workspaceId, t.emailKey], sql`email_key IS NOT NULL`),
+    partialIndex("visitors_merged", [t.workspaceId, t.mergedInto], sql`merged_into IS NOT NULL`),
   ],
 );
 
@@ -403,6 +401,8 @@ export const conversations = sqliteTable(
     messageCount: count("message_count"),
     lastMessagePreview: text("last_message_preview"),
     lastMessageAt: integer("last_message_at").notNull(),
+    /** A trigger counts each message here unless its writer did, as this tells: see `recordMessage` in conversations/store.ts. */
+    latestMessageId: text("latest_message_id"),
     /** When it is resolved for inactivity. */
     idleAt: integer("idle_at"),
     csatScore: integer("csat_score"),
@@ -432,17 +432,20 @@ export const conversations = sqliteTable(
   ],
 );
 
-/** Conversations by agent, status and channel: every total is a sum of these. */
+/** A column for each status, so that a conversation that changes its status changes one row. */
+const byStatus = () => ({
+  open: count("open"),
+  ai_handled: count("ai_handled"),
+  needs_human: count("needs_human"),
+  human_active: count("human_active"),
+  resolved: count("resolved"),
+});
+
+/** Conversations by agent, channel and status: every total is a sum of these. */
 export const conversationCounts = sqliteTable(
   "conversation_counts",
-  {
-    workspaceId: workspaceId(),
-    agentId: text("agent_id").notNull(),
-    status: text("status").notNull(),
-    channel: text("channel").notNull(),
-    count: count("count"),
-  },
-  (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.status, t.channel] })],
+  { workspaceId: workspaceId(), agentId: text("agent_id").notNull(), channel: text("channel").notNull(), ...byStatus() },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.agentId, t.channel] })],
 );
 
 /**
@@ -458,11 +461,10 @@ export const conversationSpans = sqliteTable(
     /** The span's first day since 1970-01-01, a multiple of its length. */
     day: integer("day").notNull(),
     agentId: text("agent_id").notNull(),
-    status: text("status").notNull(),
     channel: text("channel").notNull(),
-    count: count("count"),
+    ...byStatus(),
   },
-  (t) => [primaryKey({ columns: [t.workspaceId, t.days, t.day, t.agentId, t.status, t.channel] })],
+  (t) => [primaryKey({ columns: [t.workspaceId, t.days, t.day, t.agentId, t.channel] })],
 );
 
 export const messages = sqliteTable(

@@ -171,28 +171,26 @@ test("quota is given back once, to the month in which it was counted", async () 
   expect((await usage()).at(-1)).toEqual({ period: "2026-12", messages: 1 });
 });
 
-test("conversations are counted by agent, status and channel, and recounted when their status changes", async () => {
+test("conversations are counted by agent, channel and status, and recounted when their status changes", async () => {
   const { id, insert, run, workspaceId, agentId, conversationId } = await createRows();
-  const counts = () =>
-    run(
-      "SELECT agent_id, status, channel, count FROM conversation_counts WHERE workspace_id = ? AND count <> 0 ORDER BY status",
-      workspaceId,
-    );
+  const counts = () => run("SELECT * FROM conversation_counts WHERE workspace_id = ? ORDER BY channel", workspaceId);
   const row = { workspace_id: workspaceId, agent_id: agentId, last_message_at: 10, created_at: 10, updated_at: 10 };
   const second = { ...row, id: id(), channel: "widget", status: "resolved" };
   await insert("conversations", second);
   await insert("conversations", second, "ON CONFLICT DO NOTHING");
+  const none = { workspace_id: workspaceId, agent_id: agentId, open: 0, ai_handled: 0, needs_human: 0, human_active: 0, resolved: 0 };
   const [first, other] = [
-    { agent_id: agentId, status: "open", channel: "api", count: 1 },
-    { agent_id: agentId, status: "resolved", channel: "widget", count: 1 },
+    { ...none, channel: "api", open: 1 },
+    { ...none, channel: "widget", resolved: 1 },
   ];
   expect(await counts()).toEqual([first, other]);
   await run("UPDATE conversations SET status = 'needs_human' WHERE id = ?", conversationId);
   await run("UPDATE conversations SET status = 'needs_human', updated_at = 11 WHERE id = ?", conversationId);
-  expect(await counts()).toEqual([{ ...first, status: "needs_human" }, other]);
+  const waiting = { ...none, channel: "api", needs_human: 1 };
+  expect(await counts()).toEqual([waiting, other]);
   await run("DELETE FROM conversations WHERE id = ?", second.id);
   await run("DELETE FROM conversations WHERE id = ?", second.id);
-  expect(await counts()).toEqual([{ ...first, status: "needs_human" }]);
+  expect(await counts()).toEqual([waiting, { ...other, resolved: 0 }]);
 });
 
 test("leads are counted by agent", async () => {

@@ -53,6 +53,8 @@ const RECORD = {
   slug: "ann",
   url: "https://hooks.example.com/",
   message: "When?",
+  content: "Now.",
+  text: "Now.",
   channel: "api",
   status: "pending",
   secret: "s",
@@ -258,8 +260,6 @@ const TURNS = [SORT];
 
 /** Sorts that are meant, each with its reason. The two sides of a union are sorted too, so that nothing comes twice. */
 const MEANT_SORTS: Record<string, string[]> = {
-  // Of the kinds of conversations that there are, which are few.
-  "analytics/store.listStatusCounts": ["USE TEMP B-TREE FOR GROUP BY"],
   // A union of at most a hundred and a hundred.
   "analytics/store.listUnansweredQuestions": [SORT],
   // The attempts of one delivery; erasures that are under way, which are few.
