@@ -112,6 +112,7 @@ async function prepareDemo(url: string, flags: Flags, project: Project, devVars:
 
 function announce(url: string, { apiKey, agentId }: Demo, flags: Flags, devVars: string): void {
   printFact("API", `${url}/api/v1, documented at ${url}/docs`);
+  printFact("Chat", `${url}/chat/${agentId}`);
   printFact("Operator", flags.vars.has("OPERATOR_TOKEN") ? "OPERATOR_TOKEN as given by --var" : `OPERATOR_TOKEN in ${shortPath(devVars)}`);
   console.log(`Ready. Paste these two lines into another shell to ask the demo agent:
 

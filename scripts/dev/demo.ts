@@ -9,6 +9,11 @@ const AGENT = {
   name: "Demo agent",
   slug: "demo-agent",
   description: "Answers questions about this service from its own documentation.",
+  welcome_message: "Ask me anything about this service.",
+  // Pages on this machine try it out, whatever port they are on.
+  allowed_origins: ["*"],
+  appearance: { suggestions: ["How are webhooks signed?", "Which plans include webhooks?", "How do I put the chat on my website?"] },
+  contact_form: { fields: [{ name: "name" }, { name: "email", required: true }, { name: "message" }] },
 };
 const READY_LIMIT_MS = 120_000;
 const POLL_EVERY_MS = 500;

@@ -16,7 +16,7 @@ import { limitsOf } from "../workspaces/plans.ts";
 import { fullWindow, type VisitorFlow, visitorLimitOf, windowsOf } from "../workspaces/visitor-limits.ts";
 import { checkOrigin, isAllowedHost } from "./cors.ts";
 import { limitVisitor } from "./rate-limit.ts";
-import { endTokens, findOwnConversation, findTokenVisitor, listSentToAgent } from "./store.ts";
+import { endTokens, findOwnConversation, findTokenVisitor, listOwnConversations, listSentToAgent } from "./store.ts";
 import { turnstileProblem } from "./turnstile.ts";
 
 declare module "../platform/http/context.ts" {
@@ -145,16 +145,42 @@ export async function openConversation<const Queries extends readonly Statement[
 }
 
 /**
+ * The token's visitor and its agent, with what more queries of the same trip read.
+ * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token.
+ */
+async function openVisitor<const Queries extends readonly Statement[]>(
+  c: AppContext,
+  queries: (db: Database, claim: VisitorClaim) => Queries,
+) {
+  const claim = c.get("visitor");
+  const db = await agentDb(c, claim.agentId);
+  const { before: read, after } = await transact(db, {
+    before: queries(db, claim),
+    writes: [],
+    after: [findAgentWithPlan(db, claim.agentId), findTokenVisitor(db, claim)],
+  });
+  const [[found], [visitor]] = after;
+  const { agent } = requireAgent(c, found);
+  if (!visitor) throw invalidToken("The visitor_token's visitor does not exist any more.");
+  requireLive(claim, agent, visitor);
+  return { claim, db, read };
+}
+
+/**
+ * The latest conversations of the token's visitor.
+ * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token.
+ */
+export async function ownConversations(c: AppContext) {
+  const { read } = await openVisitor(c, (db, claim) => [listOwnConversations(db, claim)]);
+  return read[0];
+}
+
+/**
  * Ends the tokens of the token's visitor, this one included.
  * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token.
  */
 export async function endSessions(c: AppContext): Promise<void> {
-  const claim = c.get("visitor");
-  const db = await agentDb(c, claim.agentId);
-  const [[found], [visitor]] = await db.batch([findAgentWithPlan(db, claim.agentId), findTokenVisitor(db, claim)]);
-  const { agent } = requireAgent(c, found);
-  if (!visitor) throw invalidToken("The visitor_token's visitor does not exist any more.");
-  requireLive(claim, agent, visitor);
+  const { claim, db } = await openVisitor(c, () => []);
   await db.batch([endTokens(db, claim, Date.now())]);
 }
 

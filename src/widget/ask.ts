@@ -5,9 +5,10 @@ import { type AnswerKey, type Question, resumedAnswer, streamedAnswer, wholeAnsw
 import type { TurnVisitor } from "../chat/turn.ts";
 import { type AnswerVisitor, visitorFields, type VisitorToken } from "../chat/visitor-token.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
-import { newId, shardOf } from "../platform/db/ids.ts";
+import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
+import { DAY_MS } from "../platform/time.ts";
 import { periodOf } from "../workspaces/plans.ts";
 import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { conversationNotFound, openAgent, openConversation, requireChallenge, unauthorized } from "./access.ts";
@@ -18,6 +19,9 @@ import type { MessageIn, VisitorAnswer } from "./wire.ts";
 
 /** A full conversation takes no message later either; a 429 has to say something. */
 const FULL_RETRY_SECONDS = "3600";
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+/** The clocks of visitors are off, but seldom by more. A key of another time counts as none. */
+const MAX_KEY_SKEW_MS = DAY_MS;
 /** As long as a UUID, so that nobody guesses one. */
 const ANON_ID_BYTES = 16;
 
@@ -62,11 +66,12 @@ async function toTurnRequest(c: AppContext, agentId: string, body: MessageIn): P
   const { agent, workspaceId, limits, claim, visitor: bearer } = opened;
   const [conversation] = opened.read;
   const identity = await readIdentity(c.env, agent, body, nowMs);
-  const visitor = toTurnVisitor(identity, bearer);
+  const made = await newIds(c, { agentId, visitorId: bearer?.id, body, nowMs });
+  const visitor = toTurnVisitor(identity, bearer, made.anonId);
   if (conversationId && !(conversation && isOwn(conversation, visitor, identity ? undefined : bearer))) throw conversationNotFound();
   if (!bearer && !identity) await requireChallenge(c, agent, body.turnstile_token);
   const sender = await senderOf(c, workspaceId, visitor);
-  const nextId = () => newId(shardOf(workspaceId), nowMs);
+  const nextId = () => made.nextId(shardOf(workspaceId));
   const ids = { questionId: nextId(), answerId: nextId(), visitorId: nextId() };
   const request: Question = {
     workspaceId,
@@ -112,7 +117,7 @@ async function readIdentity(env: Env, agent: AgentRow, body: MessageIn, nowMs: n
  * An identity is a visitor of its own, the same on every device, and the token's anonymous visitor is merged into it. A
  * visitor who has an identity already is not merged: people share computers.
  */
-function toTurnVisitor(identity: Identity | undefined, bearer: VisitorRow | undefined): TurnVisitor {
+function toTurnVisitor(identity: Identity | undefined, bearer: VisitorRow | undefined, anonId: string): TurnVisitor {
   if (identity) {
     const { externalId, name, email, isProfileSigned } = identity;
     const joins = bearer && bearer.externalId === null && bearer.mergedInto === null ? bearer.id : null;
@@ -120,13 +125,36 @@ function toTurnVisitor(identity: Identity | undefined, bearer: VisitorRow | unde
   }
   const nothingNew = { email: null, isProfileVerified: false, joins: null };
   if (bearer) return { anonId: bearer.anonId, externalId: bearer.externalId, name: bearer.name, verified: bearer.verified, ...nothingNew };
-  return { anonId: newAnonId(), externalId: null, name: null, verified: false, ...nothingNew };
+  return { anonId, externalId: null, name: null, verified: false, ...nothingNew };
+}
+
+/** What the ids of a question's new records are made of. */
+interface IdSource {
+  agentId: string;
+  /** Of the token; undefined without one. */
+  visitorId: string | undefined;
+  body: MessageIn;
+  nowMs: number;
+}
+
+/**
+ * The ids of a question's new records. With an Idempotency-Key they follow from it and from the question, so that a question that
+ * is sent again is the one before, and nothing has to be stored to find that out.
+ */
+async function newIds(c: AppContext, { agentId, visitorId, body, nowMs }: IdSource) {
+  const key = c.req.header("Idempotency-Key") ?? "";
+  const keyMs = UUID_V7.test(key) ? Number.parseInt(key.slice(0, 8) + key.slice(9, 13), 16) : Number.NaN;
+  if (!(Math.abs(nowMs - keyMs) < MAX_KEY_SKEW_MS)) {
+    return { anonId: toAnonId(crypto.getRandomValues(new Uint8Array(ANON_ID_BYTES))), nextId: (shard: number) => newId(shard, nowMs) };
+  }
+  const seed = JSON.stringify([agentId, visitorId ?? null, body.conversation_id ?? null, key, body.message]);
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`anon/${seed}`));
+  return { anonId: toAnonId(new Uint8Array(hash, 0, ANON_ID_BYTES)), nextId: await seededIds(seed, keyMs) };
 }
 
 /** Never taken from a client, which could claim another visitor's or an `api:` one. */
-function newAnonId(): string {
-  const random = crypto.getRandomValues(new Uint8Array(ANON_ID_BYTES));
-  return `anon_${random.toBase64({ alphabet: "base64url", omitPadding: true })}`;
+function toAnonId(bytes: Uint8Array): string {
+  return `anon_${bytes.toBase64({ alphabet: "base64url", omitPadding: true })}`;
 }
 
 type FoundConversation = Awaited<ReturnType<typeof findVisitorConversation>>[number];

@@ -27,7 +27,7 @@ export const cors: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.set("answeredBy", "preflight");
   await checkPreflight(c);
   c.header("Access-Control-Allow-Methods", "GET, POST, OPTIONS");
-  c.header("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID");
+  c.header("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, Last-Event-ID");
   c.header("Access-Control-Max-Age", String(PREFLIGHT_SECONDS));
   return c.body(null, 204);
 };

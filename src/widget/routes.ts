@@ -8,7 +8,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { requireConfig } from "../workspaces/middleware.ts";
-import { agentDb, endSessions, openConversation, requireAgent, requireVisitor } from "./access.ts";
+import { agentDb, endSessions, openConversation, ownConversations, requireAgent, requireVisitor } from "./access.ts";
 import { askForVisitor, resumeForVisitor, streamForVisitor } from "./ask.ts";
 import { cors } from "./cors.ts";
 import { createVisitorLead, requestedHandoffMessage, requestHandoff } from "./lead-and-handoff.ts";
@@ -19,8 +19,10 @@ import {
   handoffAnswerSchema,
   leadInSchema,
   messageInSchema,
+  pastConversationsSchema,
   pollSchema,
   settingsSchema,
+  toPastConversation,
   toSettings,
   visitorAnswerSchema,
 } from "./wire.ts";
@@ -89,6 +91,21 @@ const sendLead = createRoute({
 
 widgetRoutes.openapi(sendLead, async (c) => {
   return c.json(toLead(await createVisitorLead(c, c.req.valid("param").agent_id, c.req.valid("json"))), 201);
+});
+
+const listOwn = createRoute({
+  operationId: "listVisitorConversations",
+  method: "get",
+  path: "/conversations",
+  middleware: [requireVisitor] as const,
+  responses: {
+    200: jsonResponse(pastConversationsSchema, "The visitor's latest 20 conversations with the agent."),
+    ...errorResponses(403, 404),
+  },
+});
+
+widgetRoutes.openapi(listOwn, async (c) => {
+  return c.json({ data: (await ownConversations(c)).map(toPastConversation) }, 200);
 });
 
 const poll = createRoute({

@@ -68,6 +68,23 @@ export function findOwnConversation(db: Database, claim: VisitorClaim, conversat
   return db.select().from(conversations).where(isOwn(claim, conversationId));
 }
 
+/** So many of a visitor's conversations are listed. */
+const LISTED_CONVERSATIONS = 20;
+
+/** The latest conversations that the token gives access to, newest first. */
+export function listOwnConversations(db: Database, claim: VisitorClaim) {
+  const { agentId, visitorId } = claim;
+  const mergedInto = sql`(SELECT merged_into FROM ${visitors} WHERE id = ${visitorId})`;
+  const where = and(
+    eq(conversations.workspaceId, workspaceOf(agentId)),
+    sql`${conversations.visitorId} IN (${visitorId}, ${mergedInto})`,
+    or(eq(conversations.visitorId, visitorId), eq(conversations.begunBy, visitorId)),
+    eq(conversations.agentId, agentId),
+    inArray(conversations.channel, VISITOR_CHANNELS),
+  );
+  return db.select().from(conversations).where(where).orderBy(desc(conversations.id)).limit(LISTED_CONVERSATIONS);
+}
+
 /**
  * The messages after another, oldest first, of a conversation that the token gives access to.
  * @param after the last message that the visitor has seen; without it, all messages.

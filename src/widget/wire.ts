@@ -4,9 +4,9 @@ import { type AgentRow } from "../agents/wire.ts";
 import { handoffMessageOf, welcomeMessageOf } from "../agents/messages.ts";
 import { appearanceSchema, contactFormSchema, languagesSchema, toWidgetSettings } from "../agents/widget-wire.ts";
 import { chatAnswerSchema, endUserSchema, streamField } from "../chat/wire.ts";
-import { handoffSchema, messageSchema } from "../conversations/wire.ts";
+import { type ConversationRow, handoffSchema, messageSchema } from "../conversations/wire.ts";
 import type { CustomFields } from "../leads/wire.ts";
-import { uuid } from "../platform/http/fields.ts";
+import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { VISITOR_CHANNELS } from "./store.ts";
 
@@ -93,6 +93,21 @@ export type MessageIn = z.output<typeof messageInSchema>;
 export const visitorAnswerSchema = chatAnswerSchema.extend({ visitor_token: z.string(), anon_id: z.string() });
 
 export type VisitorAnswer = z.infer<typeof visitorAnswerSchema>;
+
+/** How a visitor's list shows a conversation. */
+const pastConversationSchema = z.object({
+  id: uuid(),
+  status: z.enum(CONVERSATION_STATUSES),
+  last_message_preview: z.string().nullable(),
+  last_message_at: timestamp(),
+  created_at: timestamp(),
+});
+
+export const pastConversationsSchema = z.object({ data: z.array(pastConversationSchema) });
+
+export function toPastConversation(row: ConversationRow): z.infer<typeof pastConversationSchema> {
+  return toRecord(pastConversationSchema, row, {});
+}
 
 export const pollSchema = z.object({ data: z.array(messageSchema), status: z.enum(CONVERSATION_STATUSES) });
 

@@ -71,7 +71,7 @@ describe.each(MATRIX)("an agent of $allowed, asked from $origin", ({ allowed, or
       expect(answer.headers.get("Vary")).toContain("Origin");
       if (!isLetIn) continue;
       expect(answer.headers.get("Access-Control-Allow-Methods")).toBe("GET, POST, OPTIONS");
-      expect(answer.headers.get("Access-Control-Allow-Headers")).toBe("Authorization, Content-Type, Last-Event-ID");
+      expect(answer.headers.get("Access-Control-Allow-Headers")).toBe("Authorization, Content-Type, Idempotency-Key, Last-Event-ID");
       expect(answer.headers.get("Access-Control-Max-Age")).toBe("600");
     }
   });

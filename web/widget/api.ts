@@ -100,21 +100,23 @@ export class Api {
     return this.json("POST", `conversations/${conversationId}/csat`, { score, ...(comment && { comment }) });
   }
 
-  sendContact(contact: Contact, key: string, turnstile: string | undefined): Promise<unknown> {
+  /** The service takes the same details once a day. */
+  sendContact(contact: Contact, turnstile: string | undefined): Promise<unknown> {
     const { token, conversation } = this.memory.value;
     const of = token ? { visitor_token: token, conversation_id: conversation } : { turnstile_token: turnstile };
     const body = { ...contact, ...of, source_url: location.protocol.startsWith("http") ? location.href.slice(0, 2000) : undefined };
-    return this.json("POST", `agents/${this.agentId}/leads`, body, { "Idempotency-Key": key });
+    return this.json("POST", `agents/${this.agentId}/leads`, body);
   }
 
   private get authorization(): Record<string, string> {
-    return { Authorization: `Bearer ${this.memory.value.token}` };
+    const { token } = this.memory.value;
+    return token ? { Authorization: `Bearer ${token}` } : {};
   }
 
-  private async json<Body>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Body> {
+  private async json<Body>(method: string, path: string, body?: unknown): Promise<Body> {
     const response = await this.send(method, path, {
       ...(body !== undefined && { body }),
-      headers: { ...this.authorization, ...headers },
+      headers: this.authorization,
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     return (await response.json()) as Body;

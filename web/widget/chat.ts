@@ -390,10 +390,10 @@ export class Chat {
   }
 
   /** Leaves contact details. @throws ApiFailure; TypeError where the network fails. */
-  async sendContact(contact: Contact, key: string): Promise<void> {
+  async sendContact(contact: Contact): Promise<void> {
     const isChallenged = this.options.settings.turnstile_site_key && !this.memory.value.token;
     const turnstile = isChallenged ? await this.options.solveChallenge() : undefined;
-    await this.api.sendContact({ ...contact, custom_fields: { ...this.context, ...contact.custom_fields } }, key, turnstile);
+    await this.api.sendContact({ ...contact, custom_fields: { ...this.context, ...contact.custom_fields } }, turnstile);
     this.hasContact.value = true;
     this.options.emit("contact_sent", { conversation_id: this.memory.value.conversation ?? null });
   }

@@ -27,7 +27,6 @@ export function ContactForm(): VNode {
   const { settings, chat, view, t } = useUi();
   const fields = settings.contact_form?.fields ?? [];
   const form = useRef<HTMLFormElement>(null);
-  const key = useRef(crypto.randomUUID());
   const values = useSignal<Values>({});
   const errors = useSignal<Partial<Record<string, WidgetText>>>({});
   const state = useSignal<"open" | "sending" | "failed">("open");
@@ -38,7 +37,7 @@ export function ContactForm(): VNode {
     if (first) return form.current?.querySelector<HTMLElement>(`[name="${first.name}"]`)?.focus();
     state.value = "sending";
     try {
-      await chat.sendContact(toContact(fields, values.value), key.current);
+      await chat.sendContact(toContact(fields, values.value));
       view.value = "chat";
     } catch {
       state.value = "failed";

@@ -7,7 +7,7 @@ import { report } from "../telemetry/report.ts";
 import type { AppContext, AppEnv } from "./context.ts";
 
 /** The surfaces by the first segment of their paths. */
-const SURFACES = ["api", "operator", "widget", "console", "docs", "healthz"];
+const SURFACES = ["api", "operator", "widget", "chat", "console", "docs", "healthz"];
 
 /** Gives each request its id and meter, and reports it when it has ended. */
 export const requestLog: MiddlewareHandler<AppEnv> = async (c, next) => {

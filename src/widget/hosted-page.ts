@@ -1,0 +1,91 @@
+import { Hono } from "hono";
+import { html } from "hono/html";
+import { findAgentWithPlan } from "../agents/store.ts";
+import { toWidgetSettings } from "../agents/widget-wire.ts";
+import type { AgentRow } from "../agents/wire.ts";
+import { welcomeMessageOf } from "../agents/messages.ts";
+import type { AppContext, AppEnv } from "../platform/http/context.ts";
+import { uuid } from "../platform/http/fields.ts";
+import { agentDb } from "./access.ts";
+
+/** How long browsers keep the page, and so how soon changed settings are seen. */
+const CACHE_CONTROL = "public, max-age=60";
+const TURNSTILE = "https://challenges.cloudflare.com";
+
+/** The page of an agent: the chat that websites embed, as a page of its own. */
+export const hostedPageRoutes = new Hono<AppEnv>();
+
+hostedPageRoutes.get("/:agent_id", async (c) => {
+  const agent = await findHostedAgent(c);
+  c.header("Cache-Control", CACHE_CONTROL);
+  c.header("Content-Security-Policy", policyFor(agent));
+  return agent ? c.html(pageOf(agent, c.req.url)) : c.html(MISSING_PAGE, 404);
+});
+
+/** The agent of the path, if it has a page. */
+async function findHostedAgent(c: AppContext): Promise<AgentRow | undefined> {
+  const agentId = uuid().safeParse(c.req.param("agent_id")).data;
+  if (agentId === undefined) return undefined;
+  const db = await agentDb(c, agentId).catch(() => undefined);
+  const [[agent]] = db ? await db.batch([findAgentWithPlan(db, agentId)]) : [[]];
+  return agent && toWidgetSettings(agent).hosted_page.enabled ? agent : undefined;
+}
+
+/** The page loads and asks this service alone, and for agents that want it, Turnstile. */
+function policyFor(agent: AgentRow | undefined): string {
+  const own = [
+    "default-src 'none'",
+    "connect-src 'self'",
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ];
+  const scripts = agent?.turnstileSiteKey
+    ? [`script-src 'self' ${TURNSTILE}`, `frame-src ${TURNSTILE}`]
+    : ["script-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'"];
+  return [...own, ...scripts].join("; ");
+}
+
+function pageOf(agent: AgentRow, url: string) {
+  const { appearance, hosted_page: page } = toWidgetSettings(agent);
+  // Not its own description, which is for the team.
+  const description = welcomeMessageOf(agent);
+  return html`<!doctype html>
+    <html lang="${agent.language}">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content" />
+        <title>${agent.name}</title>
+        <meta name="description" content="${description}" />
+        ${page.indexed ? "" : html`<meta name="robots" content="noindex" />`}
+        <meta name="theme-color" content="${appearance.accent}" />
+        <meta name="color-scheme" content="${appearance.theme === "auto" ? "light dark" : appearance.theme}" />
+        <meta property="og:type" content="website" />
+        <meta property="og:title" content="${agent.name}" />
+        <meta property="og:description" content="${description}" />
+        <meta property="og:url" content="${url.split("?")[0]}" />
+        <link rel="icon" href="data:," />
+        <script src="/widget.js" async></script>
+      </head>
+      <body>
+        <support-agent agent="${agent.id}" page></support-agent>
+        <noscript>This chat needs JavaScript.</noscript>
+      </body>
+    </html>`;
+}
+
+const MISSING_PAGE = html`<!doctype html>
+  <html lang="en">
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="robots" content="noindex" />
+      <meta name="color-scheme" content="light dark" />
+      <title>Not found</title>
+    </head>
+    <body>
+      <h1>There is no chat here</h1>
+      <p>Check the address, or ask whoever gave it to you.</p>
+    </body>
+  </html>`;
