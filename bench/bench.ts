@@ -9,6 +9,7 @@ import { temporaryDirectory } from "./service.ts";
 import { benchStreams } from "./streams.ts";
 import { benchVectors } from "./vectors.ts";
 import { benchWebhooks } from "./webhooks.ts";
+import { benchWorld } from "./world.ts";
 
 const USAGE = `npm run bench [-- FLAGS]: how fast the built service is on this machine.
 
@@ -20,6 +21,7 @@ const USAGE = `npm run bench [-- FLAGS]: how fast the built service is on this m
   --vectors      how long a search of an agent's vectors takes, and what it misses
   --abuse        what a stranger and a tenant can do to others at most; some three minutes
                  (with --only writes, neighbours or memory: this part)
+  --world        how long requests take far from the data, with and without a region; some two minutes
   --scale        a large workspace against a small one; some ten minutes
   --small N, --large N  their sizes, in conversations (1000, 1000000)
   --seconds N    the length of one round
@@ -41,6 +43,7 @@ const FLAGS = {
   crawl: { type: "boolean" },
   vectors: { type: "boolean" },
   abuse: { type: "boolean" },
+  world: { type: "boolean" },
   scale: { type: "boolean" },
   small: { type: "string", default: "1000" },
   large: { type: "string", default: "1000000" },
@@ -66,6 +69,7 @@ async function run(flags: ReturnType<typeof readFlags>): Promise<Report> {
   if (flags.crawl) return benchCrawl();
   if (flags.vectors) return benchVectors(directory);
   if (flags.abuse) return benchAbuse(directory, flags.only);
+  if (flags.world) return benchWorld(directory);
   if (flags.scale) return benchScale(directory, flags);
   return benchOperations(directory, flags);
 }

@@ -15,6 +15,7 @@ export { KnowledgeIndex } from "./knowledge/index.ts";
 export { LiveChannel } from "./events/live-channel.ts";
 export { SignIn } from "./console/sign-in.ts";
 export { LeadIndex } from "./leads/lead-index.ts";
+export { RegionalEntry, RegionalWorker } from "./regional-entry.ts";
 export { ShardSweeper } from "./sweep/sweep.ts";
 export { DeliverySender } from "./webhooks/attempt.ts";
 

@@ -1,8 +1,11 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { newId, shardOf } from "../src/platform/db/ids.ts";
+import { distantTrips } from "./distance.ts";
 import { costOf, createAgent, createWorkspace, learn, listen, newAddress, operate, query, send } from "./harness.ts";
+
+afterEach(() => Reflect.set(env, "SHARD_REGIONS", ""));
 
 /** Many requests, on a machine that may be busy. */
 const SLOW = { timeout: 30_000 };
@@ -551,6 +554,23 @@ test.for(OPERATIONS)("%s: %i with %i hops and %i trips", async ([, status, hops,
   const request = await prepare(desk);
   expect(await cost(request)).toEqual([status, hops, trips]);
 });
+
+const REGION = "weur";
+
+test.for(OPERATIONS.filter(([name]) => !name.startsWith("the operator's")))(
+  "far from the workspace's region: %s: one distant trip",
+  async ([, status, , , prepare]) => {
+    Reflect.set(env, "SHARD_REGIONS", `0=${REGION}, 1=${REGION}`);
+    const desk = await createDesk();
+    const request = await prepare(desk);
+    let answered = 0;
+    const trips = await distantTrips(REGION, async () => {
+      ({ status: answered } = await request());
+    });
+    // What is refused without storage does not leave the edge.
+    expect([answered, trips]).toEqual([status, status === 401 ? [] : ["ENTRY"]]);
+  },
+);
 
 /** The operations that cause events. */
 const CAUSES = OPERATIONS.filter(([name]) => /question|follow-up|PATCH .conversations|reply/.test(name));

@@ -94,8 +94,12 @@ export function partOf(type: string): RowsPart | undefined {
 
 export const COUNTS_TABLES = ROWS_PARTS.flatMap((part) => (part.kind === "counts" ? [part.table] : []));
 
-/** `outdatedUseAt` depends on the secrets of the deployment, `keptResponseBytes` counts rows that are not exported. */
-const NOT_EXPORTED_COLUMNS: ReadonlySet<SQLiteColumn> = new Set([schema.apiKeys.outdatedUseAt, schema.workspaces.keptResponseBytes]);
+/** `outdatedUseAt` and `jurisdiction` depend on the deployment, `keptResponseBytes` counts rows that are not exported. */
+const NOT_EXPORTED_COLUMNS: ReadonlySet<SQLiteColumn> = new Set([
+  schema.apiKeys.outdatedUseAt,
+  schema.workspaces.keptResponseBytes,
+  schema.workspaces.jurisdiction,
+]);
 
 /** The exported columns of a table, with their names in the schema. */
 export function propertiesOf(table: SQLiteTable): [property: string, column: SQLiteColumn][] {

@@ -4,6 +4,7 @@ import { eraseSomeRows } from "../operator/erasure-store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { agents, workspaceImports, workspaces } from "../platform/db/schema.ts";
 import { insertWhere, jsonIds } from "../platform/db/sql.ts";
+import type { Jurisdiction } from "../platform/regions.ts";
 import { columnsOf, COUNTS_TABLES, primaryKeyOf, propertiesOf, referencesOf, type RowsPart } from "./parts.ts";
 import type { Position } from "./wire.ts";
 
@@ -125,18 +126,25 @@ export function listOwnAgents(db: Database, workspaceId: string, agentIds: reado
     .where(and(isOneOf, eq(agents.workspaceId, workspaceId)));
 }
 
+/** What an imported workspace's own row has of this deployment. */
+interface Arrival {
+  jurisdiction: Jurisdiction | null;
+  nowMs: number;
+}
+
 /** Completes an import by adding the workspace's own row, which makes all its records visible. */
-export function completeImport(db: Database, key: ImportKey, workspace: Values, nowMs: number) {
+export function completeImport(db: Database, key: ImportKey, workspace: Values, { jurisdiction, nowMs }: Arrival) {
   return [
-    insertRecords(db, workspaces, [workspace], isInProgress(key)).onConflictDoNothing(),
+    insertRecords(db, workspaces, [workspace], isInProgress(key), { jurisdiction }).onConflictDoNothing(),
     updateImport(db, key, { workspace: null, checked: null, completedAt: nowMs }),
   ] as const;
 }
 
 /** Cancels an import: the workspace is added as a deleted one, so that its erasure removes the imported records. */
-export function cancelImport(db: Database, workspaceId: string, nowMs: number) {
+export function cancelImport(db: Database, workspaceId: string, { jurisdiction, nowMs }: Arrival) {
   // Without `pruneAt`: a workspace that is being erased is not pruned.
-  const deleted = { id: workspaceId, name: "", slug: "", plan: "free" as const, createdAt: nowMs, updatedAt: nowMs, deletedAt: nowMs };
+  const times = { createdAt: nowMs, updatedAt: nowMs, deletedAt: nowMs };
+  const deleted = { id: workspaceId, name: "", slug: "", plan: "free" as const, jurisdiction, ...times };
   const isUnfinished = and(eq(workspaceImports.workspaceId, workspaceId), isNull(workspaceImports.completedAt))!;
   return [
     insertWhere(db, workspaces, deleted, sql`EXISTS (SELECT 1 FROM ${workspaceImports} WHERE ${isUnfinished})`).onConflictDoNothing(),
@@ -144,10 +152,10 @@ export function cancelImport(db: Database, workspaceId: string, nowMs: number) {
   ] as const;
 }
 
-/** Columns that are not exported get their default. */
-function insertRecords(db: Database, table: SQLiteTable, records: readonly Values[], condition: SQL) {
+/** Columns that are not exported get their default, or their value in `own`. */
+function insertRecords(db: Database, table: SQLiteTable, records: readonly Values[], condition: SQL, own = {}) {
   const values = Object.fromEntries(propertiesOf(table).map(([property], at) => [property, valueAt(at)]));
-  return insertWhere(db, table, values, condition, sql`json_each(${JSON.stringify(records)})`);
+  return insertWhere(db, table, { ...values, ...own }, condition, sql`json_each(${JSON.stringify(records)})`);
 }
 
 function isInProgress({ workspaceId, exportId }: ImportKey, further = sql`TRUE`): SQL {

@@ -1,5 +1,6 @@
 import { DurableObject, RpcTarget } from "cloudflare:workers";
 import { modelFor } from "../models/providers.ts";
+import { objectOf } from "../platform/objects.ts";
 import { idFields, logDeadLetter } from "../platform/queue.ts";
 import { withoutData } from "../platform/telemetry/errors.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
@@ -213,5 +214,5 @@ function logStuckTurn(request: TurnRequest, attempts: number): void {
 /** The object of a conversation. Its name includes the workspace, so another workspace's conversation is an empty object. */
 export function sessionOf(env: Env, meter: Meter, workspaceId: string, conversationId: string): DurableObjectStub<ChatSession> {
   meter.countObjectHop();
-  return env.SESSION.getByName(`${workspaceId}/${conversationId}`);
+  return objectOf(env, env.SESSION, `${workspaceId}/${conversationId}`);
 }

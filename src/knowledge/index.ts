@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { rerankerFor } from "../models/providers.ts";
 import type { Passage, Retrieval, SearchQuery } from "../models/retrieval.ts";
+import { objectOf } from "../platform/objects.ts";
 import { truncateBytes } from "../platform/text.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
@@ -154,5 +155,5 @@ function scopeOf({ name = "" }: DurableObjectId): VectorScope {
  */
 export function indexOf(env: Env, meter: Meter, workspaceId: string, agentId: string): DurableObjectStub<KnowledgeIndex> {
   meter.countObjectHop();
-  return env.INDEX.getByName(`${workspaceId}/${agentId}`);
+  return objectOf(env, env.INDEX, `${workspaceId}/${agentId}`);
 }

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { LruCache } from "../platform/lru-cache.ts";
+import { objectOf } from "../platform/objects.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import {
   AGENT_MARK,
@@ -210,5 +211,5 @@ function isCounted(lead: IndexedLead, { term, agentId, sinceMs }: Counted): bool
 /** The object that searches a workspace's leads. */
 export function leadIndexOf(env: Env, meter: Meter, workspaceId: string): DurableObjectStub<LeadIndex> {
   meter.countObjectHop();
-  return env.LEADS.getByName(workspaceId);
+  return objectOf(env, env.LEADS, workspaceId);
 }

@@ -4,6 +4,7 @@ import { leadIndexOf } from "../leads/lead-index.ts";
 import { type Database, dbFor, directoryDb, isBoundShard } from "../platform/db/client.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
+import { gateOf } from "../workspaces/gate.ts";
 import {
   eraseAgents,
   eraseConversations,
@@ -45,8 +46,7 @@ export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, me
     await directory.batch([releaseSlug(directory, workspaceId)]);
     // After the rows, so that no sweep writes to the lead index again.
     await leadIndexOf(env, meter, workspaceId).erase();
-    meter.countObjectHop();
-    await env.GATE.getByName(workspaceId).erase();
+    await gateOf(env, meter, workspaceId).erase();
     await db.batch([eraseWorkspace(db, workspaceId)]);
     return "erased";
   }

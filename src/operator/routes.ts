@@ -1,3 +1,4 @@
+import { inRegionOf } from "../platform/http/region.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { agentRoutes } from "./agent-routes.ts";
 import { auditRoutes } from "./audit-routes.ts";
@@ -10,5 +11,6 @@ import { keyRoutes, workspaceRoutes } from "./workspace-routes.ts";
 export const operatorRoutes = createRouter();
 
 operatorRoutes.use(requireOperator);
+operatorRoutes.use("/workspaces/:workspace_id/*", inRegionOf("workspace_id"));
 const routers = [workspaceRoutes, keyRoutes, agentRoutes, healthRoutes, secretRoutes, auditRoutes];
 for (const routes of routers) operatorRoutes.route("/", routes);

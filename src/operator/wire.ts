@@ -14,6 +14,7 @@ import type { apiKeys, operatorAudit, workspaces } from "../platform/db/schema.t
 import { slug, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
+import { type Region, REGIONS } from "../platform/regions.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { RETENTION_BOUNDS, retentionOf } from "../workspaces/retention.ts";
 import { ALL_SCOPES, expandScopes, SCOPES } from "../workspaces/scopes.ts";
@@ -42,6 +43,8 @@ export const workspaceSchema = z.object({
   name: z.string(),
   slug: z.string(),
   plan: z.enum(PLAN_NAMES),
+  /** Null where the operator named none. */
+  region: z.enum(REGIONS).nullable(),
   limits: limitsSchema,
   limit_overrides: limitsSchema.partial(),
   retention: retentionSchema,
@@ -51,7 +54,12 @@ export const workspaceSchema = z.object({
 
 export const workspacePageSchema = pageOf(workspaceSchema, "WorkspacePage");
 
-export const workspaceCreateSchema = z.object({ name: name(), slug: slug(), plan: z.enum(PLAN_NAMES).default("free") });
+export const workspaceCreateSchema = z.object({
+  name: name(),
+  slug: slug(),
+  plan: z.enum(PLAN_NAMES).default("free"),
+  region: z.enum(REGIONS).optional(),
+});
 
 export const workspaceUpdateSchema = z.object({
   name: name().optional(),
@@ -87,9 +95,9 @@ export const workspaceUpdateSchema = z.object({
 type WorkspaceRow = typeof workspaces.$inferSelect;
 
 /** A workspace as the operator sees it. */
-export function toWorkspace(row: WorkspaceRow): z.infer<typeof workspaceSchema> {
+export function toWorkspace(row: WorkspaceRow, region: Region | undefined): z.infer<typeof workspaceSchema> {
   const limits = limitsOf(row.plan, row.limits);
-  return toRecord(workspaceSchema, row, { limits, limit_overrides: row.limits, retention: retentionOf(row.retention) });
+  return toRecord(workspaceSchema, row, { region: region ?? null, limits, limit_overrides: row.limits, retention: retentionOf(row.retention) });
 }
 
 // --- Keys ------------------------------------------------------------------------------------------------------------

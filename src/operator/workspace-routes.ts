@@ -2,11 +2,13 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { secretValues } from "../platform/config.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { jsonBody } from "../platform/http/body.ts";
-import { ApiError, notFound, unavailable } from "../platform/http/errors.ts";
+import type { AppContext } from "../platform/http/context.ts";
+import { ApiError, invalid, notFound, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
+import { regionOf } from "../platform/objects.ts";
 import { mintApiKey } from "../workspaces/api-key.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { createKey, listKeys, pruneRevokedKeys, revokeKey } from "../workspaces/store.ts";
@@ -33,6 +35,16 @@ const NO_ROOM_RETRY_SECONDS = 60;
 
 const params = z.object({ workspace_id: uuid() });
 
+/** 422. */
+function noRegion(region: string | undefined): ApiError<"validation_error"> {
+  const error = "no database is in this region: name another one, or leave it out for the deployment's";
+  return invalid([{ loc: ["body", "region"], msg: `Value error, ${error}`, type: "value_error", input: region, ctx: { error } }]);
+}
+
+function shown(c: AppContext, row: Parameters<typeof toWorkspace>[0]) {
+  return toWorkspace(row, regionOf(c.env, row.id));
+}
+
 const create = createRoute({
   operationId: "createWorkspace",
   method: "post",
@@ -45,9 +57,10 @@ workspaceRoutes.openapi(create, async (c) => {
   const op = { env: c.env, meter: c.get("meter"), nowMs: Date.now(), by: auditorOf(c, create) };
   const added = await addWorkspace(op, c.req.valid("json"));
   if (added.outcome === "slug_taken") throw new ApiError("conflict", "Another workspace has this slug. Choose another one.");
+  if (added.outcome === "no_region") throw noRegion(c.req.valid("json").region);
   if (added.outcome === "no_room")
     throw unavailable("Every database is full or closed. Bind another one: see Databases.", NO_ROOM_RETRY_SECONDS);
-  return c.json(toWorkspace(added.workspace), 201);
+  return c.json(shown(c, added.workspace), 201);
 });
 
 const list = createRoute({
@@ -61,7 +74,7 @@ const list = createRoute({
 workspaceRoutes.openapi(list, async (c) => {
   const page = c.req.valid("query");
   const { rows, total } = await pageWorkspaces(c.env, c.get("meter"), page);
-  return c.json(toPage(rows.map(toWorkspace), total, page), 200);
+  return c.json(toPage(rows.map((row) => shown(c, row)), total, page), 200);
 });
 
 const get = createRoute({
@@ -75,7 +88,7 @@ const get = createRoute({
 workspaceRoutes.openapi(get, async (c) => {
   const { workspace_id: id } = c.req.valid("param");
   const { workspace } = await openWorkspace(c, id);
-  return c.json(toWorkspace(workspace), 200);
+  return c.json(shown(c, workspace), 200);
 });
 
 const update = createRoute({
@@ -97,7 +110,7 @@ workspaceRoutes.openapi(update, async (c) => {
   const [[workspace]] = await db.batch([updateWorkspace(db, id, changes), recordOperation(db, op, { fields: Object.keys(body) })]);
   if (!workspace) throw noWorkspace();
   await reloadGate(c.env, c.get("meter"), id);
-  return c.json(toWorkspace(workspace), 200);
+  return c.json(shown(c, workspace), 200);
 });
 
 const remove = createRoute({

@@ -1,31 +1,44 @@
 import type { Plan } from "../platform/db/columns.ts";
-import { closedShards } from "../platform/config.ts";
+import { closedShards, shardRegions } from "../platform/config.ts";
 import { dbFor, directoryDb } from "../platform/db/client.ts";
 import { newId } from "../platform/db/ids.ts";
 import type { workspaces } from "../platform/db/schema.ts";
-import { listShards, listShardStates, chooseShard } from "../platform/db/shards.ts";
+import { chooseShard, listShards, listShardStates, shardsIn } from "../platform/db/shards.ts";
 import { sendWakeUps } from "../platform/queue.ts";
+import { jurisdictionOf, type Region } from "../platform/regions.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
+import { gateOf } from "../workspaces/gate.ts";
 import { type OperatorOperation, recordOperation } from "./audit-store.ts";
 import type { ErasureMessage } from "./erasure.ts";
 import { claimSlug, createWorkspace, findSlug, listDirectory, listWorkspaces, markDeleted, releaseSlug } from "./store.ts";
 
 type WorkspaceRow = typeof workspaces.$inferSelect;
 
-/** The outcome of adding a workspace; `no_room` if every shard is full, closed or unreachable. */
-type AddResult = { outcome: "added"; workspace: WorkspaceRow } | { outcome: "slug_taken" } | { outcome: "no_room" };
+/** The outcome of adding a workspace; `no_room` if every shard of the region is full, closed or unreachable. */
+type AddResult =
+  | { outcome: "added"; workspace: WorkspaceRow }
+  | { outcome: "slug_taken" }
+  | { outcome: "no_region" }
+  | { outcome: "no_room" };
+
+/** The region of workspaces that are created without one is that of shard 0. */
+const DEFAULT_SHARD = 0;
 
 /**
- * Adds a workspace to the shard with the fewest workspaces among those with room. The slug is claimed first, in the
+ * Adds a workspace to the shard with the fewest workspaces among those of its region with room. The slug is claimed first, in the
  * directory; if creating the workspace then fails, the next attempt with the same slug finishes it.
  */
 export async function addWorkspace(
   { env, meter, nowMs, by }: Omit<OperatorOperation, "workspaceId">,
-  body: { name: string; slug: string; plan: Plan },
+  body: { name: string; slug: string; plan: Plan; region?: Region | undefined },
 ): Promise<AddResult> {
+  const { region = shardRegions(env).get(DEFAULT_SHARD), ...fields } = body;
+  const shards = shardsIn(env, region);
+  if (shards.length === 0) return { outcome: "no_region" };
   const directory = directoryDb(env, meter);
   const [counts, [claimedBefore]] = await directory.batch([listShards(directory), findSlug(directory, body.slug)]);
-  const shard = claimedBefore?.shard ?? chooseShard(await listShardStates(env, meter, counts), closedShards(env));
+  if (claimedBefore && !shards.includes(claimedBefore.shard)) return { outcome: "slug_taken" };
+  const shard = claimedBefore?.shard ?? chooseShard(await listShardStates(env, meter, shards, counts), closedShards(env));
   if (shard === undefined) return { outcome: "no_room" };
   const id = claimedBefore?.workspaceId ?? newId(shard, nowMs);
   if (!claimedBefore) {
@@ -34,7 +47,7 @@ export async function addWorkspace(
   }
   const db = dbFor(env, id, meter);
   const [[workspace]] = await db.batch([
-    createWorkspace(db, { id, ...body, createdAt: nowMs, updatedAt: nowMs }),
+    createWorkspace(db, { id, ...fields, jurisdiction: jurisdictionOf(region), createdAt: nowMs, updatedAt: nowMs }),
     recordOperation(db, { by, workspaceId: id, nowMs }, { fields: Object.keys(body) }),
   ]);
   return workspace ? { outcome: "added", workspace } : { outcome: "slug_taken" };
@@ -75,6 +88,5 @@ export async function deleteWorkspace(op: OperatorOperation): Promise<boolean> {
 
 /** Makes the workspace's gate reload keys and plan. Call it before responding to a change of them. */
 export async function reloadGate(env: Env, meter: Meter, workspaceId: string): Promise<void> {
-  meter.countObjectHop();
-  await env.GATE.getByName(workspaceId).reload();
+  await gateOf(env, meter, workspaceId).reload();
 }

@@ -1,4 +1,5 @@
 import { MAX_SHARDS } from "./db/shard-binding.ts";
+import { isRegion, type Region, REGIONS } from "./regions.ts";
 import { logProblem } from "./telemetry/log.ts";
 
 /*
@@ -23,6 +24,7 @@ interface Variables {
   readonly DNS_OVER_HTTPS_URL?: string;
   readonly CRAWL_PAUSE_MS?: string;
   readonly CLOSED_SHARDS?: string;
+  readonly SHARD_REGIONS?: string;
   readonly VECTORS_ROUND?: string;
   readonly MAX_EMBEDDED_VECTORS?: string;
   readonly RERANK_PASSAGES?: string;
@@ -90,6 +92,10 @@ const CHECKS: Record<keyof Variables, Check> = {
     splitList(value).every((shard) => isWholeNumber(shard, 0, MAX_SHARDS - 1))
       ? undefined
       : `is not a list of databases by number, from 0 to ${MAX_SHARDS - 1}. Set it to one such as "0,2" (DB and DB_2), or leave it empty.`,
+  SHARD_REGIONS: (value) =>
+    hasRegions(value)
+      ? undefined
+      : `is not a list of databases, each with one region of ${REGIONS.join(", ")}. Set it to one such as "0=weur, 1=enam" (DB and DB_1), or leave it empty.`,
   VECTORS_ROUND: (value) => (/^\d{0,9}$/.test(value) ? undefined : "is not a whole number. Increase it by one to embed everything again."),
   MAX_EMBEDDED_VECTORS: (value) =>
     value === "" || isWholeNumber(value, 0, MAX_EMBEDDED_VECTORS)
@@ -188,6 +194,31 @@ export function closedShards(env: Variables): ReadonlySet<number> {
   return new Set(splitList(env.CLOSED_SHARDS ?? "").map(Number));
 }
 
+/** The regions of the shards that have one. Every call of an object asks, so the result is kept. */
+export function shardRegions({ SHARD_REGIONS: text = "" }: Variables): ReadonlyMap<number, Region> {
+  let regions = regionsByText.get(text);
+  if (!regions) {
+    regions = new Map(readRegions(text).map(([shard, region]) => [Number(shard), region as Region]));
+    regionsByText.set(text, regions);
+  }
+  return regions;
+}
+
+const regionsByText = new Map<string, ReadonlyMap<number, Region>>();
+
+function readRegions(text: string): (readonly [shard: string, region: string])[] {
+  return splitList(text).map((item) => {
+    const [shard = "", region = "", ...rest] = item.split("=").map((part) => part.trim());
+    return [shard, rest.length === 0 ? region : ""];
+  });
+}
+
+function hasRegions(text: string): boolean {
+  const items = readRegions(text);
+  const areValid = items.every(([shard, region]) => isWholeNumber(shard, 0, MAX_SHARDS - 1) && isRegion(region));
+  return areValid && new Set(items.map(([shard]) => Number(shard))).size === items.length;
+}
+
 /** The URL of the DNS-over-HTTPS resolver; undefined if there is none. */
 export function dnsResolver(env: Variables): string | undefined {
   return env.DNS_OVER_HTTPS_URL || undefined;
@@ -231,7 +262,7 @@ function splitList(text: string): string[] {
   return text.split(",").flatMap((value) => value.trim() || []);
 }
 
-function isProduction(env: Variables): boolean {
+export function isProduction(env: Variables): boolean {
   return env.ENVIRONMENT === "production";
 }
 

@@ -10,6 +10,7 @@ import { isKnownShard } from "../platform/db/shards.ts";
 import { type Statement, transact } from "../platform/db/sql.ts";
 import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode } from "../platform/http/errors.ts";
+import { answerInRegion } from "../platform/http/region.ts";
 import { log } from "../platform/telemetry/log.ts";
 import { flowLimited } from "../workspaces/middleware.ts";
 import { limitsOf } from "../workspaces/plans.ts";
@@ -32,8 +33,9 @@ export const requireVisitor: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (token === undefined) {
     throw unauthorized("missing_visitor_token", "Send the visitor_token of the last answer in the header: Authorization: Bearer vt_…");
   }
-  c.set("visitor", await checkToken(c, token));
-  await next();
+  const visitor = await checkToken(c, token);
+  c.set("visitor", visitor);
+  return (await answerInRegion(c, visitor.agentId)) ?? next();
 };
 
 /**

@@ -5,6 +5,7 @@ import { toHandoff, toMessage } from "../conversations/wire.ts";
 import { leadSchema, toLead } from "../leads/wire.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { uuid } from "../platform/http/fields.ts";
+import { inRegionOf } from "../platform/http/region.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { requireConfig } from "../workspaces/middleware.ts";
@@ -31,6 +32,7 @@ import {
 export const widgetRoutes = createRouter();
 
 widgetRoutes.use(cors, requireConfig);
+widgetRoutes.use("/agents/:agent_id/*", inRegionOf("agent_id"));
 
 const agentParams = z.object({ agent_id: uuid() });
 const conversationParams = z.object({ conversation_id: uuid() });

@@ -1,6 +1,9 @@
 import { DurableObject } from "cloudflare:workers";
 import { dbFor } from "../platform/db/client.ts";
 import type { Plan } from "../platform/db/columns.ts";
+import { shardOf } from "../platform/db/ids.ts";
+import { movedError } from "../platform/db/shard-binding.ts";
+import { jurisdictionFor, objectOf } from "../platform/objects.ts";
 import { logProblem, logRarely } from "../platform/telemetry/log.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
 import { withTimeout } from "../platform/time.ts";
@@ -158,6 +161,7 @@ export class WorkspaceGate extends DurableObject<Env> {
       listRevokedKeys(db, workspaceId),
     ]);
     if (!row) return null;
+    if (row.jurisdiction !== jurisdictionFor(this.env, workspaceId)) throw movedError(shardOf(row.id), row.jurisdiction);
     const { id, name, slug, plan } = row;
     const keysByHash = [...active, ...revoked].map((row): [string, KnownKey] => {
       const key = { id: row.id, name: row.name, prefix: row.prefix, scopes: expandScopes(row.scopes) };
@@ -196,4 +200,10 @@ export class WorkspaceGate extends DurableObject<Env> {
     this.writeIsDue = false;
     await this.store.save(this.window);
   }
+}
+
+/** The gate of a workspace. */
+export function gateOf(env: Env, meter: Meter, workspaceId: string): DurableObjectStub<WorkspaceGate> {
+  meter.countObjectHop();
+  return objectOf(env, env.GATE, workspaceId);
 }

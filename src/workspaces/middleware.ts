@@ -3,9 +3,10 @@ import { apiKeySecrets, isConfigured } from "../platform/config.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
 import { type AppContext, type AppEnv, bearerToken } from "../platform/http/context.ts";
 import { ApiError, type ErrorCode, unavailable } from "../platform/http/errors.ts";
+import { answerInRegion } from "../platform/http/region.ts";
 import { LruCache } from "../platform/lru-cache.ts";
 import { type ApiKeyClaim, verifyApiKey } from "./api-key.ts";
-import type { Admission } from "./gate.ts";
+import { type Admission, gateOf } from "./gate.ts";
 import { clientNetwork, RateLimiter, type WindowState } from "./rate-limit.ts";
 import type { Scope } from "./scopes.ts";
 import { ALL_SENDERS, type VisitorWindow } from "./visitor-limits.ts";
@@ -27,7 +28,11 @@ const MISCONFIGURED_RETRY_SECONDS = 60;
 const UNAUTHENTICATED_PER_MINUTE = 60;
 const addressLimiter = new RateLimiter(UNAUTHENTICATED_PER_MINUTE);
 
-type Refusal = Exclude<Admission, { outcome: "known" }>;
+/** How a key was refused, and which one it is where the gate said so. */
+interface Refusal {
+  outcome: Exclude<Admission["outcome"], "known">;
+  keyId?: string;
+}
 
 /**
  * How long a refused key is refused without its gate being asked, so that a flood of requests with it takes nothing from the
@@ -35,7 +40,7 @@ type Refusal = Exclude<Admission, { outcome: "known" }>;
  */
 const REFUSED_FOR_MS = 10_000;
 /** The keys that were refused just now, by their hashes. */
-const refusedKeys = new LruCache<string, { admission: Refusal; untilMs: number }>(10_000);
+const refusedKeys = new LruCache<string, Refusal & { untilMs: number }>(10_000);
 
 const KEY_ERRORS = {
   missing_api_key: "Send your API key in the header: Authorization: Bearer sk_live_…",
@@ -57,11 +62,13 @@ export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
   if (!claim) throw keyError(c, "invalid_api_key");
   c.set("logFields", { workspaceId: claim.workspaceId });
   const refused = refusedKeys.get(claim.hash);
-  if (refused && Date.now() < refused.untilMs) throw refuse(c, claim, refused.admission);
+  if (refused && Date.now() < refused.untilMs) throw refuse(c, claim, refused);
+  const response = await crossWithKey(c, claim);
+  if (response) return response;
   const admission = await callGate(c, claim);
   if (admission.outcome !== "known") {
     // A workspace that is not there yet may be imported, with its keys.
-    if (admission.outcome !== "unknown_workspace") refusedKeys.set(claim.hash, { admission, untilMs: Date.now() + REFUSED_FOR_MS });
+    if (admission.outcome !== "unknown_workspace") rememberRefusal(claim, admission);
     throw refuse(c, claim, admission);
   }
   c.set("logFields", { workspaceId: claim.workspaceId, keyId: admission.key.id });
@@ -71,17 +78,33 @@ export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
   await next();
 };
 
-function refuse(c: AppContext, { workspaceId }: ApiKeyClaim, admission: Refusal): ApiError {
-  if (admission.outcome !== "revoked_key") return keyError(c, "invalid_api_key");
-  c.set("logFields", { workspaceId, keyId: admission.keyId });
+function refuse(c: AppContext, { workspaceId }: ApiKeyClaim, refusal: Refusal): ApiError {
+  if (refusal.outcome !== "revoked_key") return keyError(c, "invalid_api_key");
+  if (refusal.keyId !== undefined) c.set("logFields", { workspaceId, keyId: refusal.keyId });
   return keyError(c, "revoked_api_key");
+}
+
+function rememberRefusal({ hash }: ApiKeyClaim, refusal: Refusal): void {
+  refusedKeys.set(hash, { ...refusal, untilMs: Date.now() + REFUSED_FOR_MS });
+}
+
+/** The response of the workspace's region, where it has one; a key that was revoked crosses the distance once. */
+async function crossWithKey(c: AppContext, claim: ApiKeyClaim): Promise<Response | undefined> {
+  try {
+    const response = await answerInRegion(c, claim.workspaceId);
+    if (response?.status !== 401) return response;
+    const { error } = await response.clone().json<{ error: { code: ErrorCode } }>();
+    if (error.code === "revoked_api_key") rememberRefusal(claim, { outcome: "revoked_key" });
+    return response;
+  } catch (error) {
+    throw overAddressLimit(c) ?? error;
+  }
 }
 
 async function callGate(c: AppContext, claim: ApiKeyClaim): Promise<Admission> {
   const meter = c.get("meter");
-  meter.countObjectHop();
   try {
-    const admission = await c.env.GATE.getByName(claim.workspaceId).admit(claim);
+    const admission = await gateOf(c.env, meter, claim.workspaceId).admit(claim);
     meter.add(admission.cost);
     return admission;
   } catch (error) {

@@ -21,6 +21,7 @@ import {
   SOURCE_TYPES,
   type StoredTool,
 } from "./columns.ts";
+import { JURISDICTIONS } from "../regions.ts";
 
 /*
  * All tables. Common rules:
@@ -121,6 +122,8 @@ export const workspaces = sqliteTable(
     keptResponseBytes: count("kept_response_bytes"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
+    /** The jurisdiction that its Durable Objects were created in, where they stay; null for none. */
+    jurisdiction: text("jurisdiction", { enum: JURISDICTIONS }),
     /** Set when the operator deletes it: from then on it is not found, and is erased step by step. */
     deletedAt: integer("deleted_at"),
   },

@@ -8,6 +8,15 @@ export function bindingName(shard: number): string {
   return shard === 0 ? "DB" : `DB_${shard}`;
 }
 
+/** A workspace whose objects were created in another jurisdiction than its shard's: under its names are empty ones now. */
+const MOVED = "The workspaces' objects are in another jurisdiction";
+
+/** The error for a workspace that the configuration moves to another jurisdiction. */
+export function movedError(shard: number, jurisdiction: string | null): Fault {
+  const place = jurisdiction === null ? "in none" : `in ${jurisdiction}`;
+  return new Fault(`${MOVED}: those of ${bindingName(shard)} were created ${place}`);
+}
+
 const UNBOUND = "No D1 database is bound for shard";
 /** D1's errors when a migration was not applied. */
 const NOT_MIGRATED = /D1_ERROR: (no such (table|column): \S+|table \S+ has no column named \S+)/;
@@ -27,6 +36,7 @@ export function unboundShardError(shard: number): Fault {
 export function explainShardError(error: unknown): string | undefined {
   const text = String(error);
   if (text.includes(UNBOUND)) return `${text.slice(text.indexOf(UNBOUND))}. Its workspaces are unreachable until then.`;
+  if (text.includes(MOVED)) return `${text.slice(text.indexOf(MOVED))}. Set SHARD_REGIONS back: a database with workspaces keeps its jurisdiction.`;
   if (FULL.test(text)) return "A database is full: lower the `retention` of its workspaces, or delete one.";
   const missing = NOT_MIGRATED.exec(text)?.[1];
   return missing && `A database lacks the newest migrations (${missing}): run \`wrangler d1 migrations apply\` for each of them.`;

@@ -1,4 +1,6 @@
 import { and, eq, gt, sql } from "drizzle-orm";
+import { shardRegions } from "../config.ts";
+import type { Region } from "../regions.ts";
 import { logProblem } from "../telemetry/log.ts";
 import type { Meter } from "../telemetry/meter.ts";
 import { boundShards, type Database, directoryDb, isBoundShard, shardDb } from "./client.ts";
@@ -24,9 +26,19 @@ export function chooseShard(states: readonly ShardState[], closed: ReadonlySet<n
   return open.toSorted((a, b) => a.workspacesCount - b.workspacesCount || a.shard - b.shard)[0]?.shard;
 }
 
-/** The state of each bound shard, by one parallel query to each. A shard that fails or lacks migrations is left out and logged. */
-export async function listShardStates(env: Env, meter: Meter, counts: readonly { shard: number; workspacesCount: number }[]) {
-  const states = boundShards(env).map(async (shard): Promise<ShardState[]> => {
+/** The bound shards of a region; undefined means those of which the operator named none. */
+export function shardsIn(env: Env, region: Region | undefined): number[] {
+  return boundShards(env).filter((shard) => shardRegions(env).get(shard) === region);
+}
+
+/** The state of these shards, by one parallel query to each. A shard that fails or lacks migrations is left out and logged. */
+export async function listShardStates(
+  env: Env,
+  meter: Meter,
+  shards: readonly number[],
+  counts: readonly { shard: number; workspacesCount: number }[],
+) {
+  const states = shards.map(async (shard): Promise<ShardState[]> => {
     try {
       const db = shardDb(env, shard, meter);
       const [size] = await db.batch([readSize(db), readColumns(db)]);

@@ -37,6 +37,8 @@ export interface AppEnv {
     keptQuestion: KeptQuestion | undefined;
     /** Whether a concurrent retry of the operation is run rather than refused, see `joinRetries`. */
     joinsRetries: boolean | undefined;
+    /** Whether the request was handed on to its region, and was answered there. */
+    crossing: "begun" | "done" | undefined;
     /** For the log: who sent the request. */
     logFields: { workspaceId: string; keyId?: string } | undefined;
   };

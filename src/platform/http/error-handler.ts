@@ -55,5 +55,5 @@ function toApiError(c: AppContext, error: unknown): ApiError {
 
 /** Whether the same request may be sent again without doing anything twice, or could not have had an Idempotency-Key. */
 function isRepeatable(c: AppContext): boolean {
-  return c.req.method !== "POST" || c.req.header("Idempotency-Key") !== undefined || !c.get("caller");
+  return c.req.method !== "POST" || c.req.header("Idempotency-Key") !== undefined || !(c.get("caller") ?? c.get("crossing"));
 }

@@ -5,6 +5,7 @@ import { logProblem } from "../telemetry/log.ts";
 import { Meter } from "../telemetry/meter.ts";
 import { report } from "../telemetry/report.ts";
 import type { AppContext, AppEnv } from "./context.ts";
+import { hasArrived } from "./region.ts";
 
 /** The surfaces by the first segment of their paths. */
 const SURFACES = ["api", "operator", "widget", "chat", "console", "docs", "healthz"];
@@ -17,8 +18,10 @@ export const requestLog: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.set("newId", (shard) => newId(shard, Date.now()));
   c.set("requestId", newId(0, nowMs));
   c.header("X-Request-Id", c.get("requestId"));
+  if (hasArrived(c)) c.get("meter").countObjectHop();
   await next();
-  reportRequest(c);
+  // The region has reported it.
+  if (c.get("crossing") !== "done") reportRequest(c);
 };
 
 /** The raw path and query are left out: they may hold personal data. */

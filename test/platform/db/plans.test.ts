@@ -131,7 +131,8 @@ const SAMPLES: Record<string, unknown[]> = {
 /** Arguments after the database, of functions whose parameters depend on each other or mean something else than elsewhere. */
 const ARGUMENTS: Record<string, unknown[][]> = {
   "backup/store.addRecords": ROWS_PARTS.map((part) => [part, RECORD, [columnsOf(part.table).map(() => null)]]),
-  "backup/store.completeImport": [[RECORD, columnsOf(workspaces).map(() => null), NOW]],
+  "backup/store.cancelImport": [[WORKSPACE, { jurisdiction: null, nowMs: NOW }]],
+  "backup/store.completeImport": [[RECORD, columnsOf(workspaces).map(() => null), { jurisdiction: null, nowMs: NOW }]],
   "backup/store.countRecords": ROWS_PARTS.map((part) => [part, WORKSPACE, [columnsOf(part.table).map(() => null)]]),
   "operator/secret-store.listSecrets": ["agents", "webhook_endpoints", "privacy_erasures"].map((table) => [table, ID, 10]),
   "operator/secret-store.replaceSecrets": [

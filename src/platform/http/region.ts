@@ -1,0 +1,48 @@
+import type { MiddlewareHandler } from "hono";
+import { entryOf, leaveEntry, regionOf } from "../objects.ts";
+import type { Region } from "../regions.ts";
+import type { AppContext, AppEnv } from "./context.ts";
+
+/** The requests that came through a region's entry. */
+const arrived = new WeakSet<Request>();
+
+/** Notes that a request came through its region's entry, so that it is answered here. */
+export function arrive(request: Request): Request {
+  arrived.add(request);
+  return request;
+}
+
+/** Whether a request came through its region's entry. */
+export function hasArrived(c: AppContext): boolean {
+  return arrived.has(c.req.raw);
+}
+
+/**
+ * Hands the request on to the region of the workspace or record with this id, where its gate, its database and its objects
+ * are: however many calls it needs, it crosses the distance once.
+ * @returns the region's response; undefined where the request is to be answered here.
+ */
+export async function answerInRegion(c: AppContext, id: string): Promise<Response | undefined> {
+  const region = regionOf(c.env, id);
+  if (region === undefined || hasArrived(c)) return undefined;
+  c.set("crossing", "begun");
+  const response = await callEntry(c.env, region, c.req.raw);
+  c.set("crossing", "done");
+  return response;
+}
+
+/** Has requests answered in the region of the id in their path. */
+export function inRegionOf(parameter: string): MiddlewareHandler<AppEnv> {
+  return async (c, next) => (await answerInRegion(c, c.req.param(parameter) ?? "")) ?? next();
+}
+
+/** An entry fails when its machine does, and with each deployment: what only reads is then sent again. */
+async function callEntry(env: Env, region: Region, request: Request): Promise<Response> {
+  try {
+    return await entryOf(env, region).fetch(request);
+  } catch (error) {
+    leaveEntry();
+    if (request.method !== "GET") throw error;
+  }
+  return entryOf(env, region).fetch(request);
+}

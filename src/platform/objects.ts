@@ -1,0 +1,64 @@
+import { isProduction, shardRegions } from "./config.ts";
+import { shardOf } from "./db/ids.ts";
+import { type Jurisdiction, jurisdictionOf, type Location, type Region } from "./regions.ts";
+
+/*
+ * The one place where Durable Objects are named. An object is created with its first call, near the caller unless it is told
+ * where, and never moves: so each is told the region of its workspace's database.
+ */
+
+type Namespace<Type extends Rpc.DurableObjectBranded | undefined> = DurableObjectNamespace<Type>;
+
+/** A UUID's length: the names of objects begin with their workspace's. */
+const ID_LENGTH = 36;
+/** Enough that none is too busy, and few enough that those in use stay warm. */
+const ENTRIES = 32;
+
+/** The region of the workspace or record with this id, which is that of its shard; undefined where the operator named none. */
+export function regionOf(env: Env, id: string): Region | undefined {
+  return shardRegions(env).get(shardOf(id));
+}
+
+/** The jurisdiction that the objects of the workspace with this id are in; null for none. */
+export function jurisdictionFor(env: Env, workspaceId: string): Jurisdiction | null {
+  return jurisdictionOf(regionOf(env, workspaceId));
+}
+
+/** The object with this name, which begins with its workspace's id. */
+export function objectOf<Type extends Rpc.DurableObjectBranded | undefined>(
+  env: Env,
+  namespace: Namespace<Type>,
+  name: string,
+): DurableObjectStub<Type> {
+  return objectIn(env, regionOf(env, name.slice(0, ID_LENGTH)), namespace, name);
+}
+
+/** Which of a region's entries this isolate uses. */
+let entry: number | undefined;
+
+/**
+ * A region's entry. An isolate keeps to one, so that quiet deployments use few, which stay warm, and busy ones spread their
+ * requests as Cloudflare spreads them over isolates.
+ */
+export function entryOf(env: Env, region: Region): DurableObjectStub {
+  entry ??= Math.floor(Math.random() * ENTRIES);
+  return objectIn(env, region, env.ENTRY, `${region}/${entry}`);
+}
+
+/** Has the isolate choose another entry, since this one failed. */
+export function leaveEntry(): void {
+  entry = undefined;
+}
+
+function objectIn<Type extends Rpc.DurableObjectBranded | undefined>(
+  env: Env,
+  region: Region | undefined,
+  namespace: Namespace<Type>,
+  name: string,
+): DurableObjectStub<Type> {
+  if (region === undefined) return namespace.getByName(name);
+  const jurisdiction = jurisdictionOf(region);
+  if (jurisdiction === null) return namespace.getByName(name, { locationHint: region as Location });
+  // A name is another object in each jurisdiction. workerd by itself has none.
+  return (isProduction(env) ? namespace.jurisdiction(jurisdiction) : namespace).getByName(name);
+}
