@@ -27,7 +27,8 @@ export async function distantTrips(region: string, request: () => Promise<unknow
   const trips: string[] = [];
   let place: "edge" | "region" | "done" = "edge";
   for (const name of OBJECTS) {
-    const isFar = (options: unknown) => place === "edge" || (options as DurableObjectNamespaceGetDurableObjectOptions)?.locationHint !== region;
+    const isFar = (options: unknown) =>
+      place === "edge" || (options as DurableObjectNamespaceGetDurableObjectOptions)?.locationHint !== region;
     Reflect.set(env, name, watched(real[name] as object, { getByName: ([, options]) => void (isFar(options) && trips.push(name)) }));
   }
   for (const name of DATABASES) {

@@ -86,7 +86,7 @@ function farNamespace(inner: DurableObjectNamespace, here: Place): DurableObject
 /** The bindings, as they are for code in this place. */
 function seenFrom(here: Place, env: Env): Env {
   const namespace = <Name extends "GATE" | "INDEX" | "SESSION" | "LEADS" | "ENTRY">(name: Name) =>
-    farNamespace(env[name] as unknown as DurableObjectNamespace, here) as unknown as Env[Name];
+    farNamespace(env[name], here) as unknown as Env[Name];
   const objects = {
     GATE: namespace("GATE"),
     INDEX: namespace("INDEX"),

@@ -237,7 +237,10 @@ async function finishImport(
   }
   const values = columnsOf(workspaces).map(({ name }) => workspace[name]!);
   const { env, meter, nowMs } = op;
-  await db.batch([...completeImport(db, key, values, { jurisdiction: jurisdictionFor(env, key.workspaceId), nowMs }), recordOperation(db, op)]);
+  await db.batch([
+    ...completeImport(db, key, values, { jurisdiction: jurisdictionFor(env, key.workspaceId), nowMs }),
+    recordOperation(db, op),
+  ]);
   // The gate caches that the workspace does not exist if one of its keys was used during the import.
   await reloadGate(env, meter, key.workspaceId);
   log("workspace_imported", { workspace_id: key.workspaceId, export_id: key.exportId });
@@ -248,7 +251,10 @@ export async function abandonImport(op: OperatorOperation): Promise<boolean> {
   const { env, meter, workspaceId, nowMs } = op;
   if (!isBoundShard(env, workspaceId)) return false;
   const db = dbFor(env, workspaceId, meter);
-  const [, [cancelled]] = await db.batch([...cancelImport(db, workspaceId, { jurisdiction: jurisdictionFor(env, workspaceId), nowMs }), recordOperation(db, op)]);
+  const [, [cancelled]] = await db.batch([
+    ...cancelImport(db, workspaceId, { jurisdiction: jurisdictionFor(env, workspaceId), nowMs }),
+    recordOperation(db, op),
+  ]);
   if (!cancelled) return false;
   const directory = directoryDb(env, meter);
   await directory.batch([releaseSlug(directory, workspaceId)]);

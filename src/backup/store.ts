@@ -4,7 +4,7 @@ import { eraseSomeRows } from "../operator/erasure-store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { agents, workspaceImports, workspaces } from "../platform/db/schema.ts";
 import { insertWhere, jsonIds } from "../platform/db/sql.ts";
-import type { Jurisdiction } from "../platform/regions.ts";
+import type { Jurisdiction } from "../platform/db/regions.ts";
 import { columnsOf, COUNTS_TABLES, primaryKeyOf, propertiesOf, referencesOf, type RowsPart } from "./parts.ts";
 import type { Position } from "./wire.ts";
 

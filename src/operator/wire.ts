@@ -14,7 +14,7 @@ import type { apiKeys, operatorAudit, workspaces } from "../platform/db/schema.t
 import { slug, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
-import { type Region, REGIONS } from "../platform/regions.ts";
+import { type Region, REGIONS } from "../platform/db/regions.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { RETENTION_BOUNDS, retentionOf } from "../workspaces/retention.ts";
 import { ALL_SCOPES, expandScopes, SCOPES } from "../workspaces/scopes.ts";
@@ -97,7 +97,12 @@ type WorkspaceRow = typeof workspaces.$inferSelect;
 /** A workspace as the operator sees it. */
 export function toWorkspace(row: WorkspaceRow, region: Region | undefined): z.infer<typeof workspaceSchema> {
   const limits = limitsOf(row.plan, row.limits);
-  return toRecord(workspaceSchema, row, { region: region ?? null, limits, limit_overrides: row.limits, retention: retentionOf(row.retention) });
+  return toRecord(workspaceSchema, row, {
+    region: region ?? null,
+    limits,
+    limit_overrides: row.limits,
+    retention: retentionOf(row.retention),
+  });
 }
 
 // --- Keys ------------------------------------------------------------------------------------------------------------

@@ -74,7 +74,14 @@ const list = createRoute({
 workspaceRoutes.openapi(list, async (c) => {
   const page = c.req.valid("query");
   const { rows, total } = await pageWorkspaces(c.env, c.get("meter"), page);
-  return c.json(toPage(rows.map((row) => shown(c, row)), total, page), 200);
+  return c.json(
+    toPage(
+      rows.map((row) => shown(c, row)),
+      total,
+      page,
+    ),
+    200,
+  );
 });
 
 const get = createRoute({

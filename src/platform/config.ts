@@ -1,5 +1,5 @@
 import { MAX_SHARDS } from "./db/shard-binding.ts";
-import { isRegion, type Region, REGIONS } from "./regions.ts";
+import { isRegion, type Region, REGIONS } from "./db/regions.ts";
 import { logProblem } from "./telemetry/log.ts";
 
 /*

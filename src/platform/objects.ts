@@ -1,6 +1,7 @@
 import { isProduction, shardRegions } from "./config.ts";
+import { boundShards } from "./db/client.ts";
 import { shardOf } from "./db/ids.ts";
-import { type Jurisdiction, jurisdictionOf, type Location, type Region } from "./regions.ts";
+import { type Jurisdiction, jurisdictionOf, type Location, type Region } from "./db/regions.ts";
 
 /*
  * The one place where Durable Objects are named. An object is created with its first call, near the caller unless it is told
@@ -17,6 +18,11 @@ const ENTRIES = 32;
 /** The region of the workspace or record with this id, which is that of its shard; undefined where the operator named none. */
 export function regionOf(env: Env, id: string): Region | undefined {
   return shardRegions(env).get(shardOf(id));
+}
+
+/** The bound shards of a region; undefined means those of which the operator named none. */
+export function shardsIn(env: Env, region: Region | undefined): number[] {
+  return boundShards(env).filter((shard) => shardRegions(env).get(shard) === region);
 }
 
 /** The jurisdiction that the objects of the workspace with this id are in; null for none. */

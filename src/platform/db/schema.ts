@@ -21,7 +21,7 @@ import {
   SOURCE_TYPES,
   type StoredTool,
 } from "./columns.ts";
-import { JURISDICTIONS } from "../regions.ts";
+import { JURISDICTIONS } from "./regions.ts";
 
 /*
  * All tables. Common rules:

@@ -36,7 +36,8 @@ export function unboundShardError(shard: number): Fault {
 export function explainShardError(error: unknown): string | undefined {
   const text = String(error);
   if (text.includes(UNBOUND)) return `${text.slice(text.indexOf(UNBOUND))}. Its workspaces are unreachable until then.`;
-  if (text.includes(MOVED)) return `${text.slice(text.indexOf(MOVED))}. Set SHARD_REGIONS back: a database with workspaces keeps its jurisdiction.`;
+  if (text.includes(MOVED))
+    return `${text.slice(text.indexOf(MOVED))}. Set SHARD_REGIONS back: a database with workspaces keeps its jurisdiction.`;
   if (FULL.test(text)) return "A database is full: lower the `retention` of its workspaces, or delete one.";
   const missing = NOT_MIGRATED.exec(text)?.[1];
   return missing && `A database lacks the newest migrations (${missing}): run \`wrangler d1 migrations apply\` for each of them.`;

@@ -1,6 +1,4 @@
 import { and, eq, gt, sql } from "drizzle-orm";
-import { shardRegions } from "../config.ts";
-import type { Region } from "../regions.ts";
 import { logProblem } from "../telemetry/log.ts";
 import type { Meter } from "../telemetry/meter.ts";
 import { boundShards, type Database, directoryDb, isBoundShard, shardDb } from "./client.ts";
@@ -24,11 +22,6 @@ export interface ShardState {
 export function chooseShard(states: readonly ShardState[], closed: ReadonlySet<number>): number | undefined {
   const open = states.filter(({ shard, sizeBytes }) => sizeBytes < FULL_SHARD_BYTES && !closed.has(shard));
   return open.toSorted((a, b) => a.workspacesCount - b.workspacesCount || a.shard - b.shard)[0]?.shard;
-}
-
-/** The bound shards of a region; undefined means those of which the operator named none. */
-export function shardsIn(env: Env, region: Region | undefined): number[] {
-  return boundShards(env).filter((shard) => shardRegions(env).get(shard) === region);
 }
 
 /** The state of these shards, by one parallel query to each. A shard that fails or lacks migrations is left out and logged. */

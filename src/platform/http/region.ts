@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { entryOf, leaveEntry, regionOf } from "../objects.ts";
-import type { Region } from "../regions.ts";
+import type { Region } from "../db/regions.ts";
 import type { AppContext, AppEnv } from "./context.ts";
 
 /** The requests that came through a region's entry. */
