@@ -96,6 +96,7 @@ describe("POST /workspaces", () => {
       name: "Acme",
       slug,
       plan: "free",
+      region: null,
       limits: FREE,
       limit_overrides: {},
       retention: { conversations_days: null, leads_days: null, event_log_days: 30 },
