@@ -5,6 +5,8 @@ import { configProblems } from "../src/platform/config.ts";
 import { shardOf } from "../src/platform/db/ids.ts";
 import { objectOf, regionOf } from "../src/platform/objects.ts";
 import { eraseDeleted } from "../src/operator/erasure.ts";
+import { openBrowser } from "./console/browser.ts";
+import { distantTrips } from "./distance.ts";
 import { createAgent, createWorkspace, deliver, envWith, learn, newAddress, operate, query, send } from "./harness.ts";
 import { readEvents } from "./stream-client.ts";
 
@@ -93,7 +95,7 @@ test("a slug is another workspace's in every region", async () => {
 test("every object of a workspace is created in its region, from the first request to its erasure", async () => {
   setRegions(ONE_REGION);
   const hints = new Set<unknown>();
-  const names = ["GATE", "INDEX", "SESSION", "LEADS", "ENTRY"] as const;
+  const names = ["GATE", "INDEX", "SESSION", "LEADS", "LIVE", "ENTRY"] as const;
   for (const name of names) {
     const real = env[name] as DurableObjectNamespace;
     const getByName = (object: string, options?: DurableObjectNamespaceGetDurableObjectOptions) => {
@@ -170,6 +172,30 @@ test("a stream comes through its region event by event", async () => {
   expect(response.headers.get("Content-Type")).toBe("text/event-stream; charset=utf-8");
   const events = await readEvents(response.body!).rest();
   expect([events[0]!.event, events.at(-1)!.event]).toEqual(["start", "done"]);
+});
+
+test("the console signs in at the edge, and its requests are answered in the workspace's region", async () => {
+  setRegions(ONE_REGION);
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  for (const secret of [workspace.key, env.OPERATOR_TOKEN]) {
+    const browser = openBrowser();
+    expect((await browser.call("POST", "/console/session", { secret, name: "Grace" })).status).toBe(200);
+    expect((await browser.call("GET", "/console/session")).body.name).toBe("Grace");
+    const path = secret === workspace.key ? `/api/v1/agents/${agent.id}` : `/operator/v1/workspaces/${workspace.id}/agents/${agent.id}`;
+    let answer: { status: number; body: any } | undefined;
+    const trips = await distantTrips("weur", async () => {
+      answer = await browser.call("GET", path);
+    });
+    expect([answer!.status, answer!.body.id, trips]).toEqual([200, agent.id, ["ENTRY"]]);
+    if (secret !== workspace.key) continue;
+    const live = await browser.live();
+    const { body } = await browser.call("POST", `/api/v1/agents/${agent.id}/messages`, { message: "Hello" });
+    await live.next(({ changes }) => changes?.some(({ id }: { id: string }) => id === body.conversation_id));
+    live.close();
+    await browser.call("DELETE", "/console/session");
+    expect((await browser.call("GET", path)).status).toBe(401);
+  }
 });
 
 test("a key that was revoked is refused by its region, and then at the edge", async () => {

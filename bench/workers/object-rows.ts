@@ -7,7 +7,7 @@ import service, {
   WorkspaceGate as Gate,
 } from "../../src/index.ts";
 
-export { DeliverySender, ShardSweeper } from "../../src/index.ts";
+export { DeliverySender, RegionalEntry, RegionalWorker, ShardSweeper } from "../../src/index.ts";
 
 /*
  * The service, with its objects' storage counted: what the platform bills of it no log line says. Only `npm run costs`

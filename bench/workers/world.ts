@@ -2,12 +2,13 @@ import service, {
   ChatSession as Session,
   KnowledgeIndex as Index,
   LeadIndex as Leads,
+  LiveChannel as Live,
   RegionalEntry as Entry,
   RegionalWorker as Worker,
   WorkspaceGate as Gate,
 } from "../../src/index.ts";
 
-export { DeliverySender, ShardSweeper } from "../../src/index.ts";
+export { DeliverySender, ShardSweeper, SignIn } from "../../src/index.ts";
 
 /*
  * The service, with distances between its parts: bindings are wrapped so that each call takes as long as from where its caller
@@ -85,13 +86,14 @@ function farNamespace(inner: DurableObjectNamespace, here: Place): DurableObject
 
 /** The bindings, as they are for code in this place. */
 function seenFrom(here: Place, env: Env): Env {
-  const namespace = <Name extends "GATE" | "INDEX" | "SESSION" | "LEADS" | "ENTRY">(name: Name) =>
+  const namespace = <Name extends "GATE" | "INDEX" | "SESSION" | "LEADS" | "LIVE" | "ENTRY">(name: Name) =>
     farNamespace(env[name], here) as unknown as Env[Name];
   const objects = {
     GATE: namespace("GATE"),
     INDEX: namespace("INDEX"),
     SESSION: namespace("SESSION"),
     LEADS: namespace("LEADS"),
+    LIVE: namespace("LIVE"),
     ENTRY: namespace("ENTRY"),
   };
   return { ...env, ...objects, DB: farDatabase(env.DB, here) };
@@ -109,6 +111,7 @@ export const WorkspaceGate = placed(Gate);
 export const KnowledgeIndex = placed(Index);
 export const ChatSession = placed(Session);
 export const LeadIndex = placed(Leads);
+export const LiveChannel = placed(Live);
 export const RegionalEntry = placed(Entry);
 
 /** It runs where the entry is that calls it. */

@@ -3,9 +3,9 @@ import { newId } from "../platform/db/ids.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
+import { liveChannelOf, VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
 import { isOperatorToken, requireOperator } from "../operator/auth.ts";
-import { requireKey, unauthorized } from "../workspaces/middleware.ts";
+import { admitKey, unauthorized } from "../workspaces/middleware.ts";
 import { beginSession, createLink, endSession, isOwnPage, redeemLink, type Session, sessionOf } from "./session.ts";
 
 /*
@@ -69,19 +69,19 @@ consoleRoutes.get("/live", async (c) => {
   if (c.req.header("Upgrade")?.toLowerCase() !== "websocket") throw new ApiError("not_found", "Only a WebSocket is opened here.");
   const { credential, name, expiresAtMs } = await requireSession(c);
   c.set("credential", credential);
-  await requireKey(c, async () => undefined);
+  await admitKey(c);
   const { workspace } = c.get("caller");
   const headers = new Headers(c.req.raw.headers);
   // A header holds bytes: JSON with escapes alone is ASCII.
   headers.set(VIEWER_HEADER, toAscii(JSON.stringify({ id: newId(0, Date.now()), name, expiresAtMs } satisfies Viewer)));
-  return c.env.LIVE.getByName(workspace.id).fetch(new Request(c.req.raw, { headers }));
+  return liveChannelOf(c.env, workspace.id).fetch(new Request(c.req.raw, { headers }));
 });
 
 /** Checks a key at its gate, or the operator's token. */
 async function authenticate(c: AppContext, credential: string): Promise<void> {
   c.set("credential", credential);
-  const check = (await isOperatorToken(c.env, credential)) ? requireOperator : requireKey;
-  await check(c, async () => undefined);
+  if (await isOperatorToken(c.env, credential)) await requireOperator(c, async () => undefined);
+  else await admitKey(c);
 }
 
 async function requireSession(c: AppContext): Promise<Session> {

@@ -109,6 +109,7 @@ function cookieOptions(c: AppContext) {
   return { path: "/", httpOnly: true, secure: isSecure(c), sameSite: "Strict" } as const;
 }
 
+/** It is created near the person, not near a workspace: the edge asks it before it knows which. */
 function signIn(env: Env, sessionId: string) {
   return env.SIGN_IN.getByName(`session/${sessionId}`);
 }

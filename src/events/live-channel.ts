@@ -1,4 +1,5 @@
 import { DurableObject, waitUntil } from "cloudflare:workers";
+import { objectOf } from "../platform/objects.ts";
 import { logRarely } from "../platform/telemetry/log.ts";
 
 /** A record that was created or changed. Pages that show it read it again, with what their key may read. */
@@ -112,6 +113,11 @@ function readPresence(message: string | ArrayBuffer): Presence | undefined {
 /** Tells the workspace's open pages what changed, once that is committed. Nothing waits for it, and a page reads again without it. */
 export function announce(env: Env, workspaceId: string, ...changes: Change[]): void {
   if (changes.length === 0) return;
-  const published = env.LIVE.getByName(workspaceId).publish(changes);
+  const published = liveChannelOf(env, workspaceId).publish(changes);
   waitUntil(Promise.resolve(published).catch((error: unknown) => logRarely("change_not_announced", {}, error)));
+}
+
+/** The live channel of a workspace. */
+export function liveChannelOf(env: Env, workspaceId: string): DurableObjectStub<LiveChannel> {
+  return objectOf(env, env.LIVE, workspaceId);
 }

@@ -54,8 +54,24 @@ export const requireConfig: MiddlewareHandler<AppEnv> = async (c, next) => {
   throw overAddressLimit(c) ?? unavailable("The service is not configured yet. Its log names what is wrong.", MISCONFIGURED_RETRY_SECONDS);
 };
 
-/** Authenticates the API key with one call to the workspace's gate: 401 without a valid key, 429 over the rate limit. */
+/**
+ * Authenticates the API key with one call to the workspace's gate: 401 without a valid key, 429 over the rate limit. Where the
+ * workspace has a region, all that the request needs is done there.
+ */
 export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const claim = await readClaim(c);
+  const response = await crossWithKey(c, claim);
+  if (response) return response;
+  await admit(c, claim);
+  await next();
+};
+
+/** The same for a request that is answered here, wherever its workspace is. */
+export async function admitKey(c: AppContext): Promise<void> {
+  await admit(c, await readClaim(c));
+}
+
+async function readClaim(c: AppContext): Promise<ApiKeyClaim> {
   const key = bearerToken(c);
   if (key === undefined) throw keyError(c, "missing_api_key");
   const claim = await verifyApiKey(key, apiKeySecrets(c.env));
@@ -63,8 +79,10 @@ export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.set("logFields", { workspaceId: claim.workspaceId });
   const refused = refusedKeys.get(claim.hash);
   if (refused && Date.now() < refused.untilMs) throw refuse(c, claim, refused);
-  const response = await crossWithKey(c, claim);
-  if (response) return response;
+  return claim;
+}
+
+async function admit(c: AppContext, claim: ApiKeyClaim): Promise<void> {
   const admission = await callGate(c, claim);
   if (admission.outcome !== "known") {
     // A workspace that is not there yet may be imported, with its keys.
@@ -75,8 +93,7 @@ export const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
   setRateHeaders(c, admission.window);
   if (!admission.window.accepted) throw rateLimited(admission.window, "The workspace's rate limit is exceeded, all its keys together.");
   c.set("caller", admission);
-  await next();
-};
+}
 
 function refuse(c: AppContext, { workspaceId }: ApiKeyClaim, refusal: Refusal): ApiError {
   if (refusal.outcome !== "revoked_key") return keyError(c, "invalid_api_key");

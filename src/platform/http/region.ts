@@ -26,7 +26,7 @@ export async function answerInRegion(c: AppContext, id: string): Promise<Respons
   const region = regionOf(c.env, id);
   if (region === undefined || hasArrived(c)) return undefined;
   c.set("crossing", "begun");
-  const response = await callEntry(c.env, region, c.req.raw);
+  const response = await callEntry(c.env, region, requestOf(c));
   c.set("crossing", "done");
   return response;
 }
@@ -34,6 +34,16 @@ export async function answerInRegion(c: AppContext, id: string): Promise<Respons
 /** Has requests answered in the region of the id in their path. */
 export function inRegionOf(parameter: string): MiddlewareHandler<AppEnv> {
   return async (c, next) => (await answerInRegion(c, c.req.param(parameter) ?? "")) ?? next();
+}
+
+/** The request with its credential: that of the console's session, which is checked at the edge. */
+function requestOf(c: AppContext): Request {
+  const credential = c.get("credential");
+  if (credential === undefined) return c.req.raw;
+  const headers = new Headers(c.req.raw.headers);
+  headers.delete("Cookie");
+  headers.set("Authorization", `Bearer ${credential}`);
+  return new Request(c.req.raw, { headers });
 }
 
 /** An entry fails when its machine does, and with each deployment: what only reads is then sent again. */
