@@ -31,6 +31,11 @@ export interface Schemas {
     score: number;
     comment: string | null;
   };
+  TeamMember: {
+    /** Your stable id for the member of the team. */
+    id: string;
+    name: string;
+  };
   SourceError: {
     code: string;
     message: string;
@@ -194,9 +199,27 @@ export interface Schemas {
     /** True streams the answer as Server-Sent Events. */
     stream?: boolean | undefined;
   };
-  ConversationPage: Schemas["ConversationPageBase"] & {
-    /** Null on the last page. */
-    next_cursor: string | null;
+  ConversationWithMessages: Schemas["Conversation"] & {
+    /** The latest 100, oldest first, with the team's notes between them. */
+    messages: Schemas["Message"][];
+    /** Whether there are earlier messages: see `GET …/messages`. */
+    has_more_messages: boolean;
+  };
+  Message: {
+    id: string;
+    conversation_id: string;
+    /** user is the visitor, human the team; a note is the team's alone: no visitor and no model ever reads it. */
+    role: "user" | "assistant" | "human" | "system" | "note";
+    author: {
+      type: "visitor" | "agent" | "member" | "system";
+      id: string | null;
+      name: string | null;
+    };
+    content: string;
+    citations: Schemas["Citation"][];
+    confidence: number | null;
+    needs_human: boolean;
+    created_at: string;
   };
   Conversation: {
     id: string;
@@ -205,8 +228,13 @@ export interface Schemas {
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
     subject: string | null;
     tags: string[];
+    /** The member of the team who has it. */
+    assignee: Schemas["TeamMember"] | null;
     visitor: Schemas["Visitor"] | null;
+    /** Without notes. */
     message_count: number;
+    /** The visitor's messages that wait for the team to read them: the one that handed the conversation off, and those after it. A reply and a new status mark them read. */
+    unread_count: number;
     last_message_preview: string | null;
     last_message_at: string;
     /** The latest hand-off to a human. */
@@ -219,33 +247,42 @@ export interface Schemas {
     created_at: string;
     updated_at: string;
   };
+  ConversationIn: {
+    /** The agent that has the conversation once you give it to it; by mail, its mailbox is the sender. */
+    agent_id: string;
+    channel: "email" | "api";
+    /** Whom a mail goes to: email needs it. */
+    to?: {
+      email: string;
+      name?: string | null | undefined;
+    } | null | undefined;
+    /** On the channel api: your user whose conversation it is. */
+    user?: {
+      /** Your stable id for the person; groups that person's conversations. */
+      id: string;
+      name?: string | null | undefined;
+      email?: string | null | undefined;
+    } | null | undefined;
+    /** Without it, a mail has the beginning of its text as the subject. */
+    subject?: string | null | undefined;
+    content: string;
+    /** Who on the team writes. Visitors see the name. */
+    author?: {
+      /** Your stable id for the member of the team. */
+      id: string;
+      name: string;
+    } | null | undefined;
+  };
+  ConversationPage: Schemas["ConversationPageBase"] & {
+    /** Null on the last page. */
+    next_cursor: string | null;
+  };
   ConversationPageBase: {
     data: Schemas["Conversation"][];
     total: number;
     limit: number;
     offset: number;
     has_more: boolean;
-  };
-  ConversationWithMessages: Schemas["Conversation"] & {
-    /** The latest 100, oldest first. */
-    messages: Schemas["Message"][];
-    /** Whether there are earlier messages: see `GET …/messages`. */
-    has_more_messages: boolean;
-  };
-  Message: {
-    id: string;
-    conversation_id: string;
-    role: "user" | "assistant" | "human" | "system";
-    author: {
-      type: "visitor" | "agent" | "member" | "system";
-      id: string | null;
-      name: string | null;
-    };
-    content: string;
-    citations: Schemas["Citation"][];
-    confidence: number | null;
-    needs_human: boolean;
-    created_at: string;
   };
   MessagePage: Schemas["MessagePageBase"] & {
     /** Null on the last page. */
@@ -263,6 +300,14 @@ export interface Schemas {
     status?: "open" | "resolved" | "needs_human" | "human_active" | null | undefined;
     /** Replaces the tags; null leaves them. */
     tags?: string[] | null | undefined;
+    /** Who has it from now on; null takes it from everyone. */
+    assignee?: {
+      /** Your stable id for the member of the team. */
+      id: string;
+      name: string;
+    } | null | undefined;
+    /** Whether the team has read it: true sets unread_count to 0, false to at least 1. It is no activity. */
+    read?: boolean | null | undefined;
   };
   Reply: Schemas["Message"] & {
     conversation_status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
@@ -270,6 +315,21 @@ export interface Schemas {
   ReplyIn: {
     content: string;
     resolve?: boolean | undefined;
+    /** Who on the team writes. Visitors see the name. */
+    author?: {
+      /** Your stable id for the member of the team. */
+      id: string;
+      name: string;
+    } | null | undefined;
+  };
+  NoteIn: {
+    content: string;
+    /** Who on the team writes. */
+    author?: {
+      /** Your stable id for the member of the team. */
+      id: string;
+      name: string;
+    } | null | undefined;
   };
   LeadPage: Schemas["LeadPageBase"] & {
     /** Null on the last page. */
@@ -502,6 +562,7 @@ export interface Schemas {
     conversations: (Schemas["Conversation"] & {
       handoffs: unknown[];
       messages: Schemas["Message"][];
+      notes: Schemas["Message"][];
     })[];
     leads: unknown[];
   };
@@ -653,6 +714,13 @@ export interface Operations {
     };
     answer: Schemas["ChatEvents"];
   };
+  /** Start a conversation as the team. Your team writes first, by mail from the agent's mailbox, or over the API. The conversation is with humans until it is resolved or set to open. Answers to the mail come back to it. Scope: `conversations:write`. */
+  startConversation: {
+    input: {
+      body: Schemas["ConversationIn"];
+    };
+    answer: Schemas["ConversationWithMessages"];
+  };
   /** List conversations, by last activity. Scope: `conversations:read`. */
   listConversations: {
     input: {
@@ -665,6 +733,10 @@ export interface Operations {
       channel?: "widget" | "hosted" | "email" | "api" | "playground" | undefined;
       /** Only conversations with activity at or after it. */
       updated_since?: string | undefined;
+      /** Only conversations of this member of the team. */
+      assignee_id?: string | undefined;
+      /** Only conversations with unread messages: their `total` is the number of an inbox. */
+      unread?: "true" | undefined;
     };
     answer: Schemas["ConversationPage"];
   };
@@ -675,7 +747,7 @@ export interface Operations {
     };
     answer: Schemas["ConversationWithMessages"];
   };
-  /** Change a conversation's status or tags. Scope: `conversations:write`. */
+  /** Change a conversation's status, tags or assignee. What is left out stays as it is. Scope: `conversations:write`. */
   updateConversation: {
     input: {
       conversation_id: string;
@@ -683,7 +755,7 @@ export interface Operations {
     };
     answer: Schemas["Conversation"];
   };
-  /** List the messages of a conversation. The first page holds the latest messages, the next one those before them. Each page is oldest first. Scope: `conversations:read`. */
+  /** List the messages of a conversation. With the team's notes between them. The first page holds the latest messages, the next one those before them. Each page is oldest first. Scope: `conversations:read`. */
   listMessages: {
     input: {
       conversation_id: string;
@@ -700,6 +772,14 @@ export interface Operations {
       body: Schemas["ReplyIn"];
     };
     answer: Schemas["Reply"];
+  };
+  /** Add a note for the team. A note stands between the messages and is the team's alone: no visitor reads it, no model, and no event carries it. The status stays as it is. Scope: `conversations:write`. */
+  addNote: {
+    input: {
+      conversation_id: string;
+      body: Schemas["NoteIn"];
+    };
+    answer: Schemas["Message"];
   };
   /** List and search leads, newest first. Scope: `leads:read`. */
   listLeads: {
@@ -912,11 +992,13 @@ export const ROUTES = {
   getAgent: ["GET", "/api/v1/agents/{agent_id}"],
   askAgent: ["POST", "/api/v1/agents/{agent_id}/messages"],
   resumeAnswer: ["GET", "/api/v1/conversations/{conversation_id}/messages/{message_id}/stream"],
+  startConversation: ["POST", "/api/v1/conversations"],
   listConversations: ["GET", "/api/v1/conversations"],
   getConversation: ["GET", "/api/v1/conversations/{conversation_id}"],
   updateConversation: ["PATCH", "/api/v1/conversations/{conversation_id}"],
   listMessages: ["GET", "/api/v1/conversations/{conversation_id}/messages"],
   replyToConversation: ["POST", "/api/v1/conversations/{conversation_id}/messages"],
+  addNote: ["POST", "/api/v1/conversations/{conversation_id}/notes"],
   listLeads: ["GET", "/api/v1/leads"],
   listSources: ["GET", "/api/v1/agents/{agent_id}/sources"],
   createSource: ["POST", "/api/v1/agents/{agent_id}/sources"],

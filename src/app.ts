@@ -4,6 +4,7 @@ import { agentRoutes } from "./agents/routes.ts";
 import { analyticsRoutes } from "./analytics/routes.ts";
 import { backupRoutes } from "./backup/routes.ts";
 import { chatRoutes } from "./chat/routes.ts";
+import { startRoutes } from "./chat/start-routes.ts";
 import { consoleRoutes } from "./console/routes.ts";
 import { useSession } from "./console/session.ts";
 import { conversationRoutes } from "./conversations/routes.ts";
@@ -31,6 +32,7 @@ const features = [
   accountRoutes,
   agentRoutes,
   chatRoutes,
+  startRoutes,
   conversationRoutes,
   leadRoutes,
   knowledgeRoutes,

@@ -154,6 +154,25 @@ const OPERATIONS: [
     },
   ],
   [
+    "POST /conversations",
+    201,
+    1,
+    1,
+    async ({ workspace, agent }) =>
+      () =>
+        workspace.call("POST", "/conversations", { agent_id: agent.id, channel: "api", user: { id: "ann" }, content: "Hello" }),
+  ],
+  [
+    "POST a note",
+    201,
+    1,
+    1,
+    async ({ workspace, ask }) => {
+      const id = await ask();
+      return () => workspace.call("POST", `/conversations/${id}/notes`, { content: "She called." });
+    },
+  ],
+  [
     "GET /leads",
     200,
     1,

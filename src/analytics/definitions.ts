@@ -24,7 +24,8 @@ import type { Sums } from "./store.ts";
  * | AI-resolved                                 | it had at least one AI resolution                                      |
  * | resolved, reopened                          | at least once, by anyone                                               |
  * | csat                                        | its present score                                                      |
- * | first response                              | time from its start to the first message of the agent or the team      |
+ * | first response                              | time from its start to the first message of the agent or the team; not |
+ * |                                             | of a conversation that the team started                                |
  * | resolution                                  | time from its start to its first resolution                            |
  *
  * | rate                  | formula                                                                                      |

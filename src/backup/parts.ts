@@ -34,6 +34,7 @@ export const PARTS: readonly Part[] = [
   rows(schema.deliveries, "webhookId", "id"),
   rows(schema.events, "id"),
   rows(schema.messages, "conversationId", "createdAt", "id"),
+  rows(schema.notes, "conversationId", "createdAt", "id"),
   rows(schema.handoffs, "conversationId", "id"),
   rows(schema.leads, "createdAt", "id"),
   rows(schema.visitors, "anonId"),

@@ -12,8 +12,8 @@ import { periodOf } from "../workspaces/plans.ts";
 import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { type Question, resumedAnswer, streamedAnswer, wholeAnswer } from "./responses.ts";
 import { findAnswer } from "./store.ts";
-import type { TurnVisitor } from "./turn.ts";
-import { chatAnswerSchema, chatEventsSchema, chatInSchema, type endUserSchema, resumeHeaders } from "./wire.ts";
+import { apiVisitor } from "./turn.ts";
+import { chatAnswerSchema, chatEventsSchema, chatInSchema, resumeHeaders } from "./wire.ts";
 
 export const chatRoutes = createRouter("Chat");
 
@@ -78,16 +78,10 @@ function toTurnRequest(c: AppContext, agentId: string, body: z.output<typeof cha
     isNew: (body.conversation_id ?? null) === null,
     channel: "api",
     message: body.message,
-    visitor: user ? toVisitor(user) : null,
+    visitor: user ? apiVisitor(user) : null,
     ids: { questionId: nextId(), answerId: nextId() },
     quota: { period: periodOf(nowMs), limit: workspace.limits.messages },
     maxMessages: workspace.limits.messages_per_conversation,
     leadLimit: visitorLimitOf(workspace.limits, "leads", null),
   };
-}
-
-/** The API key proves the profile too. */
-function toVisitor({ id, name, email }: z.output<typeof endUserSchema>): TurnVisitor {
-  const isVerified = { verified: true, isProfileVerified: true, joins: null };
-  return { anonId: `api:${id}`, externalId: id, name: name ?? null, email: email ?? null, ...isVerified };
 }

@@ -253,7 +253,12 @@ const compiledFinish = compiledStatements((db, { turn, answer, eventId }: Finish
   const event = { id: eventId, workspaceId, conversationId, nowMs };
   return {
     writes: [
-      recordAnswer(db, turn, { id: answerId, content, nowMs }, transitionOn(needsHuman ? "agent_handed_off" : "agent_answered")),
+      recordAnswer(
+        db,
+        turn,
+        { id: answerId, content, needsHuman, nowMs },
+        transitionOn(needsHuman ? "agent_handed_off" : "agent_answered"),
+      ),
       addAnswer(db, turn, answer),
       ...appendEvent(db, event, "message.ai_replied", messageRecord(answerId)),
     ],
@@ -357,7 +362,12 @@ export function isAnswer(conversationId: string, messageId: string): SQL {
 // --- Visitors --------------------------------------------------------------------------------------------------------
 
 /** Adds the turn's visitor or updates their profile, and merges the anonymous visitor that turned out to be them. */
-export function upsertVisitor(db: Database, turn: Turn, visitor: TurnVisitor & { emailKey: string | null }, isAdmitted: SQL) {
+export function upsertVisitor(
+  db: Database,
+  turn: Pick<Turn, "workspaceId" | "visitorId" | "nowMs">,
+  visitor: TurnVisitor & { emailKey: string | null },
+  isAdmitted: SQL,
+) {
   const { workspaceId, nowMs } = turn;
   const { joins, isProfileVerified, ...who } = visitor;
   const emailVerified = isProfileVerified && who.email !== null;
@@ -384,7 +394,12 @@ export function upsertVisitor(db: Database, turn: Turn, visitor: TurnVisitor & {
  * Gives an anonymous visitor's records to the person. Its row stays and points to the person, so that its identifier and
  * its token remain valid.
  */
-function mergeVisitor(db: Database, turn: Turn, { joins, anonId }: { joins: string; anonId: string }, isAdmitted: SQL) {
+function mergeVisitor(
+  db: Database,
+  turn: Pick<Turn, "workspaceId" | "nowMs">,
+  { joins, anonId }: { joins: string; anonId: string },
+  isAdmitted: SQL,
+) {
   const { workspaceId, nowMs } = turn;
   const person = resolveVisitorId(workspaceId, anonId);
   const isMerged = sql`EXISTS (SELECT 1 FROM ${visitors} WHERE id = ${joins} AND workspace_id = ${workspaceId} AND merged_into = ${person})`;
@@ -411,7 +426,7 @@ function mergeVisitor(db: Database, turn: Turn, { joins, anonId }: { joins: stri
 }
 
 /** The visitor with this anonymous id, or the one that it was merged into. */
-function resolveVisitorId(workspaceId: string, anonId: string): SQL {
+export function resolveVisitorId(workspaceId: string, anonId: string): SQL {
   return sql`(SELECT coalesce(merged_into, id) FROM ${visitors} WHERE workspace_id = ${workspaceId} AND anon_id = ${anonId})`;
 }
 

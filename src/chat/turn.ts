@@ -38,6 +38,20 @@ export interface TurnVisitor {
   joins: string | null;
 }
 
+/** A user of the integrator: the API key proves the profile too. */
+export function apiVisitor({
+  id,
+  name,
+  email,
+}: {
+  id: string;
+  name?: string | null | undefined;
+  email?: string | null | undefined;
+}): TurnVisitor {
+  const isVerified = { verified: true, isProfileVerified: true, joins: null };
+  return { anonId: `api:${id}`, externalId: id, name: name ?? null, email: email ?? null, ...isVerified };
+}
+
 /** One message of a visitor and everything that answering it needs. The identifiers are fixed, so a turn may run again safely. */
 export interface Turn {
   workspaceId: string;

@@ -1,8 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import { CONVERSATION_STATUSES, type ConversationStatus, HANDOFF_REASONS, type HandoffReason } from "../platform/db/columns.ts";
-import { type Citation, citationSchema } from "../conversations/wire.ts";
+import { type Citation, citationSchema, memberSchema } from "../conversations/wire.ts";
 import type { messages } from "../platform/db/schema.ts";
 import { uuid } from "../platform/http/fields.ts";
+import { valueErrorParams } from "../platform/http/validation.ts";
 
 /** A user of the integrator. */
 export const endUserSchema = z
@@ -79,3 +80,45 @@ export const chatEventsSchema = z.string().openapi("ChatEvents", {
 
 A comment every 15 seconds keeps the connection open. A client that hangs up does not stop the answer.`,
 });
+
+/** RFC 5321, 4.5.3.1.3. */
+const MAX_ADDRESS_LENGTH = 254;
+
+export const startInSchema = z
+  .object({
+    agent_id: uuid().openapi({
+      description: "The agent that has the conversation once you give it to it; by mail, its mailbox is the sender.",
+    }),
+    channel: z.enum(["email", "api"]),
+    to: z
+      .object({
+        email: z.email().max(MAX_ADDRESS_LENGTH).openapi({ example: "ann@example.com" }),
+        name: z.string().max(120).nullable().optional().openapi({ example: "Ann Lee" }),
+      })
+      .nullable()
+      .optional()
+      .openapi({ description: "Whom a mail goes to: email needs it." }),
+    user: endUserSchema.nullable().optional().openapi({ description: "On the channel api: your user whose conversation it is." }),
+    subject: z.string().min(1).max(200).nullable().optional().openapi({
+      description: "Without it, a mail has the beginning of its text as the subject.",
+      example: "Your order 4711",
+    }),
+    content: z.string().min(1).max(8000),
+    author: memberSchema.nullable().optional().openapi({ description: "Who on the team writes. Visitors see the name." }),
+  })
+  .superRefine(({ channel, to, user }, ctx) => {
+    if (channel === "email" && !to) ctx.addIssue({ code: "custom", path: ["to"], params: { type: "missing" } });
+    const other = channel === "email" ? "user" : "to";
+    if (channel === "email" ? user : to) {
+      ctx.addIssue({ code: "custom", path: [other], ...valueErrorParams(`leave it out on the channel ${channel}`) });
+    }
+  })
+  .openapi("ConversationIn", {
+    example: {
+      agent_id: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00",
+      channel: "api",
+      user: { id: "customer-4711", name: "Ann Lee", email: "ann@example.com" },
+      subject: "Your order 4711",
+      content: "Your parcel was damaged on its way. Shall we send another one, or pay the money back?",
+    },
+  });

@@ -5,6 +5,7 @@ import { newId, shardOf } from "../platform/db/ids.ts";
 import { transact, writeThenRead } from "../platform/db/sql.ts";
 import { dayWindow, fullWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
+import { createNote, findNote, recordNote } from "./note-store.ts";
 import { conversationRecord, messageRecord } from "./payloads.ts";
 import { type Transition, transitionOn, transitionTo, type SettableStatus } from "./status.ts";
 import {
@@ -18,7 +19,8 @@ import {
   isIdle,
   transitionConversation,
   recordHumanReply,
-  setTags,
+  changeForTeam,
+  type Member,
 } from "./store.ts";
 
 /** The conversation that is changed, the clock and the id generator. */
@@ -29,37 +31,44 @@ export interface ConversationOperation extends Operation, ConversationKey {
 interface Changes {
   status?: SettableStatus | null | undefined;
   tags?: string[] | null | undefined;
+  assignee?: Member | null | undefined;
+  read?: boolean | null | undefined;
 }
 
 /**
- * Changes a conversation's status and tags. Setting the status that it has already sends no event.
+ * Changes a conversation's status, tags and assignee, and whether the team has read it. Setting the status that it has already
+ * sends no event.
  * @returns its records, or undefined when the workspace has no such conversation.
  */
-export async function changeConversation(op: ConversationOperation, { status, tags }: Changes) {
+export async function changeConversation(op: ConversationOperation, { status, tags, assignee, read }: Changes) {
   const { workspaceId, conversationId } = op;
   const db = workspaceDb(op);
+  // Who decides what becomes of it has read it, unless it is to wait for others.
+  const isRead = read ?? (status && status !== "needs_human" ? true : undefined);
+  const changes = { tags: tags ? [...new Set(tags)] : undefined, assignee, read: isRead };
+  const isChanged = Object.values(changes).some((value) => value !== undefined);
   const writes = [
-    // Before the transition, whose event shows the tags.
-    ...(tags ? [setTags(db, op, [...new Set(tags)], op.nowMs)] : []),
+    // Before the transition, whose event shows the changes.
+    ...(isChanged ? [changeForTeam(db, op, changes, op.nowMs)] : []),
     ...(status ? transitionWrites(db, op, transitionTo(status), { by: "api" }) : []),
   ];
-  const { written, read } = await writeThenRead(db, writes, [
+  const { written, read: found } = await writeThenRead(db, writes, [
     findConversation(db, workspaceId, conversationId),
     findConversationVisitor(db, workspaceId, conversationId),
     findLatestHandoff(db, workspaceId, conversationId),
   ]);
   await wakeDeliveries(op.env, written);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
-  const [[conversation], [visitor], [handoff]] = read;
+  const [[conversation], [visitor], [handoff]] = found;
   return conversation && { conversation, visitor, handoff };
 }
 
-interface ReplyIn {
+interface TeamText {
   content: string;
-  resolve: boolean;
-  /** How many messages a conversation may have. */
+  author: Member | null;
+  /** How many messages, and how many notes, a conversation may have. */
   maxMessages: number;
-  /** How many messages the team may write in a day. */
+  /** How many messages and notes the team may write in a day. */
   perDay: number;
 }
 
@@ -68,13 +77,13 @@ interface ReplyIn {
  * @returns the message, undefined when the day, in which case it is `full`, or the conversation has no room for it, and the
  * conversation's status; undefined when the workspace has no such conversation.
  */
-export async function replyAsHuman(op: ConversationOperation, { content, resolve, maxMessages, perDay }: ReplyIn) {
+export async function replyAsHuman(op: ConversationOperation, { resolve, perDay, ...reply }: TeamText & { resolve: boolean }) {
   const { workspaceId, conversationId, nowMs } = op;
   const db = workspaceDb(op);
   const messageId = op.newId(shardOf(workspaceId));
   const windows = [dayWindow("team_messages", perDay, nowMs)];
   const writes = [
-    createReply(db, op, { id: messageId, content, nowMs, maxMessages }, windows),
+    createReply(db, op, { id: messageId, nowMs, ...reply }, windows),
     ...countSent(db, workspaceId, windows, IF_CHANGED),
     ...appendEvent(db, eventOf(op), "message.human_replied", messageRecord(messageId)),
     recordHumanReply(db, op, messageId, nowMs),
@@ -90,6 +99,30 @@ export async function replyAsHuman(op: ConversationOperation, { content, resolve
   const [[message], [conversation]] = after;
   if (message && conversation?.channel === "email") await wakeEmails(op.env, [{ messageId }]);
   return conversation && { message, status: conversation.status, full: fullWindow(windows, before[0]) };
+}
+
+/**
+ * Adds a note, which sends no event.
+ * @returns the note, undefined when the day, in which case it is `full`, or the conversation has no room for it; undefined when
+ * the workspace has no such conversation.
+ */
+export async function addNote(op: ConversationOperation, { perDay, ...text }: TeamText) {
+  const { workspaceId, nowMs } = op;
+  const db = workspaceDb(op);
+  const id = op.newId(shardOf(workspaceId));
+  const windows = [dayWindow("team_messages", perDay, nowMs)];
+  const { before, after } = await transact(db, {
+    before: [listSent(db, workspaceId, windows)],
+    writes: [
+      createNote(db, op, { id, nowMs, ...text }, windows),
+      ...countSent(db, workspaceId, windows, IF_CHANGED),
+      recordNote(db, op, id, nowMs),
+    ],
+    after: [findNote(db, workspaceId, id), findConversation(db, workspaceId, op.conversationId)],
+  });
+  announce(op.env, workspaceId, { kind: "conversation", id: op.conversationId });
+  const [[note], [conversation]] = after;
+  return conversation && { note, full: fullWindow(windows, before[0]) };
 }
 
 /** The writes that resolve a conversation if it is still idle when they run. */

@@ -11,6 +11,9 @@ export interface ConversationFilter {
   channel?: Channel | undefined;
   /** Only those with activity at or after this time. */
   sinceMs?: number | undefined;
+  assigneeId?: string | undefined;
+  /** Only those with messages that the team has not read. */
+  isUnread?: boolean | undefined;
 }
 
 /** Triggers count conversations by day of last activity, and by spans of this many days: a year is a dozen spans and at most 31 days. */
@@ -48,24 +51,50 @@ export function pageConversations(db: Database, workspaceId: string, filter: Con
       .select()
       .from(handoffs)
       .where(and(eq(handoffs.workspaceId, workspaceId), inArray(handoffs.conversationId, ids), eq(handoffs.id, latest))),
-    filter.sinceMs === undefined ? sumCounts(db, workspaceId, filter) : countSince(db, workspaceId, filter, filter.sinceMs),
+    countAll(db, workspaceId, filter),
   ] as const;
 }
 
 /** The ids of a page, from indexes alone: each status is a range in the list's order, and without a filter the five are merged. */
 function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offset, cursor }: Page): SQL {
-  const isDeep = offset >= DEEP_OFFSET && !cursor;
+  const isDeep = offset >= DEEP_OFFSET && !cursor && !isOfTeam(filter);
   const after = cursor && sql`(${conversations.updatedAt}, ${conversations.id}) < (${cursor.atMs}, ${cursor.id})`;
   const below = isDeep ? sql`${conversations.updatedAt} < (SELECT (day + 1) * ${DAY_MS} FROM start)` : undefined;
-  const statuses = filter.status === undefined ? CONVERSATION_STATUSES : [filter.status];
-  const ranges = statuses.map((status) => {
-    const where = and(...conditions(workspaceId, { ...filter, status }), after, below);
-    return sql`SELECT id, updated_at FROM ${conversations} WHERE ${where}`;
-  });
+  const ranges = rangesOf(workspaceId, filter, and(after, below));
   const withStart = isDeep ? sql`WITH start AS MATERIALIZED (${startOfPage(workspaceId, filter, offset)}) ` : sql``;
   const skipped = isDeep ? sql`${offset} - coalesce((SELECT skipped FROM start), 0)` : sql`${offset}`;
   const merged = sql`${sql.join(ranges, sql` UNION ALL `)} ORDER BY updated_at DESC, id DESC LIMIT ${limit} OFFSET ${skipped}`;
   return sql`(${withStart}SELECT id FROM (${merged}))`;
+}
+
+/** The conversations that match, as a range of an index for each status. */
+function rangesOf(workspaceId: string, filter: ConversationFilter, further?: SQL): SQL[] {
+  const statuses = filter.status === undefined ? CONVERSATION_STATUSES : [filter.status];
+  return statuses.map((status) => {
+    const where = and(...conditions(workspaceId, { ...filter, status }), further);
+    return sql`SELECT id, updated_at FROM ${conversations} ${indexOf(filter)} WHERE ${where}`;
+  });
+}
+
+/** Whether only the indexes of what the team works on tell which conversations match: they are few, and are counted. */
+function isOfTeam({ assigneeId, isUnread }: ConversationFilter): boolean {
+  return assigneeId !== undefined || isUnread === true;
+}
+
+/** The planner takes a wider index where another filter fits it, and reads all conversations that match that one. */
+function indexOf({ assigneeId, isUnread }: ConversationFilter): SQL {
+  if (isUnread) return sql`INDEXED BY conversations_unread`;
+  return assigneeId === undefined ? sql`` : sql`INDEXED BY conversations_assigned`;
+}
+
+function countAll(db: Database, workspaceId: string, filter: ConversationFilter) {
+  if (isOfTeam(filter)) return countOfTeam(db, workspaceId, filter);
+  return filter.sinceMs === undefined ? sumCounts(db, workspaceId, filter) : countSince(db, workspaceId, filter, filter.sinceMs);
+}
+
+function countOfTeam(db: Database, workspaceId: string, filter: ConversationFilter) {
+  const ranges = sql.join(rangesOf(workspaceId, filter), sql` UNION ALL `);
+  return db.select({ total: sql<number>`count(*)`.as("total") }).from(sql`(${ranges})`);
 }
 
 /** The day of last activity on which a page starts, and how many conversations of later days precede it: from the counters. */
@@ -131,11 +160,14 @@ function hasKey(table: typeof conversations | Counters, { agentId, channel }: Co
 }
 
 function conditions(workspaceId: string, filter: ConversationFilter): (SQL | undefined)[] {
-  const { sinceMs, status } = filter;
+  const { sinceMs, status, assigneeId, isUnread } = filter;
   return [
     eq(conversations.workspaceId, workspaceId),
     hasKey(conversations, filter),
     status === undefined ? undefined : eq(conversations.status, status),
+    assigneeId === undefined ? undefined : eq(conversations.assigneeId, assigneeId),
+    // Literal: SQLite does not match the condition of a partial index with a bound value.
+    isUnread ? sql`${conversations.unreadCount} > 0` : undefined,
     sinceMs === undefined ? undefined : gte(conversations.updatedAt, sinceMs),
   ];
 }

@@ -7,9 +7,11 @@ import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, callerOperation, flowLimited, needsScope } from "../workspaces/middleware.ts";
-import { changeConversation, type ConversationOperation, replyAsHuman } from "./conversations.ts";
+import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
+import { addNote, changeConversation, type ConversationOperation, replyAsHuman } from "./conversations.ts";
 import { pageConversations } from "./list-store.ts";
-import { findConversation, findConversationVisitor, findLatestHandoff, listMessages } from "./store.ts";
+import { countNotes } from "./note-store.ts";
+import { findConversation, findConversationVisitor, findLatestHandoff, listTranscript } from "./store.ts";
 import {
   conversationPageSchema,
   conversationQuery,
@@ -19,10 +21,13 @@ import {
   LATEST_MESSAGES,
   messagePageSchema,
   messageQuery,
+  messageSchema,
+  noteInSchema,
   replyInSchema,
   replySchema,
   toConversation,
   toMessage,
+  toNote,
   transcriptSchema,
 } from "./wire.ts";
 
@@ -41,9 +46,9 @@ const listConversations = createRoute({
 });
 
 conversationRoutes.openapi(listConversations, async (c) => {
-  const { agent_id: agentId, status, channel, updated_since: sinceMs, ...page } = c.req.valid("query");
+  const { agent_id: agentId, status, channel, updated_since: sinceMs, assignee_id: assigneeId, unread, ...page } = c.req.valid("query");
   const db = callerDb(c);
-  const filter = { agentId, status, channel, sinceMs };
+  const filter = { agentId, status, channel, sinceMs, assigneeId, isUnread: unread !== undefined };
   const [rows, people, open, [counted]] = await db.batch(pageConversations(db, c.get("caller").workspace.id, filter, page));
   const visitors = new Map(people.map((visitor) => [visitor.id, visitor]));
   const handoffs = new Map(open.map((handoff) => [handoff.conversationId, handoff]));
@@ -74,7 +79,7 @@ conversationRoutes.openapi(getConversation, async (c) => {
     findConversation(db, id, conversationId),
     findConversationVisitor(db, id, conversationId),
     findLatestHandoff(db, id, conversationId),
-    listMessages(db, key, { limit: LATEST_MESSAGES + 1 }),
+    listTranscript(db, key, { limit: LATEST_MESSAGES + 1 }),
   ]);
   if (!conversation) throw notFound("conversation");
   const messages = latest.slice(0, LATEST_MESSAGES).map(toMessage).reverse();
@@ -87,7 +92,8 @@ const listConversationMessages = createRoute({
   method: "get",
   path: "/conversations/{conversation_id}/messages",
   summary: "List the messages of a conversation",
-  description: "The first page holds the latest messages, the next one those before them. Each page is oldest first.",
+  description:
+    "With the team's notes between them. The first page holds the latest messages, the next one those before them. Each page is oldest first.",
   ...needsScope("conversations:read"),
   request: { params, query: messageQuery },
   responses: { 200: jsonResponse(messagePageSchema, "A page of messages, oldest first."), ...errorResponses(403, 404, 422) },
@@ -98,13 +104,16 @@ conversationRoutes.openapi(listConversationMessages, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
   const { limit, cursor } = c.req.valid("query");
   const db = callerDb(c);
-  const [[conversation], rows] = await db.batch([
+  const key = { workspaceId, conversationId };
+  const [[conversation], rows, [notes]] = await db.batch([
     findConversation(db, workspaceId, conversationId),
-    listMessages(db, { workspaceId, conversationId }, { limit: limit + 1, cursor }),
+    listTranscript(db, key, { limit: limit + 1, cursor }),
+    countNotes(db, key),
   ]);
   if (!conversation) throw notFound("conversation");
   const positionOf = ({ createdAt: atMs, id }: (typeof rows)[number]) => ({ atMs, id });
-  const page = toCursorPage(rows, conversation.messageCount, { limit, offset: 0 }, positionOf, toMessage);
+  const total = conversation.messageCount + (notes?.count ?? 0);
+  const page = toCursorPage(rows, total, { limit, offset: 0 }, positionOf, toMessage);
   return c.json({ ...page, data: page.data.reverse() }, 200);
 });
 
@@ -112,7 +121,8 @@ const updateConversation = createRoute({
   operationId: "updateConversation",
   method: "patch",
   path: "/conversations/{conversation_id}",
-  summary: "Change a conversation's status or tags",
+  summary: "Change a conversation's status, tags or assignee",
+  description: "What is left out stays as it is.",
   ...needsScope("conversations:write"),
   request: { params, body: jsonBody(conversationUpdateSchema) },
   responses: { 200: jsonResponse(conversationSchema, "The updated conversation."), ...errorResponses(403, 404, 422) },
@@ -136,19 +146,43 @@ const replyToConversation = createRoute({
 });
 
 conversationRoutes.openapi(replyToConversation, async (c) => {
-  const { messages_per_conversation: maxMessages, team_messages_per_day: perDay } = c.get("caller").workspace.limits;
-  const reply = { ...c.req.valid("json"), maxMessages, perDay };
-  const replied = await replyAsHuman(operation(c, c.req.valid("param").conversation_id), reply);
+  const { resolve, ...text } = c.req.valid("json");
+  const replied = await replyAsHuman(operation(c, c.req.valid("param").conversation_id), { ...teamText(c, text), resolve });
   if (!replied) throw notFound("conversation");
-  if (!replied.message) {
-    if (replied.full) throw flowLimited(replied.full, Date.now());
-    throw new ApiError(
-      "plan_required",
-      "The conversation has as many messages as the plan allows in one. Resolve it, or ask the operator for a larger plan.",
-    );
-  }
+  if (!replied.message) throw noRoom("messages", replied.full);
   return c.json({ ...toMessage(replied.message), conversation_status: replied.status }, 201);
 });
+
+const addNoteRoute = createRoute({
+  operationId: "addNote",
+  method: "post",
+  path: "/conversations/{conversation_id}/notes",
+  summary: "Add a note for the team",
+  description:
+    "A note stands between the messages and is the team's alone: no visitor reads it, no model, and no event carries it. The status stays as it is.",
+  ...needsScope("conversations:write"),
+  request: { params, body: jsonBody(noteInSchema) },
+  responses: { 201: jsonResponse(messageSchema, "The note, as a message of the role note."), ...errorResponses(403, 404, 422) },
+});
+
+conversationRoutes.openapi(addNoteRoute, async (c) => {
+  const added = await addNote(operation(c, c.req.valid("param").conversation_id), teamText(c, c.req.valid("json")));
+  if (!added) throw notFound("conversation");
+  if (!added.note) throw noRoom("notes", added.full);
+  return c.json(toNote(added.note), 201);
+});
+
+/** What a member of the team writes, with the bounds of the plan. */
+function teamText(c: AppContext, { content, author = null }: z.output<typeof noteInSchema>) {
+  const { messages_per_conversation: maxMessages, team_messages_per_day: perDay } = c.get("caller").workspace.limits;
+  return { content, author, maxMessages, perDay };
+}
+
+function noRoom(kind: "messages" | "notes", full: VisitorWindow | undefined): ApiError {
+  if (full) return flowLimited(full, Date.now());
+  const advice = "Resolve it, or ask the operator for a larger plan.";
+  return new ApiError("plan_required", `The conversation has as many ${kind} as the plan allows in one. ${advice}`);
+}
 
 function operation(c: AppContext, conversationId: string): ConversationOperation {
   return { ...callerOperation(c), conversationId };

@@ -4,7 +4,7 @@ import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
-import { agents, auditLog, conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
+import { agents, auditLog, conversations, handoffs, messages, notes, visitors } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
@@ -55,32 +55,47 @@ export const findLatestHandoff = compiled(
 /** The order of a transcript. By time first: an id may be older than its message. */
 export const NEWEST_MESSAGE_FIRST = [desc(messages.createdAt), desc(messages.id)] as const;
 
-const selectMessagesBefore = compiled(
+/** A note in the columns of a message. */
+const noteAsMessage = {
+  ...getTableColumns(messages),
+  ...getTableColumns(notes),
+  role: sql`'note'`,
+  authorType: sql`'member'`,
+  citations: sql`'[]'`,
+  confidence: sql`NULL`,
+  needsHuman: sql`0`,
+  quotaPeriod: sql`NULL`,
+};
+
+const selectTranscriptBefore = compiled(
   getTableColumns(messages),
   ["workspaceId", "conversationId", "beforeMs", "beforeId", "limit"],
-  (db, fields, workspaceId, conversationId, beforeMs, beforeId, limit) =>
-    db
+  (db, fields, workspaceId, conversationId, beforeMs, beforeId, limit) => {
+    const isBefore = (table: typeof messages | typeof notes) =>
+      and(
+        eq(table.workspaceId, workspaceId),
+        eq(table.conversationId, conversationId),
+        sql`(${table.createdAt}, ${table.id}) < (${beforeMs}, ${beforeId})`,
+      );
+    const ofNotes = db.select(noteAsMessage).from(notes).where(isBefore(notes)) as never;
+    return db
       .select(fields)
       .from(messages)
-      .where(
-        and(
-          eq(messages.workspaceId, workspaceId),
-          eq(messages.conversationId, conversationId),
-          sql`(${messages.createdAt}, ${messages.id}) < (${beforeMs}, ${beforeId})`,
-        ),
-      )
+      .where(isBefore(messages))
+      .unionAll(ofNotes)
       .orderBy(...NEWEST_MESSAGE_FIRST)
-      .limit(limit),
+      .limit(limit);
+  },
 );
 
-/** The latest messages of a conversation, newest first: those before a position, if one is given. */
-export function listMessages(
+/** The latest messages and notes of a conversation, newest first: those before a position, if one is given. */
+export function listTranscript(
   db: Database,
   { workspaceId, conversationId }: ConversationKey,
   { limit, cursor }: { limit: number; cursor?: { atMs: number; id: string } | undefined },
 ) {
   const { atMs, id } = cursor ?? { atMs: Number.MAX_SAFE_INTEGER, id: "" };
-  return selectMessagesBefore(db, workspaceId, conversationId, atMs, id, limit);
+  return selectTranscriptBefore(db, workspaceId, conversationId, atMs, id, limit);
 }
 
 /**
@@ -123,16 +138,35 @@ export function findMessage(db: Database, workspaceId: string, messageId: string
     .where(and(eq(messages.workspaceId, workspaceId), eq(messages.id, messageId)));
 }
 
-/** Replaces the tags. */
-export function setTags(db: Database, key: ConversationKey, tags: string[], nowMs: number) {
-  return db.update(conversations).set({ tags, updatedAt: nowMs }).where(isConversation(key));
+/** What a team member changes of a conversation, besides its status. */
+export interface TeamChanges {
+  tags?: string[] | undefined;
+  assignee?: Member | null | undefined;
+  read?: boolean | undefined;
+}
+
+/** Who on the team writes, or has a conversation. */
+export interface Member {
+  id: string;
+  name: string;
+}
+
+/** Changes what is given. Reading is no activity, so it leaves the conversation's place in the list. */
+export function changeForTeam(db: Database, key: ConversationKey, { tags, assignee, read }: TeamChanges, nowMs: number) {
+  const set = {
+    ...(tags && { tags }),
+    ...(assignee !== undefined && { assigneeId: assignee?.id ?? null, assigneeName: assignee?.name ?? null }),
+    ...((tags || assignee !== undefined) && { updatedAt: nowMs }),
+    ...(read !== undefined && { unreadCount: read ? 0 : sql`max(${conversations.unreadCount}, 1)` }),
+  };
+  return db.update(conversations).set(set).where(isConversation(key));
 }
 
 /** Adds a human's message if the conversation exists and has room, and so has each window. */
 export function createReply(
   db: Database,
   { workspaceId, conversationId }: ConversationKey,
-  reply: { id: string; content: string; nowMs: number; maxMessages: number },
+  reply: { id: string; content: string; author: Member | null; nowMs: number; maxMessages: number },
   windows: readonly VisitorWindow[],
 ) {
   const hasRoom = sql`(SELECT message_count FROM ${conversations} WHERE id = ${conversationId}) < ${reply.maxMessages}`;
@@ -142,6 +176,8 @@ export function createReply(
     conversationId,
     role: "human" as const,
     authorType: "member" as const,
+    authorId: reply.author?.id ?? null,
+    authorName: reply.author?.name ?? null,
     content: reply.content,
     createdAt: messageTime({ conversationId }, reply.nowMs),
   };
@@ -220,7 +256,7 @@ export function createHandoff(db: Database, { workspaceId, conversationId, agent
 export function recordAnswer(
   db: Database,
   key: ConversationKey,
-  answer: { id: string; content: string; nowMs: number },
+  answer: { id: string; content: string; needsHuman: boolean; nowMs: number },
   transition: Transition,
 ) {
   const { firstAiReplyAt, lastMessageAt, messageCount, status, updatedAt } = conversations;
@@ -232,6 +268,8 @@ export function recordAnswer(
       messageCount: sql`${messageCount} + 1`,
       updatedAt: sql`max(${updatedAt}, ${at})`,
       firstAiReplyAt: sql`coalesce(${firstAiReplyAt}, ${at})`,
+      // The question waits for the team now.
+      ...(answer.needsHuman && { unreadCount: sql`max(${conversations.unreadCount}, 1)` }),
       status: sql`${caseOf(status, transition)}`,
     })
     .where(and(isConversation(key), sql`NOT ${messageExists(answer.id)}`));

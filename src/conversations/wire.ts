@@ -5,10 +5,10 @@ import {
   CONVERSATION_STATUSES,
   HANDOFF_REASONS,
   HANDOFF_STATUSES,
-  MESSAGE_ROLES,
   RESOLVERS,
+  TRANSCRIPT_ROLES,
 } from "../platform/db/columns.ts";
-import type { conversations, handoffs, messages, visitors } from "../platform/db/schema.ts";
+import type { conversations, handoffs, messages, notes, visitors } from "../platform/db/schema.ts";
 import { timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
 import { SETTABLE_STATUSES } from "./status.ts";
@@ -49,11 +49,22 @@ export const handoffSchema = z
   })
   .openapi("Handoff");
 
+/** Someone on the team, by an id of the caller's. */
+export const memberSchema = z
+  .object({
+    id: z.string().min(1).max(128).openapi({ description: "Your stable id for the member of the team.", example: "grace" }),
+    name: z.string().min(1).max(120).openapi({ example: "Grace Hopper" }),
+  })
+  .openapi("TeamMember");
+
 export const messageSchema = z
   .object({
     id: uuid(),
     conversation_id: uuid(),
-    role: z.enum(MESSAGE_ROLES),
+    role: z.enum(TRANSCRIPT_ROLES).openapi({
+      description: "user is the visitor, human the team; a note is the team's alone: no visitor and no model ever reads it.",
+      example: "assistant",
+    }),
     author: z.object({ type: z.enum(AUTHOR_TYPES), id: z.string().nullable(), name: z.string().nullable() }),
     content: z.string().openapi({ example: "Refunds are paid within five working days." }),
     citations: z.array(citationSchema),
@@ -75,8 +86,14 @@ export const conversationSchema = z
     status: z.enum(CONVERSATION_STATUSES),
     subject: z.string().nullable().openapi({ example: "How long do refunds take?" }),
     tags: z.array(z.string()).openapi({ example: ["refund"] }),
+    assignee: memberSchema.nullable().openapi({ description: "The member of the team who has it." }),
     visitor: visitorSchema.nullable(),
-    message_count: z.int().openapi({ example: 2 }),
+    message_count: z.int().openapi({ description: "Without notes.", example: 2 }),
+    unread_count: z.int().openapi({
+      description:
+        "The visitor's messages that wait for the team to read them: the one that handed the conversation off, and those after it. A reply and a new status mark them read.",
+      example: 0,
+    }),
     last_message_preview: z.string().nullable().openapi({ example: "Refunds are paid within five working days." }),
     last_message_at: timestamp(),
     handoff: handoffSchema.nullable().openapi({ description: "The latest hand-off to a human." }),
@@ -97,18 +114,45 @@ export const conversationQuery = cursorQuery.extend({
   status: z.enum(CONVERSATION_STATUSES).optional().openapi({ example: "needs_human" }),
   channel: z.enum(CHANNELS).optional(),
   updated_since: timeQuery().optional().openapi({ description: "Only conversations with activity at or after it." }),
+  assignee_id: z
+    .string()
+    .min(1)
+    .max(128)
+    .optional()
+    .openapi({ description: "Only conversations of this member of the team.", example: "grace" }),
+  unread: z
+    .enum(["true"])
+    .optional()
+    .openapi({ description: "Only conversations with unread messages: their `total` is the number of an inbox." }),
 });
 
 export const conversationUpdateSchema = z
   .object({
     status: z.enum(SETTABLE_STATUSES).nullable().optional().openapi({ description: "open gives the conversation back to the agent." }),
     tags: z.array(z.string().max(200)).max(20).nullable().optional().openapi({ description: "Replaces the tags; null leaves them." }),
+    assignee: memberSchema.nullable().optional().openapi({ description: "Who has it from now on; null takes it from everyone." }),
+    read: z.boolean().nullable().optional().openapi({
+      description: "Whether the team has read it: true sets unread_count to 0, false to at least 1. It is no activity.",
+    }),
   })
-  .openapi("ConversationUpdate", { example: { status: "resolved", tags: ["refund", "vip"] } });
+  .openapi("ConversationUpdate", {
+    example: { status: "resolved", tags: ["refund", "vip"], assignee: { id: "grace", name: "Grace Hopper" } },
+  });
+
+const author = () => memberSchema.nullable().optional().openapi({ description: "Who on the team writes. Visitors see the name." });
 
 export const replyInSchema = z
-  .object({ content: z.string().min(1).max(8000), resolve: z.boolean().default(false) })
+  .object({ content: z.string().min(1).max(8000), resolve: z.boolean().default(false), author: author() })
   .openapi("ReplyIn", { example: { content: "Your refund went out this morning. You will have it by Friday.", resolve: true } });
+
+export const noteInSchema = z
+  .object({
+    content: z.string().min(1).max(8000),
+    author: memberSchema.nullable().optional().openapi({ description: "Who on the team writes." }),
+  })
+  .openapi("NoteIn", {
+    example: { content: "Called the bank: the refund arrives tomorrow.", author: { id: "grace", name: "Grace Hopper" } },
+  });
 
 export const replySchema = messageSchema.extend({ conversation_status: z.enum(CONVERSATION_STATUSES) }).openapi("Reply");
 
@@ -117,7 +161,9 @@ export const LATEST_MESSAGES = 100;
 
 export const transcriptSchema = conversationSchema
   .extend({
-    messages: z.array(messageSchema).openapi({ description: `The latest ${LATEST_MESSAGES}, oldest first.` }),
+    messages: z
+      .array(messageSchema)
+      .openapi({ description: `The latest ${LATEST_MESSAGES}, oldest first, with the team's notes between them.` }),
     has_more_messages: z.boolean().openapi({ description: "Whether there are earlier messages: see `GET …/messages`." }),
   })
   .openapi("ConversationWithMessages");
@@ -130,11 +176,13 @@ export type Citation = z.infer<typeof citationSchema>;
 export type ConversationRow = typeof conversations.$inferSelect;
 export type VisitorRow = typeof visitors.$inferSelect;
 export type HandoffRow = typeof handoffs.$inferSelect;
-type MessageRow = typeof messages.$inferSelect;
+/** A message, or a note as one. */
+export type TranscriptRow = Omit<typeof messages.$inferSelect, "role"> & { role: (typeof TRANSCRIPT_ROLES)[number] };
 
 /** The wire record of a conversation, with its visitor and its latest hand-off. */
 export function toConversation(row: ConversationRow, visitor: VisitorRow | undefined, handoff: HandoffRow | undefined) {
   return toRecord(conversationSchema, row, {
+    assignee: row.assigneeId === null ? null : { id: row.assigneeId, name: row.assigneeName ?? "" },
     visitor: visitor ? toVisitor(visitor) : null,
     handoff: handoff ? toHandoff(handoff) : null,
     csat: row.csatScore === null ? null : { score: row.csatScore, comment: row.csatComment },
@@ -151,10 +199,15 @@ export function toHandoff(row: HandoffRow): z.infer<typeof handoffSchema> {
   return toRecord(handoffSchema, row, {});
 }
 
-/** The wire record of a message. */
-export function toMessage(row: MessageRow): z.infer<typeof messageSchema> {
+/** The wire record of a message or a note. */
+export function toMessage(row: TranscriptRow): z.infer<typeof messageSchema> {
   return toRecord(messageSchema, row, {
     author: { type: row.authorType, id: row.authorId, name: row.authorName },
     citations: row.citations as Citation[],
   });
+}
+
+/** The wire record of a note. */
+export function toNote(row: typeof notes.$inferSelect): z.infer<typeof messageSchema> {
+  return toMessage({ ...row, role: "note", authorType: "member", citations: [], confidence: null, needsHuman: false, quotaPeriod: null });
 }

@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { endUserSchema } from "../chat/wire.ts";
-import { csatSchema, handoffSchema, visitorSchema } from "../conversations/wire.ts";
+import { csatSchema, handoffSchema, memberSchema, visitorSchema } from "../conversations/wire.ts";
 import { sourceErrorSchema } from "../knowledge/wire.ts";
 import type { AppEnv } from "../platform/http/context.ts";
 import { HEADER_COMPONENTS } from "../platform/http/responses.ts";
@@ -24,6 +24,7 @@ const NULLABLE_COMPONENTS = {
   Visitor: visitorSchema,
   Handoff: handoffSchema,
   Csat: csatSchema,
+  TeamMember: memberSchema,
   SourceError: sourceErrorSchema,
 };
 

@@ -75,6 +75,7 @@ export interface MailParts {
   subject: string;
   lastMessageId: string | null;
   earlierIds: readonly string[];
+  isReply: number;
   token: string;
 }
 
@@ -91,7 +92,7 @@ export function composeMail(parts: MailParts): EmailMessageBuilder {
     from: { email: mailbox, name },
     to: address,
     ...(replyTo && { replyTo: { email: replyTo, name } }),
-    subject: REPLY_PREFIX.test(subject) ? subject : `Re: ${subject}`,
+    subject: !parts.isReply || REPLY_PREFIX.test(subject) ? subject : `Re: ${subject}`,
     text: textOf(parts),
     headers: {
       ...(lastMessageId && { "In-Reply-To": lastMessageId }),

@@ -115,6 +115,9 @@ export function findMail(db: Database, messageId: string) {
       subject: emailThreads.subject,
       lastMessageId: emailThreads.lastMessageId,
       earlierIds: emailThreads.earlierIds,
+      /** Whether the visitor has written: a conversation that the team starts has nothing to reply to. */
+      isReply: sql<number>`EXISTS (SELECT 1 FROM ${messages} m WHERE m.workspace_id = ${messages.workspaceId}
+        AND m.conversation_id = ${messages.conversationId} AND m.role = 'user')`.as("is_reply"),
     })
     .from(messages)
     .innerJoin(emailThreads, eq(emailThreads.conversationId, messages.conversationId))

@@ -19,6 +19,7 @@ const WORKSPACE_TABLES = [
   schema.emailOutbox,
   schema.emailThreads,
   schema.messages,
+  schema.notes,
   schema.unansweredQuestionDays,
   schema.unansweredQuestions,
   schema.handoffs,

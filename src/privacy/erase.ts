@@ -29,6 +29,7 @@ const KINDS = [
   "visitors",
   "conversations",
   "messages",
+  "notes",
   "handoffs",
   "leads",
   "events",

@@ -12,6 +12,7 @@ import {
   handoffs,
   idempotencyRecords,
   messages,
+  notes,
   privacyErasures,
 } from "../platform/db/schema.ts";
 import { importCompleted, jsonIds } from "../platform/db/sql.ts";
@@ -72,6 +73,7 @@ export function eraseConversationRows(
   return {
     ...eraseEventRows(db, workspaceId, eventIds, limit),
     messages: eraseFirst(db, messages, isOfConversation, limit),
+    notes: eraseFirst(db, notes, isOfConversation, limit),
     handoffs: eraseFirst(db, handoffs, isOfConversation, limit),
     email_outbox: eraseFirst(db, emailOutbox, isOfConversation, limit),
     email_threads: eraseFirst(db, emailThreads, isOfConversation, limit),
@@ -109,7 +111,7 @@ function eraseEventRows(db: Database, workspaceId: string, eventIds: SQL, limit:
 }
 
 function hasNoRecords(workspaceId: string): SQL {
-  const none = [messages, events, handoffs, emailOutbox, idempotencyRecords].map(
+  const none = [messages, notes, events, handoffs, emailOutbox, idempotencyRecords].map(
     (table) => sql`NOT EXISTS (SELECT 1 FROM ${table} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversations}.id)`,
   );
   return sql.join(none, sql` AND `);

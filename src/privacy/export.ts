@@ -1,5 +1,6 @@
+import { listNotesAfter } from "../conversations/note-store.ts";
 import type { PersonIdentifier } from "../conversations/persons.ts";
-import { toConversation, toHandoff, toMessage, toVisitor } from "../conversations/wire.ts";
+import { toConversation, toHandoff, toMessage, toNote, toVisitor } from "../conversations/wire.ts";
 import { toLead } from "../leads/wire.ts";
 import { type Database, dbFor, type Operation } from "../platform/db/client.ts";
 import { listConversations, listFirstMessages, listHandoffs, listLeads, listMessagesAfter, listVisitors } from "./person-store.ts";
@@ -28,7 +29,9 @@ type VisitorRow = Parameters<typeof toVisitor>[0];
 
 type ConversationRow = Parameters<typeof toConversation>[0];
 
-type MessageRow = Parameters<typeof toMessage>[0];
+type MessageRow = Parameters<typeof listMessagesAfter>[1];
+
+type NoteRow = Parameters<typeof toNote>[0];
 
 type LeadRow = Parameters<typeof toLead>[0];
 
@@ -38,37 +41,61 @@ async function* exportConversations(db: Database, workspaceId: string, person: P
   );
   for await (const rows of pages) {
     const ids = rows.map(({ id }) => id);
-    const [handoffs, messages] = await db.batch([
+    const [handoffs, messages, notes] = await db.batch([
       listHandoffs(db, workspaceId, ids),
       listFirstMessages(db, workspaceId, ids, FIRST_MESSAGES),
+      listNotesAfter(db, workspaceId, ids, undefined, MESSAGES_PER_PAGE),
     ]);
+    const notesOf = notesByConversation(
+      pagesAfter(notes, MESSAGES_PER_PAGE, (last) => db.batch([listNotesAfter(db, workspaceId, ids, last, MESSAGES_PER_PAGE)])),
+    );
     const handoffsOf = Map.groupBy(handoffs, ({ conversationId }) => conversationId);
     const messagesOf = Map.groupBy(messages, ({ conversationId }) => conversationId);
     for (const row of rows) {
       const own = handoffsOf.get(row.id) ?? [];
       const conversation = toConversation(row, visitors.get(row.visitorId ?? ""), own.at(-1));
       const head = JSON.stringify({ ...conversation, handoffs: own.map(toHandoff) });
-      yield () => exportTranscript(head, transcriptOf(db, messagesOf.get(row.id) ?? []));
+      yield () => exportTranscript(head, transcriptOf(db, messagesOf.get(row.id) ?? []), notesOf(row.id));
     }
   }
 }
 
-async function* exportTranscript(head: string, messages: AsyncIterable<MessageRow>): AsyncGenerator<string> {
+async function* exportTranscript(head: string, messages: AsyncIterable<MessageRow>, notes: AsyncIterable<NoteRow>): AsyncGenerator<string> {
   yield `${head.slice(0, -1)},"messages":[`;
-  let isFirst = true;
-  for await (const row of messages) {
-    yield (isFirst ? "" : ",") + JSON.stringify(toMessage(row));
-    isFirst = false;
-  }
+  yield* listOf(messages, toMessage);
+  yield `],"notes":[`;
+  yield* listOf(notes, toNote);
   yield "]}";
 }
 
+async function* listOf<Row>(rows: AsyncIterable<Row>, toRecord: (row: Row) => object): AsyncGenerator<string> {
+  let isFirst = true;
+  for await (const row of rows) {
+    yield (isFirst ? "" : ",") + JSON.stringify(toRecord(row));
+    isFirst = false;
+  }
+}
+
+/** Parts notes, which come by conversation, among the conversations, which must be asked for in the same order. */
+function notesByConversation(notes: AsyncGenerator<NoteRow>) {
+  let next: IteratorResult<NoteRow, void> | undefined;
+  return async function* (conversationId: string): AsyncGenerator<NoteRow> {
+    for (next ??= await notes.next(); !next.done && next.value.conversationId === conversationId; next = await notes.next()) {
+      yield next.value;
+    }
+  };
+}
+
 /** A conversation's messages: the first ones, which are read already, and the others. */
-async function* transcriptOf(db: Database, first: MessageRow[]): AsyncGenerator<MessageRow> {
+function transcriptOf(db: Database, first: MessageRow[]): AsyncGenerator<MessageRow> {
+  return pagesAfter(first, FIRST_MESSAGES, (last) => db.batch([listMessagesAfter(db, last, MESSAGES_PER_PAGE)]));
+}
+
+/** The first `count` rows, which are read already, and those after them. */
+async function* pagesAfter<Row>(first: Row[], count: number, read: (last: Row) => Promise<readonly [Row[]]>): AsyncGenerator<Row, void> {
   yield* first;
-  if (first.length < FIRST_MESSAGES) return;
-  const pages = pagesOf<MessageRow>(MESSAGES_PER_PAGE, (last, limit) => db.batch([listMessagesAfter(db, last ?? first.at(-1)!, limit)]));
-  for await (const rows of pages) yield* rows;
+  if (first.length < count) return;
+  for await (const rows of pagesOf<Row>(MESSAGES_PER_PAGE, (last) => read(last ?? first.at(-1)!))) yield* rows;
 }
 
 async function* exportLeads(db: Database, workspaceId: string, person: PersonIdentifier) {

@@ -63,7 +63,9 @@ export const exportSchema = z
     identifier: identifierSchema,
     exported_at: timestamp(),
     visitors: z.array(visitorSchema),
-    conversations: z.array(conversationSchema.extend({ handoffs: z.array(z.unknown()), messages: z.array(messageSchema) })),
+    conversations: z.array(
+      conversationSchema.extend({ handoffs: z.array(z.unknown()), messages: z.array(messageSchema), notes: z.array(messageSchema) }),
+    ),
     leads: z.array(z.unknown()),
   })
   .openapi("PrivacyExport");

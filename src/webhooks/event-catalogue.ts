@@ -27,8 +27,10 @@ const conversation: z.infer<typeof conversationSchema> = {
   status: "open",
   subject: null,
   tags: [],
+  assignee: null,
   visitor: { id: VISITOR_ID, anon_id: "api:u-1", external_id: "u-1", name: "Ada", email: "ada@example.com", verified: true },
   message_count: 1,
+  unread_count: 0,
   last_message_preview: "When are refunds paid?",
   last_message_at: CREATED_AT,
   handoff: null,
@@ -86,7 +88,7 @@ const source: z.infer<typeof sourceSchema> = {
 /** What each event type means, and an example of its `data`. */
 const EVENTS: Record<EventType, { description: string; data: z.infer<typeof eventSchema>["data"] }> = {
   "conversation.created": {
-    description: "A visitor started a conversation. data is the conversation, before the agent has answered.",
+    description: "A visitor, or your team, started a conversation. data is the conversation, before it is answered.",
     data: conversation,
   },
   "conversation.resolved": {

@@ -1,7 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { findAgentWithPlan } from "../agents/store.ts";
 import { chatEventsSchema, resumeHeaders } from "../chat/wire.ts";
-import { toHandoff, toMessage } from "../conversations/wire.ts";
+import { toHandoff } from "../conversations/wire.ts";
 import { leadSchema, toLead } from "../leads/wire.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { uuid } from "../platform/http/fields.ts";
@@ -25,6 +25,7 @@ import {
   settingsSchema,
   toPastConversation,
   toSettings,
+  toVisitorMessage,
   visitorAnswerSchema,
 } from "./wire.ts";
 
@@ -125,7 +126,7 @@ widgetRoutes.openapi(poll, async (c) => {
   const { conversation, read } = await openConversation(c, conversationId, (db, claim) => [
     listNewMessages(db, claim, conversationId, after),
   ]);
-  return c.json({ data: read[0].map(toMessage), status: conversation.status }, 200);
+  return c.json({ data: read[0].map(toVisitorMessage), status: conversation.status }, 200);
 });
 
 const handOff = createRoute({

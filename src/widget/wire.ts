@@ -1,11 +1,12 @@
 import { z } from "@hono/zod-openapi";
-import { AGENT_STATUSES, CONVERSATION_STATUSES } from "../platform/db/columns.ts";
+import { AGENT_STATUSES, CONVERSATION_STATUSES, MESSAGE_ROLES } from "../platform/db/columns.ts";
 import { type AgentRow } from "../agents/wire.ts";
 import { handoffMessageOf, welcomeMessageOf } from "../agents/messages.ts";
 import { appearanceSchema, contactFormSchema, languagesSchema, toWidgetSettings } from "../agents/widget-wire.ts";
 import { chatAnswerSchema, endUserSchema, streamField } from "../chat/wire.ts";
-import { type ConversationRow, handoffSchema, messageSchema } from "../conversations/wire.ts";
+import { type ConversationRow, handoffSchema, messageSchema, toMessage } from "../conversations/wire.ts";
 import type { CustomFields } from "../leads/wire.ts";
+import type { messages } from "../platform/db/schema.ts";
 import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { VISITOR_CHANNELS } from "./store.ts";
@@ -109,7 +110,17 @@ export function toPastConversation(row: ConversationRow): z.infer<typeof pastCon
   return toRecord(pastConversationSchema, row, {});
 }
 
-export const pollSchema = z.object({ data: z.array(messageSchema), status: z.enum(CONVERSATION_STATUSES) });
+/** A message as visitors read it. */
+const visitorMessageSchema = messageSchema.extend({ role: z.enum(MESSAGE_ROLES) });
+
+/** The wire record of a message for visitors, who learn the name of a member of the team, and nothing else of them. */
+export function toVisitorMessage(row: typeof messages.$inferSelect): z.infer<typeof visitorMessageSchema> {
+  const message = toMessage(row);
+  const author = row.authorType === "member" ? { ...message.author, id: null } : message.author;
+  return { ...message, author, role: row.role };
+}
+
+export const pollSchema = z.object({ data: z.array(visitorMessageSchema), status: z.enum(CONVERSATION_STATUSES) });
 
 // --- Hand-off, rating, lead ------------------------------------------------------------------------------------------
 

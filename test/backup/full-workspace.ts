@@ -72,6 +72,8 @@ async function talk(workspace: Workspace, agentId: string): Promise<void> {
   await ask("When are refunds paid?", { user });
   const handed = await ask("How is bread baked\u0000 in the Alps?", { user });
   await workspace.call("POST", `/conversations/${handed}/messages`, { content: "Ask a baker.", resolve: true });
+  await workspace.call("POST", `/conversations/${handed}/notes`, { content: "She bakes." });
+  await workspace.call("PATCH", `/conversations/${handed}`, { assignee: { id: "grace", name: "Grace" }, read: false });
   await workspace.call("PATCH", `/conversations/${await ask("I want to talk to a human.")}`, { tags: ["vip"] });
   await workspace.call("PATCH", `/conversations/${await ask("Where are you?")}`, { status: "resolved" });
   await ask("When are refunds paid?", { user: { id: "gone" } });

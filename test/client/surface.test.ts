@@ -57,14 +57,17 @@ async function useConversations(client: Client, agent_id: string) {
   expect(open.map(({ id }) => id)).toContain(conversation_id);
   expect(open).toHaveLength(2);
   expect((await client.updateConversation({ conversation_id, body: { tags: ["refund"] } })).tags).toEqual(["refund"]);
+  expect((await client.addNote({ conversation_id, body: { content: "She called." } })).role).toBe("note");
+  const started = await client.startConversation({ body: { agent_id, channel: "api", content: "How do you like it?" } });
+  expect(started.status).toBe("human_active");
   const reply = await client.replyToConversation({ conversation_id, body: { content: "On its way.", resolve: true } });
   expect(reply.conversation_status).toBe("resolved");
   expect((await client.getConversation({ conversation_id })).messages.at(-1)!.content).toBe("On its way.");
   const messages = await Array.fromAsync(paginate(client.listMessages, { conversation_id, limit: 1 }));
-  expect(messages.map(({ role }) => role)).toEqual(["human", "assistant", "user"]);
+  expect(messages.map(({ role }) => role)).toEqual(["human", "note", "assistant", "user"]);
   const leads = await Array.fromAsync(paginate(client.listLeads, { q: "ann@" }));
   expect(leads.map(({ name }) => name)).toEqual(["Ann Lee"]);
-  expect((await client.getAnalyticsOverview({ days: 7, agent_id })).totals.conversations).toBe(2);
+  expect((await client.getAnalyticsOverview({ days: 7, agent_id })).totals.conversations).toBe(3);
 }
 
 async function useWebhooks(client: Client, agent_id: string, settle: () => Promise<unknown>) {

@@ -16,11 +16,13 @@ async function populate(count: number, apartMs = 1000) {
     agent_id: agents[at % 2]!,
     status: STATUSES[at % 5]!,
     channel: CHANNELS[Math.floor(at / 5) % 5]!,
+    assignee_id: ["grace", "ada", null][at % 3]!,
+    unread: at % 4 === 0 ? "true" : undefined,
     at_ms: START_MS + at * apartMs,
   }));
-  const insert = `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, last_message_at, created_at, updated_at)
-    SELECT value ->> 'id', ?1, value ->> 'agent_id', value ->> 'channel', value ->> 'status', value ->> 'at_ms', value ->> 'at_ms',
-      value ->> 'at_ms' FROM json_each(?2)`;
+  const insert = `INSERT INTO conversations (id, workspace_id, agent_id, channel, status, assignee_id, assignee_name, unread_count, last_message_at, created_at, updated_at)
+    SELECT value ->> 'id', ?1, value ->> 'agent_id', value ->> 'channel', value ->> 'status', value ->> 'assignee_id', value ->> 'assignee_id',
+      value ->> 'unread' IS NOT NULL, value ->> 'at_ms', value ->> 'at_ms', value ->> 'at_ms' FROM json_each(?2)`;
   await databases[shard]!.prepare(insert).bind(workspace.id, JSON.stringify(rows)).run();
   return { workspace, agents, rows: rows.toReversed() };
 }
@@ -40,14 +42,18 @@ test("every filter, alone and combined, gives the right page and the exact total
     status: [undefined, "needs_human"],
     channel: [undefined, "email"],
     updated_since: [undefined, new Date(START_MS + 120_000).toISOString()],
+    assignee_id: [undefined, "grace"],
+    unread: [undefined, "true"],
   });
-  expect(filters).toHaveLength(16);
+  expect(filters).toHaveLength(64);
   for (const filter of filters) {
     const wanted = rows.filter(
       (row) =>
         (filter["agent_id"] ?? row.agent_id) === row.agent_id &&
         (filter["status"] ?? row.status) === row.status &&
         (filter["channel"] ?? row.channel) === row.channel &&
+        (filter["assignee_id"] ?? row.assignee_id) === row.assignee_id &&
+        (filter["unread"] ?? row.unread) === row.unread &&
         row.at_ms >= Date.parse(filter["updated_since"] ?? "1970-01-01T00:00:00Z"),
     );
     const { body } = await workspace.call(

@@ -157,6 +157,7 @@ test("an answer is in the visitor's thread and marked as auto-replied; a human's
     subject: "Refund",
     lastMessageId: "<2@example.net>",
     earlierIds: ["<1@example.net>"],
+    isReply: 1,
     token: "a".repeat(42),
   };
   expect(composeMail(parts)).toEqual({

@@ -1,7 +1,8 @@
 import type { Schemas } from "../../client/schema.ts";
 import type { Memory } from "./memory.ts";
 
-export type ApiMessage = Schemas["Message"];
+/** Visitors are sent no notes. */
+export type ApiMessage = Schemas["Message"] & { role: Exclude<Schemas["Message"]["role"], "note"> };
 export type ApiAnswer = Schemas["ChatAnswer"];
 export type Citation = Schemas["Citation"];
 export type ConversationStatus = ApiAnswer["status"];

@@ -398,10 +398,15 @@ export const conversations = sqliteTable(
     status: text("status", { enum: CONVERSATION_STATUSES }).notNull(),
     subject: text("subject"),
     tags: list("tags"),
+    /** The member of the team who has it. */
+    assigneeId: text("assignee_id"),
+    assigneeName: text("assignee_name"),
     visitorId: text("visitor_id"),
     /** The anonymous visitor who started it and was merged since: their token still opens this conversation, and nothing else. */
     begunBy: text("begun_by"),
     messageCount: count("message_count"),
+    /** The visitor's messages to the team that it has not read; a trigger counts them. */
+    unreadCount: count("unread_count"),
     lastMessagePreview: text("last_message_preview"),
     lastMessageAt: integer("last_message_at").notNull(),
     /** A trigger counts each message here unless its writer did, as this tells: see `recordMessage` in conversations/store.ts. */
@@ -432,6 +437,13 @@ export const conversations = sqliteTable(
     index("conversations_by_all").on(t.workspaceId, t.agentId, t.status, t.channel, t.updatedAt, t.id),
     index("conversations_visitor").on(t.workspaceId, t.visitorId, t.id),
     partialIndex("conversations_idle", [t.workspaceId, t.idleAt], sql`status = 'ai_handled'`),
+    // Conversations that the agent handles by itself are in neither, so that a question writes nothing to them.
+    partialIndex(
+      "conversations_assigned",
+      [t.workspaceId, t.assigneeId, t.status, t.updatedAt, t.id, t.agentId, t.channel],
+      sql`assignee_id IS NOT NULL`,
+    ),
+    partialIndex("conversations_unread", [t.workspaceId, t.status, t.updatedAt, t.id, t.agentId, t.channel], sql`unread_count > 0`),
   ],
 );
 
@@ -489,6 +501,21 @@ export const messages = sqliteTable(
     createdAt: createdAt(),
   },
   (t) => [index("messages_transcript").on(t.workspaceId, t.conversationId, t.createdAt, t.id)],
+);
+
+/** What the team writes for itself. It is no message, so that nothing that a visitor or a model reads can hold it. */
+export const notes = sqliteTable(
+  "notes",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    conversationId: text("conversation_id").notNull(),
+    authorId: text("author_id"),
+    authorName: text("author_name"),
+    content: text("content").notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [index("notes_conversation").on(t.workspaceId, t.conversationId, t.createdAt, t.id)],
 );
 
 export const handoffs = sqliteTable(

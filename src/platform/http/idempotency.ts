@@ -128,8 +128,9 @@ function encryptionContext({ workspaceId, key }: StoredKey): string {
 
 /** The conversation of a response: both are erased together. */
 function conversationOf(body: string): string | null {
-  const { conversation_id: id } = body === "" ? {} : (JSON.parse(body) as { conversation_id?: unknown });
-  return typeof id === "string" ? id : null;
+  const { conversation_id: id, messages } = body === "" ? {} : (JSON.parse(body) as { conversation_id?: unknown; messages?: unknown });
+  if (typeof id === "string") return id;
+  return Array.isArray(messages) ? conversationOf(JSON.stringify(messages[0] ?? {})) : null;
 }
 
 /** The stored response; an error gets the id of the current request, like the header. */

@@ -133,6 +133,7 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   "backup/store.addRecords": ROWS_PARTS.map((part) => [part, RECORD, [columnsOf(part.table).map(() => null)]]),
   "backup/store.cancelImport": [[WORKSPACE, { jurisdiction: null, nowMs: NOW }]],
   "backup/store.completeImport": [[RECORD, columnsOf(workspaces).map(() => null), { jurisdiction: null, nowMs: NOW }]],
+  "chat/start-store.createStartedConversation": [null, "api:1"].map((anonId) => [{ ...RECORD, anonId }, sql`TRUE`]),
   "backup/store.countRecords": ROWS_PARTS.map((part) => [part, WORKSPACE, [columnsOf(part.table).map(() => null)]]),
   "operator/secret-store.listSecrets": ["agents", "webhook_endpoints", "privacy_erasures"].map((table) => [table, ID, 10]),
   "operator/secret-store.replaceSecrets": [

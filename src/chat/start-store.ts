@@ -1,0 +1,57 @@
+import { and, type SQL, sql } from "drizzle-orm";
+import { type ConversationKey, conversationExists } from "../conversations/store.ts";
+import type { Database } from "../platform/db/client.ts";
+import { agents, conversations, emailThreads, workspaces } from "../platform/db/schema.ts";
+import { insertWhere } from "../platform/db/sql.ts";
+import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
+import { mayBeSent } from "../workspaces/visitor-store.ts";
+import { resolveVisitorId } from "./store.ts";
+
+/** A conversation that the team starts. */
+export interface StartedConversation extends ConversationKey {
+  agentId: string;
+  channel: "api" | "email";
+  subject: string | null;
+  /** Of the visitor; null where the conversation is nobody's yet. */
+  anonId: string | null;
+  nowMs: number;
+}
+
+/** SQL condition: the workspace has the agent, which has a mailbox if it needs one, and the day has room for the conversation. */
+export function mayBeStarted({ workspaceId, agentId, channel }: StartedConversation, windows: readonly VisitorWindow[]): SQL {
+  const hasMailbox = channel === "email" ? sql`a.email_address IS NOT NULL` : sql`TRUE`;
+  const hasAgent = sql`EXISTS (SELECT 1 FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id
+    WHERE a.id = ${agentId} AND a.workspace_id = ${workspaceId} AND w.deleted_at IS NULL AND ${hasMailbox})`;
+  return and(hasAgent, mayBeSent(workspaceId, windows))!;
+}
+
+/** Adds the conversation, with humans from the start. */
+export function createStartedConversation(db: Database, started: StartedConversation, mayBeStarted: SQL) {
+  const { workspaceId, agentId, channel, subject, anonId, nowMs } = started;
+  const row = {
+    id: started.conversationId,
+    workspaceId,
+    agentId,
+    channel,
+    status: "human_active" as const,
+    subject,
+    visitorId: anonId === null ? null : resolveVisitorId(workspaceId, anonId),
+    // Nobody waited for this reply: no first response is counted.
+    firstHumanReplyAt: nowMs,
+    lastMessageAt: nowMs,
+    createdAt: nowMs,
+    updatedAt: nowMs,
+  };
+  return insertWhere(db, conversations, row, mayBeStarted).onConflictDoNothing();
+}
+
+/** Adds the thread of a conversation by mail, before its first message: what has a thread is sent as mail. */
+export function createThread(
+  db: Database,
+  key: ConversationKey,
+  { address, subject, nowMs }: { address: string; subject: string; nowMs: number },
+) {
+  const { workspaceId, conversationId } = key;
+  const row = { conversationId, workspaceId, address, subject, createdAt: nowMs };
+  return insertWhere(db, emailThreads, row, conversationExists(key)).onConflictDoNothing();
+}

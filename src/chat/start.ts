@@ -1,0 +1,114 @@
+import { findAgent } from "../agents/store.ts";
+import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
+import {
+  type ConversationKey,
+  createReply,
+  findConversation,
+  findConversationVisitor,
+  findMessage,
+  type Member,
+} from "../conversations/store.ts";
+import { announce } from "../events/live-channel.ts";
+import { appendEvent, IF_CHANGED, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
+import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
+import { newId, shardOf } from "../platform/db/ids.ts";
+import type { conversations, messages, visitors } from "../platform/db/schema.ts";
+import { transact } from "../platform/db/sql.ts";
+import { anonIdForEmail, normalizeEmail } from "../platform/text.ts";
+import type { Limits } from "../workspaces/plans.ts";
+import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
+import { countSent, listSent } from "../workspaces/visitor-store.ts";
+import { createStartedConversation, createThread, mayBeStarted } from "./start-store.ts";
+import { upsertVisitor } from "./store.ts";
+import type { TurnVisitor } from "./turn.ts";
+
+/** The first message of a conversation, from the team. */
+export interface FirstMessage {
+  agentId: string;
+  subject: string | null;
+  content: string;
+  author: Member | null;
+  /** Whom it goes to: by mail to an address; over the API to a user, or to nobody whom the service knows. */
+  to: { channel: "email"; email: string; name: string | null } | { channel: "api"; user: TurnVisitor | null };
+}
+
+type StartResult =
+  | { outcome: "started"; records: StartedRecords }
+  | { outcome: "agent_not_found" }
+  | { outcome: "no_mailbox" }
+  | { outcome: "rate_limited"; full: VisitorWindow };
+
+interface StartedRecords {
+  conversation: typeof conversations.$inferSelect;
+  visitor: typeof visitors.$inferSelect | undefined;
+  message: typeof messages.$inferSelect;
+}
+
+/** Starts a conversation with a message of the team. Running it again with the same ids changes nothing. */
+export async function startConversation(
+  op: Operation & { newId: (shard: number) => string },
+  first: FirstMessage,
+  limits: Limits,
+): Promise<StartResult> {
+  const { workspaceId, nowMs } = op;
+  const db = workspaceDb(op);
+  const shard = shardOf(workspaceId);
+  const [conversationId, messageId, visitorId] = [op.newId(shard), op.newId(shard), op.newId(shard)];
+  const windows = [dayWindow("team_messages", limits.team_messages_per_day, nowMs)];
+  const maxMessages = limits.messages_per_conversation;
+  const { before, written, after } = await transact(db, {
+    before: [findAgent(db, workspaceId, first.agentId), listSent(db, workspaceId, windows)],
+    writes: startWrites(db, { workspaceId, conversationId, messageId, visitorId, nowMs, windows, maxMessages }, first),
+    after: [
+      findConversation(db, workspaceId, conversationId),
+      findConversationVisitor(db, workspaceId, conversationId),
+      findMessage(db, workspaceId, messageId),
+    ],
+  });
+  await wakeDeliveries(op.env, written);
+  const [[conversation], [visitor], [message]] = after;
+  if (conversation && message) {
+    announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
+    if (conversation.channel === "email") await wakeEmails(op.env, [{ messageId }]);
+    return { outcome: "started", records: { conversation, visitor, message } };
+  }
+  const [[agent], sent] = before;
+  const full = fullWindow(windows, sent);
+  if (agent && full) return { outcome: "rate_limited", full };
+  return { outcome: agent ? "no_mailbox" : "agent_not_found" };
+}
+
+interface Start extends ConversationKey {
+  messageId: string;
+  /** Of a visitor who has none yet. */
+  visitorId: string;
+  nowMs: number;
+  windows: readonly VisitorWindow[];
+  maxMessages: number;
+}
+
+function startWrites(db: Database, start: Start, { to, ...first }: FirstMessage) {
+  const { workspaceId, conversationId, messageId, nowMs, windows } = start;
+  const visitor = to.channel === "email" ? mailVisitor(to) : to.user;
+  const emailKey = visitor?.email ? normalizeEmail(visitor.email) : null;
+  const started = { ...first, workspaceId, conversationId, nowMs, channel: to.channel, anonId: visitor?.anonId ?? null };
+  const isAdmitted = mayBeStarted(started, windows);
+  const event = () => ({ id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs });
+  const thread = to.channel === "email" && { address: normalizeEmail(to.email), subject: first.subject ?? "", nowMs };
+  return [
+    ...(visitor ? upsertVisitor(db, start, { ...visitor, emailKey }, isAdmitted) : []),
+    createStartedConversation(db, started, isAdmitted),
+    ...countSent(db, workspaceId, windows, IF_CHANGED),
+    ...appendEvent(db, event(), "conversation.created", conversationRecord(conversationId)),
+    ...(thread ? [createThread(db, start, thread)] : []),
+    // It is counted with its conversation.
+    createReply(db, start, { ...first, id: messageId, nowMs, maxMessages: start.maxMessages }, []),
+    ...appendEvent(db, event(), "message.human_replied", messageRecord(messageId)),
+  ];
+}
+
+/** As when they write by mail themselves: nothing proves who reads at an address. */
+function mailVisitor({ email, name }: { email: string; name: string | null }): TurnVisitor {
+  const unproven = { externalId: null, verified: false, isProfileVerified: false, joins: null };
+  return { anonId: anonIdForEmail(email), name, email, ...unproven };
+}

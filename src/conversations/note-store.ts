@@ -1,0 +1,81 @@
+import { and, eq, sql } from "drizzle-orm";
+import type { Database } from "../platform/db/client.ts";
+import { conversations, notes } from "../platform/db/schema.ts";
+import { insertWhere, jsonIds } from "../platform/db/sql.ts";
+import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
+import { mayBeSent } from "../workspaces/visitor-store.ts";
+import { type ConversationKey, conversationExists, isConversation, type Member } from "./store.ts";
+
+/** Adds a note after all that its conversation has, if the conversation exists and has room, and so has each window. */
+export function createNote(
+  db: Database,
+  key: ConversationKey,
+  note: { id: string; content: string; author: Member | null; nowMs: number; maxMessages: number },
+  windows: readonly VisitorWindow[],
+) {
+  const { workspaceId, conversationId } = key;
+  const ofConversation = sql`FROM ${notes} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversationId}`;
+  const lastNoteAt = sql`coalesce((SELECT max(created_at) ${ofConversation}), 0)`;
+  const lastMessageAt = sql`(SELECT last_message_at FROM ${conversations} WHERE id = ${conversationId})`;
+  const row = {
+    id: note.id,
+    workspaceId,
+    conversationId,
+    authorId: note.author?.id ?? null,
+    authorName: note.author?.name ?? null,
+    content: note.content,
+    createdAt: sql`max(${note.nowMs}, ${lastMessageAt} + 1, ${lastNoteAt} + 1)`,
+  };
+  const hasRoom = sql`(SELECT count(*) ${ofConversation}) < ${note.maxMessages}`;
+  return insertWhere(
+    db,
+    notes,
+    row,
+    sql`${conversationExists(key)} AND ${hasRoom} AND ${mayBeSent(workspaceId, windows)}`,
+  ).onConflictDoNothing();
+}
+
+/** Moves the conversation to the top of the list, if the note is stored. */
+export function recordNote(db: Database, key: ConversationKey, noteId: string, nowMs: number) {
+  const isStored = sql`EXISTS (SELECT 1 FROM ${notes} WHERE id = ${noteId})`;
+  return db
+    .update(conversations)
+    .set({ updatedAt: sql`max(${conversations.updatedAt}, ${nowMs})` })
+    .where(and(isConversation(key), isStored));
+}
+
+/** One note. */
+export function findNote(db: Database, workspaceId: string, noteId: string) {
+  return db
+    .select()
+    .from(notes)
+    .where(and(eq(notes.workspaceId, workspaceId), eq(notes.id, noteId)));
+}
+
+/** How many notes a conversation has. */
+export function countNotes(db: Database, { workspaceId, conversationId }: ConversationKey) {
+  return db
+    .select({ count: sql<number>`count(*)`.as("count") })
+    .from(notes)
+    .where(and(eq(notes.workspaceId, workspaceId), eq(notes.conversationId, conversationId)));
+}
+
+/** A page of the notes of these conversations after another, by conversation, oldest first. */
+export function listNotesAfter(
+  db: Database,
+  workspaceId: string,
+  conversationIds: readonly string[],
+  after: Pick<typeof notes.$inferSelect, "conversationId" | "createdAt" | "id"> | undefined,
+  limit: number,
+) {
+  const { conversationId = "", createdAt = 0, id = "" } = after ?? {};
+  return db
+    .select()
+    .from(notes)
+    .where(
+      sql`${notes.workspaceId} = ${workspaceId} AND ${notes.conversationId} IN ${jsonIds(conversationIds)}
+        AND (${notes.conversationId}, ${notes.createdAt}, ${notes.id}) > (${conversationId}, ${createdAt}, ${id})`,
+    )
+    .orderBy(notes.conversationId, notes.createdAt, notes.id)
+    .limit(limit);
+}
