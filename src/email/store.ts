@@ -90,9 +90,10 @@ export function eraseThread(db: Database, conversationId: string) {
 
 // --- Outbound --------------------------------------------------------------------------------------------------------
 
-/** Leases a mail that is due; returns it if nobody else holds it. */
+/** Leases a mail that is due; returns it if nobody else holds it, and it is not being imported. */
 export function claimMail(db: Database, messageId: string, leaseUntilMs: number, nowMs: number) {
-  const isFree = sql`(${emailOutbox.leaseUntil} IS NULL OR ${emailOutbox.leaseUntil} <= ${nowMs})`;
+  const isUnleased = sql`(${emailOutbox.leaseUntil} IS NULL OR ${emailOutbox.leaseUntil} <= ${nowMs})`;
+  const isFree = and(isUnleased, importCompleted(emailOutbox.workspaceId));
   return db
     .update(emailOutbox)
     .set({ leaseUntil: leaseUntilMs, attemptCount: sql`${emailOutbox.attemptCount} + 1` })

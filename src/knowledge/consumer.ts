@@ -80,8 +80,8 @@ export async function ingest(
     findSourceWithPlan(db, sourceId),
   ]);
   if (!existing) await removeFromIndex(env, meter, message);
-  if (!source || !existing) return "nothing_to_do";
-  const maxBytes = limitsOf(existing.plan, existing.overrides).knowledge_mb_per_agent * MEGABYTE;
+  if (!source || !existing?.plan) return "nothing_to_do";
+  const maxBytes = limitsOf(existing.plan, existing.overrides ?? {}).knowledge_mb_per_agent * MEGABYTE;
   const run = { env, meter, db, source, maxBytes, leaseId, clock };
   try {
     const result = source.type === "text" ? await ingestText(run) : await crawl(run, source.type);

@@ -95,10 +95,14 @@ export function claimSource(db: Database, sourceId: string, lease: { id: string;
     .returning();
 }
 
-/** Whether a source is pending with its text stored, its lease has expired, or the time to continue it has come. */
+/**
+ * Whether a source is pending with its text stored, its lease has expired, or the time to continue it has come; and it is not being
+ * imported: a wake-up may be from before.
+ */
 function isFree(nowMs: number) {
   const isExpired = or(lt(sources.leaseUntil, nowMs), and(isNull(sources.leaseId), lte(sources.leaseUntil, nowMs)));
-  return or(and(eq(sources.status, "pending"), isNull(sources.leaseId)), and(eq(sources.status, "processing"), isExpired));
+  const isIdle = or(and(eq(sources.status, "pending"), isNull(sources.leaseId)), and(eq(sources.status, "processing"), isExpired));
+  return and(isIdle, importCompleted(sources.workspaceId));
 }
 
 /** Updates a source whose lease this run has; returns nothing when the lease was lost or the source deleted. */
@@ -138,12 +142,12 @@ export function listStrandedSources(db: Database, waitingSinceMs: number, nowMs:
     .where(isNextInTurn(WAITING.sources, where, limit));
 }
 
-/** The plan of a source's workspace, while the source exists. */
+/** The plan of a source's workspace, while the source exists; null while the workspace is being imported. */
 export function findSourceWithPlan(db: Database, sourceId: string) {
   return db
     .select({ plan: workspaces.plan, overrides: workspaces.limits })
     .from(sources)
-    .innerJoin(workspaces, eq(workspaces.id, sources.workspaceId))
+    .leftJoin(workspaces, eq(workspaces.id, sources.workspaceId))
     .where(eq(sources.id, sourceId));
 }
 

@@ -26,7 +26,10 @@ export const MAX_CLOCK_SKEW_MS = 1_000;
 /** How many pending deliveries one change of an endpoint cancels; the others are cancelled when they are due. */
 const MAX_CANCELLED = 5_000;
 
-/** Leases the deliveries that are due and not leased; returns them. The fast queue skips those of slow endpoints. */
+/**
+ * Leases the deliveries that are due and not leased; returns them. The fast queue skips those of slow endpoints. A wake-up from
+ * before an import leaves what is imported alone.
+ */
 export function claimDeliveries(db: Database, ids: readonly string[], queue: "fast" | "slow", { nowMs, untilMs }: Lease) {
   const isFast = sql`NOT EXISTS (SELECT 1 FROM ${webhookEndpoints} e WHERE e.id = ${deliveries.webhookId} AND ${IS_SLOW})`;
   return db
@@ -38,6 +41,7 @@ export function claimDeliveries(db: Database, ids: readonly string[], queue: "fa
         IS_PENDING,
         lte(deliveries.nextAttemptAt, nowMs + MAX_CLOCK_SKEW_MS),
         isUnleased(nowMs),
+        importCompleted(deliveries.workspaceId),
         queue === "fast" ? isFast : undefined,
       ),
     )

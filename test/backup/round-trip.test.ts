@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { getTableName } from "drizzle-orm";
-import { beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { checkImport } from "../../src/backup/import.ts";
 import { COUNTS_TABLES, NOT_EXPORTED, ROWS_PARTS } from "../../src/backup/parts.ts";
 import { clearCounts } from "../../src/backup/store.ts";
@@ -8,7 +8,7 @@ import type { End, Header } from "../../src/backup/wire.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
-import { createAgent, createNeighbour, createWorkspace, newAddress, operate, query, send } from "../harness.ts";
+import { createAgent, createNeighbour, createWorkspace, deliver, newAddress, operate, query, send } from "../harness.ts";
 import { complete, eraseWhole, type ExportFile, exportWorkspace, importFile, importOperation, sendRecords } from "./file.ts";
 import { answersOf, createFullWorkspace, type FullWorkspace, rowsOf } from "./full-workspace.ts";
 
@@ -16,7 +16,12 @@ const EXPORTED = [...new Set(ROWS_PARTS.map(({ table }) => getTableName(table)))
 /** Counted anew by an import. */
 const COUNTED = ["conversation_counts", "conversation_spans", "lead_counts", "lead_days"];
 const MINUTE_MS = 60_000;
-const YEAR_MS = 365 * 24 * 60 * MINUTE_MS;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const YEAR_MS = 365 * DAY_MS;
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 const sorted = (file: ExportFile) => file.records.map((line) => JSON.stringify(line)).sort();
 
@@ -136,6 +141,23 @@ describe("an import", () => {
     expect((await complete(file)).body.state).toBe("complete");
     await sweep(env, Date.now() + YEAR_MS);
     expect((await rowsOf(workspace.id))["deliveries"]).not.toEqual(rows["deliveries"]);
+  });
+
+  test("is left alone by wake-ups from before, which would send, read and fail", async () => {
+    for (let at = 0; at < file.records.length; at += 400) await sendRecords(file, file.records.slice(at, at + 400));
+    const rowsOfType = (type: string) => file.records.flatMap((line) => (line.type === type ? [line.record] : []));
+    const wakeUps: [queue: string, body: object][] = [
+      ...rowsOfType("deliveries").map(({ id }): [string, object] => ["deliveries", { deliveryId: id }]),
+      ...rowsOfType("deliveries").map(({ id }): [string, object] => ["slow-deliveries", { deliveryId: id }]),
+      ...rowsOfType("email_outbox").map(({ message_id: messageId }): [string, object] => ["email", { messageId }]),
+    ];
+    for (const { id: sourceId, agent_id: agentId } of rowsOfType("sources")) {
+      for (const queue of ["ingestion", "crawls", "ingestion-dlq"]) wakeUps.push([queue, { workspaceId: workspace.id, agentId, sourceId }]);
+    }
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + DAY_MS });
+    for (const [queue, body] of wakeUps) await deliver(`support-agent-${queue}`, body);
+    vi.useRealTimers();
+    expect((await complete(file)).body.state).toBe("complete");
   });
 
   test("restores pruned counts, although triggers count the imported rows", async () => {
