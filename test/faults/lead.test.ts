@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { type Answer, createAgent, createWorkspace, listen, newAddress, send } from "../harness.ts";
-import { countBy, insist, withEachFault } from "./scenario.ts";
+import { DAY_MS } from "../../src/platform/time.ts";
+import { countBy, faults, insist, withEachFault } from "./scenario.ts";
 
 const LEAD = { name: "Ann", email: "ann@example.com" };
 
@@ -9,12 +10,14 @@ await withEachFault("a lead", {
     const workspace = await createWorkspace();
     const agent = await createAgent(workspace, { allowed_origins: ["*"] });
     await listen(workspace, ["lead.created"]);
-    const leave = () => send("POST", `/widget/v1/agents/${agent.id}/leads`, { body: LEAD, headers: newAddress() });
+    const headers = newAddress();
+    const leave = () => send("POST", `/widget/v1/agents/${agent.id}/leads`, { body: LEAD, headers });
+    // A form that is sent again on the next day is another lead.
+    faults.clock.advance(DAY_MS - (Date.now() % DAY_MS));
     return { workspace, leave, answer: undefined as Answer | undefined };
   },
   act: async (desk) => {
-    // A visitor has no Idempotency-Key, and waits.
-    desk.answer = await insist(desk.leave, Number.POSITIVE_INFINITY);
+    desk.answer = await insist(desk.leave);
   },
   check: async ({ workspace, answer }) => {
     expect(answer).toMatchObject({ status: 201, body: LEAD });

@@ -27,7 +27,7 @@ const HASTE_MS = 10_000;
 /** Milliseconds without a call after which some work waits for time to pass. */
 const CALM_TICKS = 30;
 
-const faults = new Faults();
+export const faults = new Faults();
 
 /** Requests that their clients gave up: they go on. */
 const abandoned: Promise<unknown>[] = [];

@@ -1,0 +1,57 @@
+import { env } from "cloudflare:workers";
+import { expect } from "vitest";
+import { complete, type ExportFile, exportWorkspace, finishErasure, sendRecords } from "../backup/file.ts";
+import { createAgent, createWorkspace, learn, listen, newAddress, send } from "../harness.ts";
+import { insist, withEachFault } from "./scenario.ts";
+
+const YEAR_MINUTES = 365 * 24 * 60;
+
+const workspace = await createWorkspace();
+// No conversation is resolved as idle, however the clock goes on.
+const agent = await createAgent(workspace, {
+  allowed_origins: ["*"],
+  email_address: `${crypto.randomUUID()}@example.com`,
+  inactivity_minutes: YEAR_MINUTES,
+});
+await listen(workspace);
+await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
+await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?", user: { id: "ann" } });
+await send("POST", `/widget/v1/agents/${agent.id}/leads`, { body: { email: "ann@example.com" }, headers: newAddress() });
+
+/** What the API says of what there is. */
+async function describe() {
+  const found: Record<string, unknown> = {};
+  for (const path of ["/me", "/privacy/visitors?external_id=ann", "/leads?q=ann", "/webhooks", `/agents/${agent.id}/sources`]) {
+    const { status, body } = await workspace.call("GET", path);
+    found[path] = { status, body };
+  }
+  found["search"] = (await workspace.call("POST", `/agents/${agent.id}/search`, { query: "refunds" })).body;
+  return found;
+}
+
+/** How many records there are of each type but the counts of visitors, which are pruned after a day. */
+function countsOf({ end }: ExportFile) {
+  const { visitor_counts: _, ...counts } = end["counts"];
+  return counts;
+}
+
+const [before, file] = [await describe(), await exportWorkspace(workspace.id)];
+
+/** Erases what there is of the workspace, its import included. */
+async function erase(): Promise<void> {
+  const path = `/operator/v1/workspaces/${workspace.id}`;
+  for (const one of [`${path}/import`, path]) await send("DELETE", one, { token: env.OPERATOR_TOKEN });
+  await finishErasure(workspace.id);
+}
+
+await withEachFault("an import", {
+  prepare: erase,
+  act: async () => {
+    expect((await insist(() => sendRecords(file, file.records))).body).toMatchObject({ state: "importing" });
+    expect((await insist(() => complete(file))).body).toMatchObject({ state: "complete" });
+  },
+  check: async () => {
+    expect(await describe()).toEqual(before);
+    expect(countsOf(await exportWorkspace(workspace.id))).toEqual(countsOf(file));
+  },
+});
