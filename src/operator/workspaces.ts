@@ -81,8 +81,10 @@ export async function deleteWorkspace(op: OperatorOperation): Promise<boolean> {
   const db = dbFor(env, workspaceId, meter);
   const [[deleted]] = await db.batch([markDeleted(db, workspaceId, nowMs), recordOperation(db, op)]);
   if (!deleted) return false;
+  // One after the other: a failure of one would cut off another. The erasure does again what is left undone.
+  await reloadGate(env, meter, workspaceId);
   const directory = directoryDb(env, meter);
-  await Promise.all([directory.batch([releaseSlug(directory, workspaceId)]), reloadGate(env, meter, workspaceId)]);
+  await directory.batch([releaseSlug(directory, workspaceId)]);
   await sendWakeUps(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
   return true;
 }

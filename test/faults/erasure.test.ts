@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { expect } from "vitest";
 import { type Answer, createAgent, createWorkspace, listen, newAddress, query, send, type Workspace } from "../harness.ts";
+import { rowsOf } from "../backup/full-workspace.ts";
 import { insist, withEachFault } from "./scenario.ts";
 
 const QUESTION = "Are you open on Sundays?";
@@ -18,7 +19,7 @@ async function fill(workspace: Workspace) {
     conversations.push(asked.body.conversation_id);
     await send("POST", `/widget/v1/agents/${agent.id}/leads`, { body: { email }, headers });
   }
-  return { workspace, conversations };
+  return { workspace, agentId: agent.id, conversations };
 }
 
 /** How many records of a person there are. */
@@ -45,5 +46,26 @@ await withEachFault("the erasure of a person", {
     expect(events.filter(({ payload }) => payload.includes(kept!))).toHaveLength(2);
     expect(await query(workspace.id, "SELECT id FROM privacy_erasures WHERE workspace_id = ?", workspace.id)).toEqual([]);
     expect(await storedIn(env.SESSION.getByName(`${workspace.id}/${gone}`))).toEqual([]);
+  },
+});
+
+const { workspace: neighbour } = await fill(await createWorkspace());
+
+await withEachFault("the erasure of a workspace", {
+  queues: ["support-agent-erasure", "support-agent-erasure-dlq"],
+  prepare: async () => ({ ...(await fill(await createWorkspace())), answer: undefined as Answer | undefined }),
+  act: async (stage) => {
+    const remove = () => send("DELETE", `/operator/v1/workspaces/${stage.workspace.id}`, { token: env.OPERATOR_TOKEN });
+    stage.answer = await insist(remove);
+  },
+  check: async ({ workspace, agentId, conversations, answer }) => {
+    // Deleted now, or by a request before this one.
+    expect([204, 404]).toContain(answer!.status);
+    expect(Object.values(await rowsOf(workspace.id)).flat()).toEqual([]);
+    const { SESSION, INDEX, GATE } = env;
+    const objects = [...conversations, agentId].map((id, at) => (at < 2 ? SESSION : INDEX).getByName(`${workspace.id}/${id}`));
+    for (const object of [...objects, GATE.getByName(workspace.id)]) expect(await storedIn(object)).toEqual([]);
+    expect((await workspace.call("GET", "/me")).status).toBe(401);
+    expect(await recordsOf(neighbour, "ann@example.com")).toMatchObject({ counts: { conversations: 1, messages: 2, leads: 1 } });
   },
 });
