@@ -16,7 +16,7 @@ export interface AgentToolContext {
   conversationId: string;
   /** The answer's id. */
   turnId: string;
-  journal: CallJournal;
+  journal: Pick<CallJournal, "once">;
   /** Null where nothing vouches for who the visitor is. */
   visitor: VouchedVisitor | null;
 }

@@ -179,11 +179,14 @@ export class ChatSession extends DurableObject<Env> {
       },
       onText: (text) => stream.append(text),
     };
+    const end = new AbortController();
     try {
-      const result = await withTimeout(this.attemptLimitMs, this.runner.run(turn, meter, attempt, listener), "A turn");
+      const running = this.runner.run(turn, meter, attempt, listener, end.signal);
+      const result = await withTimeout(this.attemptLimitMs, running, "A turn");
       if (result.outcome === "answered") stream.finish(result.answer);
       return result;
     } finally {
+      end.abort();
       stored();
       if (stream.outcome === undefined) stream.fail();
       this.streams.delete(turn.answerId);

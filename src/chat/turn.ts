@@ -106,6 +106,7 @@ export interface TurnListener {
 }
 
 const NO_LISTENER: TurnListener = { onStart: () => undefined, onText: () => undefined };
+const NEVER = new AbortController().signal;
 
 /** Makes a request a turn when it starts. */
 export function toTurn({ ids, ...request }: TurnRequest, nowMs: number): Turn {
@@ -126,6 +127,8 @@ interface TurnContext {
   meter: Meter;
   isHandOff: boolean;
   listener: TurnListener;
+  /** Aborted once the attempt was given up: then it does nothing more, since another one may have finished the turn. */
+  signal: AbortSignal;
 }
 
 /** A turn that may be answered: what its first batch found, and the visitor who asks. */
@@ -162,21 +165,23 @@ export class TurnRunner {
   /**
    * Stores a turn's question, if it may be asked, and answers it.
    * @param attempt which may be to hand it to a human instead.
+   * @param signal ends the attempt.
    */
-  async run(turn: Turn, meter: Meter, attempt = FIRST_ATTEMPT, listener = NO_LISTENER): Promise<TurnResult> {
+  async run(turn: Turn, meter: Meter, attempt = FIRST_ATTEMPT, listener = NO_LISTENER, signal = NEVER): Promise<TurnResult> {
     const { number, isHandOff, isRescue } = attempt;
     // As long as its question is not stored, no erasure of its visitor finds it.
     if (isRescue && turn.visitor && !turn.subjectHashes) {
       const subjectHashes = await subjectHashesOf(this.env, turn.workspaceId, turn.visitor);
-      return this.run({ ...turn, subjectHashes }, meter, attempt, listener);
+      return this.run({ ...turn, subjectHashes }, meter, attempt, listener, signal);
     }
-    const context: TurnContext = { turn, db: dbFor(this.env, turn.workspaceId, meter), meter, isHandOff, listener };
+    const context: TurnContext = { turn, db: dbFor(this.env, turn.workspaceId, meter), meter, isHandOff, listener, signal };
     const early = this.searchEarly(context);
     const admitted = await this.admit(context);
+    signal.throwIfAborted();
     const refusal = refusalOf(turn, admitted);
     // A limit was reached since the first attempt: a human gets the question, and it counts nothing.
     if (refusal && isByLimit(refusal) && number > 1 && !turn.isKept)
-      return this.run({ ...turn, isKept: true }, meter, { number, isHandOff: true }, listener);
+      return this.run({ ...turn, isKept: true }, meter, { number, isHandOff: true }, listener, signal);
     if (refusal) return refusal;
     const { agent, conversation, stored } = admitted;
     const answered = stored.find((message) => message.id === turn.answerId);
@@ -205,19 +210,21 @@ export class TurnRunner {
   }
 
   private async answer(context: TurnContext, admitted: AdmittedTurn, agent: AgentRow, early: EarlySearch): Promise<ChatAnswer> {
-    const { turn, db, meter, isHandOff, listener } = context;
+    const { turn, db, meter, isHandOff, listener, signal } = context;
     notifyStart(context, admitted, turn.answerId);
     const history = admitted.conversation?.status === "resolved" ? [] : admitted.history.map(toHistoryMessage).reverse();
     const written = [...history.filter(({ role }) => role === "visitor").map(({ text }) => text), turn.message];
     const previousQuestions = lastQuestions(written.slice(0, -1));
     this.previousQuestions = lastQuestions(written);
     const retrieval = await this.retrieve(context, previousQuestions, early);
+    signal.throwIfAborted();
     const tools = [
       ...builtInTools({ env: this.env, meter, turn, visitorId: admitted.visitorId, written }),
-      ...this.agentTools(turn, agent, vouchedVisitor(turn, admitted)),
+      ...this.agentTools(context, agent, vouchedVisitor(turn, admitted)),
     ];
     const request = { turn, agent, history, retrieval, tools, topics: admitted.topics };
     const reply = isHandOff ? failedReply(request) : await generateReply(this.model, request, (text) => listener.onText(text));
+    signal.throwIfAborted();
     return this.finish(db, turn, agent.name, reply);
   }
 
@@ -231,10 +238,14 @@ export class TurnRunner {
     return searchKnowledge({ env: this.env, meter, turn }, withoutSmallTalk(turn.message, ""), previousQuestions);
   }
 
-  private agentTools(turn: Turn, agent: AgentRow, visitor: VouchedVisitor | null) {
+  private agentTools({ turn, signal }: TurnContext, agent: AgentRow, visitor: VouchedVisitor | null) {
     const { workspaceId, conversationId, answerId } = turn;
     this.journal.open(answerId);
-    return agentTools({ env: this.env, workspaceId, conversationId, turnId: answerId, journal: this.journal, visitor }, agent);
+    const once: CallJournal["once"] = async (key, make) => {
+      signal.throwIfAborted();
+      return this.journal.once(key, make);
+    };
+    return agentTools({ env: this.env, workspaceId, conversationId, turnId: answerId, journal: { once }, visitor }, agent);
   }
 
   private async finish(db: Database, turn: Turn, agentName: string, reply: Reply): Promise<ChatAnswer> {

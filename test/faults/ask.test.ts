@@ -1,7 +1,10 @@
+import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { type Answer, createAgent, createWorkspace, listen, type Workspace } from "../harness.ts";
+import { behaveAt, newHost, receivedBy } from "../outbound.ts";
+import { type ChatRequest, OpenAiStandIn } from "../stand-ins/openai.ts";
 import { readEvents } from "../stream-client.ts";
-import { coolGate, countBy, insist, withEachFault } from "./scenario.ts";
+import { coolGate, countBy, faults, insist, withEachFault } from "./scenario.ts";
 
 const QUESTION = "Are you open on Sundays?";
 const EVENTS = { "conversation.created": 1, "message.ai_replied": 1 };
@@ -63,5 +66,53 @@ await withEachFault("a streamed question", {
     await expectOneAnswer(workspace, result);
     const { body: events } = await withEvents(ask());
     expect(events.at(-1).data).toEqual(result);
+  },
+});
+
+const ORDER = {
+  name: "cancel_order",
+  description: "Cancels an order.",
+  parameters: { type: "object", properties: { order: { type: "string" } }, required: ["order"] },
+  method: "POST",
+  timeout_seconds: 5,
+};
+const REQUEST = "Please cancel my order A1, and write to ann@example.com.";
+const toolCalls = [
+  { name: "collect_lead", arguments: { email: "ann@example.com" } },
+  { name: "cancel_order", arguments: { order: "A1" } },
+];
+
+/** Asks for both tools, and answers once it has their results. */
+function modelReply({ messages }: ChatRequest) {
+  return messages.some(({ role }) => role === "tool") ? { text: ["@sources t1\nIt is cancelled."] } : { toolCalls };
+}
+
+await withEachFault("a question whose answer needs tools", {
+  prepare: async () => {
+    Reflect.set(env, "OPENAI_BASE_URL", "http://model.test/v1");
+    Reflect.set(env, "OPENAI_MODEL", "answer");
+    faults.hosts.set("model.test", new OpenAiStandIn(modelReply).fetch);
+    const [workspace, host] = [await createWorkspace(), newHost()];
+    await behaveAt(host, { headers: { "Content-Type": "application/json" }, body: `{"cancelled": true}` });
+    const agent = await createAgent(workspace, { tools: [{ ...ORDER, url: `https://${host}/orders/{order}/cancel` }] });
+    await listen(workspace, ["lead.created", "message.ai_replied"]);
+    return { workspace, agent, host, result: {} as Record<string, any> };
+  },
+  act: async (desk) => {
+    const path = `/agents/${desk.agent.id}/messages`;
+    desk.result = (await insist(() => desk.workspace.call("POST", path, { message: REQUEST }, { "Idempotency-Key": "once" }))).body;
+  },
+  check: async ({ workspace, host, result }) => {
+    const { conversation_id: id, message_id: messageId, answer, needs_human: isHandedOff, handoff_reason: reason } = result;
+    const { messages } = (await workspace.call("GET", `/conversations/${id}`)).body;
+    expect(messages).toMatchObject([{ content: REQUEST }, { id: messageId, content: answer }]);
+    expect((await workspace.call("GET", "/conversations")).body.data).toHaveLength(1);
+    expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(reason === "model_failure" ? 0 : 1);
+    const [requests, { data: leads }] = [await receivedBy(host), (await workspace.call("GET", "/leads")).body];
+    // What may or may not have been done is not done again: a human takes over.
+    if (!isHandedOff) expect([answer, requests.length, leads.length]).toEqual(["It is cancelled.", 1, 1]);
+    expect(Math.max(requests.length, leads.length)).toBeLessThanOrEqual(1);
+    const events = { "message.ai_replied": 1, ...(leads.length > 0 && { "lead.created": 1 }) };
+    expect(await countBy("events", "type", workspace.id)).toEqual(events);
   },
 });
