@@ -458,6 +458,11 @@ export interface Schemas {
       average: number | null;
       count: number;
     };
+    /** How answers were rated: each rating as it is now, on the day it was first given. */
+    feedback: {
+      up: number;
+      down: number;
+    };
     times: {
       /** From a conversation's start to its first reply, within 5 %. Null without any. */
       median_first_response_seconds: number | null;
@@ -561,10 +566,23 @@ export interface Schemas {
     visitors: Schemas["Visitor"][];
     conversations: (Schemas["Conversation"] & {
       handoffs: unknown[];
+      feedback: Schemas["Feedback"][];
       messages: Schemas["Message"][];
       notes: Schemas["Message"][];
     })[];
     leads: unknown[];
+  };
+  Feedback: {
+    id: string;
+    agent_id: string;
+    conversation_id: string;
+    message_id: string;
+    /** `visitor`, or the id of the API key that rated. */
+    author: string;
+    rating: "up" | "down";
+    comment: string | null;
+    created_at: string;
+    updated_at: string;
   };
   WebhookList: Schemas["WebhookPage"] & {
     /** The event catalogue. */

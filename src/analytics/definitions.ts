@@ -15,6 +15,7 @@ import type { Sums } from "./store.ts";
  * | human_replies                 | messages of the team                                                                 |
  * | leads, handoffs               | leads by `created_at`, hand-offs by `requested_at`                                   |
  * | unanswered                    | hand-offs with the reason `missing_knowledge`                                        |
+ * | feedback                      | ratings of answers, on the day of the first; a later one of the same author replaces it |
  * | AI resolutions                | resolutions without a hand-off or a human reply before, after a reply of the agent   |
  *
  * | counted on the day the conversation started | definition                                                             |

@@ -39,6 +39,8 @@ export function sumDays(db: Database, workspaceId: string, agentId: string, rang
       leads: sumOf(days.leads),
       handoffs: sumOf(days.handoffs),
       unanswered: sumOf(days.unanswered),
+      ratedUp: sumOf(days.ratedUp),
+      ratedDown: sumOf(days.ratedDown),
       withAgent: sumOf(days.withAgent),
       handedOff: sumOf(days.handedOff),
       aiResolved: sumOf(days.aiResolved),

@@ -51,6 +51,9 @@ export const overviewSchema = z
     totals: totalsSchema,
     rates: ratesSchema,
     csat: z.object({ average: z.number().nullable(), count: z.int() }),
+    feedback: z
+      .object({ up: z.int(), down: z.int() })
+      .openapi({ description: "How answers were rated: each rating as it is now, on the day it was first given." }),
     times: z.object({ median_first_response_seconds: seconds("reply"), median_resolution_seconds: seconds("resolution") }),
     handoff_reasons: countsByName(HANDOFF_REASONS),
     by_channel: countsByName(CHANNELS).openapi({ description: "Conversations that started." }),
@@ -91,6 +94,7 @@ export function toOverview({ agentId, range, days, sums, previous, statuses, que
     totals: toTotals(sums),
     rates: ratesOf(sums),
     csat: { average: ratio(sums.csatSum, sums.csatCount), count: sums.csatCount },
+    feedback: { up: sums.ratedUp, down: sums.ratedDown },
     times: {
       median_first_response_seconds: medianSeconds(days.map((day) => day.firstResponses)),
       median_resolution_seconds: medianSeconds(days.map((day) => day.resolutions)),

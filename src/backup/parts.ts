@@ -35,6 +35,7 @@ export const PARTS: readonly Part[] = [
   rows(schema.events, "id"),
   rows(schema.messages, "conversationId", "createdAt", "id"),
   rows(schema.notes, "conversationId", "createdAt", "id"),
+  rows(schema.messageFeedback, "conversationId", "messageId", "author"),
   rows(schema.handoffs, "conversationId", "id"),
   rows(schema.leads, "createdAt", "id"),
   rows(schema.visitors, "anonId"),

@@ -5,10 +5,11 @@ import {
   CONVERSATION_STATUSES,
   HANDOFF_REASONS,
   HANDOFF_STATUSES,
+  RATINGS,
   RESOLVERS,
   TRANSCRIPT_ROLES,
 } from "../platform/db/columns.ts";
-import type { conversations, handoffs, messages, notes, visitors } from "../platform/db/schema.ts";
+import type { conversations, handoffs, messageFeedback, messages, notes, visitors } from "../platform/db/schema.ts";
 import { timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
 import { SETTABLE_STATUSES } from "./status.ts";
@@ -77,6 +78,24 @@ export const messageSchema = z
 export const csatSchema = z
   .object({ score: z.int().openapi({ example: 5 }), comment: z.string().nullable().openapi({ example: "Quick and clear." }) })
   .openapi("Csat");
+
+export const feedbackInSchema = z
+  .object({ rating: z.enum(RATINGS), comment: z.string().max(2000).nullable().optional() })
+  .openapi("FeedbackIn", { example: { rating: "down", comment: "It does not say how long a refund takes." } });
+
+export const feedbackSchema = z
+  .object({
+    id: uuid(),
+    agent_id: uuid(),
+    conversation_id: uuid(),
+    message_id: uuid(),
+    author: z.string().openapi({ description: "`visitor`, or the id of the API key that rated.", example: "visitor" }),
+    rating: z.enum(RATINGS),
+    comment: z.string().nullable().openapi({ example: "It does not say how long a refund takes." }),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  })
+  .openapi("Feedback");
 
 export const conversationSchema = z
   .object({
@@ -197,6 +216,11 @@ export function toVisitor(row: VisitorRow): z.infer<typeof visitorSchema> {
 /** The wire record of a hand-off. */
 export function toHandoff(row: HandoffRow): z.infer<typeof handoffSchema> {
   return toRecord(handoffSchema, row, {});
+}
+
+/** The wire record of a rating of an answer. */
+export function toFeedback(row: typeof messageFeedback.$inferSelect): z.infer<typeof feedbackSchema> {
+  return toRecord(feedbackSchema, row, {});
 }
 
 /** The wire record of a message or a note. */

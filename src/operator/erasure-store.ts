@@ -20,6 +20,7 @@ const WORKSPACE_TABLES = [
   schema.emailThreads,
   schema.messages,
   schema.notes,
+  schema.messageFeedback,
   schema.unansweredQuestionDays,
   schema.unansweredQuestions,
   schema.handoffs,

@@ -30,6 +30,7 @@ const KINDS = [
   "conversations",
   "messages",
   "notes",
+  "message_feedback",
   "handoffs",
   "leads",
   "events",

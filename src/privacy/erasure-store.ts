@@ -11,6 +11,7 @@ import {
   events,
   handoffs,
   idempotencyRecords,
+  messageFeedback,
   messages,
   notes,
   privacyErasures,
@@ -75,6 +76,7 @@ export function eraseConversationRows(
     messages: eraseFirst(db, messages, isOfConversation, limit),
     notes: eraseFirst(db, notes, isOfConversation, limit),
     handoffs: eraseFirst(db, handoffs, isOfConversation, limit),
+    message_feedback: eraseFirst(db, messageFeedback, isOfConversation, limit),
     email_outbox: eraseFirst(db, emailOutbox, isOfConversation, limit),
     email_threads: eraseFirst(db, emailThreads, isOfConversation, limit),
     idempotency_records: eraseFirst(db, idempotencyRecords, isOfConversation, limit),
@@ -111,7 +113,7 @@ function eraseEventRows(db: Database, workspaceId: string, eventIds: SQL, limit:
 }
 
 function hasNoRecords(workspaceId: string): SQL {
-  const none = [messages, notes, events, handoffs, emailOutbox, idempotencyRecords].map(
+  const none = [messages, notes, messageFeedback, events, handoffs, emailOutbox, idempotencyRecords].map(
     (table) => sql`NOT EXISTS (SELECT 1 FROM ${table} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversations}.id)`,
   );
   return sql.join(none, sql` AND `);

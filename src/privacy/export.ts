@@ -1,9 +1,17 @@
 import { listNotesAfter } from "../conversations/note-store.ts";
 import type { PersonIdentifier } from "../conversations/persons.ts";
-import { toConversation, toHandoff, toMessage, toNote, toVisitor } from "../conversations/wire.ts";
+import { toConversation, toFeedback, toHandoff, toMessage, toNote, toVisitor } from "../conversations/wire.ts";
 import { toLead } from "../leads/wire.ts";
 import { type Database, dbFor, type Operation } from "../platform/db/client.ts";
-import { listConversations, listFirstMessages, listHandoffs, listLeads, listMessagesAfter, listVisitors } from "./person-store.ts";
+import {
+  listConversations,
+  listFeedback,
+  listFirstMessages,
+  listHandoffs,
+  listLeads,
+  listMessagesAfter,
+  listVisitors,
+} from "./person-store.ts";
 
 /** Records per query: an export's memory does not grow with the person's history. A message of 8,000 characters takes 80 KB. */
 const CONVERSATIONS_PER_PAGE = 20;
@@ -41,8 +49,9 @@ async function* exportConversations(db: Database, workspaceId: string, person: P
   );
   for await (const rows of pages) {
     const ids = rows.map(({ id }) => id);
-    const [handoffs, messages, notes] = await db.batch([
+    const [handoffs, feedback, messages, notes] = await db.batch([
       listHandoffs(db, workspaceId, ids),
+      listFeedback(db, workspaceId, ids),
       listFirstMessages(db, workspaceId, ids, FIRST_MESSAGES),
       listNotesAfter(db, workspaceId, ids, undefined, MESSAGES_PER_PAGE),
     ]);
@@ -50,11 +59,13 @@ async function* exportConversations(db: Database, workspaceId: string, person: P
       pagesAfter(notes, MESSAGES_PER_PAGE, (last) => db.batch([listNotesAfter(db, workspaceId, ids, last, MESSAGES_PER_PAGE)])),
     );
     const handoffsOf = Map.groupBy(handoffs, ({ conversationId }) => conversationId);
+    const feedbackOf = Map.groupBy(feedback, ({ conversationId }) => conversationId);
     const messagesOf = Map.groupBy(messages, ({ conversationId }) => conversationId);
     for (const row of rows) {
       const own = handoffsOf.get(row.id) ?? [];
       const conversation = toConversation(row, visitors.get(row.visitorId ?? ""), own.at(-1));
-      const head = JSON.stringify({ ...conversation, handoffs: own.map(toHandoff) });
+      const ratings = (feedbackOf.get(row.id) ?? []).map(toFeedback);
+      const head = JSON.stringify({ ...conversation, handoffs: own.map(toHandoff), feedback: ratings });
       yield () => exportTranscript(head, transcriptOf(db, messagesOf.get(row.id) ?? []), notesOf(row.id));
     }
   }

@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, gt, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import type { PersonIdentifier } from "../conversations/persons.ts";
 import type { Database } from "../platform/db/client.ts";
-import { conversations, handoffs, leads, messages, visitors } from "../platform/db/schema.ts";
+import { conversations, handoffs, leads, messageFeedback, messages, visitors } from "../platform/db/schema.ts";
 import { jsonIds } from "../platform/db/sql.ts";
 
 /** A page of a list that is read in the order of ids. */
@@ -90,6 +90,15 @@ export function listHandoffs(db: Database, workspaceId: string, conversationIds:
     .from(handoffs)
     .where(and(eq(handoffs.workspaceId, workspaceId), wanted))
     .orderBy(handoffs.id);
+}
+
+/** How the answers of these conversations were rated. */
+export function listFeedback(db: Database, workspaceId: string, conversationIds: readonly string[]) {
+  const wanted = sql`${messageFeedback.conversationId} IN ${jsonIds(conversationIds)}`;
+  return db
+    .select()
+    .from(messageFeedback)
+    .where(and(eq(messageFeedback.workspaceId, workspaceId), wanted));
 }
 
 /** A page of a person's leads, by id. */

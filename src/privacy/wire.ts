@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { PersonIdentifier } from "../conversations/persons.ts";
-import { conversationSchema, messageSchema, visitorSchema } from "../conversations/wire.ts";
+import { conversationSchema, feedbackSchema, messageSchema, visitorSchema } from "../conversations/wire.ts";
 import { timestamp, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { normalizeEmail } from "../platform/text.ts";
@@ -64,7 +64,12 @@ export const exportSchema = z
     exported_at: timestamp(),
     visitors: z.array(visitorSchema),
     conversations: z.array(
-      conversationSchema.extend({ handoffs: z.array(z.unknown()), messages: z.array(messageSchema), notes: z.array(messageSchema) }),
+      conversationSchema.extend({
+        handoffs: z.array(z.unknown()),
+        feedback: z.array(feedbackSchema),
+        messages: z.array(messageSchema),
+        notes: z.array(messageSchema),
+      }),
     ),
     leads: z.array(z.unknown()),
   })

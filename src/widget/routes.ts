@@ -1,9 +1,12 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { findAgentWithPlan } from "../agents/store.ts";
 import { chatEventsSchema, resumeHeaders } from "../chat/wire.ts";
-import { toHandoff } from "../conversations/wire.ts";
+import { BY_VISITOR, setFeedback } from "../conversations/feedback-store.ts";
+import { feedbackInSchema, feedbackSchema, toFeedback, toHandoff } from "../conversations/wire.ts";
 import { leadSchema, toLead } from "../leads/wire.ts";
+import { shardOf } from "../platform/db/ids.ts";
 import { jsonBody } from "../platform/http/body.ts";
+import { notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { inRegionOf } from "../platform/http/region.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
@@ -160,6 +163,26 @@ const endVisitorSessions = createRoute({
 widgetRoutes.openapi(endVisitorSessions, async (c) => {
   await endSessions(c);
   return c.body(null, 204);
+});
+
+const rateAnswer = createRoute({
+  operationId: "rateVisitorAnswer",
+  method: "post",
+  path: "/conversations/{conversation_id}/messages/{message_id}/feedback",
+  middleware: [requireVisitor] as const,
+  request: { params: conversationParams.extend({ message_id: uuid() }), body: jsonBody(feedbackInSchema) },
+  responses: { 200: jsonResponse(feedbackSchema, "The rating; it replaces one before."), ...errorResponses(403, 404, 422) },
+});
+
+widgetRoutes.openapi(rateAnswer, async (c) => {
+  const { conversation_id: conversationId, message_id: messageId } = c.req.valid("param");
+  const { rating, comment = null } = c.req.valid("json");
+  const { workspaceId, db } = await openConversation(c, conversationId);
+  const id = c.get("newId")(shardOf(workspaceId));
+  const given = { id, messageId, author: BY_VISITOR, rating, comment };
+  const [[rated]] = await db.batch([setFeedback(db, { workspaceId, conversationId }, given, Date.now())]);
+  if (!rated) throw notFound("message");
+  return c.json(toFeedback(rated), 200);
 });
 
 const rate = createRoute({

@@ -74,10 +74,10 @@ const LISTED_CONVERSATIONS = 20;
 /** The latest conversations that the token gives access to, newest first. */
 export function listOwnConversations(db: Database, claim: VisitorClaim) {
   const { agentId, visitorId } = claim;
-  const mergedInto = sql`(SELECT merged_into FROM ${visitors} WHERE id = ${visitorId})`;
+  const owner = sql`(SELECT coalesce(merged_into, id) FROM ${visitors} WHERE id = ${visitorId})`;
   const where = and(
     eq(conversations.workspaceId, workspaceOf(agentId)),
-    sql`${conversations.visitorId} IN (${visitorId}, ${mergedInto})`,
+    eq(conversations.visitorId, owner),
     or(eq(conversations.visitorId, visitorId), eq(conversations.begunBy, visitorId)),
     eq(conversations.agentId, agentId),
     inArray(conversations.channel, VISITOR_CHANNELS),

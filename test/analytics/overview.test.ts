@@ -32,6 +32,7 @@ test("an empty workspace has zeros, nulls and an entry for each day", async () =
     totals: NO_TOTALS,
     rates: NO_RATES,
     csat: { average: null, count: 0 },
+    feedback: { up: 0, down: 0 },
     times: { median_first_response_seconds: null, median_resolution_seconds: null },
     handoff_reasons: {
       customer_request: 0,

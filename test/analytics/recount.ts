@@ -67,6 +67,8 @@ export function recount(records: Records, transitions: Transition[], days: numbe
     totals: now.totals,
     rates: now.rates,
     csat: { average: share(sum(scores), scores.length), count: scores.length },
+    // Nobody rates in these histories.
+    feedback: { up: 0, down: 0 },
     medians: [median(began.map((fact) => fact.firstResponseMs)), median(began.map((fact) => fact.resolutionMs))],
     handoff_reasons: tally(
       REASONS,

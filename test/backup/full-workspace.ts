@@ -83,6 +83,8 @@ async function talk(workspace: Workspace, agentId: string): Promise<void> {
   const { visitor_token, conversation_id } = visited.body;
   const rate = { headers: { ...widget.headers, Authorization: `Bearer ${visitor_token}` }, body: { score: 4, comment: "Quick." } };
   await send("POST", `/widget/v1/conversations/${conversation_id}/csat`, rate);
+  const feedback = `/widget/v1/conversations/${conversation_id}/messages/${visited.body.message_id}/feedback`;
+  await send("POST", feedback, { ...rate, body: { rating: "down", comment: "Which street?" } });
   const lead = {
     name: "Acme Anna",
     email: "anna@acme.example",

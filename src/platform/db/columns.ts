@@ -31,6 +31,9 @@ export const HANDOFF_REASONS = [
 ] as const;
 export type HandoffReason = (typeof HANDOFF_REASONS)[number];
 
+/** How an answer is rated. */
+export const RATINGS = ["up", "down"] as const;
+
 export const HANDOFF_STATUSES = ["pending", "accepted", "resolved"] as const;
 
 export const SOURCE_TYPES = ["website", "url", "text"] as const;

@@ -14,6 +14,7 @@ import {
   type HostedPage,
   MESSAGE_ROLES,
   PLAN_NAMES,
+  RATINGS,
   RESOLVERS,
   type Retention,
   SCHEDULES,
@@ -518,6 +519,25 @@ export const notes = sqliteTable(
   (t) => [index("notes_conversation").on(t.workspaceId, t.conversationId, t.createdAt, t.id)],
 );
 
+/** How answers were rated: one rating of each author for each message. */
+export const messageFeedback = sqliteTable(
+  "message_feedback",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    conversationId: text("conversation_id").notNull(),
+    messageId: text("message_id").notNull(),
+    /** "visitor", or the id of an API key. */
+    author: text("author").notNull(),
+    rating: text("rating", { enum: RATINGS }).notNull(),
+    comment: text("comment"),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (t) => [uniqueIndex("message_feedback_message").on(t.workspaceId, t.conversationId, t.messageId, t.author)],
+);
+
 export const handoffs = sqliteTable(
   "handoffs",
   {
@@ -602,6 +622,8 @@ function dayCounters<Counter>(column: (name: string) => Counter) {
     leads: column("leads"),
     handoffs: column("handoffs"),
     unanswered: column("unanswered"),
+    ratedUp: column("rated_up"),
+    ratedDown: column("rated_down"),
     aiResolutions: column("ai_resolutions"),
     aiResolutionsUndone: column("ai_resolutions_undone"),
     // What became of the conversations that started on that day.
