@@ -7,12 +7,13 @@ import { type Demo, ensureDemo } from "./dev/demo.ts";
 import { type Flags, parseFlags, USAGE } from "./dev/flags.ts";
 import { createLogFilter, type LogFilter } from "./dev/log.ts";
 import { chooseModel } from "./dev/model.ts";
+import { addSamples, removeSamples } from "./dev/samples.ts";
 import { claimPort, reachableHost } from "./dev/port.ts";
 import { configDirectory, type Project, readProject } from "./dev/project.ts";
 import { applyMigrations, killAll, runWrangler, stopAll } from "./dev/wrangler.ts";
 import { errorText, ROOT, SIGNAL_EXIT_CODES } from "./shared/cli.ts";
 import { devVarsPath, ensureSecrets, readDevVars, setDevVars } from "./shared/dev-vars.ts";
-import { createClient, findDemoProblem, networkErrorText, waitUntilHealthy } from "./shared/service.ts";
+import { call, createClient, findDemoProblem, networkErrorText, waitUntilHealthy } from "./shared/service.ts";
 
 const PARENT_CHECK_MS = 250;
 const MINUTE_MS = 60_000;
@@ -66,7 +67,7 @@ async function main(flags: Flags): Promise<void> {
   if (url.startsWith("https:")) trustSelfSignedCertificate();
   await waitUntilHealthy(url);
   const demo = await prepareDemo(url, flags, project, devVars);
-  if (demo && !ending) announce(url, demo, flags, devVars);
+  if (demo && !ending) await announce(url, demo, flags, devVars);
   log.isVerbose = true;
   void runCronEachMinute(url);
 }
@@ -107,10 +108,15 @@ async function prepareDemo(url: string, flags: Flags, project: Project, devVars:
   const { DEMO_API_KEY: apiKey, DEMO_AGENT_ID: agentId } = readDevVars(devVars);
   const demo = await ensureDemo(url, operator, { ...(apiKey && { apiKey }), ...(agentId && { agentId }) });
   setDevVars(devVars, { DEMO_API_KEY: demo.apiKey, DEMO_AGENT_ID: demo.agentId });
+  const client = createClient(url, demo.apiKey);
+  await (flags.samples ? addSamples(client, demo) : removeSamples(client, demo));
   return demo;
 }
 
-function announce(url: string, { apiKey, agentId }: Demo, flags: Flags, devVars: string): void {
+async function announce(url: string, { apiKey, agentId }: Demo, flags: Flags, devVars: string): Promise<void> {
+  const link = await call<{ url: string }>(createClient(url, apiKey), "POST", "/console/links");
+  printFact("Console", `${link.url} (signs in once; afterwards the key below does)`);
+  printFact("Chat", `${url}/chat/${agentId}`);
   printFact("API", `${url}/api/v1, documented at ${url}/docs`);
   printFact("Chat", `${url}/chat/${agentId}`);
   printFact("Operator", flags.vars.has("OPERATOR_TOKEN") ? "OPERATOR_TOKEN as given by --var" : `OPERATOR_TOKEN in ${shortPath(devVars)}`);

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
-import { build, type BuildOptions, type Plugin, transform } from "esbuild";
+import { build, type BuildOptions, type Metafile, type Plugin, transform } from "esbuild";
 import { errorText, ROOT, UserError } from "./shared/cli.ts";
 
 const OUTPUT = join(ROOT, "dist/web");
@@ -16,6 +16,10 @@ const HASH_LENGTH = 10;
 
 /** The most bytes of each file, gzipped as the network compresses it at least. */
 const LIMITS: Record<string, number> = { "widget.js": 2 * 1024, "widget/panel.js": 30 * 1024, "widget/lexer.js": 17 * 1024 };
+
+/** The most bytes of the console, gzipped: what is loaded before anything is seen, and what each page adds. */
+const FIRST_LOAD_BYTES = 100 * 1024;
+const PAGE_BYTES = 30 * 1024;
 
 /** Browsers from 2024 on: they have `light-dark()`, popovers and adopted style sheets. */
 const TARGET = ["chrome123", "firefox125", "safari17.5"];
@@ -37,6 +41,13 @@ const HEADERS = `/*
 
 /${ASSETS}/*
   Cache-Control: public, max-age=31536000, immutable
+
+/console/*
+  ! Content-Security-Policy
+  ! Access-Control-Allow-Origin
+  ! Cross-Origin-Resource-Policy
+  Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'
+  Referrer-Policy: no-referrer
 `;
 
 /** A file of the output, by its path in it. */
@@ -113,13 +124,60 @@ async function launcherNames(languages: readonly string[]): Promise<Record<strin
   return Object.fromEntries(await Promise.all(modules));
 }
 
+/** The console: a page, its style sheet, and a module for each of its pages, which is loaded when it is first opened. */
+async function buildConsole(): Promise<OutputFile[]> {
+  const { outputFiles = [], metafile } = await build({
+    ...COMMON,
+    entryPoints: ["./web/console/main.tsx", "./web/console/console.css"],
+    entryNames: "[name]",
+    format: "esm",
+    splitting: true,
+    metafile: true,
+    plugins: [],
+  });
+  checkRoutes(outputFiles, metafile);
+  const { folder, files } = hashed(
+    "console",
+    outputFiles.map(({ path, contents }) => ({ path: relative(OUTPUT, path), contents })),
+  );
+  const page = readFileSync(join(ROOT, "web/console/index.html"), "utf8");
+  return [...files, { path: "console/index.html", contents: Buffer.from(page.replaceAll("{assets}", `/${folder}`)) }];
+}
+
+/** @throws UserError where the first load of the console, or a page of it, is larger than a person shall wait for. */
+function checkRoutes(files: readonly { path: string; contents: Uint8Array }[], { outputs }: Metafile): void {
+  const bytes = new Map(files.map((file) => [relative(ROOT, file.path), gzippedBytes(file)]));
+  const withImports = (path: string, known = new Set<string>()): Set<string> => {
+    if (known.has(path)) return known;
+    known.add(path);
+    for (const { path: imported, kind } of outputs[path]?.imports ?? []) if (kind === "import-statement") withImports(imported, known);
+    return known;
+  };
+  const sum = (paths: Iterable<string>) => [...paths].reduce((all, path) => all + (bytes.get(path) ?? 0), 0);
+  const output = relative(ROOT, OUTPUT);
+  const first = new Set([...withImports(`${output}/main.js`), `${output}/console.css`]);
+  const pages = (outputs[`${output}/main.js`]?.imports ?? []).filter(({ kind }) => kind === "dynamic-import").map(({ path }) => path);
+  const sizes = [
+    ["the first load", sum(first), FIRST_LOAD_BYTES] as const,
+    ...pages.map((path) => {
+      const own = [...withImports(path)].filter((one) => !first.has(one));
+      return [basename(path), sum(own), PAGE_BYTES] as const;
+    }),
+  ];
+  const tooLarge = sizes.filter(([, size, limit]) => size > limit);
+  if (tooLarge.length > 0)
+    throw new UserError(
+      tooLarge.map(([name, size, limit]) => `The console: ${name} has ${size} bytes gzipped; it may have ${limit}.`).join("\n"),
+    );
+}
+
 function viewerFiles(): OutputFile[] {
   const directory = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
   return VIEWER_FILES.map((file) => ({ path: `docs/${file}`, contents: readFileSync(join(directory, file)) }));
 }
 
 /** The size of a file as a browser receives it. */
-const gzippedBytes = ({ contents }: OutputFile): number => gzipSync(contents, { level: 9 }).length;
+const gzippedBytes = ({ contents }: Pick<OutputFile, "contents">): number => gzipSync(contents, { level: 9 }).length;
 
 /** @throws UserError where a file is larger than visitors shall wait for. */
 function checkSizes(files: readonly OutputFile[]): void {
@@ -159,8 +217,9 @@ function isSame(path: string, contents: Uint8Array): boolean {
  * @throws UserError where a file is too large.
  */
 export async function buildWeb(): Promise<Record<string, number>> {
+  const icon: OutputFile = { path: "icon.svg", contents: readFileSync(join(ROOT, "web/shared/icon.svg")) };
   const headers: OutputFile = { path: "_headers", contents: Buffer.from(HEADERS) };
-  const files = [...(await buildWidget()), ...viewerFiles(), headers];
+  const files = [...(await buildWidget()), ...(await buildConsole()), ...viewerFiles(), icon, headers];
   checkSizes(files);
   writeOutput(files);
   return Object.fromEntries(Object.keys(LIMITS).map((path) => [path, gzippedBytes(files.find((file) => file.path === path)!)]));

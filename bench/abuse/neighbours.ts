@@ -37,10 +37,10 @@ interface Noise {
 
 const ROUNDS = 2;
 /** Of a read and a question each. */
-const PAIRS = 25;
+const PAIRS = 100;
 const FLOOD_PER_SECOND = 50;
 const LEADS_PER_SECOND = 10;
-const STUCK_SOURCES = 100;
+const STUCK_SOURCES = 1_000;
 const STUCK_ERASURES = 5;
 const SWEEP_MS = 1_000;
 const LIMITS = { requests_per_minute: 1_000_000_000, messages: 1_000_000_000 };

@@ -83,12 +83,12 @@ export class SoakClient {
   /** Every record of a list. */
   async list<Item>(path: string): Promise<List<Item>> {
     const data: Item[] = [];
-    for (let cursor = ""; ;) {
-      const url = `${path}${path.includes("?") ? "&" : "?"}limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`;
-      const page = await this.call<{ data: Item[]; total: number; next_cursor: string | null }>("GET", url);
+    const first = `${path}${path.includes("?") ? "&" : "?"}limit=100`;
+    for (let url = first; ;) {
+      const page = await this.call<{ data: Item[]; total: number; has_more: boolean; next_cursor?: string | null }>("GET", url);
       data.push(...page.data);
-      if (!page.next_cursor) return { total: page.total, data };
-      cursor = page.next_cursor;
+      if (!page.has_more) return { total: page.total, data };
+      url = `${first}&${page.next_cursor ? `cursor=${encodeURIComponent(page.next_cursor)}` : `offset=${data.length}`}`;
     }
   }
 }

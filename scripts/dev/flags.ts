@@ -15,6 +15,8 @@ export interface Flags {
   model: string | undefined;
   /** Print the service's log lines as JSON. */
   json: boolean;
+  /** Whether the demo has sample conversations; false erases them. */
+  samples: boolean;
   help: boolean;
   version: boolean;
   /** All flags for wrangler, as they were given; the port is passed separately. */
@@ -25,6 +27,7 @@ export const USAGE = `npm run dev [-- FLAGS]: runs the service on this machine, 
 
   --port PORT   where it listens (8787; 0: any free port)
   --model NAME  a model of a server on this machine (Ollama, LM Studio, llama.cpp, vLLM), or none; without it, one that is found
+  --no-samples  a demo without sample conversations; those that are there are erased
   --json        print the service's log as JSON, as in production
   --version     print the versions of the service and of wrangler
   --help        print this
@@ -34,9 +37,9 @@ Flags of \`wrangler dev\` are passed on, such as --persist-to DIR, --var NAME:VA
 const ALIASES: Record<string, string> = { "-c": "--config", "-e": "--env", "-r": "--remote", "-h": "--help", "-v": "--version" };
 /** Flags that take every value up to the next flag. */
 const LIST_FLAGS = new Set(["--var", "--env-file"]);
-const SWITCHES = new Set(["--remote", "--help", "--version", "--json"]);
+const SWITCHES = new Set(["--remote", "--help", "--version", "--json", "--no-samples"]);
 /** Not passed on to wrangler. */
-const OWN_FLAGS = new Set(["--port", "--model", "--json", "--help", "--version"]);
+const OWN_FLAGS = new Set(["--port", "--model", "--json", "--no-samples", "--help", "--version"]);
 const MAX_PORT = 65_535;
 const REFUSED: Record<string, string> = {
   "--remote": "npm run dev is for this machine alone: it needs no account and touches no network. Use `npx wrangler dev --remote`.",
@@ -68,6 +71,7 @@ export function parseFlags(args: readonly string[]): Flags {
     vars: new Map((values.get("--var") ?? []).map(splitVar)),
     model: readModel(values.has("--model"), last("--model")),
     json: values.has("--json"),
+    samples: !values.has("--no-samples"),
     help: values.has("--help"),
     version: values.has("--version"),
     passed,

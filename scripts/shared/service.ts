@@ -13,7 +13,7 @@ interface Answer {
   body: unknown;
 }
 
-type Method = "GET" | "POST" | "DELETE";
+type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
 /** The service as one caller sees it. */
 export interface Client {

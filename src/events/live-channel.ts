@@ -69,16 +69,19 @@ export class LiveChannel extends DurableObject<Env> {
     this.publishPresence((socket.deserializeAttachment() as Attachment).conversation_id, socket);
   }
 
-  /** Who has the conversation open, to those who have it open too. */
+  /** Tells each who has the conversation open who else has. */
   private publishPresence(conversationId: string | null, gone?: WebSocket): void {
     if (conversationId === null) return;
     const open = this.ctx.getWebSockets().flatMap((socket) => {
       const attachment = socket.deserializeAttachment() as Attachment;
       return socket !== gone && attachment.conversation_id === conversationId ? [{ socket, attachment }] : [];
     });
-    const viewers = open.map(({ attachment: { id, name, is_replying } }) => ({ id, name, is_replying }));
-    const text = JSON.stringify({ presence: { conversation_id: conversationId, viewers } });
-    for (const { socket } of open) sendTo(socket, text);
+    for (const { socket } of open) {
+      const others = open
+        .filter((one) => one.socket !== socket)
+        .map(({ attachment: { id, name, is_replying } }) => ({ id, name, is_replying }));
+      sendTo(socket, JSON.stringify({ presence: { conversation_id: conversationId, viewers: others } }));
+    }
   }
 
   private send(text: string): void {

@@ -20,6 +20,11 @@ export type IconName = keyof typeof PATHS;
 
 /** A decorative picture: what it means, its surroundings say. */
 export function Icon({ name, size = 20 }: { name: IconName; size?: number }): VNode {
+  return <Drawing path={PATHS[name]} size={size} />;
+}
+
+/** @param path of an SVG, in a square of 24. */
+export function Drawing({ path, size }: { path: string; size: number }): VNode {
   return (
     <svg
       class="svg"
@@ -33,7 +38,7 @@ export function Icon({ name, size = 20 }: { name: IconName; size?: number }): VN
       stroke-linejoin="round"
       aria-hidden="true"
     >
-      <path d={PATHS[name]} />
+      <path d={path} />
     </svg>
   );
 }

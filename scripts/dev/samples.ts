@@ -1,0 +1,84 @@
+import { call, type Client } from "../shared/service.ts";
+import type { Demo } from "./demo.ts";
+
+/*
+ * Something to look at in the demo workspace: conversations in each state, a lead, a source that failed. They are made as a shop's
+ * backend and its visitors would make them, and their people can be erased like any other.
+ */
+
+interface Person {
+  id: string;
+  name: string;
+  email: string;
+}
+
+interface Sample {
+  person: Person;
+  /** What the person writes, one message after the other. */
+  messages: readonly string[];
+  /** What the team does then. */
+  team?: (client: Client, conversationPath: string) => Promise<unknown>;
+}
+
+const COLLEAGUE = { id: "grace", name: "Grace Hopper" };
+const person = (id: string, name: string): Person => ({ id: `sample-${id}`, name, email: `${id}@example.com` });
+
+const SAMPLES: readonly Sample[] = [
+  {
+    person: person("ada", "Ada Lovelace"),
+    messages: ["How are webhooks signed?", "And how do I rotate the secret?"],
+    team: (client, path) => call(client, "PATCH", path, { tags: ["webhooks"] }),
+  },
+  {
+    person: person("edsger", "Edsger Dijkstra"),
+    messages: ["How do I erase all data of one person?"],
+    team: (client, path) => call(client, "PATCH", path, { status: "resolved" }),
+  },
+  {
+    person: person("katherine", "Katherine Johnson"),
+    messages: ["Do you offer a discount for universities?"],
+    team: async (client, path) => {
+      await call(client, "POST", `${path}/notes`, { content: "Asked sales: 40 % for teaching.", author: COLLEAGUE });
+      const content = "Yes: universities pay 60 % of the price. Which one are you with?";
+      return call(client, "POST", `${path}/messages`, { content, author: COLLEAGUE });
+    },
+  },
+  {
+    person: person("alan", "Alan Turing"),
+    messages: ["What happens when a webhook endpoint is down?", "Can I talk to a person about our contract?"],
+  },
+  { person: person("mary", "Mary Jackson"), messages: ["Can your invoices show our purchase order number?"] },
+];
+
+const LEAD = { name: "Mary Jackson", email: "mary@example.com", message: "Please send an offer for forty seats." };
+/** Reserved by RFC 6761: it never answers. */
+const BROKEN_SOURCE = { type: "url", name: "Old help centre", url: "https://help.invalid/" };
+
+/** Adds the samples to a demo workspace that has no conversations yet. */
+export async function addSamples(client: Client, { agentId }: Demo): Promise<void> {
+  const { total } = await call<{ total: number }>(client, "GET", "/api/v1/conversations?limit=1");
+  if (total > 0) return;
+  for (const { person: user, messages, team } of SAMPLES) {
+    let conversationId: string | undefined;
+    for (const message of messages) {
+      const body = { message, user, ...(conversationId !== undefined && { conversation_id: conversationId }) };
+      const path = `/api/v1/agents/${agentId}/messages`;
+      ({ conversation_id: conversationId } = await call<{ conversation_id: string }>(client, "POST", path, body));
+    }
+    await team?.(client, `/api/v1/conversations/${conversationId}`);
+  }
+  await call(client, "POST", `/widget/v1/agents/${agentId}/leads`, LEAD);
+  await call(client, "POST", `/api/v1/agents/${agentId}/sources`, BROKEN_SOURCE);
+}
+
+/** Erases the samples: their people with everything of them, and the source. */
+export async function removeSamples(client: Client, { agentId }: Demo): Promise<void> {
+  for (const {
+    person: { id, email },
+  } of SAMPLES) {
+    for (const query of [`external_id=${id}`, `email=${email}`]) await call(client, "DELETE", `/api/v1/privacy/visitors?${query}`);
+  }
+  const path = `/api/v1/agents/${agentId}/sources`;
+  const { data } = await call<{ data: { id: string; url: string | null }[] }>(client, "GET", `${path}?limit=100`);
+  for (const { id } of data.filter(({ url }) => url === BROKEN_SOURCE.url)) await call(client, "DELETE", `${path}/${id}`);
+}

@@ -1,0 +1,208 @@
+import type { Page } from "playwright-core";
+import axe from "axe-core";
+import { expect, test } from "vitest";
+import { openPage, operate, service } from "./browser.ts";
+
+interface Office {
+  workspaceId: string;
+  key: string;
+  keyId: string;
+  agentId: string;
+  call<Body>(method: string, path: string, body?: unknown): Promise<Body>;
+  /** A visitor's question; the conversation's id. */
+  ask(message: string, name?: string): Promise<string>;
+}
+
+/** A workspace with an agent that knows nothing, so that each question waits for a human. */
+async function createOffice(scopes: string[] = ["*"]): Promise<Office> {
+  const slug = `console-${crypto.randomUUID().slice(0, 8)}`;
+  const { id: workspaceId } = await operate<{ id: string }>("POST", "/workspaces", { name: "Acme", slug, plan: "enterprise" });
+  const { id: keyId, key } = await operate<{ id: string; key: string }>("POST", `/workspaces/${workspaceId}/keys`, {
+    name: "Team",
+    scopes,
+  });
+  const { id: agentId } = await operate<{ id: string }>("POST", `/workspaces/${workspaceId}/agents`, { name: "Acme agent" });
+  const call = async <Body>(method: string, path: string, body?: unknown): Promise<Body> => {
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+    const response = await fetch(`${service.url}/api/v1${path}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as Body;
+  };
+  const ask = async (message: string, name = "Ada Lovelace") => {
+    const user = { id: crypto.randomUUID(), name, email: "ada@example.com" };
+    return (await call<{ conversation_id: string }>("POST", `/agents/${agentId}/messages`, { message, user })).conversation_id;
+  };
+  return { workspaceId, key, keyId, agentId, call, ask };
+}
+
+async function signIn(page: Page, key: string, name = "Grace Hopper"): Promise<void> {
+  await page.goto(`${service.url}/console/`);
+  await page.getByLabel("API key or operator token").fill(key);
+  await page.getByLabel("Your name").fill(name);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Console" }).waitFor();
+}
+
+/** What axe finds, in words. */
+async function findBarriers(page: Page): Promise<string[]> {
+  // The policy of the page lets no script in; the browser's own way past it is for tools like this one.
+  const session = await page.context().newCDPSession(page);
+  await session.send("Runtime.evaluate", { expression: axe.source });
+  const { result } = await session.send("Runtime.evaluate", {
+    expression: `axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }).then(({ violations }) => JSON.stringify(violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" "))))`,
+    awaitPromise: true,
+  });
+  return JSON.parse(String(result.value)) as string[];
+}
+
+test("a conversation that waits is answered and resolved by keyboard, and the visitor has the reply", async () => {
+  const office = await createOffice();
+  const id = await office.ask("Do you deliver to Norway?");
+  const { page, errors } = await openPage();
+  await signIn(page, office.key);
+  await page.getByRole("button", { name: /Ada Lovelace/ }).waitFor();
+  await page.keyboard.press("j");
+  await page.getByRole("log").getByText("Do you deliver to Norway?").waitFor();
+  await page.keyboard.press("r");
+  await page.keyboard.type("Yes, within **five** days.");
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("log").getByText("five").waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("n");
+  await page.keyboard.type("Norway is fine.");
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("log").getByText("Norway is fine.").waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("e");
+  await page.getByText("Nobody waits").waitFor();
+  const { status, messages } = await office.call<{
+    status: string;
+    messages: { role: string; content: string; author: { name: string } }[];
+  }>("GET", `/conversations/${id}`);
+  expect(status).toBe("resolved");
+  expect(messages.find(({ role }) => role === "human")).toMatchObject({
+    content: "Yes, within **five** days.",
+    author: { name: "Grace Hopper" },
+  });
+  expect(messages.find(({ role }) => role === "note")).toMatchObject({ content: "Norway is fine." });
+  expect(errors.filter((error) => !error.includes("401"))).toEqual([]);
+});
+
+test("a conversation that comes in appears by itself", async () => {
+  const office = await createOffice();
+  const { page } = await openPage();
+  await signIn(page, office.key);
+  await page.getByText("Nobody waits").waitFor();
+  await office.ask("Is anybody there?", "Alan Turing");
+  await page.getByRole("button", { name: /Alan Turing/ }).waitFor();
+});
+
+test("two people on one conversation see each other, and are asked before both reply", async () => {
+  const office = await createOffice();
+  const id = await office.ask("Who answers?");
+  const [{ page: ada }, { page: grace }] = await Promise.all([openPage(), openPage()]);
+  await Promise.all([signIn(ada, office.key, "Ada"), signIn(grace, office.key, "Grace")]);
+  for (const page of [ada, grace]) await page.goto(`${service.url}/console/#/inbox/${id}`);
+  await ada.getByText("Grace is looking at this too.").waitFor();
+  await grace.getByLabel("Reply to the visitor").fill("I do");
+  await ada.getByText("Grace is writing a reply.").waitFor();
+  await ada.getByLabel("Reply to the visitor").fill("Me");
+  await ada.getByRole("button", { name: "Send", exact: true }).click();
+  await ada.getByRole("dialog", { name: "Somebody else is replying" }).getByRole("button", { name: "Cancel" }).click();
+  expect(await ada.getByLabel("Reply to the visitor").inputValue()).toBe("Me");
+});
+
+test("what was written is kept when the session ends, and after a reload", async () => {
+  const office = await createOffice();
+  const id = await office.ask("Are you open on Sunday?");
+  const { page } = await openPage();
+  await signIn(page, office.key);
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  await page.getByLabel("Reply to the visitor").fill("From nine on.");
+  await operate("DELETE", `/workspaces/${office.workspaceId}/keys/${office.keyId}`);
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  await dialog.waitFor();
+  const { key } = await operate<{ key: string }>("POST", `/workspaces/${office.workspaceId}/keys`, { name: "New", scopes: ["*"] });
+  await dialog.getByLabel("API key or operator token").fill(key);
+  await dialog.getByRole("button", { name: "Sign in" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  await page.reload();
+  await page.getByLabel("Reply to the visitor").waitFor();
+  expect(await page.getByLabel("Reply to the visitor").inputValue()).toBe("From nine on.");
+});
+
+test("what visitors write is text, whatever it looks like", async () => {
+  const office = await createOffice();
+  const hostile = "<img src=x onerror=alert(1)><script>alert(2)</script> [click](javascript:alert(3))";
+  const id = await office.ask(hostile, "<b>Mallory</b>");
+  await office.call("POST", `/conversations/${id}/messages`, { content: hostile });
+  const { page, errors } = await openPage();
+  await signIn(page, office.key);
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  await page.getByRole("log").getByText("onerror=alert(1)").first().waitFor();
+  expect(await page.locator("[href^='javascript:'], .bubble img, .bubble script, strong b").count()).toBe(0);
+  expect(errors.filter((error) => !error.includes("401"))).toEqual([]);
+});
+
+test("a key without the scope of a page reads which one it needs, and does not see the page in the menu", async () => {
+  const office = await createOffice(["conversations:read"]);
+  const { page } = await openPage();
+  await signIn(page, office.key);
+  expect(await page.getByRole("navigation", { name: "Console" }).getByRole("link").allInnerTexts()).toEqual(["Inbox"]);
+  await page.goto(`${service.url}/console/#/webhooks`);
+  await page.getByText("webhooks:read").waitFor();
+});
+
+test("an operator sees workspaces, their keys, health and the audit log", async () => {
+  const office = await createOffice();
+  const { page } = await openPage();
+  await signIn(page, service.operatorToken);
+  await page.goto(`${service.url}/console/#/workspaces/${office.workspaceId}`);
+  await page.getByRole("region", { name: "API keys" }).getByText("Team").waitFor();
+  await page.getByRole("link", { name: "Health" }).click();
+  await page.getByRole("heading", { name: "Databases" }).waitFor();
+  await page.getByRole("link", { name: "Audit log" }).click();
+  await page.getByText("createWorkspace").first().waitFor();
+});
+
+test.each(["light", "dark"] as const)("no page has a barrier that axe finds (%s)", async (colorScheme) => {
+  const office = await createOffice();
+  const id = await office.ask("Do you deliver to Norway?");
+  await office.call("POST", `/agents/${office.agentId}/sources`, {
+    type: "text",
+    name: "Delivery",
+    text: "We deliver to Norway within five days.",
+  });
+  const { page } = await openPage({ colorScheme });
+  await page.goto(`${service.url}/console/`);
+  await page.getByLabel("API key or operator token").waitFor();
+  const barriers: Record<string, string[]> = { "sign in": await findBarriers(page) };
+  await signIn(page, office.key);
+  const pages = [`inbox/${id}`, "playground", "knowledge", "knowledge/answers", "analytics", "leads", "people", "webhooks"];
+  for (const path of pages) {
+    await page.goto(`${service.url}/console/#/${path}`);
+    await page.locator(path.startsWith("inbox") ? ".composer" : ".page-header").waitFor();
+    await page.locator(".skeleton").first().waitFor({ state: "detached" });
+    barriers[path] = await findBarriers(page);
+  }
+  expect(Object.entries(barriers).filter(([, found]) => found.length > 0)).toEqual([]);
+});
+
+test("a phone shows the list, then the conversation, and nothing wider than itself", async () => {
+  const office = await createOffice();
+  await office.ask("Do you deliver to Norway?");
+  const { page } = await openPage({ viewport: { width: 375, height: 720 } });
+  await signIn(page, office.key);
+  await page.getByRole("button", { name: /Ada Lovelace/ }).click();
+  await page.getByLabel("Reply to the visitor").waitFor();
+  expect(await page.getByRole("heading", { name: "Inbox" }).isVisible()).toBe(false);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+  await page.getByRole("button", { name: "Back to the list" }).click();
+  await page.getByRole("heading", { name: "Inbox" }).waitFor();
+});

@@ -1,0 +1,184 @@
+import { useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { api, type Schemas } from "../api.ts";
+import { AgentPicker } from "../agents.tsx";
+import { HANDOFF_WORDS } from "../inbox/words.tsx";
+import { useQuery } from "../query.ts";
+import { Button } from "../ui/button.tsx";
+import { toCsv } from "../ui/csv.ts";
+import { Select } from "../ui/field.tsx";
+import { PageFrame, saveFile } from "../ui/page.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
+import { formatNumber } from "../ui/time.tsx";
+import { DailyChart } from "./daily-chart.tsx";
+
+type Overview = Schemas["AnalyticsOverview"];
+
+const RANGES = [
+  ["7", "7 days"],
+  ["30", "30 days"],
+  ["90", "90 days"],
+  ["365", "A year"],
+] as const;
+
+/** How much is asked, who answers it, and what the agent could not. */
+export function Analytics() {
+  const [days, setDays] = useState("30");
+  const [agentId, setAgentId] = useState("");
+  const query = useQuery(`${days} ${agentId}`, (signal) =>
+    api.getAnalyticsOverview({ days: Number(days), ...(agentId && { agent_id: agentId }) }, { signal }),
+  );
+  return (
+    <PageFrame
+      title="Analytics"
+      actions={
+        <div class="actions">
+          <AgentPicker label="Agent" all="All agents" value={agentId} onChange={setAgentId} />
+          <Select label="Range" hideLabel options={RANGES} value={days} onChange={({ currentTarget }) => setDays(currentTarget.value)} />
+          <Button disabled={!query.data} onClick={() => query.data && saveFile("analytics.csv", dailyCsv(query.data))}>
+            Export CSV
+          </Button>
+        </div>
+      }
+    >
+      <Loaded query={query}>{(overview) => <Report overview={overview} />}</Loaded>
+    </PageFrame>
+  );
+}
+
+function Report({ overview }: { overview: Overview }) {
+  const { totals, rates, previous, csat, times, handoff_reasons: reasons, top_unanswered: unanswered } = overview;
+  if (totals.conversations === 0 && totals.messages === 0)
+    return <Empty title="Nothing happened in this time">Figures appear with the first conversation.</Empty>;
+  return (
+    <>
+      <div class="cards">
+        <Figure
+          name="Conversations"
+          value={formatNumber(totals.conversations)}
+          change={changeOf(totals.conversations, previous.totals.conversations)}
+        />
+        <Figure
+          name="Resolved by the agent"
+          value={percent(rates.ai_resolution)}
+          change={pointsOf(rates.ai_resolution, previous.rates.ai_resolution)}
+        />
+        <Figure name="Handed to the team" value={percent(rates.handoff)} change={pointsOf(rates.handoff, previous.rates.handoff)} />
+        <Figure
+          name="Not known to the agent"
+          value={percent(rates.unanswered)}
+          change={pointsOf(rates.unanswered, previous.rates.unanswered)}
+        />
+        <Figure
+          name="Satisfaction"
+          value={csat.average === null ? "–" : `${csat.average.toFixed(1)} of 5`}
+          change={`${formatNumber(csat.count)} ratings`}
+        />
+        <Figure name="First reply, median" value={duration(times.median_first_response_seconds)} />
+        <Figure name="Resolution, median" value={duration(times.median_resolution_seconds)} />
+        <Figure name="Leads" value={formatNumber(totals.leads)} change={changeOf(totals.leads, previous.totals.leads)} />
+      </div>
+      <DailyChart daily={overview.daily} />
+      <div class="columns">
+        <Bars
+          title="Why conversations were handed over"
+          rows={Object.entries(reasons).map(([id, count]) => [HANDOFF_WORDS[id as keyof typeof reasons], count])}
+        />
+        <Bars title="Where they came from" rows={Object.entries(overview.by_channel)} />
+      </div>
+      <section class="card">
+        <h2>What the agent could not answer</h2>
+        {unanswered.length === 0 ? (
+          <p class="quiet">Nothing in this time.</p>
+        ) : (
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Question</th>
+                <th scope="col" class="number">
+                  Asked
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {unanswered.map(({ question, count }) => (
+                <tr key={question}>
+                  <td>{question}</td>
+                  <td class="number">{formatNumber(count)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </section>
+    </>
+  );
+}
+
+function Figure({ name, value, change }: { name: string; value: string; change?: ComponentChildren }) {
+  return (
+    <div class="card">
+      <h2 class="figure-name">{name}</h2>
+      <p class="big-number">{value}</p>
+      <p class="quiet">{change ?? "\u00a0"}</p>
+    </div>
+  );
+}
+
+/** A table whose second column is drawn as bars too. */
+function Bars({ title, rows }: { title: string; rows: [string, number][] }) {
+  const most = Math.max(1, ...rows.map(([, count]) => count));
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      <table class="bars">
+        <tbody>
+          {rows
+            .toSorted(([, a], [, b]) => b - a)
+            .map(([name, count]) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td>
+                  <meter min={0} max={most} value={count} aria-hidden="true" />
+                </td>
+                <td class="number">{formatNumber(count)}</td>
+              </tr>
+            ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function percent(rate: number | null): string {
+  return rate === null ? "–" : new Intl.NumberFormat(navigator.language, { style: "percent", maximumFractionDigits: 0 }).format(rate);
+}
+
+const BEFORE = "than the time before";
+
+function changeOf(now: number, before: number): string {
+  if (before === 0) return "none in the time before";
+  const change = (now - before) / before;
+  return `${change >= 0 ? "+" : "−"}${percent(Math.abs(change))} ${BEFORE}`;
+}
+
+function pointsOf(now: number | null, before: number | null): string | undefined {
+  if (now === null || before === null) return undefined;
+  const points = Math.round((now - before) * 100);
+  return `${points >= 0 ? "+" : "−"}${Math.abs(points)} points ${BEFORE}`;
+}
+
+function duration(seconds: number | null): string {
+  if (seconds === null) return "–";
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
+  return seconds < 36 * 3600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`;
+}
+
+function dailyCsv({ daily }: Overview): Blob {
+  const names = ["date", "conversations", "messages", "ai_replies", "human_replies", "leads", "handoffs"] as const;
+  return toCsv(
+    names,
+    daily.map((day) => names.map((name) => day[name])),
+  );
+}

@@ -1,0 +1,146 @@
+import { type ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Link, Redirect, Route, Router, Switch, useLocation } from "wouter-preact";
+import { useHashLocation } from "wouter-preact/use-hash-location";
+import { Icon } from "./ui/icon.tsx";
+import { shortcuts, useShortcuts } from "./keyboard.ts";
+import { isLive } from "./live.ts";
+import { OPERATOR_PAGES, type Page, WORKSPACE_PAGES } from "./routes.ts";
+import { hasEnded, hasScope, session, signOut } from "./session.ts";
+import { SignIn, SignInAgain } from "./sign-in.tsx";
+import { IconButton } from "./ui/button.tsx";
+import { Dialog } from "./ui/dialog.tsx";
+import { Empty, ErrorState, NeedsScope, Skeleton } from "./ui/states.tsx";
+import { sayError, Toasts } from "./ui/toast.tsx";
+
+/** @param problem why a sign-in link did not work. */
+export function App({ problem }: { problem: string | undefined }) {
+  if (!session.value) return <SignIn problem={problem} />;
+  return (
+    <Router hook={useHashLocation}>
+      <Console pages={session.value.kind === "operator" ? OPERATOR_PAGES : WORKSPACE_PAGES} />
+      {hasEnded.value && <SignInAgain />}
+      <Toasts />
+    </Router>
+  );
+}
+
+function Console({ pages }: { pages: readonly Page[] }) {
+  const allowed = pages.filter(({ scope }) => scope === undefined || hasScope(scope));
+  return (
+    <div class="console">
+      <Navigation pages={allowed} />
+      <Switch>
+        {pages.map((page) => (
+          <Route key={page.path} path={page.path} nest>
+            <PageOutlet page={page} />
+          </Route>
+        ))}
+        <Route path="/">
+          <Redirect to={(allowed[0] ?? pages[0])!.path} replace />
+        </Route>
+        <Route>
+          <main class="page">
+            <Empty title="There is no such page" action={<Link href="/">Go to the first page</Link>} />
+          </main>
+        </Route>
+      </Switch>
+      <ShortcutList />
+      <Offline />
+    </div>
+  );
+}
+
+function Navigation({ pages }: { pages: readonly Page[] }) {
+  const [location] = useLocation();
+  const title = session.value?.kind === "workspace" ? session.value.workspace.name : "Operator";
+  return (
+    <nav class="navigation" aria-label="Console">
+      <p class="workspace-name" title={title}>
+        {title}
+      </p>
+      <ul>
+        {pages.map(({ path, title: name, icon }) => (
+          <li key={path}>
+            <Link href={path} aria-current={location.startsWith(path) ? "page" : undefined}>
+              <Icon name={icon} size={18} />
+              <span>{name}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <div class="signed-in">
+        <span title={session.value?.name}>{session.value?.name || "Signed in"}</span>
+        <IconButton icon="signOut" label="Sign out" onClick={() => void signOut().catch(sayError)} />
+      </div>
+    </nav>
+  );
+}
+
+const loaded = new Map<string, ComponentType>();
+
+function PageOutlet({ page }: { page: Page }) {
+  const [, refresh] = useState(0);
+  const [error, setError] = useState<unknown>();
+  const load = async () => {
+    setError(undefined);
+    try {
+      loaded.set(page.path, await page.load());
+      refresh((count) => count + 1);
+    } catch (failure) {
+      setError(failure);
+    }
+  };
+  useEffect(() => {
+    document.title = `${page.title} – Support Agent Service`;
+    if (!loaded.has(page.path)) void load();
+  }, [page]);
+  const Component = loaded.get(page.path);
+  const content = Component ? <Component /> : error ? <ErrorState error={error} retry={() => void load()} /> : <Skeleton />;
+  return (
+    <main class="page" id="main">
+      {page.scope ? <NeedsScope scope={page.scope}>{content}</NeedsScope> : content}
+    </main>
+  );
+}
+
+/** What the keys do on this page, shown by `?`. */
+function ShortcutList() {
+  const [isOpen, setOpen] = useState(false);
+  useShortcuts({ "?": ["List of keys", () => setOpen(true)] });
+  if (!isOpen) return null;
+  const names: Record<string, string> = { ArrowDown: "↓", ArrowUp: "↑", Escape: "Esc" };
+  return (
+    <Dialog title="Keys" onClose={() => setOpen(false)}>
+      <dl class="keys">
+        {shortcuts.value.map(({ key, label }) => (
+          <div key={key}>
+            <dt>
+              <kbd>{names[key] ?? key}</kbd>
+            </dt>
+            <dd>{label}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}
+
+function Offline() {
+  const [isOnline, setOnline] = useState(navigator.onLine);
+  useEffect(() => {
+    const update = () => setOnline(navigator.onLine);
+    addEventListener("online", update);
+    addEventListener("offline", update);
+    return () => {
+      removeEventListener("online", update);
+      removeEventListener("offline", update);
+    };
+  }, []);
+  if (isOnline) return isLive.value || session.value?.kind === "operator" ? null : <p class="sr-only">Updated every half minute</p>;
+  return (
+    <p class="offline" role="status">
+      You are offline. What you see may be out of date; what you write is kept.
+    </p>
+  );
+}

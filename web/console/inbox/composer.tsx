@@ -1,0 +1,170 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { api, type Schemas } from "../api.ts";
+import { useShortcuts } from "../keyboard.ts";
+import { showPresence, viewers } from "../live.ts";
+import { session } from "../session.ts";
+import { Button } from "../ui/button.tsx";
+import { Confirm } from "../ui/dialog.tsx";
+import { sayError } from "../ui/toast.tsx";
+import type { Change } from "./conversation.tsx";
+import { keepDraft, readDraft } from "./drafts.ts";
+import { memberId } from "./list.tsx";
+
+/** A message that is on its way. */
+export interface Sending {
+  key: number;
+  content: string;
+  isNote: boolean;
+}
+
+interface Props {
+  conversation: Schemas["ConversationWithMessages"];
+  begin: (message: Omit<Sending, "key">) => Sending;
+  end: (one: Sending) => void;
+  reload: () => void;
+  change: Change;
+  onDone: () => void;
+}
+
+/** Writes replies and notes. What is written survives a reload, a failure, and the end of the session. */
+export function Composer(props: Props) {
+  const { conversation } = props;
+  const { id } = conversation;
+  const field = useRef<HTMLTextAreaElement>(null);
+  const [draft, setDraft] = useState(() => readDraft(id));
+  const [isAsking, setAsking] = useState<"reply" | "resolve" | undefined>();
+  const startedAt = useRef<string | undefined>(undefined);
+  const write = (next: typeof draft) => {
+    setDraft(next);
+    keepDraft(id, next);
+    startedAt.current = next.text === "" ? undefined : (startedAt.current ?? new Date().toISOString());
+    showPresence(id, next.text !== "" && !next.isNote);
+  };
+  useEffect(() => fit(field.current), [draft.text]);
+  const focus = (isNote: boolean) => {
+    write({ ...draft, isNote });
+    field.current?.focus();
+  };
+  useShortcuts({ r: ["Reply", () => focus(false)], n: ["Write a note", () => focus(true)] });
+
+  const send = async (resolve: boolean) => {
+    const content = draft.text.trim();
+    if (content === "") return;
+    const { isNote } = draft;
+    write({ text: "", isNote });
+    const one = props.begin({ content, isNote });
+    try {
+      await deliver(id, { content, isNote, resolve });
+      props.reload();
+      if (resolve) props.onDone();
+    } catch (error) {
+      write({ text: content, isNote });
+      sayError(error);
+    }
+    props.end(one);
+  };
+  const ask = (resolve: boolean) => {
+    const isRisky = !draft.isNote && (isAnyoneReplying() || hasReplySince(conversation, startedAt.current));
+    if (isRisky) setAsking(resolve ? "resolve" : "reply");
+    else void send(resolve);
+  };
+  return (
+    <form
+      class={draft.isNote ? "composer is-note" : "composer"}
+      onSubmit={(event) => {
+        event.preventDefault();
+        ask(false);
+      }}
+    >
+      <Kind isNote={draft.isNote} onChange={focus} />
+      <textarea
+        ref={field}
+        aria-label={draft.isNote ? "Note for the team" : "Reply to the visitor"}
+        placeholder={draft.isNote ? "Only your team sees this." : "Write a reply. The agent stays silent from then on."}
+        value={draft.text}
+        rows={2}
+        maxLength={8000}
+        onInput={({ currentTarget }) => write({ ...draft, text: currentTarget.value })}
+        onBlur={() => showPresence(id, false)}
+        onFocus={() => showPresence(id, draft.text !== "" && !draft.isNote)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") event.currentTarget.blur();
+          if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) {
+            event.preventDefault();
+            ask(event.shiftKey);
+          }
+        }}
+      />
+      <Actions isNote={draft.isNote} isEmpty={draft.text.trim() === ""} onSendAndResolve={() => ask(true)} />
+      {isAsking && (
+        <Confirm
+          title="Somebody else is replying"
+          confirm="Send anyway"
+          onClose={() => setAsking(undefined)}
+          onConfirm={() => {
+            setAsking(undefined);
+            void send(isAsking === "resolve");
+          }}
+        >
+          <p>
+            {isAnyoneReplying() ? "A colleague is writing a reply to this conversation." : "A colleague replied while you were writing."}
+          </p>
+        </Confirm>
+      )}
+    </form>
+  );
+}
+
+function Kind({ isNote, onChange }: { isNote: boolean; onChange: (isNote: boolean) => void }) {
+  return (
+    <div class="tabs" role="group" aria-label="What to write">
+      <button type="button" aria-pressed={!isNote} onClick={() => onChange(false)}>
+        Reply
+      </button>
+      <button type="button" aria-pressed={isNote} onClick={() => onChange(true)}>
+        Note
+      </button>
+    </div>
+  );
+}
+
+function Actions({ isNote, isEmpty, onSendAndResolve }: { isNote: boolean; isEmpty: boolean; onSendAndResolve: () => void }) {
+  return (
+    <div class="actions">
+      <span class="hint">
+        <kbd>Ctrl</kbd> <kbd>Enter</kbd> {isNote ? "adds it" : "sends"}
+      </span>
+      {!isNote && (
+        <Button disabled={isEmpty} onClick={onSendAndResolve} title="Ctrl Shift Enter">
+          Send and resolve
+        </Button>
+      )}
+      <Button variant="primary" type="submit" disabled={isEmpty}>
+        {isNote ? "Add note" : "Send"}
+      </Button>
+    </div>
+  );
+}
+
+function deliver(id: string, { content, isNote, resolve }: { content: string; isNote: boolean; resolve: boolean }) {
+  const name = session.value?.name;
+  const author = name ? { id: memberId(), name } : null;
+  if (isNote) return api.addNote({ conversation_id: id, body: { content, author } });
+  return api.replyToConversation({ conversation_id: id, body: { content, resolve, author } });
+}
+
+function isAnyoneReplying(): boolean {
+  return viewers.value.all.some((viewer) => viewer.is_replying);
+}
+
+/** Whether the team replied after this reply was begun. */
+function hasReplySince({ messages }: Props["conversation"], startedAt: string | undefined): boolean {
+  return startedAt !== undefined && messages.some(({ role, created_at: at }) => role === "human" && at > startedAt);
+}
+
+/** As high as its text, up to a third of the window. */
+function fit(field: HTMLTextAreaElement | null): void {
+  if (!field) return;
+  field.style.height = "auto";
+  field.style.height = `${Math.min(field.scrollHeight, innerHeight / 3)}px`;
+}

@@ -1,0 +1,180 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { api, type Schemas } from "../api.ts";
+import { useShortcuts } from "../keyboard.ts";
+import { viewers } from "../live.ts";
+import { useQuery } from "../query.ts";
+import { hasScope } from "../session.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { ErrorState, Skeleton } from "../ui/states.tsx";
+import { say, sayError } from "../ui/toast.tsx";
+import { Composer, type Sending } from "./composer.tsx";
+import { Details } from "./details.tsx";
+import { Transcript } from "./transcript.tsx";
+import { Status, titleOf } from "./words.tsx";
+
+type Conversation = Schemas["ConversationWithMessages"];
+
+interface Props {
+  id: string;
+  onClose: () => void;
+  /** The conversation is dealt with: go on to the next one. */
+  onDone: () => void;
+}
+
+export function ConversationView({ id, onClose, onDone }: Props) {
+  const query = useQuery(id, (signal) => api.getConversation({ conversation_id: id }, { signal }), {
+    watch: (change) => change.kind === "conversation" && (change.id === id || change.id === "*"),
+  });
+  const [showsDetails, setShowsDetails] = useState(() => matchMedia("(min-width: 1200px)").matches);
+  const { data: conversation, error, reload, set } = query;
+  useMarkRead(conversation);
+  const change = useChange(conversation, set, reload);
+  if (!conversation) {
+    return (
+      <section class="conversation">{error === undefined ? <Skeleton rows={12} /> : <ErrorState error={error} retry={reload} />}</section>
+    );
+  }
+  return (
+    <>
+      <section class="conversation" aria-label="Conversation">
+        <Header {...{ conversation, onClose, onDone, change, showsDetails }} onDetails={() => setShowsDetails(!showsDetails)} />
+        <Others />
+        <Body conversation={conversation} reload={reload} change={change} onDone={onDone} />
+      </section>
+      {showsDetails && <Details conversation={conversation} change={change} onClose={() => setShowsDetails(false)} />}
+    </>
+  );
+}
+
+export type Change = (body: Schemas["ConversationUpdate"], done?: string) => Promise<boolean>;
+
+/** Changes the conversation: shown at once, and put back where it fails. */
+function useChange(conversation: Conversation | undefined, set: (data: Conversation) => void, reload: () => void): Change {
+  return async (body, done) => {
+    if (!conversation) return false;
+    const { status, tags, assignee } = body;
+    set({ ...conversation, ...(status && { status }), ...(tags && { tags }), ...(assignee !== undefined && { assignee }) });
+    try {
+      await api.updateConversation({ conversation_id: conversation.id, body });
+      if (done) say(done);
+      reload();
+      return true;
+    } catch (error) {
+      set(conversation);
+      sayError(error);
+      return false;
+    }
+  };
+}
+
+/** What is open and seen is read. */
+function useMarkRead(conversation: Conversation | undefined): void {
+  const isUnread = (conversation?.unread_count ?? 0) > 0 && hasScope("conversations:write");
+  useEffect(() => {
+    if (!isUnread) return undefined;
+    const mark = () => {
+      if (document.visibilityState === "visible")
+        void api.updateConversation({ conversation_id: conversation!.id, body: { read: true } }).catch(() => undefined);
+    };
+    mark();
+    document.addEventListener("visibilitychange", mark);
+    return () => document.removeEventListener("visibilitychange", mark);
+  }, [conversation?.id, conversation?.unread_count, isUnread]);
+}
+
+interface HeaderProps extends Omit<Props, "id"> {
+  conversation: Conversation;
+  change: Change;
+  showsDetails: boolean;
+  onDetails: () => void;
+}
+
+function Header({ conversation, onClose, onDone, change, showsDetails, onDetails }: HeaderProps) {
+  const { status } = conversation;
+  const mayWrite = hasScope("conversations:write");
+  const resolve = async () => {
+    if (await change({ status: "resolved" }, "Resolved")) onDone();
+  };
+  const handBack = () => void change({ status: "open" }, "The agent answers again");
+  const takeOver = () => void change({ status: "human_active" }, "The agent is silent now");
+  const isWithTeam = status === "needs_human" || status === "human_active";
+  useShortcuts(
+    {
+      ...(status !== "resolved" && { e: ["Resolve", () => void resolve()] as [string, () => void] }),
+      ...(isWithTeam && { b: ["Hand back to the agent", handBack] as [string, () => void] }),
+      i: ["Show or hide details", onDetails],
+    },
+    mayWrite,
+  );
+  return (
+    <header class="conversation-header">
+      <IconButton icon="back" label="Back to the list" class="only-narrow" onClick={onClose} />
+      <div class="conversation-title">
+        <h2>{titleOf(conversation)}</h2>
+        <p>
+          <Status status={status} /> {conversation.subject}
+        </p>
+      </div>
+      {mayWrite && (
+        <div class="actions">
+          {isWithTeam && (
+            <Button variant="quiet" onClick={handBack} title="The agent answers the next message (b)">
+              Hand back
+            </Button>
+          )}
+          {(status === "open" || status === "ai_handled") && (
+            <Button variant="quiet" onClick={takeOver} title="The agent stays silent from now on">
+              Take over
+            </Button>
+          )}
+          {status !== "resolved" && (
+            <Button icon="check" onClick={() => void resolve()} title="Resolve (e)">
+              Resolve
+            </Button>
+          )}
+        </div>
+      )}
+      <IconButton icon="info" label={showsDetails ? "Hide details" : "Show details"} aria-expanded={showsDetails} onClick={onDetails} />
+    </header>
+  );
+}
+
+/** Who else has this conversation open. */
+function Others() {
+  const others = viewers.value.all;
+  if (others.length === 0) return null;
+  const replying = others.filter((viewer) => viewer.is_replying);
+  const names = (replying.length > 0 ? replying : others).map(({ name }) => name || "A colleague").join(", ");
+  return (
+    <p class={replying.length > 0 ? "banner warning" : "banner"} role="status">
+      {replying.length > 0 ? `${names} is writing a reply.` : `${names} is looking at this too.`}
+    </p>
+  );
+}
+
+function Body({
+  conversation,
+  reload,
+  change,
+  onDone,
+}: {
+  conversation: Conversation;
+  reload: () => void;
+  change: Change;
+  onDone: () => void;
+}) {
+  const [sending, setSending] = useState<readonly Sending[]>([]);
+  const sent = useRef(0);
+  const begin = (message: Omit<Sending, "key">): Sending => {
+    const one = { ...message, key: ++sent.current };
+    setSending((before) => [...before, one]);
+    return one;
+  };
+  const end = (one: Sending) => setSending((before) => before.filter(({ key }) => key !== one.key));
+  return (
+    <>
+      <Transcript conversation={conversation} sending={sending} />
+      {hasScope("conversations:write") && <Composer {...{ conversation, begin, end, reload, change, onDone }} />}
+    </>
+  );
+}

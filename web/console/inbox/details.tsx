@@ -1,0 +1,150 @@
+import { useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import type { Schemas } from "../api.ts";
+import { hasScope, session } from "../session.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Time } from "../ui/time.tsx";
+import type { Change } from "./conversation.tsx";
+import { memberId } from "./list.tsx";
+import { CHANNEL_WORDS, HANDOFF_WORDS } from "./words.tsx";
+
+type Conversation = Schemas["ConversationWithMessages"];
+
+/** What is known of a conversation beside its messages. */
+export function Details({ conversation, change, onClose }: { conversation: Conversation; change: Change; onClose: () => void }) {
+  const { visitor, handoff, csat } = conversation;
+  return (
+    <aside class="details scroll" aria-label="Details">
+      <header>
+        <h2>Details</h2>
+        <IconButton icon="close" label="Hide details" onClick={onClose} />
+      </header>
+      <Section title="Visitor">
+        <Facts
+          facts={[
+            ["Name", visitor?.name],
+            ["E-mail", visitor?.email],
+            ["Your id", visitor?.external_id],
+            ["Identity", visitor && (visitor.verified ? "Verified" : "Not verified")],
+          ]}
+        />
+      </Section>
+      {handoff && (
+        <Section title="Hand-off">
+          <p>{HANDOFF_WORDS[handoff.reason]}</p>
+          {handoff.summary && <p class="quiet">{handoff.summary}</p>}
+          <p class="quiet">
+            Waiting since <Time at={handoff.requested_at} />
+          </p>
+        </Section>
+      )}
+      <Section title="Assigned to">
+        <Assignee conversation={conversation} change={change} />
+      </Section>
+      <Section title="Tags">
+        <Tags tags={conversation.tags} change={change} />
+      </Section>
+      <Section title="Conversation">
+        <Facts
+          facts={[
+            ["Channel", CHANNEL_WORDS[conversation.channel]],
+            ["Begun", <Time key="begun" at={conversation.created_at} />],
+            ["Messages", conversation.message_count],
+            ["Reopened", conversation.reopened_count || null],
+            ["Rating", csat && `${csat.score} of 5${csat.comment ? `: ${csat.comment}` : ""}`],
+            ["Id", <code key="id">{conversation.id}</code>],
+          ]}
+        />
+      </Section>
+    </aside>
+  );
+}
+
+function Section({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+function Facts({ facts }: { facts: [string, ComponentChildren][] }) {
+  const known = facts.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  if (known.length === 0) return <p class="quiet">Nothing is known.</p>;
+  return (
+    <dl class="facts">
+      {known.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Assignee({ conversation: { assignee }, change }: { conversation: Conversation; change: Change }) {
+  const name = session.value?.name ?? "";
+  const isMine = assignee?.id === memberId();
+  return (
+    <div class="assignee">
+      <span>{assignee ? isMine ? `${assignee.name} (you)` : assignee.name : <span class="quiet">Nobody</span>}</span>
+      {hasScope("conversations:write") && !isMine && name !== "" && (
+        <Button variant="quiet" onClick={() => void change({ assignee: { id: memberId(), name } })}>
+          Assign to me
+        </Button>
+      )}
+      {hasScope("conversations:write") && assignee && (
+        <Button variant="quiet" onClick={() => void change({ assignee: null })}>
+          Unassign
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Tags({ tags, change }: { tags: string[]; change: Change }) {
+  const [text, setText] = useState("");
+  const mayWrite = hasScope("conversations:write");
+  const add = () => {
+    const tag = text.trim();
+    setText("");
+    if (tag !== "" && !tags.includes(tag)) void change({ tags: [...tags, tag] });
+  };
+  return (
+    <div class="tags">
+      {tags.map((tag) => (
+        <span key={tag} class="tag">
+          {tag}
+          {mayWrite && (
+            <button
+              type="button"
+              aria-label={`Remove the tag ${tag}`}
+              onClick={() => void change({ tags: tags.filter((other) => other !== tag) })}
+            >
+              ×
+            </button>
+          )}
+        </span>
+      ))}
+      {mayWrite && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            add();
+          }}
+        >
+          <input
+            aria-label="Add a tag"
+            placeholder="Add a tag"
+            value={text}
+            maxLength={200}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+            onBlur={add}
+          />
+        </form>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,37 @@
+/*
+ * What was written and not sent: kept in this browser by conversation, so that it survives a reload and the end of a session.
+ */
+
+const PREFIX = "console.draft/";
+const MAX_AGE_MS = 30 * 24 * 60 * 60_000;
+
+export interface Draft {
+  text: string;
+  isNote: boolean;
+}
+
+export function readDraft(conversationId: string): Draft {
+  try {
+    const { text, isNote } = JSON.parse(localStorage.getItem(PREFIX + conversationId) ?? "{}") as Partial<Draft>;
+    return { text: text ?? "", isNote: isNote ?? false };
+  } catch {
+    return { text: "", isNote: false };
+  }
+}
+
+export function keepDraft(conversationId: string, { text, isNote }: Draft): void {
+  if (text === "") localStorage.removeItem(PREFIX + conversationId);
+  else localStorage.setItem(PREFIX + conversationId, JSON.stringify({ text, isNote, at: Date.now() }));
+}
+
+export function hasDraft(conversationId: string): boolean {
+  return localStorage.getItem(PREFIX + conversationId) !== null;
+}
+
+/** Forgets drafts that nobody came back to for a month. */
+export function forgetOldDrafts(): void {
+  for (const key of Object.keys(localStorage).filter((name) => name.startsWith(PREFIX))) {
+    const { at } = JSON.parse(localStorage.getItem(key) ?? "{}") as { at?: number };
+    if (Date.now() - (at ?? 0) > MAX_AGE_MS) localStorage.removeItem(key);
+  }
+}

@@ -1,0 +1,136 @@
+import { useEffect, useRef } from "preact/hooks";
+import { api, type Schemas } from "../api.ts";
+import { useChanges } from "../live.ts";
+import { type Pages, usePages } from "../pages.ts";
+import { useQuery } from "../query.ts";
+import { session } from "../session.ts";
+import { SearchField } from "../ui/page.tsx";
+import { EndOfPages } from "../ui/pages.tsx";
+import { Empty, ErrorState, Skeleton } from "../ui/states.tsx";
+import { formatNumber, Time } from "../ui/time.tsx";
+import { hasDraft } from "./drafts.ts";
+import { Status, titleOf } from "./words.tsx";
+
+export type ListedConversation = Schemas["ConversationPage"]["data"][number];
+
+const VIEWS = [
+  { id: "waiting", text: "Waiting", input: { status: "needs_human" } },
+  { id: "team", text: "With the team", input: { status: "human_active" } },
+  { id: "mine", text: "Mine", input: {} },
+  { id: "unread", text: "Unread", input: { unread: "true" } },
+  { id: "agent", text: "Agent", input: { status: "ai_handled" } },
+  { id: "resolved", text: "Resolved", input: { status: "resolved" } },
+  { id: "all", text: "All", input: {} },
+] as const;
+
+export interface Filter {
+  view: (typeof VIEWS)[number]["id"];
+  q?: string;
+}
+
+const PAGE_SIZE = 50;
+
+function inputOf({ view, q }: Filter): Parameters<typeof api.listConversations>[0] {
+  const { input } = VIEWS.find(({ id }) => id === view)!;
+  return { limit: PAGE_SIZE, ...input, ...(view === "mine" && { assignee_id: memberId() }), ...(q && { q }) };
+}
+
+/** The id by which this person has conversations. */
+export function memberId(): string {
+  return session.value?.name || (session.value?.kind === "workspace" ? session.value.key.id : "");
+}
+
+export function useConversations(filter: Filter): Pages<ListedConversation> {
+  const read = (cursor: string | undefined, signal?: AbortSignal) =>
+    api.listConversations({ ...inputOf(filter), ...(cursor !== undefined && { cursor }) }, signal ? { signal } : {});
+  return usePages(JSON.stringify(filter), read, ({ kind }) => kind === "conversation");
+}
+
+interface Props {
+  list: Pages<ListedConversation>;
+  filter: Filter;
+  onFilter: (filter: Filter) => void;
+  openId: string | undefined;
+  onOpen: (id: string) => void;
+}
+
+export function ConversationList({ list, filter, onFilter, openId, onOpen }: Props) {
+  const { items: conversations, first } = list;
+  return (
+    <section class="conversation-list" aria-label="Conversations">
+      <header>
+        <h1>Inbox</h1>
+        <SearchField label="Search conversations" onSearch={(q) => onFilter({ ...filter, q })} />
+        <Views filter={filter} onFilter={onFilter} />
+      </header>
+      <div class="scroll" tabIndex={-1}>
+        {first.error !== undefined && first.data === undefined && <ErrorState error={first.error} retry={first.reload} />}
+        {first.isLoading && <Skeleton rows={10} />}
+        {first.data && conversations.length === 0 && <EmptyList filter={filter} />}
+        <ul class="rows">
+          {conversations.map((conversation) => (
+            <Row key={conversation.id} conversation={conversation} isOpen={conversation.id === openId} onOpen={onOpen} />
+          ))}
+        </ul>
+        <EndOfPages pages={list} />
+      </div>
+    </section>
+  );
+}
+
+function Views({ filter, onFilter }: Pick<Props, "filter" | "onFilter">) {
+  const waiting = useCount("waiting");
+  const unread = useCount("unread");
+  const counts: Partial<Record<Filter["view"], number>> = { ...(waiting && { waiting }), ...(unread && { unread }) };
+  return (
+    <div class="chips" role="group" aria-label="Show">
+      {VIEWS.map(({ id, text }) => (
+        <button key={id} type="button" class="chip" aria-pressed={filter.view === id} onClick={() => onFilter({ ...filter, view: id })}>
+          {text}
+          {counts[id] !== undefined && <span class="count">{formatNumber(counts[id])}</span>}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** How many conversations a view has. */
+function useCount(view: "waiting" | "unread"): number | undefined {
+  const count = useQuery(view, async (signal) => (await api.listConversations({ ...inputOf({ view }), limit: 1 }, { signal })).total);
+  useChanges(({ kind }) => kind === "conversation", count.reload, [view]);
+  return count.data;
+}
+
+function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversation; isOpen: boolean; onOpen: (id: string) => void }) {
+  const element = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (isOpen) element.current?.scrollIntoView({ block: "nearest" });
+  }, [isOpen]);
+  const { id, unread_count: unread, last_message_preview: preview, last_message_at: at, assignee } = conversation;
+  return (
+    <li ref={element}>
+      <button type="button" class={unread > 0 ? "row is-unread" : "row"} aria-current={isOpen} onClick={() => onOpen(id)}>
+        <span class="row-top">
+          <strong>{titleOf(conversation)}</strong>
+          <Time at={at} />
+        </span>
+        <span class="preview">{hasDraft(id) ? <em>Draft: not sent yet</em> : preview}</span>
+        <span class="row-bottom">
+          <Status status={conversation.status} />
+          {assignee && <span class="tag">{assignee.name}</span>}
+          {unread > 0 && (
+            <span class="count" aria-label={`${unread} unread`}>
+              {unread}
+            </span>
+          )}
+        </span>
+      </button>
+    </li>
+  );
+}
+
+function EmptyList({ filter }: { filter: Filter }) {
+  if (filter.q) return <Empty title="Nothing was found">No conversation has these words. Search for fewer or other ones.</Empty>;
+  if (filter.view === "waiting") return <Empty title="Nobody waits">Conversations that need a human appear here as they come in.</Empty>;
+  return <Empty title="No conversations here">They appear as soon as there are some.</Empty>;
+}

@@ -1,0 +1,125 @@
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { RichText } from "../ui/rich-text.tsx";
+import { api, type Schemas } from "../api.ts";
+import { Button } from "../ui/button.tsx";
+import { sayError } from "../ui/toast.tsx";
+import { Time } from "../ui/time.tsx";
+import type { Sending } from "./composer.tsx";
+
+type Message = Schemas["Message"];
+
+/** Nearer to the end than this counts as reading the latest. */
+const AT_END_PX = 80;
+
+/** The messages and notes of a conversation, the latest in sight. */
+export function Transcript({ conversation, sending }: { conversation: Schemas["ConversationWithMessages"]; sending: readonly Sending[] }) {
+  const { messages: latest } = conversation;
+  const [earlier, setEarlier] = useState<readonly Message[]>([]);
+  const [hasEarlier, setHasEarlier] = useState(conversation.has_more_messages);
+  const scroller = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  const known = new Set(latest.map(({ id }) => id));
+  const messages = [...earlier.filter(({ id }) => !known.has(id)), ...latest];
+  const last = messages.at(-1)?.id;
+  useLayoutEffect(() => {
+    if (isAtEnd.current) scroller.current?.scrollTo(0, scroller.current.scrollHeight);
+  }, [last, sending.length]);
+  const loadEarlier = async () => {
+    const element = scroller.current!;
+    const fromEnd = element.scrollHeight - element.scrollTop;
+    try {
+      const read = await readBefore(conversation.id, messages.length);
+      setEarlier(read.messages);
+      setHasEarlier(read.hasMore);
+      requestAnimationFrame(() => element.scrollTo(0, element.scrollHeight - fromEnd));
+    } catch (error) {
+      sayError(error);
+    }
+  };
+  return (
+    <div
+      class="transcript scroll"
+      ref={scroller}
+      tabIndex={0}
+      role="log"
+      aria-label="Messages"
+      onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+        isAtEnd.current = scrollHeight - scrollTop - clientHeight < AT_END_PX;
+      }}
+    >
+      {hasEarlier && (
+        <p class="end">
+          <Button variant="quiet" onClick={() => void loadEarlier()}>
+            Show earlier messages
+          </Button>
+        </p>
+      )}
+      {messages.map((message) => (
+        <MessageView key={message.id} message={message} />
+      ))}
+      {sending.map(({ key, content, isNote }) => (
+        <article key={key} class={`message ${isNote ? "note" : "human"} is-sending`}>
+          <header>Sending …</header>
+          <div class="bubble">{content}</div>
+        </article>
+      ))}
+    </div>
+  );
+}
+
+const PAGE_SIZE = 100;
+
+/** All messages but the latest, as far back as one page more than is shown. */
+async function readBefore(conversationId: string, shown: number): Promise<{ messages: Message[]; hasMore: boolean }> {
+  let cursor: string | undefined;
+  let messages: Message[] = [];
+  for (;;) {
+    const page = await api.listMessages({ conversation_id: conversationId, limit: PAGE_SIZE, cursor });
+    messages = [...page.data, ...messages];
+    cursor = page.next_cursor ?? undefined;
+    if (cursor === undefined || messages.length > shown) return { messages, hasMore: cursor !== undefined };
+  }
+}
+
+const AUTHOR_WORDS: Record<Message["role"], string> = { user: "Visitor", assistant: "Agent", human: "Team", note: "Note", system: "" };
+
+function MessageView({ message }: { message: Message }) {
+  const { role, author, content, created_at: at } = message;
+  if (role === "system")
+    return (
+      <p class="system-message">
+        {content} · <Time at={at} />
+      </p>
+    );
+  return (
+    <article class={`message ${role}`}>
+      <header>
+        <strong>{author.name || AUTHOR_WORDS[role]}</strong>
+        {role === "note" && <span class="tag">Note</span>}
+        <Time at={at} />
+      </header>
+      <div class="bubble">{role === "user" ? <p class="plain">{content}</p> : <RichText text={content} />}</div>
+      {role === "assistant" && <AnswerFacts message={message} />}
+    </article>
+  );
+}
+
+/** What an answer rests on. */
+function AnswerFacts({ message: { citations, confidence, needs_human: needsHuman } }: { message: Message }) {
+  if (citations.length === 0 && confidence === null && !needsHuman) return null;
+  return (
+    <footer>
+      {confidence !== null && <span title="How sure the agent was, from 0 to 1">Confidence {confidence.toFixed(2)}</span>}
+      {needsHuman && <span>Handed to the team</span>}
+      {citations.map((citation, at) =>
+        citation.url ? (
+          <a key={at} href={citation.url} target="_blank" rel="noopener noreferrer nofollow">
+            {citation.title}
+          </a>
+        ) : (
+          <span key={at}>{citation.title}</span>
+        ),
+      )}
+    </footer>
+  );
+}

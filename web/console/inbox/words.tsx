@@ -1,0 +1,37 @@
+import type { Schemas } from "../api.ts";
+
+type Conversation = Schemas["Conversation"];
+
+const STATUS_WORDS: Record<Conversation["status"], string> = {
+  open: "Open",
+  ai_handled: "Agent",
+  needs_human: "Waiting",
+  human_active: "Team",
+  resolved: "Resolved",
+};
+
+export const HANDOFF_WORDS: Record<Schemas["Handoff"]["reason"], string> = {
+  customer_request: "Asked for a person",
+  missing_knowledge: "The agent does not know",
+  low_confidence: "The agent was not sure",
+  unsupported_request: "More than the agent may do",
+  tool_failure: "A tool failed",
+  model_failure: "The model failed",
+};
+
+export const CHANNEL_WORDS: Record<Conversation["channel"], string> = {
+  widget: "Widget",
+  hosted: "Chat page",
+  email: "E-mail",
+  api: "API",
+  playground: "Playground",
+};
+
+export function Status({ status }: { status: Conversation["status"] }) {
+  return <span class={`status ${status}`}>{STATUS_WORDS[status]}</span>;
+}
+
+/** What a conversation is called in lists: its visitor, or what it is about. */
+export function titleOf({ visitor, subject }: Pick<Conversation, "visitor" | "subject">): string {
+  return visitor?.name || visitor?.email || subject || "Visitor";
+}

@@ -1,0 +1,81 @@
+import { useState } from "preact/hooks";
+import { api, type Schemas } from "../api.ts";
+import { usePages } from "../pages.ts";
+import { SaveAnswer } from "../playground/save-answer.tsx";
+import { hasScope } from "../session.ts";
+import { Button } from "../ui/button.tsx";
+import { Confirm } from "../ui/dialog.tsx";
+import { EndOfPages } from "../ui/pages.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
+import { say, sayError } from "../ui/toast.tsx";
+
+const PAGE_SIZE = 50;
+
+/** The questions that are answered word for word as the team wrote it. */
+export function Answers({ agentId }: { agentId: string }) {
+  const [isAdding, setAdding] = useState(false);
+  const [deleting, setDeleting] = useState<Schemas["Answer"]>();
+  const pages = usePages(agentId, async (cursor, signal) => {
+    const offset = Number(cursor ?? 0);
+    const page = await api.listAnswers({ agent_id: agentId, limit: PAGE_SIZE, offset }, signal ? { signal } : {});
+    return { ...page, next_cursor: page.has_more ? String(offset + PAGE_SIZE) : null };
+  });
+  const mayWrite = hasScope("knowledge:write");
+  const remove = async (id: string) => {
+    try {
+      await api.deleteAnswer({ agent_id: agentId, answer_id: id });
+      say("Deleted");
+      pages.first.reload();
+    } catch (error) {
+      sayError(error);
+    }
+    setDeleting(undefined);
+  };
+  return (
+    <section class="stack" aria-label="Curated answers">
+      {mayWrite && (
+        <div class="actions">
+          <Button variant="primary" onClick={() => setAdding(true)}>
+            Add answer
+          </Button>
+        </div>
+      )}
+      <Loaded query={pages.first}>
+        {() =>
+          pages.items.length === 0 ? (
+            <Empty title="No curated answers yet">Write the answer to a question that comes often; similar questions get it too.</Empty>
+          ) : (
+            <ul class="stack">
+              {pages.items.map((answer) => (
+                <li key={answer.id} class="card">
+                  <div class="card-top">
+                    <strong>{answer.question}</strong>
+                    {mayWrite && (
+                      <Button variant="quiet" onClick={() => setDeleting(answer)}>
+                        Delete
+                      </Button>
+                    )}
+                  </div>
+                  <p class="plain clamp-5">{answer.answer}</p>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+      <EndOfPages pages={pages} />
+      {isAdding && <SaveAnswer agentId={agentId} question="" answer="" onClose={() => setAdding(false)} onSaved={pages.first.reload} />}
+      {deleting && (
+        <Confirm
+          title="Delete this answer"
+          confirm="Delete"
+          isDanger
+          onClose={() => setDeleting(undefined)}
+          onConfirm={() => void remove(deleting.id)}
+        >
+          <p>“{deleting.question}” is answered from the other knowledge again.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}

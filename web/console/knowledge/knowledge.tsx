@@ -1,0 +1,55 @@
+import { useState } from "preact/hooks";
+import { Link, Route, Switch, useLocation } from "wouter-preact";
+import { AgentPicker, useAgents } from "../agents.tsx";
+import { PageFrame } from "../ui/page.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
+import { Answers } from "./answers.tsx";
+import { SourcePage } from "./source-page.tsx";
+import { Sources } from "./sources.tsx";
+
+const TABS = [
+  ["/", "Sources"],
+  ["/answers", "Curated answers"],
+] as const;
+
+/** What an agent knows, and where it is fed. */
+export function Knowledge() {
+  const agents = useAgents();
+  const [chosen, setChosen] = useState("");
+  const [path, navigate] = useLocation();
+  const agentId = chosen || agents.data?.[0]?.id || "";
+  const choose = (id: string) => {
+    setChosen(id);
+    navigate("/");
+  };
+  return (
+    <PageFrame title="Knowledge" actions={<AgentPicker label="Agent" value={agentId} onChange={choose} />}>
+      <Loaded query={agents}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty title="There is no agent yet">An agent has knowledge of its own. Create one in the settings.</Empty>
+          ) : (
+            <>
+              <nav class="tabs" aria-label="Knowledge">
+                {TABS.map(([href, title]) => (
+                  <Link key={href} href={href} aria-current={path === href ? "page" : undefined}>
+                    {title}
+                  </Link>
+                ))}
+              </nav>
+              <Switch>
+                <Route path="/">
+                  <Sources key={agentId} agentId={agentId} />
+                </Route>
+                <Route path="/answers">
+                  <Answers key={agentId} agentId={agentId} />
+                </Route>
+                <Route path="/sources/:id">{({ id }) => <SourcePage agentId={agentId} sourceId={id!} />}</Route>
+              </Switch>
+            </>
+          )
+        }
+      </Loaded>
+    </PageFrame>
+  );
+}

@@ -1,0 +1,69 @@
+import { useState } from "preact/hooks";
+import { api, errorText, type Schemas } from "../api.ts";
+import { Button } from "../ui/button.tsx";
+import { Select, TextArea, TextField } from "../ui/field.tsx";
+import { say } from "../ui/toast.tsx";
+
+type Kind = Schemas["SourceCreate"]["type"];
+
+const KINDS = [
+  ["website", "A website, with all its pages"],
+  ["url", "One web page"],
+  ["text", "A text"],
+] as const satisfies readonly (readonly [Kind, string])[];
+const SCHEDULES = [
+  ["manual", "When asked to"],
+  ["daily", "Each day"],
+  ["weekly", "Each week"],
+] as const;
+
+export function SourceForm({ agentId, onAdded }: { agentId: string; onAdded: () => void }) {
+  const [type, setType] = useState<Kind>("website");
+  const [error, setError] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const add = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget as HTMLFormElement);
+    const text = (name: string) => String(data.get(name) ?? "").trim();
+    const name = text("name") || nameOf(text("url"));
+    setBusy(true);
+    setError(undefined);
+    try {
+      const schedule = (text("schedule") || "manual") as NonNullable<Schemas["SourceCreate"]["schedule"]>;
+      const pages = text("max_pages") === "" ? {} : { max_pages: Number(text("max_pages")) };
+      const body =
+        type === "text" ? { type, name, text: text("text") } : { type, name, url: text("url"), schedule, ...(type === "website" && pages) };
+      await api.createSource({ agent_id: agentId, body });
+      say(`${name} is being read`);
+      onAdded();
+    } catch (failure) {
+      setError(errorText(failure));
+      setBusy(false);
+    }
+  };
+  return (
+    <form class="stack" onSubmit={(event) => void add(event)}>
+      <Select label="Kind" options={KINDS} value={type} onChange={({ currentTarget }) => setType(currentTarget.value as Kind)} />
+      {type === "text" ? (
+        <>
+          <TextField label="Name" name="name" required maxLength={300} error={error} />
+          <TextArea label="Text" name="text" required rows={10} hint="Markdown headings divide it into parts." />
+        </>
+      ) : (
+        <>
+          <TextField label="Address" name="url" type="url" required placeholder="https://www.example.com/help" error={error} />
+          <TextField label="Name" name="name" maxLength={300} hint="The address’s host where it is left empty." />
+          {type === "website" && <TextField label="Pages at most" name="max_pages" type="number" min={1} placeholder="The plan’s limit" />}
+          <Select label="Read again" name="schedule" options={SCHEDULES} value="manual" />
+        </>
+      )}
+      <Button variant="primary" type="submit" isBusy={isBusy}>
+        Add source
+      </Button>
+    </form>
+  );
+}
+
+function nameOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url;
+}

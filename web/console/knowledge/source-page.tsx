@@ -1,0 +1,157 @@
+import { useState } from "preact/hooks";
+import { Link, useLocation } from "wouter-preact";
+import { api, type Schemas } from "../api.ts";
+import { usePages } from "../pages.ts";
+import { useQuery } from "../query.ts";
+import { hasScope } from "../session.ts";
+import { Button } from "../ui/button.tsx";
+import { Confirm } from "../ui/dialog.tsx";
+import { Select } from "../ui/field.tsx";
+import { PagesTable } from "../ui/pages.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
+import { say, sayError } from "../ui/toast.tsx";
+import { Progress, SOURCE_STATUS } from "./sources.tsx";
+
+type CrawledPage = Schemas["CrawledPage"];
+
+const PAGE_SIZE = 100;
+
+/** One source: its state, and for a website what became of each page. */
+export function SourcePage({ agentId, sourceId }: { agentId: string; sourceId: string }) {
+  const [isDeleting, setDeleting] = useState(false);
+  const [, navigate] = useLocation();
+  const ids = { agent_id: agentId, source_id: sourceId };
+  const find = async (signal: AbortSignal) => {
+    const { data } = await api.listSources({ agent_id: agentId }, { signal });
+    const source = data.find(({ id }) => id === sourceId);
+    if (!source) throw new Error("There is no such source.");
+    return source;
+  };
+  const query = useQuery(sourceId, find, {
+    watch: (change) => change.kind === "source" && (change.id === sourceId || change.id === "*"),
+  });
+  const sync = async () => {
+    try {
+      query.set(await api.syncSource(ids));
+      say("It is being read again; the agent answers from what was read before until then");
+    } catch (error) {
+      sayError(error);
+    }
+  };
+  const remove = async () => {
+    try {
+      await api.deleteSource(ids);
+      say("Deleted");
+      navigate("/");
+    } catch (error) {
+      sayError(error);
+    }
+  };
+  return (
+    <Loaded query={query}>
+      {(source) => (
+        <>
+          <p>
+            <Link href="/">All sources</Link>
+          </p>
+          <section class="card">
+            <div class="card-top">
+              <h2>{source.name}</h2>
+              <span class={`status ${source.status}`}>{SOURCE_STATUS[source.status]}</span>
+            </div>
+            <p class="quiet">
+              {source.url ?? source.type}
+              {source.last_synced_at && (
+                <>
+                  {" · read "}
+                  <Time at={source.last_synced_at} />
+                </>
+              )}
+              {` · ${source.chunks_count} passages`}
+            </p>
+            <Progress source={source} />
+            {source.error && <p class="field-error">{source.error.message}</p>}
+            {hasScope("knowledge:write") && (
+              <div class="actions">
+                <Button onClick={() => void sync()} disabled={source.status === "processing" || source.status === "pending"}>
+                  Read again
+                </Button>
+                <Button variant="danger" onClick={() => setDeleting(true)}>
+                  Delete
+                </Button>
+              </div>
+            )}
+          </section>
+          {source.type === "website" && <CrawledPages ids={ids} version={source.updated_at} />}
+          {isDeleting && (
+            <Confirm
+              title={`Delete “${source.name}”`}
+              confirm="Delete"
+              isDanger
+              onClose={() => setDeleting(false)}
+              onConfirm={() => void remove()}
+            >
+              <p>The agent no longer answers from it. This cannot be taken back.</p>
+            </Confirm>
+          )}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+const PAGE_STATUSES = [
+  ["", "All pages"],
+  ["indexed", "Read"],
+  ["failed", "Failed"],
+  ["skipped", "Skipped"],
+  ["waiting", "Waiting"],
+] as const;
+
+/** @param version another one reads the list again. */
+function CrawledPages({ ids, version }: { ids: { agent_id: string; source_id: string }; version: string }) {
+  const [status, setStatus] = useState<"" | CrawledPage["status"]>("");
+  const pages = usePages(`${ids.source_id} ${status} ${version}`, async (cursor, signal) => {
+    const offset = Number(cursor ?? 0);
+    const input = { ...ids, limit: PAGE_SIZE, offset, ...(status && { status }) };
+    const page = await api.listSourcePages(input, signal ? { signal } : {});
+    const data = page.data.map((one) => ({ ...one, id: one.url }));
+    return { ...page, data, next_cursor: page.has_more ? String(offset + PAGE_SIZE) : null };
+  });
+  return (
+    <section class="stack" aria-label="Pages">
+      <div class="card-top">
+        <h2>Pages</h2>
+        <Select
+          label="Show"
+          hideLabel
+          options={PAGE_STATUSES}
+          value={status}
+          onChange={({ currentTarget }) => setStatus(currentTarget.value as typeof status)}
+        />
+      </div>
+      <PagesTable
+        pages={pages}
+        label="Pages"
+        columns={[
+          [
+            "Page",
+            ({ url, title }) => (
+              <a href={url} target="_blank" rel="noopener noreferrer nofollow">
+                {title ?? url}
+              </a>
+            ),
+          ],
+          [
+            "State",
+            ({ status: own }) => <span class={`status ${own === "indexed" ? "ready" : own}`}>{own === "indexed" ? "read" : own}</span>,
+          ],
+          ["Reason", ({ reason }) => reason?.replaceAll("_", " ") ?? "–"],
+          ["In use", ({ in_use: inUse }) => (inUse ? "Yes" : "No")],
+        ]}
+        empty={<Empty title="No pages">Pages appear here as they are found.</Empty>}
+      />
+    </section>
+  );
+}

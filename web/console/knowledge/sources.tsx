@@ -1,0 +1,146 @@
+import { useState } from "preact/hooks";
+import { Link } from "wouter-preact";
+import { api, request, type Schemas } from "../api.ts";
+import { useQuery } from "../query.ts";
+import { hasScope } from "../session.ts";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
+import { formatNumber, Time } from "../ui/time.tsx";
+import { say, sayError } from "../ui/toast.tsx";
+import { SourceForm } from "./source-form.tsx";
+
+type Source = Schemas["Source"];
+
+const FILE_TYPES = ".pdf,.docx,.html,.htm,.md,.txt,.csv";
+
+/** The sources of an agent, with how far each has been read. Files are added by dropping them. */
+export function Sources({ agentId }: { agentId: string }) {
+  const [isAdding, setAdding] = useState(false);
+  const [isOver, setOver] = useState(false);
+  const query = useQuery(agentId, (signal) => api.listSources({ agent_id: agentId }, { signal }), {
+    watch: ({ kind }) => kind === "source",
+  });
+  const mayWrite = hasScope("knowledge:write");
+  const upload = async (files: FileList | null | undefined) => {
+    for (const file of files ?? []) {
+      const form = new FormData();
+      form.set("file", file);
+      try {
+        await request("POST", `/api/v1/agents/${agentId}/sources/files`, form);
+        say(`${file.name} is being read`);
+      } catch (error) {
+        sayError(error);
+      }
+    }
+    query.reload();
+  };
+  return (
+    <section
+      class={isOver ? "stack drop-zone is-over" : "stack drop-zone"}
+      aria-label="Sources"
+      onDragOver={(event) => {
+        if (!mayWrite) return;
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        if (mayWrite) void upload(event.dataTransfer?.files);
+      }}
+    >
+      {mayWrite && (
+        <div class="actions">
+          <p class="quiet grow">Drop files here: PDF, DOCX, HTML, Markdown, text, CSV.</p>
+          <label class="button">
+            Upload files
+            <input
+              type="file"
+              class="sr-only"
+              multiple
+              accept={FILE_TYPES}
+              onChange={({ currentTarget }) => void upload(currentTarget.files)}
+            />
+          </label>
+          <Button variant="primary" onClick={() => setAdding(true)}>
+            Add source
+          </Button>
+        </div>
+      )}
+      <Loaded query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty title="The agent knows nothing yet">
+              Add a website, a page or a text, or drop files here. It answers from them alone.
+            </Empty>
+          ) : (
+            <ul class="stack">
+              {data.map((source) => (
+                <SourceCard key={source.id} source={source} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+      {isAdding && (
+        <Dialog title="Add source" onClose={() => setAdding(false)}>
+          <SourceForm
+            agentId={agentId}
+            onAdded={() => {
+              setAdding(false);
+              query.reload();
+            }}
+          />
+        </Dialog>
+      )}
+    </section>
+  );
+}
+
+export const SOURCE_STATUS = { pending: "Waiting to be read", processing: "Being read", ready: "Ready", failed: "Failed" } as const;
+
+function SourceCard({ source }: { source: Source }) {
+  const { id, name, url, status, error, last_synced_at: syncedAt, type } = source;
+  return (
+    <li class="card">
+      <div class="card-top">
+        <Link href={`/sources/${id}`}>
+          <strong>{name}</strong>
+        </Link>
+        <span class={`status ${status}`}>{SOURCE_STATUS[status]}</span>
+      </div>
+      <p class="quiet">
+        {type}
+        {url && <> · {url}</>}
+        {syncedAt && (
+          <>
+            {" · read "}
+            <Time at={syncedAt} />
+          </>
+        )}
+      </p>
+      <Progress source={source} />
+      {error && <p class="field-error">{error.message}</p>}
+    </li>
+  );
+}
+
+/** How many pages of a website were found, read, and failed. */
+export function Progress({
+  source: { type, status, pages_found: found, pages_indexed: read, pages_failed: failed, pages_skipped: skipped },
+}: {
+  source: Source;
+}) {
+  if (type !== "website") return null;
+  const isReading = status === "processing" || status === "pending";
+  return (
+    <>
+      {isReading && <progress max={Math.max(found, 1)} value={read + failed + skipped} aria-label="Pages read" />}
+      <p class="quiet">
+        {formatNumber(found)} pages found, {formatNumber(read)} read, {formatNumber(failed)} failed, {formatNumber(skipped)} skipped
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,77 @@
+import { useState } from "preact/hooks";
+import { Link } from "wouter-preact";
+import { api, download } from "../api.ts";
+import { useShortcuts } from "../keyboard.ts";
+import { usePages } from "../pages.ts";
+import { Button } from "../ui/button.tsx";
+import { focusSearch, PageFrame, saveFile, SearchField } from "../ui/page.tsx";
+import { PagesTable } from "../ui/pages.tsx";
+import { Empty } from "../ui/states.tsx";
+import { formatNumber, Time } from "../ui/time.tsx";
+import { sayError } from "../ui/toast.tsx";
+
+const PAGE_SIZE = 50;
+
+/** The contact details that visitors left. */
+export function Leads() {
+  const [q, setQ] = useState("");
+  const [isExporting, setExporting] = useState(false);
+  const leads = usePages(
+    q,
+    (cursor, signal) => api.listLeads({ limit: PAGE_SIZE, ...(q && { q }), ...(cursor && { cursor }) }, signal ? { signal } : {}),
+    ({ kind }) => kind === "lead",
+  );
+  useShortcuts({ "/": ["Search", focusSearch] });
+  const exportAll = async () => {
+    setExporting(true);
+    try {
+      saveFile("leads.csv", await download(`/api/v1/leads${q && `?q=${encodeURIComponent(q)}`}`, "text/csv"));
+    } catch (error) {
+      sayError(error);
+    }
+    setExporting(false);
+  };
+  return (
+    <PageFrame
+      title={leads.total === undefined ? "Leads" : `Leads (${formatNumber(leads.total)})`}
+      actions={
+        <>
+          <SearchField label="Search leads" onSearch={setQ} />
+          <Button isBusy={isExporting} disabled={leads.items.length === 0} onClick={() => void exportAll()}>
+            Export CSV
+          </Button>
+        </>
+      }
+    >
+      <PagesTable
+        pages={leads}
+        label="Leads"
+        columns={[
+          ["Name", ({ name }) => name ?? "–"],
+          ["E-mail", ({ email }) => (email ? <a href={`mailto:${encodeURIComponent(email)}`}>{email}</a> : "–")],
+          ["Phone", ({ phone }) => phone ?? "–"],
+          ["Message", ({ message }) => <span class="clamp">{message ?? "–"}</span>],
+          ["Left", ({ created_at: at }) => <Time at={at} />],
+          [
+            "Conversation",
+            ({ conversation_id: id }) =>
+              id ? (
+                <Link href={`~/inbox/${id}`} aria-label="Open the conversation">
+                  Open
+                </Link>
+              ) : (
+                "–"
+              ),
+          ],
+        ]}
+        empty={
+          q ? (
+            <Empty title="No lead was found">No lead has “{q}” in its name, address or message.</Empty>
+          ) : (
+            <Empty title="No leads yet">Contact details that visitors leave in a form or in a conversation appear here.</Empty>
+          )
+        }
+      />
+    </PageFrame>
+  );
+}

@@ -1,0 +1,123 @@
+import { effect, signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { hasEnded, session } from "./session.ts";
+
+export interface Change {
+  kind: "conversation" | "lead" | "source";
+  id: string;
+}
+
+export interface Viewer {
+  id: string;
+  name: string;
+  is_replying: boolean;
+}
+
+/** Whether changes arrive as they happen; without it pages read again every half minute. */
+export const isLive = signal(false);
+/** Who else has the open conversation open. */
+export const viewers = signal<{ conversationId: string; all: Viewer[] }>({ conversationId: "", all: [] });
+
+const FIRST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 30_000;
+const PING_MS = 30_000;
+
+const listeners = new Set<(changes: Change[]) => void>();
+let socket: WebSocket | undefined;
+let pauseMs = FIRST_PAUSE_MS;
+let reconnect: ReturnType<typeof setTimeout> | undefined;
+let presence = { conversation_id: null as string | null, is_replying: false };
+
+/** Keeps the channel open while somebody is signed in to a workspace. */
+export function startLive(): void {
+  effect(() => {
+    const isWanted = session.value?.kind === "workspace" && !hasEnded.value;
+    if (isWanted) connect();
+    else close();
+  });
+  addEventListener("online", () => {
+    pauseMs = FIRST_PAUSE_MS;
+    if (!socket && session.peek()?.kind === "workspace") connect();
+  });
+  setInterval(() => socket?.readyState === WebSocket.OPEN && socket.send("ping"), PING_MS);
+}
+
+/** Says which conversation is open here, and whether a reply is being written. */
+export function showPresence(conversationId: string | null, isReplying: boolean): void {
+  presence = { conversation_id: conversationId, is_replying: isReplying };
+  if (conversationId !== viewers.peek().conversationId) viewers.value = { conversationId: conversationId ?? "", all: [] };
+  sendPresence();
+}
+
+/** Calls back when something changed that matters to a page, at most a few times a second. */
+export function useChanges(matters: (change: Change) => boolean, then: () => void, deps: readonly unknown[]): void {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const listener = (changes: Change[]) => {
+      if (timer === undefined && changes.some(matters))
+        timer = setTimeout(() => {
+          timer = undefined;
+          then();
+        }, 150);
+    };
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+      clearTimeout(timer);
+    };
+  }, deps);
+}
+
+function connect(): void {
+  if (socket) return;
+  clearTimeout(reconnect);
+  const opened = new WebSocket(`${location.origin.replace(/^http/, "ws")}/console/live`);
+  socket = opened;
+  opened.addEventListener("open", () => {
+    const isAgain = pauseMs !== FIRST_PAUSE_MS || !isLive.peek();
+    isLive.value = true;
+    pauseMs = FIRST_PAUSE_MS;
+    sendPresence();
+    // What changed while it was closed is not told again.
+    if (isAgain) tell(["conversation", "lead", "source"].map((kind) => ({ kind: kind as Change["kind"], id: "*" })));
+  });
+  opened.addEventListener("message", ({ data }) => {
+    if (data !== "pong") receive(JSON.parse(String(data)) as Message);
+  });
+  opened.addEventListener("close", () => {
+    if (socket !== opened) return;
+    socket = undefined;
+    isLive.value = false;
+    if (session.peek()?.kind !== "workspace" || hasEnded.peek()) return;
+    reconnect = setTimeout(connect, pauseMs * (0.5 + Math.random() / 2));
+    pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
+  });
+}
+
+function close(): void {
+  const closing = socket;
+  socket = undefined;
+  isLive.value = false;
+  clearTimeout(reconnect);
+  closing?.close();
+}
+
+interface Message {
+  changes?: Change[];
+  presence?: { conversation_id: string; viewers: Viewer[] };
+}
+
+function receive({ changes, presence: seen }: Message): void {
+  if (changes) tell(changes);
+  if (seen && seen.conversation_id === presence.conversation_id) {
+    viewers.value = { conversationId: seen.conversation_id, all: seen.viewers };
+  }
+}
+
+function tell(changes: Change[]): void {
+  for (const listener of listeners) listener(changes);
+}
+
+function sendPresence(): void {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(presence));
+}

@@ -1,0 +1,43 @@
+import { useState } from "preact/hooks";
+import { request } from "../api.ts";
+import { usePages } from "../pages.ts";
+import { PageFrame, SearchField } from "../ui/page.tsx";
+import { PagesTable } from "../ui/pages.tsx";
+import { Empty } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
+
+interface Entry {
+  id: string;
+  actor: string;
+  operation: string;
+  workspace_id: string | null;
+  target_id: string | null;
+  fields: string[];
+  created_at: string;
+}
+
+/** What operators did. */
+export function Audit() {
+  const [operation, setOperation] = useState("");
+  const pages = usePages(operation, (cursor) => {
+    const query = new URLSearchParams({ limit: "50", ...(operation && { operation }), ...(cursor && { cursor }) });
+    return request<{ data: Entry[]; total: number; next_cursor: string | null }>("GET", `/operator/v1/audit?${query}`);
+  });
+  return (
+    <PageFrame title="Audit log" actions={<SearchField label="Operation, such as revokeKey" onSearch={setOperation} />}>
+      <PagesTable
+        pages={pages}
+        label="Audit log"
+        columns={[
+          ["When", ({ created_at: at }) => <Time at={at} />],
+          ["Operation", ({ operation: name }) => <code>{name}</code>],
+          ["Fields", ({ fields }) => fields.join(", ") || "–"],
+          ["Workspace", ({ workspace_id: id }) => (id ? <code>{id}</code> : "–")],
+          ["Record", ({ target_id: id }) => (id ? <code>{id}</code> : "–")],
+          ["Who", ({ actor }) => <code>{actor}</code>],
+        ]}
+        empty={<Empty title="Nothing was recorded">Every change by an operator is listed here.</Empty>}
+      />
+    </PageFrame>
+  );
+}

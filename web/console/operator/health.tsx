@@ -1,0 +1,80 @@
+import { request } from "../api.ts";
+import { useQuery } from "../query.ts";
+import { Button } from "../ui/button.tsx";
+import { PageFrame } from "../ui/page.tsx";
+import { Loaded } from "../ui/states.tsx";
+import { formatNumber, Time } from "../ui/time.tsx";
+
+interface Health {
+  status: "ok" | "degraded";
+  checked_at: string;
+  databases: { shard: number; ok: boolean; duration_ms: number }[];
+  queues: { queue: string; ok: boolean; messages: number | null; oldest_message_at: string | null }[];
+  work: { kind: string; ok: boolean; waiting: number; oldest: { since: string } | null }[];
+  faults: { part: string; error: string; ok: boolean; count: number; since: string; remedy: string }[];
+}
+
+/** Whether the deployment keeps up, and what to do where it does not. */
+export function HealthPage() {
+  const query = useQuery("health", () => request<Health>("GET", "/operator/v1/health"));
+  return (
+    <PageFrame title="Health" actions={<Button onClick={query.reload}>Check again</Button>}>
+      <Loaded query={query}>
+        {({ status, checked_at: at, databases, queues, work, faults }) => (
+          <>
+            <p class={status === "ok" ? "banner" : "banner warning"} role="status">
+              {status === "ok" ? "Everything works." : "Something needs attention, see below."} Checked <Time at={at} />.
+            </p>
+            {faults.map(({ part, error, count, since, remedy }) => (
+              <section key={part + error} class="card">
+                <h2>
+                  {part}: {error}
+                </h2>
+                <p>
+                  {formatNumber(count)} times since <Time at={since} />. {remedy}
+                </p>
+              </section>
+            ))}
+            <Checks
+              title="Databases"
+              rows={databases.map(({ shard, ok, duration_ms: ms }) => [shard === 0 ? "DB" : `DB_${shard}`, ok, `${ms} ms`])}
+            />
+            <Checks
+              title="Queues"
+              rows={queues.map(({ queue, ok, messages }) => [
+                queue,
+                ok,
+                messages === null ? "not reported" : `${formatNumber(messages)} messages`,
+              ])}
+            />
+            <Checks
+              title="Work that waits"
+              rows={work.map(({ kind, ok, waiting }) => [kind.replaceAll("_", " "), ok, formatNumber(waiting)])}
+            />
+          </>
+        )}
+      </Loaded>
+    </PageFrame>
+  );
+}
+
+function Checks({ title, rows }: { title: string; rows: [name: string, ok: boolean, text: string][] }) {
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      <table>
+        <tbody>
+          {rows.map(([name, ok, text]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>
+                <span class={ok ? "status ready" : "status failed"}>{ok ? "Good" : "Behind"}</span>
+              </td>
+              <td class="number">{text}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,195 @@
+import { useState } from "preact/hooks";
+import { Link, Route, Switch } from "wouter-preact";
+import { errorText, request, type Schemas } from "../api.ts";
+import { usePages } from "../pages.ts";
+import { useQuery } from "../query.ts";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { Select, TextField } from "../ui/field.tsx";
+import { PageFrame } from "../ui/page.tsx";
+import { PagesTable } from "../ui/pages.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
+import { formatNumber, Time } from "../ui/time.tsx";
+import { say, sayError } from "../ui/toast.tsx";
+import { Keys } from "./keys.tsx";
+
+type Limits = Schemas["Limits"];
+
+export interface Workspace {
+  id: string;
+  name: string;
+  slug: string;
+  plan: Schemas["Usage"]["plan"];
+  limits: Limits;
+  limit_overrides: Partial<Limits>;
+  created_at: string;
+}
+
+interface WorkspacePage {
+  data: Workspace[];
+  total: number;
+  offset: number;
+  has_more: boolean;
+}
+
+const PLANS = ["free", "starter", "pro", "enterprise"].map((plan) => [plan, plan] as const);
+const PAGE_SIZE = 50;
+
+/** The operator's workspaces: their plans, limits and keys. */
+export function Workspaces() {
+  return (
+    <Switch>
+      <Route path="/">
+        <List />
+      </Route>
+      <Route path="/:id">{({ id }) => <WorkspacePage id={id!} />}</Route>
+    </Switch>
+  );
+}
+
+function List() {
+  const [isAdding, setAdding] = useState(false);
+  const pages = usePages("workspaces", async (cursor) => {
+    const offset = Number(cursor ?? 0);
+    const page = await request<WorkspacePage>("GET", `/operator/v1/workspaces?limit=${PAGE_SIZE}&offset=${offset}`);
+    return { ...page, next_cursor: page.has_more ? String(offset + PAGE_SIZE) : null };
+  });
+  return (
+    <PageFrame
+      title={pages.total === undefined ? "Workspaces" : `Workspaces (${formatNumber(pages.total)})`}
+      actions={
+        <Button variant="primary" onClick={() => setAdding(true)}>
+          Create workspace
+        </Button>
+      }
+    >
+      <PagesTable
+        pages={pages}
+        label="Workspaces"
+        columns={[
+          ["Name", ({ id, name }) => <Link href={`/${id}`}>{name}</Link>],
+          ["Slug", ({ slug }) => <code>{slug}</code>],
+          ["Plan", ({ plan, limit_overrides: overrides }) => plan + (Object.keys(overrides).length > 0 ? ", own limits" : "")],
+          ["Created", ({ created_at: at }) => <Time at={at} />],
+        ]}
+        empty={<Empty title="No workspaces yet">A workspace holds a customer’s agents, knowledge and conversations.</Empty>}
+      />
+      {isAdding && (
+        <Dialog title="Create workspace" onClose={() => setAdding(false)}>
+          <CreateForm
+            onCreated={() => {
+              setAdding(false);
+              pages.first.reload();
+            }}
+          />
+        </Dialog>
+      )}
+    </PageFrame>
+  );
+}
+
+function CreateForm({ onCreated }: { onCreated: () => void }) {
+  const [error, setError] = useState<string>();
+  const create = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const fields = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement));
+    try {
+      await request("POST", "/operator/v1/workspaces", fields);
+      say("Created");
+      onCreated();
+    } catch (failure) {
+      setError(errorText(failure));
+    }
+  };
+  return (
+    <form class="stack" onSubmit={(event) => void create(event)}>
+      <TextField label="Name" name="name" required maxLength={120} error={error} />
+      <TextField label="Slug" name="slug" required hint="Lower-case letters, digits and hyphens; it cannot be changed." />
+      <Select label="Plan" name="plan" options={PLANS} value="free" />
+      <Button variant="primary" type="submit">
+        Create workspace
+      </Button>
+    </form>
+  );
+}
+
+function WorkspacePage({ id }: { id: string }) {
+  const path = `/operator/v1/workspaces/${encodeURIComponent(id)}`;
+  const query = useQuery(id, () => request<Workspace>("GET", path));
+  const save = async (body: unknown) => {
+    try {
+      query.set(await request<Workspace>("PATCH", path, body));
+      say("Saved");
+    } catch (error) {
+      sayError(error);
+    }
+  };
+  return (
+    <PageFrame title={query.data?.name ?? "Workspace"}>
+      <p>
+        <Link href="/">All workspaces</Link>
+      </p>
+      <Loaded query={query}>
+        {(workspace) => (
+          <>
+            <section class="card">
+              <h2>Plan</h2>
+              <Select
+                label="Plan"
+                options={PLANS}
+                value={workspace.plan}
+                onChange={({ currentTarget }) => void save({ plan: currentTarget.value })}
+              />
+              <p class="quiet">
+                Id <code>{workspace.id}</code>
+              </p>
+            </section>
+            <LimitsCard key={JSON.stringify(workspace.limit_overrides)} workspace={workspace} save={save} />
+            <Keys workspaceId={id} />
+          </>
+        )}
+      </Loaded>
+    </PageFrame>
+  );
+}
+
+/** The limits of the plan, and those that the operator set instead. */
+function LimitsCard({
+  workspace: { limits, limit_overrides: overrides },
+  save,
+}: {
+  workspace: Workspace;
+  save: (body: unknown) => Promise<void>;
+}) {
+  const names = (Object.keys(limits) as (keyof Limits)[]).filter((name) => typeof limits[name] === "number");
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget as HTMLFormElement);
+    const wanted = names.map((name) => [name, data.get(name) === "" ? null : Number(data.get(name))]);
+    void save({ limits: Object.fromEntries(wanted) });
+  };
+  return (
+    <form class="card" onSubmit={submit}>
+      <h2>Limits</h2>
+      <p class="quiet">What is left empty is the plan’s.</p>
+      <div class="cards">
+        {names.map((name) => (
+          <TextField
+            key={name}
+            label={name.replaceAll("_", " ")}
+            name={name}
+            type="number"
+            min={0}
+            defaultValue={overrides[name] === undefined ? "" : String(overrides[name])}
+            placeholder={formatNumber(limits[name] as number)}
+          />
+        ))}
+      </div>
+      <div class="actions">
+        <Button variant="primary" type="submit">
+          Save limits
+        </Button>
+      </div>
+    </form>
+  );
+}

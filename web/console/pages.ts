@@ -1,0 +1,54 @@
+import { useRef, useState } from "preact/hooks";
+import type { Change } from "./live.ts";
+import { type Query, useQuery } from "./query.ts";
+
+interface Page<Item> {
+  data: Item[];
+  total: number;
+  next_cursor?: string | null;
+}
+
+/** A list that is read page by page as the reader comes to its end. */
+export interface Pages<Item> {
+  items: readonly Item[];
+  total: number | undefined;
+  /** The first page, which is read again when something changes. */
+  first: Query<Page<Item>>;
+  hasMore: boolean;
+  loadMore: () => void;
+  /** Why a later page could not be read. */
+  error: unknown;
+}
+
+/** @param key which list it is: another one begins anew. */
+export function usePages<Item extends { id: string }>(
+  key: string,
+  read: (cursor: string | undefined, signal?: AbortSignal) => Promise<Page<Item>>,
+  watch?: (change: Change) => boolean,
+): Pages<Item> {
+  const first = useQuery(key, (signal) => read(undefined, signal), watch ? { watch } : {});
+  const [more, setMore] = useState<{ key: string; data: Item[]; cursor: string | null } | undefined>();
+  const [error, setError] = useState<unknown>();
+  const isLoading = useRef(false);
+  const own = more?.key === key ? more : undefined;
+  const cursor = own ? own.cursor : (first.data?.next_cursor ?? null);
+  const loadMore = async () => {
+    if (isLoading.current || cursor === null) return;
+    isLoading.current = true;
+    setError(undefined);
+    try {
+      const page = await read(cursor);
+      setMore({ key, data: [...(own?.data ?? []), ...page.data], cursor: page.next_cursor ?? null });
+    } catch (failure) {
+      setError(failure);
+    }
+    isLoading.current = false;
+  };
+  const items = unique([...(first.data?.data ?? []), ...(own?.data ?? [])]);
+  return { items, total: first.data?.total, first, hasMore: cursor !== null, loadMore: () => void loadMore(), error };
+}
+
+/** What moved to the top while later pages were read stands there alone. */
+function unique<Item extends { id: string }>(items: Item[]): Item[] {
+  return [...new Map(items.toReversed().map((one) => [one.id, one])).values()].toReversed();
+}

@@ -1,0 +1,151 @@
+import { useState } from "preact/hooks";
+import { api, type Schemas } from "../api.ts";
+import { hasScope } from "../session.ts";
+import { Button } from "../ui/button.tsx";
+import { Confirm } from "../ui/dialog.tsx";
+import { Select, TextField } from "../ui/field.tsx";
+import { PageFrame, saveFile } from "../ui/page.tsx";
+import { Empty } from "../ui/states.tsx";
+import { formatNumber } from "../ui/time.tsx";
+import { say, sayError } from "../ui/toast.tsx";
+
+type Found = Schemas["PrivacyFound"];
+
+const KINDS = [
+  ["email", "E-mail"],
+  ["external_id", "Your id of the person"],
+  ["anon_id", "Visitor id"],
+] as const;
+
+/** Answers people who ask what is stored about them, or want it erased. */
+export function People() {
+  const [kind, setKind] = useState<Found["identifier"]["type"]>("email");
+  const [found, setFound] = useState<Found>();
+  const [isBusy, setBusy] = useState(false);
+  const find = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const value = String(new FormData(event.currentTarget as HTMLFormElement).get("value")).trim();
+    setBusy(true);
+    try {
+      setFound(await api.findPerson({ [kind]: value }));
+    } catch (error) {
+      setFound(undefined);
+      sayError(error);
+    }
+    setBusy(false);
+  };
+  return (
+    <PageFrame title="People">
+      <p class="quiet">Find what is stored about a person, hand it out, or erase it.</p>
+      <form class="inline-form" onSubmit={(event) => void find(event)}>
+        <Select
+          label="Find by"
+          options={KINDS}
+          value={kind}
+          onChange={({ currentTarget }) => setKind(currentTarget.value as typeof kind)}
+        />
+        <TextField
+          label={KINDS.find(([id]) => id === kind)![1]}
+          name="value"
+          type={kind === "email" ? "email" : "text"}
+          required
+          maxLength={320}
+        />
+        <Button variant="primary" type="submit" isBusy={isBusy}>
+          Find
+        </Button>
+      </form>
+      {found && <Person key={found.identifier.value} found={found} onErased={() => setFound(undefined)} />}
+    </PageFrame>
+  );
+}
+
+function Person({ found, onErased }: { found: Found; onErased: () => void }) {
+  const { identifier, counts, visitors, shared_visitors: shared } = found;
+  const [isErasing, setErasing] = useState(false);
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0) + visitors.length;
+  const query = { [identifier.type]: identifier.value };
+  const exportAll = async () => {
+    try {
+      const data = await api.exportPerson(query);
+      saveFile("person.json", new Blob([JSON.stringify(data, null, 2)], { type: "application/json" }));
+    } catch (error) {
+      sayError(error);
+    }
+  };
+  if (total === 0 && shared.length === 0)
+    return <Empty title="Nothing is stored about this person">Look for another identifier too.</Empty>;
+  return (
+    <section class="card" aria-label="Found">
+      <h2>{identifier.value}</h2>
+      <div class="cards">
+        {Object.entries({ visitors: visitors.length, ...counts }).map(([name, count]) => (
+          <div key={name}>
+            <p class="big-number">{formatNumber(count)}</p>
+            <p class="quiet">{name}</p>
+          </div>
+        ))}
+      </div>
+      {shared.length > 0 && (
+        <p class="banner warning">
+          {formatNumber(shared.length)} visitors share this address with another person. They are not counted here: find them by their
+          visitor id.
+        </p>
+      )}
+      <div class="actions">
+        <Button onClick={() => void exportAll()}>Export</Button>
+        {hasScope("privacy:write") && (
+          <Button variant="danger" onClick={() => setErasing(true)}>
+            Erase …
+          </Button>
+        )}
+      </div>
+      {isErasing && <Erase found={found} total={total} onClose={() => setErasing(false)} onErased={onErased} />}
+    </section>
+  );
+}
+
+function Erase({
+  found: { identifier },
+  total,
+  onClose,
+  onErased,
+}: {
+  found: Found;
+  total: number;
+  onClose: () => void;
+  onErased: () => void;
+}) {
+  const [typed, setTyped] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const erase = async () => {
+    setBusy(true);
+    try {
+      const { deleted } = await api.erasePerson({ [identifier.type]: identifier.value });
+      say(`Erased ${formatNumber(Object.values(deleted).reduce((sum, count) => sum + count, 0))} records`);
+      onErased();
+    } catch (error) {
+      sayError(error);
+      setBusy(false);
+    }
+  };
+  return (
+    <Confirm
+      title="Erase this person"
+      confirm={`Erase ${formatNumber(total)} records`}
+      isDanger
+      isBusy={isBusy}
+      isDisabled={typed.trim() !== identifier.value}
+      onClose={onClose}
+      onConfirm={() => void erase()}
+    >
+      <p>Conversations, messages, leads and everything else of this person are erased for good.</p>
+      <TextField
+        label={`Type ${identifier.value} to confirm`}
+        value={typed}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+        autoComplete="off"
+      />
+    </Confirm>
+  );
+}

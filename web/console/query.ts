@@ -1,0 +1,77 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { type Change, isLive, useChanges } from "./live.ts";
+
+export interface Query<Data> {
+  /** What was read last; it stays while it is read again. */
+  data: Data | undefined;
+  error: unknown;
+  isLoading: boolean;
+  reload: () => void;
+  /** Shows a change at once, before it is confirmed. */
+  set: (data: Data) => void;
+}
+
+interface Options {
+  /** Changes after which it is read again. */
+  watch?: (change: Change) => boolean;
+}
+
+const POLL_MS = 30_000;
+
+/**
+ * Reads what a page shows, and again when it changes: as told by the live channel, else every half minute while the page is
+ * visible.
+ * @param key what is read; another one discards what was read before.
+ */
+export function useQuery<Data>(key: string, read: (signal: AbortSignal) => Promise<Data>, { watch }: Options = {}): Query<Data> {
+  const [state, setState] = useState<{ key: string; data?: Data; error?: unknown }>({ key });
+  const current = useRef<AbortController | undefined>(undefined);
+  const latest = useRef(read);
+  latest.current = read;
+  const load = useCallback(async () => {
+    current.current?.abort();
+    const controller = new AbortController();
+    current.current = controller;
+    try {
+      const data = await latest.current(controller.signal);
+      if (!controller.signal.aborted) setState({ key, data });
+    } catch (error) {
+      if (!controller.signal.aborted) setState((before) => ({ ...(before.key === key ? before : { key }), error }));
+    }
+  }, [key]);
+  useEffect(() => {
+    void load();
+    return () => current.current?.abort();
+  }, [load]);
+  usePolling(() => void load(), watch !== undefined);
+  useChanges(
+    (change) => watch?.(change) ?? false,
+    () => void load(),
+    [load],
+  );
+  const isCurrent = state.key === key;
+  return {
+    data: isCurrent ? state.data : undefined,
+    error: isCurrent ? state.error : undefined,
+    isLoading: !isCurrent || (state.data === undefined && state.error === undefined),
+    reload: () => void load(),
+    set: (data) => setState({ key, data }),
+  };
+}
+
+function usePolling(poll: () => void, isOn: boolean): void {
+  const latest = useRef(poll);
+  latest.current = poll;
+  useEffect(() => {
+    if (!isOn) return undefined;
+    const timer = setInterval(() => {
+      if (!isLive.peek() && document.visibilityState === "visible") latest.current();
+    }, POLL_MS);
+    const onOnline = () => latest.current();
+    addEventListener("online", onOnline);
+    return () => {
+      clearInterval(timer);
+      removeEventListener("online", onOnline);
+    };
+  }, [isOn]);
+}

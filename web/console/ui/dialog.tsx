@@ -1,0 +1,76 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Button, IconButton } from "./button.tsx";
+
+interface Props {
+  title: string;
+  onClose: () => void;
+  /** It cannot be left without an answer. */
+  isRequired?: boolean;
+  children: ComponentChildren;
+}
+
+/** A modal dialog. The browser keeps the focus in it, closes it with Esc, and gives the focus back. */
+export function Dialog({ title, onClose, isRequired = false, children }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class="dialog"
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (!isRequired) onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === dialog.current && !isRequired) onClose();
+      }}
+    >
+      <div class="dialog-body">
+        <header>
+          <h2>{title}</h2>
+          {!isRequired && <IconButton icon="close" label="Close" onClick={onClose} />}
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+interface ConfirmProps {
+  title: string;
+  confirm: string;
+  isDanger?: boolean;
+  isBusy?: boolean;
+  isDisabled?: boolean;
+  onConfirm: () => void;
+  onClose: () => void;
+  children: ComponentChildren;
+}
+
+/** Asks before something that cannot be taken back. */
+export function Confirm({
+  title,
+  confirm,
+  isDanger = false,
+  isBusy = false,
+  isDisabled = false,
+  onConfirm,
+  onClose,
+  children,
+}: ConfirmProps) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {children}
+      <footer class="actions">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button variant={isDanger ? "danger" : "primary"} isBusy={isBusy} disabled={isDisabled} onClick={onConfirm}>
+          {confirm}
+        </Button>
+      </footer>
+    </Dialog>
+  );
+}

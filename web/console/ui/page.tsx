@@ -1,0 +1,55 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Icon } from "./icon.tsx";
+
+/** A page with a title, what it can do, and its content. */
+export function PageFrame({ title, actions, children }: { title: string; actions?: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <>
+      <header class="page-header">
+        <h1>{title}</h1>
+        {actions}
+      </header>
+      <div class="page-body stack">{children}</div>
+    </>
+  );
+}
+
+const TYPING_PAUSE_MS = 200;
+
+/** A search field: it searches when typing pauses. The key `/` goes there. */
+export function SearchField({ label, onSearch }: { label: string; onSearch: (q: string) => void }) {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return (
+    <div class="search">
+      <Icon name="search" size={16} />
+      <input
+        type="search"
+        aria-label={label}
+        placeholder="Search"
+        data-search
+        onInput={({ currentTarget }) => {
+          clearTimeout(timer.current);
+          timer.current = setTimeout(() => onSearch(currentTarget.value.trim()), TYPING_PAUSE_MS);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") event.currentTarget.blur();
+        }}
+      />
+    </div>
+  );
+}
+
+/** Goes to the page's search field. */
+export function focusSearch(): void {
+  document.querySelector<HTMLInputElement>("[data-search]")?.focus();
+}
+
+/** Saves a file. */
+export function saveFile(name: string, content: Blob): void {
+  const url = URL.createObjectURL(content);
+  const link = Object.assign(document.createElement("a"), { href: url, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

@@ -1,0 +1,76 @@
+import type { ComponentChildren } from "preact";
+import { errorText } from "../api.ts";
+import type { Query } from "../query.ts";
+import { hasScope, type Scope, session } from "../session.ts";
+import { Button } from "./button.tsx";
+
+/** What will be here, and the one thing to do. */
+export function Empty({ title, children, action }: { title: string; children?: ComponentChildren; action?: ComponentChildren }) {
+  return (
+    <div class="state">
+      <h2>{title}</h2>
+      {children && <p>{children}</p>}
+      {action}
+    </div>
+  );
+}
+
+export function ErrorState({ error, retry }: { error: unknown; retry: () => void }) {
+  return (
+    <div class="state" role="alert">
+      <h2>This could not be loaded</h2>
+      <p>{errorText(error)}</p>
+      <Button onClick={retry}>Try again</Button>
+    </div>
+  );
+}
+
+/** Shows the shape of what is being read. */
+export function Skeleton({ rows = 6 }: { rows?: number }) {
+  return (
+    <div class="skeleton" aria-busy="true" aria-label="Loading">
+      {Array.from({ length: rows }, (_, at) => (
+        <span key={at} style={{ width: `${90 - ((at * 37) % 45)}%` }} />
+      ))}
+    </div>
+  );
+}
+
+/** What was read, or why it is not there. What was read before stays while it is read again, also where that fails. */
+export function Loaded<Data>({
+  query,
+  rows,
+  children,
+}: {
+  query: Query<Data>;
+  rows?: number;
+  children: (data: Data) => ComponentChildren;
+}) {
+  const { data, error, isLoading, reload } = query;
+  if (data !== undefined)
+    return (
+      <>
+        {error !== undefined && (
+          <p class="banner warning" role="status">
+            This may be out of date. {errorText(error)}{" "}
+            <Button variant="quiet" onClick={reload}>
+              Try again
+            </Button>
+          </p>
+        )}
+        {children(data)}
+      </>
+    );
+  return isLoading ? <Skeleton rows={rows ?? 6} /> : <ErrorState error={error} retry={reload} />;
+}
+
+/** What needs a scope; without it, which one that is. */
+export function NeedsScope({ scope, children }: { scope: Scope; children: ComponentChildren }) {
+  if (hasScope(scope)) return <>{children}</>;
+  const key = session.value?.kind === "workspace" ? ` “${session.value.key.name}”` : "";
+  return (
+    <Empty title="Your key does not allow this">
+      This page needs the scope <code>{scope}</code>, which the key{key} does not carry. Sign in with another key, or ask for one.
+    </Empty>
+  );
+}

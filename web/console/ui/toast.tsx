@@ -1,0 +1,49 @@
+import { signal } from "@preact/signals";
+import { Icon } from "./icon.tsx";
+import { errorText } from "../api.ts";
+import { IconButton } from "./button.tsx";
+
+interface Toast {
+  id: number;
+  text: string;
+  isError: boolean;
+}
+
+const SHOWN_MS = 4_000;
+const toasts = signal<readonly Toast[]>([]);
+let made = 0;
+
+/** Says shortly what was done. */
+export function say(text: string): void {
+  const id = show(text, false);
+  setTimeout(() => dismiss(id), SHOWN_MS);
+}
+
+/** Says what did not work; it stays until it is dismissed. */
+export function sayError(error: unknown): void {
+  show(errorText(error), true);
+}
+
+function show(text: string, isError: boolean): number {
+  const id = ++made;
+  toasts.value = [...toasts.peek().filter((toast) => toast.text !== text), { id, text, isError }].slice(-3);
+  return id;
+}
+
+function dismiss(id: number): void {
+  toasts.value = toasts.peek().filter((toast) => toast.id !== id);
+}
+
+export function Toasts() {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {toasts.value.map(({ id, text, isError }) => (
+        <div key={id} class={isError ? "toast error" : "toast"}>
+          <Icon name={isError ? "alert" : "check"} size={16} />
+          <span>{text}</span>
+          <IconButton icon="close" label="Dismiss" onClick={() => dismiss(id)} />
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,115 @@
+import { useState } from "preact/hooks";
+import { api, type Schemas } from "../api.ts";
+import { usePages } from "../pages.ts";
+import { hasScope } from "../session.ts";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { Select } from "../ui/field.tsx";
+import { PagesTable } from "../ui/pages.tsx";
+import { Empty } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
+import { say, sayError } from "../ui/toast.tsx";
+
+type Delivery = Schemas["Delivery"];
+
+const STATUSES = [
+  ["", "All"],
+  ["pending", "Pending"],
+  ["succeeded", "Succeeded"],
+  ["failed", "Failed"],
+] as const;
+
+/** @param version another number reads the list again. */
+export function Deliveries({ webhookId, version }: { webhookId: string; version: number }) {
+  const [status, setStatus] = useState<"" | Delivery["status"]>("");
+  const [shown, setShown] = useState<Delivery>();
+  const pages = usePages(`${webhookId} ${status} ${version}`, (cursor, signal) =>
+    api.listDeliveries(
+      { webhook_id: webhookId, limit: 25, ...(status && { status }), ...(cursor && { cursor }) },
+      signal ? { signal } : {},
+    ),
+  );
+  return (
+    <section class="stack" aria-label="Deliveries">
+      <div class="card-top">
+        <h2>Deliveries</h2>
+        <div class="actions">
+          <Select
+            label="Status"
+            hideLabel
+            options={STATUSES}
+            value={status}
+            onChange={({ currentTarget }) => setStatus(currentTarget.value as typeof status)}
+          />
+          <Button onClick={pages.first.reload}>Refresh</Button>
+        </div>
+      </div>
+      <PagesTable
+        pages={pages}
+        label="Deliveries"
+        columns={[
+          ["Event", ({ event_type: type }) => <code>{type}</code>],
+          ["Status", ({ status: own }) => <span class={`status ${own === "succeeded" ? "ready" : own}`}>{own}</span>],
+          ["Answer", ({ attempts }) => answerOf(attempts.at(-1))],
+          ["Attempts", ({ attempt_count: count }) => count, "number"],
+          ["Created", ({ created_at: at }) => <Time at={at} />],
+          [
+            "",
+            (delivery) => (
+              <Button variant="quiet" onClick={() => setShown(delivery)}>
+                Details
+              </Button>
+            ),
+          ],
+        ]}
+        empty={<Empty title="No deliveries">Events appear here as they are sent. Send a test event to try the endpoint.</Empty>}
+      />
+      {shown && <DeliveryDialog delivery={shown} onClose={() => setShown(undefined)} onRedelivered={pages.first.reload} />}
+    </section>
+  );
+}
+
+function answerOf(attempt: Schemas["DeliveryAttempt"] | undefined): string {
+  if (!attempt) return "–";
+  return attempt.response_status === null ? (attempt.error ?? "–").replaceAll("_", " ") : `HTTP ${attempt.response_status}`;
+}
+
+function DeliveryDialog({ delivery, onClose, onRedelivered }: { delivery: Delivery; onClose: () => void; onRedelivered: () => void }) {
+  const redeliver = async () => {
+    try {
+      await api.redeliverEvent({ delivery_id: delivery.id });
+      say("The event is sent again");
+      onRedelivered();
+      onClose();
+    } catch (error) {
+      sayError(error);
+    }
+  };
+  return (
+    <Dialog title={delivery.event_type} onClose={onClose}>
+      <p class="quiet">
+        Event <code>{delivery.event_id}</code>
+        {delivery.next_attempt_at && (
+          <>
+            {" · next attempt "}
+            <Time at={delivery.next_attempt_at} />
+          </>
+        )}
+      </p>
+      {delivery.attempts.length === 0 && <p>It was not attempted yet.</p>}
+      {delivery.attempts.map((attempt) => (
+        <section key={attempt.number} class="stack">
+          <h3>
+            Attempt {attempt.number}: {answerOf(attempt)} after {attempt.duration_ms} ms, <Time at={attempt.started_at} />
+          </h3>
+          {attempt.response_body !== null && attempt.response_body !== "" && <pre tabIndex={0}>{attempt.response_body}</pre>}
+        </section>
+      ))}
+      {hasScope("webhooks:write") && (
+        <div class="actions">
+          <Button onClick={() => void redeliver()}>Send again</Button>
+        </div>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,66 @@
+import { useState } from "preact/hooks";
+import { errorText, type Schemas } from "../api.ts";
+import { Button } from "../ui/button.tsx";
+import { Checkbox, TextField } from "../ui/field.tsx";
+
+type Events = Schemas["WebhookIn"]["events"];
+
+interface Props {
+  types: readonly { type: Events[number]; description: string }[];
+  webhook?: Schemas["Webhook"];
+  submit: string;
+  onSubmit: (body: { url: string; events: Events; description: string | null }) => Promise<void>;
+}
+
+export function EndpointForm({ types, webhook, submit, onSubmit }: Props) {
+  const [error, setError] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const [getsAll, setGetsAll] = useState(webhook ? webhook.events.includes("*") : true);
+  const save = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget as HTMLFormElement);
+    setBusy(true);
+    setError(undefined);
+    try {
+      await onSubmit({
+        url: String(data.get("url")).trim(),
+        events: getsAll ? ["*"] : (data.getAll("events") as Events),
+        description: String(data.get("description")).trim() || null,
+      });
+    } catch (failure) {
+      setError(errorText(failure));
+    }
+    setBusy(false);
+  };
+  return (
+    <form class="stack" onSubmit={(event) => void save(event)}>
+      <TextField label="URL" name="url" type="url" required placeholder="https://" defaultValue={webhook?.url ?? ""} error={error} />
+      <TextField label="Description" name="description" maxLength={500} defaultValue={webhook?.description ?? ""} />
+      <fieldset>
+        <legend>Events</legend>
+        <Checkbox
+          label="All, also those of later versions"
+          checked={getsAll}
+          onChange={({ currentTarget }) => setGetsAll(currentTarget.checked)}
+        />
+        {!getsAll &&
+          types.map(({ type, description }) => (
+            <Checkbox
+              key={type}
+              name="events"
+              value={type}
+              defaultChecked={webhook?.events.includes(type) ?? false}
+              label={
+                <>
+                  <code>{type}</code> <span class="quiet">{description}</span>
+                </>
+              }
+            />
+          ))}
+      </fieldset>
+      <Button variant="primary" type="submit" isBusy={isBusy}>
+        {submit}
+      </Button>
+    </form>
+  );
+}
