@@ -12,7 +12,7 @@ import { parseSync } from "oxc-parser";
 const FLOORS = [
   ".",
   "sweep", "docs", "backup", "console", "operator", "email", "widget",
-  "privacy", "analytics", "webhooks",
+  "administration", "privacy", "analytics", "webhooks",
   "chat",
   "leads", "conversations", "knowledge",
   "agents", "models", "text",

@@ -1,6 +1,7 @@
 import type { Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
-import { agentRoutes } from "./agents/routes.ts";
+import { agentRoutes } from "./administration/agent-routes.ts";
+import { keyRoutes } from "./administration/key-routes.ts";
 import { analyticsRoutes } from "./analytics/routes.ts";
 import { backupRoutes } from "./backup/routes.ts";
 import { chatRoutes } from "./chat/routes.ts";
@@ -10,6 +11,7 @@ import { useSession } from "./console/session.ts";
 import { conversationRoutes } from "./conversations/routes.ts";
 import { openApiDocument } from "./docs/openapi.ts";
 import { docsRoutes } from "./docs/routes.ts";
+import { API, OPERATOR, type Surface, WIDGET } from "./docs/surfaces.ts";
 import { knowledgeRoutes } from "./knowledge/routes.ts";
 import { leadRoutes } from "./leads/routes.ts";
 import { operatorRoutes } from "./operator/routes.ts";
@@ -31,6 +33,7 @@ const api = createRouter();
 const features = [
   accountRoutes,
   agentRoutes,
+  keyRoutes,
   chatRoutes,
   startRoutes,
   conversationRoutes,
@@ -43,22 +46,30 @@ const features = [
 ];
 for (const routes of features) api.route("/", routes);
 
-/** Built on the first request for it: doing so at start-up would delay every other request. */
-let document: string | undefined;
+/** The OpenAPI documents, each built on the first request for it: doing so at start-up would delay every other request. */
+const documents = new Map<Surface, string>();
 
 export const app: Hono<AppEnv> = createRouter();
 
 app.use(requestLog, securityHeaders);
 app.use(methodNotAllowed({ app, onMethodNotAllowed: handleMethodNotAllowed }));
 app.get("/healthz", (c) => c.json({ status: "ok" }));
-app.get("/api/v1/openapi.json", limitAddress, (c) => {
-  document ??= JSON.stringify(openApiDocument(api));
-  return c.body(document, 200, { "Content-Type": "application/json" });
-});
+operatorRoutes.route("/", backupRoutes);
+const described = [
+  [API, api],
+  [WIDGET, widgetRoutes],
+  [OPERATOR, operatorRoutes],
+] as const;
+for (const [surface, router] of described) {
+  app.get(`${surface.root}/openapi.json`, limitAddress, (c) => {
+    const document = documents.get(surface) ?? JSON.stringify(openApiDocument(router, surface));
+    documents.set(surface, document);
+    return c.body(document, 200, { "Content-Type": "application/json" });
+  });
+}
 app.use("/api/v1/*", requireConfig, useSession, requireKey);
 app.route("/api/v1", api);
 app.use("/operator/v1/*", requireConfig, useSession);
-operatorRoutes.route("/", backupRoutes);
 app.route("/operator/v1", operatorRoutes);
 app.route("/widget/v1", widgetRoutes);
 app.use("/console/*", requireConfig);

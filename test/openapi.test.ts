@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { EVENT_TYPES } from "../src/events/event-types.ts";
 import { newAddress, send } from "./harness.ts";
 import { fetchDocument, listOperations } from "./platform/http/document.ts";
 
@@ -18,12 +19,6 @@ function follow(document: Record<string, any>, ref: string): unknown {
     .split("/")
     .reduce<any>((part, name) => part?.[name], document);
 }
-
-// A change of the contract is a diff to review. To accept it: npx vitest run test/openapi.test.ts -u
-test("the document equals test/openapi.json", async () => {
-  const document = await fetchDocument();
-  await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot("./openapi.json");
-});
 
 test("it is served as JSON without a key", async () => {
   const answer = await send("GET", "/api/v1/openapi.json", { headers: newAddress() });
@@ -55,7 +50,7 @@ test("no component is nullable: a field that may be missing says so itself", asy
   const { schemas } = (await fetchDocument())["components"];
   for (const [name, { type }] of Object.entries<{ type?: unknown }>(schemas)) expect(["object", "string", undefined], name).toContain(type);
   const visitor = { $ref: "#/components/schemas/Visitor" };
-  expect(schemas.Conversation.properties.visitor).toEqual({ anyOf: [visitor, { type: "null" }] });
+  expect(schemas.Conversation.properties.visitor).toMatchObject({ anyOf: [visitor, { type: "null" }], description: expect.any(String) });
   expect(schemas.Conversation.properties.handoff).toMatchObject({ anyOf: [{}, { type: "null" }], description: expect.any(String) });
   expect(schemas.PrivacyFound.properties.visitors.items).toEqual(visitor);
 });
@@ -65,14 +60,85 @@ test("it describes the events that are sent to webhook endpoints, with the heade
   const { parameters, requestBody } = webhooks.event.post;
   expect(parameters.map(({ name }: { name: string }) => name)).toEqual(["webhook-id", "webhook-timestamp", "webhook-signature"]);
   expect(requestBody.content["application/json"].schema).toEqual({ $ref: "#/components/schemas/WebhookEvent" });
+  const { WebhookEvent: event, SourceSyncedEvent: synced } = (await fetchDocument())["components"].schemas;
+  expect(Object.keys(event.discriminator.mapping)).toEqual([...EVENT_TYPES, "webhook.test"]);
+  expect(event.oneOf).toContainEqual({ $ref: event.discriminator.mapping["webhook.test"] });
+  expect(synced.properties.data.allOf[0]).toEqual({ $ref: "#/components/schemas/Source" });
 });
 
 test("it does not contain the operator API", async () => {
   const document = await fetchDocument();
   expect(JSON.stringify(document)).not.toContain("/workspaces");
-  for (const name of ["Workspace", "OperatorAgent", "AgentCreate", "KeyCreate"]) {
+  for (const name of ["Workspace", "WorkspaceCreate", "AuditEntry", "WorkspaceUsage"]) {
     expect(Object.keys(document["components"].schemas)).not.toContain(name);
   }
+});
+
+/**
+ * The documents of the three surfaces, each with its snapshot: a change of the contract is a diff to review. To accept it:
+ * npx vitest run test/openapi.test.ts -u
+ */
+const SURFACES = [
+  ["/api/v1", "openapi.json"],
+  ["/widget/v1", "openapi.widget.json"],
+  ["/operator/v1", "openapi.operator.json"],
+] as const;
+
+describe.each(SURFACES)("the document of %s", (root, snapshot) => {
+  const read = async (): Promise<Record<string, any>> => (await send("GET", `${root}/openapi.json`, { headers: newAddress() })).body;
+
+  /** What each schema of a document says, by where it is. */
+  const schemasIn = (part: unknown, place = ""): [string, Record<string, any>][] => {
+    if (typeof part !== "object" || part === null || place.endsWith(".example")) return [];
+    const own: [string, Record<string, any>][] = "properties" in part ? [[place, part]] : [];
+    return [...own, ...Object.entries(part).flatMap(([name, child]) => schemasIn(child, `${place}.${name}`))];
+  };
+
+  test("equals its snapshot", async () => {
+    await expect(`${JSON.stringify(await read(), null, 2)}\n`).toMatchFileSnapshot(`./${snapshot}`);
+  });
+
+  test("explains every field and every parameter", async () => {
+    const document = await read();
+    const schemas = [...schemasIn(document["components"].schemas), ...schemasIn(document["paths"])];
+    expect(schemas.length).toBeGreaterThan(10);
+    const unexplained = schemas.flatMap(([place, { properties }]) =>
+      Object.entries<Record<string, any>>(properties).flatMap(([name, field]) =>
+        /\S/.test(field["description"] ?? "") || field["$ref"] ? [] : [`${place}.${name}`],
+      ),
+    );
+    const parameters = Object.values<Record<string, any>>(document["paths"])
+      .flatMap((methods) => Object.values<any>(methods))
+      .flatMap(({ operationId, parameters = [] }) =>
+        parameters.filter((one: any) => !one.description).map((one: any) => `${operationId}.${one.name}`),
+      );
+    expect([...unexplained, ...parameters]).toEqual([]);
+  });
+
+  test("has an example of its own for every error status", async () => {
+    const { paths } = await read();
+    const byStatus = new Map<string, string>();
+    for (const operation of Object.values<any>(paths).flatMap((methods) => Object.values<any>(methods))) {
+      for (const [status, { content }] of Object.entries<any>(operation.responses).filter(([each]) => each >= "400")) {
+        const { example } = content["application/json"];
+        // Health answers 503 with its report.
+        if (!example && operation.operationId === "getHealth") continue;
+        expect(example.error, `${operation.operationId} ${status}`).toMatchObject({
+          code: expect.any(String),
+          message: expect.stringMatching(/\S/),
+        });
+        byStatus.set(status, example.error.message);
+      }
+    }
+    expect(new Set(byStatus.values()).size).toBe(byStatus.size);
+  });
+
+  test("names each operation once, under a described tag", async () => {
+    const { paths, tags } = await read();
+    const operations = Object.values<any>(paths).flatMap((methods) => Object.values<any>(methods));
+    for (const field of ["operationId", "summary"]) expect(new Set(operations.map((one) => one[field])).size).toBe(operations.length);
+    expect(new Set(operations.map((one) => one.tags[0]))).toEqual(new Set(tags.map(({ name }: any) => name)));
+  });
 });
 
 test("operationIds and summaries are unique", () => {
@@ -130,7 +196,7 @@ describe.each(OPERATIONS.map((operation) => [operation.operationId, operation] a
       expect(["GET", "DELETE", "POST"]).toContain(method);
       return;
     }
-    expect(definition["requestBody"].required).toBe(true);
+    expect(definition["requestBody"].required).toBe(definition["operationId"] !== "rotateIdentitySecret");
     expect(definition["requestBody"].content["application/json"].schema.$ref).toMatch(/^#\/components\/schemas\/\w+$/);
   });
 });

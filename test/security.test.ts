@@ -26,6 +26,7 @@ interface Records {
   message_id: string;
   webhook_id: string;
   delivery_id: string;
+  key_id: string;
 }
 
 interface Entry {
@@ -47,6 +48,13 @@ const ENTRIES: Record<string, Entry> = {
   getUsage: { scope: "analytics:read", status: 200 },
   listAgents: { scope: "agents:read", status: 200 },
   getAgent: { scope: "agents:read", status: 200 },
+  createAgent: { scope: "agents:write", status: 201, body: () => ({ name: "New" }) },
+  updateAgent: { scope: "agents:write", status: 200, body: () => ({ name: "taken", status: "paused" }) },
+  deleteAgent: { scope: "agents:write", status: 204 },
+  rotateIdentitySecret: { scope: "agents:write", status: 200, body: () => ({ revoke: true }) },
+  listKeys: { scope: "keys:write", status: 200 },
+  createKey: { scope: "keys:write", status: 201, body: () => ({ name: "New", scopes: ["keys:write"] }) },
+  revokeKey: { scope: "keys:write", status: 204 },
   askAgent: { scope: "chat:write", status: 200, body: () => QUESTION },
   resumeAnswer: { scope: "conversations:read", status: 200 },
   getConversation: { scope: "conversations:read", status: 200 },
@@ -109,6 +117,7 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
     message_id: asked.body.message_id,
     webhook_id: webhook.body.id,
     delivery_id: delivery!.id,
+    key_id: (await createKey(workspace, ["leads:read"])).id,
   };
   return { workspace, records };
 }

@@ -10,12 +10,13 @@ export interface Schema {
   items?: Schema;
   allOf?: Schema[];
   anyOf?: Schema[];
+  oneOf?: Schema[];
 }
 
 /** What is known of schemas; the second line says nothing of a value's type, or what TypeScript has no word for. */
 const KNOWN = new Set(
-  `$ref type enum allOf anyOf properties required additionalProperties items
-  description example default format pattern minLength maxLength minItems maxItems minimum maximum`.split(/\s+/),
+  `$ref type enum allOf anyOf oneOf properties required additionalProperties items
+  discriminator description example default format pattern minLength maxLength minItems maxItems minimum maximum`.split(/\s+/),
 );
 const PLAIN_TYPES: Record<string, string> = { string: "string", integer: "number", number: "number", boolean: "boolean", null: "null" };
 
@@ -24,13 +25,14 @@ const PLAIN_TYPES: Record<string, string> = { string: "string", integer: "number
  * @throws Error where the schema says something that this does not know: a client must not be typed looser than the service.
  */
 export function typeFor(schema: Schema): string {
-  const { $ref, type, enum: values, allOf, anyOf } = schema;
+  const { $ref, type, enum: values, allOf, anyOf, oneOf } = schema;
   const unknown = Object.keys(schema).filter((name) => !KNOWN.has(name));
   if (unknown.length > 0) throw new Error(`No type is known for ${unknown.join(", ")} in ${JSON.stringify(schema)}`);
   if ($ref !== undefined) return `Schemas["${$ref.split("/").at(-1)!}"]`;
   if (values) return values.map((value) => JSON.stringify(value)).join(" | ");
   if (allOf) return allOf.map((part) => grouped(typeFor(part))).join(" & ");
-  if (anyOf) return anyOf.map(typeFor).join(" | ");
+  const choices = anyOf ?? oneOf;
+  if (choices) return choices.map(typeFor).join(" | ");
   if (type === undefined) return "unknown";
   return [type]
     .flat()
@@ -83,7 +85,7 @@ interface Operation {
   summary: string;
   description?: string;
   parameters?: { in: string; name: string; required?: boolean; schema: Schema; description?: string }[];
-  requestBody?: { content: { "application/json": { schema: Schema } } };
+  requestBody?: { required?: boolean; content: { "application/json": { schema: Schema } } };
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
 }
 
@@ -139,7 +141,7 @@ function inputOf({ operationId, parameters = [], requestBody }: NamedOperation):
   const body = requestBody ? [["body", requestBody.content["application/json"].schema] as const] : [];
   const all = [...fields, ...body];
   if (new Set(all.map(([name]) => name)).size < all.length) throw new Error(`${operationId} has two inputs of one name`);
-  const required = [...shown.filter((parameter) => parameter.required).map(({ name }) => name), "body"];
+  const required = [...shown.filter((parameter) => parameter.required).map(({ name }) => name), ...(requestBody?.required ? ["body"] : [])];
   return all.length === 0 ? "{}" : objectTypeFor(Object.fromEntries(all), required);
 }
 

@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import type { Plan } from "../platform/db/columns.ts";
-import { agents, workspaces } from "../platform/db/schema.ts";
+import { agents, emailDirectory, workspaces } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
 import type { Limits } from "../workspaces/plans.ts";
 
@@ -48,13 +48,13 @@ export function findAgentWithPlan(db: Database, agentId: string) {
     .where(and(eq(agents.id, agentId), isNull(workspaces.deletedAt)));
 }
 
-/** Adds an agent, unless the workspace is deleted, is at its limit or has one with this slug; returns it if it was added. */
+/** Adds an agent, unless the workspace is deleted, is at its limit or has one with this slug. One with the same id stays as it is. */
 export function createAgent(db: Database, agent: NewAgent, maxAgents: number) {
   const { workspaceId, slug } = agent;
   const condition = sql`EXISTS (SELECT 1 FROM ${workspaces} WHERE ${workspaces.id} = ${workspaceId}
       AND ${workspaces.deletedAt} IS NULL AND ${workspaces.agentsCount} < ${maxAgents})
     AND NOT EXISTS (SELECT 1 FROM ${agents} WHERE ${agents.workspaceId} = ${workspaceId} AND ${agents.slug} = ${slug})`;
-  return insertWhere(db, agents, agent, condition).returning();
+  return insertWhere(db, agents, agent, condition).onConflictDoNothing();
 }
 
 export function findAgentBySlug(db: Database, workspaceId: string, slug: string) {
@@ -77,12 +77,12 @@ export function updateAgent(db: Database, workspaceId: string, agentId: string, 
     .returning();
 }
 
-/** Replaces an agent's identity secret; returns until when the one before is valid, if there was one. */
+/** Replaces an agent's identity secret; the one before is valid until then. `once`: not if that was done at this very time. */
 export function replaceIdentitySecret(
   db: Database,
   workspaceId: string,
   agentId: string,
-  { identitySecret, previousUntilMs, nowMs }: { identitySecret: string; previousUntilMs: number; nowMs: number },
+  { identitySecret, previousUntilMs, nowMs, once }: { identitySecret: string; previousUntilMs: number; nowMs: number; once: boolean },
 ) {
   return db
     .update(agents)
@@ -92,22 +92,20 @@ export function replaceIdentitySecret(
       previousIdentitySecretUntil: sql`CASE WHEN ${agents.identitySecret} IS NOT NULL THEN ${previousUntilMs} END`,
       updatedAt: nowMs,
     })
-    .where(isAgent(workspaceId, agentId))
-    .returning({ previousValidUntilMs: agents.previousIdentitySecretUntil });
+    .where(and(isAgent(workspaceId, agentId), once ? sql`${agents.previousIdentitySecretUntil} IS NOT ${previousUntilMs}` : undefined));
 }
 
-/** Replaces an agent's identity secret; the one before and its visitors' tokens are invalid from now on. */
+/** The same, but the one before and its visitors' tokens are invalid from then on. */
 export function revokeIdentitySecret(
   db: Database,
   workspaceId: string,
   agentId: string,
-  { identitySecret, nowMs }: { identitySecret: string; nowMs: number },
+  { identitySecret, nowMs, once }: { identitySecret: string; nowMs: number; once: boolean },
 ) {
   return db
     .update(agents)
     .set({ identitySecret, previousIdentitySecret: null, previousIdentitySecretUntil: null, tokensEndedAt: nowMs, updatedAt: nowMs })
-    .where(isAgent(workspaceId, agentId))
-    .returning({ previousValidUntilMs: agents.previousIdentitySecretUntil });
+    .where(and(isAgent(workspaceId, agentId), once ? sql`${agents.tokensEndedAt} IS NOT ${nowMs}` : undefined));
 }
 
 /** Erases the agent's row alone. */
@@ -122,4 +120,22 @@ export function agentExists(workspaceId: string, agentId: string, condition?: SQ
 
 function isAgent(workspaceId: string, agentId: string) {
   return and(eq(agents.id, agentId), eq(agents.workspaceId, workspaceId));
+}
+
+// --- Their mail addresses, in the directory of shard 0 ----------------------------------------------------------------
+
+/** Claims a mail address for an agent; does nothing if the address is claimed already. */
+export function claimAddress(directory: Database, entry: typeof emailDirectory.$inferInsert) {
+  return directory.insert(emailDirectory).values(entry).onConflictDoNothing();
+}
+
+/** The agent with a mail address. */
+export function findAddress(directory: Database, address: string) {
+  return directory.select().from(emailDirectory).where(eq(emailDirectory.address, address));
+}
+
+/** Releases every mail address of an agent except `kept`. */
+export function releaseAddresses(directory: Database, workspaceId: string, agentId: string, kept: string | null) {
+  const isOfAgent = and(eq(emailDirectory.workspaceId, workspaceId), eq(emailDirectory.agentId, agentId));
+  return directory.delete(emailDirectory).where(and(isOfAgent, sql`${emailDirectory.address} IS NOT ${kept}`));
 }

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { env } from "cloudflare:workers";
-import { allowsPrivateTargets } from "../platform/config.ts";
 import { type Method, METHODS, type StoredTool, type ToolParameters } from "../platform/db/columns.ts";
-import { urlProblem, WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
+import { targetProblem } from "../platform/egress/target.ts";
+import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import type { GivenTool } from "./secrets.ts";
 import { hasBody } from "./tool-call.ts";
@@ -88,18 +88,30 @@ const body = z
 
 const toolInput = z
   .object({
-    name,
-    description: z.string().min(1).max(MAX_DESCRIPTION_LENGTH),
-    parameters: parametersSchema,
-    method: z.enum(METHODS),
-    url: z.string().min(1).max(MAX_URL_LENGTH),
-    headers: headers.optional(),
-    body: body.default({}),
-    requires_verified_visitor: z.boolean().default(false),
-    timeout_seconds: z.int().gte(1).lte(MAX_TIMEOUT_SECONDS).default(DEFAULT_TIMEOUT_SECONDS),
+    name: name.openapi({ description: "What the model calls it: lower-case letters, digits and _." }),
+    description: z.string().min(1).max(MAX_DESCRIPTION_LENGTH).openapi({ description: "What it does and when to use it, for the model." }),
+    parameters: parametersSchema.openapi({
+      type: "object",
+      additionalProperties: {},
+      description: "What the model fills in: a JSON Schema (2020-12) of type object, without references.",
+    }),
+    method: z.enum(METHODS).openapi({ description: "The method of the request." }),
+    url: z.string().min(1).max(MAX_URL_LENGTH).openapi({ description: "The request goes here; {name} stands for a parameter." }),
+    headers: headers.optional().openapi({ description: "Headers of the request, stored encrypted. null keeps a stored value." }),
+    body: body.default({}).openapi({ description: "Fields that the service adds to the body, such as {visitor.external_id}." }),
+    requires_verified_visitor: z
+      .boolean()
+      .default(false)
+      .openapi({ description: "Whether the model has it only where something vouches for the visitor." }),
+    timeout_seconds: z
+      .int()
+      .gte(1)
+      .lte(MAX_TIMEOUT_SECONDS)
+      .default(DEFAULT_TIMEOUT_SECONDS)
+      .openapi({ description: "How long a response may take." }),
   })
   .superRefine(({ url, method, parameters, body: fields }, ctx) => {
-    const problem = urlProblem(sampleUrl(url), WEBHOOK_POLICY, allowsPrivateTargets(env)) ?? templateProblem(url, parameters);
+    const problem = targetProblem(env, sampleUrl(url), WEBHOOK_POLICY) ?? templateProblem(url, parameters);
     if (problem !== undefined) ctx.addIssue({ code: "custom", path: ["url"], ...valueErrorParams(toolUrlRefusal(problem)) });
     const fieldProblem = bodyProblem(method, parameters, fields);
     if (fieldProblem !== undefined) ctx.addIssue({ code: "custom", path: ["body"], ...valueErrorParams(fieldProblem) });
@@ -126,15 +138,15 @@ export const toolsInputSchema = z
 
 /** A tool as the operator sees it. Sent back unchanged, it changes nothing. */
 export const toolSchema = z.object({
-  name: z.string(),
-  description: z.string(),
-  parameters: z.record(z.string(), z.unknown()),
-  method: z.enum(METHODS),
-  url: z.string(),
+  name: z.string().openapi({ description: "What the model calls it." }),
+  description: z.string().openapi({ description: "What it does and when to use it, for the model." }),
+  parameters: z.record(z.string(), z.unknown()).openapi({ description: "What the model fills in, as JSON Schema." }),
+  method: z.enum(METHODS).openapi({ description: "The method of the request." }),
+  url: z.string().openapi({ description: "The request goes here; {name} stands for a parameter." }),
   headers: z.record(z.string(), z.null()).openapi({ description: "null stands for a value that is set; values are never shown." }),
-  body: z.record(z.string(), z.unknown()),
-  requires_verified_visitor: z.boolean(),
-  timeout_seconds: z.int(),
+  body: z.record(z.string(), z.unknown()).openapi({ description: "Fields that the service adds to the body." }),
+  requires_verified_visitor: z.boolean().openapi({ description: "Whether the model has it only where something vouches for the visitor." }),
+  timeout_seconds: z.int().openapi({ description: "How long a response may take." }),
 });
 
 export function toTool(tool: StoredTool): z.infer<typeof toolSchema> {

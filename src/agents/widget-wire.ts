@@ -58,7 +58,7 @@ const contactFieldSchema = z
       .regex(/^[a-z][a-z0-9_]{0,63}$/)
       .openapi({ description: "`name`, `email`, `phone` and `message` are the lead's own; others are custom fields.", example: "email" }),
     label: z.string().min(1).max(MAX_TEXT_LENGTH).nullable().default(null).openapi({ description: "Null: in the visitor's language." }),
-    required: z.boolean().default(false),
+    required: z.boolean().default(false).openapi({ description: "Whether the form cannot be sent without it." }),
     options: z
       .array(z.string().min(1).max(MAX_TEXT_LENGTH))
       .max(MAX_OPTIONS)
@@ -77,7 +77,8 @@ export const contactFormSchema = z
       .min(1)
       .max(MAX_CONTACT_FIELDS)
       .refine((fields) => fields.some(({ name }) => name === "email" || name === "phone"), valueErrorParams("ask for email or phone"))
-      .refine((fields) => new Set(fields.map(({ name }) => name)).size === fields.length, valueErrorParams("use each name once")),
+      .refine((fields) => new Set(fields.map(({ name }) => name)).size === fields.length, valueErrorParams("use each name once"))
+      .openapi({ description: "Its fields, in their order." }),
   })
   .openapi("ContactForm");
 
@@ -95,12 +96,18 @@ export const hostedPageSchema = z
   })
   .openapi("HostedPage");
 
-/** The settings of an agent's chat as the operator sends them. */
+export const WIDGET_DESCRIPTIONS = {
+  appearance: "How the chat looks.",
+  contact_form: "What visitors are asked for where nobody can answer; null for no form.",
+  hosted_page: "The chat as a page of its own.",
+};
+
+/** The settings of an agent's chat as callers send them. */
 export const widgetFields = {
-  appearance: appearanceSchema.partial(),
-  contact_form: contactFormSchema.nullable(),
+  appearance: appearanceSchema.partial().openapi({ description: WIDGET_DESCRIPTIONS.appearance }),
+  contact_form: contactFormSchema.nullable().openapi({ description: WIDGET_DESCRIPTIONS.contact_form }),
   languages: languagesSchema,
-  hosted_page: hostedPageSchema.partial(),
+  hosted_page: hostedPageSchema.partial().openapi({ description: WIDGET_DESCRIPTIONS.hosted_page }),
 };
 
 /** The settings of an agent's chat, defaults included. */

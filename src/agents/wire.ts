@@ -2,40 +2,41 @@ import { z } from "@hono/zod-openapi";
 import { AGENT_STATUSES, type Channel, CHANNELS } from "../platform/db/columns.ts";
 import type { agents } from "../platform/db/schema.ts";
 import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
-import { pageOf } from "../platform/http/page.ts";
 import { handoffMessageOf, welcomeMessageOf } from "./messages.ts";
 
-/** An agent as integrators see it, without secrets and prompts. */
-export const agentSchema = z
-  .object({
-    id: uuid(),
-    name: z.string().openapi({ example: "Acme support" }),
-    slug: z.string().openapi({ example: "acme-support" }),
-    description: z.string().nullable().openapi({ example: "Answers questions of the shop's customers." }),
-    status: z.enum(AGENT_STATUSES).openapi({ description: "A paused agent answers no questions." }),
-    language: z.string().openapi({ example: "en" }),
-    welcome_message: z.string().openapi({ example: "Hello! How can we help?" }),
-    handoff_message: z.string().openapi({
-      description:
-        "What the visitor reads when a human is needed. Where the operator has set none, the sentence depends on the reason and on the visitor's language; this is the one for a question without an answer.",
-      example: "A colleague will take it from here.",
-    }),
-    confidence_threshold: z.number().openapi({ description: "Answers below it are handed to a human.", example: 0.5 }),
-    channels: z.array(z.enum(CHANNELS)),
-    sources_count: z.int().openapi({ example: 3 }),
-    answers_count: z.int().openapi({ example: 12 }),
-    created_at: timestamp(),
-    updated_at: timestamp(),
-  })
-  .openapi("Agent");
-
-export const agentPageSchema = pageOf(agentSchema, "AgentPage");
+/** What any key that reads agents may know of one: neither secrets nor prompts. */
+export const agentSchema = z.object({
+  id: uuid(),
+  name: z.string().openapi({ description: "What your team and visitors call it.", example: "Acme support" }),
+  slug: z.string().openapi({ description: "Its short name, unique in the workspace.", example: "acme-support" }),
+  description: z
+    .string()
+    .nullable()
+    .openapi({ description: "What it is for, for your team.", example: "Answers questions of the shop's customers." }),
+  status: z.enum(AGENT_STATUSES).openapi({ description: "A paused agent answers no questions." }),
+  language: z.string().openapi({ description: "A BCP 47 tag: the language of the texts that you do not set.", example: "en" }),
+  welcome_message: z.string().openapi({ description: "What visitors read before they write.", example: "Hello! How can we help?" }),
+  handoff_message: z.string().openapi({
+    description:
+      "What the visitor reads when a human is needed. Where the operator has set none, the sentence depends on the reason and on the visitor's language; this is the one for a question without an answer.",
+    example: "A colleague will take it from here.",
+  }),
+  confidence_threshold: z.number().openapi({ description: "Answers below it are handed to a human.", example: 0.5 }),
+  channels: z.array(z.enum(CHANNELS)).openapi({ description: "Where visitors can write to it." }),
+  sources_count: z.int().openapi({ description: "Its knowledge sources.", example: 3 }),
+  answers_count: z.int().openapi({ description: "Its curated answers.", example: 12 }),
+  created_at: timestamp(),
+  updated_at: timestamp(),
+});
 
 export type AgentRow = typeof agents.$inferSelect;
 
-/** The wire record of an agent, as integrators see it. */
+/** The channels that an agent serves; no conversation of a playground is stored. */
+const SERVED_CHANNELS = CHANNELS.filter((channel) => channel !== "playground");
+
+/** What any key that reads agents sees of one. */
 export function toAgent(row: AgentRow): z.infer<typeof agentSchema> {
   const isOff: Partial<Record<Channel, boolean>> = { email: row.emailAddress === null, hosted: row.hostedPage.enabled === false };
-  const channels = CHANNELS.filter((channel) => !isOff[channel]);
+  const channels = SERVED_CHANNELS.filter((channel) => !isOff[channel]);
   return toRecord(agentSchema, row, { channels, welcome_message: welcomeMessageOf(row), handoff_message: handoffMessageOf(row) });
 }

@@ -14,11 +14,11 @@ const rate = (description: string) =>
 
 const totalsShape = {
   conversations: z.int().openapi({ description: "Conversations that started." }),
-  messages: z.int(),
-  ai_replies: z.int(),
-  human_replies: z.int(),
-  leads: z.int(),
-  handoffs: z.int(),
+  messages: z.int().openapi({ description: "Messages of all authors." }),
+  ai_replies: z.int().openapi({ description: "Answers of the agent." }),
+  human_replies: z.int().openapi({ description: "Replies of the team." }),
+  leads: z.int().openapi({ description: "Leads that were left." }),
+  handoffs: z.int().openapi({ description: "Hand-offs to a human." }),
 };
 
 const totalsSchema = z.object(totalsShape).openapi("AnalyticsTotals");
@@ -34,7 +34,7 @@ const ratesSchema = z
   .openapi("AnalyticsRates");
 
 const countsByName = <Name extends string>(names: readonly Name[]) =>
-  z.object(Object.fromEntries(names.map((name) => [name, z.int()])) as Record<Name, z.ZodInt>);
+  z.object(Object.fromEntries(names.map((name) => [name, z.int().openapi({ description: `With ${name}.` })])) as Record<Name, z.ZodInt>);
 
 const seconds = (of: string) =>
   z
@@ -45,29 +45,57 @@ const seconds = (of: string) =>
 export const overviewSchema = z
   .object({
     range: z
-      .object({ days: z.int(), from: date(), to: date() })
+      .object({
+        days: z.int().openapi({ description: "How many days it has." }),
+        from: date().openapi({ description: "The first day." }),
+        to: date().openapi({ description: "The last day." }),
+      })
       .openapi({ description: "Whole UTC days, both included; the last is today." }),
-    agent_id: uuid().nullable(),
-    totals: totalsSchema,
-    rates: ratesSchema,
-    csat: z.object({ average: z.number().nullable(), count: z.int() }),
+    agent_id: uuid().nullable().openapi({ description: "The agent that it is limited to; null for all." }),
+    totals: totalsSchema.openapi({ description: "What happened in the range." }),
+    rates: ratesSchema.openapi({ description: "How much of it went well." }),
+    csat: z
+      .object({
+        average: z.number().nullable().openapi({ description: "1 to 5; null without any." }),
+        count: z.int().openapi({ description: "How many there are." }),
+      })
+      .openapi({ description: "Visitors' ratings." }),
     feedback: z
-      .object({ up: z.int(), down: z.int() })
+      .object({
+        up: z.int().openapi({ description: "Answers that were rated up." }),
+        down: z.int().openapi({ description: "Answers that were rated down." }),
+      })
       .openapi({ description: "How answers were rated: each rating as it is now, on the day it was first given." }),
-    times: z.object({ median_first_response_seconds: seconds("reply"), median_resolution_seconds: seconds("resolution") }),
-    handoff_reasons: countsByName(HANDOFF_REASONS),
+    times: z
+      .object({ median_first_response_seconds: seconds("reply"), median_resolution_seconds: seconds("resolution") })
+      .openapi({ description: "How long visitors waited." }),
+    handoff_reasons: countsByName(HANDOFF_REASONS).openapi({ description: "Hand-offs by their reason." }),
     by_channel: countsByName(CHANNELS).openapi({ description: "Conversations that started." }),
     by_status: countsByName(CONVERSATION_STATUSES).openapi({ description: "All conversations as they are now, whatever the range." }),
-    daily: z.array(z.object({ date: date(), ...totalsShape }).openapi("AnalyticsDay")).openapi({ description: "Each day, oldest first." }),
+    daily: z
+      .array(z.object({ date: date().openapi({ description: "The day, UTC." }), ...totalsShape }).openapi("AnalyticsDay"))
+      .openapi({ description: "Each day, oldest first." }),
     top_unanswered: z
-      .array(z.object({ question: z.string(), count: z.int() }).openapi("UnansweredQuestion"))
+      .array(
+        z
+          .object({
+            question: z.string().openapi({ description: "The question." }),
+            count: z.int().openapi({ description: "How often it was asked." }),
+          })
+          .openapi("UnansweredQuestion"),
+      )
       .openapi({ description: "At most 10 questions that knowledge was missing for, most frequent first." }),
-    previous: z.object({ totals: totalsSchema, rates: ratesSchema }).openapi({ description: "The same number of days before." }),
+    previous: z
+      .object({
+        totals: totalsSchema.openapi({ description: "What happened then." }),
+        rates: ratesSchema.openapi({ description: "How much of it went well." }),
+      })
+      .openapi({ description: "The same number of days before." }),
   })
   .openapi("AnalyticsOverview");
 
 export const overviewQuery = z.object({
-  days: integerQuery({ min: 1, max: 365, default: 30 }),
+  days: integerQuery({ min: 1, max: 365, default: 30 }).openapi({ description: "How many days, today included." }),
   agent_id: uuid().optional(),
 });
 

@@ -1,11 +1,10 @@
 import { getTableName } from "drizzle-orm";
+import { claimMailAddress } from "../administration/agents.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { restoreLeads } from "../leads/leads.ts";
-import { claimMailAddress } from "../operator/agents.ts";
 import { type OperatorOperation, recordOperation } from "../operator/audit-store.ts";
 import type { ErasureMessage } from "../operator/erasure.ts";
 import { claimSlug, findSlug, releaseSlug } from "../operator/store.ts";
-import { reloadGate } from "../operator/workspaces.ts";
 import { keyIdsIn } from "../platform/crypto/secrets.ts";
 import { type Database, dbFor, directoryDb, isBoundShard } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
@@ -15,6 +14,7 @@ import { transact } from "../platform/db/sql.ts";
 import { jurisdictionFor } from "../platform/objects.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { log } from "../platform/telemetry/log.ts";
+import { reloadGate } from "../workspaces/gate.ts";
 import { ownKeyIds, readPage } from "./export.ts";
 import { columnsOf, KNOWLEDGE } from "./parts.ts";
 import {

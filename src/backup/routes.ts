@@ -5,13 +5,13 @@ import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, invalid, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
-import { createRouter } from "../platform/http/router.ts";
+import { createStrictRouter } from "../platform/http/router.ts";
 import { exportLines } from "./export.ts";
 import { abandonImport, checkImport, importRecords } from "./import.ts";
 import { ImportError } from "./records.ts";
 import { completeSchema, exportQuery, fromCursor, type Header, importSchema, importStateSchema, MAX_IMPORT_BYTES } from "./wire.ts";
 
-export const backupRoutes = createRouter();
+export const backupRoutes = createStrictRouter("Backup");
 
 const params = z.object({ workspace_id: uuid() });
 /** Each request makes progress, so the next one may follow immediately. */
@@ -21,6 +21,7 @@ const exportRoute = createRoute({
   operationId: "exportWorkspace",
   method: "get",
   path: "/workspaces/{workspace_id}/export",
+  summary: "Export a workspace",
   request: { params, query: exportQuery },
   responses: {
     200: {
@@ -48,6 +49,7 @@ const importRoute = createRoute({
   operationId: "importWorkspace",
   method: "post",
   path: "/workspaces/{workspace_id}/import",
+  summary: "Import a part of a workspace's records",
   "x-max-body-bytes": MAX_IMPORT_BYTES,
   request: { params, body: jsonBody(importSchema) },
   responses: { 200: jsonResponse(importStateSchema, "The records are imported."), ...errorResponses(409, 422) },
@@ -64,6 +66,7 @@ const complete = createRoute({
   operationId: "completeImport",
   method: "post",
   path: "/workspaces/{workspace_id}/import/complete",
+  summary: "Compare an import with its export, and complete it",
   request: { params, body: jsonBody(completeSchema) },
   responses: { 200: jsonResponse(importStateSchema, "The state of the comparison."), ...errorResponses(409, 422) },
 });
@@ -79,6 +82,7 @@ const abandon = createRoute({
   operationId: "abandonImport",
   method: "delete",
   path: "/workspaces/{workspace_id}/import",
+  summary: "Cancel an import",
   request: { params },
   responses: { 204: emptyResponse("Cancelled; the imported records are erased in the background."), ...errorResponses(404, 422) },
 });

@@ -6,8 +6,11 @@ const position = z.array(z.union([z.string(), z.number()]));
 
 /** How many records of each type, and their checksum. */
 const totals = {
-  counts: z.record(z.string(), z.int().gte(0)),
-  checksum: z.string().regex(/^[0-9a-f]{64}$/),
+  counts: z.record(z.string(), z.int().gte(0)).openapi({ description: "How many records there are of each kind." }),
+  checksum: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .openapi({ description: "Of all records together, in any order." }),
 };
 
 /** How much of a workspace has been read, and the totals so far. It is stored with imports and in cursors. */
@@ -43,40 +46,68 @@ export const MAX_IMPORT_BYTES = 1_900_000;
 
 export const exportQuery = z.object({
   cursor: z.string().max(MAX_CURSOR_LENGTH).optional().openapi({ description: "The cursor in the last line of the previous response." }),
-  pages: integerQuery({ min: 1, max: MAX_PAGES, default: MAX_PAGES }),
+  pages: integerQuery({ min: 1, max: MAX_PAGES, default: MAX_PAGES }).openapi({ description: "How much one response holds." }),
 });
 
 /** The first line of an export. */
 const headerSchema = z.strictObject({
-  type: z.literal("header"),
-  format: z.literal(FORMAT),
-  /** Identifies the tables and columns of the records. */
-  schema: z.string(),
-  export_id: uuid(),
+  type: z.literal("header").openapi({ description: "What the line is." }),
+  format: z.literal(FORMAT).openapi({ description: "The version of the file format." }),
+  schema: z.string().openapi({ description: "Identifies the tables and columns of the records." }),
+  export_id: uuid().openapi({ description: "Names the export." }),
   workspace_id: uuid(),
-  slug: slug(),
-  exported_at: timestamp(),
-  /** The ids of the deployment's values of both secrets. */
-  key_ids: z.strictObject({ ENCRYPTION_KEY: z.array(z.string()), KEY_SECRET: z.array(z.string()) }),
+  slug: slug().openapi({ description: "The workspace's slug." }),
+  exported_at: timestamp().openapi({ description: "When it was exported." }),
+  key_ids: z
+    .strictObject({
+      ENCRYPTION_KEY: z.array(z.string()).openapi({ description: "Its values, by their ids." }),
+      KEY_SECRET: z.array(z.string()).openapi({ description: "Its values, by their ids." }),
+    })
+    .openapi({ description: "Which secrets the exporting deployment had." }),
 });
 
 export type Header = z.infer<typeof headerSchema>;
 
 /** The last line of an export. */
-const endSchema = z.strictObject({ type: z.literal("end"), ...totals });
+const endSchema = z.strictObject({ type: z.literal("end").openapi({ description: "What the line is." }), ...totals });
 
 export type End = z.infer<typeof endSchema>;
 
-const recordSchema = z.strictObject({ type: z.string(), record: z.record(z.string(), z.unknown()) });
-
-export const importSchema = z.strictObject({ header: headerSchema, records: z.array(recordSchema).max(MAX_RECORDS) });
-
-export const completeSchema = z.strictObject({ header: headerSchema, end: endSchema });
-
-export const importStateSchema = z.object({
-  state: z.enum(["importing", "checking", "complete"]).openapi({ description: "checking: repeat the request until it is complete." }),
-  warnings: z.array(z.string()),
+const recordSchema = z.strictObject({
+  type: z.string().openapi({ description: "The kind of record." }),
+  record: z.record(z.string(), z.unknown()).openapi({ description: "Its columns." }),
 });
+
+const HEADER_EXAMPLE = {
+  type: "header",
+  format: FORMAT,
+  schema: "…",
+  export_id: "019c1423-e000-7d42-8a55-6f1d2e3ce100",
+  workspace_id: "019c1423-e000-7d42-8a55-6f1d2e3ca000",
+  slug: "acme",
+  exported_at: "2026-01-31T12:00:00.000Z",
+  key_ids: { ENCRYPTION_KEY: ["1f0c9a2b"], KEY_SECRET: ["7d4e8c11"] },
+};
+
+const header = headerSchema.openapi({ description: "The export's first line." });
+
+export const importSchema = z
+  .strictObject({
+    header,
+    records: z.array(recordSchema).max(MAX_RECORDS).openapi({ description: "Further lines of the export, in any order." }),
+  })
+  .openapi("WorkspaceImport", { example: { header: HEADER_EXAMPLE, records: [] } });
+
+export const completeSchema = z
+  .strictObject({ header, end: endSchema.openapi({ description: "The export's last line." }) })
+  .openapi("ImportCompletion", { example: { header: HEADER_EXAMPLE, end: { type: "end", counts: { agents: 2 }, checksum: NO_RECORDS } } });
+
+export const importStateSchema = z
+  .object({
+    state: z.enum(["importing", "checking", "complete"]).openapi({ description: "checking: repeat the request until it is complete." }),
+    warnings: z.array(z.string()).openapi({ description: "What works differently from before, such as a mail address that is taken." }),
+  })
+  .openapi("ImportState");
 
 export type ImportState = z.infer<typeof importStateSchema>;
 

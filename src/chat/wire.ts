@@ -13,8 +13,8 @@ export const endUserSchema = z
       .min(1)
       .max(128)
       .openapi({ description: "Your stable id for the person; groups that person's conversations.", example: "customer-4711" }),
-    name: z.string().max(120).nullable().optional().openapi({ example: "Ann Lee" }),
-    email: z.email().max(320).nullable().optional().openapi({ example: "ann@example.com" }),
+    name: z.string().max(120).nullable().optional().openapi({ description: "Their name.", example: "Ann Lee" }),
+    email: z.email().max(320).nullable().optional().openapi({ description: "Their email address.", example: "ann@example.com" }),
   })
   .openapi("EndUser");
 
@@ -22,9 +22,9 @@ export const streamField = () => z.boolean().default(false).openapi({ descriptio
 
 export const chatInSchema = z
   .object({
-    message: z.string().min(1).max(2000),
+    message: z.string().min(1).max(2000).openapi({ description: "The question." }),
     conversation_id: uuid().nullable().optional().openapi({ description: "Continues an API conversation; omit to start a new one." }),
-    user: endUserSchema.nullable().optional(),
+    user: endUserSchema.nullable().optional().openapi({ description: "Who asks; omit for somebody unknown." }),
     stream: streamField(),
   })
   .openapi("ChatIn", {
@@ -33,15 +33,19 @@ export const chatInSchema = z
 
 export const chatAnswerSchema = z
   .object({
-    answer: z.string().openapi({ example: "Refunds are paid within five working days." }),
-    citations: z.array(citationSchema),
+    answer: z
+      .string()
+      .openapi({ description: "What the agent says, or the hand-off message.", example: "Refunds are paid within five working days." }),
+    citations: z.array(citationSchema).openapi({ description: "Where the answer comes from; empty with a hand-off." }),
     confidence: z.number().openapi({ description: "0 to 1: how likely the answer is right.", example: 0.86 }),
-    needs_human: z.boolean().openapi({ example: false }),
+    needs_human: z.boolean().openapi({ description: "Whether the conversation waits for a human.", example: false }),
     conversation_id: uuid(),
     message_id: uuid()
       .nullable()
       .openapi({ description: "The agent's message; null when a human has the conversation and the agent stayed silent." }),
-    status: z.enum(CONVERSATION_STATUSES).openapi({ example: "ai_handled" }),
+    status: z
+      .enum(CONVERSATION_STATUSES)
+      .openapi({ description: "The status of the conversation after the answer.", example: "ai_handled" }),
     handoff_reason: z.enum(HANDOFF_REASONS).nullable().openapi({
       description: "Why a human is needed; null where none is, or where the team took the conversation itself.",
       example: null,

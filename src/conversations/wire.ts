@@ -16,23 +16,37 @@ import { SETTABLE_STATUSES } from "./status.ts";
 
 export const citationSchema = z
   .object({
-    title: z.string().openapi({ example: "Help centre › Refunds" }),
-    url: z.string().nullable().openapi({ example: "https://help.example.com/refunds" }),
+    title: z
+      .string()
+      .openapi({ description: "The title of the page or text, with the heading above the passage.", example: "Help centre › Refunds" }),
+    url: z
+      .string()
+      .nullable()
+      .openapi({ description: "The page; null for a text or a curated answer.", example: "https://help.example.com/refunds" }),
     source_id: uuid().openapi({ description: "The source, or the curated answer, that it came from." }),
-    type: z.enum(["page", "text", "answer"]),
-    snippet: z.string().openapi({ example: "Refunds are paid within five working days to the card that was charged." }),
-    score: z.number().openapi({ example: 0.91 }),
+    type: z.enum(["page", "text", "answer"]).openapi({ description: "What kind of source it is." }),
+    snippet: z.string().openapi({
+      description: "The beginning of the passage.",
+      example: "Refunds are paid within five working days to the card that was charged.",
+    }),
+    score: z.number().openapi({ description: "0 to 1: how well the passage fits the question.", example: 0.91 }),
   })
   .openapi("Citation");
 
 export const visitorSchema = z
   .object({
     id: uuid(),
-    anon_id: z.string().openapi({ example: "api:customer-4711" }),
-    external_id: z.string().nullable().openapi({ example: "customer-4711" }),
-    name: z.string().nullable().openapi({ example: "Ann Lee" }),
-    email: z.string().nullable().openapi({ example: "ann@example.com" }),
-    verified: z.boolean(),
+    anon_id: z.string().openapi({
+      description: "Names the visitor within the workspace; `api:` and your id for a user of the API.",
+      example: "api:customer-4711",
+    }),
+    external_id: z.string().nullable().openapi({
+      description: "Your id for the person, given over the API or by a signed identity; null without one.",
+      example: "customer-4711",
+    }),
+    name: z.string().nullable().openapi({ description: "Their name, if known.", example: "Ann Lee" }),
+    email: z.string().nullable().openapi({ description: "Their email address, if known.", example: "ann@example.com" }),
+    verified: z.boolean().openapi({ description: "Whether something vouches for who they are: the API or a signed identity." }),
   })
   .openapi("Visitor");
 
@@ -40,13 +54,16 @@ export const handoffSchema = z
   .object({
     id: uuid(),
     conversation_id: uuid(),
-    reason: z.enum(HANDOFF_REASONS),
-    summary: z.string().nullable().openapi({ example: "Wants a human for a refund that is two weeks late." }),
-    trigger_message_id: uuid().nullable(),
-    status: z.enum(HANDOFF_STATUSES),
-    requested_at: timestamp(),
-    accepted_at: timestamp().nullable(),
-    resolved_at: timestamp().nullable(),
+    reason: z.enum(HANDOFF_REASONS).openapi({ description: "Why a human is needed." }),
+    summary: z
+      .string()
+      .nullable()
+      .openapi({ description: "What the visitor wants, in a sentence.", example: "Wants a human for a refund that is two weeks late." }),
+    trigger_message_id: uuid().nullable().openapi({ description: "The message that led to it." }),
+    status: z.enum(HANDOFF_STATUSES).openapi({ description: "Whether somebody has taken it." }),
+    requested_at: timestamp().openapi({ description: "When it was requested." }),
+    accepted_at: timestamp().nullable().openapi({ description: "When somebody of the team took it." }),
+    resolved_at: timestamp().nullable().openapi({ description: "When it was resolved." }),
   })
   .openapi("Handoff");
 
@@ -66,17 +83,29 @@ export const messageSchema = z
       description: "user is the visitor, human the team; a note is the team's alone: no visitor and no model ever reads it.",
       example: "assistant",
     }),
-    author: z.object({ type: z.enum(AUTHOR_TYPES), id: z.string().nullable(), name: z.string().nullable() }),
-    content: z.string().openapi({ example: "Refunds are paid within five working days." }),
-    citations: z.array(citationSchema),
-    confidence: z.number().nullable().openapi({ example: 0.86 }),
-    needs_human: z.boolean(),
+    author: z
+      .object({
+        type: z.enum(AUTHOR_TYPES).openapi({ description: "What kind of author it is." }),
+        id: z.string().nullable().openapi({ description: "The visitor or agent; null for the team." }),
+        name: z.string().nullable().openapi({ description: "Their name, if known." }),
+      })
+      .openapi({ description: "Who wrote it." }),
+    content: z.string().openapi({ description: "The text.", example: "Refunds are paid within five working days." }),
+    citations: z.array(citationSchema).openapi({ description: "Where an answer comes from." }),
+    confidence: z
+      .number()
+      .nullable()
+      .openapi({ description: "0 to 1: how likely an answer is right; null for other messages.", example: 0.86 }),
+    needs_human: z.boolean().openapi({ description: "Whether the message hands the conversation to a human." }),
     created_at: timestamp(),
   })
   .openapi("Message");
 
 export const csatSchema = z
-  .object({ score: z.int().openapi({ example: 5 }), comment: z.string().nullable().openapi({ example: "Quick and clear." }) })
+  .object({
+    score: z.int().openapi({ description: "1 to 5.", example: 5 }),
+    comment: z.string().nullable().openapi({ description: "What the visitor adds.", example: "Quick and clear." }),
+  })
   .openapi("Csat");
 
 export const feedbackInSchema = z
@@ -101,26 +130,35 @@ export const conversationSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    channel: z.enum(CHANNELS),
-    status: z.enum(CONVERSATION_STATUSES),
-    subject: z.string().nullable().openapi({ example: "How long do refunds take?" }),
-    tags: z.array(z.string()).openapi({ example: ["refund"] }),
+    channel: z.enum(CHANNELS).openapi({ description: "Where the visitor writes." }),
+    status: z.enum(CONVERSATION_STATUSES).openapi({
+      description:
+        "open before the first answer, ai_handled after one, needs_human while it waits for the team, human_active while the team has it, resolved.",
+    }),
+    subject: z
+      .string()
+      .nullable()
+      .openapi({ description: "The beginning of the first message, or the subject of a mail.", example: "How long do refunds take?" }),
+    tags: z.array(z.string()).openapi({ description: "Your team's tags.", example: ["refund"] }),
     assignee: memberSchema.nullable().openapi({ description: "The member of the team who has it." }),
-    visitor: visitorSchema.nullable(),
-    message_count: z.int().openapi({ description: "Without notes.", example: 2 }),
+    visitor: visitorSchema.nullable().openapi({ description: "Who asks; null once they are erased." }),
+    message_count: z.int().openapi({ description: "How many messages it has, without notes.", example: 2 }),
     unread_count: z.int().openapi({
       description:
         "The visitor's messages that wait for the team to read them: the one that handed the conversation off, and those after it. A reply and a new status mark them read.",
       example: 0,
     }),
-    last_message_preview: z.string().nullable().openapi({ example: "Refunds are paid within five working days." }),
-    last_message_at: timestamp(),
+    last_message_preview: z
+      .string()
+      .nullable()
+      .openapi({ description: "The beginning of the latest message.", example: "Refunds are paid within five working days." }),
+    last_message_at: timestamp().openapi({ description: "When the latest message came." }),
     handoff: handoffSchema.nullable().openapi({ description: "The latest hand-off to a human." }),
-    csat: csatSchema.nullable(),
-    resolved_at: timestamp().nullable(),
-    resolved_by: z.enum(RESOLVERS).nullable(),
-    first_human_reply_at: timestamp().nullable(),
-    reopened_count: z.int(),
+    csat: csatSchema.nullable().openapi({ description: "The visitor's rating; null without one." }),
+    resolved_at: timestamp().nullable().openapi({ description: "When it was resolved; null while it is not." }),
+    resolved_by: z.enum(RESOLVERS).nullable().openapi({ description: "Who resolved it; auto stands for idle conversations." }),
+    first_human_reply_at: timestamp().nullable().openapi({ description: "When somebody of the team first replied." }),
+    reopened_count: z.int().openapi({ description: "How often the visitor wrote again after it was resolved." }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })
@@ -130,8 +168,8 @@ export const conversationPageSchema = cursorPageOf(conversationSchema, "Conversa
 
 export const conversationQuery = cursorQuery.extend({
   agent_id: uuid().optional(),
-  status: z.enum(CONVERSATION_STATUSES).optional().openapi({ example: "needs_human" }),
-  channel: z.enum(CHANNELS).optional(),
+  status: z.enum(CONVERSATION_STATUSES).optional().openapi({ description: "Only conversations with this status.", example: "needs_human" }),
+  channel: z.enum(CHANNELS).optional().openapi({ description: "Only conversations of this channel." }),
   updated_since: timeQuery().optional().openapi({ description: "Only conversations with activity at or after it." }),
   assignee_id: z
     .string()
@@ -161,19 +199,27 @@ export const conversationUpdateSchema = z
 const author = () => memberSchema.nullable().optional().openapi({ description: "Who on the team writes. Visitors see the name." });
 
 export const replyInSchema = z
-  .object({ content: z.string().min(1).max(8000), resolve: z.boolean().default(false), author: author() })
+  .object({
+    content: z.string().min(1).max(8000).openapi({ description: "What the visitor reads." }),
+    resolve: z.boolean().default(false).openapi({ description: "Whether it resolves the conversation." }),
+    author: author(),
+  })
   .openapi("ReplyIn", { example: { content: "Your refund went out this morning. You will have it by Friday.", resolve: true } });
 
 export const noteInSchema = z
   .object({
-    content: z.string().min(1).max(8000),
+    content: z.string().min(1).max(8000).openapi({ description: "What your team reads." }),
     author: memberSchema.nullable().optional().openapi({ description: "Who on the team writes." }),
   })
   .openapi("NoteIn", {
     example: { content: "Called the bank: the refund arrives tomorrow.", author: { id: "grace", name: "Grace Hopper" } },
   });
 
-export const replySchema = messageSchema.extend({ conversation_status: z.enum(CONVERSATION_STATUSES) }).openapi("Reply");
+export const replySchema = messageSchema
+  .extend({
+    conversation_status: z.enum(CONVERSATION_STATUSES).openapi({ description: "The status of the conversation after the reply." }),
+  })
+  .openapi("Reply");
 
 /** How many messages are read with their conversation. */
 export const LATEST_MESSAGES = 100;

@@ -1,32 +1,9 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { endUserSchema } from "../chat/wire.ts";
-import { csatSchema, handoffSchema, memberSchema, visitorSchema } from "../conversations/wire.ts";
-import { sourceErrorSchema } from "../knowledge/wire.ts";
 import type { AppEnv } from "../platform/http/context.ts";
-import { HEADER_COMPONENTS } from "../platform/http/responses.ts";
+import { errorExample, type ErrorStatus, HEADER_COMPONENTS } from "../platform/http/responses.ts";
+import { describeCommonFields } from "./common-fields.ts";
 import { addSamples } from "./samples.ts";
-
-const DESCRIPTION = `Programmatic access to one workspace: its AI agents, the conversations held with them, leads, the
-knowledge they answer from, usage and analytics, signed webhooks, and privacy requests.
-
-Every operation takes a workspace API key: \`Authorization: Bearer sk_live_…\`. A key carries scopes; rate limits apply
-per workspace, all its keys together. Errors share one envelope; its \`message\` says what to do.
-
-The examples read \`SUPPORT_URL\` (such as http://localhost:8787), \`SUPPORT_KEY\` and identifiers such as \`AGENT_ID\` from
-the environment. Those in TypeScript use the client in this repository's folder \`client\`.`;
-
-/**
- * Components that other records hold "or null". They are registered first, because the generator makes a component
- * nullable when it meets it for the first time in such a place.
- */
-const NULLABLE_COMPONENTS = {
-  EndUser: endUserSchema,
-  Visitor: visitorSchema,
-  Handoff: handoffSchema,
-  Csat: csatSchema,
-  TeamMember: memberSchema,
-  SourceError: sourceErrorSchema,
-};
+import { API, type Surface } from "./surfaces.ts";
 
 const deliveryHeader = (name: string, description: string) => ({
   name,
@@ -54,41 +31,37 @@ const EVENT = {
   responses: { "2XX": { description: "Delivered, if answered within 15 seconds. Any other response is retried." } },
 };
 
-/** The OpenAPI 3.1 document of the integrators' surface, with samples of every operation. */
-export function openApiDocument(api: OpenAPIHono<AppEnv>) {
-  api.openAPIRegistry.registerComponent("securitySchemes", "apiKey", {
+/** The OpenAPI 3.1 document of a surface, with samples of every operation. */
+export function openApiDocument(router: OpenAPIHono<AppEnv>, surface: Surface) {
+  const { title, description, root, tags, credential } = surface;
+  const registry = router.openAPIRegistry;
+  registry.registerComponent("securitySchemes", credential.name, {
     type: "http",
     scheme: "bearer",
-    description: "A workspace API key. It begins with `sk_live_`.",
+    description: credential.description,
   });
-  for (const [name, header] of Object.entries(HEADER_COMPONENTS)) api.openAPIRegistry.registerComponent("headers", name, header);
-  for (const [name, schema] of Object.entries(NULLABLE_COMPONENTS)) api.openAPIRegistry.register(name, schema);
-  api.openAPIRegistry.registerWebhook(EVENT);
-  const document = api.getOpenAPI31Document({
+  for (const [name, header] of Object.entries(HEADER_COMPONENTS)) {
+    if (surface.isRateLimited || !name.startsWith("RateLimit")) registry.registerComponent("headers", name, header);
+  }
+  for (const [name, schema] of Object.entries(surface.nullableComponents)) registry.register(name, schema);
+  if (surface === API) registry.registerWebhook(EVENT);
+  const document = router.getOpenAPI31Document({
     openapi: "3.1.0",
     info: {
-      title: "Support Agent Service",
+      title,
       version: "1.0.0",
-      description: DESCRIPTION,
+      description,
       license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" },
     },
-    servers: [{ url: "/api/v1" }],
-    security: [{ apiKey: [] }],
-    tags: [
-      { name: "Account", description: "The API key, the plan and its usage." },
-      { name: "Agents", description: "The workspace's agents." },
-      { name: "Analytics", description: "How well questions are answered." },
-      { name: "Chat", description: "Ask an agent." },
-      { name: "Conversations", description: "Conversations with their transcripts, and replies by your team." },
-      { name: "Leads", description: "Contact details that visitors leave." },
-      { name: "Knowledge", description: "Sources, curated answers and search." },
-      { name: "Webhooks", description: "Signed events, sent to your endpoints, retried and logged." },
-      { name: "Privacy", description: "Find, export and erase the data of one person." },
-    ],
+    servers: [{ url: root }],
+    security: credential.isOptional ? [] : [{ [credential.name]: [] }],
+    tags,
   });
-  const rewritten = rewriteNullableRefs(document) as typeof document;
+  const rewritten = rewriteRefs(document) as typeof document;
+  describeCommonFields(rewritten);
   describeScopes(rewritten);
-  addSamples(rewritten);
+  describeErrors(rewritten, surface);
+  addSamples(rewritten, credential);
   return rewritten;
 }
 
@@ -97,20 +70,27 @@ interface GeneratedNullableRef {
   allOf: [{ $ref: string }, { type: ["object", "null"] } & Record<string, unknown>];
 }
 
-/** Rewrites each generated "this record and (an object or null)" to "this record or null". */
-function rewriteNullableRefs(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(rewriteNullableRefs);
+/** Rewrites each generated "this record and (an object or null)" to "this record or null", and what is said of a record to one part. */
+function rewriteRefs(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(rewriteRefs);
   if (typeof value !== "object" || value === null) return value;
   if (isNullableRef(value)) {
     const [ref, { type: _, ...rest }] = value.allOf;
     return { anyOf: [ref, { type: "null" }], ...rest };
   }
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, rewriteNullableRefs(part)]));
+  if (isDescribedRef(value)) return { ...value.allOf[0], ...value.allOf[1] };
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, rewriteRefs(part)]));
 }
 
 function isNullableRef(value: object): value is GeneratedNullableRef {
   const [ref, own] = "allOf" in value && Array.isArray(value.allOf) ? (value.allOf as Record<string, unknown>[]) : [];
   return ref !== undefined && "$ref" in ref && Array.isArray(own?.["type"]) && own["type"].join() === "object,null";
+}
+
+/** A reference and what is said of it in this place, which OpenAPI 3.1 takes in one. */
+function isDescribedRef(value: object): value is { allOf: [{ $ref: string }, { description: string }] } {
+  const [ref, own, ...rest] = "allOf" in value && Array.isArray(value.allOf) ? (value.allOf as Record<string, unknown>[]) : [];
+  return ref !== undefined && "$ref" in ref && own !== undefined && rest.length === 0 && Object.keys(own).join() === "description";
 }
 
 interface ScopedOperation {
@@ -124,6 +104,31 @@ function describeScopes({ paths }: { paths?: Record<string, object> | undefined 
     for (const operation of Object.values<ScopedOperation>({ ...methods })) {
       const scope = operation["x-scope"];
       if (scope) operation.description = [operation.description, `Scope: \`${scope}\`.`].filter(Boolean).join(" ");
+    }
+  }
+}
+
+interface DocumentedResponses {
+  responses: Record<string, { headers?: Record<string, unknown>; content?: Record<string, { example?: unknown }> }>;
+}
+
+/** Gives errors the words of the surface, and leaves out the headers that it does not send. */
+function describeErrors(
+  { paths, components }: { paths?: Record<string, object> | undefined; components?: { schemas?: object } },
+  surface: Surface,
+): void {
+  const { Error: error } = (components?.schemas ?? {}) as {
+    Error?: { properties: { error: { properties: { code: { enum: string[] } } } } };
+  };
+  error?.properties.error.properties.code.enum.push(...Object.keys(surface.ownCodes ?? {}));
+  for (const methods of Object.values(paths ?? {})) {
+    for (const { responses } of Object.values<DocumentedResponses>({ ...methods })) {
+      for (const [status, { headers = {}, content = {} }] of Object.entries(responses)) {
+        const error = surface.errors?.[Number(status) as ErrorStatus];
+        if (error && content["application/json"]) content["application/json"].example = errorExample(Number(status) as ErrorStatus, error);
+        if (surface.isRateLimited) continue;
+        for (const name of Object.keys(headers).filter((each) => each.startsWith("X-RateLimit"))) delete headers[name];
+      }
     }
   }
 }

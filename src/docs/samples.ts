@@ -14,6 +14,7 @@ interface DocumentedApi {
 
 interface DocumentedOperation {
   operationId: string;
+  security?: object[];
   parameters?: DocumentedParameter[];
   requestBody?: { content: Record<string, { schema: { $ref: string } }> };
   responses: Record<string, { content?: Record<string, unknown> }>;
@@ -25,16 +26,26 @@ interface DocumentedParameter {
   schema: { format?: string; example?: string | number };
 }
 
+/** The environment variable that holds what callers authenticate with; `isOptional` where most operations need nothing. */
+interface Credential {
+  variable: string;
+  isOptional?: boolean;
+}
+
+const API_KEY: Credential = { variable: "SUPPORT_KEY" };
+
 /**
  * Adds curl, TypeScript and Python samples to every operation of a document, made from its contract and examples.
  * @throws Error where a body has no example.
  */
-export function addSamples(document: DocumentedApi): void {
+export function addSamples(document: DocumentedApi, credential = API_KEY): void {
   const root = document.servers?.[0]?.url ?? "";
   for (const [path, methods] of Object.entries(document.paths ?? {})) {
     for (const [method, operation] of Object.entries<DocumentedOperation>({ ...methods })) {
       const ref = operation.requestBody?.content["application/json"]?.schema.$ref;
-      const calls = callsOf(root + path, method, operation, ref === undefined ? undefined : exampleOf(document, ref));
+      const body = ref === undefined ? undefined : exampleOf(document, ref);
+      const token = credential.isOptional && !operation.security ? undefined : credential.variable;
+      const calls = callsOf({ path: root + path, method, token }, operation, body);
       Object.assign(operation, { "x-codeSamples": calls.flatMap(samplesOf) });
     }
   }
@@ -64,6 +75,8 @@ type SampleValue = { variable: string } | { literal: string };
 interface SampleCall {
   operationId: string;
   method: string;
+  /** The environment variable that holds the token; undefined where the operation needs none. */
+  token: string | undefined;
   /** From the host's root on: "/api/v1/agents/{agent_id}". */
   path: string;
   /** The names in the path: "agent_id". */
@@ -72,29 +85,40 @@ interface SampleCall {
   body: Record<string, unknown> | undefined;
   acceptsIdempotencyKey: boolean;
   isPaged: boolean;
-  response: "json" | "events" | "empty";
+  response: "json" | "events" | "text" | "empty";
 }
 
 const EVENT_STREAM = "text/event-stream";
 
 /** The requests that show an operation: one, and a streamed one beside it where the operation offers both. */
-function callsOf(path: string, method: string, operation: DocumentedOperation, body: SampleCall["body"]): SampleCall[] {
+function callsOf(
+  { path, method, token }: Pick<SampleCall, "path" | "method" | "token">,
+  operation: DocumentedOperation,
+  body: SampleCall["body"],
+): SampleCall[] {
   const parameters = operation.parameters ?? [];
   const parametersIn = (place: string) => parameters.filter((parameter) => parameter.in === place);
   const contentTypes = successContentTypes(operation);
   const call: SampleCall = {
     operationId: operation.operationId,
     method: method.toUpperCase(),
+    token,
     path,
     pathNames: parametersIn("path").map(({ name }) => name),
     query: parametersIn("query").flatMap(queryExample),
     body,
     acceptsIdempotencyKey: parametersIn("header").some(({ name }) => name === "Idempotency-Key"),
     isPaged: parametersIn("query").some(({ name }) => name === "offset"),
-    response: contentTypes.includes("application/json") ? "json" : contentTypes.includes(EVENT_STREAM) ? "events" : "empty",
+    response: responseOf(contentTypes),
   };
   if (call.response !== "json" || !contentTypes.includes(EVENT_STREAM)) return [call];
   return [call, { ...call, body: { ...body, stream: true }, response: "events" }];
+}
+
+function responseOf(contentTypes: string[]): SampleCall["response"] {
+  if (contentTypes.includes("application/json")) return "json";
+  if (contentTypes.includes(EVENT_STREAM)) return "events";
+  return contentTypes.length > 0 ? "text" : "empty";
 }
 
 /** A query parameter is shown where it has an example. */
@@ -123,10 +147,10 @@ function indent(text: string, width: number): string {
 
 // --- curl ------------------------------------------------------------------------------------------------------------
 
-function curlSample({ method, path, query, body, response }: SampleCall): string {
+function curlSample({ method, token, path, query, body, response }: SampleCall): string {
   const flags = response === "events" ? ["-N"] : [];
   if (method !== "GET" && !(method === "POST" && body)) flags.push(`-X ${method}`);
-  const headers = ["Authorization: Bearer $SUPPORT_KEY", ...(body ? ["Content-Type: application/json"] : [])];
+  const headers = [...(token ? [`Authorization: Bearer $${token}`] : []), ...(body ? ["Content-Type: application/json"] : [])];
   const search = query.map(([name, value]) => `${name}=${"variable" in value ? `$${value.variable}` : encodeURIComponent(value.literal)}`);
   const url = [fillPath(path, (variable) => `$${variable}`), ...(search.length > 0 ? [search.join("&")] : [])].join("?");
   const lines = [
@@ -156,17 +180,18 @@ function pythonStatements(request: string, response: SampleCall["response"]): st
     for line in response.iter_lines(decode_unicode=True):
         print(line)`;
   }
-  return `response = ${request}\nresponse.raise_for_status()${response === "json" ? "\nprint(response.json())" : ""}`;
+  const shown = { json: "\nprint(response.json())", text: "\nprint(response.text)", empty: "" }[response];
+  return `response = ${request}\nresponse.raise_for_status()${shown}`;
 }
 
-function pythonArguments({ path, query, body, acceptsIdempotencyKey, response }: SampleCall): string[] {
-  const headers = [`"Authorization": f"Bearer {os.environ['SUPPORT_KEY']}"`];
+function pythonArguments({ token, path, query, body, acceptsIdempotencyKey, response }: SampleCall): string[] {
+  const headers = token ? [`"Authorization": f"Bearer {os.environ['${token}']}"`] : [];
   if (acceptsIdempotencyKey) headers.push(`"Idempotency-Key": str(uuid.uuid4())`);
   const valueOf = (value: SampleValue) => ("variable" in value ? `os.environ["${value.variable}"]` : JSON.stringify(value.literal));
   const url = fillPath(path, (variable) => `{os.environ['${variable}']}`);
   return [
     `f"{os.environ['SUPPORT_URL']}${url}"`,
-    `headers={${headers.join(", ")}}`,
+    ...(headers.length > 0 ? [`headers={${headers.join(", ")}}`] : []),
     ...(query.length > 0 ? [`params={${query.map(([name, value]) => `"${name}": ${valueOf(value)}`).join(", ")}}`] : []),
     ...(body ? [`json=${literalOf(body, PYTHON)}`] : []),
     ...(response === "events" ? ["stream=True"] : []),
@@ -180,6 +205,7 @@ function pythonArguments({ path, query, body, acceptsIdempotencyKey, response }:
 const STREAMING_METHOD = "streamAnswer";
 
 function typescriptSample(call: SampleCall): string {
+  if (call.token !== API_KEY.variable) return fetchSample(call);
   const queryVariables = call.query.flatMap(([, value]) => ("variable" in value ? [value.variable] : []));
   const variables = ["SUPPORT_URL", "SUPPORT_KEY", ...new Set([...call.pathNames.map(variableOf), ...queryVariables])];
   return `import { ${call.isPaged ? "createClient, paginate" : "createClient"} } from "./client/index.ts";
@@ -190,6 +216,31 @@ const client = createClient({ baseUrl: SUPPORT_URL, apiKey: SUPPORT_KEY });
 ${typescriptStatement(call)}
 `;
 }
+
+/** A request of a surface that the client has no methods for. */
+function fetchSample({ method, token, path, pathNames, query, body, response }: SampleCall): string {
+  const queryVariables = query.flatMap(([, value]) => ("variable" in value ? [value.variable] : []));
+  const variables = ["SUPPORT_URL", ...(token ? [token] : []), ...new Set([...pathNames.map(variableOf), ...queryVariables])];
+  const search = query.map(
+    ([name, value]) => `${name}=${"variable" in value ? `\${${value.variable}}` : encodeURIComponent(value.literal)}`,
+  );
+  const url = [fillPath(path, (variable) => `\${${variable}}`), ...(search.length > 0 ? [search.join("&")] : [])].join("?");
+  const headers = [...(token ? [`Authorization: \`Bearer \${${token}}\``] : []), ...(body ? [`"Content-Type": "application/json"`] : [])];
+  const options = [
+    ...(method === "GET" ? [] : [`method: "${method}"`]),
+    ...(headers.length > 0 ? [`headers: { ${headers.join(", ")} }`] : []),
+    ...(body ? [`body: JSON.stringify(${literalOf(body, TYPESCRIPT)})`] : []),
+  ];
+  const init = options.length > 0 ? `, {\n${options.map((option) => `  ${indent(option, 2)},\n`).join("")}}` : "";
+  const read = { json: "\nconsole.log(await response.json());", text: READ_TEXT, events: READ_TEXT, empty: "" }[response];
+  return `const { ${variables.map((name) => `${name} = ""`).join(", ")} } = process.env;
+
+const response = await fetch(\`\${SUPPORT_URL}${url}\`${init});
+if (!response.ok) throw new Error(await response.text());${read}
+`;
+}
+
+const READ_TEXT = "\nfor await (const part of response.body!.pipeThrough(new TextDecoderStream())) console.log(part);";
 
 function typescriptStatement(call: SampleCall): string {
   const input = typescriptInput(call);

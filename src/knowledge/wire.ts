@@ -2,9 +2,9 @@ import { z } from "@hono/zod-openapi";
 import { env } from "cloudflare:workers";
 import { SCHEDULES, SOURCE_STATUSES, SOURCE_TYPES } from "../platform/db/columns.ts";
 import type { Passage } from "../models/retrieval.ts";
-import { allowsPrivateTargets } from "../platform/config.ts";
 import type { answers, sources } from "../platform/db/schema.ts";
-import { CRAWLER_POLICY, urlProblem } from "../platform/egress/url-rules.ts";
+import { targetProblem } from "../platform/egress/target.ts";
+import { CRAWLER_POLICY } from "../platform/egress/url-rules.ts";
 import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf, pageQuery } from "../platform/http/page.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
@@ -29,13 +29,13 @@ const requiredWhen = (field: "text" | "url", types: readonly unknown[]) => {
 
 function urlProblemOf({ type, url }: UncheckedSource): string | undefined {
   if (type === "text" || typeof url !== "string") return undefined;
-  return urlProblem(url, CRAWLER_POLICY, allowsPrivateTargets(env));
+  return targetProblem(env, url, CRAWLER_POLICY);
 }
 
 export const sourceCreateSchema = z
   .object({
-    type: z.enum(SOURCE_TYPES),
-    name: z.string().min(1).max(300),
+    type: z.enum(SOURCE_TYPES).openapi({ description: "A whole website, one page, or a text." }),
+    name: z.string().min(1).max(300).openapi({ description: "What your team calls it." }),
     url: z.string().max(2000).nullable().optional().openapi({ description: "Required when type is website or url." }),
     text: z
       .string()
@@ -44,7 +44,7 @@ export const sourceCreateSchema = z
       .optional()
       .openapi({ description: "Required when type is text; at most 5 MB (5,242,880 bytes) in UTF-8." }),
     max_pages: z.int().gte(1).lte(MAX_PAGES).default(DEFAULT_MAX_PAGES).openapi({ description: "For websites; the plan's cap applies." }),
-    schedule: z.enum(SCHEDULES).default("weekly"),
+    schedule: z.enum(SCHEDULES).default("weekly").openapi({ description: "How often it is read again; a text never is." }),
   })
   .refine(...requiredWhen("text", ["text"]))
   .refine(...requiredWhen("url", ["website", "url"]))
@@ -57,26 +57,31 @@ export const sourceCreateSchema = z
     example: { type: "website", name: "Help centre", url: "https://help.example.com", max_pages: 200, schedule: "daily" },
   });
 
-export const sourceErrorSchema = z.object({ code: z.string(), message: z.string() }).openapi("SourceError");
+export const sourceErrorSchema = z
+  .object({
+    code: z.string().openapi({ description: "What went wrong, for programs." }),
+    message: z.string().openapi({ description: "What went wrong, and what to do." }),
+  })
+  .openapi("SourceError");
 
 export const sourceSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    type: z.enum(SOURCE_TYPES),
-    name: z.string().openapi({ example: "Help centre" }),
-    url: z.string().nullable().openapi({ example: "https://help.example.com" }),
-    status: z.enum(SOURCE_STATUSES),
-    schedule: z.enum(SCHEDULES),
-    max_pages: z.int().openapi({ example: 200 }),
-    pages_found: z.int().openapi({ example: 48 }),
-    pages_indexed: z.int().openapi({ example: 45 }),
-    pages_failed: z.int().openapi({ example: 1 }),
-    pages_skipped: z.int().openapi({ example: 2 }),
-    chunks_count: z.int().openapi({ example: 312 }),
-    error: sourceErrorSchema.nullable(),
-    last_synced_at: timestamp().nullable(),
-    next_sync_at: timestamp().nullable(),
+    type: z.enum(SOURCE_TYPES).openapi({ description: "A whole website, one page, or a text." }),
+    name: z.string().openapi({ description: "What your team calls it.", example: "Help centre" }),
+    url: z.string().nullable().openapi({ description: "Where it is read; null for a text.", example: "https://help.example.com" }),
+    status: z.enum(SOURCE_STATUSES).openapi({ description: "Whether it waits, is being read, is in use or failed." }),
+    schedule: z.enum(SCHEDULES).openapi({ description: "How often it is read again." }),
+    max_pages: z.int().openapi({ description: "The most pages that are read of a website, within the plan.", example: 200 }),
+    pages_found: z.int().openapi({ description: "Pages that were found.", example: 48 }),
+    pages_indexed: z.int().openapi({ description: "Pages that the agent answers from.", example: 45 }),
+    pages_failed: z.int().openapi({ description: "Pages that could not be read.", example: 1 }),
+    pages_skipped: z.int().openapi({ description: "Pages that were left out, such as copies.", example: 2 }),
+    chunks_count: z.int().openapi({ description: "Passages that its texts were cut into.", example: 312 }),
+    error: sourceErrorSchema.nullable().openapi({ description: "Why it failed; null unless it did." }),
+    last_synced_at: timestamp().nullable().openapi({ description: "When it was last read completely." }),
+    next_sync_at: timestamp().nullable().openapi({ description: "When it will be read again." }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })
@@ -95,13 +100,15 @@ export const STATES_OF_STATUS: Record<PageStatus, readonly PageState[]> = {
   waiting: ["waiting", "fetched"],
 };
 
-export const sourcePagesQuery = pageQuery.extend({ status: z.enum(PAGE_STATUSES).optional().openapi({ example: "failed" }) });
+export const sourcePagesQuery = pageQuery.extend({
+  status: z.enum(PAGE_STATUSES).optional().openapi({ description: "Only pages of which this became.", example: "failed" }),
+});
 
 export const crawledPageSchema = z
   .object({
-    url: z.string().openapi({ example: "https://help.example.com/refunds" }),
-    title: z.string().nullable().openapi({ example: "Refunds" }),
-    status: z.enum(PAGE_STATUSES),
+    url: z.string().openapi({ description: "Its address.", example: "https://help.example.com/refunds" }),
+    title: z.string().nullable().openapi({ description: "Its title; null until it is read.", example: "Refunds" }),
+    status: z.enum(PAGE_STATUSES).openapi({ description: "What became of it." }),
     reason: z.string().nullable().openapi({ description: "Why it failed or was skipped, such as http_404, timeout, robots or noindex." }),
     in_use: z.boolean().openapi({ description: "Whether the agent answers from it: also when it failed now, but was read before." }),
   })
@@ -110,15 +117,18 @@ export const crawledPageSchema = z
 export const crawledPagesSchema = pageOf(crawledPageSchema, "CrawledPagePage");
 
 export const answerCreateSchema = z
-  .object({ question: z.string().min(1).max(2000), answer: z.string().min(1).max(8000) })
+  .object({
+    question: z.string().min(1).max(2000).openapi({ description: "The question, as a visitor would ask it." }),
+    answer: z.string().min(1).max(8000).openapi({ description: "What the agent answers, word for word." }),
+  })
   .openapi("AnswerCreate", { example: { question: "Do you ship to Iceland?", answer: "Yes: six working days, for 12 euros." } });
 
 export const answerSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    question: z.string().openapi({ example: "Do you ship to Iceland?" }),
-    answer: z.string().openapi({ example: "Yes: six working days, for 12 euros." }),
+    question: z.string().openapi({ description: "The question.", example: "Do you ship to Iceland?" }),
+    answer: z.string().openapi({ description: "What the agent answers, word for word.", example: "Yes: six working days, for 12 euros." }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })
@@ -127,21 +137,33 @@ export const answerSchema = z
 export const answerPageSchema = pageOf(answerSchema, "AnswerPage");
 
 export const searchSchema = z
-  .object({ query: z.string().min(1).max(2000), limit: z.int().gte(1).lte(50).default(10) })
+  .object({
+    query: z.string().min(1).max(2000).openapi({ description: "What to look for, in words or as a question." }),
+    limit: z.int().gte(1).lte(50).default(10).openapi({ description: "How many passages to return at most." }),
+  })
   .openapi("SearchIn", { example: { query: "refund deadline", limit: 5 } });
 
 const searchResultItemSchema = z
   .object({
-    title: z.string().openapi({ example: "Help centre › Refunds" }),
-    url: z.string().nullable().openapi({ example: "https://help.example.com/refunds" }),
+    title: z
+      .string()
+      .openapi({ description: "The title of the page or text, with the heading above the passage.", example: "Help centre › Refunds" }),
+    url: z
+      .string()
+      .nullable()
+      .openapi({ description: "The page; null for a text or a curated answer.", example: "https://help.example.com/refunds" }),
     source_id: uuid().openapi({ description: "The source, or the curated answer, that it came from." }),
-    type: z.enum(["page", "text", "answer"]),
-    content: z.string().openapi({ example: "Refunds are paid within five working days to the card that was charged." }),
-    score: z.number().openapi({ example: 0.91 }),
+    type: z.enum(["page", "text", "answer"]).openapi({ description: "What kind of source it is." }),
+    content: z
+      .string()
+      .openapi({ description: "The passage.", example: "Refunds are paid within five working days to the card that was charged." }),
+    score: z.number().openapi({ description: "0 to 1: how well it fits.", example: 0.91 }),
   })
   .openapi("SearchResult");
 
-export const searchResultSchema = z.object({ data: z.array(searchResultItemSchema) }).openapi("SearchResults");
+export const searchResultSchema = z
+  .object({ data: z.array(searchResultItemSchema).openapi({ description: "Passages, best first." }) })
+  .openapi("SearchResults");
 
 type SourceRow = typeof sources.$inferSelect;
 type AnswerRow = typeof answers.$inferSelect;

@@ -12,14 +12,16 @@ export const leadSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    conversation_id: uuid().nullable(),
-    visitor_id: uuid().nullable(),
-    name: z.string().nullable().openapi({ example: "Ann Lee" }),
-    email: z.string().nullable().openapi({ example: "ann@example.com" }),
-    phone: z.string().nullable().openapi({ example: "+44 20 7946 0123" }),
-    message: z.string().nullable().openapi({ example: "Please call me about the team plan." }),
-    custom_fields: z.record(z.string(), customFieldSchema).openapi({ example: { company: "Acme", seats: 12 } }),
-    source_url: z.string().nullable().openapi({ example: "https://www.example.com/pricing" }),
+    conversation_id: uuid().nullable().openapi({ description: "The conversation that it was left in." }),
+    visitor_id: uuid().nullable().openapi({ description: "Who left it." }),
+    name: z.string().nullable().openapi({ description: "Their name.", example: "Ann Lee" }),
+    email: z.string().nullable().openapi({ description: "Their email address.", example: "ann@example.com" }),
+    phone: z.string().nullable().openapi({ description: "Their phone number.", example: "+44 20 7946 0123" }),
+    message: z.string().nullable().openapi({ description: "What they want.", example: "Please call me about the team plan." }),
+    custom_fields: z
+      .record(z.string(), customFieldSchema)
+      .openapi({ description: "Further fields of the form, by name.", example: { company: "Acme", seats: 12 } }),
+    source_url: z.string().nullable().openapi({ description: "The page that it was left on.", example: "https://www.example.com/pricing" }),
     created_at: timestamp(),
   })
   .openapi("Lead");

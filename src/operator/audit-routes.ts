@@ -3,7 +3,7 @@ import { isBoundShard } from "../platform/db/client.ts";
 import { integerQuery, timeQuery, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery, toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
-import { createRouter } from "../platform/http/router.ts";
+import { createStrictRouter } from "../platform/http/router.ts";
 import { pageAudit } from "./audit.ts";
 import { noWorkspace } from "./auth.ts";
 import { auditEntrySchema, toAuditEntry } from "./wire.ts";
@@ -14,17 +14,18 @@ const MAX_OFFSET = 1_000;
 const auditQuery = cursorQuery.extend({
   offset: integerQuery({ min: 0, max: MAX_OFFSET, default: 0, instead: "cursor" }),
   workspace_id: uuid().optional(),
-  operation: z.string().max(100).optional(),
-  actor: z.string().max(100).optional(),
-  since: timeQuery().optional(),
+  operation: z.string().max(100).optional().openapi({ description: "Only this operation, by its operationId." }),
+  actor: z.string().max(100).optional().openapi({ description: "Only what this one did." }),
+  since: timeQuery().optional().openapi({ description: "Only what was done at or after it." }),
 });
 
-export const auditRoutes = createRouter();
+export const auditRoutes = createStrictRouter("Audit");
 
 const list = createRoute({
   operationId: "listAudit",
   method: "get",
   path: "/audit",
+  summary: "List what operators did",
   request: { query: auditQuery },
   responses: {
     200: jsonResponse(cursorPageOf(auditEntrySchema, "AuditPage"), "A page of what operators did, newest first."),

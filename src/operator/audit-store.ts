@@ -1,4 +1,5 @@
 import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
+import type { Subject } from "../administration/agents.ts";
 import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
@@ -19,16 +20,8 @@ export interface OperatorOperation extends Operation {
   by: Auditor;
 }
 
-/** What an entry is about, besides its workspace. */
-interface Subject {
-  /** The agent or key. */
-  targetId?: string;
-  /** The names of the fields that were sent. */
-  fields?: readonly string[];
-}
-
 /** Records an operation on a workspace, if the statement before it in the batch changed a row. */
-export function recordOperation(db: Database, op: Pick<OperatorOperation, "by" | "workspaceId" | "nowMs">, subject: Subject = {}) {
+export function recordOperation(db: Database, op: Pick<OperatorOperation, "by" | "workspaceId" | "nowMs">, subject: Partial<Subject> = {}) {
   return recordEntry(db, { ...op, ...subject, shard: shardOf(op.workspaceId) }, IF_CHANGED);
 }
 
@@ -42,7 +35,7 @@ export function recordOnShard(db: Database, by: Auditor, shard: number, nowMs: n
   return recordEntry(db, { by, workspaceId: null, nowMs, shard }, sql`TRUE`);
 }
 
-type NewEntry = Subject & { by: Auditor; workspaceId: string | null; nowMs: number; shard: number };
+type NewEntry = Partial<Subject> & { by: Auditor; workspaceId: string | null; nowMs: number; shard: number };
 
 function recordEntry(db: Database, { by, workspaceId, nowMs, shard, targetId, fields = [] }: NewEntry, condition: SQL) {
   const row = { id: newId(shard, nowMs), ...by, workspaceId, targetId: targetId ?? null, fields: [...fields], createdAt: nowMs };

@@ -1,4 +1,5 @@
 import type { MiddlewareHandler } from "hono";
+import type { Change } from "../administration/agents.ts";
 import { optionalSecretValues } from "../platform/config.ts";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
 import { dbFor } from "../platform/db/client.ts";
@@ -7,7 +8,7 @@ import { type AppContext, type AppEnv, bearerToken } from "../platform/http/cont
 import { ApiError } from "../platform/http/errors.ts";
 import { unauthorized } from "../workspaces/middleware.ts";
 import { findWorkspace } from "../workspaces/store.ts";
-import type { Auditor, OperatorOperation } from "./audit-store.ts";
+import { type Auditor, type OperatorOperation, recordOperation } from "./audit-store.ts";
 
 declare module "../platform/http/context.ts" {
   interface CallerVariables {
@@ -42,8 +43,9 @@ export function auditorOf(c: AppContext, { operationId: operation }: { operation
 }
 
 /** An operation on a workspace, which the audit log records. */
-export function operatorOperation(c: AppContext, route: { operationId: string }, workspaceId: string): OperatorOperation {
-  return { env: c.env, meter: c.get("meter"), workspaceId, nowMs: Date.now(), by: auditorOf(c, route) };
+export function operatorOperation(c: AppContext, route: { operationId: string }, workspaceId: string): OperatorOperation & Change {
+  const op = { env: c.env, meter: c.get("meter"), workspaceId, nowMs: Date.now(), by: auditorOf(c, route) };
+  return { ...op, newId: c.get("newId"), record: (db, subject) => [recordOperation(db, op, subject)], setsMailbox: true };
 }
 
 /** Compares in constant time. Digests have equal lengths, which `timingSafeEqual` requires. */

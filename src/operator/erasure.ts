@@ -1,3 +1,4 @@
+import { releaseAddresses } from "../agents/store.ts";
 import { sessionOf } from "../chat/session.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { leadIndexOf } from "../leads/lead-index.ts";
@@ -14,7 +15,7 @@ import {
   listSomeAgents,
   listSomeConversations,
 } from "./erasure-store.ts";
-import { releaseAddresses, releaseSlug } from "./store.ts";
+import { releaseSlug } from "./store.ts";
 
 /** A wake-up for the erasure of one deleted workspace. */
 export interface ErasureMessage {

@@ -1,43 +1,67 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
-import { createRouter } from "../platform/http/router.ts";
+import { createStrictRouter } from "../platform/http/router.ts";
 import { WORK_KINDS } from "./health-store.ts";
 import { FAULTY_PARTS, type Health, QUEUE_NAMES, readHealth } from "./health.ts";
 
-const healthSchema = z.object({
-  status: z.enum(["ok", "degraded"]).openapi({ description: "degraded: at least one entry below is not `ok`." }),
-  checked_at: timestamp(),
-  databases: z.array(z.object({ shard: z.int(), ok: z.boolean(), duration_ms: z.int() })),
-  queues: z.array(
-    z.object({
-      queue: z.enum(QUEUE_NAMES),
-      ok: z.boolean(),
-      messages: z.int().nullable().openapi({ description: "Null if the platform does not report it." }),
-      allowed_messages: z.int().nullable(),
-      oldest_message_at: timestamp().nullable(),
-    }),
-  ),
-  work: z.array(
-    z.object({
-      kind: z.enum(WORK_KINDS),
-      ok: z.boolean(),
-      waiting: z.int().openapi({ description: "At most 1,000 are counted in each database." }),
-      oldest: z.object({ id: uuid(), workspace_id: uuid(), since: timestamp(), age_seconds: z.int() }).nullable(),
-      allowed_seconds: z.int().nullable(),
-    }),
-  ),
-  faults: z.array(
-    z.object({
-      part: z.enum(FAULTY_PARTS),
-      error: z.string(),
-      ok: z.boolean(),
-      count: z.int(),
-      since: timestamp(),
-      remedy: z.string(),
-    }),
-  ),
-});
+const healthSchema = z
+  .object({
+    status: z.enum(["ok", "degraded"]).openapi({ description: "degraded: at least one entry below is not `ok`." }),
+    checked_at: timestamp().openapi({ description: "When it was checked." }),
+    databases: z
+      .array(
+        z.object({
+          shard: z.int().openapi({ description: "Its number: 0 is DB, 1 is DB_1." }),
+          ok: z.boolean().openapi({ description: "Whether it answered." }),
+          duration_ms: z.int().openapi({ description: "How long it took, in milliseconds." }),
+        }),
+      )
+      .openapi({ description: "The databases." }),
+    queues: z
+      .array(
+        z.object({
+          queue: z.enum(QUEUE_NAMES).openapi({ description: "Its name." }),
+          ok: z.boolean().openapi({ description: "Whether it holds no more than allowed." }),
+          messages: z.int().nullable().openapi({ description: "Null if the platform does not report it." }),
+          allowed_messages: z.int().nullable().openapi({ description: "How many are no fault." }),
+          oldest_message_at: timestamp().nullable().openapi({ description: "When the oldest was sent." }),
+        }),
+      )
+      .openapi({ description: "The queues." }),
+    work: z
+      .array(
+        z.object({
+          kind: z.enum(WORK_KINDS).openapi({ description: "What waits." }),
+          ok: z.boolean().openapi({ description: "Whether none waits longer than allowed." }),
+          waiting: z.int().openapi({ description: "At most 1,000 are counted in each database." }),
+          oldest: z
+            .object({
+              id: uuid(),
+              workspace_id: uuid(),
+              since: timestamp().openapi({ description: "Since when it waits." }),
+              age_seconds: z.int().openapi({ description: "How long that is." }),
+            })
+            .nullable()
+            .openapi({ description: "What waits longest; null where nothing does." }),
+          allowed_seconds: z.int().nullable().openapi({ description: "How long it may wait; null without a limit." }),
+        }),
+      )
+      .openapi({ description: "Background work." }),
+    faults: z
+      .array(
+        z.object({
+          part: z.enum(FAULTY_PARTS).openapi({ description: "What is at fault." }),
+          error: z.string().openapi({ description: "The error, by its name." }),
+          ok: z.boolean().openapi({ description: "Whether it is too rare to matter." }),
+          count: z.int().openapi({ description: "How often it happened." }),
+          since: timestamp().openapi({ description: "When it first happened." }),
+          remedy: z.string().openapi({ description: "What to do." }),
+        }),
+      )
+      .openapi({ description: "What does not mend itself." }),
+  })
+  .openapi("Health");
 
 /** The deployment's health on the wire. */
 function toHealth({ isOk, databases, queues, work, faults }: Health, nowMs: number): z.infer<typeof healthSchema> {
@@ -69,12 +93,13 @@ function toHealth({ isOk, databases, queues, work, faults }: Health, nowMs: numb
   };
 }
 
-export const healthRoutes = createRouter();
+export const healthRoutes = createStrictRouter("Health");
 
 const get = createRoute({
   operationId: "getHealth",
   method: "get",
   path: "/health",
+  summary: "The health of databases, queues, background work, mail and models",
   responses: {
     ...errorResponses(),
     200: jsonResponse(healthSchema, "All databases respond."),

@@ -5,6 +5,7 @@ import { auditRoutes } from "./audit-routes.ts";
 import { requireOperator } from "./auth.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { secretRoutes } from "./secret-routes.ts";
+import { usageRoutes } from "./usage-routes.ts";
 import { keyRoutes, workspaceRoutes } from "./workspace-routes.ts";
 
 /** The operator API. app.ts mounts the routes of `backup/` beside these. */
@@ -12,5 +13,5 @@ export const operatorRoutes = createRouter();
 
 operatorRoutes.use(requireOperator);
 operatorRoutes.use("/workspaces/:workspace_id/*", inRegionOf("workspace_id"));
-const routers = [workspaceRoutes, keyRoutes, agentRoutes, healthRoutes, secretRoutes, auditRoutes];
+const routers = [workspaceRoutes, keyRoutes, agentRoutes, usageRoutes, healthRoutes, secretRoutes, auditRoutes];
 for (const routes of routers) operatorRoutes.route("/", routes);

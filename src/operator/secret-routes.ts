@@ -3,7 +3,7 @@ import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { timestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
-import { createRouter } from "../platform/http/router.ts";
+import { createStrictRouter } from "../platform/http/router.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import type { Auditor } from "./audit-store.ts";
 import { auditorOf } from "./auth.ts";
@@ -29,24 +29,43 @@ const scanQuery = z.object({
     .openapi({ type: "string", description: "The next_cursor of the previous step." }),
 });
 
-const countsSchema = z.object({ current: z.int(), outdated: z.int(), reencrypted: z.int(), unreadable: z.int() });
+const countsSchema = z
+  .object({
+    current: z.int().openapi({ description: "Encrypted with the current key." }),
+    outdated: z.int().openapi({ description: "Encrypted with an older key that the deployment has." }),
+    reencrypted: z.int().openapi({ description: "Encrypted again by this request." }),
+    unreadable: z.int().openapi({ description: "Encrypted with a key that the deployment lacks." }),
+  })
+  .openapi("SecretCounts");
 
 const outdatedKeySchema = z.object({
   id: uuid(),
   workspace_id: uuid(),
-  name: z.string(),
-  prefix: z.string(),
-  last_used_at: timestamp().nullable(),
+  name: z.string().openapi({ description: "What it is used for." }),
+  prefix: z.string().openapi({ description: "The key's first 16 characters." }),
+  last_used_at: timestamp().nullable().openapi({ description: "When it was last used since, to the hour; null if it was not." }),
 });
 
-const scanStepSchema = z.object({
-  secrets: z.object(
-    Object.fromEntries(SECRET_KINDS.map((kind) => [kind, countsSchema])) as Record<keyof ScanStep["secrets"], typeof countsSchema>,
-  ),
-  api_keys: z.object({ current: z.int(), outdated: z.array(outdatedKeySchema) }),
-  keep_until: timestamp().nullable(),
-  next_cursor: z.string().nullable(),
-});
+const scanStepSchema = z
+  .object({
+    secrets: z
+      .object(
+        Object.fromEntries(SECRET_KINDS.map((kind) => [kind, countsSchema.openapi({ description: `Of the kind ${kind}.` })])) as Record<
+          keyof ScanStep["secrets"],
+          typeof countsSchema
+        >,
+      )
+      .openapi({ description: "Stored secrets by their kind." }),
+    api_keys: z
+      .object({
+        current: z.int().openapi({ description: "Signed with the current KEY_SECRET." }),
+        outdated: z.array(outdatedKeySchema).openapi({ description: "Signed with an older one." }),
+      })
+      .openapi({ description: "API keys that are not revoked." }),
+    keep_until: timestamp().nullable().openapi({ description: "Until when the older keys are needed still; null if they are not." }),
+    next_cursor: z.string().nullable().openapi({ description: "The cursor of the next step; null after the last one." }),
+  })
+  .openapi("SecretScan");
 
 function toScanStep({ secrets, apiKeys, keepUntilMs, next }: ScanStep): z.infer<typeof scanStepSchema> {
   const outdated = apiKeys.outdated.map(({ id, workspaceId, name, prefix, outdatedUseAt }) => {
@@ -66,12 +85,13 @@ function readCursor(text: string): ScanPosition | undefined {
   return table && { shard: Number(shard), table, after: after! };
 }
 
-export const secretRoutes = createRouter();
+export const secretRoutes = createStrictRouter("Secrets");
 
 const check = createRoute({
   operationId: "checkSecrets",
   method: "get",
   path: "/secrets",
+  summary: "Count stored secrets by the key that encrypts them",
   request: { query: scanQuery },
   responses: { 200: jsonResponse(scanStepSchema, "The result of one step; add up all steps for the total."), ...errorResponses(404, 422) },
 });
@@ -82,6 +102,7 @@ const reencrypt = createRoute({
   operationId: "reencryptSecrets",
   method: "post",
   path: "/secrets/reencrypt",
+  summary: "Encrypt stored secrets with the current key",
   request: { query: scanQuery },
   responses: { 200: jsonResponse(scanStepSchema, "The result of one step, with what it reencrypted."), ...errorResponses(404, 422) },
 });

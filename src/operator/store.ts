@@ -1,9 +1,10 @@
-import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNull, lt, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
-import { emailDirectory, workspaceDirectory, workspaces } from "../platform/db/schema.ts";
+import { agents, apiKeys, usagePeriods, visitorCounts, workspaceDirectory, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
+import { DAILY_FLOWS } from "../workspaces/visitor-limits.ts";
 
 interface Patches {
   limits?: object;
@@ -38,22 +39,6 @@ export function listDirectory(directory: Database, page: { limit: number; offset
   return directory.select().from(workspaceDirectory).orderBy(desc(workspaceDirectory.workspaceId)).limit(limit).offset(offset);
 }
 
-/** Claims a mail address for an agent; does nothing if the address is claimed already. */
-export function claimAddress(directory: Database, entry: typeof emailDirectory.$inferInsert) {
-  return directory.insert(emailDirectory).values(entry).onConflictDoNothing();
-}
-
-/** The agent with a mail address. */
-export function findAddress(directory: Database, address: string) {
-  return directory.select().from(emailDirectory).where(eq(emailDirectory.address, address));
-}
-
-/** Releases every mail address of an agent except `kept`. */
-export function releaseAddresses(directory: Database, workspaceId: string, agentId: string, kept: string | null) {
-  const isOfAgent = and(eq(emailDirectory.workspaceId, workspaceId), eq(emailDirectory.agentId, agentId));
-  return directory.delete(emailDirectory).where(and(isOfAgent, sql`${emailDirectory.address} IS NOT ${kept}`));
-}
-
 // --- Workspaces, in their shards -----------------------------------------------------------------------------------
 
 /** Adds a workspace; returns nothing if it exists or is being imported. */
@@ -70,6 +55,43 @@ export function listWorkspaces(db: Database, workspaceIds: string[]) {
     .select()
     .from(workspaces)
     .where(and(wanted, isNull(workspaces.deletedAt)));
+}
+
+/** What workspaces used: the questions of a period, what their agents and keys come to, and what was sent since the day began. */
+export function listUsage(db: Database, workspaceIds: string[], period: string, day: { sender: string; startMs: number }) {
+  const ids = jsonIds(workspaceIds);
+  const { flow, sender, startsAt, count } = visitorCounts;
+  return [
+    db
+      .select({ workspaceId: usagePeriods.workspaceId, messages: usagePeriods.messages })
+      .from(usagePeriods)
+      .where(and(sql`${usagePeriods.workspaceId} IN ${ids}`, eq(usagePeriods.period, period))),
+    db
+      .select({
+        workspaceId: agents.workspaceId,
+        answers: sql<number>`sum(${agents.answersCount})`.as("answers"),
+        mostTextBytes: sql<number>`max(${agents.textBytes})`.as("most_text_bytes"),
+      })
+      .from(agents)
+      .where(sql`${agents.workspaceId} IN ${ids}`)
+      .groupBy(agents.workspaceId),
+    db
+      .select({ workspaceId: apiKeys.workspaceId, keys: sql<number>`count(*)`.as("keys") })
+      .from(apiKeys)
+      .where(and(sql`${apiKeys.workspaceId} IN ${ids}`, isNull(apiKeys.revokedAt)))
+      .groupBy(apiKeys.workspaceId),
+    db
+      .select({ workspaceId: visitorCounts.workspaceId, flow, count })
+      .from(visitorCounts)
+      .where(
+        and(
+          sql`${visitorCounts.workspaceId} IN ${ids}`,
+          inArray(flow, DAILY_FLOWS),
+          eq(startsAt, day.startMs),
+          eq(sender, day.sender),
+        ),
+      ),
+  ] as const;
 }
 
 /**

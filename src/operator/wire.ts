@@ -1,96 +1,117 @@
 import { z } from "@hono/zod-openapi";
-import { toolSchema, toolsInputSchema, toTool } from "../agents/tool-wire.ts";
-import {
-  appearanceSchema,
-  contactFormSchema,
-  hostedPageSchema,
-  languagesSchema,
-  toWidgetSettings,
-  widgetFields,
-} from "../agents/widget-wire.ts";
-import { type AgentRow, agentSchema, toAgent } from "../agents/wire.ts";
-import { AGENT_STATUSES, PLAN_NAMES, type Retention } from "../platform/db/columns.ts";
-import type { apiKeys, operatorAudit, workspaces } from "../platform/db/schema.ts";
+import { PLAN_NAMES, type Retention } from "../platform/db/columns.ts";
+import type { operatorAudit, workspaces } from "../platform/db/schema.ts";
 import { slug, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { type Region, REGIONS } from "../platform/db/regions.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { RETENTION_BOUNDS, retentionOf } from "../workspaces/retention.ts";
-import { ALL_SCOPES, expandScopes, SCOPES } from "../workspaces/scopes.ts";
-import { limitsSchema } from "../workspaces/wire.ts";
+import { limitsSchema, toUsage, usageSchema } from "../workspaces/wire.ts";
 
 /** The highest value of a limit. */
 const MAX_LIMIT = 1_000_000_000;
-const MAX_INACTIVITY_MINUTES = 60 * 24 * 365;
 
-const name = () => z.string().min(1).max(120);
-const longText = () => z.string().max(8000);
-/** Null restores the default. */
-const days = (name: keyof Retention) => z.int().gte(RETENTION_BOUNDS[name].min).lte(RETENTION_BOUNDS[name].max).nullable();
-const limit = () => z.int().gte(0).lte(MAX_LIMIT).nullable();
+const name = () => z.string().min(1).max(120).openapi({ description: "What people call it.", example: "Acme" });
+const plan = () => z.enum(PLAN_NAMES).openapi({ description: "What it may use, see Limits in the guides." });
 
 // --- Workspaces ------------------------------------------------------------------------------------------------------
 
-const retentionSchema = z.object({
-  conversations_days: z.int().nullable(),
-  leads_days: z.int().nullable(),
-  event_log_days: z.int(),
-});
+const RETENTION_DESCRIPTIONS: Record<keyof Retention, string> = {
+  conversations_days: "Conversations are deleted so many days after their last activity; null keeps them.",
+  leads_days: "Leads are deleted after so many days; null keeps them.",
+  event_log_days: "Events and their deliveries are deleted after so many days.",
+};
 
-export const workspaceSchema = z.object({
-  id: uuid(),
-  name: z.string(),
-  slug: z.string(),
-  plan: z.enum(PLAN_NAMES),
-  /** Null where the operator named none. */
-  region: z.enum(REGIONS).nullable(),
-  limits: limitsSchema,
-  limit_overrides: limitsSchema.partial(),
-  retention: retentionSchema,
-  created_at: timestamp(),
-  updated_at: timestamp(),
-});
+const kept = (field: keyof Retention) => z.int().openapi({ description: RETENTION_DESCRIPTIONS[field] });
+
+const retentionSchema = z
+  .object({
+    conversations_days: kept("conversations_days").nullable(),
+    leads_days: kept("leads_days").nullable(),
+    event_log_days: kept("event_log_days"),
+  })
+  .openapi("Retention");
+
+const DESCRIPTIONS = {
+  limit_overrides: "The limits that replace the plan's, by their names; null at one restores the plan's.",
+  retention: "How long records are kept; null at one restores the default.",
+};
+
+export const workspaceSchema = z
+  .object({
+    id: uuid(),
+    name: z.string().openapi({ description: "What people call it.", example: "Acme" }),
+    slug: z.string().openapi({ description: "Its short name, unique in the deployment.", example: "acme" }),
+    plan: plan(),
+    region: z.enum(REGIONS).nullable().openapi({ description: "Where its data is; null where none was named." }),
+    limits: limitsSchema.openapi({ description: "What holds: the plan's limits with the overrides." }),
+    limit_overrides: limitsSchema.partial().openapi({ description: "The limits that replace the plan's." }),
+    retention: retentionSchema.openapi({ description: "How long records are kept." }),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  })
+  .openapi("Workspace");
 
 export const workspacePageSchema = pageOf(workspaceSchema, "WorkspacePage");
 
-export const workspaceCreateSchema = z.object({
-  name: name(),
-  slug: slug(),
-  plan: z.enum(PLAN_NAMES).default("free"),
-  region: z.enum(REGIONS).optional(),
-});
+const limit = (of: keyof typeof limitsSchema.shape) =>
+  z
+    .int()
+    .gte(0)
+    .lte(MAX_LIMIT)
+    .nullable()
+    .openapi({ description: limitsSchema.shape[of].description ?? of });
 
-export const workspaceUpdateSchema = z.object({
-  name: name().optional(),
-  plan: z.enum(PLAN_NAMES).optional(),
-  limits: z
-    .object({
-      requests_per_minute: limit(),
-      messages: limit(),
-      messages_per_conversation: limit(),
-      visitor_messages_per_day: limit(),
-      leads_per_day: limit(),
-      team_messages_per_day: limit(),
-      agents: limit(),
-      api_keys: limit(),
-      sources: limit(),
-      max_pages: limit(),
-      answers_per_agent: limit(),
-      knowledge_mb_per_agent: limit(),
-      webhooks: z.boolean().nullable(),
-    })
-    .partial()
-    .optional(),
-  retention: z
-    .object({
-      conversations_days: days("conversations_days"),
-      leads_days: days("leads_days"),
-      event_log_days: days("event_log_days"),
-    })
-    .partial()
-    .optional(),
-});
+const limitsInput = z
+  .object({
+    requests_per_minute: limit("requests_per_minute"),
+    messages: limit("messages"),
+    messages_per_conversation: limit("messages_per_conversation"),
+    visitor_messages_per_day: limit("visitor_messages_per_day"),
+    leads_per_day: limit("leads_per_day"),
+    team_messages_per_day: limit("team_messages_per_day"),
+    agents: limit("agents"),
+    api_keys: limit("api_keys"),
+    sources: limit("sources"),
+    max_pages: limit("max_pages"),
+    answers_per_agent: limit("answers_per_agent"),
+    knowledge_mb_per_agent: limit("knowledge_mb_per_agent"),
+    webhooks: z.boolean().nullable().openapi({ description: "Whether events are sent to webhook endpoints." }),
+  })
+  .partial()
+  .openapi({ description: DESCRIPTIONS.limit_overrides });
+
+const days = (of: keyof Retention) =>
+  z.int().gte(RETENTION_BOUNDS[of].min).lte(RETENTION_BOUNDS[of].max).nullable().openapi({ description: RETENTION_DESCRIPTIONS[of] });
+
+const retentionInput = z
+  .object({
+    conversations_days: days("conversations_days"),
+    leads_days: days("leads_days"),
+    event_log_days: days("event_log_days"),
+  })
+  .partial()
+  .openapi({ description: DESCRIPTIONS.retention });
+
+export const workspaceCreateSchema = z
+  .object({
+    name: name(),
+    slug: slug().openapi({ description: "Its short name, unique in the deployment." }),
+    plan: plan().default("free"),
+    region: z.enum(REGIONS).optional().openapi({ description: "Where its data will be: see Databases in the guides. It stays there." }),
+    limits: limitsInput.optional(),
+    retention: retentionInput.optional(),
+  })
+  .openapi("WorkspaceCreate", { example: { name: "Acme", slug: "acme", plan: "pro", limits: { requests_per_minute: 600 } } });
+
+export const workspaceUpdateSchema = z
+  .object({ name: name(), plan: plan(), limits: limitsInput, retention: retentionInput })
+  .partial()
+  .openapi("WorkspaceUpdate", {
+    description: "A field that is left out stays as it is.",
+    example: { plan: "enterprise", limits: { requests_per_minute: null }, retention: { conversations_days: 365 } },
+  });
 
 type WorkspaceRow = typeof workspaces.$inferSelect;
 
@@ -105,111 +126,57 @@ export function toWorkspace(row: WorkspaceRow, region: Region | undefined): z.in
   });
 }
 
-// --- Keys ------------------------------------------------------------------------------------------------------------
+// --- Usage -----------------------------------------------------------------------------------------------------------
 
-export const keySchema = z.object({
-  id: uuid(),
-  name: z.string(),
-  prefix: z.string(),
-  scopes: z.array(z.enum(SCOPES)),
-  created_at: timestamp(),
-  revoked_at: timestamp().nullable(),
+const PERIOD = /^\d{4}-(?:0[1-9]|1[0-2])$/;
+
+export const periodQuery = z.object({
+  period: z
+    .string()
+    .refine((text) => PERIOD.test(text), valueErrorParams("use a month such as 2026-01"))
+    .optional()
+    .openapi({ description: "A calendar month, UTC; the current one where it is left out.", pattern: PERIOD.source }),
 });
 
-export const newKeySchema = keySchema.extend({ key: z.string() });
+export const workspaceUsageSchema = usageSchema
+  .extend({
+    workspace: z
+      .object({
+        id: uuid(),
+        name: z.string().openapi({ description: "What people call it.", example: "Acme" }),
+        slug: z.string().openapi({ description: "Its short name.", example: "acme" }),
+      })
+      .openapi({ description: "Whose usage it is." }),
+  })
+  .openapi("WorkspaceUsage", { description: "`usage.messages` is that of the period, all else is as it is now." });
 
-export const keyPageSchema = pageOf(keySchema, "KeyPage");
+export const workspaceUsagePageSchema = pageOf(workspaceUsageSchema, "WorkspaceUsagePage");
 
-export const keyCreateSchema = z.object({
-  name: name(),
-  scopes: z
-    .array(z.enum([...SCOPES, ALL_SCOPES]))
-    .min(1)
-    .max(SCOPES.length),
-});
-
-type KeyRow = typeof apiKeys.$inferSelect;
-
-/** A key as the operator sees it, without the key itself. */
-export function toKey(row: KeyRow): z.infer<typeof keySchema> {
-  return toRecord(keySchema, row, { scopes: expandScopes(row.scopes) });
-}
-
-// --- Agents ----------------------------------------------------------------------------------------------------------
-
-const isFraction = (value: unknown) => typeof value === "number" && value >= 0 && value <= 1;
-/** Patterns such as https://*.example.com are refused: no browser's Origin header would equal them. */
-const isOrigin = (value: string) => value === "*" || (!value.includes("*") && URL.canParse(value) && new URL(value).origin === value);
-
-const agentFields = z.object({
-  name: name(),
-  slug: slug(),
-  description: z.string().max(2000).nullable(),
-  language: z.string().min(2).max(35).openapi({ description: "A BCP 47 tag." }),
-  instructions: z.string().max(20_000).nullable(),
-  welcome_message: longText(),
-  handoff_message: longText().min(1),
-  confidence_threshold: z.custom<number>(isFraction, valueErrorParams("use a number from 0 to 1")).openapi({ type: "number" }),
-  inactivity_minutes: z.int().gte(1).lte(MAX_INACTIVITY_MINUTES),
-  status: z.enum(AGENT_STATUSES),
-  model: z.string().min(1).max(200).nullable(),
-  tools: toolsInputSchema,
-  allowed_origins: z.array(z.string().refine(isOrigin, valueErrorParams("use an origin such as https://www.example.com, or *"))).max(50),
-  email_address: z.email().max(320).toLowerCase().nullable(),
-  turnstile: z
-    .object({ site_key: z.string().regex(/^[\w-]{1,100}$/), secret: z.string().min(1).max(200) })
-    .nullable()
-    .openapi({ description: "The keys of a Turnstile widget that visitors solve before their first message and with a lead." }),
-  ...widgetFields,
-});
-
-export const agentUpdateSchema = agentFields.partial();
-export const agentCreateSchema = agentUpdateSchema.required({ name: true });
-
-/** An agent as the operator sees it: with its prompt and settings, but without secrets. */
-export const operatorAgentSchema = agentSchema.extend({
-  instructions: z.string().nullable(),
-  inactivity_minutes: z.int(),
-  model: z.string().nullable(),
-  tools: z.array(toolSchema),
-  allowed_origins: z.array(z.string()),
-  email_address: z.string().nullable(),
-  turnstile: z.object({ site_key: z.string() }).nullable(),
-  has_identity_secret: z.boolean(),
-  appearance: appearanceSchema,
-  contact_form: contactFormSchema.nullable(),
-  languages: languagesSchema,
-  hosted_page: hostedPageSchema,
-});
-
-export const operatorAgentPageSchema = pageOf(operatorAgentSchema, "OperatorAgentPage");
-
-export const identityRotateSchema = z.object({ revoke: z.boolean().default(false) });
-
-export const identitySecretSchema = z.object({ secret: z.string(), previous_valid_until: timestamp().nullable() });
-
-export function toOperatorAgent(row: AgentRow): z.infer<typeof operatorAgentSchema> {
-  return toRecord(operatorAgentSchema, row, {
-    ...toAgent(row),
-    ...toWidgetSettings(row),
-    tools: row.tools.map(toTool),
-    turnstile: row.turnstileSiteKey === null ? null : { site_key: row.turnstileSiteKey },
-    has_identity_secret: row.identitySecret !== null,
-  });
+/** What a workspace used in a period. */
+export function toWorkspaceUsage(
+  { workspace, usage }: { workspace: WorkspaceRow; usage: z.infer<typeof usageSchema>["usage"] },
+  period: string,
+): z.infer<typeof workspaceUsageSchema> {
+  const { id, name, slug, plan, limits } = workspace;
+  return { workspace: { id, name, slug }, ...toUsage(plan, limitsOf(plan, limits), usage, Date.parse(`${period}-01T00:00:00Z`)) };
 }
 
 // --- The audit log ---------------------------------------------------------------------------------------------------
 
-export const auditEntrySchema = z.object({
-  id: uuid(),
-  actor: z.string(),
-  operation: z.string(),
-  workspace_id: uuid().nullable(),
-  target_id: uuid().nullable(),
-  fields: z.array(z.string()),
-  request_id: uuid(),
-  created_at: timestamp(),
-});
+export const auditEntrySchema = z
+  .object({
+    id: uuid(),
+    actor: z.string().openapi({ description: "The operator's token, by its fingerprint.", example: "token/1f0c9a2b3c4d5e6f" }),
+    operation: z.string().openapi({ description: "The operation by its operationId.", example: "createAgent" }),
+    workspace_id: uuid().nullable().openapi({ description: "The workspace; null for an operation on all of them." }),
+    target_id: uuid().nullable().openapi({ description: "The agent or key; null where it is about neither." }),
+    fields: z
+      .array(z.string())
+      .openapi({ description: "The names of the fields that were sent, without their values.", example: ["name"] }),
+    request_id: uuid().openapi({ description: "The X-Request-Id of the response." }),
+    created_at: timestamp(),
+  })
+  .openapi("AuditEntry");
 
 /** An entry of the audit log. */
 export function toAuditEntry(row: typeof operatorAudit.$inferSelect): z.infer<typeof auditEntrySchema> {

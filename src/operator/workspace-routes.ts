@@ -1,34 +1,25 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { secretValues } from "../platform/config.ts";
-import { newId, shardOf } from "../platform/db/ids.ts";
+import { addKey, removeKey } from "../administration/keys.ts";
+import { requireAdded } from "../administration/refusals.ts";
+import { keyCreateSchema, keyPageSchema, newKeySchema, toKey } from "../administration/wire.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, invalid, notFound, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
-import { createRouter } from "../platform/http/router.ts";
+import { createStrictRouter } from "../platform/http/router.ts";
 import { regionOf } from "../platform/objects.ts";
-import { mintApiKey } from "../workspaces/api-key.ts";
+import { reloadGate } from "../workspaces/gate.ts";
 import { limitsOf } from "../workspaces/plans.ts";
-import { createKey, listKeys, pruneRevokedKeys, revokeKey } from "../workspaces/store.ts";
+import { listKeys } from "../workspaces/store.ts";
 import { recordOperation } from "./audit-store.ts";
 import { auditorOf, noWorkspace, openWorkspace, operatorOperation } from "./auth.ts";
 import { updateWorkspace } from "./store.ts";
-import {
-  keyCreateSchema,
-  keyPageSchema,
-  newKeySchema,
-  toKey,
-  toWorkspace,
-  workspaceCreateSchema,
-  workspacePageSchema,
-  workspaceSchema,
-  workspaceUpdateSchema,
-} from "./wire.ts";
-import { addWorkspace, deleteWorkspace, pageWorkspaces, reloadGate } from "./workspaces.ts";
+import { toWorkspace, workspaceCreateSchema, workspacePageSchema, workspaceSchema, workspaceUpdateSchema } from "./wire.ts";
+import { addWorkspace, deleteWorkspace, pageWorkspaces } from "./workspaces.ts";
 
-export const workspaceRoutes = createRouter();
+export const workspaceRoutes = createStrictRouter("Workspaces");
 
 /** Only binding another database makes room. */
 const NO_ROOM_RETRY_SECONDS = 60;
@@ -49,6 +40,7 @@ const create = createRoute({
   operationId: "createWorkspace",
   method: "post",
   path: "/workspaces",
+  summary: "Add a workspace",
   request: { body: jsonBody(workspaceCreateSchema) },
   responses: { 201: jsonResponse(workspaceSchema, "The new workspace."), ...errorResponses(409, 422) },
 });
@@ -67,6 +59,7 @@ const list = createRoute({
   operationId: "listWorkspaces",
   method: "get",
   path: "/workspaces",
+  summary: "List all workspaces",
   request: { query: pageQuery },
   responses: { 200: jsonResponse(workspacePageSchema, "A page of workspaces, newest first."), ...errorResponses(422) },
 });
@@ -88,6 +81,7 @@ const get = createRoute({
   operationId: "getWorkspace",
   method: "get",
   path: "/workspaces/{workspace_id}",
+  summary: "One workspace",
   request: { params },
   responses: { 200: jsonResponse(workspaceSchema, "The workspace."), ...errorResponses(404, 422) },
 });
@@ -102,6 +96,7 @@ const update = createRoute({
   operationId: "updateWorkspace",
   method: "patch",
   path: "/workspaces/{workspace_id}",
+  summary: "Change a workspace's name, plan, limits or retention",
   request: { params, body: jsonBody(workspaceUpdateSchema) },
   responses: { 200: jsonResponse(workspaceSchema, "The changed workspace."), ...errorResponses(404, 422) },
 });
@@ -124,6 +119,7 @@ const remove = createRoute({
   operationId: "deleteWorkspace",
   method: "delete",
   path: "/workspaces/{workspace_id}",
+  summary: "Delete a workspace with all its data",
   request: { params },
   responses: { 204: emptyResponse("Deleted; its records are erased in the background."), ...errorResponses(404, 422) },
 });
@@ -135,35 +131,33 @@ workspaceRoutes.openapi(remove, async (c) => {
   return c.body(null, 204);
 });
 
-export const keyRoutes = createRouter();
+export const keyRoutes = createStrictRouter("Keys");
 
 const createKeyRoute = createRoute({
   operationId: "createKey",
   method: "post",
   path: "/workspaces/{workspace_id}/keys",
+  summary: "Add an API key to a workspace",
   request: { params, body: jsonBody(keyCreateSchema) },
   responses: { 201: jsonResponse(newKeySchema, "The new key; it is shown only here."), ...errorResponses(403, 404, 422) },
 });
 
 keyRoutes.openapi(createKeyRoute, async (c) => {
-  const { workspace_id: workspaceId } = c.req.valid("param");
-  const { name, scopes } = c.req.valid("json");
-  const { workspace, db } = await openWorkspace(c, workspaceId);
-  const { api_keys: maxKeys } = limitsOf(workspace.plan, workspace.limits);
-  const { key, ...made } = await mintApiKey(workspaceId, secretValues(c.env.KEY_SECRET)[0]);
-  const op = operatorOperation(c, createKeyRoute, workspaceId);
-  const row = { id: newId(shardOf(workspaceId), op.nowMs), workspaceId, name, ...made, scopes, createdAt: op.nowMs };
-  const record = recordOperation(db, op, { targetId: row.id, fields: ["name", "scopes"] });
-  const [[created]] = await db.batch([createKey(db, row, maxKeys), record]);
-  if (!created) throw tooManyKeys();
-  await reloadGate(c.env, c.get("meter"), workspaceId);
-  return c.json({ ...toKey(created), key }, 201);
+  const { workspace } = await openWorkspace(c, c.req.valid("param").workspace_id);
+  const given = c.req.valid("json");
+  const op = operatorOperation(c, createKeyRoute, workspace.id);
+  const added = await addKey(op, limitsOf(workspace.plan, workspace.limits), given);
+  // Nothing limits what an operator grants.
+  if (added.outcome === "not_granted") throw noWorkspace();
+  const { row, key } = requireAdded(added, given.scopes, given.scopes);
+  return c.json({ ...toKey(row), key }, 201);
 });
 
 const listKeysRoute = createRoute({
   operationId: "listKeys",
   method: "get",
   path: "/workspaces/{workspace_id}/keys",
+  summary: "List a workspace's API keys",
   request: { params: params },
   responses: { 200: jsonResponse(keyPageSchema, "All keys, oldest first."), ...errorResponses(404, 422) },
 });
@@ -179,27 +173,14 @@ const revoke = createRoute({
   operationId: "revokeKey",
   method: "delete",
   path: "/workspaces/{workspace_id}/keys/{key_id}",
+  summary: "Revoke a workspace's API key",
   request: { params: params.extend({ key_id: uuid() }) },
   responses: { 204: emptyResponse("Revoked from the next request on."), ...errorResponses(404, 422) },
 });
 
 keyRoutes.openapi(revoke, async (c) => {
   const { workspace_id: workspaceId, key_id: keyId } = c.req.valid("param");
-  const { db } = await openWorkspace(c, workspaceId);
-  const op = operatorOperation(c, revoke, workspaceId);
-  const [[revoked]] = await db.batch([
-    revokeKey(db, workspaceId, keyId, op.nowMs),
-    recordOperation(db, op, { targetId: keyId }),
-    pruneRevokedKeys(db, workspaceId),
-  ]);
-  if (!revoked) throw notFound("key");
-  await reloadGate(c.env, c.get("meter"), workspaceId);
+  await openWorkspace(c, workspaceId);
+  if ((await removeKey(operatorOperation(c, revoke, workspaceId), keyId, false)) === "not_found") throw notFound("key");
   return c.body(null, 204);
 });
-
-function tooManyKeys(): ApiError<"plan_required"> {
-  return new ApiError(
-    "plan_required",
-    "The workspace has as many API keys as its plan includes. Revoke one, or raise the plan or its limits.api_keys.",
-  );
-}

@@ -1,4 +1,4 @@
-import type { Plan } from "../platform/db/columns.ts";
+import type { z } from "@hono/zod-openapi";
 import { closedShards, shardRegions } from "../platform/config.ts";
 import { dbFor, directoryDb } from "../platform/db/client.ts";
 import { newId } from "../platform/db/ids.ts";
@@ -8,10 +8,11 @@ import { shardsIn } from "../platform/objects.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { jurisdictionOf, type Region } from "../platform/db/regions.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { gateOf } from "../workspaces/gate.ts";
+import { reloadGate } from "../workspaces/gate.ts";
 import { type OperatorOperation, recordOperation } from "./audit-store.ts";
 import type { ErasureMessage } from "./erasure.ts";
 import { claimSlug, createWorkspace, findSlug, listDirectory, listWorkspaces, markDeleted, releaseSlug } from "./store.ts";
+import type { workspaceCreateSchema } from "./wire.ts";
 
 type WorkspaceRow = typeof workspaces.$inferSelect;
 
@@ -31,7 +32,7 @@ const DEFAULT_SHARD = 0;
  */
 export async function addWorkspace(
   { env, meter, nowMs, by }: Omit<OperatorOperation, "workspaceId">,
-  body: { name: string; slug: string; plan: Plan; region?: Region | undefined },
+  body: z.output<typeof workspaceCreateSchema>,
 ): Promise<AddResult> {
   const { region = shardRegions(env).get(DEFAULT_SHARD), ...fields } = body;
   const shards = shardsIn(env, region);
@@ -47,11 +48,19 @@ export async function addWorkspace(
     if (!claimed) return { outcome: "slug_taken" };
   }
   const db = dbFor(env, id, meter);
+  const [limits, retention] = [withoutNulls(body.limits), withoutNulls(body.retention)];
+  const pruneAt = Object.keys(retention).length > 0 ? nowMs : null;
   const [[workspace]] = await db.batch([
-    createWorkspace(db, { id, ...fields, jurisdiction: jurisdictionOf(region), createdAt: nowMs, updatedAt: nowMs }),
+    createWorkspace(db, { id, ...fields, limits, retention, pruneAt, jurisdiction: jurisdictionOf(region), createdAt: nowMs, updatedAt: nowMs }),
     recordOperation(db, { by, workspaceId: id, nowMs }, { fields: Object.keys(body) }),
   ]);
   return workspace ? { outcome: "added", workspace } : { outcome: "slug_taken" };
+}
+
+/** The values that replace a default: null stands for the default itself. */
+function withoutNulls<Values extends object>(values: Values | undefined) {
+  const entries = Object.entries(values ?? {}).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(entries) as { [Name in keyof Values]?: Exclude<Values[Name], null | undefined> };
 }
 
 /** A page of all workspaces, newest first, and their total: one trip to the directory, then one to each shard. */
@@ -87,9 +96,4 @@ export async function deleteWorkspace(op: OperatorOperation): Promise<boolean> {
   await directory.batch([releaseSlug(directory, workspaceId)]);
   await sendWakeUps(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
   return true;
-}
-
-/** Makes the workspace's gate reload keys and plan. Call it before responding to a change of them. */
-export async function reloadGate(env: Env, meter: Meter, workspaceId: string): Promise<void> {
-  await gateOf(env, meter, workspaceId).reload();
 }

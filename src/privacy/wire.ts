@@ -34,24 +34,34 @@ export function toIdentifier(query: z.output<typeof personQuery>): PersonIdentif
 }
 
 const identifierSchema = z
-  .object({ type: z.enum(TYPES), value: z.string().openapi({ example: "ann@example.com" }) })
+  .object({
+    type: z.enum(TYPES).openapi({ description: "Which identifier was passed." }),
+    value: z.string().openapi({ description: "As it was searched for.", example: "ann@example.com" }),
+  })
   .openapi("PrivacyIdentifier");
 
 export const foundSchema = z
   .object({
-    identifier: identifierSchema,
-    visitors: z.array(visitorSchema),
+    identifier: identifierSchema.openapi({ description: "Whom it was searched by." }),
+    visitors: z.array(visitorSchema).openapi({ description: "The visitors that are this person." }),
     shared_visitors: z
       .array(visitorSchema)
       .openapi({ description: "Visitors from whom the email was left, and another one too: not counted, and found by their anon_id." }),
-    counts: z.object({ conversations: z.int(), messages: z.int(), leads: z.int(), handoffs: z.int() }),
+    counts: z
+      .object({
+        conversations: z.int().openapi({ description: "Conversations." }),
+        messages: z.int().openapi({ description: "Messages of all authors in them." }),
+        leads: z.int().openapi({ description: "Leads." }),
+        handoffs: z.int().openapi({ description: "Hand-offs." }),
+      })
+      .openapi({ description: "How many records there are of them." }),
   })
   .openapi("PrivacyFound");
 
 export const erasedSchema = z
   .object({
-    audit_id: uuid(),
-    erased_at: timestamp(),
+    audit_id: uuid().openapi({ description: "Names the erasure in the audit log." }),
+    erased_at: timestamp().openapi({ description: "When they were erased." }),
     deleted: z
       .record(z.string(), z.int())
       .openapi({ description: "How many records of each kind were erased.", example: { conversations: 3, messages: 14 } }),
@@ -60,17 +70,19 @@ export const erasedSchema = z
 
 export const exportSchema = z
   .object({
-    identifier: identifierSchema,
-    exported_at: timestamp(),
-    visitors: z.array(visitorSchema),
-    conversations: z.array(
-      conversationSchema.extend({
-        handoffs: z.array(z.unknown()),
-        feedback: z.array(feedbackSchema),
-        messages: z.array(messageSchema),
-        notes: z.array(messageSchema),
-      }),
-    ),
-    leads: z.array(z.unknown()),
+    identifier: identifierSchema.openapi({ description: "Whom it is of." }),
+    exported_at: timestamp().openapi({ description: "When it was made." }),
+    visitors: z.array(visitorSchema).openapi({ description: "The visitors that are this person." }),
+    conversations: z
+      .array(
+        conversationSchema.extend({
+          handoffs: z.array(z.unknown()).openapi({ description: "Its hand-offs, oldest first." }),
+          feedback: z.array(feedbackSchema).openapi({ description: "The ratings of its answers." }),
+          messages: z.array(messageSchema).openapi({ description: "Its messages, oldest first." }),
+          notes: z.array(messageSchema).openapi({ description: "The team's notes on it, oldest first." }),
+        }),
+      )
+      .openapi({ description: "Their conversations with all messages." }),
+    leads: z.array(z.unknown()).openapi({ description: "What they left." }),
   })
   .openapi("PrivacyExport");

@@ -85,8 +85,10 @@ const source: z.infer<typeof sourceSchema> = {
   updated_at: UPDATED_AT,
 };
 
+type SentEvent = z.infer<typeof eventSchema>;
+
 /** What each event type means, and an example of its `data`. */
-const EVENTS: Record<EventType, { description: string; data: z.infer<typeof eventSchema>["data"] }> = {
+const EVENTS: { [Type in EventType]: { description: string; data: Extract<SentEvent, { type: Type }>["data"] } } = {
   "conversation.created": {
     description: "A visitor, or your team, started a conversation. data is the conversation, before it is answered.",
     data: conversation,
@@ -167,6 +169,7 @@ export function eventCatalogue(): z.infer<typeof webhookListSchema>["event_types
   return EVENT_TYPES.map((type) => {
     const { description, data } = EVENTS[type];
     const created_at = type === "conversation.created" ? CREATED_AT : UPDATED_AT;
-    return { type, description, example: { id: idOf("10"), type, created_at, api_version: API_VERSION, workspace_id: idOf("a0"), data } };
+    const example = { id: idOf("10"), type, created_at, api_version: API_VERSION, workspace_id: idOf("a0"), data } as SentEvent;
+    return { type, description, example };
   });
 }

@@ -2,19 +2,19 @@ import { DELIVERY_STATUSES, DELIVERY_TRIGGERS } from "../platform/db/columns.ts"
 import { z } from "@hono/zod-openapi";
 import { env } from "cloudflare:workers";
 import { conversationSchema, handoffSchema, messageSchema } from "../conversations/wire.ts";
-import { ALL_EVENTS, API_VERSION, EVENT_TYPES } from "../events/event-types.ts";
+import { ALL_EVENTS, API_VERSION, EVENT_TYPES, type EventType, TEST_EVENT } from "../events/event-types.ts";
 import { sourceSchema } from "../knowledge/wire.ts";
 import { leadSchema } from "../leads/wire.ts";
-import { allowsPrivateTargets } from "../platform/config.ts";
 import type { deliveries, deliveryAttempts } from "../platform/db/schema.ts";
-import { urlProblem, WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
+import { targetProblem } from "../platform/egress/target.ts";
+import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery, pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { ATTEMPT_ERRORS } from "./attempt.ts";
 import type { EndpointRow } from "./endpoints.ts";
 
-const targetProblem = (url: string) => urlProblem(url, WEBHOOK_POLICY, allowsPrivateTargets(env));
+const problemOf = (value: string) => targetProblem(env, value, WEBHOOK_POLICY);
 
 /** The error message for a URL that may not be called. */
 export function urlRefusal(reason: string): string {
@@ -26,8 +26,8 @@ const url = () =>
     .string()
     .min(8)
     .max(500)
-    .refine((value) => targetProblem(value) === undefined, {
-      error: (issue) => urlRefusal(targetProblem(String(issue.input))!),
+    .refine((value) => problemOf(value) === undefined, {
+      error: (issue) => urlRefusal(problemOf(String(issue.input))!),
     })
     .openapi({ format: "uri", description: "HTTPS on a public host.", example: "https://hooks.example.com/support" });
 
@@ -46,7 +46,12 @@ const subscribedEvents = () =>
 const description = () => z.string().max(300).nullable();
 
 export const webhookInSchema = z
-  .object({ url: url(), events: subscribedEvents(), description: description().optional(), enabled: z.boolean().default(true) })
+  .object({
+    url: url(),
+    events: subscribedEvents(),
+    description: description().optional().openapi({ description: "What it is for, for your team." }),
+    enabled: z.boolean().default(true).openapi({ description: "Whether events are sent to it." }),
+  })
   .openapi("WebhookIn", {
     example: { url: "https://hooks.example.com/support", events: ["handoff.created", "lead.created"], description: "Support team alerts" },
   });
@@ -67,14 +72,16 @@ export const webhookPatchSchema = z
 export const webhookSchema = z
   .object({
     id: uuid(),
-    url: z.string().openapi({ example: "https://hooks.example.com/support" }),
-    events: z.array(z.string()).openapi({ example: ["handoff.created", "lead.created"] }),
-    description: z.string().nullable().openapi({ example: "Support team alerts" }),
-    enabled: z.boolean(),
+    url: z.string().openapi({ description: "Where events are sent.", example: "https://hooks.example.com/support" }),
+    events: z
+      .array(z.string())
+      .openapi({ description: "The types that it receives; * stands for all.", example: ["handoff.created", "lead.created"] }),
+    description: z.string().nullable().openapi({ description: "What it is for, for your team.", example: "Support team alerts" }),
+    enabled: z.boolean().openapi({ description: "Whether events are sent to it." }),
     disabled_reason: z.string().nullable().openapi({ description: "manual, failing or gone; null while it is enabled." }),
-    disabled_at: timestamp().nullable(),
+    disabled_at: timestamp().nullable().openapi({ description: "When it was disabled." }),
     failure_streak: z.int().openapi({ description: "Failed attempts since the last success." }),
-    last_success_at: timestamp().nullable(),
+    last_success_at: timestamp().nullable().openapi({ description: "When it last answered with a 2xx." }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })
@@ -89,21 +96,46 @@ export const webhookWithSecretSchema = webhookSchema
   .openapi("WebhookWithSecret");
 
 const truncated = z.literal(true).optional().openapi({ description: "Present when texts were cut to keep the event under 64 KB." });
-const dataSchema = z.union([conversationSchema, messageSchema, handoffSchema, leadSchema, sourceSchema]);
 
-/** An event's body, as receivers get it. */
-export const eventSchema = z
-  .object({
+/** The body of an event of one type, as receivers get it. */
+function eventOf<Type extends EventType | typeof TEST_EVENT, Data extends z.ZodObject>(type: Type, data: Data, description: string) {
+  return z.object({
     id: uuid().openapi({ description: "Equal to the header webhook-id; the same on every attempt and redelivery." }),
-    type: z.enum(EVENT_TYPES),
-    created_at: timestamp(),
-    api_version: z.literal(API_VERSION),
-    workspace_id: uuid(),
-    data: z.intersection(dataSchema, z.object({ truncated })).openapi({ description: "The record as it was when the event happened." }),
-  })
-  .openapi("WebhookEvent");
+    type: z.literal(type).openapi({ description: "What happened; it says what data is." }),
+    created_at: timestamp().openapi({ description: "When it happened." }),
+    api_version: z.literal(API_VERSION).openapi({ description: "The version of the format." }),
+    workspace_id: uuid().openapi({ description: "The workspace that it happened in." }),
+    data: z.intersection(data, z.object({ truncated })).openapi({ description }),
+  });
+}
 
-const eventTypeSchema = z.object({ type: z.enum(EVENT_TYPES), description: z.string(), example: eventSchema }).openapi("WebhookEventType");
+const testDataSchema = z
+  .object({ message: z.string().openapi({ description: "A sentence for whoever reads it.", example: "This is a test." }) })
+  .openapi("WebhookTest");
+
+const SENT_EVENTS = [
+  eventOf("conversation.created", conversationSchema, "The conversation as it started.").openapi("ConversationCreatedEvent"),
+  eventOf("conversation.resolved", conversationSchema, "The conversation as it was resolved.").openapi("ConversationResolvedEvent"),
+  eventOf("message.ai_replied", messageSchema, "The agent's message.").openapi("MessageAiRepliedEvent"),
+  eventOf("message.human_replied", messageSchema, "The team's message.").openapi("MessageHumanRepliedEvent"),
+  eventOf("handoff.created", handoffSchema, "The hand-off as it was requested.").openapi("HandoffCreatedEvent"),
+  eventOf("lead.created", leadSchema, "The lead as it was left.").openapi("LeadCreatedEvent"),
+  eventOf("source.synced", sourceSchema, "The source as it was then.").openapi("SourceSyncedEvent"),
+  eventOf("source.failed", sourceSchema, "The source as it was then, with its error.").openapi("SourceFailedEvent"),
+] as const;
+
+const testEventSchema = eventOf(TEST_EVENT, testDataSchema, "A sentence.").openapi("WebhookTestEvent");
+
+/** An event's body, as receivers get it: its type tells what data is. */
+export const eventSchema = z.discriminatedUnion("type", [...SENT_EVENTS, testEventSchema]).openapi("WebhookEvent");
+
+const eventTypeSchema = z
+  .object({
+    type: z.enum(EVENT_TYPES).openapi({ description: "The type, as endpoints subscribe to it." }),
+    description: z.string().openapi({ description: "What happened, and what data is." }),
+    example: eventSchema,
+  })
+  .openapi("WebhookEventType");
 
 export const webhookListSchema = pageOf(webhookSchema, "WebhookPage")
   .extend({ event_types: z.array(eventTypeSchema).openapi({ description: "The event catalogue." }) })
@@ -111,14 +143,17 @@ export const webhookListSchema = pageOf(webhookSchema, "WebhookPage")
 
 const attemptSchema = z
   .object({
-    number: z.int(),
-    started_at: timestamp(),
-    duration_ms: z.int().openapi({ example: 187 }),
-    response_status: z.int().nullable().openapi({ example: 200 }),
+    number: z.int().openapi({ description: "1 for the first attempt." }),
+    started_at: timestamp().openapi({ description: "When it was made." }),
+    duration_ms: z.int().openapi({ description: "How long it took, in milliseconds.", example: 187 }),
+    response_status: z.int().nullable().openapi({ description: "The HTTP status; null without a response.", example: 200 }),
     response_body: z.string().nullable().openapi({ description: "Its first 8 KiB.", example: "ok" }),
-    response_truncated: z.boolean(),
-    error: z.enum([...ATTEMPT_ERRORS, "endpoint_disabled"]).nullable(),
-    url: z.string().openapi({ example: "https://hooks.example.com/support" }),
+    response_truncated: z.boolean().openapi({ description: "Whether the body was longer." }),
+    error: z
+      .enum([...ATTEMPT_ERRORS, "endpoint_disabled"])
+      .nullable()
+      .openapi({ description: "Why it failed; null for a success." }),
+    url: z.string().openapi({ description: "Where it was sent.", example: "https://hooks.example.com/support" }),
   })
   .openapi("DeliveryAttempt");
 
@@ -127,20 +162,22 @@ export const deliverySchema = z
     id: uuid(),
     webhook_id: uuid(),
     event_id: uuid(),
-    event_type: z.string().openapi({ example: "handoff.created" }),
-    status: z.enum(DELIVERY_STATUSES),
-    trigger: z.enum(DELIVERY_TRIGGERS),
-    attempt_count: z.int(),
-    next_attempt_at: timestamp().nullable(),
+    event_type: z.string().openapi({ description: "What happened.", example: "handoff.created" }),
+    status: z.enum(DELIVERY_STATUSES).openapi({ description: "pending while it is retried." }),
+    trigger: z.enum(DELIVERY_TRIGGERS).openapi({ description: "Whether it was sent for an event, as a test, or again." }),
+    attempt_count: z.int().openapi({ description: "How many attempts were made." }),
+    next_attempt_at: timestamp().nullable().openapi({ description: "When the next one is due; null once it is settled." }),
     created_at: timestamp(),
-    completed_at: timestamp().nullable(),
+    completed_at: timestamp().nullable().openapi({ description: "When it succeeded or failed for good." }),
     attempts: z.array(attemptSchema).openapi({ description: "Oldest first." }),
   })
   .openapi("Delivery");
 
 export const deliveryPageSchema = cursorPageOf(deliverySchema, "DeliveryPage");
 
-export const deliveryQuery = cursorQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional().openapi({ example: "failed" }) });
+export const deliveryQuery = cursorQuery.extend({
+  status: z.enum(DELIVERY_STATUSES).optional().openapi({ description: "Only deliveries with this status.", example: "failed" }),
+});
 
 /** The wire record of an endpoint, without the secret. */
 export function toWebhook(row: EndpointRow): z.infer<typeof webhookSchema> {

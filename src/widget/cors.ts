@@ -21,7 +21,7 @@ export const cors: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.header("Vary", "Origin");
   c.header("Cache-Control", "no-store");
   c.header("Access-Control-Allow-Origin", c.req.header("Origin"));
-  c.header("Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
+  c.header("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, X-Unknown-Fields");
   limitAddress(c);
   if (c.req.method !== "OPTIONS") return next();
   c.set("answeredBy", "preflight");

@@ -2,7 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { findAgentWithPlan } from "../agents/store.ts";
 import { chatEventsSchema, resumeHeaders } from "../chat/wire.ts";
 import { BY_VISITOR, setFeedback } from "../conversations/feedback-store.ts";
-import { feedbackInSchema, feedbackSchema, toFeedback, toHandoff } from "../conversations/wire.ts";
+import { csatSchema, feedbackInSchema, feedbackSchema, toFeedback, toHandoff } from "../conversations/wire.ts";
 import { leadSchema, toLead } from "../leads/wire.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { jsonBody } from "../platform/http/body.ts";
@@ -19,7 +19,6 @@ import { createVisitorLead, requestedHandoffMessage, requestHandoff } from "./le
 import { listLastWritten, listNewMessages, setCsat } from "./store.ts";
 import {
   csatInSchema,
-  csatSchema,
   handoffAnswerSchema,
   leadInSchema,
   messageInSchema,
@@ -33,10 +32,13 @@ import {
 } from "./wire.ts";
 
 /** The visitors' surface, which browsers call without an API key. */
-export const widgetRoutes = createRouter();
+export const widgetRoutes = createRouter("Visitors");
 
 widgetRoutes.use(cors, requireConfig);
 widgetRoutes.use("/agents/:agent_id/*", inRegionOf("agent_id"));
+
+/** The operations that take the visitor's token, for the OpenAPI document. */
+const VISITOR = [{ visitorToken: [] }];
 
 const agentParams = z.object({ agent_id: uuid() });
 const conversationParams = z.object({ conversation_id: uuid() });
@@ -45,6 +47,7 @@ const getSettings = createRoute({
   operationId: "getWidgetSettings",
   method: "get",
   path: "/agents/{agent_id}",
+  summary: "What visitors may know of an agent",
   request: { params: agentParams },
   responses: { 200: jsonResponse(settingsSchema, "What every visitor may know of the agent."), ...errorResponses(403, 404, 422) },
 });
@@ -60,6 +63,7 @@ const sendMessage = createRoute({
   operationId: "sendVisitorMessage",
   method: "post",
   path: "/agents/{agent_id}/messages",
+  summary: "Ask an agent, as a visitor",
   request: { params: agentParams, body: jsonBody(messageInSchema) },
   responses: {
     200: streamableResponse(visitorAnswerSchema, "The answer.", chatEventsSchema),
@@ -76,6 +80,8 @@ const resumeAnswer = createRoute({
   operationId: "resumeVisitorAnswer",
   method: "get",
   path: "/conversations/{conversation_id}/messages/{message_id}/stream",
+  summary: "Resume the stream of an answer",
+  security: VISITOR,
   middleware: [requireVisitor] as const,
   request: { params: conversationParams.extend({ message_id: uuid() }), headers: resumeHeaders },
   responses: {
@@ -91,6 +97,7 @@ const sendLead = createRoute({
   operationId: "sendVisitorLead",
   method: "post",
   path: "/agents/{agent_id}/leads",
+  summary: "Leave contact details",
   request: { params: agentParams, body: jsonBody(leadInSchema) },
   responses: { 201: jsonResponse(leadSchema, "The lead."), ...errorResponses(403, 404, 422) },
 });
@@ -103,6 +110,8 @@ const listOwn = createRoute({
   operationId: "listVisitorConversations",
   method: "get",
   path: "/conversations",
+  summary: "List the visitor's conversations",
+  security: VISITOR,
   middleware: [requireVisitor] as const,
   responses: {
     200: jsonResponse(pastConversationsSchema, "The visitor's latest 20 conversations with the agent."),
@@ -118,8 +127,13 @@ const poll = createRoute({
   operationId: "pollVisitorMessages",
   method: "get",
   path: "/conversations/{conversation_id}/messages",
+  summary: "Read new messages of a conversation",
+  security: VISITOR,
   middleware: [requireVisitor] as const,
-  request: { params: conversationParams, query: z.object({ after: uuid().optional() }) },
+  request: {
+    params: conversationParams,
+    query: z.object({ after: uuid().optional().openapi({ description: "The latest message that you have; all are read without it." }) }),
+  },
   responses: { 200: jsonResponse(pollSchema, "What came after the message, oldest first."), ...errorResponses(403, 404, 422) },
 });
 
@@ -136,6 +150,8 @@ const handOff = createRoute({
   operationId: "requestVisitorHandoff",
   method: "post",
   path: "/conversations/{conversation_id}/handoff",
+  summary: "Ask for a human",
+  security: VISITOR,
   middleware: [requireVisitor] as const,
   request: { params: conversationParams },
   responses: { 200: jsonResponse(handoffAnswerSchema, "The hand-off, and what the visitor reads."), ...errorResponses(403, 404, 422) },
@@ -156,6 +172,8 @@ const endVisitorSessions = createRoute({
   operationId: "endVisitorSessions",
   method: "post",
   path: "/sessions/end",
+  summary: "End all sessions of a visitor",
+  security: VISITOR,
   middleware: [requireVisitor] as const,
   responses: { 204: emptyResponse("Ended: all earlier tokens of the visitor are invalid."), ...errorResponses(403, 404) },
 });
@@ -189,6 +207,8 @@ const rate = createRoute({
   operationId: "rateConversation",
   method: "post",
   path: "/conversations/{conversation_id}/csat",
+  summary: "Rate a conversation",
+  security: VISITOR,
   middleware: [requireVisitor] as const,
   request: { params: conversationParams, body: jsonBody(csatInSchema) },
   responses: { 200: jsonResponse(csatSchema, "The rating; it replaces one before."), ...errorResponses(403, 404, 422) },

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { AGENT_STATUSES, CONVERSATION_STATUSES, MESSAGE_ROLES } from "../platform/db/columns.ts";
 import { type AgentRow } from "../agents/wire.ts";
 import { handoffMessageOf, welcomeMessageOf } from "../agents/messages.ts";
-import { appearanceSchema, contactFormSchema, languagesSchema, toWidgetSettings } from "../agents/widget-wire.ts";
+import { appearanceSchema, contactFormSchema, languagesSchema, toWidgetSettings, WIDGET_DESCRIPTIONS } from "../agents/widget-wire.ts";
 import { chatAnswerSchema, endUserSchema, streamField } from "../chat/wire.ts";
 import { type ConversationRow, handoffSchema, messageSchema, toMessage } from "../conversations/wire.ts";
 import type { CustomFields } from "../leads/wire.ts";
@@ -36,18 +36,23 @@ const turnstileToken = () =>
 
 // --- The agent -------------------------------------------------------------------------------------------------------
 
-export const settingsSchema = z.object({
-  id: uuid(),
-  name: z.string(),
-  status: z.enum(AGENT_STATUSES),
-  language: z.string(),
-  welcome_message: z.string(),
-  handoff_message: z.string(),
-  turnstile_site_key: z.string().nullable(),
-  appearance: appearanceSchema,
-  contact_form: contactFormSchema.nullable(),
-  languages: languagesSchema,
-});
+export const settingsSchema = z
+  .object({
+    id: uuid(),
+    name: z.string().openapi({ description: "What visitors call it.", example: "Acme support" }),
+    status: z.enum(AGENT_STATUSES).openapi({ description: "A paused agent answers no questions." }),
+    language: z.string().openapi({ description: "A BCP 47 tag: the language of its texts.", example: "en" }),
+    welcome_message: z.string().openapi({ description: "What visitors read before they write.", example: "Hello! How can we help?" }),
+    handoff_message: z.string().openapi({ description: "What visitors read when a human is needed." }),
+    turnstile_site_key: z
+      .string()
+      .nullable()
+      .openapi({ description: "Of the Turnstile widget to solve before the first message; null for none." }),
+    appearance: appearanceSchema.openapi({ description: WIDGET_DESCRIPTIONS.appearance }),
+    contact_form: contactFormSchema.nullable().openapi({ description: WIDGET_DESCRIPTIONS.contact_form }),
+    languages: languagesSchema,
+  })
+  .openapi("WidgetSettings");
 
 export function toSettings(agent: AgentRow): z.infer<typeof settingsSchema> {
   const { id, name, status, language, turnstileSiteKey: turnstile_site_key } = agent;
@@ -70,14 +75,24 @@ export function toSettings(agent: AgentRow): z.infer<typeof settingsSchema> {
 
 export const messageInSchema = z
   .object({
-    message: z.string().min(1).max(2000),
-    conversation_id: uuid().nullable().optional(),
+    message: z.string().min(1).max(2000).openapi({ description: "The question." }),
+    conversation_id: uuid().nullable().optional().openapi({ description: "Continues a conversation; omit to start a new one." }),
     visitor_token: visitorToken(),
     turnstile_token: turnstileToken(),
-    identity_token: z.string().max(MAX_IDENTITY_TOKEN_LENGTH).nullable().optional(),
-    user_hash: z.string().max(128).nullable().optional(),
-    user: endUserSchema.nullable().optional(),
-    channel: z.enum(VISITOR_CHANNELS).default("widget"),
+    identity_token: z
+      .string()
+      .max(MAX_IDENTITY_TOKEN_LENGTH)
+      .nullable()
+      .optional()
+      .openapi({ description: "A JWT that your backend signed with the agent's identity secret: it says who the visitor is." }),
+    user_hash: z
+      .string()
+      .max(128)
+      .nullable()
+      .optional()
+      .openapi({ description: "Hex HMAC-SHA256 of user.id with the agent's identity secret." }),
+    user: endUserSchema.nullable().optional().openapi({ description: "Who the visitor is, with user_hash." }),
+    channel: z.enum(VISITOR_CHANNELS).default("widget").openapi({ description: "Where the visitor writes." }),
     stream: streamField(),
   })
   .superRefine((body, ctx) => {
@@ -87,24 +102,34 @@ export const messageInSchema = z
     if (body.user_hash && body.identity_token) {
       ctx.addIssue({ code: "custom", path: ["user_hash"], ...valueErrorParams("send identity_token or user_hash, not both") });
     }
-  });
+  })
+  .openapi("VisitorMessageIn", { example: { message: "How long do refunds take?" } });
 
 export type MessageIn = z.output<typeof messageInSchema>;
 
-export const visitorAnswerSchema = chatAnswerSchema.extend({ visitor_token: z.string(), anon_id: z.string() });
+export const visitorAnswerSchema = chatAnswerSchema
+  .extend({
+    visitor_token: z.string().openapi({ description: "Send it with the visitor's next request, and keep it in their browser." }),
+    anon_id: z.string().openapi({ description: "Names the visitor within the workspace." }),
+  })
+  .openapi("VisitorAnswer");
 
 export type VisitorAnswer = z.infer<typeof visitorAnswerSchema>;
 
 /** How a visitor's list shows a conversation. */
-const pastConversationSchema = z.object({
-  id: uuid(),
-  status: z.enum(CONVERSATION_STATUSES),
-  last_message_preview: z.string().nullable(),
-  last_message_at: timestamp(),
-  created_at: timestamp(),
-});
+const pastConversationSchema = z
+  .object({
+    id: uuid(),
+    status: z.enum(CONVERSATION_STATUSES).openapi({ description: "Whether it is with the agent, with the team, or resolved." }),
+    last_message_preview: z.string().nullable().openapi({ description: "The beginning of the latest message." }),
+    last_message_at: timestamp().openapi({ description: "When the latest message came." }),
+    created_at: timestamp(),
+  })
+  .openapi("PastConversation");
 
-export const pastConversationsSchema = z.object({ data: z.array(pastConversationSchema) });
+export const pastConversationsSchema = z
+  .object({ data: z.array(pastConversationSchema).openapi({ description: "The conversations, the latest first." }) })
+  .openapi("PastConversations");
 
 export function toPastConversation(row: ConversationRow): z.infer<typeof pastConversationSchema> {
   return toRecord(pastConversationSchema, row, {});
@@ -120,19 +145,29 @@ export function toVisitorMessage(row: typeof messages.$inferSelect): z.infer<typ
   return { ...message, author, role: row.role };
 }
 
-export const pollSchema = z.object({ data: z.array(visitorMessageSchema), status: z.enum(CONVERSATION_STATUSES) });
+export const pollSchema = z
+  .object({
+    data: z.array(visitorMessageSchema).openapi({ description: "The messages, oldest first." }),
+    status: z.enum(CONVERSATION_STATUSES).openapi({ description: "The status of the conversation." }),
+  })
+  .openapi("NewMessages");
 
 // --- Hand-off, rating, lead ------------------------------------------------------------------------------------------
 
-export const handoffAnswerSchema = z.object({
-  handoff: handoffSchema.nullable(),
-  status: z.enum(CONVERSATION_STATUSES),
-  handoff_message: z.string(),
-});
+export const handoffAnswerSchema = z
+  .object({
+    handoff: handoffSchema.nullable().openapi({ description: "The hand-off; null where the team has the conversation already." }),
+    status: z.enum(CONVERSATION_STATUSES).openapi({ description: "The status of the conversation." }),
+    handoff_message: z.string().openapi({ description: "What the visitor reads.", example: "A colleague will take it from here." }),
+  })
+  .openapi("HandoffAnswer");
 
-export const csatInSchema = z.object({ score: z.int().gte(1).lte(5), comment: z.string().max(2000).nullable().optional() });
-
-export const csatSchema = z.object({ score: z.int(), comment: z.string().nullable() });
+export const csatInSchema = z
+  .object({
+    score: z.int().gte(1).lte(5).openapi({ description: "1 to 5, the best." }),
+    comment: z.string().max(2000).nullable().optional().openapi({ description: "What the visitor adds." }),
+  })
+  .openapi("CsatIn", { example: { score: 5, comment: "Quick and clear." } });
 
 const MAX_CUSTOM_FIELDS = 50;
 const MAX_FIELD_NAME_LENGTH = 64;
@@ -144,10 +179,12 @@ const MIN_PHONE_DIGITS = 3;
 const customFieldsSchema = z
   .record(
     z.string(),
-    z.custom<CustomFields[string]>(
-      (value) => value === null || ["string", "number", "boolean"].includes(typeof value),
-      valueErrorParams("use a string, a number, a boolean or null"),
-    ),
+    z
+      .custom<CustomFields[string]>(
+        (value) => value === null || ["string", "number", "boolean"].includes(typeof value),
+        valueErrorParams("use a string, a number, a boolean or null"),
+      )
+      .openapi({ type: ["string", "number", "boolean", "null"] }),
   )
   .refine((fields) => Object.keys(fields).length <= MAX_CUSTOM_FIELDS, valueErrorParams(`send at most ${MAX_CUSTOM_FIELDS} fields`))
   .refine(
@@ -163,8 +200,8 @@ const isWebUrl = (value: string) => URL.canParse(value) && ["https:", "http:"].i
 
 export const leadInSchema = z
   .object({
-    name: z.string().max(120).nullable().optional(),
-    email: z.email().max(320).nullable().optional(),
+    name: z.string().max(120).nullable().optional().openapi({ description: "Their name." }),
+    email: z.email().max(320).nullable().optional().openapi({ description: "Their email address." }),
     phone: z
       .string()
       .max(40)
@@ -173,14 +210,22 @@ export const leadInSchema = z
         valueErrorParams(`use a phone number with at least ${MIN_PHONE_DIGITS} digits`),
       )
       .nullable()
-      .optional(),
-    message: z.string().max(4000).nullable().optional(),
-    custom_fields: customFieldsSchema.nullable().optional(),
-    conversation_id: uuid().nullable().optional(),
+      .optional()
+      .openapi({ description: "Their phone number." }),
+    message: z.string().max(4000).nullable().optional().openapi({ description: "What they want." }),
+    custom_fields: customFieldsSchema.nullable().optional().openapi({ description: "Further fields of your form, by name." }),
+    conversation_id: uuid().nullable().optional().openapi({ description: "The conversation that it is left in." }),
     visitor_token: visitorToken(),
     turnstile_token: turnstileToken(),
-    source_url: z.string().max(2048).refine(isWebUrl, valueErrorParams("use an http or https URL")).nullable().optional(),
+    source_url: z
+      .string()
+      .max(2048)
+      .refine(isWebUrl, valueErrorParams("use an http or https URL"))
+      .nullable()
+      .optional()
+      .openapi({ description: "The page that it is left on." }),
   })
-  .refine(({ email, phone }) => Boolean(email ?? phone), valueErrorParams("give an email address or a phone number"));
+  .refine(({ email, phone }) => Boolean(email ?? phone), valueErrorParams("give an email address or a phone number"))
+  .openapi("LeadIn", { example: { name: "Ann Lee", email: "ann@example.com", message: "Please call me about the team plan." } });
 
 export type LeadIn = z.output<typeof leadInSchema>;

@@ -207,3 +207,8 @@ export function gateOf(env: Env, meter: Meter, workspaceId: string): DurableObje
   meter.countObjectHop();
   return objectOf(env, env.GATE, workspaceId);
 }
+
+/** Makes a workspace's gate reload keys and plan. Call it before responding to a change of them. */
+export async function reloadGate(env: Env, meter: Meter, workspaceId: string): Promise<void> {
+  await gateOf(env, meter, workspaceId).reload();
+}

@@ -1,6 +1,7 @@
 /** Every scope that an API key can carry. */
 export const SCOPES = [
   "agents:read",
+  "agents:write",
   "chat:write",
   "conversations:read",
   "conversations:write",
@@ -12,6 +13,7 @@ export const SCOPES = [
   "webhooks:write",
   "privacy:read",
   "privacy:write",
+  "keys:write",
 ] as const;
 
 export type Scope = (typeof SCOPES)[number];

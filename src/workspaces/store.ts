@@ -1,8 +1,9 @@
-import { and, desc, eq, gt, isNull, lt, sql } from "drizzle-orm";
+import { and, desc, eq, gt, isNull, lt, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, apiKeys, usagePeriods, workspaces } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
+import { ALL_SCOPES, type Scope } from "./scopes.ts";
 
 /** The questions counted in one period; no row if there were none. */
 export const findUsage = compiled({ messages: usagePeriods.messages }, ["workspaceId", "period"], (db, fields, workspaceId, period) =>
@@ -75,13 +76,6 @@ function isRevoked(workspaceId: string) {
   return and(eq(apiKeys.workspaceId, workspaceId), gt(apiKeys.revokedAt, 0));
 }
 
-/** Adds a key and returns it; nothing if its workspace does not exist, or has `maxKeys` that are not revoked. */
-export function createKey(db: Database, key: typeof apiKeys.$inferInsert, maxKeys: number) {
-  const exists = sql`EXISTS (SELECT 1 FROM ${workspaces} WHERE ${workspaces.id} = ${key.workspaceId} AND ${workspaces.deletedAt} IS NULL)`;
-  const active = sql`(SELECT count(*) FROM ${apiKeys} WHERE workspace_id = ${key.workspaceId} AND revoked_at IS NULL)`;
-  return insertWhere(db, apiKeys, key, sql`${exists} AND ${active} < ${maxKeys}`).returning();
-}
-
 /** How many keys of a workspace are not revoked. */
 export function countActiveKeys(db: Database, workspaceId: string) {
   return db
@@ -90,13 +84,58 @@ export function countActiveKeys(db: Database, workspaceId: string) {
     .where(and(eq(apiKeys.workspaceId, workspaceId), isNull(apiKeys.revokedAt)));
 }
 
-/** Revokes a key and returns its id; a key that was revoked before keeps its `revokedAt`. */
-export function revokeKey(db: Database, workspaceId: string, keyId: string, nowMs: number) {
+/** A key of a workspace, revoked or not. */
+export function findKey(db: Database, workspaceId: string, keyId: string) {
+  return db
+    .select()
+    .from(apiKeys)
+    .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, keyId)));
+}
+
+/**
+ * Adds a key unless the workspace is deleted or has that many that are not revoked. A key with the same id is replaced.
+ * @param granterId the key that grants it: it must be valid and hold every scope; undefined for the operator.
+ */
+export function createKey(db: Database, key: typeof apiKeys.$inferInsert, maxKeys: number, granterId: string | undefined) {
+  const { id, workspaceId, scopes = [], hash, prefix, secretId = null } = key;
+  const others = sql`SELECT count(*) FROM ${apiKeys} WHERE workspace_id = ${workspaceId} AND revoked_at IS NULL AND id <> ${id}`;
+  const conditions = [
+    sql`EXISTS (SELECT 1 FROM ${workspaces} WHERE id = ${workspaceId} AND deleted_at IS NULL)`,
+    sql`(${others}) < ${maxKeys}`,
+    ...(granterId === undefined ? [] : [maySupply(workspaceId, granterId, scopes)]),
+  ];
+  return insertWhere(db, apiKeys, key, and(...conditions)!).onConflictDoUpdate({ target: apiKeys.id, set: { hash, prefix, secretId } });
+}
+
+/** SQL condition: a key is valid and holds these scopes. */
+function maySupply(workspaceId: string, keyId: string, scopes: readonly string[]): SQL {
+  const lacking = sql`SELECT 1 FROM json_each(${JSON.stringify(scopes)}) WHERE value NOT IN (SELECT value FROM json_each(granter.scopes))`;
+  return sql`EXISTS (SELECT 1 FROM api_keys granter WHERE granter.id = ${keyId} AND granter.workspace_id = ${workspaceId}
+    AND granter.revoked_at IS NULL AND (${holds("granter", ALL_SCOPES)} OR NOT EXISTS (${lacking})))`;
+}
+
+/** SQL condition: a key carries this very scope. */
+function holds(alias: string, scope: string): SQL {
+  return sql`EXISTS (SELECT 1 FROM json_each(${sql.identifier(alias)}.scopes) WHERE value = ${scope})`;
+}
+
+/** SQL condition: a key may manage keys. */
+function managesKeys(alias: string): SQL {
+  return sql`(${holds(alias, "keys:write" satisfies Scope)} OR ${holds(alias, ALL_SCOPES)})`;
+}
+
+/**
+ * Revokes a key; one that was revoked before keeps its `revokedAt`.
+ * @param of `keepsLast`: whether the last key that may manage keys stays.
+ */
+export function revokeKey(db: Database, workspaceId: string, keyId: string, of: { nowMs: number; keepsLast: boolean }) {
+  const another = sql`EXISTS (SELECT 1 FROM api_keys other WHERE other.workspace_id = ${workspaceId} AND other.id <> ${keyId}
+    AND other.revoked_at IS NULL AND ${managesKeys("other")})`;
+  const isDispensable = or(sql`NOT ${managesKeys("api_keys")}`, another);
   return db
     .update(apiKeys)
-    .set({ revokedAt: sql`coalesce(${apiKeys.revokedAt}, ${nowMs})` })
-    .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, keyId)))
-    .returning({ id: apiKeys.id });
+    .set({ revokedAt: sql`coalesce(${apiKeys.revokedAt}, ${of.nowMs})` })
+    .where(and(eq(apiKeys.workspaceId, workspaceId), eq(apiKeys.id, keyId), of.keepsLast ? isDispensable : undefined));
 }
 
 /** Records which secret signed a key, and when the key was last used while that secret was outdated. */

@@ -1,7 +1,7 @@
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { addSamples } from "../../src/docs/samples.ts";
-import { createAgent, createWorkspace, learn, listen, query } from "../harness.ts";
+import { createAgent, createKey, createWorkspace, learn, listen, query } from "../harness.ts";
 import { fetchDocument, listOperations, type Operation } from "../platform/http/document.ts";
 import { parseCurl } from "./shell.ts";
 
@@ -19,8 +19,9 @@ const samplesOf = ({ definition }: Operation): Sample[] => definition["x-codeSam
 /** What stands for an agent in the example of a body. */
 const EXAMPLE_ID = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
 
-/** Deletions come last, so that the records exist until then. */
-const DELETIONS_LAST = OPERATIONS.toSorted((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"));
+/** Deletions come last, the deepest first, so that the records exist until then. */
+const depthOfDeletion = ({ method, path }: Operation) => (method === "DELETE" ? -path.split("/").length : -Infinity);
+const DELETIONS_LAST = OPERATIONS.toSorted((a, b) => (depthOfDeletion(a) < depthOfDeletion(b) ? -1 : 1));
 
 /** The environment variables of the samples, for a workspace with a record of every kind. */
 async function createVariables(): Promise<Record<string, string>> {
@@ -45,6 +46,7 @@ async function createVariables(): Promise<Record<string, string>> {
     MESSAGE_ID: asked.body.message_id,
     WEBHOOK_ID: webhook.id,
     DELIVERY_ID: delivery!.id,
+    KEY_ID: (await createKey(workspace, ["agents:read"])).id,
   };
 }
 

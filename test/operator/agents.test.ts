@@ -77,7 +77,7 @@ describe("POST /workspaces/{id}/agents", () => {
       welcome_message: expect.stringMatching(/./),
       handoff_message: expect.stringMatching(/./),
       confidence_threshold: 0.5,
-      channels: ["widget", "hosted", "api", "playground"],
+      channels: ["widget", "hosted", "api"],
       sources_count: 0,
       answers_count: 0,
       created_at: expect.stringMatching(TIMESTAMP),

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { BUILT_IN_NAMES } from "../../src/agents/tool-wire.ts";
 import { builtInTools, type ToolContext } from "../../src/chat/built-in-tools.ts";
 import { decryptSecret } from "../../src/platform/crypto/secrets.ts";
-import { type Answer, createAgent, createWorkspace, operate, query, send, type Workspace } from "../harness.ts";
+import { type Answer, createAgent, createKey, createWorkspace, operate, query, send, type Workspace } from "../harness.ts";
 
 const SECRET = "Bearer s3cr3t-of-the-operator";
 
@@ -70,9 +70,10 @@ describe("an agent's tools", () => {
     ]);
   });
 
-  test("are not shown to integrators", async () => {
+  test("are not shown to a key without agents:write", async () => {
     const { workspace, agent } = await createWithTool();
-    const shown = await workspace.call("GET", `/agents/${agent.id}`);
+    const { key } = await createKey(workspace, ["agents:read"]);
+    const shown = await send("GET", `/api/v1/agents/${agent.id}`, { token: key });
     expect(JSON.stringify(shown.body)).not.toMatch(/tools|order_status|api\.example\.com/);
   });
 

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../src/app.ts";
 import { createExecutionContext } from "cloudflare:test";
-import { type Answer, createWorkspace, databases, newAddress, operate, send } from "../harness.ts";
+import { type Answer, createWorkspace, databases, newAddress, operate, query, send } from "../harness.ts";
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const NOBODY = ["019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00", "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b01", "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4bff"];
@@ -20,6 +20,7 @@ const FREE = {
   answers_per_agent: 50,
   knowledge_mb_per_agent: 10,
   webhooks: false,
+  api_keys: 10,
 };
 
 /** The operator's call, whatever its answer. */
@@ -199,10 +200,23 @@ describe("PATCH /workspaces/{id}", () => {
     expect(await patch({ agents: 7, messages: 0 })).toEqual({ agents: 7, messages: 0 });
     expect(await patch({ sources: 9, webhooks: true })).toEqual({ agents: 7, messages: 0, sources: 9, webhooks: true });
     expect(await patch({ agents: null, messages: null, webhooks: false })).toEqual({ sources: 9, webhooks: false });
-    expect(await patch({ colour: "red" })).toEqual({ sources: 9, webhooks: false });
     expect(await patch({})).toEqual({ sources: 9, webhooks: false });
     expect((await operate("GET", `/workspaces/${id}`)).limits).toEqual({ ...FREE, sources: 9 });
     expect(await patch({ sources: null, webhooks: null })).toEqual({});
+  });
+
+  test("limits and retention are taken at creation, where null stands for the default", async () => {
+    const limits = { requests_per_minute: 600, agents: null };
+    const retention = { conversations_days: 90, leads_days: null };
+    const created = await operate("POST", "/workspaces", { name: "Acme", slug: `acme-${crypto.randomUUID()}`, limits, retention });
+    expect(created).toMatchObject({
+      limits: { ...FREE, requests_per_minute: 600 },
+      limit_overrides: { requests_per_minute: 600 },
+      retention: { conversations_days: 90, leads_days: null, event_log_days: 30 },
+    });
+    expect(created.limit_overrides).not.toHaveProperty("agents");
+    const [row] = await query<{ prune_at: number }>(created.id, "SELECT prune_at FROM workspaces WHERE id = ?", created.id);
+    expect(row!.prune_at).toBeGreaterThan(0);
   });
 
   test("overrides survive a change of plan", async () => {

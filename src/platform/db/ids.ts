@@ -70,6 +70,11 @@ export function firstIdAt(atMs: number): string {
   return composeId(new Uint8Array(16), atMs, 0, 0).slice(0, TIME_LENGTH);
 }
 
+/** The time in an id, Unix milliseconds. */
+export function timeOf(id: string): number {
+  return Number.parseInt(id.slice(0, TIME_LENGTH).replace("-", ""), 16);
+}
+
 /** The shard of an id: its last byte. */
 export function shardOf(id: string): number {
   return Number.parseInt(id.slice(-2), 16);

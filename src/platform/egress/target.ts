@@ -1,10 +1,10 @@
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
-import { allowsPrivateTargets, dnsResolver } from "../config.ts";
+import { allowsPrivateTargets, dnsResolver, isProduction } from "../config.ts";
 import { readAtMost } from "../read-stream.ts";
 import { Fault } from "../telemetry/errors.ts";
 import { logProblem } from "../telemetry/log.ts";
-import { type UrlPolicy, urlProblem } from "./url-rules.ts";
+import { isAllowedWhenPrivate, type UrlPolicy, urlProblem } from "./url-rules.ts";
 
 /** A resolver that has not answered by then is down. */
 const MAX_LOOKUP_MS = 3_000;
@@ -29,6 +29,16 @@ export async function checkTarget(env: Env, url: string, policy: UrlPolicy, sign
   if (allowsPrivate || resolver === undefined) return { verdict: "allowed" };
   const limit = AbortSignal.timeout(MAX_LOOKUP_MS);
   return checkHost(resolver, new URL(url).hostname, signal ? AbortSignal.any([signal, limit]) : limit);
+}
+
+/**
+ * Why this deployment may not request a URL, as a clause for a message, by its text alone; on a developer's machine with what
+ * would allow it.
+ */
+export function targetProblem(env: Env, url: string, policy: UrlPolicy): string | undefined {
+  const problem = urlProblem(url, policy, allowsPrivateTargets(env));
+  if (problem === undefined || isProduction(env) || !isAllowedWhenPrivate(url, policy)) return problem;
+  return `${problem}; to reach your own machine, run: npm run dev -- --var ALLOW_PRIVATE_TARGETS:true`;
 }
 
 async function checkHost(resolver: string, host: string, signal: AbortSignal): Promise<TargetVerdict> {

@@ -59,6 +59,11 @@ export function urlProblem(raw: string, policy: UrlPolicy, allowsPrivate: boolea
   return hostProblem(url.hostname);
 }
 
+/** Whether a URL is refused for its private host alone, so that a developer may allow it on their machine. */
+export function isAllowedWhenPrivate(raw: string, policy: UrlPolicy): boolean {
+  return urlProblem(raw, policy, true) === undefined && hostProblem(new URL(raw).hostname) !== undefined;
+}
+
 /** @param hostname as a parsed URL has it: lower case, ASCII, any spelling of an IPv4 address normalized. */
 function hostProblem(hostname: string): string | undefined {
   const host = hostname.replace(/\.$/, "");

@@ -20,8 +20,8 @@ export const STATUS_OF = {
   unavailable: 503,
 } as const satisfies Record<string, ContentfulStatusCode>;
 
-/** The further codes of the visitors' API and the console, which the integrators' OpenAPI document leaves out. */
-const VISITOR_STATUS_OF = {
+/** The further codes of the visitors' API and the console, which the other OpenAPI documents leave out. */
+export const VISITOR_STATUS_OF = {
   missing_visitor_token: 401,
   invalid_visitor_token: 401,
   invalid_identity: 401,

@@ -1,35 +1,45 @@
 import { z } from "@hono/zod-openapi";
 import type { AppContext } from "./context.ts";
-import { STATUS_OF } from "./errors.ts";
+import { type ErrorCode, STATUS_OF } from "./errors.ts";
 
 const errorSchema = z
   .object({
-    error: z.object({
-      code: z.enum(Object.keys(STATUS_OF) as [keyof typeof STATUS_OF]),
-      message: z.string().openapi({ description: "What to do about it.", example: "Check the id and that it belongs to this workspace." }),
-      conversation_id: z.string().optional().openapi({
-        description:
-          "Of a 500 or 503 to a question: it is kept, and will be answered in this conversation. Without it, nothing of the question is kept.",
-      }),
-      message_id: z.string().optional().openapi({ description: "The answer that will be written: resume its stream." }),
-      request_id: z.string().openapi({ description: "Equal to the header X-Request-Id.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }),
-    }),
+    error: z
+      .object({
+        code: z.enum(Object.keys(STATUS_OF) as [keyof typeof STATUS_OF]).openapi({ description: "What went wrong, for programs." }),
+        message: z
+          .string()
+          .openapi({ description: "What to do about it.", example: "Check the id and that it belongs to this workspace." }),
+        conversation_id: z.string().optional().openapi({
+          description:
+            "Of a 500 or 503 to a question: it is kept, and will be answered in this conversation. Without it, nothing of the question is kept.",
+        }),
+        message_id: z.string().optional().openapi({ description: "The answer that will be written: resume its stream." }),
+        request_id: z
+          .string()
+          .openapi({ description: "Equal to the header X-Request-Id.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }),
+      })
+      .openapi({ description: "The error." }),
   })
   .openapi("Error");
 
 const validationErrorSchema = errorSchema
   .extend({
-    detail: z.array(
-      z
-        .object({
-          loc: z.array(z.union([z.string(), z.int()])).openapi({ example: ["body", "message"] }),
-          msg: z.string(),
-          type: z.string(),
-          input: z.unknown().optional(),
-          ctx: z.record(z.string(), z.unknown()).optional(),
-        })
-        .openapi("ValidationItem"),
-    ),
+    detail: z
+      .array(
+        z
+          .object({
+            loc: z
+              .array(z.union([z.string(), z.int()]))
+              .openapi({ description: "Where it is: body, query or path, and the names below.", example: ["body", "message"] }),
+            msg: z.string().openapi({ description: "What is wrong with it." }),
+            type: z.string().openapi({ description: "The kind of error, in the words of Pydantic v2." }),
+            input: z.unknown().optional().openapi({ description: "What was sent." }),
+            ctx: z.record(z.string(), z.unknown()).optional().openapi({ description: "The bounds or choices of the check." }),
+          })
+          .openapi("ValidationItem"),
+      )
+      .openapi({ description: "Every failed check." }),
   })
   .openapi("ValidationError");
 
@@ -70,7 +80,37 @@ const DESCRIPTIONS = {
 /** The error statuses of every operation. */
 const ALWAYS = [401, 429, 500, 503] as const;
 
-type ErrorStatus = keyof typeof DESCRIPTIONS;
+export type ErrorStatus = keyof typeof DESCRIPTIONS;
+
+const REQUEST_ID = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
+
+/** What each error status says, for the OpenAPI document. */
+const EXAMPLES: Record<ErrorStatus, { code: ErrorCode; message: string }> = {
+  401: {
+    code: "invalid_api_key",
+    message: "This is not a key of this service. Check that you copied it whole, or ask your operator for a new one.",
+  },
+  402: {
+    code: "quota_exceeded",
+    message: "The workspace's messages of this month are used up. Ask for a larger plan, or wait for the next month.",
+  },
+  403: { code: "insufficient_scope", message: "This needs the scope chat:write. Use a key that carries it." },
+  404: { code: "not_found", message: "No agent with this id. Check the id and that it belongs to this workspace." },
+  409: { code: "conflict", message: "Another agent of the workspace has this slug. Choose another one." },
+  413: { code: "payload_too_large", message: "The body is too large: send at most 524,288 bytes." },
+  422: { code: "validation_error", message: "The request is not valid. Each item of detail says what to change." },
+  429: { code: "rate_limited", message: "The workspace's rate limit is exceeded, all its keys together. Try again in 12 s." },
+  500: { code: "internal_error", message: "Something failed on our side. Try again, and tell us the request_id if it goes on." },
+  503: { code: "unavailable", message: "The service is busy just now. Try again in a moment." },
+};
+
+const INVALID_ITEM = { loc: ["body", "name"], msg: "Field required", type: "missing", input: {} };
+
+/** The body of an error response, as an example. */
+export function errorExample(status: ErrorStatus, error = EXAMPLES[status]) {
+  const body = { error: { ...error, request_id: REQUEST_ID } };
+  return status === 422 ? { detail: [INVALID_ITEM], ...body } : body;
+}
 
 /** A JSON response, for a route's `responses`. */
 export function jsonResponse<Schema extends z.ZodType>(schema: Schema, description: string) {
@@ -102,7 +142,7 @@ export function errorResponses(...statuses: ErrorStatus[]) {
 function errorResponse(status: ErrorStatus) {
   const schema = status === 422 ? validationErrorSchema : errorSchema;
   const headers = status === 429 || status === 503 ? { ...HEADERS, "Retry-After": header("RetryAfter") } : HEADERS;
-  return { description: DESCRIPTIONS[status], headers, content: { "application/json": { schema } } };
+  return { description: DESCRIPTIONS[status], headers, content: { "application/json": { schema, example: errorExample(status) } } };
 }
 
 /** Keeps proxies from buffering or transforming the events. */

@@ -6,7 +6,13 @@ import { invalid, type ValidationItem } from "./errors.ts";
 import { hashBody, IDEMPOTENCY_PARAMETER, idempotent } from "./idempotency.ts";
 import { nameOperation } from "./request-log.ts";
 import { errorResponses } from "./responses.ts";
-import { repeatedItems, toItems } from "./validation.ts";
+import { toHeader, UNKNOWN_FIELDS, unknownFields } from "./unknown-fields.ts";
+import { extraItems, repeatedItems, toItems } from "./validation.ts";
+
+interface RouterOptions {
+  /** Whether a body with fields that the operation does not know is refused; elsewhere they are named in a header. */
+  refusesUnknownFields?: boolean;
+}
 
 type RegisteredRoute = RouteConfig & BodyLimits & { getRoutingPath(): string; "x-scope"?: string };
 
@@ -15,13 +21,13 @@ type RegisteredRoute = RouteConfig & BodyLimits & { getRoutingPath(): string; "x
  * every failed check; the library's own `openapi` stops at the first target.
  * @param tag the group of its routes in the OpenAPI document.
  */
-export function createRouter(tag?: string): OpenAPIHono<AppEnv> {
+export function createRouter(tag?: string, options: RouterOptions = {}): OpenAPIHono<AppEnv> {
   const router = new OpenAPIHono<AppEnv>();
   const register = (route: RegisteredRoute, handler: Handler<AppEnv>) => {
     const { middleware: routeMiddleware, ...contract } = route;
     if (!route.hide) router.openAPIRegistry.registerPath(documented(contract, tag));
     const middleware = [routeMiddleware ?? []].flat() as MiddlewareHandler<AppEnv>[];
-    const checks = [...middleware, validator(route), ...(isIdempotent(route) ? [idempotent] : [])];
+    const checks = [...middleware, validator(route, options), ...(isIdempotent(route) ? [idempotent] : [])];
     // The validator belongs to this route alone; other middleware may be shared.
     if (route.operationId !== undefined) nameOperation(checks[middleware.length]!, route.operationId);
     router.on(route.method, [route.getRoutingPath()], ...checks, handler);
@@ -31,9 +37,14 @@ export function createRouter(tag?: string): OpenAPIHono<AppEnv> {
   return router;
 }
 
-/** Whether the operation takes an Idempotency-Key: a POST that only reads, as its scope tells, is repeated without one. */
+/** A router of the operator's surface, where a body with fields that the operation does not know is refused. */
+export function createStrictRouter(tag: string): OpenAPIHono<AppEnv> {
+  return createRouter(tag, { refusesUnknownFields: true });
+}
+
+/** Whether the operation takes an Idempotency-Key: it is an integrator's POST, and one that changes something, as its scope tells. */
 function isIdempotent(route: RouteConfig & { "x-scope"?: string }): boolean {
-  return route.method === "post" && !route["x-scope"]?.endsWith(":read");
+  return route.method === "post" && route["x-scope"]?.endsWith(":write") === true;
 }
 
 /** Adds the tag, and what holds for every route with a body and for every one that takes an Idempotency-Key. */
@@ -50,12 +61,13 @@ function documented(contract: RouteConfig, tag: string | undefined): RouteConfig
   };
 }
 
-function validator(route: RegisteredRoute): MiddlewareHandler<AppEnv> {
+function validator(route: RegisteredRoute, { refusesUnknownFields = false }: RouterOptions): MiddlewareHandler<AppEnv> {
   const { params, query, body } = route.request ?? {};
   const content = body?.content["application/json"];
   const bodySchema = content && "schema" in content && content.schema instanceof z.ZodType ? content.schema : undefined;
   return async (c, next) => {
     const failed: ValidationItem[] = [];
+    const unknown = query ? unknownFields(query as z.ZodType, c.req.query()) : [];
     const check = (schema: z.ZodType, target: "param" | "query" | "json", raw: unknown) => {
       const result = schema.safeParse(raw);
       if (result.success) c.req.addValidatedData(target, result.data as object);
@@ -71,9 +83,13 @@ function validator(route: RegisteredRoute): MiddlewareHandler<AppEnv> {
       if (read.ok) {
         if (isIdempotent(route)) await hashBody(c, read.bytes);
         check(bodySchema, "json", read.value);
+        const extra = unknownFields(bodySchema, read.value);
+        if (refusesUnknownFields) failed.push(...extraItems(extra, read.value));
+        else unknown.push(...extra);
       } else if (read.item.type === "missing" && !body?.required) check(bodySchema, "json", {});
       else failed.push(read.item);
     }
+    if (unknown.length > 0) c.header(UNKNOWN_FIELDS, toHeader(unknown));
     if (failed.length > 0) throw invalid(failed);
     await next();
   };

@@ -1,5 +1,6 @@
 import type { z } from "@hono/zod-openapi";
 import type { ValidationItem } from "./errors.ts";
+import type { FieldPath } from "./unknown-fields.ts";
 
 /** A larger input is left out of the error: a response must not be as large as the request. */
 const MAX_ECHOED_INPUT_LENGTH = 16_384;
@@ -43,6 +44,14 @@ export function repeatedItems(query: z.ZodType, given: Record<string, string[]>)
   const known = "shape" in query ? Object.keys(query.shape as object) : [];
   const repeated = known.filter((name) => (given[name]?.length ?? 0) > 1);
   return repeated.map((name) => ({ loc: ["query", name], ...valueErrorRule("give this parameter once"), input: given[name] }));
+}
+
+/** Fields of a body that the operation does not know, where it refuses them. */
+export function extraItems(paths: readonly FieldPath[], raw: unknown): ValidationItem[] {
+  return paths.slice(0, MAX_ITEMS).map((path) => {
+    const item: ValidationItem = { loc: ["body", ...path], msg: "Extra inputs are not permitted", type: "extra_forbidden" };
+    return { ...item, ...echo(valueAt(raw, path).value, path) };
+  });
 }
 
 /** The first failed check of each field; for a number, the field's own bound before the range of safe integers. */

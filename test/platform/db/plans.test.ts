@@ -148,6 +148,9 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   "backup/store.listRows": ROWS_PARTS.flatMap((part) =>
     [null, part.key.map(({ dataType }) => (dataType === "number" ? 1 : ID))].map((after) => [part, WORKSPACE, after, 250]),
   ),
+  "workspaces/store.createKey": [undefined, OTHER].map((granterId) => [{ ...RECORD, scopes: ["agents:read"] }, 10, granterId]),
+  "workspaces/store.revokeKey": [true, false].map((keepsLast) => [WORKSPACE, ID, { nowMs: NOW, keepsLast }]),
+  "operator/store.listUsage": [[[WORKSPACE, OTHER], "2026-01", { sender: "", startMs: NOW }]],
   "events/outbox.appendEvent": [[RECORD, "conversation.created", conversationRecord(ID)]],
   "widget/store.listNewMessages": [undefined, OTHER].map((after) => [RECORD, ID, after]),
 };
@@ -308,6 +311,8 @@ const WIDE = /\(workspace_id=\?(?: AND \w+_(?:id|key)>\?)?\)$/;
 const MEANT_WIDE: Record<string, string[]> = {
   // The agents, as many as the plan allows.
   "workspaces/store.findAgentSums": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
+  // The same of some workspaces.
+  "operator/store.listUsage": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
   // What is unfinished, in the order of the index: it ends with what a run takes.
   "knowledge/store.listStrandedSources": ["SEARCH sources USING INDEX sources_unfinished (workspace_id=?)"],
   "webhooks/endpoint-store.listLogErasures": ["SEARCH webhook_erasures USING INDEX webhook_erasures_workspace (workspace_id=?)"],

@@ -2,10 +2,13 @@ import type { z } from "@hono/zod-openapi";
 import { DEFAULT_HANDOFF, DEFAULT_WELCOME } from "../agents/messages.ts";
 import { type GivenTool, identityContext, type MissingHeader, encryptTools, encryptTurnstile } from "../agents/secrets.ts";
 import {
+  claimAddress,
   createAgent,
   eraseAgent,
+  findAddress,
   findAgent,
   findAgentBySlug,
+  releaseAddresses,
   replaceIdentitySecret,
   revokeIdentitySecret,
   updateAgent,
@@ -13,13 +16,12 @@ import {
 import type { AgentRow } from "../agents/wire.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";
-import { encryptSecret } from "../platform/crypto/secrets.ts";
-import { dbFor, directoryDb, type Operation, workspaceDb } from "../platform/db/client.ts";
-import { newId, shardOf } from "../platform/db/ids.ts";
+import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
+import { type Database, dbFor, directoryDb, type Operation, workspaceDb } from "../platform/db/client.ts";
+import { shardOf } from "../platform/db/ids.ts";
 import type { agents } from "../platform/db/schema.ts";
+import { type Statement, writeThenRead } from "../platform/db/sql.ts";
 import type { Limits } from "../workspaces/plans.ts";
-import { type OperatorOperation, recordOperation } from "./audit-store.ts";
-import { claimAddress, findAddress, releaseAddresses } from "./store.ts";
 import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";
 
 /** How long the previous secret stays valid after a rotation. */
@@ -36,6 +38,25 @@ const DEFAULTS = {
   inactivityMinutes: 24 * 60,
 };
 
+/** What a change of an agent or key is about, besides its workspace. */
+export interface Subject {
+  targetId: string;
+  /** The names of the fields that were sent. */
+  fields?: readonly string[];
+}
+
+/** A change of an agent or key, by the operator or by one of the workspace's own keys. */
+export interface Change extends Operation {
+  /** Creates the ids of new records: the same ones when an idempotent request is repeated. */
+  newId: (shard: number) => string;
+  /** When it was requested for the first time, where the request may be repeated by its Idempotency-Key. */
+  firstMs?: number | undefined;
+  /** The statement that records the change, right after the one that makes it; none where nothing is recorded. */
+  record: (db: Database, subject: Subject) => Statement[];
+  /** Whether it may give an agent a mailbox, which mail is sent from too: anybody's, if every workspace could. */
+  setsMailbox: boolean;
+}
+
 type NewAgent = typeof agents.$inferInsert;
 type AgentCreate = z.output<typeof agentCreateSchema>;
 type AgentUpdate = z.output<typeof agentUpdateSchema>;
@@ -46,15 +67,20 @@ export type AgentChange =
   | { outcome: "not_found" }
   | { outcome: "slug_taken" }
   | { outcome: "address_taken" }
+  | { outcome: "mailbox_refused" }
   | { outcome: "too_many" }
   | { outcome: "header_missing"; missing: MissingHeader };
 
-/** Adds an agent to a workspace. Without a slug, it gets one derived from its name. */
-export async function addAgent(op: OperatorOperation, limits: Limits, body: AgentCreate): Promise<AgentChange> {
-  const id = newId(shardOf(op.workspaceId), op.nowMs);
+/**
+ * Adds an agent to a workspace. Without a slug, it gets one derived from its name. A repeated request returns the agent of its
+ * first run.
+ */
+export async function addAgent(op: Change, limits: Limits, body: AgentCreate): Promise<AgentChange> {
+  const id = op.newId(shardOf(op.workspaceId));
   const encrypted = await encryptTools(op.env, id, body.tools ?? [], []);
   if ("missing" in encrypted) return { outcome: "header_missing", missing: encrypted.missing };
-  if (body.email_address && !(await claimMailAddress(op, id, body.email_address))) return { outcome: "address_taken" };
+  const refused = await claimMailbox(op, id, body.email_address);
+  if (refused) return refused;
   const { workspaceId, nowMs } = op;
   const columns = await toColumns(op.env, id, body);
   const row = { ...DEFAULTS, ...columns, ...encrypted, id, workspaceId, name: body.name, createdAt: nowMs, updatedAt: nowMs };
@@ -65,36 +91,35 @@ export async function addAgent(op: OperatorOperation, limits: Limits, body: Agen
   return change;
 }
 
-async function insertAgent(
-  op: OperatorOperation,
-  row: NewAgent,
-  { limits, fields }: { limits: Limits; fields: string[] },
-): Promise<AgentChange> {
+async function insertAgent(op: Change, row: NewAgent, { limits, fields }: { limits: Limits; fields: string[] }): Promise<AgentChange> {
   const db = workspaceDb(op);
-  const [[sameSlug], [agent]] = await db.batch([
-    findAgentBySlug(db, op.workspaceId, row.slug),
-    createAgent(db, row, limits.agents),
-    recordOperation(db, op, { targetId: row.id, fields }),
-  ]);
+  const { workspaceId } = op;
+  const {
+    read: [[agent], [sameSlug]],
+  } = await writeThenRead(
+    db,
+    [createAgent(db, row, limits.agents), ...op.record(db, { targetId: row.id, fields })],
+    [findAgent(db, workspaceId, row.id), findAgentBySlug(db, workspaceId, row.slug)],
+  );
   if (agent) return { outcome: "done", agent };
   return { outcome: sameSlug ? "slug_taken" : "too_many" };
 }
 
 /** Changes the fields of an agent that are in the body. */
-export async function changeAgent(op: OperatorOperation, agentId: string, body: AgentUpdate): Promise<AgentChange> {
-  const { env, meter, workspaceId, nowMs } = op;
-  const db = dbFor(env, workspaceId, meter);
+export async function changeAgent(op: Change, agentId: string, body: AgentUpdate): Promise<AgentChange> {
+  const { env, workspaceId, nowMs } = op;
+  const db = workspaceDb(op);
   const encrypted = body.tools && (await encryptChangedTools(op, agentId, body.tools));
   if (encrypted && "outcome" in encrypted) return encrypted;
-  const address = body.email_address;
-  if (address && !(await claimMailAddress(op, agentId, address))) return { outcome: "address_taken" };
+  const refused = await claimMailbox(op, agentId, body.email_address);
+  if (refused) return refused;
   const changes = { ...(await toColumns(env, agentId, body)), ...encrypted, updatedAt: nowMs };
   const [[found], [agent]] = await db.batch([
     findAgent(db, workspaceId, agentId),
     updateAgent(db, workspaceId, agentId, changes),
-    recordOperation(db, op, { targetId: agentId, fields: Object.keys(body) }),
+    ...op.record(db, { targetId: agentId, fields: Object.keys(body) }),
   ]);
-  if (address !== undefined) await releaseOtherAddresses(op, agentId, (agent ?? found)?.emailAddress ?? null);
+  if (body.email_address !== undefined) await releaseOtherAddresses(op, agentId, (agent ?? found)?.emailAddress ?? null);
   if (agent) return { outcome: "done", agent };
   return { outcome: found ? "slug_taken" : "not_found" };
 }
@@ -112,7 +137,7 @@ async function encryptChangedTools({ env, meter, workspaceId }: Operation, agent
  * Deletes an agent and its knowledge. Its conversations and leads stay with the workspace.
  * @returns whether there was one.
  */
-export async function removeAgent(op: OperatorOperation, agentId: string): Promise<boolean> {
+export async function removeAgent(op: Change, agentId: string): Promise<boolean> {
   const { env, meter, workspaceId } = op;
   const db = dbFor(env, workspaceId, meter);
   const [[found]] = await db.batch([findAgent(db, workspaceId, agentId)]);
@@ -122,7 +147,7 @@ export async function removeAgent(op: OperatorOperation, agentId: string): Promi
   await db.batch([
     ...eraseAgentKnowledge(db, workspaceId, agentId),
     eraseAgent(db, workspaceId, agentId),
-    recordOperation(db, op, { targetId: agentId }),
+    ...op.record(db, { targetId: agentId }),
   ]);
   await releaseOtherAddresses(op, agentId, null);
   return true;
@@ -130,20 +155,28 @@ export async function removeAgent(op: OperatorOperation, agentId: string): Promi
 
 /**
  * Gives an agent a new identity secret. The old one stays valid for a day; with `revoke` it is invalid at once, and so is every
- * token that the agent's visitors have.
+ * token that the agent's visitors have. A repeated request returns the secret of its first run.
  * @returns undefined when there is no such agent.
  */
-export async function rotateIdentitySecret(op: OperatorOperation, agentId: string, revoke: boolean) {
-  const { env, meter, workspaceId, nowMs } = op;
-  const db = dbFor(env, workspaceId, meter);
-  const secret = crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
-  const identitySecret = await encryptSecret(env, secret, identityContext(agentId));
+export async function rotateIdentitySecret(op: Change, agentId: string, revoke: boolean) {
+  const { env, workspaceId } = op;
+  const db = workspaceDb(op);
+  const { firstMs: nowMs = op.nowMs } = op;
+  const once = op.firstMs !== undefined;
+  const context = identityContext(agentId);
+  const fresh = crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
+  const identitySecret = await encryptSecret(env, fresh, context);
   const previousUntilMs = nowMs + PREVIOUS_SECRET_MS;
   const statement = revoke
-    ? revokeIdentitySecret(db, workspaceId, agentId, { identitySecret, nowMs })
-    : replaceIdentitySecret(db, workspaceId, agentId, { identitySecret, previousUntilMs, nowMs });
-  const [[rotated]] = await db.batch([statement, recordOperation(db, op, { targetId: agentId, ...(revoke && { fields: ["revoke"] }) })]);
-  return rotated && { secret, previousValidUntilMs: rotated.previousValidUntilMs };
+    ? revokeIdentitySecret(db, workspaceId, agentId, { identitySecret, nowMs, once })
+    : replaceIdentitySecret(db, workspaceId, agentId, { identitySecret, previousUntilMs, nowMs, once });
+  const record = op.record(db, { targetId: agentId, ...(revoke && { fields: ["revoke"] }) });
+  const {
+    read: [[agent]],
+  } = await writeThenRead(db, [statement, ...record], [findAgent(db, workspaceId, agentId)]);
+  if (!agent?.identitySecret) return undefined;
+  const secret = await decryptSecret(env, agent.identitySecret, context);
+  return { secret, previousValidUntilMs: agent.previousIdentitySecretUntil };
 }
 
 /** The columns of the fields that are in a body, but not of the tools. */
@@ -176,6 +209,15 @@ function slugOf(name: string): string {
   const plain = name.normalize("NFKD").toLowerCase();
   const slug = plain.replaceAll(/[^a-z0-9]+/g, "-").slice(0, 50);
   return slug.replaceAll(/^-|-$/g, "") || "agent";
+}
+
+/** Claims the mailbox that a body gives an agent. @returns why it cannot have it, or undefined. */
+async function claimMailbox(op: Change, agentId: string, address: string | null | undefined): Promise<AgentChange | undefined> {
+  if (!address) return undefined;
+  if (op.setsMailbox) return (await claimMailAddress(op, agentId, address)) ? undefined : { outcome: "address_taken" };
+  const directory = directoryDb(op.env, op.meter);
+  const [[holder]] = await directory.batch([findAddress(directory, address)]);
+  return holder?.agentId === agentId ? undefined : { outcome: "mailbox_refused" };
 }
 
 /** Claims a mail address for an agent. @returns false if another agent has it. */

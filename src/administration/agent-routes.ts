@@ -1,0 +1,135 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { findAgent, findAgentsCount, listAgents } from "../agents/store.ts";
+import { type AgentRow, toAgent } from "../agents/wire.ts";
+import { jsonBody, optionalJsonBody } from "../platform/http/body.ts";
+import type { AppContext } from "../platform/http/context.ts";
+import { notFound } from "../platform/http/errors.ts";
+import { toTimestampOrNull, uuid } from "../platform/http/fields.ts";
+import { pageQuery, toPage } from "../platform/http/page.ts";
+import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { callerDb, needsScope } from "../workspaces/middleware.ts";
+import { addAgent, changeAgent, removeAgent, rotateIdentitySecret } from "./agents.ts";
+import { ownChange, requireChanged, requireToolTargets } from "./refusals.ts";
+import {
+  agentCreateSchema,
+  agentPageSchema,
+  agentSettingsSchema,
+  agentUpdateSchema,
+  identityRotateSchema,
+  identitySecretSchema,
+  readableAgentSchema,
+  toAgentSettings,
+} from "./wire.ts";
+
+export const agentRoutes = createRouter("Agents");
+
+const params = z.object({ agent_id: uuid() });
+
+const listAgentsRoute = createRoute({
+  operationId: "listAgents",
+  method: "get",
+  path: "/agents",
+  summary: "List the workspace's agents",
+  description: "A key that carries `agents:write` too sees all settings.",
+  ...needsScope("agents:read"),
+  request: { query: pageQuery },
+  responses: { 200: jsonResponse(agentPageSchema, "A page of agents, oldest first."), ...errorResponses(403, 422) },
+});
+
+agentRoutes.openapi(listAgentsRoute, async (c) => {
+  const { workspace } = c.get("caller");
+  const page = c.req.valid("query");
+  const db = callerDb(c);
+  const [rows, [total]] = await db.batch([listAgents(db, workspace.id, page), findAgentsCount(db, workspace.id)]);
+  return c.json(toPage(rows.map(readableFor(c)), total?.count ?? 0, page), 200);
+});
+
+const getAgentRoute = createRoute({
+  operationId: "getAgent",
+  method: "get",
+  path: "/agents/{agent_id}",
+  summary: "One agent",
+  description: "A key that carries `agents:write` too sees all settings.",
+  ...needsScope("agents:read"),
+  request: { params },
+  responses: { 200: jsonResponse(readableAgentSchema, "The agent."), ...errorResponses(403, 404, 422) },
+});
+
+agentRoutes.openapi(getAgentRoute, async (c) => {
+  const { workspace } = c.get("caller");
+  const db = callerDb(c);
+  const [[agent]] = await db.batch([findAgent(db, workspace.id, c.req.valid("param").agent_id)]);
+  if (!agent) throw notFound("agent");
+  return c.json(readableFor(c)(agent), 200);
+});
+
+/** What the caller's key may see of an agent. */
+function readableFor(c: AppContext): (agent: AgentRow) => ReturnType<typeof toAgent> {
+  return c.get("caller").key.scopes.includes("agents:write") ? toAgentSettings : toAgent;
+}
+
+const createAgentRoute = createRoute({
+  operationId: "createAgent",
+  method: "post",
+  path: "/agents",
+  summary: "Add an agent",
+  ...needsScope("agents:write"),
+  request: { body: jsonBody(agentCreateSchema) },
+  responses: { 201: jsonResponse(agentSettingsSchema, "The new agent."), ...errorResponses(403, 409, 422) },
+});
+
+agentRoutes.openapi(createAgentRoute, async (c) => {
+  await requireToolTargets(c.env, c.req.valid("json").tools);
+  const change = await addAgent(ownChange(c), c.get("caller").workspace.limits, c.req.valid("json"));
+  return c.json(toAgentSettings(requireChanged(change)), 201);
+});
+
+const updateAgentRoute = createRoute({
+  operationId: "updateAgent",
+  method: "patch",
+  path: "/agents/{agent_id}",
+  summary: "Change an agent's settings",
+  ...needsScope("agents:write"),
+  request: { params, body: jsonBody(agentUpdateSchema) },
+  responses: { 200: jsonResponse(agentSettingsSchema, "The changed agent."), ...errorResponses(403, 404, 409, 422) },
+});
+
+agentRoutes.openapi(updateAgentRoute, async (c) => {
+  await requireToolTargets(c.env, c.req.valid("json").tools);
+  const change = await changeAgent(ownChange(c), c.req.valid("param").agent_id, c.req.valid("json"));
+  return c.json(toAgentSettings(requireChanged(change)), 200);
+});
+
+const deleteAgentRoute = createRoute({
+  operationId: "deleteAgent",
+  method: "delete",
+  path: "/agents/{agent_id}",
+  summary: "Delete an agent and its knowledge",
+  description: "Its conversations and leads stay with the workspace.",
+  ...needsScope("agents:write"),
+  request: { params },
+  responses: { 204: emptyResponse("Deleted."), ...errorResponses(403, 404, 422) },
+});
+
+agentRoutes.openapi(deleteAgentRoute, async (c) => {
+  if (!(await removeAgent(ownChange(c), c.req.valid("param").agent_id))) throw notFound("agent");
+  return c.body(null, 204);
+});
+
+const rotateRoute = createRoute({
+  operationId: "rotateIdentitySecret",
+  method: "post",
+  path: "/agents/{agent_id}/rotate-identity-secret",
+  summary: "Replace the secret that verifies an agent's visitors",
+  description: "The previous secret stays valid for a day, or ends at once with `revoke`.",
+  ...needsScope("agents:write"),
+  request: { params, body: optionalJsonBody(identityRotateSchema) },
+  responses: { 200: jsonResponse(identitySecretSchema, "The new secret; it is shown only here."), ...errorResponses(403, 404, 422) },
+});
+
+agentRoutes.openapi(rotateRoute, async (c) => {
+  const rotated = await rotateIdentitySecret(ownChange(c), c.req.valid("param").agent_id, c.req.valid("json").revoke);
+  if (!rotated) throw notFound("agent");
+  return c.json({ secret: rotated.secret, previous_valid_until: toTimestampOrNull(rotated.previousValidUntilMs) }, 200);
+});

@@ -1,0 +1,59 @@
+import { secretValues } from "../platform/config.ts";
+import { workspaceDb } from "../platform/db/client.ts";
+import { shardOf } from "../platform/db/ids.ts";
+import type { apiKeys } from "../platform/db/schema.ts";
+import { writeThenRead } from "../platform/db/sql.ts";
+import { mintApiKey } from "../workspaces/api-key.ts";
+import { reloadGate } from "../workspaces/gate.ts";
+import type { Limits } from "../workspaces/plans.ts";
+import { countActiveKeys, createKey, findKey, pruneRevokedKeys, revokeKey } from "../workspaces/store.ts";
+import type { Change } from "./agents.ts";
+
+type KeyRow = typeof apiKeys.$inferSelect;
+
+/** The outcome of adding a key; `not_granted` if the granting key lacks one of its scopes, or was revoked just now. */
+export type KeyAddition = { outcome: "done"; row: KeyRow; key: string } | { outcome: "too_many" } | { outcome: "not_granted" };
+
+/**
+ * Adds a key, which works from the next request on. A request that is repeated since its response was lost replaces the key that
+ * nobody has seen.
+ * @param granterId the key that grants it, within its own scopes; undefined for the operator, who may grant anything.
+ */
+export async function addKey(
+  op: Change,
+  limits: Limits,
+  given: { name: string; scopes: string[] },
+  granterId?: string,
+): Promise<KeyAddition> {
+  const { env, workspaceId, nowMs } = op;
+  const { key, ...minted } = await mintApiKey(workspaceId, secretValues(env.KEY_SECRET)[0]);
+  const row = { id: op.newId(shardOf(workspaceId)), workspaceId, ...given, ...minted, createdAt: nowMs };
+  const db = workspaceDb(op);
+  const {
+    read: [[created], [active]],
+  } = await writeThenRead(
+    db,
+    [createKey(db, row, limits.api_keys, granterId), ...op.record(db, { targetId: row.id, fields: Object.keys(given) })],
+    [findKey(db, workspaceId, row.id), countActiveKeys(db, workspaceId)],
+  );
+  if (created?.hash !== minted.hash) return { outcome: (active?.keys ?? 0) >= limits.api_keys ? "too_many" : "not_granted" };
+  await reloadGate(env, op.meter, workspaceId);
+  return { outcome: "done", row: created, key };
+}
+
+/**
+ * Revokes a key from the next request on; of the revoked ones, the latest are kept.
+ * @param keepsLast whether the last key that may manage keys stays, so that a workspace cannot lock itself out.
+ */
+export async function removeKey(op: Change, keyId: string, keepsLast: boolean): Promise<"done" | "not_found" | "is_last"> {
+  const { env, workspaceId, nowMs } = op;
+  const db = workspaceDb(op);
+  const writes = [revokeKey(db, workspaceId, keyId, { nowMs, keepsLast }), ...op.record(db, { targetId: keyId })];
+  const {
+    read: [[key]],
+  } = await writeThenRead(db, [...writes, pruneRevokedKeys(db, workspaceId)], [findKey(db, workspaceId, keyId)]);
+  if (!key) return "not_found";
+  if (key.revokedAt === null) return "is_last";
+  await reloadGate(env, op.meter, workspaceId);
+  return "done";
+}

@@ -1,0 +1,77 @@
+import type { GivenTool, MissingHeader } from "../agents/secrets.ts";
+import { sampleUrl } from "../agents/tool-url.ts";
+import { toolUrlRefusal } from "../agents/tool-wire.ts";
+import { timeOf } from "../platform/db/ids.ts";
+import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
+import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
+import type { AppContext } from "../platform/http/context.ts";
+import { ApiError, invalid, notFound, unavailable, type ValidationItem } from "../platform/http/errors.ts";
+import { callerOperation } from "../workspaces/middleware.ts";
+import type { AgentChange, Change } from "./agents.ts";
+import type { KeyAddition } from "./keys.ts";
+
+/* Changes of agents and keys over HTTP: by whom, and why one is not made. The operator's routes share the reasons. */
+
+/** A change by one of the workspace's keys, which the request's log line names. */
+export function ownChange(c: AppContext): Change {
+  const op = callerOperation(c);
+  const isRepeatable = c.req.header("Idempotency-Key") !== undefined;
+  return { ...op, firstMs: isRepeatable ? timeOf(op.newId(0)) : undefined, record: () => [], setsMailbox: false };
+}
+
+/** The new key. @throws ApiError if it was not added. */
+export function requireAdded(added: KeyAddition, wanted: readonly string[], held: readonly string[]) {
+  if (added.outcome === "done") return added;
+  if (added.outcome === "too_many") {
+    const message = "The workspace has as many API keys as its plan includes. Revoke one, or have the operator raise limits.api_keys.";
+    throw new ApiError("plan_required", message);
+  }
+  const lacking = wanted.filter((scope) => !held.includes(scope)).join(", ");
+  throw new ApiError("insufficient_scope", `A key grants only scopes that it has, and yours lacks: ${lacking}. Leave them out.`);
+}
+
+/** The changed agent. @throws ApiError if it was not changed. */
+export function requireChanged(change: AgentChange) {
+  switch (change.outcome) {
+    case "done":
+      return change.agent;
+    case "not_found":
+      throw notFound("agent");
+    case "slug_taken":
+      throw new ApiError("conflict", "Another agent of the workspace has this slug. Choose another one.");
+    case "address_taken":
+      throw new ApiError("conflict", "Another agent has this email_address. Choose another one.");
+    case "mailbox_refused":
+      throw invalid([valueError(["email_address"], "the operator gives an agent its mailbox: ask them, or send null for none")]);
+    case "header_missing":
+      throw missingHeader(change.missing);
+    case "too_many":
+      throw new ApiError(
+        "plan_required",
+        "The workspace has as many agents as its plan includes. Delete one, or have the operator raise the plan or limits.agents.",
+      );
+  }
+}
+
+/**
+ * Checks that the host of every tool's URL resolves to a public address. The schema has checked the URLs themselves.
+ * @throws ApiError 422, or 503 if a host cannot be looked up.
+ */
+export async function requireToolTargets(env: Env, tools: readonly GivenTool[] = []): Promise<void> {
+  const checked = await Promise.all(tools.map(({ url }) => checkTarget(env, sampleUrl(url), WEBHOOK_POLICY)));
+  if (checked.some(({ verdict }) => verdict === "unavailable")) {
+    throw unavailable("The host of a tool's url could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
+  }
+  const refused = checked.flatMap((one, at) => ("reason" in one ? [valueError(["tools", at, "url"], toolUrlRefusal(one.reason))] : []));
+  if (refused.length > 0) throw invalid(refused);
+}
+
+/** 422: a header comes without a value, and none is stored. */
+function missingHeader({ toolIndex, header }: MissingHeader): ApiError<"validation_error"> {
+  const error = "no value is stored for this header of this tool at this host: send one";
+  return invalid([valueError(["tools", toolIndex, "headers", header], error)]);
+}
+
+function valueError(path: (string | number)[], error: string): ValidationItem {
+  return { loc: ["body", ...path], msg: `Value error, ${error}`, type: "value_error", ctx: { error } };
+}

@@ -1,0 +1,53 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { uuid } from "../platform/http/fields.ts";
+import { pageQuery, toPage } from "../platform/http/page.ts";
+import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createStrictRouter } from "../platform/http/router.ts";
+import { periodOf } from "../workspaces/plans.ts";
+import { openWorkspace } from "./auth.ts";
+import { usageOf } from "./usage.ts";
+import { periodQuery, toWorkspaceUsage, workspaceUsagePageSchema, workspaceUsageSchema } from "./wire.ts";
+import { pageWorkspaces } from "./workspaces.ts";
+
+export const usageRoutes = createStrictRouter("Usage");
+
+const get = createRoute({
+  operationId: "getWorkspaceUsage",
+  method: "get",
+  path: "/workspaces/{workspace_id}/usage",
+  summary: "What a workspace has used in a month",
+  request: { params: z.object({ workspace_id: uuid() }), query: periodQuery },
+  responses: { 200: jsonResponse(workspaceUsageSchema, "The usage."), ...errorResponses(404, 422) },
+});
+
+usageRoutes.openapi(get, async (c) => {
+  const op = { env: c.env, meter: c.get("meter"), nowMs: Date.now() };
+  const { period = periodOf(op.nowMs) } = c.req.valid("query");
+  const { workspace } = await openWorkspace(c, c.req.valid("param").workspace_id);
+  const [used] = await usageOf(op, [workspace], period);
+  return c.json(toWorkspaceUsage(used!, period), 200);
+});
+
+const list = createRoute({
+  operationId: "listUsage",
+  method: "get",
+  path: "/usage",
+  summary: "What all workspaces have used in a month, for billing",
+  request: { query: pageQuery.extend(periodQuery.shape) },
+  responses: { 200: jsonResponse(workspaceUsagePageSchema, "A page of usages, newest workspace first."), ...errorResponses(422) },
+});
+
+usageRoutes.openapi(list, async (c) => {
+  const op = { env: c.env, meter: c.get("meter"), nowMs: Date.now() };
+  const { period = periodOf(op.nowMs), ...page } = c.req.valid("query");
+  const { rows, total } = await pageWorkspaces(c.env, c.get("meter"), page);
+  const used = await usageOf(op, rows, period);
+  return c.json(
+    toPage(
+      used.map((one) => toWorkspaceUsage(one, period)),
+      total,
+      page,
+    ),
+    200,
+  );
+});

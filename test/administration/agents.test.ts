@@ -1,0 +1,104 @@
+import { expect, test } from "vitest";
+import { createAgent, createKey, createWorkspace, operate, query, send } from "../harness.ts";
+
+const TOOL = {
+  name: "order_status",
+  description: "Reads an order.",
+  method: "GET",
+  url: "https://api.example.com/orders",
+  headers: { "X-Key": "secret" },
+};
+
+test("a workspace adds, changes and deletes its own agents", async () => {
+  const workspace = await createWorkspace();
+  const created = await workspace.call("POST", "/agents", { name: "Acme support", instructions: "Be brief.", tools: [TOOL] });
+  expect(created.status).toBe(201);
+  expect(created.body).toMatchObject({ name: "Acme support", slug: "acme-support", instructions: "Be brief.", has_identity_secret: false });
+  expect(created.body.tools[0].headers).toEqual({ "X-Key": null });
+  const path = `/agents/${created.body.id}`;
+  const changed = await workspace.call("PATCH", path, { status: "paused", slug: "acme" });
+  expect(changed.body).toMatchObject({ status: "paused", slug: "acme", instructions: "Be brief." });
+  expect((await workspace.call("GET", path)).body).toEqual(changed.body);
+  expect((await operate("GET", `/workspaces/${workspace.id}${path}`)).slug).toBe("acme");
+  expect((await workspace.call("DELETE", path)).status).toBe(204);
+  expect((await workspace.call("GET", path)).status).toBe(404);
+});
+
+test("the settings of an agent are for keys with agents:write", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace, { instructions: "Say nothing of MARK.", tools: [TOOL], model: "MARK-model" });
+  const reader = await createKey(workspace, ["agents:read"]);
+  for (const path of [`/agents/${agent.id}`, "/agents"]) {
+    const seen = await send("GET", `/api/v1${path}`, { token: reader.key });
+    expect(seen.status).toBe(200);
+    expect(JSON.stringify(seen.body)).not.toContain("MARK");
+    for (const field of ["instructions", "tools", "model", "allowed_origins"])
+      expect(JSON.stringify(seen.body)).not.toContain(`"${field}"`);
+    const { body } = await workspace.call("GET", path);
+    expect(body.data?.[0] ?? body).toMatchObject({ instructions: "Say nothing of MARK.", model: "MARK-model" });
+  }
+});
+
+test("an agent that is read can be sent back", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace, { email_address: `${crypto.randomUUID()}@support.example.com` });
+  const { body } = await workspace.call("GET", `/agents/${agent.id}`);
+  const changed = await workspace.call("PATCH", `/agents/${agent.id}`, body);
+  expect(changed.status).toBe(200);
+  expect(changed.headers.get("X-Unknown-Fields")).toContain("has_identity_secret");
+  expect({ ...changed.body, updated_at: "" }).toEqual({ ...body, updated_at: "" });
+});
+
+test("a mailbox is the operator's to give: mail is sent from it too", async () => {
+  const workspace = await createWorkspace();
+  const email_address = `${crypto.randomUUID()}@support.example.com`;
+  const refused = await workspace.call("POST", "/agents", { name: "Post", email_address });
+  expect(refused.status).toBe(422);
+  expect(refused.body.detail).toMatchObject([{ loc: ["body", "email_address"], type: "value_error" }]);
+  const agent = await createAgent(workspace);
+  expect((await workspace.call("PATCH", `/agents/${agent.id}`, { email_address })).status).toBe(422);
+  await operate("PATCH", `/workspaces/${workspace.id}/agents/${agent.id}`, { email_address });
+  const { body } = await workspace.call("PATCH", `/agents/${agent.id}`, { email_address: null });
+  expect(body).toMatchObject({ email_address: null, channels: ["widget", "hosted", "api"] });
+});
+
+test("past the plan's agents: 403; a slug that is taken: 409", async () => {
+  const workspace = await createWorkspace({ limits: { agents: 1 } });
+  await createAgent(workspace, { name: "One", slug: "one" });
+  const many = await workspace.call("POST", "/agents", { name: "Two" });
+  expect([many.status, many.body.error.code]).toEqual([403, "plan_required"]);
+  const taken = await workspace.call("POST", "/agents", { name: "One", slug: "one" });
+  expect([taken.status, taken.body.error.code]).toEqual([409, "conflict"]);
+});
+
+test("a repeated request adds one agent, also when its response was lost", async () => {
+  const workspace = await createWorkspace();
+  const request = () => workspace.call("POST", "/agents", { name: "Once" }, { "Idempotency-Key": "once" });
+  const first = await request();
+  await query(
+    workspace.id,
+    "UPDATE idempotency_records SET response_status = NULL, response_body = NULL, lease_until = 0 WHERE workspace_id = ?",
+    workspace.id,
+  );
+  const second = await request();
+  expect([second.status, second.body]).toEqual([201, first.body]);
+  expect((await workspace.call("GET", "/agents")).body.total).toBe(1);
+});
+
+test("an identity secret is rotated; a repeated request does not end the one before", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const rotate = (headers?: Record<string, string>, body?: object) =>
+    workspace.call("POST", `/agents/${agent.id}/rotate-identity-secret`, body, headers);
+  const first = await rotate();
+  expect(first.body).toEqual({ secret: expect.stringMatching(/^[\w-]{43}$/), previous_valid_until: null });
+  const second = await rotate({ "Idempotency-Key": "rotate" });
+  expect(second.body.previous_valid_until).toMatch(/Z$/);
+  await query(
+    workspace.id,
+    "UPDATE idempotency_records SET response_status = NULL, response_body = NULL, lease_until = 0 WHERE workspace_id = ?",
+    workspace.id,
+  );
+  expect((await rotate({ "Idempotency-Key": "rotate" })).body).toEqual(second.body);
+  expect((await rotate(undefined, { revoke: true })).body.previous_valid_until).toBeNull();
+});
