@@ -5,61 +5,90 @@ export interface Schemas {
   EndUser: {
     /** Your stable id for the person; groups that person's conversations. */
     id: string;
+    /** Their name. */
     name?: string | null | undefined;
+    /** Their email address. */
     email?: string | null | undefined;
   };
   Visitor: {
+    /** Its identifier. */
     id: string;
+    /** Names the visitor within the workspace; `api:` and your id for a user of the API. */
     anon_id: string;
+    /** Your id for the person, given over the API or by a signed identity; null without one. */
     external_id: string | null;
+    /** Their name, if known. */
     name: string | null;
+    /** Their email address, if known. */
     email: string | null;
+    /** Whether something vouches for who they are: the API or a signed identity. */
     verified: boolean;
   };
   Handoff: {
+    /** Its identifier. */
     id: string;
+    /** The conversation. */
     conversation_id: string;
+    /** Why a human is needed. */
     reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure";
+    /** What the visitor wants, in a sentence. */
     summary: string | null;
+    /** The message that led to it. */
     trigger_message_id: string | null;
+    /** Whether somebody has taken it. */
     status: "pending" | "accepted" | "resolved";
+    /** When it was requested. */
     requested_at: string;
+    /** When somebody of the team took it. */
     accepted_at: string | null;
+    /** When it was resolved. */
     resolved_at: string | null;
   };
   Csat: {
+    /** 1 to 5. */
     score: number;
+    /** What the visitor adds. */
     comment: string | null;
   };
-  TeamMember: {
-    /** Your stable id for the member of the team. */
-    id: string;
-    name: string;
-  };
   SourceError: {
+    /** What went wrong, for programs. */
     code: string;
+    /** What went wrong, and what to do. */
     message: string;
   };
   KeyIntrospection: {
+    /** Whose key it is. */
     workspace: {
+      /** Its identifier. */
       id: string;
+      /** The name. */
       name: string;
+      /** Its short name, unique in the deployment. */
       slug: string;
     };
+    /** What the workspace may use. */
     plan: "free" | "starter" | "pro" | "enterprise";
+    /** The key of this request. */
     api_key: {
+      /** Its identifier. */
       id: string;
+      /** What it is used for. */
       name: string;
       /** The key's first 16 characters. */
       prefix: string;
-      scopes: ("agents:read" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write")[];
+      /** What the key may do. */
+      scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write")[];
     };
+    /** The rate limit. */
     rate_limit: {
+      /** Requests that the workspace may make in any 60 seconds, all its keys together. */
       requests_per_minute: number;
     };
   };
   Error: {
+    /** The error. */
     error: {
+      /** What went wrong, for programs. */
       code: "missing_api_key" | "invalid_api_key" | "revoked_api_key" | "quota_exceeded" | "insufficient_scope" | "plan_required" | "not_found" | "method_not_allowed" | "conflict" | "endpoint_disabled" | "idempotency_conflict" | "payload_too_large" | "validation_error" | "rate_limited" | "internal_error" | "unavailable";
       /** What to do about it. */
       message: string;
@@ -72,32 +101,48 @@ export interface Schemas {
     };
   };
   Usage: {
+    /** What the workspace may use. */
     plan: "free" | "starter" | "pro" | "enterprise";
     /** The calendar month, UTC; the end is the next one's start. */
     period: {
+      /** Its first moment. */
       start: string;
+      /** The next one's first moment. */
       end: string;
     };
     limits: Schemas["Limits"];
     /** `sources`, `pages` and `answers` are those of all agents. */
     usage: {
+      /** Questions that agents were asked to answer in the period. */
       messages: number;
+      /** Visitors' messages on this UTC day. */
       visitor_messages_today: number;
+      /** Leads on this UTC day. */
       leads_today: number;
+      /** Messages that your team wrote on this UTC day. */
       team_messages_today: number;
+      /** Agents now. */
       agents: number;
+      /** API keys that are not revoked. */
       api_keys: number;
+      /** Knowledge sources now. */
       sources: number;
+      /** Indexed pages now. */
       pages: number;
+      /** Curated answers now. */
       answers: number;
       /** Megabytes of text of the agent that has the most, as of the last sync of each source. */
       knowledge_mb_per_agent: number;
     };
+    /** What is left. */
     remaining: {
+      /** Questions that are left in the period. */
       messages: number;
     };
   };
+  /** The plan's limits, with the operator's changes. */
   Limits: {
+    /** Requests in any 60 seconds, all keys together. */
     requests_per_minute: number;
     /** Questions that agents are asked to answer, a calendar month. */
     messages: number;
@@ -109,6 +154,7 @@ export interface Schemas {
     leads_per_day: number;
     /** Messages that your team writes, a UTC day. */
     team_messages_per_day: number;
+    /** Agents of the workspace. */
     agents: number;
     /** API keys that are not revoked. */
     api_keys: number;
@@ -120,64 +166,363 @@ export interface Schemas {
     answers_per_agent: number;
     /** Megabytes of text, extracted from the sources of one agent. */
     knowledge_mb_per_agent: number;
+    /** Whether events are sent to webhook endpoints. */
     webhooks: boolean;
   };
   AgentPage: {
+    /** The records of this page. */
     data: Schemas["Agent"][];
+    /** How many records there are on all pages. */
     total: number;
+    /** How many records a page holds at most. */
     limit: number;
+    /** How many records come before the page. */
     offset: number;
+    /** Whether there are records after this page. */
     has_more: boolean;
   };
+  /** The fields from instructions on are there for keys that carry agents:write too. */
   Agent: {
+    /** Its identifier. */
     id: string;
+    /** What your team and visitors call it. */
     name: string;
+    /** Its short name, unique in the workspace. */
     slug: string;
+    /** What it is for, for your team. */
     description: string | null;
     /** A paused agent answers no questions. */
     status: "active" | "paused";
+    /** A BCP 47 tag: the language of the texts that you do not set. */
     language: string;
+    /** What visitors read before they write. */
     welcome_message: string;
     /** What the visitor reads when a human is needed. Where the operator has set none, the sentence depends on the reason and on the visitor's language; this is the one for a question without an answer. */
     handoff_message: string;
     /** Answers below it are handed to a human. */
     confidence_threshold: number;
+    /** Where visitors can write to it. */
     channels: ("widget" | "hosted" | "email" | "api" | "playground")[];
+    /** Its knowledge sources. */
     sources_count: number;
+    /** Its curated answers. */
     answers_count: number;
+    /** When it was created. */
     created_at: string;
+    /** When it was last changed. */
     updated_at: string;
+    /** What the model reads before every question, beside the knowledge: tone, rules, what not to answer. */
+    instructions?: string | null | undefined;
+    /** After so many minutes without a message, an answered conversation is resolved. */
+    inactivity_minutes?: number | undefined;
+    /** The language model by its name at the provider; null for the deployment's own. */
+    model?: string | null | undefined;
+    /** Requests to your API that the model may make while it answers. */
+    tools?: {
+      /** What the model calls it. */
+      name: string;
+      /** What it does and when to use it, for the model. */
+      description: string;
+      /** What the model fills in, as JSON Schema. */
+      parameters: Record<string, unknown>;
+      /** The method of the request. */
+      method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+      /** The request goes here; {name} stands for a parameter. */
+      url: string;
+      /** null stands for a value that is set; values are never shown. */
+      headers: Record<string, null>;
+      /** Fields that the service adds to the body. */
+      body: Record<string, unknown>;
+      /** Whether the model has it only where something vouches for the visitor. */
+      requires_verified_visitor: boolean;
+      /** How long a response may take. */
+      timeout_seconds: number;
+    }[] | undefined;
+    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
+    allowed_origins?: string[] | undefined;
+    /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
+    email_address?: string | null | undefined;
+    /** The Turnstile widget that visitors solve before their first message and with a lead; null for none. */
+    turnstile?: {
+      /** The widget's public key. */
+      site_key: string;
+    } | null | undefined;
+    /** Whether your website can verify visitors with a secret of the agent. */
+    has_identity_secret?: boolean | undefined;
   };
   ValidationError: Schemas["Error"] & {
+    /** Every failed check. */
     detail: Schemas["ValidationItem"][];
   };
   ValidationItem: {
+    /** Where it is: body, query or path, and the names below. */
     loc: (string | number)[];
+    /** What is wrong with it. */
     msg: string;
+    /** The kind of error, in the words of Pydantic v2. */
     type: string;
+    /** What was sent. */
     input?: unknown | undefined;
+    /** The bounds or choices of the check. */
     ctx?: Record<string, unknown> | undefined;
   };
+  AgentSettings: {
+    /** Its identifier. */
+    id: string;
+    /** What your team and visitors call it. */
+    name: string;
+    /** Its short name, unique in the workspace. */
+    slug: string;
+    /** What it is for, for your team. */
+    description: string | null;
+    /** A paused agent answers no questions. */
+    status: "active" | "paused";
+    /** A BCP 47 tag: the language of the texts that you do not set. */
+    language: string;
+    /** What visitors read before they write. */
+    welcome_message: string;
+    /** What the visitor reads when a human is needed. Where the operator has set none, the sentence depends on the reason and on the visitor's language; this is the one for a question without an answer. */
+    handoff_message: string;
+    /** Answers below it are handed to a human. */
+    confidence_threshold: number;
+    /** Where visitors can write to it. */
+    channels: ("widget" | "hosted" | "email" | "api" | "playground")[];
+    /** Its knowledge sources. */
+    sources_count: number;
+    /** Its curated answers. */
+    answers_count: number;
+    /** When it was created. */
+    created_at: string;
+    /** When it was last changed. */
+    updated_at: string;
+    /** What the model reads before every question, beside the knowledge: tone, rules, what not to answer. */
+    instructions: string | null;
+    /** After so many minutes without a message, an answered conversation is resolved. */
+    inactivity_minutes: number;
+    /** The language model by its name at the provider; null for the deployment's own. */
+    model: string | null;
+    /** Requests to your API that the model may make while it answers. */
+    tools: {
+      /** What the model calls it. */
+      name: string;
+      /** What it does and when to use it, for the model. */
+      description: string;
+      /** What the model fills in, as JSON Schema. */
+      parameters: Record<string, unknown>;
+      /** The method of the request. */
+      method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+      /** The request goes here; {name} stands for a parameter. */
+      url: string;
+      /** null stands for a value that is set; values are never shown. */
+      headers: Record<string, null>;
+      /** Fields that the service adds to the body. */
+      body: Record<string, unknown>;
+      /** Whether the model has it only where something vouches for the visitor. */
+      requires_verified_visitor: boolean;
+      /** How long a response may take. */
+      timeout_seconds: number;
+    }[];
+    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
+    allowed_origins: string[];
+    /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
+    email_address: string | null;
+    /** The Turnstile widget that visitors solve before their first message and with a lead; null for none. */
+    turnstile: {
+      /** The widget's public key. */
+      site_key: string;
+    } | null;
+    /** Whether your website can verify visitors with a secret of the agent. */
+    has_identity_secret: boolean;
+  };
+  AgentCreate: {
+    /** What your team and visitors call it. */
+    name: string;
+    /** A short name, unique in the workspace. Made from the name where it is left out. */
+    slug?: string | undefined;
+    /** What it is for, for your team. */
+    description?: string | null | undefined;
+    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
+    language?: string | undefined;
+    /** What the model reads before every question, beside the knowledge: tone, rules, what not to answer. */
+    instructions?: string | null | undefined;
+    /** What visitors read before they write. */
+    welcome_message?: string | undefined;
+    /** What visitors read when a human is needed, whatever the reason and in whatever language they write. */
+    handoff_message?: string | undefined;
+    /** 0 to 1: answers that are less sure are handed to a human. */
+    confidence_threshold?: number | undefined;
+    /** After so many minutes without a message, an answered conversation is resolved. */
+    inactivity_minutes?: number | undefined;
+    /** A paused agent answers no questions. */
+    status?: "active" | "paused" | undefined;
+    /** The language model by its name at the provider; null for the deployment's own. */
+    model?: string | null | undefined;
+    /** Requests to your API that the model may make while it answers. */
+    tools?: {
+      /** What the model calls it: lower-case letters, digits and _. */
+      name: string;
+      /** What it does and when to use it, for the model. */
+      description: string;
+      /** What the model fills in: a JSON Schema (2020-12) of type object, without references. */
+      parameters?: Record<string, unknown> | undefined;
+      /** The method of the request. */
+      method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+      /** The request goes here; {name} stands for a parameter. */
+      url: string;
+      /** Headers of the request, stored encrypted. null keeps a stored value. */
+      headers?: Record<string, string | null> | undefined;
+      /** Fields that the service adds to the body, such as {visitor.external_id}. */
+      body?: Record<string, unknown> | undefined;
+      /** Whether the model has it only where something vouches for the visitor. */
+      requires_verified_visitor?: boolean | undefined;
+      /** How long a response may take. */
+      timeout_seconds?: number | undefined;
+    }[] | undefined;
+    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
+    allowed_origins?: string[] | undefined;
+    /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
+    email_address?: string | null | undefined;
+    /** The Turnstile widget that visitors solve before their first message and with a lead; null for none. */
+    turnstile?: {
+      /** The widget's public key. */
+      site_key: string;
+      /** Its secret key, which is never shown again. */
+      secret: string;
+    } | null | undefined;
+  };
+  /** A field that is left out stays as it is. */
+  AgentUpdate: {
+    /** What your team and visitors call it. */
+    name?: string | undefined;
+    /** A short name, unique in the workspace. Made from the name where it is left out. */
+    slug?: string | undefined;
+    /** What it is for, for your team. */
+    description?: string | null | undefined;
+    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
+    language?: string | undefined;
+    /** What the model reads before every question, beside the knowledge: tone, rules, what not to answer. */
+    instructions?: string | null | undefined;
+    /** What visitors read before they write. */
+    welcome_message?: string | undefined;
+    /** What visitors read when a human is needed, whatever the reason and in whatever language they write. */
+    handoff_message?: string | undefined;
+    /** 0 to 1: answers that are less sure are handed to a human. */
+    confidence_threshold?: number | undefined;
+    /** After so many minutes without a message, an answered conversation is resolved. */
+    inactivity_minutes?: number | undefined;
+    /** A paused agent answers no questions. */
+    status?: "active" | "paused" | undefined;
+    /** The language model by its name at the provider; null for the deployment's own. */
+    model?: string | null | undefined;
+    /** Requests to your API that the model may make while it answers. */
+    tools?: {
+      /** What the model calls it: lower-case letters, digits and _. */
+      name: string;
+      /** What it does and when to use it, for the model. */
+      description: string;
+      /** What the model fills in: a JSON Schema (2020-12) of type object, without references. */
+      parameters?: Record<string, unknown> | undefined;
+      /** The method of the request. */
+      method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+      /** The request goes here; {name} stands for a parameter. */
+      url: string;
+      /** Headers of the request, stored encrypted. null keeps a stored value. */
+      headers?: Record<string, string | null> | undefined;
+      /** Fields that the service adds to the body, such as {visitor.external_id}. */
+      body?: Record<string, unknown> | undefined;
+      /** Whether the model has it only where something vouches for the visitor. */
+      requires_verified_visitor?: boolean | undefined;
+      /** How long a response may take. */
+      timeout_seconds?: number | undefined;
+    }[] | undefined;
+    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
+    allowed_origins?: string[] | undefined;
+    /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
+    email_address?: string | null | undefined;
+    /** The Turnstile widget that visitors solve before their first message and with a lead; null for none. */
+    turnstile?: {
+      /** The widget's public key. */
+      site_key: string;
+      /** Its secret key, which is never shown again. */
+      secret: string;
+    } | null | undefined;
+  };
+  IdentitySecret: {
+    /** Signs visitors' identities. Shown here and never again. */
+    secret: string;
+    /** Until then the previous secret is valid too; null if there is none. */
+    previous_valid_until: string | null;
+  };
+  IdentitySecretRotation: {
+    /** Whether the previous secret and the tokens of the agent's visitors end at once, as after a leak. */
+    revoke?: boolean | undefined;
+  };
+  KeyPage: {
+    /** The records of this page. */
+    data: Schemas["Key"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  Key: {
+    /** Its identifier. */
+    id: string;
+    /** What it is used for. */
+    name: string;
+    /** The key's first 16 characters, to recognize it by. */
+    prefix: string;
+    /** What it may do. */
+    scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write")[];
+    /** When it was created. */
+    created_at: string;
+    /** Since when it is refused; null while it is valid. */
+    revoked_at: string | null;
+  };
+  NewKey: Schemas["Key"] & {
+    /** The API key. Shown here and never again. */
+    key: string;
+  };
+  KeyCreate: {
+    /** What it will be used for. */
+    name: string;
+    /** What it may do; * for everything, scopes of later versions included. */
+    scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "*")[];
+  };
   ChatAnswer: {
+    /** What the agent says, or the hand-off message. */
     answer: string;
+    /** Where the answer comes from; empty with a hand-off. */
     citations: Schemas["Citation"][];
     /** 0 to 1: how likely the answer is right. */
     confidence: number;
+    /** Whether the conversation waits for a human. */
     needs_human: boolean;
+    /** The conversation. */
     conversation_id: string;
     /** The agent's message; null when a human has the conversation and the agent stayed silent. */
     message_id: string | null;
+    /** The status of the conversation after the answer. */
     status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
     /** Why a human is needed; null where none is, or where the team took the conversation itself. */
     handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | null;
   };
   Citation: {
+    /** The title of the page or text, with the heading above the passage. */
     title: string;
+    /** The page; null for a text or a curated answer. */
     url: string | null;
     /** The source, or the curated answer, that it came from. */
     source_id: string;
+    /** What kind of source it is. */
     type: "page" | "text" | "answer";
+    /** The beginning of the passage. */
     snippet: string;
+    /** 0 to 1: how well the passage fits the question. */
     score: number;
   };
   /**
@@ -192,107 +537,123 @@ export interface Schemas {
    */
   ChatEvents: string;
   ChatIn: {
+    /** The question. */
     message: string;
     /** Continues an API conversation; omit to start a new one. */
     conversation_id?: string | null | undefined;
-    user?: Schemas["EndUser"] | null | undefined;
-    /** True streams the answer as Server-Sent Events. */
-    stream?: boolean | undefined;
-  };
-  ConversationWithMessages: Schemas["Conversation"] & {
-    /** The latest 100, oldest first, with the team's notes between them. */
-    messages: Schemas["Message"][];
-    /** Whether there are earlier messages: see `GET …/messages`. */
-    has_more_messages: boolean;
-  };
-  Message: {
-    id: string;
-    conversation_id: string;
-    /** user is the visitor, human the team; a note is the team's alone: no visitor and no model ever reads it. */
-    role: "user" | "assistant" | "human" | "system" | "note";
-    author: {
-      type: "visitor" | "agent" | "member" | "system";
-      id: string | null;
-      name: string | null;
-    };
-    content: string;
-    citations: Schemas["Citation"][];
-    confidence: number | null;
-    needs_human: boolean;
-    created_at: string;
-  };
-  Conversation: {
-    id: string;
-    agent_id: string;
-    channel: "widget" | "hosted" | "email" | "api" | "playground";
-    status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
-    subject: string | null;
-    tags: string[];
-    /** The member of the team who has it. */
-    assignee: Schemas["TeamMember"] | null;
-    visitor: Schemas["Visitor"] | null;
-    /** Without notes. */
-    message_count: number;
-    /** The visitor's messages that wait for the team to read them: the one that handed the conversation off, and those after it. A reply and a new status mark them read. */
-    unread_count: number;
-    last_message_preview: string | null;
-    last_message_at: string;
-    /** The latest hand-off to a human. */
-    handoff: Schemas["Handoff"] | null;
-    csat: Schemas["Csat"] | null;
-    resolved_at: string | null;
-    resolved_by: "ai" | "human" | "api" | "auto" | null;
-    first_human_reply_at: string | null;
-    reopened_count: number;
-    created_at: string;
-    updated_at: string;
-  };
-  ConversationIn: {
-    /** The agent that has the conversation once you give it to it; by mail, its mailbox is the sender. */
-    agent_id: string;
-    channel: "email" | "api";
-    /** Whom a mail goes to: email needs it. */
-    to?: {
-      email: string;
-      name?: string | null | undefined;
-    } | null | undefined;
-    /** On the channel api: your user whose conversation it is. */
+    /** Who asks; omit for somebody unknown. */
     user?: {
       /** Your stable id for the person; groups that person's conversations. */
       id: string;
+      /** Their name. */
       name?: string | null | undefined;
+      /** Their email address. */
       email?: string | null | undefined;
     } | null | undefined;
-    /** Without it, a mail has the beginning of its text as the subject. */
-    subject?: string | null | undefined;
-    content: string;
-    /** Who on the team writes. Visitors see the name. */
-    author?: {
-      /** Your stable id for the member of the team. */
-      id: string;
-      name: string;
-    } | null | undefined;
+    /** True streams the answer as Server-Sent Events. */
+    stream?: boolean | undefined;
   };
   ConversationPage: Schemas["ConversationPageBase"] & {
     /** Null on the last page. */
     next_cursor: string | null;
   };
+  Conversation: {
+    /** Its identifier. */
+    id: string;
+    /** The agent. */
+    agent_id: string;
+    /** Where the visitor writes. */
+    channel: "widget" | "hosted" | "email" | "api" | "playground";
+    /** open before the first answer, ai_handled after one, needs_human while it waits for the team, human_active while the team has it, resolved. */
+    status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
+    /** The beginning of the first message, or the subject of a mail. */
+    subject: string | null;
+    /** Your team's tags. */
+    tags: string[];
+    /** Who asks; null once they are erased. */
+    visitor: Schemas["Visitor"] | null;
+    /** How many messages it has. */
+    message_count: number;
+    /** The beginning of the latest message. */
+    last_message_preview: string | null;
+    /** When the latest message came. */
+    last_message_at: string;
+    /** The latest hand-off to a human. */
+    handoff: Schemas["Handoff"] | null;
+    /** The visitor's rating; null without one. */
+    csat: Schemas["Csat"] | null;
+    /** When it was resolved; null while it is not. */
+    resolved_at: string | null;
+    /** Who resolved it; auto stands for idle conversations. */
+    resolved_by: "ai" | "human" | "api" | "auto" | null;
+    /** When somebody of the team first replied. */
+    first_human_reply_at: string | null;
+    /** How often the visitor wrote again after it was resolved. */
+    reopened_count: number;
+    /** When it was created. */
+    created_at: string;
+    /** When it was last changed. */
+    updated_at: string;
+  };
   ConversationPageBase: {
+    /** The records of this page. */
     data: Schemas["Conversation"][];
+    /** How many records there are on all pages. */
     total: number;
+    /** How many records a page holds at most. */
     limit: number;
+    /** How many records come before the page. */
     offset: number;
+    /** Whether there are records after this page. */
     has_more: boolean;
+  };
+  ConversationWithMessages: Schemas["Conversation"] & {
+    /** The latest 100, oldest first. */
+    messages: Schemas["Message"][];
+    /** Whether there are earlier messages: see `GET …/messages`. */
+    has_more_messages: boolean;
+  };
+  Message: {
+    /** Its identifier. */
+    id: string;
+    /** The conversation. */
+    conversation_id: string;
+    /** Who speaks: the visitor (user), the agent (assistant), the team (human) or the service. */
+    role: "user" | "assistant" | "human" | "system";
+    /** Who wrote it. */
+    author: {
+      /** What kind of author it is. */
+      type: "visitor" | "agent" | "member" | "system";
+      /** The visitor or agent; null for the team. */
+      id: string | null;
+      /** Their name, if known. */
+      name: string | null;
+    };
+    /** The text. */
+    content: string;
+    /** Where an answer comes from. */
+    citations: Schemas["Citation"][];
+    /** 0 to 1: how likely an answer is right; null for other messages. */
+    confidence: number | null;
+    /** Whether the message hands the conversation to a human. */
+    needs_human: boolean;
+    /** When it was created. */
+    created_at: string;
   };
   MessagePage: Schemas["MessagePageBase"] & {
     /** Null on the last page. */
     next_cursor: string | null;
   };
   MessagePageBase: {
+    /** The records of this page. */
     data: Schemas["Message"][];
+    /** How many records there are on all pages. */
     total: number;
+    /** How many records a page holds at most. */
     limit: number;
+    /** How many records come before the page. */
     offset: number;
+    /** Whether there are records after this page. */
     has_more: boolean;
   };
   ConversationUpdate: {
@@ -300,90 +661,111 @@ export interface Schemas {
     status?: "open" | "resolved" | "needs_human" | "human_active" | null | undefined;
     /** Replaces the tags; null leaves them. */
     tags?: string[] | null | undefined;
-    /** Who has it from now on; null takes it from everyone. */
-    assignee?: {
-      /** Your stable id for the member of the team. */
-      id: string;
-      name: string;
-    } | null | undefined;
-    /** Whether the team has read it: true sets unread_count to 0, false to at least 1. It is no activity. */
-    read?: boolean | null | undefined;
   };
   Reply: Schemas["Message"] & {
+    /** The status of the conversation after the reply. */
     conversation_status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
   };
   ReplyIn: {
+    /** What the visitor reads. */
     content: string;
+    /** Whether it resolves the conversation. */
     resolve?: boolean | undefined;
-    /** Who on the team writes. Visitors see the name. */
-    author?: {
-      /** Your stable id for the member of the team. */
-      id: string;
-      name: string;
-    } | null | undefined;
-  };
-  NoteIn: {
-    content: string;
-    /** Who on the team writes. */
-    author?: {
-      /** Your stable id for the member of the team. */
-      id: string;
-      name: string;
-    } | null | undefined;
   };
   LeadPage: Schemas["LeadPageBase"] & {
     /** Null on the last page. */
     next_cursor: string | null;
   };
   Lead: {
+    /** Its identifier. */
     id: string;
+    /** The agent. */
     agent_id: string;
+    /** The conversation that it was left in. */
     conversation_id: string | null;
+    /** Who left it. */
     visitor_id: string | null;
+    /** Their name. */
     name: string | null;
+    /** Their email address. */
     email: string | null;
+    /** Their phone number. */
     phone: string | null;
+    /** What they want. */
     message: string | null;
+    /** Further fields of the form, by name. */
     custom_fields: Record<string, string | number | boolean | null>;
+    /** The page that it was left on. */
     source_url: string | null;
+    /** When it was created. */
     created_at: string;
   };
   LeadPageBase: {
+    /** The records of this page. */
     data: Schemas["Lead"][];
+    /** How many records there are on all pages. */
     total: number;
+    /** How many records a page holds at most. */
     limit: number;
+    /** How many records come before the page. */
     offset: number;
+    /** Whether there are records after this page. */
     has_more: boolean;
   };
   SourcePage: {
+    /** The records of this page. */
     data: Schemas["Source"][];
+    /** How many records there are on all pages. */
     total: number;
+    /** How many records a page holds at most. */
     limit: number;
+    /** How many records come before the page. */
     offset: number;
+    /** Whether there are records after this page. */
     has_more: boolean;
   };
   Source: {
+    /** Its identifier. */
     id: string;
+    /** The agent. */
     agent_id: string;
+    /** A whole website, one page, or a text. */
     type: "website" | "url" | "text";
+    /** What your team calls it. */
     name: string;
+    /** Where it is read; null for a text. */
     url: string | null;
+    /** Whether it waits, is being read, is in use or failed. */
     status: "pending" | "processing" | "ready" | "failed";
+    /** How often it is read again. */
     schedule: "manual" | "daily" | "weekly";
+    /** The most pages that are read of a website, within the plan. */
     max_pages: number;
+    /** Pages that were found. */
     pages_found: number;
+    /** Pages that the agent answers from. */
     pages_indexed: number;
+    /** Pages that could not be read. */
     pages_failed: number;
+    /** Pages that were left out, such as copies. */
     pages_skipped: number;
+    /** Passages that its texts were cut into. */
     chunks_count: number;
+    /** Why it failed; null unless it did. */
     error: Schemas["SourceError"] | null;
+    /** When it was last read completely. */
     last_synced_at: string | null;
+    /** When it will be read again. */
     next_sync_at: string | null;
+    /** When it was created. */
     created_at: string;
+    /** When it was last changed. */
     updated_at: string;
   };
   SourceCreate: {
+    /** A whole website, one page, or a text. */
     type: "website" | "url" | "text";
+    /** What your team calls it. */
     name: string;
     /** Required when type is website or url. */
     url?: string | null | undefined;
@@ -391,18 +773,27 @@ export interface Schemas {
     text?: string | null | undefined;
     /** For websites; the plan's cap applies. */
     max_pages?: number | undefined;
+    /** How often it is read again; a text never is. */
     schedule?: "manual" | "daily" | "weekly" | undefined;
   };
   CrawledPagePage: {
+    /** The records of this page. */
     data: Schemas["CrawledPage"][];
+    /** How many records there are on all pages. */
     total: number;
+    /** How many records a page holds at most. */
     limit: number;
+    /** How many records come before the page. */
     offset: number;
+    /** Whether there are records after this page. */
     has_more: boolean;
   };
   CrawledPage: {
+    /** Its address. */
     url: string;
+    /** Its title; null until it is read. */
     title: string | null;
+    /** What became of it. */
     status: "indexed" | "failed" | "skipped" | "waiting";
     /** Why it failed or was skipped, such as http_404, timeout, robots or noindex. */
     reason: string | null;
@@ -410,87 +801,128 @@ export interface Schemas {
     in_use: boolean;
   };
   AnswerPage: {
+    /** The records of this page. */
     data: Schemas["Answer"][];
+    /** How many records there are on all pages. */
     total: number;
+    /** How many records a page holds at most. */
     limit: number;
+    /** How many records come before the page. */
     offset: number;
+    /** Whether there are records after this page. */
     has_more: boolean;
   };
   Answer: {
+    /** Its identifier. */
     id: string;
+    /** The agent. */
     agent_id: string;
+    /** The question. */
     question: string;
+    /** What the agent answers, word for word. */
     answer: string;
+    /** When it was created. */
     created_at: string;
+    /** When it was last changed. */
     updated_at: string;
   };
   AnswerCreate: {
+    /** The question, as a visitor would ask it. */
     question: string;
+    /** What the agent answers, word for word. */
     answer: string;
   };
   SearchResults: {
+    /** Passages, best first. */
     data: Schemas["SearchResult"][];
   };
   SearchResult: {
+    /** The title of the page or text, with the heading above the passage. */
     title: string;
+    /** The page; null for a text or a curated answer. */
     url: string | null;
     /** The source, or the curated answer, that it came from. */
     source_id: string;
+    /** What kind of source it is. */
     type: "page" | "text" | "answer";
+    /** The passage. */
     content: string;
+    /** 0 to 1: how well it fits. */
     score: number;
   };
   SearchIn: {
+    /** What to look for, in words or as a question. */
     query: string;
+    /** How many passages to return at most. */
     limit?: number | undefined;
   };
   AnalyticsOverview: {
     /** Whole UTC days, both included; the last is today. */
     range: {
+      /** How many days it has. */
       days: number;
+      /** The first day. */
       from: string;
+      /** The last day. */
       to: string;
     };
+    /** The agent that it is limited to; null for all. */
     agent_id: string | null;
     totals: Schemas["AnalyticsTotals"];
     rates: Schemas["AnalyticsRates"];
+    /** Visitors' ratings. */
     csat: {
+      /** 1 to 5; null without any. */
       average: number | null;
+      /** How many there are. */
       count: number;
     };
-    /** How answers were rated: each rating as it is now, on the day it was first given. */
-    feedback: {
-      up: number;
-      down: number;
-    };
+    /** How long visitors waited. */
     times: {
       /** From a conversation's start to its first reply, within 5 %. Null without any. */
       median_first_response_seconds: number | null;
       /** From a conversation's start to its first resolution, within 5 %. Null without any. */
       median_resolution_seconds: number | null;
     };
+    /** Hand-offs by their reason. */
     handoff_reasons: {
+      /** With customer_request. */
       customer_request: number;
+      /** With missing_knowledge. */
       missing_knowledge: number;
+      /** With low_confidence. */
       low_confidence: number;
+      /** With unsupported_request. */
       unsupported_request: number;
+      /** With tool_failure. */
       tool_failure: number;
+      /** With model_failure. */
       model_failure: number;
     };
     /** Conversations that started. */
     by_channel: {
+      /** With widget. */
       widget: number;
+      /** With hosted. */
       hosted: number;
+      /** With email. */
       email: number;
+      /** With api. */
       api: number;
+      /** With playground. */
       playground: number;
     };
     /** All conversations as they are now, whatever the range. */
     by_status: {
+      /** With open. */
       open: number;
+      /** With ai_handled. */
       ai_handled: number;
+      /** With needs_human. */
       needs_human: number;
+      /** With human_active. */
       human_active: number;
+      /** With resolved. */
       resolved: number;
     };
     /** Each day, oldest first. */
@@ -499,19 +931,27 @@ export interface Schemas {
     top_unanswered: Schemas["UnansweredQuestion"][];
     /** The same number of days before. */
     previous: {
+      /** What happened then. */
       totals: Schemas["AnalyticsTotals"];
       rates: Schemas["AnalyticsRates"];
     };
   };
+  /** What happened in the range. */
   AnalyticsTotals: {
     /** Conversations that started. */
     conversations: number;
+    /** Messages of all authors. */
     messages: number;
+    /** Answers of the agent. */
     ai_replies: number;
+    /** Replies of the team. */
     human_replies: number;
+    /** Leads that were left. */
     leads: number;
+    /** Hand-offs to a human. */
     handoffs: number;
   };
+  /** How much of it went well. */
   AnalyticsRates: {
     /** Conversations resolved without hand-off or human reply, of those that the agent took part in. Null without any. */
     ai_resolution: number | null;
@@ -525,107 +965,280 @@ export interface Schemas {
     unanswered: number | null;
   };
   AnalyticsDay: {
+    /** The day, UTC. */
     date: string;
     /** Conversations that started. */
     conversations: number;
+    /** Messages of all authors. */
     messages: number;
+    /** Answers of the agent. */
     ai_replies: number;
+    /** Replies of the team. */
     human_replies: number;
+    /** Leads that were left. */
     leads: number;
+    /** Hand-offs to a human. */
     handoffs: number;
   };
   UnansweredQuestion: {
+    /** The question. */
     question: string;
+    /** How often it was asked. */
     count: number;
   };
   PrivacyFound: {
     identifier: Schemas["PrivacyIdentifier"];
+    /** The visitors that are this person. */
     visitors: Schemas["Visitor"][];
     /** Visitors from whom the email was left, and another one too: not counted, and found by their anon_id. */
     shared_visitors: Schemas["Visitor"][];
+    /** How many records there are of them. */
     counts: {
+      /** Conversations. */
       conversations: number;
+      /** Messages of all authors in them. */
       messages: number;
+      /** Leads. */
       leads: number;
+      /** Hand-offs. */
       handoffs: number;
     };
   };
+  /** Whom it was searched by. */
   PrivacyIdentifier: {
+    /** Which identifier was passed. */
     type: "email" | "anon_id" | "external_id";
+    /** As it was searched for. */
     value: string;
   };
   PrivacyErased: {
+    /** Names the erasure in the audit log. */
     audit_id: string;
+    /** When they were erased. */
     erased_at: string;
     /** How many records of each kind were erased. */
     deleted: Record<string, number>;
   };
   PrivacyExport: {
+    /** Whom it is of. */
     identifier: Schemas["PrivacyIdentifier"];
+    /** When it was made. */
     exported_at: string;
+    /** The visitors that are this person. */
     visitors: Schemas["Visitor"][];
+    /** Their conversations with all messages. */
     conversations: (Schemas["Conversation"] & {
+      /** Its hand-offs, oldest first. */
       handoffs: unknown[];
-      feedback: Schemas["Feedback"][];
+      /** Its messages, oldest first. */
       messages: Schemas["Message"][];
-      notes: Schemas["Message"][];
     })[];
+    /** What they left. */
     leads: unknown[];
-  };
-  Feedback: {
-    id: string;
-    agent_id: string;
-    conversation_id: string;
-    message_id: string;
-    /** `visitor`, or the id of the API key that rated. */
-    author: string;
-    rating: "up" | "down";
-    comment: string | null;
-    created_at: string;
-    updated_at: string;
   };
   WebhookList: Schemas["WebhookPage"] & {
     /** The event catalogue. */
     event_types: Schemas["WebhookEventType"][];
   };
   Webhook: {
+    /** Its identifier. */
     id: string;
+    /** Where events are sent. */
     url: string;
+    /** The types that it receives; * stands for all. */
     events: string[];
+    /** What it is for, for your team. */
     description: string | null;
+    /** Whether events are sent to it. */
     enabled: boolean;
     /** manual, failing or gone; null while it is enabled. */
     disabled_reason: string | null;
+    /** When it was disabled. */
     disabled_at: string | null;
     /** Failed attempts since the last success. */
     failure_streak: number;
+    /** When it last answered with a 2xx. */
     last_success_at: string | null;
+    /** When it was created. */
     created_at: string;
+    /** When it was last changed. */
     updated_at: string;
   };
   WebhookEventType: {
+    /** The type, as endpoints subscribe to it. */
     type: "conversation.created" | "conversation.resolved" | "message.ai_replied" | "message.human_replied" | "handoff.created" | "lead.created" | "source.synced" | "source.failed";
+    /** What happened, and what data is. */
     description: string;
     example: Schemas["WebhookEvent"];
   };
-  WebhookEvent: {
+  WebhookEvent: Schemas["ConversationCreatedEvent"] | Schemas["ConversationResolvedEvent"] | Schemas["MessageAiRepliedEvent"] | Schemas["MessageHumanRepliedEvent"] | Schemas["HandoffCreatedEvent"] | Schemas["LeadCreatedEvent"] | Schemas["SourceSyncedEvent"] | Schemas["SourceFailedEvent"] | Schemas["WebhookTestEvent"];
+  ConversationCreatedEvent: {
     /** Equal to the header webhook-id; the same on every attempt and redelivery. */
     id: string;
-    type: "conversation.created" | "conversation.resolved" | "message.ai_replied" | "message.human_replied" | "handoff.created" | "lead.created" | "source.synced" | "source.failed";
+    /** What happened; it says what data is. */
+    type: "conversation.created";
+    /** When it happened. */
     created_at: string;
+    /** The version of the format. */
     api_version: "1.0.0";
+    /** The workspace that it happened in. */
     workspace_id: string;
-    /** The record as it was when the event happened. */
-    data: (Schemas["Conversation"] | Schemas["Message"] | Schemas["Handoff"] | Schemas["Lead"] | Schemas["Source"]) & {
+    /** The conversation as it started. */
+    data: Schemas["Conversation"] & {
       /** Present when texts were cut to keep the event under 64 KB. */
       truncated?: true | undefined;
     };
   };
+  ConversationResolvedEvent: {
+    /** Equal to the header webhook-id; the same on every attempt and redelivery. */
+    id: string;
+    /** What happened; it says what data is. */
+    type: "conversation.resolved";
+    /** When it happened. */
+    created_at: string;
+    /** The version of the format. */
+    api_version: "1.0.0";
+    /** The workspace that it happened in. */
+    workspace_id: string;
+    /** The conversation as it was resolved. */
+    data: Schemas["Conversation"] & {
+      /** Present when texts were cut to keep the event under 64 KB. */
+      truncated?: true | undefined;
+    };
+  };
+  MessageAiRepliedEvent: {
+    /** Equal to the header webhook-id; the same on every attempt and redelivery. */
+    id: string;
+    /** What happened; it says what data is. */
+    type: "message.ai_replied";
+    /** When it happened. */
+    created_at: string;
+    /** The version of the format. */
+    api_version: "1.0.0";
+    /** The workspace that it happened in. */
+    workspace_id: string;
+    /** The agent's message. */
+    data: Schemas["Message"] & {
+      /** Present when texts were cut to keep the event under 64 KB. */
+      truncated?: true | undefined;
+    };
+  };
+  MessageHumanRepliedEvent: {
+    /** Equal to the header webhook-id; the same on every attempt and redelivery. */
+    id: string;
+    /** What happened; it says what data is. */
+    type: "message.human_replied";
+    /** When it happened. */
+    created_at: string;
+    /** The version of the format. */
+    api_version: "1.0.0";
+    /** The workspace that it happened in. */
+    workspace_id: string;
+    /** The team's message. */
+    data: Schemas["Message"] & {
+      /** Present when texts were cut to keep the event under 64 KB. */
+      truncated?: true | undefined;
+    };
+  };
+  HandoffCreatedEvent: {
+    /** Equal to the header webhook-id; the same on every attempt and redelivery. */
+    id: string;
+    /** What happened; it says what data is. */
+    type: "handoff.created";
+    /** When it happened. */
+    created_at: string;
+    /** The version of the format. */
+    api_version: "1.0.0";
+    /** The workspace that it happened in. */
+    workspace_id: string;
+    /** The hand-off as it was requested. */
+    data: Schemas["Handoff"] & {
+      /** Present when texts were cut to keep the event under 64 KB. */
+      truncated?: true | undefined;
+    };
+  };
+  LeadCreatedEvent: {
+    /** Equal to the header webhook-id; the same on every attempt and redelivery. */
+    id: string;
+    /** What happened; it says what data is. */
+    type: "lead.created";
+    /** When it happened. */
+    created_at: string;
+    /** The version of the format. */
+    api_version: "1.0.0";
+    /** The workspace that it happened in. */
+    workspace_id: string;
+    /** The lead as it was left. */
+    data: Schemas["Lead"] & {
+      /** Present when texts were cut to keep the event under 64 KB. */
+      truncated?: true | undefined;
+    };
+  };
+  SourceSyncedEvent: {
+    /** Equal to the header webhook-id; the same on every attempt and redelivery. */
+    id: string;
+    /** What happened; it says what data is. */
+    type: "source.synced";
+    /** When it happened. */
+    created_at: string;
+    /** The version of the format. */
+    api_version: "1.0.0";
+    /** The workspace that it happened in. */
+    workspace_id: string;
+    /** The source as it was then. */
+    data: Schemas["Source"] & {
+      /** Present when texts were cut to keep the event under 64 KB. */
+      truncated?: true | undefined;
+    };
+  };
+  SourceFailedEvent: {
+    /** Equal to the header webhook-id; the same on every attempt and redelivery. */
+    id: string;
+    /** What happened; it says what data is. */
+    type: "source.failed";
+    /** When it happened. */
+    created_at: string;
+    /** The version of the format. */
+    api_version: "1.0.0";
+    /** The workspace that it happened in. */
+    workspace_id: string;
+    /** The source as it was then, with its error. */
+    data: Schemas["Source"] & {
+      /** Present when texts were cut to keep the event under 64 KB. */
+      truncated?: true | undefined;
+    };
+  };
+  WebhookTestEvent: {
+    /** Equal to the header webhook-id; the same on every attempt and redelivery. */
+    id: string;
+    /** What happened; it says what data is. */
+    type: "webhook.test";
+    /** When it happened. */
+    created_at: string;
+    /** The version of the format. */
+    api_version: "1.0.0";
+    /** The workspace that it happened in. */
+    workspace_id: string;
+    /** A sentence. */
+    data: Schemas["WebhookTest"] & {
+      /** Present when texts were cut to keep the event under 64 KB. */
+      truncated?: true | undefined;
+    };
+  };
+  WebhookTest: {
+    /** A sentence for whoever reads it. */
+    message: string;
+  };
   WebhookPage: {
+    /** The records of this page. */
     data: Schemas["Webhook"][];
+    /** How many records there are on all pages. */
     total: number;
+    /** How many records a page holds at most. */
     limit: number;
+    /** How many records come before the page. */
     offset: number;
+    /** Whether there are records after this page. */
     has_more: boolean;
   };
   WebhookWithSecret: Schemas["Webhook"] & {
@@ -637,7 +1250,9 @@ export interface Schemas {
     url: string;
     /** The types to receive, or the single value * for all, those of later versions included. */
     events: ("conversation.created" | "conversation.resolved" | "message.ai_replied" | "message.human_replied" | "handoff.created" | "lead.created" | "source.synced" | "source.failed" | "*")[];
+    /** What it is for, for your team. */
     description?: string | null | undefined;
+    /** Whether events are sent to it. */
     enabled?: boolean | undefined;
   };
   /** A field that is left out or null stays as it is, but for description. */
@@ -652,28 +1267,45 @@ export interface Schemas {
     enabled?: boolean | null | undefined;
   };
   Delivery: {
+    /** Its identifier. */
     id: string;
+    /** The webhook endpoint. */
     webhook_id: string;
+    /** The event. */
     event_id: string;
+    /** What happened. */
     event_type: string;
+    /** pending while it is retried. */
     status: "pending" | "succeeded" | "failed";
+    /** Whether it was sent for an event, as a test, or again. */
     trigger: "event" | "test" | "redelivery";
+    /** How many attempts were made. */
     attempt_count: number;
+    /** When the next one is due; null once it is settled. */
     next_attempt_at: string | null;
+    /** When it was created. */
     created_at: string;
+    /** When it succeeded or failed for good. */
     completed_at: string | null;
     /** Oldest first. */
     attempts: Schemas["DeliveryAttempt"][];
   };
   DeliveryAttempt: {
+    /** 1 for the first attempt. */
     number: number;
+    /** When it was made. */
     started_at: string;
+    /** How long it took, in milliseconds. */
     duration_ms: number;
+    /** The HTTP status; null without a response. */
     response_status: number | null;
     /** Its first 8 KiB. */
     response_body: string | null;
+    /** Whether the body was longer. */
     response_truncated: boolean;
+    /** Why it failed; null for a success. */
     error: "timeout" | "connection_failed" | "blocked_url" | "http_error" | "secret_unreadable" | "endpoint_disabled" | null;
+    /** Where it was sent. */
     url: string;
   };
   DeliveryPage: Schemas["DeliveryPageBase"] & {
@@ -681,10 +1313,15 @@ export interface Schemas {
     next_cursor: string | null;
   };
   DeliveryPageBase: {
+    /** The records of this page. */
     data: Schemas["Delivery"][];
+    /** How many records there are on all pages. */
     total: number;
+    /** How many records a page holds at most. */
     limit: number;
+    /** How many records come before the page. */
     offset: number;
+    /** Whether there are records after this page. */
     has_more: boolean;
   };
 }
@@ -701,24 +1338,81 @@ export interface Operations {
     input: {};
     answer: Schemas["Usage"];
   };
-  /** List the workspace's agents. Scope: `agents:read`. */
+  /** List the workspace's agents. A key that carries `agents:write` too sees all settings. Scope: `agents:read`. */
   listAgents: {
     input: {
+      /** How many records a page holds at most. */
       limit?: number | undefined;
+      /** How many records come before the page. */
       offset?: number | undefined;
     };
     answer: Schemas["AgentPage"];
   };
-  /** One agent. Scope: `agents:read`. */
+  /** Add an agent. Scope: `agents:write`. */
+  createAgent: {
+    input: {
+      body: Schemas["AgentCreate"];
+    };
+    answer: Schemas["AgentSettings"];
+  };
+  /** One agent. A key that carries `agents:write` too sees all settings. Scope: `agents:read`. */
   getAgent: {
     input: {
+      /** The agent. */
       agent_id: string;
     };
     answer: Schemas["Agent"];
   };
+  /** Change an agent's settings. Scope: `agents:write`. */
+  updateAgent: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      body: Schemas["AgentUpdate"];
+    };
+    answer: Schemas["AgentSettings"];
+  };
+  /** Delete an agent and its knowledge. Its conversations and leads stay with the workspace. Scope: `agents:write`. */
+  deleteAgent: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+    };
+    answer: undefined;
+  };
+  /** Replace the secret that verifies an agent's visitors. The previous secret stays valid for a day, or ends at once with `revoke`. Scope: `agents:write`. */
+  rotateIdentitySecret: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      body?: Schemas["IdentitySecretRotation"] | undefined;
+    };
+    answer: Schemas["IdentitySecret"];
+  };
+  /** List the workspace's API keys. Revoked ones included, of which the latest 100 are kept. Scope: `keys:write`. */
+  listKeys: {
+    input: {};
+    answer: Schemas["KeyPage"];
+  };
+  /** Add an API key. It works from the next request on. A key grants no scope that it lacks itself. Scope: `keys:write`. */
+  createKey: {
+    input: {
+      body: Schemas["KeyCreate"];
+    };
+    answer: Schemas["NewKey"];
+  };
+  /** Revoke an API key. It is refused from the next request on. The last key that carries `keys:write` stays. Scope: `keys:write`. */
+  revokeKey: {
+    input: {
+      /** The API key. */
+      key_id: string;
+    };
+    answer: undefined;
+  };
   /** Ask an agent. The agent answers from its knowledge, or hands the conversation to a human. Each question that it is asked to answer counts toward the month's message quota. Scope: `chat:write`. */
   askAgent: {
     input: {
+      /** The agent. */
       agent_id: string;
       body: Schemas["ChatIn"];
     };
@@ -727,56 +1421,56 @@ export interface Operations {
   /** Resume the stream of an answer. Resumes a stream that broke off, or repeats one that has ended. It uses no message of the quota. 204: the event that you have was the last. Scope: `conversations:read`. */
   resumeAnswer: {
     input: {
+      /** The conversation. */
       conversation_id: string;
+      /** The message. */
       message_id: string;
     };
     answer: Schemas["ChatEvents"];
   };
-  /** Start a conversation as the team. Your team writes first, by mail from the agent's mailbox, or over the API. The conversation is with humans until it is resolved or set to open. Answers to the mail come back to it. Scope: `conversations:write`. */
-  startConversation: {
-    input: {
-      body: Schemas["ConversationIn"];
-    };
-    answer: Schemas["ConversationWithMessages"];
-  };
   /** List conversations, by last activity. Scope: `conversations:read`. */
   listConversations: {
     input: {
+      /** How many records a page holds at most. */
       limit?: number | undefined;
+      /** How many records come before the page. */
       offset?: number | undefined;
       /** The next_cursor of the page before. It is steady under inserts; leave offset out beside it. */
       cursor?: string | undefined;
+      /** The agent. */
       agent_id?: string | undefined;
+      /** Only conversations with this status. */
       status?: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved" | undefined;
+      /** Only conversations of this channel. */
       channel?: "widget" | "hosted" | "email" | "api" | "playground" | undefined;
       /** Only conversations with activity at or after it. */
       updated_since?: string | undefined;
-      /** Only conversations of this member of the team. */
-      assignee_id?: string | undefined;
-      /** Only conversations with unread messages: their `total` is the number of an inbox. */
-      unread?: "true" | undefined;
     };
     answer: Schemas["ConversationPage"];
   };
   /** One conversation with its latest messages. Scope: `conversations:read`. */
   getConversation: {
     input: {
+      /** The conversation. */
       conversation_id: string;
     };
     answer: Schemas["ConversationWithMessages"];
   };
-  /** Change a conversation's status, tags or assignee. What is left out stays as it is. Scope: `conversations:write`. */
+  /** Change a conversation's status or tags. Scope: `conversations:write`. */
   updateConversation: {
     input: {
+      /** The conversation. */
       conversation_id: string;
       body: Schemas["ConversationUpdate"];
     };
     answer: Schemas["Conversation"];
   };
-  /** List the messages of a conversation. With the team's notes between them. The first page holds the latest messages, the next one those before them. Each page is oldest first. Scope: `conversations:read`. */
+  /** List the messages of a conversation. The first page holds the latest messages, the next one those before them. Each page is oldest first. Scope: `conversations:read`. */
   listMessages: {
     input: {
+      /** The conversation. */
       conversation_id: string;
+      /** How many records a page holds at most. */
       limit?: number | undefined;
       /** The next_cursor of the page before. It is steady under inserts; leave offset out beside it. */
       cursor?: string | undefined;
@@ -786,26 +1480,22 @@ export interface Operations {
   /** Reply as a human on the team. The agent stays silent from then on, until the conversation is resolved or its status is set to open. Scope: `conversations:write`. */
   replyToConversation: {
     input: {
+      /** The conversation. */
       conversation_id: string;
       body: Schemas["ReplyIn"];
     };
     answer: Schemas["Reply"];
   };
-  /** Add a note for the team. A note stands between the messages and is the team's alone: no visitor reads it, no model, and no event carries it. The status stays as it is. Scope: `conversations:write`. */
-  addNote: {
-    input: {
-      conversation_id: string;
-      body: Schemas["NoteIn"];
-    };
-    answer: Schemas["Message"];
-  };
   /** List and search leads, newest first. Scope: `leads:read`. */
   listLeads: {
     input: {
+      /** How many records a page holds at most. */
       limit?: number | undefined;
+      /** How many records come before the page. */
       offset?: number | undefined;
       /** The next_cursor of the page before. It is steady under inserts; leave offset out beside it. */
       cursor?: string | undefined;
+      /** The agent. */
       agent_id?: string | undefined;
       /** Any part of name, email, phone or custom fields, in any case; of a phone number also its digits alone. */
       q?: string | undefined;
@@ -817,6 +1507,7 @@ export interface Operations {
   /** List an agent's knowledge sources. Scope: `knowledge:read`. */
   listSources: {
     input: {
+      /** The agent. */
       agent_id: string;
     };
     answer: Schemas["SourcePage"];
@@ -824,6 +1515,7 @@ export interface Operations {
   /** Add a knowledge source. Its ingestion is queued: poll the list until its status is ready or failed. Scope: `knowledge:write`. */
   createSource: {
     input: {
+      /** The agent. */
       agent_id: string;
       body: Schemas["SourceCreate"];
     };
@@ -832,7 +1524,9 @@ export interface Operations {
   /** Read a source again. A sync that is waiting or running is joined. Until the new one is complete, the agent answers from the last good one. Scope: `knowledge:write`. */
   syncSource: {
     input: {
+      /** The agent. */
       agent_id: string;
+      /** The source. */
       source_id: string;
     };
     answer: Schemas["Source"];
@@ -840,7 +1534,9 @@ export interface Operations {
   /** Delete a source and all that the agent knows from it. Scope: `knowledge:write`. */
   deleteSource: {
     input: {
+      /** The agent. */
       agent_id: string;
+      /** The source. */
       source_id: string;
     };
     answer: undefined;
@@ -848,10 +1544,15 @@ export interface Operations {
   /** List what became of a source's pages. As the last sync left them, or as the running one has found them so far. A text source has none. Scope: `knowledge:read`. */
   listSourcePages: {
     input: {
+      /** The agent. */
       agent_id: string;
+      /** The source. */
       source_id: string;
+      /** How many records a page holds at most. */
       limit?: number | undefined;
+      /** How many records come before the page. */
       offset?: number | undefined;
+      /** Only pages of which this became. */
       status?: "indexed" | "failed" | "skipped" | "waiting" | undefined;
     };
     answer: Schemas["CrawledPagePage"];
@@ -859,8 +1560,11 @@ export interface Operations {
   /** List an agent's curated answers. Scope: `knowledge:read`. */
   listAnswers: {
     input: {
+      /** The agent. */
       agent_id: string;
+      /** How many records a page holds at most. */
       limit?: number | undefined;
+      /** How many records come before the page. */
       offset?: number | undefined;
     };
     answer: Schemas["AnswerPage"];
@@ -868,6 +1572,7 @@ export interface Operations {
   /** Add a curated question and answer. When a question matches it closely, the agent gives this answer word for word. Scope: `knowledge:write`. */
   createAnswer: {
     input: {
+      /** The agent. */
       agent_id: string;
       body: Schemas["AnswerCreate"];
     };
@@ -876,7 +1581,9 @@ export interface Operations {
   /** Delete a curated answer. Scope: `knowledge:write`. */
   deleteAnswer: {
     input: {
+      /** The agent. */
       agent_id: string;
+      /** The curated answer. */
       answer_id: string;
     };
     answer: undefined;
@@ -884,6 +1591,7 @@ export interface Operations {
   /** What retrieval finds for a question. No model is asked and no message of the quota is used. Scope: `knowledge:read`. */
   searchKnowledge: {
     input: {
+      /** The agent. */
       agent_id: string;
       body: Schemas["SearchIn"];
     };
@@ -892,7 +1600,9 @@ export interface Operations {
   /** Activity of the last days, and how well questions were answered. Of the whole workspace or of one agent. Rates of conversations cover those that started in the range. Scope: `analytics:read`. */
   getAnalyticsOverview: {
     input: {
+      /** How many days, today included. */
       days?: number | undefined;
+      /** The agent. */
       agent_id?: string | undefined;
     };
     answer: Schemas["AnalyticsOverview"];
@@ -948,6 +1658,7 @@ export interface Operations {
   /** One webhook endpoint. Scope: `webhooks:read`. */
   getWebhook: {
     input: {
+      /** The webhook endpoint. */
       webhook_id: string;
     };
     answer: Schemas["Webhook"];
@@ -955,6 +1666,7 @@ export interface Operations {
   /** Change a webhook endpoint. Needs webhooks in the plan. Scope: `webhooks:write`. */
   updateWebhook: {
     input: {
+      /** The webhook endpoint. */
       webhook_id: string;
       body: Schemas["WebhookPatch"];
     };
@@ -963,6 +1675,7 @@ export interface Operations {
   /** Delete a webhook endpoint and its delivery log. Nothing is sent to it afterwards. Scope: `webhooks:write`. */
   deleteWebhook: {
     input: {
+      /** The webhook endpoint. */
       webhook_id: string;
     };
     answer: undefined;
@@ -970,6 +1683,7 @@ export interface Operations {
   /** Rotate a webhook endpoint's secret. For 24 hours both secrets sign each request, so that receivers can switch one by one. Scope: `webhooks:write`. */
   rotateWebhookSecret: {
     input: {
+      /** The webhook endpoint. */
       webhook_id: string;
     };
     answer: Schemas["WebhookWithSecret"];
@@ -977,6 +1691,7 @@ export interface Operations {
   /** Send a test event now. It is signed and sent once while you wait, to a disabled endpoint too. The response says whether it arrived. Needs webhooks in the plan. Scope: `webhooks:write`. */
   testWebhook: {
     input: {
+      /** The webhook endpoint. */
       webhook_id: string;
     };
     answer: Schemas["Delivery"];
@@ -984,11 +1699,15 @@ export interface Operations {
   /** List the deliveries of a webhook endpoint, newest first. Scope: `webhooks:read`. */
   listDeliveries: {
     input: {
+      /** The webhook endpoint. */
       webhook_id: string;
+      /** How many records a page holds at most. */
       limit?: number | undefined;
+      /** How many records come before the page. */
       offset?: number | undefined;
       /** The next_cursor of the page before. It is steady under inserts; leave offset out beside it. */
       cursor?: string | undefined;
+      /** Only deliveries with this status. */
       status?: "pending" | "succeeded" | "failed" | undefined;
     };
     answer: Schemas["DeliveryPage"];
@@ -996,6 +1715,7 @@ export interface Operations {
   /** Redeliver an event. A new delivery of the same event, with the same event id, to the same endpoint, with the whole retry schedule. Needs webhooks in the plan. Scope: `webhooks:write`. */
   redeliverEvent: {
     input: {
+      /** The delivery. */
       delivery_id: string;
     };
     answer: Schemas["Delivery"];
@@ -1007,16 +1727,21 @@ export const ROUTES = {
   getMe: ["GET", "/api/v1/me"],
   getUsage: ["GET", "/api/v1/usage"],
   listAgents: ["GET", "/api/v1/agents"],
+  createAgent: ["POST", "/api/v1/agents"],
   getAgent: ["GET", "/api/v1/agents/{agent_id}"],
+  updateAgent: ["PATCH", "/api/v1/agents/{agent_id}"],
+  deleteAgent: ["DELETE", "/api/v1/agents/{agent_id}"],
+  rotateIdentitySecret: ["POST", "/api/v1/agents/{agent_id}/rotate-identity-secret"],
+  listKeys: ["GET", "/api/v1/keys"],
+  createKey: ["POST", "/api/v1/keys"],
+  revokeKey: ["DELETE", "/api/v1/keys/{key_id}"],
   askAgent: ["POST", "/api/v1/agents/{agent_id}/messages"],
   resumeAnswer: ["GET", "/api/v1/conversations/{conversation_id}/messages/{message_id}/stream"],
-  startConversation: ["POST", "/api/v1/conversations"],
   listConversations: ["GET", "/api/v1/conversations"],
   getConversation: ["GET", "/api/v1/conversations/{conversation_id}"],
   updateConversation: ["PATCH", "/api/v1/conversations/{conversation_id}"],
   listMessages: ["GET", "/api/v1/conversations/{conversation_id}/messages"],
   replyToConversation: ["POST", "/api/v1/conversations/{conversation_id}/messages"],
-  addNote: ["POST", "/api/v1/conversations/{conversation_id}/notes"],
   listLeads: ["GET", "/api/v1/leads"],
   listSources: ["GET", "/api/v1/agents/{agent_id}/sources"],
   createSource: ["POST", "/api/v1/agents/{agent_id}/sources"],

@@ -84,12 +84,7 @@ export function listUsage(db: Database, workspaceIds: string[], period: string, 
       .select({ workspaceId: visitorCounts.workspaceId, flow, count })
       .from(visitorCounts)
       .where(
-        and(
-          sql`${visitorCounts.workspaceId} IN ${ids}`,
-          inArray(flow, DAILY_FLOWS),
-          eq(startsAt, day.startMs),
-          eq(sender, day.sender),
-        ),
+        and(sql`${visitorCounts.workspaceId} IN ${ids}`, inArray(flow, DAILY_FLOWS), eq(startsAt, day.startMs), eq(sender, day.sender)),
       ),
   ] as const;
 }

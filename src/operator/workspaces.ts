@@ -51,7 +51,16 @@ export async function addWorkspace(
   const [limits, retention] = [withoutNulls(body.limits), withoutNulls(body.retention)];
   const pruneAt = Object.keys(retention).length > 0 ? nowMs : null;
   const [[workspace]] = await db.batch([
-    createWorkspace(db, { id, ...fields, limits, retention, pruneAt, jurisdiction: jurisdictionOf(region), createdAt: nowMs, updatedAt: nowMs }),
+    createWorkspace(db, {
+      id,
+      ...fields,
+      limits,
+      retention,
+      pruneAt,
+      jurisdiction: jurisdictionOf(region),
+      createdAt: nowMs,
+      updatedAt: nowMs,
+    }),
     recordOperation(db, { by, workspaceId: id, nowMs }, { fields: Object.keys(body) }),
   ]);
   return workspace ? { outcome: "added", workspace } : { outcome: "slug_taken" };

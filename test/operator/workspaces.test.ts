@@ -20,7 +20,6 @@ const FREE = {
   answers_per_agent: 50,
   knowledge_mb_per_agent: 10,
   webhooks: false,
-  api_keys: 10,
 };
 
 /** The operator's call, whatever its answer. */
