@@ -32,6 +32,17 @@ async function useAccount(client: Client, agent_id: string) {
   expect((await client.getAgent({ agent_id })).name).toBe("Desk");
 }
 
+async function useSettings(client: Client) {
+  const { id: agent_id } = await client.createAgent({ body: { name: "Night shift" } });
+  expect((await client.updateAgent({ agent_id, body: { instructions: "Be brief." } })).instructions).toBe("Be brief.");
+  expect((await client.rotateIdentitySecret({ agent_id })).previous_valid_until).toBeNull();
+  await client.deleteAgent({ agent_id });
+  const { id: key_id, key } = await client.createKey({ body: { name: "Reader", scopes: ["agents:read"] } });
+  expect((await clientOf(key).client.listAgents()).total).toBe(1);
+  await client.revokeKey({ key_id });
+  expect((await client.listKeys()).data.map(({ revoked_at }) => revoked_at === null)).toEqual([true, false]);
+}
+
 async function useKnowledge(client: Client, agent_id: string, read: (sourceId: string) => Promise<unknown>) {
   const text = "# Refunds\n\nRefunds are paid within five working days.";
   const { id: source_id } = await client.createSource({ agent_id, body: { type: "text", name: "Handbook", text } });
@@ -99,6 +110,7 @@ async function usePrivacy(client: Client) {
 test("every operation is called by its method, and answers what the types say", async () => {
   const { workspace, agent_id, client, sent } = await createDesk();
   await useAccount(client, agent_id);
+  await useSettings(client);
   const read = (sourceId: string) => deliver("support-agent-ingestion", { workspaceId: workspace.id, agentId: agent_id, sourceId });
   const source_id = await useKnowledge(client, agent_id, read);
   await useConversations(client, agent_id);

@@ -7,6 +7,7 @@ afterEach(() => {
 
 const ALL_SCOPES = [
   "agents:read",
+  "agents:write",
   "chat:write",
   "conversations:read",
   "conversations:write",
@@ -18,6 +19,7 @@ const ALL_SCOPES = [
   "webhooks:write",
   "privacy:read",
   "privacy:write",
+  "keys:write",
 ];
 
 const NUMBERS = [
