@@ -56,6 +56,19 @@ export interface Schemas {
     /** What went wrong, and what to do. */
     message: string;
   };
+  ContactForm: {
+    /** Its fields, in their order. */
+    fields: {
+      /** `name`, `email`, `phone` and `message` are the lead's own; others are custom fields. */
+      name: string;
+      /** Null: in the visitor's language. */
+      label?: string | null | undefined;
+      /** Whether the form cannot be sent without it. */
+      required?: boolean | undefined;
+      /** What can be chosen; none: it is typed. */
+      options?: string[] | undefined;
+    }[];
+  };
   KeyIntrospection: {
     /** Whose key it is. */
     workspace: {
@@ -249,6 +262,40 @@ export interface Schemas {
     } | null | undefined;
     /** Whether your website can verify visitors with a secret of the agent. */
     has_identity_secret?: boolean | undefined;
+    appearance?: Schemas["Appearance"] | undefined;
+    /** What visitors are asked for where nobody can answer; null for no form. */
+    contact_form?: Schemas["ContactForm"] | null | undefined;
+    /**
+     * The languages that the chat speaks, the first one for everybody else, each with texts that replace its own. Empty: all.
+     *
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, source, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, challenge, challenge_failed, not_loaded.
+     */
+    languages?: Record<string, Record<string, string>> | undefined;
+    hosted_page?: Schemas["HostedPage"] | undefined;
+  };
+  /** How the chat looks. */
+  Appearance: {
+    /** Of the launcher, buttons and the visitor's messages; text on it is black or white. */
+    accent: string;
+    /** The corner of the launcher and its panel. */
+    position: "right" | "left";
+    /** An icon, an icon with a text, or none: then the page opens the chat by `SupportAgent("open")`. */
+    launcher: "icon" | "label" | "hidden";
+    /** A headline above the welcome message. */
+    greeting: string | null;
+    /** Questions that a visitor can ask by a click. */
+    suggestions: string[];
+    /** auto: as the visitor's system. */
+    theme: "auto" | "light" | "dark";
+    /** Whether the chat names this service. */
+    show_branding: boolean;
+  };
+  /** The chat as a page of its own. */
+  HostedPage: {
+    /** Whether there is a page /chat/{agent_id}. */
+    enabled: boolean;
+    /** Whether search engines may list it. */
+    indexed: boolean;
   };
   ValidationError: Schemas["Error"] & {
     /** Every failed check. */
@@ -333,6 +380,16 @@ export interface Schemas {
     } | null;
     /** Whether your website can verify visitors with a secret of the agent. */
     has_identity_secret: boolean;
+    appearance: Schemas["Appearance"];
+    /** What visitors are asked for where nobody can answer; null for no form. */
+    contact_form: Schemas["ContactForm"] | null;
+    /**
+     * The languages that the chat speaks, the first one for everybody else, each with texts that replace its own. Empty: all.
+     *
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, source, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, challenge, challenge_failed, not_loaded.
+     */
+    languages: Record<string, Record<string, string>>;
+    hosted_page: Schemas["HostedPage"];
   };
   AgentCreate: {
     /** What your team and visitors call it. */
@@ -389,6 +446,38 @@ export interface Schemas {
       /** Its secret key, which is never shown again. */
       secret: string;
     } | null | undefined;
+    /** How the chat looks. */
+    appearance?: {
+      /** Of the launcher, buttons and the visitor's messages; text on it is black or white. */
+      accent?: string | undefined;
+      /** The corner of the launcher and its panel. */
+      position?: "right" | "left" | undefined;
+      /** An icon, an icon with a text, or none: then the page opens the chat by `SupportAgent("open")`. */
+      launcher?: "icon" | "label" | "hidden" | undefined;
+      /** A headline above the welcome message. */
+      greeting?: string | null | undefined;
+      /** Questions that a visitor can ask by a click. */
+      suggestions?: string[] | undefined;
+      /** auto: as the visitor's system. */
+      theme?: "auto" | "light" | "dark" | undefined;
+      /** Whether the chat names this service. */
+      show_branding?: boolean | undefined;
+    } | undefined;
+    /** What visitors are asked for where nobody can answer; null for no form. */
+    contact_form?: Schemas["ContactForm"] | null | undefined;
+    /**
+     * The languages that the chat speaks, the first one for everybody else, each with texts that replace its own. Empty: all.
+     *
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, source, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, challenge, challenge_failed, not_loaded.
+     */
+    languages?: Record<string, Record<string, string>> | undefined;
+    /** The chat as a page of its own. */
+    hosted_page?: {
+      /** Whether there is a page /chat/{agent_id}. */
+      enabled?: boolean | undefined;
+      /** Whether search engines may list it. */
+      indexed?: boolean | undefined;
+    } | undefined;
   };
   /** A field that is left out stays as it is. */
   AgentUpdate: {
@@ -446,6 +535,38 @@ export interface Schemas {
       /** Its secret key, which is never shown again. */
       secret: string;
     } | null | undefined;
+    /** How the chat looks. */
+    appearance?: {
+      /** Of the launcher, buttons and the visitor's messages; text on it is black or white. */
+      accent?: string | undefined;
+      /** The corner of the launcher and its panel. */
+      position?: "right" | "left" | undefined;
+      /** An icon, an icon with a text, or none: then the page opens the chat by `SupportAgent("open")`. */
+      launcher?: "icon" | "label" | "hidden" | undefined;
+      /** A headline above the welcome message. */
+      greeting?: string | null | undefined;
+      /** Questions that a visitor can ask by a click. */
+      suggestions?: string[] | undefined;
+      /** auto: as the visitor's system. */
+      theme?: "auto" | "light" | "dark" | undefined;
+      /** Whether the chat names this service. */
+      show_branding?: boolean | undefined;
+    } | undefined;
+    /** What visitors are asked for where nobody can answer; null for no form. */
+    contact_form?: Schemas["ContactForm"] | null | undefined;
+    /**
+     * The languages that the chat speaks, the first one for everybody else, each with texts that replace its own. Empty: all.
+     *
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, source, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, challenge, challenge_failed, not_loaded.
+     */
+    languages?: Record<string, Record<string, string>> | undefined;
+    /** The chat as a page of its own. */
+    hosted_page?: {
+      /** Whether there is a page /chat/{agent_id}. */
+      enabled?: boolean | undefined;
+      /** Whether search engines may list it. */
+      indexed?: boolean | undefined;
+    } | undefined;
   };
   IdentitySecret: {
     /** Signs visitors' identities. Shown here and never again. */

@@ -85,7 +85,11 @@ export const contactFormSchema = z
 export const languagesSchema = z
   .partialRecord(z.enum(WIDGET_LANGUAGES), z.partialRecord(z.enum(WIDGET_TEXTS), z.string().min(1).max(MAX_TEXT_LENGTH)))
   .openapi({
-    description: "The languages that the chat speaks, the first one for everybody else, each with texts that replace its own. Empty: all.",
+    type: "object",
+    additionalProperties: { type: "object", additionalProperties: { type: "string" } },
+    description: `The languages that the chat speaks, the first one for everybody else, each with texts that replace its own. Empty: all.
+
+Languages: ${WIDGET_LANGUAGES.join(", ")}. Texts: ${WIDGET_TEXTS.join(", ")}.`,
     example: { en: { launcher_label: "Ask Acme" }, de: {} },
   });
 
