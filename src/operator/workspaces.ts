@@ -6,7 +6,7 @@ import type { workspaces } from "../platform/db/schema.ts";
 import { chooseShard, listShards, listShardStates } from "../platform/db/shards.ts";
 import { shardsIn } from "../platform/objects.ts";
 import { sendWakeUps } from "../platform/queue.ts";
-import { jurisdictionOf, type Region } from "../platform/db/regions.ts";
+import { jurisdictionOf } from "../platform/db/regions.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { reloadGate } from "../workspaces/gate.ts";
 import { type OperatorOperation, recordOperation } from "./audit-store.ts";
