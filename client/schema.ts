@@ -50,6 +50,12 @@ export interface Schemas {
     /** What the visitor adds. */
     comment: string | null;
   };
+  TeamMember: {
+    /** Your stable id for the member of the team. */
+    id: string;
+    /** Their name. */
+    name: string;
+  };
   SourceError: {
     /** What went wrong, for programs. */
     code: string;
@@ -674,9 +680,38 @@ export interface Schemas {
     /** True streams the answer as Server-Sent Events. */
     stream?: boolean | undefined;
   };
-  ConversationPage: Schemas["ConversationPageBase"] & {
-    /** Null on the last page. */
-    next_cursor: string | null;
+  ConversationWithMessages: Schemas["Conversation"] & {
+    /** The latest 100, oldest first, with the team's notes between them. */
+    messages: Schemas["Message"][];
+    /** Whether there are earlier messages: see `GET …/messages`. */
+    has_more_messages: boolean;
+  };
+  Message: {
+    /** Its identifier. */
+    id: string;
+    /** The conversation. */
+    conversation_id: string;
+    /** user is the visitor, human the team; a note is the team's alone: no visitor and no model ever reads it. */
+    role: "user" | "assistant" | "human" | "system" | "note";
+    /** Who wrote it. */
+    author: {
+      /** What kind of author it is. */
+      type: "visitor" | "agent" | "member" | "system";
+      /** The visitor or agent; null for the team. */
+      id: string | null;
+      /** Their name, if known. */
+      name: string | null;
+    };
+    /** The text. */
+    content: string;
+    /** Where an answer comes from. */
+    citations: Schemas["Citation"][];
+    /** 0 to 1: how likely an answer is right; null for other messages. */
+    confidence: number | null;
+    /** Whether the message hands the conversation to a human. */
+    needs_human: boolean;
+    /** When it was created. */
+    created_at: string;
   };
   Conversation: {
     /** Its identifier. */
@@ -691,10 +726,14 @@ export interface Schemas {
     subject: string | null;
     /** Your team's tags. */
     tags: string[];
+    /** The member of the team who has it. */
+    assignee: Schemas["TeamMember"] | null;
     /** Who asks; null once they are erased. */
     visitor: Schemas["Visitor"] | null;
-    /** How many messages it has. */
+    /** How many messages it has, without notes. */
     message_count: number;
+    /** The visitor's messages that wait for the team to read them: the one that handed the conversation off, and those after it. A reply and a new status mark them read. */
+    unread_count: number;
     /** The beginning of the latest message. */
     last_message_preview: string | null;
     /** When the latest message came. */
@@ -716,6 +755,43 @@ export interface Schemas {
     /** When it was last changed. */
     updated_at: string;
   };
+  ConversationIn: {
+    /** The agent that has the conversation once you give it to it; by mail, its mailbox is the sender. */
+    agent_id: string;
+    /** Where the person reads it. */
+    channel: "email" | "api";
+    /** Whom a mail goes to: email needs it. */
+    to?: {
+      /** Their email address. */
+      email: string;
+      /** Their name. */
+      name?: string | null | undefined;
+    } | null | undefined;
+    /** On the channel api: your user whose conversation it is. */
+    user?: {
+      /** Your stable id for the person; groups that person's conversations. */
+      id: string;
+      /** Their name. */
+      name?: string | null | undefined;
+      /** Their email address. */
+      email?: string | null | undefined;
+    } | null | undefined;
+    /** Without it, a mail has the beginning of its text as the subject. */
+    subject?: string | null | undefined;
+    /** The message. */
+    content: string;
+    /** Who on the team writes. Visitors see the name. */
+    author?: {
+      /** Your stable id for the member of the team. */
+      id: string;
+      /** Their name. */
+      name: string;
+    } | null | undefined;
+  };
+  ConversationPage: Schemas["ConversationPageBase"] & {
+    /** Null on the last page. */
+    next_cursor: string | null;
+  };
   ConversationPageBase: {
     /** The records of this page. */
     data: Schemas["Conversation"][];
@@ -727,39 +803,6 @@ export interface Schemas {
     offset: number;
     /** Whether there are records after this page. */
     has_more: boolean;
-  };
-  ConversationWithMessages: Schemas["Conversation"] & {
-    /** The latest 100, oldest first. */
-    messages: Schemas["Message"][];
-    /** Whether there are earlier messages: see `GET …/messages`. */
-    has_more_messages: boolean;
-  };
-  Message: {
-    /** Its identifier. */
-    id: string;
-    /** The conversation. */
-    conversation_id: string;
-    /** Who speaks: the visitor (user), the agent (assistant), the team (human) or the service. */
-    role: "user" | "assistant" | "human" | "system";
-    /** Who wrote it. */
-    author: {
-      /** What kind of author it is. */
-      type: "visitor" | "agent" | "member" | "system";
-      /** The visitor or agent; null for the team. */
-      id: string | null;
-      /** Their name, if known. */
-      name: string | null;
-    };
-    /** The text. */
-    content: string;
-    /** Where an answer comes from. */
-    citations: Schemas["Citation"][];
-    /** 0 to 1: how likely an answer is right; null for other messages. */
-    confidence: number | null;
-    /** Whether the message hands the conversation to a human. */
-    needs_human: boolean;
-    /** When it was created. */
-    created_at: string;
   };
   MessagePage: Schemas["MessagePageBase"] & {
     /** Null on the last page. */
@@ -782,6 +825,15 @@ export interface Schemas {
     status?: "open" | "resolved" | "needs_human" | "human_active" | null | undefined;
     /** Replaces the tags; null leaves them. */
     tags?: string[] | null | undefined;
+    /** Who has it from now on; null takes it from everyone. */
+    assignee?: {
+      /** Your stable id for the member of the team. */
+      id: string;
+      /** Their name. */
+      name: string;
+    } | null | undefined;
+    /** Whether the team has read it: true sets unread_count to 0, false to at least 1. It is no activity. */
+    read?: boolean | null | undefined;
   };
   Reply: Schemas["Message"] & {
     /** The status of the conversation after the reply. */
@@ -792,6 +844,24 @@ export interface Schemas {
     content: string;
     /** Whether it resolves the conversation. */
     resolve?: boolean | undefined;
+    /** Who on the team writes. Visitors see the name. */
+    author?: {
+      /** Your stable id for the member of the team. */
+      id: string;
+      /** Their name. */
+      name: string;
+    } | null | undefined;
+  };
+  NoteIn: {
+    /** What your team reads. */
+    content: string;
+    /** Who on the team writes. */
+    author?: {
+      /** Your stable id for the member of the team. */
+      id: string;
+      /** Their name. */
+      name: string;
+    } | null | undefined;
   };
   LeadPage: Schemas["LeadPageBase"] & {
     /** Null on the last page. */
@@ -1153,6 +1223,8 @@ export interface Schemas {
       handoffs: unknown[];
       /** Its messages, oldest first. */
       messages: Schemas["Message"][];
+      /** The team's notes on it, oldest first. */
+      notes: Schemas["Message"][];
     })[];
     /** What they left. */
     leads: unknown[];
@@ -1549,6 +1621,13 @@ export interface Operations {
     };
     answer: Schemas["ChatEvents"];
   };
+  /** Start a conversation as the team. Your team writes first, by mail from the agent's mailbox, or over the API. The conversation is with humans until it is resolved or set to open. Answers to the mail come back to it. Scope: `conversations:write`. */
+  startConversation: {
+    input: {
+      body: Schemas["ConversationIn"];
+    };
+    answer: Schemas["ConversationWithMessages"];
+  };
   /** List conversations, by last activity. Scope: `conversations:read`. */
   listConversations: {
     input: {
@@ -1566,6 +1645,10 @@ export interface Operations {
       channel?: "widget" | "hosted" | "email" | "api" | "playground" | undefined;
       /** Only conversations with activity at or after it. */
       updated_since?: string | undefined;
+      /** Only conversations of this member of the team. */
+      assignee_id?: string | undefined;
+      /** Only conversations with unread messages: their `total` is the number of an inbox. */
+      unread?: "true" | undefined;
     };
     answer: Schemas["ConversationPage"];
   };
@@ -1577,7 +1660,7 @@ export interface Operations {
     };
     answer: Schemas["ConversationWithMessages"];
   };
-  /** Change a conversation's status or tags. Scope: `conversations:write`. */
+  /** Change a conversation's status, tags or assignee. What is left out stays as it is. Scope: `conversations:write`. */
   updateConversation: {
     input: {
       /** The conversation. */
@@ -1586,7 +1669,7 @@ export interface Operations {
     };
     answer: Schemas["Conversation"];
   };
-  /** List the messages of a conversation. The first page holds the latest messages, the next one those before them. Each page is oldest first. Scope: `conversations:read`. */
+  /** List the messages of a conversation. With the team's notes between them. The first page holds the latest messages, the next one those before them. Each page is oldest first. Scope: `conversations:read`. */
   listMessages: {
     input: {
       /** The conversation. */
@@ -1606,6 +1689,15 @@ export interface Operations {
       body: Schemas["ReplyIn"];
     };
     answer: Schemas["Reply"];
+  };
+  /** Add a note for the team. A note stands between the messages and is the team's alone: no visitor reads it, no model, and no event carries it. The status stays as it is. Scope: `conversations:write`. */
+  addNote: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+      body: Schemas["NoteIn"];
+    };
+    answer: Schemas["Message"];
   };
   /** List and search leads, newest first. Scope: `leads:read`. */
   listLeads: {
@@ -1858,11 +1950,13 @@ export const ROUTES = {
   revokeKey: ["DELETE", "/api/v1/keys/{key_id}"],
   askAgent: ["POST", "/api/v1/agents/{agent_id}/messages"],
   resumeAnswer: ["GET", "/api/v1/conversations/{conversation_id}/messages/{message_id}/stream"],
+  startConversation: ["POST", "/api/v1/conversations"],
   listConversations: ["GET", "/api/v1/conversations"],
   getConversation: ["GET", "/api/v1/conversations/{conversation_id}"],
   updateConversation: ["PATCH", "/api/v1/conversations/{conversation_id}"],
   listMessages: ["GET", "/api/v1/conversations/{conversation_id}/messages"],
   replyToConversation: ["POST", "/api/v1/conversations/{conversation_id}/messages"],
+  addNote: ["POST", "/api/v1/conversations/{conversation_id}/notes"],
   listLeads: ["GET", "/api/v1/leads"],
   listSources: ["GET", "/api/v1/agents/{agent_id}/sources"],
   createSource: ["POST", "/api/v1/agents/{agent_id}/sources"],

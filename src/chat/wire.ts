@@ -93,11 +93,11 @@ export const startInSchema = z
     agent_id: uuid().openapi({
       description: "The agent that has the conversation once you give it to it; by mail, its mailbox is the sender.",
     }),
-    channel: z.enum(["email", "api"]),
+    channel: z.enum(["email", "api"]).openapi({ description: "Where the person reads it." }),
     to: z
       .object({
-        email: z.email().max(MAX_ADDRESS_LENGTH).openapi({ example: "ann@example.com" }),
-        name: z.string().max(120).nullable().optional().openapi({ example: "Ann Lee" }),
+        email: z.email().max(MAX_ADDRESS_LENGTH).openapi({ description: "Their email address.", example: "ann@example.com" }),
+        name: z.string().max(120).nullable().optional().openapi({ description: "Their name.", example: "Ann Lee" }),
       })
       .nullable()
       .optional()
@@ -107,7 +107,7 @@ export const startInSchema = z
       description: "Without it, a mail has the beginning of its text as the subject.",
       example: "Your order 4711",
     }),
-    content: z.string().min(1).max(8000),
+    content: z.string().min(1).max(8000).openapi({ description: "The message." }),
     author: memberSchema.nullable().optional().openapi({ description: "Who on the team writes. Visitors see the name." }),
   })
   .superRefine(({ channel, to, user }, ctx) => {

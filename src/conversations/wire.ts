@@ -71,7 +71,7 @@ export const handoffSchema = z
 export const memberSchema = z
   .object({
     id: z.string().min(1).max(128).openapi({ description: "Your stable id for the member of the team.", example: "grace" }),
-    name: z.string().min(1).max(120).openapi({ example: "Grace Hopper" }),
+    name: z.string().min(1).max(120).openapi({ description: "Their name.", example: "Grace Hopper" }),
   })
   .openapi("TeamMember");
 

@@ -136,7 +136,11 @@ export function toPastConversation(row: ConversationRow): z.infer<typeof pastCon
 }
 
 /** A message as visitors read it. */
-const visitorMessageSchema = messageSchema.extend({ role: z.enum(MESSAGE_ROLES) });
+const visitorMessageSchema = messageSchema.extend({
+  role: z
+    .enum(MESSAGE_ROLES)
+    .openapi({ description: "Who speaks: the visitor (user), the agent (assistant), the team (human) or the service." }),
+});
 
 /** The wire record of a message for visitors, who learn the name of a member of the team, and nothing else of them. */
 export function toVisitorMessage(row: typeof messages.$inferSelect): z.infer<typeof visitorMessageSchema> {
