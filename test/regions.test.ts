@@ -170,7 +170,7 @@ test("a stream comes through its region event by event", async () => {
     new Request(`http://service.test/api/v1/agents/${agent.id}/messages`, { method: "POST", headers, body }),
   );
   expect(response.headers.get("Content-Type")).toBe("text/event-stream; charset=utf-8");
-  const events = await readEvents(response.body!).rest();
+  const events = await readEvents(response.body).rest();
   expect([events[0]!.event, events.at(-1)!.event]).toEqual(["start", "done"]);
 });
 

@@ -105,7 +105,7 @@ function inputOf({ input }: ToolCall): unknown {
 /** Why an input does not fit the tool, for the model to correct; undefined where it fits. */
 function inputProblem({ parameters }: Tool, input: unknown): string | undefined {
   if (input === undefined) return "The input is not JSON. Nothing was done.";
-  const { valid, errors } = new Validator(parameters as object, "2020-12", false).validate(input);
+  const { valid, errors } = new Validator(parameters, "2020-12", false).validate(input);
   if (valid) return undefined;
   const locations = errors.slice(0, MAX_SCHEMA_ERRORS_SHOWN).map(({ keywordLocation }) => keywordLocation);
   return `The input breaks the tool's schema at ${locations.join(", ")}. Nothing was done.`;
