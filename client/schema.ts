@@ -1068,6 +1068,13 @@ export interface Schemas {
       /** How many there are. */
       count: number;
     };
+    /** How answers were rated: each rating as it is now, on the day it was first given. */
+    feedback: {
+      /** Answers that were rated up. */
+      up: number;
+      /** Answers that were rated down. */
+      down: number;
+    };
     /** How long visitors waited. */
     times: {
       /** From a conversation's start to its first reply, within 5 %. Null without any. */
@@ -1221,6 +1228,8 @@ export interface Schemas {
     conversations: (Schemas["Conversation"] & {
       /** Its hand-offs, oldest first. */
       handoffs: unknown[];
+      /** The ratings of its answers. */
+      feedback: Schemas["Feedback"][];
       /** Its messages, oldest first. */
       messages: Schemas["Message"][];
       /** The team's notes on it, oldest first. */
@@ -1228,6 +1237,26 @@ export interface Schemas {
     })[];
     /** What they left. */
     leads: unknown[];
+  };
+  Feedback: {
+    /** Its identifier. */
+    id: string;
+    /** The agent. */
+    agent_id: string;
+    /** The conversation. */
+    conversation_id: string;
+    /** The message. */
+    message_id: string;
+    /** `visitor`, or the id of the API key that rated. */
+    author: string;
+    /** Whether the answer helped. */
+    rating: "up" | "down";
+    /** What the rater adds. */
+    comment: string | null;
+    /** When it was created. */
+    created_at: string;
+    /** When it was last changed. */
+    updated_at: string;
   };
   WebhookList: Schemas["WebhookPage"] & {
     /** The event catalogue. */

@@ -109,7 +109,10 @@ export const csatSchema = z
   .openapi("Csat");
 
 export const feedbackInSchema = z
-  .object({ rating: z.enum(RATINGS), comment: z.string().max(2000).nullable().optional() })
+  .object({
+    rating: z.enum(RATINGS).openapi({ description: "Whether the answer helped." }),
+    comment: z.string().max(2000).nullable().optional().openapi({ description: "What the rater adds." }),
+  })
   .openapi("FeedbackIn", { example: { rating: "down", comment: "It does not say how long a refund takes." } });
 
 export const feedbackSchema = z
@@ -119,8 +122,8 @@ export const feedbackSchema = z
     conversation_id: uuid(),
     message_id: uuid(),
     author: z.string().openapi({ description: "`visitor`, or the id of the API key that rated.", example: "visitor" }),
-    rating: z.enum(RATINGS),
-    comment: z.string().nullable().openapi({ example: "It does not say how long a refund takes." }),
+    rating: z.enum(RATINGS).openapi({ description: "Whether the answer helped." }),
+    comment: z.string().nullable().openapi({ description: "What the rater adds.", example: "It does not say how long a refund takes." }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })

@@ -187,6 +187,8 @@ const rateAnswer = createRoute({
   operationId: "rateVisitorAnswer",
   method: "post",
   path: "/conversations/{conversation_id}/messages/{message_id}/feedback",
+  summary: "Rate an answer",
+  security: VISITOR,
   middleware: [requireVisitor] as const,
   request: { params: conversationParams.extend({ message_id: uuid() }), body: jsonBody(feedbackInSchema) },
   responses: { 200: jsonResponse(feedbackSchema, "The rating; it replaces one before."), ...errorResponses(403, 404, 422) },
