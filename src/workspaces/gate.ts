@@ -21,7 +21,7 @@ export interface CallerWorkspace {
   limits: Limits;
 }
 
-interface CallerKey {
+export interface CallerKey {
   id: string;
   name: string;
   prefix: string;
@@ -29,7 +29,8 @@ interface CallerKey {
 }
 
 export type Admission =
-  | { outcome: "known"; workspace: CallerWorkspace; key: CallerKey; window: WindowState; cost: Cost }
+  /** `caller` is missing where the version is the one that the isolate has: what it says does not change within a version. */
+  | { outcome: "known"; version: string; caller?: { workspace: CallerWorkspace; key: CallerKey }; window: WindowState; cost: Cost }
   | { outcome: "unknown_workspace"; cost: Cost }
   | { outcome: "unknown_key"; cost: Cost }
   | { outcome: "revoked_key"; keyId: string; cost: Cost };
@@ -44,6 +45,8 @@ interface KnownKey {
 }
 
 interface Directory {
+  /** Another one for each read. */
+  version: string;
   workspace: CallerWorkspace;
   keysByHash: Map<string, KnownKey>;
 }
@@ -86,11 +89,14 @@ export class WorkspaceGate extends DurableObject<Env> {
     });
   }
 
-  /** The workspace and key of this claim, counted against the workspace's rate limit. */
-  async admit(claim: ApiKeyClaim): Promise<Admission> {
+  /**
+   * The workspace and key of this claim, counted against the workspace's rate limit.
+   * @param knownVersion of the caller that the isolate has, which is then not sent again.
+   */
+  async admit(claim: ApiKeyClaim, knownVersion?: string): Promise<Admission> {
     const cost = await this.refreshIfOld(Date.now());
     if (!this.directory) return { outcome: "unknown_workspace", cost };
-    const { workspace, keysByHash } = this.directory;
+    const { version, workspace, keysByHash } = this.directory;
     const found = keysByHash.get(claim.hash);
     if (!found) return { outcome: "unknown_key", cost };
     const { key } = found;
@@ -98,7 +104,7 @@ export class WorkspaceGate extends DurableObject<Env> {
     this.recordSecretUseSoon(found, claim, Date.now());
     const window = this.window.admit(Date.now(), workspace.limits.requests_per_minute);
     if (window.accepted) this.writeSoon();
-    return { outcome: "known", workspace, key, window, cost };
+    return { outcome: "known", version, ...(version !== knownVersion && { caller: { workspace, key } }), window, cost };
   }
 
   /**
@@ -167,7 +173,8 @@ export class WorkspaceGate extends DurableObject<Env> {
       const key = { id: row.id, name: row.name, prefix: row.prefix, scopes: expandScopes(row.scopes) };
       return [row.hash, { key, isRevoked: row.revokedAt !== null, secretId: row.secretId, outdatedUseAtMs: row.outdatedUseAt }];
     });
-    return { workspace: { id, name, slug, plan, limits: limitsOf(plan, row.limits) }, keysByHash: new Map(keysByHash) };
+    const workspace = { id, name, slug, plan, limits: limitsOf(plan, row.limits) };
+    return { version: crypto.randomUUID(), workspace, keysByHash: new Map(keysByHash) };
   }
 
   /** Records which secret signed a key, once, and each hour that an outdated one is in use. No response waits for it. */

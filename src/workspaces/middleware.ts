@@ -6,13 +6,17 @@ import { ApiError, type ErrorCode, unavailable } from "../platform/http/errors.t
 import { answerInRegion } from "../platform/http/region.ts";
 import { LruCache } from "../platform/lru-cache.ts";
 import { type ApiKeyClaim, verifyApiKey } from "./api-key.ts";
-import { type Admission, gateOf } from "./gate.ts";
+import { type Admission, type CallerKey, type CallerWorkspace, gateOf } from "./gate.ts";
 import { clientNetwork, RateLimiter, type WindowState } from "./rate-limit.ts";
 import type { Scope } from "./scopes.ts";
 import { ALL_SENDERS, type VisitorWindow } from "./visitor-limits.ts";
 
 /** The caller as handlers see it. @public */
-export type Caller = Pick<Extract<Admission, { outcome: "known" }>, "workspace" | "key" | "window">;
+export interface Caller {
+  workspace: CallerWorkspace;
+  key: CallerKey;
+  window: WindowState;
+}
 
 declare module "../platform/http/context.ts" {
   interface CallerVariables {
@@ -41,6 +45,9 @@ interface Refusal {
 const REFUSED_FOR_MS = 10_000;
 /** The keys that were refused just now, by their hashes. */
 const refusedKeys = new LruCache<string, Refusal & { untilMs: number }>(10_000);
+
+/** What the gate said of the callers of late, by the hashes of their keys. The gate admits each request and says whether it still holds. */
+const knownCallers = new LruCache<string, Omit<Caller, "window"> & { version: string }>(2_000);
 
 const KEY_ERRORS = {
   missing_api_key: "Send your API key in the header: Authorization: Bearer sk_live_…",
@@ -83,16 +90,20 @@ async function readClaim(c: AppContext): Promise<ApiKeyClaim> {
 }
 
 async function admit(c: AppContext, claim: ApiKeyClaim): Promise<void> {
-  const admission = await callGate(c, claim);
+  const known = knownCallers.get(claim.hash);
+  const admission = await callGate(c, claim, known?.version);
   if (admission.outcome !== "known") {
     // A workspace that is not there yet may be imported, with its keys.
     if (admission.outcome !== "unknown_workspace") rememberRefusal(claim, admission);
     throw refuse(c, claim, admission);
   }
-  c.set("logFields", { workspaceId: claim.workspaceId, keyId: admission.key.id });
-  setRateHeaders(c, admission.window);
-  if (!admission.window.accepted) throw rateLimited(admission.window, "The workspace's rate limit is exceeded, all its keys together.");
-  c.set("caller", admission);
+  const { version, window } = admission;
+  const { workspace, key: callerKey } = admission.caller ?? known!;
+  if (admission.caller) knownCallers.set(claim.hash, { version, ...admission.caller });
+  c.set("logFields", { workspaceId: claim.workspaceId, keyId: callerKey.id });
+  setRateHeaders(c, window);
+  if (!window.accepted) throw rateLimited(window, "The workspace's rate limit is exceeded, all its keys together.");
+  c.set("caller", { workspace, key: callerKey, window });
 }
 
 function refuse(c: AppContext, { workspaceId }: ApiKeyClaim, refusal: Refusal): ApiError {
@@ -118,10 +129,10 @@ async function crossWithKey(c: AppContext, claim: ApiKeyClaim): Promise<Response
   }
 }
 
-async function callGate(c: AppContext, claim: ApiKeyClaim): Promise<Admission> {
+async function callGate(c: AppContext, claim: ApiKeyClaim, knownVersion: string | undefined): Promise<Admission> {
   const meter = c.get("meter");
   try {
-    const admission = await gateOf(c.env, meter, claim.workspaceId).admit(claim);
+    const admission = await gateOf(c.env, meter, claim.workspaceId).admit(claim, knownVersion);
     meter.add(admission.cost);
     return admission;
   } catch (error) {
