@@ -15,7 +15,7 @@ let counter = 0;
  * shard, which tells the database of the record.
  */
 export function newId(shard: number, nowMs: number): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const bytes = randomBytes();
   if (nowMs > lastMs) {
     lastMs = nowMs;
     counter = ((bytes[6]! << 8) | bytes[7]!) & COUNTER_START_MASK;
@@ -24,6 +24,18 @@ export function newId(shard: number, nowMs: number): string {
     counter = 0;
   }
   return composeId(bytes, lastMs, counter, shard);
+}
+
+const ID_BYTES = 16;
+/** Random bytes of many ids are made at once: each call into the runtime costs more than they do. */
+const POOL_BYTES = 256 * ID_BYTES;
+let pool = new Uint8Array();
+
+function randomBytes(): Uint8Array<ArrayBuffer> {
+  if (pool.length === 0) pool = crypto.getRandomValues(new Uint8Array(POOL_BYTES));
+  const bytes = pool.slice(0, ID_BYTES);
+  pool = pool.subarray(ID_BYTES);
+  return bytes;
 }
 
 /** Forgets the last identifier's time. Tests set the clock forward, and identifiers never run back. */
@@ -37,14 +49,12 @@ export function seededId(shard: number, atMs: number, random: Uint8Array): strin
   return composeId(bytes, atMs, (bytes[6]! << 8) | bytes[7]!, shard);
 }
 
-/** SHA-512 gives 64, enough for four ids. */
-const ID_BYTES = 16;
-
 /**
  * Ids that are derived from a seed, so that repeated work creates the same ones.
  * @returns a function that gives the next id, in a shard; it throws a Fault at the fifth call.
  */
 export async function seededIds(seed: string, atMs: number): Promise<(shard: number) => string> {
+  // SHA-512 gives enough for four ids.
   const random = new Uint8Array(await crypto.subtle.digest("SHA-512", new TextEncoder().encode(seed)));
   let used = 0;
   return (shard) => {
