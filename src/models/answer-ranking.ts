@@ -1,11 +1,11 @@
 import { cosine, generalWeight, meanVector, wordVector } from "../text/word-vectors.ts";
-import { terms, tokens } from "../text/terms.ts";
+import { tokens } from "../text/terms.ts";
 import { type LanguageWords, wordsOf } from "../text/word-forms.ts";
 import { ANSWER_WEIGHTS, CONFIDENCE_WEIGHTS } from "./answer-fit.ts";
 import { answerSegments } from "./compose.ts";
 import { answerTypeOf, type AnswerType, hasAnswerType } from "./answer-type.ts";
-import { type Passage, passageText, type QueryTerm, type Retrieval, totalWeight } from "./retrieval.ts";
-import { type Segment, segmentsOf, termMatch } from "./segments.ts";
+import { type Passage, type QueryTerm, type Retrieval, totalWeight } from "./retrieval.ts";
+import { type ReadPassage, readPassage, type Segment, termMatch } from "./segments.ts";
 
 /*
  * Which segment of the passages that were found answers a question, and how surely: a linear model ranks the segments, and
@@ -124,20 +124,20 @@ export function candidatesOf(question: string, retrieval: Retrieval): Candidates
   // "And what is the capital of France?": the words of the question before would find its answer again.
   if (isFollowUp && namesOnlyUnknown(questionTerms)) return { candidates: [], questionTerms, isFollowUp, passages: [] };
   const topScore = Math.max(...passages.map(({ score }) => score)) || 1;
-  const read: PassageTerms[] = [];
+  const all: PassageTerms[] = [];
   const candidates: Candidate[] = [];
   for (const passage of passages.slice(0, MAX_PASSAGES_READ)) {
-    const segments = segmentsOf(passage);
+    const { segments, ...read } = readPassage(passage);
     // A code example with the question itself, as a request's body, is no answer to it, and makes its passage look like one.
     if (segments.some((segment) => isExampleOf(segment, question))) continue;
-    const context = new PassageContext(query, passage, topScore);
-    read.push({ passage, terms: context.allTerms });
+    const context = new PassageContext(query, { ...read, passage }, topScore);
+    all.push({ passage, terms: read.terms });
     for (const [at, segment] of segments.entries()) {
       if (segment.kind === "heading" || segment.text.endsWith("?") || POINTER.test(segment.text)) continue;
       candidates.push({ passage, segments, at, features: context.featuresOf(segment, at, segments, type) });
     }
   }
-  return { candidates, questionTerms, isFollowUp, passages: read };
+  return { candidates, questionTerms, isFollowUp, passages: all };
 }
 
 function namesOnlyUnknown(questionTerms: readonly QueryTerm[]): boolean {
@@ -221,9 +221,17 @@ class Query {
 
   /** The cosine of the query and a text; where the language has no word vectors, the share of words that they have in common. */
   meaning(all: ReadonlySet<string>): number {
-    const vector = this.vector && meanVector([...all].map((term) => [term, generalWeight(term)]));
+    const vector = this.vector && vectorOf(all);
     return this.vector && vector ? cosine(this.vector, vector) : this.closeness(all);
   }
+}
+
+/** The mean vectors of the terms of passages, which are kept (`readPassage`). */
+const vectors = new WeakMap<ReadonlySet<string>, Float32Array | undefined>();
+
+function vectorOf(all: ReadonlySet<string>): Float32Array | undefined {
+  if (!vectors.has(all)) vectors.set(all, meanVector([...all].map((term) => [term, generalWeight(term)])));
+  return vectors.get(all);
 }
 
 /** Words whose cosine is less have little to do with each other. */
@@ -273,8 +281,8 @@ type HeadingFeatures = Pick<SegmentFeatures, "headings" | "headingRecall" | "mea
 
 /** A passage, compared with a query once for all of its segments. */
 class PassageContext {
-  readonly allTerms: ReadonlySet<string>;
   private readonly titleTerms: ReadonlySet<string>;
+  private readonly passage: Passage;
   private readonly ofHeadings = new Map<ReadonlySet<string>, HeadingFeatures>();
   private readonly passageShare: number;
   private readonly meaning: number;
@@ -282,14 +290,14 @@ class PassageContext {
 
   constructor(
     private readonly query: Query,
-    private readonly passage: Passage,
+    { passage, terms, titleTerms }: Omit<ReadPassage, "segments"> & { passage: Passage },
     topScore: number,
   ) {
-    this.allTerms = new Set(terms(passageText(passage)));
-    this.titleTerms = new Set(terms(passage.title));
+    this.passage = passage;
+    this.titleTerms = titleTerms;
     this.passageShare = passage.score / topScore;
-    this.meaning = query.meaning(this.allTerms);
-    this.closest = query.closeness(this.allTerms);
+    this.meaning = query.meaning(terms);
+    this.closest = query.closeness(terms);
   }
 
   featuresOf(segment: Segment, at: number, segments: readonly Segment[], type: AnswerType): SegmentFeatures {

@@ -1,7 +1,8 @@
+import { LruCache } from "../platform/lru-cache.ts";
 import { blocks, LIST_ITEM } from "../text/blocks.ts";
 import { sentences } from "../text/sentences.ts";
 import { terms } from "../text/terms.ts";
-import type { Passage, QueryTerm } from "./retrieval.ts";
+import { type Passage, passageText, type QueryTerm } from "./retrieval.ts";
 
 /** The smallest part of a passage that can be quoted by itself or with its lead-in. */
 export interface Segment {
@@ -27,6 +28,31 @@ const MAX_HEADING_WORDS = 10;
 const REFERS_BACK =
   /^(?:this|that|these|those|it|its|they|their|he|she|such|so|then|also|however|otherwise|instead|therefore|but|and|in this case|in that case|if so|for example)\b|\b(?:them|they|these|those)\b/i;
 const FINAL_PUNCTUATION = /[.!?…:;,。！？）)"'”`*]$/;
+
+/** A passage, split and analysed. */
+export interface ReadPassage {
+  /** In reading order. */
+  segments: readonly Segment[];
+  terms: ReadonlySet<string>;
+  titleTerms: ReadonlySet<string>;
+}
+
+/** Many questions find the same passages. Each takes up to some 50 KB. */
+const readPassages = new LruCache<string, ReadPassage>(200);
+
+/** Splits and analyses a passage. */
+export function readPassage(passage: Pick<Passage, "content" | "title" | "heading">): ReadPassage {
+  const key = [passage.title, passage.heading, passage.content].join("\0");
+  const known = readPassages.get(key);
+  if (known) return known;
+  const read = {
+    segments: segmentsOf(passage),
+    terms: new Set(terms(passageText(passage))),
+    titleTerms: new Set(terms(passage.title)),
+  };
+  readPassages.set(key, read);
+  return read;
+}
 
 /** Splits a passage into segments, in reading order. */
 export function segmentsOf({ content, title, heading }: Pick<Passage, "content" | "title" | "heading">): Segment[] {
