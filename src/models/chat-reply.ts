@@ -1,5 +1,5 @@
 import { createParser } from "eventsource-parser";
-import type { FinishReason, ModelPart, ModelStream, ToolCall } from "./chat-model.ts";
+import { addParts, type FinishReason, type ModelPart, type ModelStream, type ToolCall } from "./chat-model.ts";
 import { StreamError } from "./stream-with-retry.ts";
 
 /*
@@ -116,9 +116,7 @@ export class ReplyParts {
   private addText(type: "text" | "reasoning", text: unknown): void {
     const added = typeof text === "number" ? String(text) : text;
     if (typeof added !== "string" || added === "") return;
-    const last = this.parts.at(-1);
-    if (last?.type === type) last.text += added;
-    else this.parts.push({ type, text: added });
+    addParts(this.parts, [{ type, text: added }]);
   }
 
   private readCalls(pieces: unknown): void {
