@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { jurisdictionOf, type Region } from "../../src/platform/db/regions.ts";
 import { UserError } from "../shared/cli.ts";
 import { type Deployment, ensure, type Step } from "./deployment.ts";
 import type { DatabaseBinding } from "./project.ts";
@@ -9,6 +10,7 @@ import { type Wrangler, WranglerError } from "./wrangler.ts";
 export interface Database {
   uuid: string;
   name: string;
+  jurisdiction?: string | null;
 }
 
 /** Every shard's database. wrangler finds each by its name, so that no id has to be written down. */
@@ -23,14 +25,29 @@ export const databases: Step = {
 };
 
 async function ensureDatabase(deployment: Deployment, bound: DatabaseBinding, found: Database[]): Promise<void> {
-  const { binding, name, id } = bound;
-  const exists = found.some((database) => isBound(database, bound));
-  if (deployment.hasAccount && id !== undefined && !exists) {
+  const { binding, name, id, region } = bound;
+  const existing = found.find((database) => isBound(database, bound));
+  const jurisdiction = jurisdictionOf(region);
+  if (existing && jurisdiction !== null && existing.jurisdiction !== jurisdiction) {
+    throw new UserError(
+      `SHARD_REGIONS says ${jurisdiction} for ${binding}, but ${name} was created in ${existing.jurisdiction ?? "no jurisdiction"}, and stays there. Take that out, and bind another database for ${jurisdiction}.`,
+    );
+  }
+  if (deployment.hasAccount && id !== undefined && !existing) {
     throw new UserError(
       `The account has no database with the database_id of ${binding}. Take the id out of the configuration, so that ${name} is found or made by its name, or log in to the right account.`,
     );
   }
-  await ensure(deployment, `${binding}: ${name}`, { exists, create: () => deployment.wrangler.run("d1", "create", name) });
+  const create = () => deployment.wrangler.run("d1", "create", name, ...placeFlags(region));
+  await ensure(deployment, `${binding}: ${name}${region ? ` in ${region}` : ""}`, { exists: existing !== undefined, create });
+}
+
+/** Where D1 has no databases, it takes the place that Cloudflare creates the objects of that hint in. */
+const D1_LOCATIONS: Partial<Record<Region, string>> = { sam: "enam", afr: "weur", me: "weur" };
+
+function placeFlags(region: Region | undefined): string[] {
+  if (region === undefined) return [];
+  return [jurisdictionOf(region) ? `--jurisdiction=${region}` : `--location=${D1_LOCATIONS[region] ?? region}`];
 }
 
 const NOTHING_TO_DO = "No migrations to apply";

@@ -113,6 +113,29 @@ void describe("npm run deploy", { concurrency: 2 }, () => {
     assert.match(output, /DB: up to date\nDB_1: applied, up to 0000_notes\.sql\n/);
   });
 
+  void test("a database is created in its region, and one that exists in another jurisdiction is refused", async (t) => {
+    const { cloudflare, directory, run } = await createHarness(t);
+    const config = join(directory, "wrangler.toml");
+    const regions = (text: string) => {
+      const vars = `[env.production.vars]\nSHARD_REGIONS = "${text}"`;
+      writeFileSync(config, readFileSync(config, "utf8").replace(/\[env\.production\.vars\](?:\nSHARD_REGIONS.*)?/, vars));
+    };
+    const more = (shard: number) => SECOND_SHARD.replace("DB_1", `DB_${shard}`).replace("small-1", `small-${shard}`);
+    appendFileSync(config, more(1) + more(2));
+    regions("0=weur, 1=eu, 2=sam");
+    const { failure, output } = await run(databases);
+    assert.equal(failure, undefined);
+    assert.match(output, /DB: small-0 in weur: created\nDB_1: small-1 in eu: created\nDB_2: small-2 in sam: created\n/);
+    const places = ["small-0", "small-1", "small-2"].map((name) => cloudflare.d1.find(name).place);
+    assert.deepEqual(places, [{ primary_location_hint: "weur" }, { jurisdiction: "eu" }, { primary_location_hint: "enam" }]);
+    assert.equal((await run(databases)).failure, undefined);
+    regions("0=eu, 1=eu");
+    assert.match(
+      (await run(databases)).failure!,
+      /SHARD_REGIONS says eu for DB, but small-0 was created in no jurisdiction, and stays there/,
+    );
+  });
+
   void test("a migration that the platform's query endpoint cuts in two is imported as a file, with those after it", async (t) => {
     const { cloudflare, directory, run } = await createHarness(t);
     simulateEarlierDeployment(cloudflare);

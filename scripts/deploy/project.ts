@@ -2,18 +2,21 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { experimental_readRawConfig as readRawConfig, unstable_readConfig as readConfig } from "wrangler";
 import { WORKERS_AI_DIMENSIONS } from "../../src/models/limits.ts";
-import { configProblems } from "../../src/platform/config.ts";
+import { configProblems, shardRegions } from "../../src/platform/config.ts";
+import type { Region } from "../../src/platform/db/regions.ts";
 import { bindingName, MAX_SHARDS } from "../../src/platform/db/shard-binding.ts";
 import { ROOT, UserError } from "../shared/cli.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** A number may be missing: its database is not bound any more, or not for a while. */
-const SHARD_BINDINGS = new Set(Array.from({ length: MAX_SHARDS }, (_, shard) => bindingName(shard)));
+const SHARDS = new Map(Array.from({ length: MAX_SHARDS }, (_, shard) => [bindingName(shard), shard]));
 
 /** A D1 database as the configuration names it. */
 export interface DatabaseBinding {
   binding: string;
   name: string;
+  /** Where it and its workspaces' objects are to be; undefined where the configuration says nothing. */
+  region: Region | undefined;
   /** Where the configuration holds one; wrangler finds the others by name. */
   id: string | undefined;
   /** Where its migrations are. */
@@ -86,7 +89,7 @@ export function readProject(options: { config: string | undefined; env: string; 
     accountId: config.account_id,
     vars: config.vars,
     secrets: config.secrets?.required ?? [],
-    databases: config.d1_databases.map((database) => databaseOf(database, dirname(path))),
+    databases: config.d1_databases.map((database) => databaseOf(database, dirname(path), shardRegions(config.vars))),
     queues: [...new Set(named.filter((queue) => queue !== undefined))],
     indexes: config.vectorize.map(({ index_name: name }) => name),
     hosts: (config.routes ?? []).map((route) => hostOf(typeof route === "string" ? route : route.pattern)),
@@ -120,11 +123,12 @@ function hostOf(pattern: string): string {
     .replace(/^\*\.?/, "");
 }
 
-function databaseOf(database: RawDatabase, directory: string): DatabaseBinding {
+function databaseOf(database: RawDatabase, directory: string, regions: ReadonlyMap<number, Region>): DatabaseBinding {
   const migrations = resolve(directory, database.migrations_dir ?? "migrations");
   return {
     binding: database.binding,
     name: database.database_name ?? "",
+    region: regions.get(SHARDS.get(database.binding) ?? -1),
     id: typeof database.database_id === "string" ? database.database_id : undefined,
     ledger: database.migrations_table ?? "d1_migrations",
     migrationsDirectory: migrations,
@@ -162,7 +166,7 @@ function findProblems(project: Project): string[] {
 
 function databaseProblems({ binding, name, id, migrations }: DatabaseBinding): string[] {
   return [
-    ...(SHARD_BINDINGS.has(binding) ? [] : [`${binding} is no name of a database: they are DB, DB_1, DB_2, … up to DB_${MAX_SHARDS - 1}.`]),
+    ...(SHARDS.has(binding) ? [] : [`${binding} is no name of a database: they are DB, DB_1, DB_2, … up to DB_${MAX_SHARDS - 1}.`]),
     ...(name === "" ? [`${binding} has no database_name: databases are found and made by it.`] : []),
     ...(id === undefined || UUID.test(id) ? [] : [`The database_id of ${binding} is a placeholder. Take it out: it is found by its name.`]),
     ...(migrations.length > 0 ? [] : [`The migrations_dir of ${binding} holds no migrations.`]),

@@ -6,6 +6,8 @@ interface Database {
   uuid: string;
   name: string;
   sqlite: DatabaseSync;
+  /** As it was created with. */
+  place: { primary_location_hint?: string; jurisdiction?: string };
 }
 
 /** Where the platform's query endpoint ends a trigger: at the first END before a semicolon, be it that of a CASE. */
@@ -31,7 +33,7 @@ export class D1 {
 
   readonly routes: Routes = [
     [/^GET d1\/database$/, ({ query }) => this.#page(Number(query.get("page") ?? 1), Number(query.get("per_page") ?? 10))],
-    [/^POST d1\/database$/, ({ body }) => toDatabaseResult(this.create((JSON.parse(body) as { name: string }).name))],
+    [/^POST d1\/database$/, ({ body }) => toDatabaseResult(this.#createAsAsked(body))],
     [/^GET d1\/database\/([^/]+)$/, (_, key) => toDatabaseResult(this.find(key))],
     [/^POST d1\/database\/([^/]+)\/query$/, ({ body }, key) => this.#query(key, (JSON.parse(body) as { sql: string }).sql)],
     [/^DELETE d1\/database\/([^/]+)$/, (_, key) => this.#databases.splice(this.#databases.indexOf(this.find(key)), 1).length],
@@ -50,9 +52,14 @@ export class D1 {
     return database;
   }
 
-  create(name: string): Database {
+  #createAsAsked(body: string): Database {
+    const { name, ...place } = JSON.parse(body) as { name: string } & Database["place"];
+    return this.create(name, place);
+  }
+
+  create(name: string, place: Database["place"] = {}): Database {
     if (this.names.includes(name)) throw new ApiError(400, 7_502, "A database with that name already exists");
-    const database = { uuid: randomUUID(), name, sqlite: new DatabaseSync(":memory:") };
+    const database = { uuid: randomUUID(), name, sqlite: new DatabaseSync(":memory:"), place };
     this.#databases.push(database);
     return database;
   }
@@ -102,6 +109,6 @@ function atOnce(sqlite: DatabaseSync, parts: readonly string[]): void {
   }
 }
 
-function toDatabaseResult({ uuid, name }: Database) {
-  return { uuid, name };
+function toDatabaseResult({ uuid, name, place }: Database) {
+  return { uuid, name, jurisdiction: place.jurisdiction ?? null };
 }
