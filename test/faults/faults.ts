@@ -18,7 +18,7 @@ export interface Fault {
 }
 
 /** What a call goes to: while it is busy, all of it is. */
-type Resource = "D1" | "GATE" | "INDEX" | "SESSION" | "LEADS" | "queue" | "fetch";
+type Resource = "D1" | "GATE" | "INDEX" | "SESSION" | "LEADS" | "ENTRY" | "queue" | "fetch";
 
 /** A message that the service sent to a queue. */
 export interface QueuedMessage {
@@ -27,7 +27,7 @@ export interface QueuedMessage {
 }
 
 const DATABASES = ["DB", "DB_1"] as const;
-const OBJECTS = ["GATE", "INDEX", "SESSION", "LEADS"] as const;
+const OBJECTS = ["GATE", "INDEX", "SESSION", "LEADS", "ENTRY"] as const;
 const QUEUES = {
   INGESTION_QUEUE: "support-agent-ingestion",
   CRAWL_QUEUE: "support-agent-crawls",
@@ -51,6 +51,7 @@ const BUSY: Record<Resource, string> = {
   INDEX: "Durable Object is overloaded. Requests queued for too long.",
   SESSION: "Durable Object is overloaded. Requests queued for too long.",
   LEADS: "Durable Object is overloaded. Requests queued for too long.",
+  ENTRY: "Durable Object is overloaded. Requests queued for too long.",
   queue: "Queue is overloaded. Please back off.",
   fetch: "",
 };

@@ -10,6 +10,8 @@ import { type Fault, Faults, type Kind, KINDS, type QueuedMessage } from "./faul
 export interface Scenario<Stage> {
   /** The queues whose messages belong to it. */
   queues?: readonly string[];
+  /** Faults of these calls alone; of all without it. */
+  only?: RegExp;
   prepare(): Promise<Stage>;
   act(stage: Stage): Promise<void>;
   check(stage: Stage): Promise<void>;
@@ -42,7 +44,8 @@ export async function withEachFault<Stage>(title: string, scenario: Scenario<Sta
   // The sweep also does what other tests left to do: only what each of three runs calls belongs to the scenario.
   const runs = [await run(scenario, undefined), await run(scenario, undefined), await run(scenario, undefined)];
   const named = runs.map(({ points }) => new Set(points.map(nameOf)));
-  const own = runs[0]!.points.filter((point) => named.every((names) => names.has(nameOf(point))));
+  const isOwn = (name: string) => named.every((names) => names.has(name)) && (scenario.only?.test(name) ?? true);
+  const own = runs[0]!.points.filter((point) => isOwn(nameOf(point)));
   const cases = own.flatMap((point) => kindsAt(point).map((kind): Fault => ({ ...point, kind })));
   test.for(cases)(`${title}: $name ($occurrence) $kind`, async (fault) => {
     const { hasHappened } = await run(scenario, fault);
