@@ -21,7 +21,7 @@ const USAGE = `npm run bench [-- FLAGS]: how fast the built service is on this m
   --vectors      how long a search of an agent's vectors takes, and what it misses
   --abuse        what a stranger and a tenant can do to others at most; some three minutes
                  (with --only writes, neighbours or memory: this part)
-  --world        how long requests take far from the data, with and without a region; some two minutes
+  --world        how long requests take far from the data, with and without a region; some four minutes
   --scale        a large workspace against a small one; some ten minutes
   --small N, --large N  their sizes, in conversations (1000, 1000000)
   --seconds N    the length of one round

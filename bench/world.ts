@@ -11,7 +11,8 @@ import { type Build, createSecrets, type RunningWorker, runWrangler, startWorker
  */
 
 const DISTANCES_MS = [20, 80, 200];
-const REQUESTS = 5;
+/** Each distance has its turn in each, so that other work on the machine disturbs all of them. */
+const ROUNDS = 7;
 
 /** What the operator may configure. */
 const DEPLOYMENTS = [
@@ -54,13 +55,18 @@ async function measureDeployment(build: Build, { name, bindings }: (typeof DEPLO
   try {
     console.error(`${name}: seeding …`);
     const probes = await prepare(worker, await seed(worker.port, secrets.OPERATOR_TOKEN));
-    const results: Result[] = probes.map(({ label }) => ({ deployment: name, label, times: [], trips: 0 }));
-    for (const ms of DISTANCES_MS) {
-      console.error(`${name}: ${ms} ms …`);
-      await send(worker.port, { method: "GET", path: `/distance?ms=${ms}`, status: 200 });
-      for (const [at, probe] of probes.entries()) results[at]!.times.push(await timesOf(worker, probe));
+    console.error(`${name}: measuring …`);
+    const measured = probes.map(() => DISTANCES_MS.map((): number[] => []));
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const [at, ms] of DISTANCES_MS.entries()) {
+        await send(worker.port, { method: "GET", path: `/distance?ms=${ms}`, status: 200 });
+        for (const [probe, { request }] of probes.entries()) measured[probe]![at]!.push(await firstEventMs(worker.port, request));
+      }
     }
-    return results.map((result) => ({ ...result, trips: tripsIn(result.times) }));
+    return probes.map(({ label }, probe) => {
+      const times = measured[probe]!.map((all) => ({ p50Ms: median(all), leastMs: Math.min(...all) }));
+      return { deployment: name, label, times, trips: tripsIn(times) };
+    });
   } finally {
     await worker.close();
   }
@@ -112,12 +118,6 @@ async function prepare({ port }: RunningWorker, filled: Seed): Promise<Probe[]> 
     { label: "a visitor's question", request: visitorAsk },
     { label: "a visitor's poll", request: poll },
   ];
-}
-
-async function timesOf({ port }: RunningWorker, { request }: Probe): Promise<Times> {
-  const times: number[] = [];
-  for (let at = 0; at < REQUESTS; at++) times.push(await firstEventMs(port, request));
-  return { p50Ms: median(times), leastMs: Math.min(...times) };
 }
 
 /** Until the first of the body: all of it, but for a stream. */
