@@ -109,7 +109,7 @@ async function prepareDemo(url: string, flags: Flags, project: Project, devVars:
   const demo = await ensureDemo(url, operator, { ...(apiKey && { apiKey }), ...(agentId && { agentId }) });
   setDevVars(devVars, { DEMO_API_KEY: demo.apiKey, DEMO_AGENT_ID: demo.agentId });
   const client = createClient(url, demo.apiKey);
-  await (flags.samples ? addSamples(client, demo) : removeSamples(client, demo));
+  await (flags.samples ? addSamples(client, demo, url) : removeSamples(client, demo));
   return demo;
 }
 
@@ -118,7 +118,6 @@ async function announce(url: string, { apiKey, agentId }: Demo, flags: Flags, de
   printFact("Console", `${link.url} (signs in once; afterwards the key below does)`);
   printFact("Chat", `${url}/chat/${agentId}`);
   printFact("API", `${url}/api/v1, documented at ${url}/docs`);
-  printFact("Chat", `${url}/chat/${agentId}`);
   printFact("Operator", flags.vars.has("OPERATOR_TOKEN") ? "OPERATOR_TOKEN as given by --var" : `OPERATOR_TOKEN in ${shortPath(devVars)}`);
   console.log(`Ready. Paste these two lines into another shell to ask the demo agent:
 

@@ -51,13 +51,15 @@ const SAMPLES: readonly Sample[] = [
 ];
 
 const LEAD = { name: "Mary Jackson", email: "mary@example.com", message: "Please send an offer for forty seats." };
-/** Reserved by RFC 6761: it never answers. */
-const BROKEN_SOURCE = { type: "url", name: "Old help centre", url: "https://help.invalid/" };
+/** A page that is gone, of the service itself: another host would be looked up in the network. */
+const BROKEN_SOURCE = { type: "url", name: "Old help centre" };
 
 /** Adds the samples to a demo workspace that has no conversations yet. */
-export async function addSamples(client: Client, { agentId }: Demo): Promise<void> {
+export async function addSamples(client: Client, { agentId }: Demo, url: string): Promise<void> {
   const { total } = await call<{ total: number }>(client, "GET", "/api/v1/conversations?limit=1");
   if (total > 0) return;
+  await call(client, "POST", `/widget/v1/agents/${agentId}/leads`, LEAD);
+  await call(client, "POST", `/api/v1/agents/${agentId}/sources`, { ...BROKEN_SOURCE, url: `${url}/help` });
   for (const { person: user, messages, team } of SAMPLES) {
     let conversationId: string | undefined;
     for (const message of messages) {
@@ -67,8 +69,6 @@ export async function addSamples(client: Client, { agentId }: Demo): Promise<voi
     }
     await team?.(client, `/api/v1/conversations/${conversationId}`);
   }
-  await call(client, "POST", `/widget/v1/agents/${agentId}/leads`, LEAD);
-  await call(client, "POST", `/api/v1/agents/${agentId}/sources`, BROKEN_SOURCE);
 }
 
 /** Erases the samples: their people with everything of them, and the source. */
@@ -79,6 +79,6 @@ export async function removeSamples(client: Client, { agentId }: Demo): Promise<
     for (const query of [`external_id=${id}`, `email=${email}`]) await call(client, "DELETE", `/api/v1/privacy/visitors?${query}`);
   }
   const path = `/api/v1/agents/${agentId}/sources`;
-  const { data } = await call<{ data: { id: string; url: string | null }[] }>(client, "GET", `${path}?limit=100`);
-  for (const { id } of data.filter(({ url }) => url === BROKEN_SOURCE.url)) await call(client, "DELETE", `${path}/${id}`);
+  const { data } = await call<{ data: { id: string; name: string }[] }>(client, "GET", path);
+  for (const { id } of data.filter(({ name }) => name === BROKEN_SOURCE.name)) await call(client, "DELETE", `${path}/${id}`);
 }
