@@ -148,15 +148,16 @@ function senderOf(options: ClientOptions): Send {
   const { baseUrl, apiKey, retries = DEFAULT_RETRIES, maxWaitSeconds = DEFAULT_MAX_WAIT_SECONDS, wait = sleep } = options;
   const { fetch = (url, init) => globalThis.fetch(url, init) } = options;
   return async (id, input, { signal, idempotencyKey = crypto.randomUUID() }, lastEventId) => {
-    const [method, path] = ROUTES[id];
+    const [method, path, bodyType]: readonly [string, string, "form"?] = ROUTES[id];
     const headers: Record<string, string> = { Authorization: `Bearer ${apiKey}` };
     if (method === "POST") headers["Idempotency-Key"] = idempotencyKey;
     if (lastEventId !== undefined) headers["Last-Event-ID"] = lastEventId;
-    if (input.body !== undefined) headers["Content-Type"] = "application/json";
+    // That of a form names its boundary.
+    if (input.body !== undefined && bodyType !== "form") headers["Content-Type"] = "application/json";
     const init: RequestInit = {
       method,
       headers,
-      ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
+      ...(input.body !== undefined && { body: bodyType === "form" ? formOf(input.body) : JSON.stringify(input.body) }),
       ...(signal && { signal }),
     };
     const url = baseUrl.replace(/(?<!\/)\/+$/, "") + locationOf(path, input);
@@ -171,6 +172,16 @@ function senderOf(options: ClientOptions): Send {
       await wait(response ? waitSeconds * 1000 : UNANSWERED_WAIT_MS);
     }
   };
+}
+
+/** The fields of a form: files and texts as they are, all else as JSON. */
+function formOf(body: unknown): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(body as object)) {
+    if (value instanceof Blob) form.append(name, value);
+    else if (value !== undefined) form.append(name, typeof value === "string" ? value : JSON.stringify(value));
+  }
+  return form;
 }
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

@@ -677,6 +677,8 @@ export interface Schemas {
       /** Their email address. */
       email?: string | null | undefined;
     } | null | undefined;
+    /** Only sources and curated answers are used whose `metadata` have, for each of these keys, this value or one of these values. */
+    filter?: Record<string, string | string[]> | null | undefined;
     /** True streams the answer as Server-Sent Events. */
     stream?: boolean | undefined;
   };
@@ -920,12 +922,14 @@ export interface Schemas {
     id: string;
     /** The agent. */
     agent_id: string;
-    /** A whole website, one page, or a text. */
-    type: "website" | "url" | "text";
+    /** A whole website, one page, a text, or a file. */
+    type: "website" | "url" | "text" | "file";
     /** What your team calls it. */
     name: string;
-    /** Where it is read; null for a text. */
+    /** Where it is read; null for a text or file. */
     url: string | null;
+    /** Your labels, which a `filter` can name: up to 16 keys of 40 characters, values of 500. */
+    metadata: Record<string, string>;
     /** Whether it waits, is being read, is in use or failed. */
     status: "pending" | "processing" | "ready" | "failed";
     /** How often it is read again. */
@@ -966,6 +970,29 @@ export interface Schemas {
     max_pages?: number | undefined;
     /** How often it is read again; a text never is. */
     schedule?: "manual" | "daily" | "weekly" | undefined;
+    /** Your labels, which a `filter` can name: up to 16 keys of 40 characters, values of 500. */
+    metadata?: Record<string, string> | undefined;
+  };
+  SourceFile: {
+    /** A PDF, DOCX, HTML, Markdown, text or CSV file of at most 20 MB (20,971,520 bytes). */
+    file: Blob;
+    /** The title of its passages; by default the file's name. */
+    name?: string | undefined;
+    /** Your labels as JSON, which a `filter` can name. */
+    metadata?: Record<string, string> | undefined;
+  };
+  /** A field that is left out or null stays as it is. */
+  SourcePatch: {
+    /** The title of a text's passages: it is read again with it. */
+    name?: string | null | undefined;
+    /** How often it is read again; a text or file never is. */
+    schedule?: "manual" | "daily" | "weekly" | null | undefined;
+    /** From the next sync on; the plan's cap applies. */
+    max_pages?: number | null | undefined;
+    /** Replaces the text of a source of type text. The agent answers from the former one until the new one is read. */
+    text?: string | null | undefined;
+    /** Replaces all metadata, at once. `{}` clears them. */
+    metadata?: Record<string, string> | null | undefined;
   };
   CrawledPagePage: {
     /** The records of this page. */
@@ -1012,6 +1039,8 @@ export interface Schemas {
     question: string;
     /** What the agent answers, word for word. */
     answer: string;
+    /** Your labels, which a `filter` can name: up to 16 keys of 40 characters, values of 500. */
+    metadata: Record<string, string>;
     /** When it was created. */
     created_at: string;
     /** When it was last changed. */
@@ -1022,6 +1051,17 @@ export interface Schemas {
     question: string;
     /** What the agent answers, word for word. */
     answer: string;
+    /** Your labels, which a `filter` can name: up to 16 keys of 40 characters, values of 500. */
+    metadata?: Record<string, string> | undefined;
+  };
+  /** A field that is left out or null stays as it is. */
+  AnswerPatch: {
+    /** The question, as a visitor would ask it. */
+    question?: string | null | undefined;
+    /** What the agent answers, word for word. */
+    answer?: string | null | undefined;
+    /** Replaces all metadata. `{}` clears them. */
+    metadata?: Record<string, string> | null | undefined;
   };
   SearchResults: {
     /** Passages, best first. */
@@ -1046,6 +1086,8 @@ export interface Schemas {
     query: string;
     /** How many passages to return at most. */
     limit?: number | undefined;
+    /** Only sources and curated answers are used whose `metadata` have, for each of these keys, this value or one of these values. */
+    filter?: Record<string, string | string[]> | null | undefined;
   };
   AnalyticsOverview: {
     /** Whole UTC days, both included; the last is today. */
@@ -1763,13 +1805,33 @@ export interface Operations {
     };
     answer: Schemas["Source"];
   };
-  /** Read a source again. A sync that is waiting or running is joined. Until the new one is complete, the agent answers from the last good one. Scope: `knowledge:write`. */
-  syncSource: {
+  /** Add a file as a knowledge source. Sent as multipart/form-data. Its bytes tell what it is, not its name. Its text is read in the background: poll the source until its status is ready or failed. Scope: `knowledge:write`. */
+  uploadSourceFile: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      body: Schemas["SourceFile"];
+    };
+    answer: Schemas["Source"];
+  };
+  /** Get a source. Scope: `knowledge:read`. */
+  getSource: {
     input: {
       /** The agent. */
       agent_id: string;
       /** The source. */
       source_id: string;
+    };
+    answer: Schemas["Source"];
+  };
+  /** Change a source. A new text is read in the background, as that of a new source. Until it is, the agent answers from the former one. Scope: `knowledge:write`. */
+  updateSource: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      /** The source. */
+      source_id: string;
+      body: Schemas["SourcePatch"];
     };
     answer: Schemas["Source"];
   };
@@ -1782,6 +1844,16 @@ export interface Operations {
       source_id: string;
     };
     answer: undefined;
+  };
+  /** Read a source again. A sync that is waiting or running is joined. Until the new one is complete, the agent answers from the last good one. Scope: `knowledge:write`. */
+  syncSource: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      /** The source. */
+      source_id: string;
+    };
+    answer: Schemas["Source"];
   };
   /** List what became of a source's pages. As the last sync left them, or as the running one has found them so far. A text source has none. Scope: `knowledge:read`. */
   listSourcePages: {
@@ -1817,6 +1889,17 @@ export interface Operations {
       /** The agent. */
       agent_id: string;
       body: Schemas["AnswerCreate"];
+    };
+    answer: Schemas["Answer"];
+  };
+  /** Change a curated answer. Scope: `knowledge:write`. */
+  updateAnswer: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      /** The curated answer. */
+      answer_id: string;
+      body: Schemas["AnswerPatch"];
     };
     answer: Schemas["Answer"];
   };
@@ -1964,7 +2047,7 @@ export interface Operations {
   };
 }
 
-/** The method and the path of each operation. */
+/** The method and the path of each operation, and whether its body is a form with a file. */
 export const ROUTES = {
   getMe: ["GET", "/api/v1/me"],
   getUsage: ["GET", "/api/v1/usage"],
@@ -1989,11 +2072,15 @@ export const ROUTES = {
   listLeads: ["GET", "/api/v1/leads"],
   listSources: ["GET", "/api/v1/agents/{agent_id}/sources"],
   createSource: ["POST", "/api/v1/agents/{agent_id}/sources"],
-  syncSource: ["POST", "/api/v1/agents/{agent_id}/sources/{source_id}/sync"],
+  uploadSourceFile: ["POST", "/api/v1/agents/{agent_id}/sources/files", "form"],
+  getSource: ["GET", "/api/v1/agents/{agent_id}/sources/{source_id}"],
+  updateSource: ["PATCH", "/api/v1/agents/{agent_id}/sources/{source_id}"],
   deleteSource: ["DELETE", "/api/v1/agents/{agent_id}/sources/{source_id}"],
+  syncSource: ["POST", "/api/v1/agents/{agent_id}/sources/{source_id}/sync"],
   listSourcePages: ["GET", "/api/v1/agents/{agent_id}/sources/{source_id}/pages"],
   listAnswers: ["GET", "/api/v1/agents/{agent_id}/answers"],
   createAnswer: ["POST", "/api/v1/agents/{agent_id}/answers"],
+  updateAnswer: ["PATCH", "/api/v1/agents/{agent_id}/answers/{answer_id}"],
   deleteAnswer: ["DELETE", "/api/v1/agents/{agent_id}/answers/{answer_id}"],
   searchKnowledge: ["POST", "/api/v1/agents/{agent_id}/search"],
   getAnalyticsOverview: ["GET", "/api/v1/analytics/overview"],
@@ -2009,4 +2096,4 @@ export const ROUTES = {
   testWebhook: ["POST", "/api/v1/webhooks/{webhook_id}/test"],
   listDeliveries: ["GET", "/api/v1/webhooks/{webhook_id}/deliveries"],
   redeliverEvent: ["POST", "/api/v1/webhooks/deliveries/{delivery_id}/redeliver"],
-} as const satisfies Record<keyof Operations, readonly [method: string, path: string]>;
+} as const satisfies Record<keyof Operations, readonly [method: string, path: string, body?: "form"]>;

@@ -16,7 +16,7 @@ export interface Answer<Body = any> {
   body: Body;
 }
 
-/** Sends a request to the service as a client would. A plain object becomes a JSON body; text, bytes and streams are sent as they are. */
+/** Sends a request to the service as a client would. A plain object becomes a JSON body; text, bytes, streams and forms are sent as they are. */
 export async function send(
   method: string,
   path: string,
@@ -25,7 +25,7 @@ export async function send(
   const headers = new Headers(options.headers);
   if (options.token !== undefined) headers.set("Authorization", `Bearer ${options.token}`);
   const hasBody = options.body !== undefined;
-  if (hasBody && !headers.has("Content-Type")) headers.set("Content-Type", "application/json");
+  if (hasBody && !headers.has("Content-Type") && !(options.body instanceof FormData)) headers.set("Content-Type", "application/json");
   const body = hasBody ? { body: isRaw(options.body) ? options.body : JSON.stringify(options.body) } : {};
   const response = await exports.default.fetch(new Request(ORIGIN + path, { method, headers, ...body }));
   const text = new TextDecoder().decode(await response.bytes());
@@ -33,8 +33,16 @@ export async function send(
   return { status: response.status, headers: response.headers, body: isJson && text !== "" ? JSON.parse(text) : text };
 }
 
-function isRaw(body: unknown): body is string | Uint8Array | ReadableStream {
-  return typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream;
+function isRaw(body: unknown): body is string | Uint8Array | ReadableStream | FormData {
+  return typeof body === "string" || [Uint8Array, ReadableStream, FormData].some((type) => body instanceof type);
+}
+
+/** The form that uploads a file. */
+export function fileForm(content: string | Uint8Array<ArrayBuffer>, fields: Record<string, string> = {}, filename = "file"): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  form.append("file", new File([content], filename));
+  return form;
 }
 
 /** A unique client address, since requests without a valid key are rate limited by address. */

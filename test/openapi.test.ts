@@ -197,7 +197,8 @@ describe.each(OPERATIONS.map((operation) => [operation.operationId, operation] a
       return;
     }
     expect(definition["requestBody"].required).toBe(definition["operationId"] !== "rotateIdentitySecret");
-    expect(definition["requestBody"].content["application/json"].schema.$ref).toMatch(/^#\/components\/schemas\/\w+$/);
+    const { "application/json": json, "multipart/form-data": form } = definition["requestBody"].content;
+    expect((json ?? form).schema.$ref).toMatch(/^#\/components\/schemas\/\w+$/);
   });
 });
 

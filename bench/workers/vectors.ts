@@ -36,7 +36,7 @@ export class Vectors extends DurableObject<VectorsEnv> {
   }
 
   async search(seed: number, count: number, dimensions: number): Promise<string[]> {
-    const found = await this.vectors.nearest(SET, randomVector(dimensions, count, randomNumbers(seed)));
+    const found = await this.vectors.nearest(SET, randomVector(dimensions, count, randomNumbers(seed)), { count: NEAREST });
     return found.map(({ name }) => name);
   }
 

@@ -10,7 +10,7 @@ import { type Recorded, startRecorder } from "./recorder.ts";
 
 /** None takes more than seconds; one that hangs must not hang the tests. */
 const TIMEOUT_MS = 60_000;
-const run = (command: string, args: string[]) => promisify(execFile)(command, args, { timeout: TIMEOUT_MS });
+const run = (command: string, args: string[]) => promisify(execFile)(command, args, { timeout: TIMEOUT_MS, cwd: folder });
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 /** As an integrator's project might be: strict, and with nothing of this one. */
 const COMPILER_OPTIONS = {
@@ -42,6 +42,7 @@ function writeProject() {
   after(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, "client"));
   for (const file of ["index.ts", "schema.ts"]) cpSync(join(ROOT, "client", file), join(folder, "client", file));
+  writeFileSync(join(folder, "handbook.pdf"), "%PDF-1.7");
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: COMPILER_OPTIONS }));
   const { paths } = JSON.parse(readFileSync(join(ROOT, "test/openapi.json"), "utf8")) as {

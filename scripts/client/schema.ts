@@ -3,6 +3,7 @@ export interface Schema {
   $ref?: string;
   type?: string | string[];
   enum?: unknown[];
+  format?: string;
   description?: string;
   properties?: Record<string, Schema>;
   required?: string[];
@@ -25,11 +26,12 @@ const PLAIN_TYPES: Record<string, string> = { string: "string", integer: "number
  * @throws Error where the schema says something that this does not know: a client must not be typed looser than the service.
  */
 export function typeFor(schema: Schema): string {
-  const { $ref, type, enum: values, allOf, anyOf, oneOf } = schema;
+  const { $ref, type, enum: values, format, allOf, anyOf, oneOf } = schema;
   const unknown = Object.keys(schema).filter((name) => !KNOWN.has(name));
   if (unknown.length > 0) throw new Error(`No type is known for ${unknown.join(", ")} in ${JSON.stringify(schema)}`);
   if ($ref !== undefined) return `Schemas["${$ref.split("/").at(-1)!}"]`;
   if (values) return values.map((value) => JSON.stringify(value)).join(" | ");
+  if (format === "binary") return "Blob";
   if (allOf) return allOf.map((part) => grouped(typeFor(part))).join(" & ");
   const choices = anyOf ?? oneOf;
   if (choices) return choices.map(typeFor).join(" | ");
@@ -85,9 +87,11 @@ interface Operation {
   summary: string;
   description?: string;
   parameters?: { in: string; name: string; required?: boolean; schema: Schema; description?: string }[];
-  requestBody?: { required?: boolean; content: { "application/json": { schema: Schema } } };
+  requestBody?: { required?: boolean; content: Partial<Record<"application/json" | typeof FORM, { schema: Schema }>> };
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
 }
+
+const FORM = "multipart/form-data";
 
 interface NamedOperation extends Operation {
   method: string;
@@ -106,7 +110,10 @@ export function generateSchemaModule(document: Document): string {
   const schemas = Object.entries(document.components.schemas).map(
     ([name, { description, ...schema }]) => `${toComment(description)}${name}: ${typeFor(schema)};`,
   );
-  const routes = operations.map(({ operationId, method, path }) => `${operationId}: ["${method}", "${path}"],`);
+  const routes = operations.map(({ operationId, method, path, requestBody }) => {
+    const body = requestBody?.content[FORM] ? `, "form"` : "";
+    return `${operationId}: ["${method}", "${path}"${body}],`;
+  });
   return `// Written by \`npm run client\` from the service's OpenAPI document. Do not edit.
 
 /** The records, and the bodies that requests have. */
@@ -119,10 +126,10 @@ export interface Operations {
 ${indent(operations.map(operationOf).join("\n"))}
 }
 
-/** The method and the path of each operation. */
+/** The method and the path of each operation, and whether its body is a form with a file. */
 export const ROUTES = {
 ${indent(routes.join("\n"))}
-} as const satisfies Record<keyof Operations, readonly [method: string, path: string]>;
+} as const satisfies Record<keyof Operations, readonly [method: string, path: string, body?: "form"]>;
 `;
 }
 
@@ -138,7 +145,8 @@ function inputOf({ operationId, parameters = [], requestBody }: NamedOperation):
   const fields = shown.map(
     ({ name, schema, description }) => [name, description === undefined ? schema : { ...schema, description }] as const,
   );
-  const body = requestBody ? [["body", requestBody.content["application/json"].schema] as const] : [];
+  const content = requestBody?.content["application/json"] ?? requestBody?.content[FORM];
+  const body = content ? [["body", content.schema] as const] : [];
   const all = [...fields, ...body];
   if (new Set(all.map(([name]) => name)).size < all.length) throw new Error(`${operationId} has two inputs of one name`);
   const required = [...shown.filter((parameter) => parameter.required).map(({ name }) => name), ...(requestBody?.required ? ["body"] : [])];

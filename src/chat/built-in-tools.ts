@@ -1,4 +1,4 @@
-import { indexOf } from "../knowledge/index.ts";
+import { searchIndex } from "../knowledge/search.ts";
 import { addLead } from "../leads/leads.ts";
 import type { Tool, ToolOutcome } from "../models/model.ts";
 import type { Retrieval } from "../models/retrieval.ts";
@@ -27,7 +27,8 @@ export interface ToolContext extends SearchContext {
 
 /** Searches the knowledge of a turn's agent. @param previousQuestions the visitor's earlier questions, oldest first. */
 export function searchKnowledge({ env, meter, turn }: SearchContext, question: string, previousQuestions: string[]): Promise<Retrieval> {
-  return indexOf(env, meter, turn.workspaceId, turn.agentId).search({ question, previousQuestions, limit: MAX_PASSAGES });
+  const { workspaceId, agentId, filter } = turn;
+  return searchIndex({ env, meter, workspaceId, agentId }, { question, previousQuestions, limit: MAX_PASSAGES }, filter);
 }
 
 /** The tools that every agent has. */

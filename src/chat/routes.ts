@@ -79,6 +79,7 @@ function toTurnRequest(c: AppContext, agentId: string, body: z.output<typeof cha
     channel: "api",
     message: body.message,
     visitor: user ? apiVisitor(user) : null,
+    ...(body.filter && { filter: body.filter }),
     ids: { questionId: nextId(), answerId: nextId() },
     quota: { period: periodOf(nowMs), limit: workspace.limits.messages },
     maxMessages: workspace.limits.messages_per_conversation,

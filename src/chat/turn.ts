@@ -7,6 +7,7 @@ import { subjectHashesOf } from "../conversations/persons.ts";
 import { isAgentSilent } from "../conversations/status.ts";
 import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
+import type { MetadataFilter } from "../knowledge/wire.ts";
 import { smallTalkOf, withoutSmallTalk } from "../models/intents.ts";
 import type { Model, HistoryMessage } from "../models/model.ts";
 import type { Retrieval } from "../models/retrieval.ts";
@@ -64,6 +65,8 @@ export interface Turn {
   channel: Channel;
   message: string;
   visitor: TurnVisitor | null;
+  /** What the metadata of the knowledge that may be used must hold. */
+  filter?: MetadataFilter;
   quota: { period: string; limit: number };
   /** How many messages a conversation may have; undefined in turns that earlier versions stored. */
   maxMessages?: number;

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { CONVERSATION_STATUSES, type ConversationStatus, HANDOFF_REASONS, type HandoffReason } from "../platform/db/columns.ts";
+import { filterSchema } from "../knowledge/wire.ts";
 import { type Citation, citationSchema, memberSchema } from "../conversations/wire.ts";
 import type { messages } from "../platform/db/schema.ts";
 import { uuid } from "../platform/http/fields.ts";
@@ -25,6 +26,7 @@ export const chatInSchema = z
     message: z.string().min(1).max(2000).openapi({ description: "The question." }),
     conversation_id: uuid().nullable().optional().openapi({ description: "Continues an API conversation; omit to start a new one." }),
     user: endUserSchema.nullable().optional().openapi({ description: "Who asks; omit for somebody unknown." }),
+    filter: filterSchema.nullable().optional(),
     stream: streamField(),
   })
   .openapi("ChatIn", {

@@ -42,7 +42,8 @@ export function addSamples(document: DocumentedApi, credential = API_KEY): void 
   const root = document.servers?.[0]?.url ?? "";
   for (const [path, methods] of Object.entries(document.paths ?? {})) {
     for (const [method, operation] of Object.entries<DocumentedOperation>({ ...methods })) {
-      const ref = operation.requestBody?.content["application/json"]?.schema.$ref;
+      const content = operation.requestBody?.content ?? {};
+      const ref = (content["application/json"] ?? content[FORM])?.schema.$ref;
       const body = ref === undefined ? undefined : exampleOf(document, ref);
       const token = credential.isOptional && !operation.security ? undefined : credential.variable;
       const calls = callsOf({ path: root + path, method, token }, operation, body);
@@ -71,6 +72,10 @@ function samplesOf(call: SampleCall, index: number): CodeSample[] {
 /** The value of a query parameter: identifiers are read from an environment variable. */
 type SampleValue = { variable: string } | { literal: string };
 
+const FORM = "multipart/form-data";
+/** The field of a form that is a file. Its example is the file's name. */
+const FILE_FIELD = "file";
+
 /** The request that a sample sends, independent of the language. */
 interface SampleCall {
   operationId: string;
@@ -83,6 +88,8 @@ interface SampleCall {
   pathNames: string[];
   query: [name: string, value: SampleValue][];
   body: Record<string, unknown> | undefined;
+  /** Whether the body is sent as a form with a file. */
+  isForm: boolean;
   acceptsIdempotencyKey: boolean;
   isPaged: boolean;
   response: "json" | "events" | "text" | "empty";
@@ -107,6 +114,7 @@ function callsOf(
     pathNames: parametersIn("path").map(({ name }) => name),
     query: parametersIn("query").flatMap(queryExample),
     body,
+    isForm: operation.requestBody?.content[FORM] !== undefined,
     acceptsIdempotencyKey: parametersIn("header").some(({ name }) => name === "Idempotency-Key"),
     isPaged: parametersIn("query").some(({ name }) => name === "offset"),
     response: responseOf(contentTypes),
@@ -147,18 +155,30 @@ function indent(text: string, width: number): string {
 
 // --- curl ------------------------------------------------------------------------------------------------------------
 
-function curlSample({ method, token, path, query, body, response }: SampleCall): string {
+function curlSample({ method, token, path, query, body, isForm, response }: SampleCall): string {
   const flags = response === "events" ? ["-N"] : [];
   if (method !== "GET" && !(method === "POST" && body)) flags.push(`-X ${method}`);
-  const headers = [...(token ? [`Authorization: Bearer $${token}`] : []), ...(body ? ["Content-Type: application/json"] : [])];
+  const headers = [...(token ? [`Authorization: Bearer $${token}`] : []), ...(body && !isForm ? ["Content-Type: application/json"] : [])];
   const search = query.map(([name, value]) => `${name}=${"variable" in value ? `$${value.variable}` : encodeURIComponent(value.literal)}`);
   const url = [fillPath(path, (variable) => `$${variable}`), ...(search.length > 0 ? [search.join("&")] : [])].join("?");
   const lines = [
     ["curl", ...flags, `"$SUPPORT_URL${url}"`].join(" "),
     ...headers.map((header) => `-H "${header}"`),
-    ...(body ? [`-d '${JSON.stringify(body, null, 2).replaceAll("'", `'\\''`)}'`] : []),
+    ...(body && isForm
+      ? formFields(body).map(([name, value]) => `-F ${shellQuoted(`${name}=${name === FILE_FIELD ? "@" : ""}${value}`)}`)
+      : []),
+    ...(body && !isForm ? [`-d ${shellQuoted(JSON.stringify(body, null, 2))}`] : []),
   ];
   return lines.join(" \\\n  ");
+}
+
+function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The fields of a form: texts as they are, all else as JSON. */
+function formFields(body: Record<string, unknown>): [name: string, value: string][] {
+  return Object.entries(body).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]);
 }
 
 // --- Python, with requests -------------------------------------------------------------------------------------------
@@ -184,7 +204,7 @@ function pythonStatements(request: string, response: SampleCall["response"]): st
   return `response = ${request}\nresponse.raise_for_status()${shown}`;
 }
 
-function pythonArguments({ token, path, query, body, acceptsIdempotencyKey, response }: SampleCall): string[] {
+function pythonArguments({ token, path, query, body, isForm, acceptsIdempotencyKey, response }: SampleCall): string[] {
   const headers = token ? [`"Authorization": f"Bearer {os.environ['${token}']}"`] : [];
   if (acceptsIdempotencyKey) headers.push(`"Idempotency-Key": str(uuid.uuid4())`);
   const valueOf = (value: SampleValue) => ("variable" in value ? `os.environ["${value.variable}"]` : JSON.stringify(value.literal));
@@ -193,10 +213,15 @@ function pythonArguments({ token, path, query, body, acceptsIdempotencyKey, resp
     `f"{os.environ['SUPPORT_URL']}${url}"`,
     ...(headers.length > 0 ? [`headers={${headers.join(", ")}}`] : []),
     ...(query.length > 0 ? [`params={${query.map(([name, value]) => `"${name}": ${valueOf(value)}`).join(", ")}}`] : []),
-    ...(body ? [`json=${literalOf(body, PYTHON)}`] : []),
+    ...(body ? (isForm ? pythonForm(body) : [`json=${literalOf(body, PYTHON)}`]) : []),
     ...(response === "events" ? ["stream=True"] : []),
     `timeout=${TIMEOUT_SECONDS}`,
   ];
+}
+
+function pythonForm(body: Record<string, unknown>): string[] {
+  const { [FILE_FIELD]: file, ...fields } = Object.fromEntries(formFields(body));
+  return [`files={"${FILE_FIELD}": open(${JSON.stringify(file)}, "rb")}`, `data=${literalOf(fields, PYTHON)}`];
 }
 
 // --- TypeScript, with the typed client of this repository ------------------------------------------------------------
@@ -208,7 +233,8 @@ function typescriptSample(call: SampleCall): string {
   if (call.token !== API_KEY.variable) return fetchSample(call);
   const queryVariables = call.query.flatMap(([, value]) => ("variable" in value ? [value.variable] : []));
   const variables = ["SUPPORT_URL", "SUPPORT_KEY", ...new Set([...call.pathNames.map(variableOf), ...queryVariables])];
-  return `import { ${call.isPaged ? "createClient, paginate" : "createClient"} } from "./client/index.ts";
+  const blob = call.isForm ? `import { openAsBlob } from "node:fs";\n` : "";
+  return `${blob}import { ${call.isPaged ? "createClient, paginate" : "createClient"} } from "./client/index.ts";
 
 const { ${variables.map((name) => `${name} = ""`).join(", ")} } = process.env;
 const client = createClient({ baseUrl: SUPPORT_URL, apiKey: SUPPORT_KEY });
@@ -257,17 +283,23 @@ function typescriptStatement(call: SampleCall): string {
 }
 
 /** The method's argument; empty where it takes none. */
-function typescriptInput({ pathNames, query, body, response }: SampleCall): string {
+function typescriptInput({ pathNames, query, body, isForm, response }: SampleCall): string {
   const { stream: _, ...streamedBody } = body ?? {};
+  const wholeBody = isForm ? { ...body, [FILE_FIELD]: new OpenedFile(String(body?.[FILE_FIELD])) } : body;
   const valueOf = (value: SampleValue) => ("variable" in value ? value.variable : JSON.stringify(value.literal));
   const fields = [
     ...pathNames.map((name) => `${name}: ${variableOf(name)}`),
     ...query.map(([name, value]) => `${name}: ${valueOf(value)}`),
-    ...(body ? [`body: ${literalOf(response === "events" ? streamedBody : body, TYPESCRIPT)}`] : []),
+    ...(body ? [`body: ${literalOf(response === "events" ? streamedBody : wholeBody, TYPESCRIPT)}`] : []),
   ];
   if (fields.length === 0) return "";
   if (fields.length === 1 && !body) return `{ ${fields[0]!} }`;
   return `{\n${fields.map((field) => `  ${indent(field, 2)},\n`).join("")}}`;
+}
+
+/** A file that the sample opens. */
+class OpenedFile {
+  constructor(readonly name: string) {}
 }
 
 // --- Values ----------------------------------------------------------------------------------------------------------
@@ -279,7 +311,11 @@ interface LiteralSyntax {
   scalar: (value: unknown) => string;
 }
 
-const TYPESCRIPT: LiteralSyntax = { indentWidth: 2, key: (name) => name, scalar: (value) => JSON.stringify(value) };
+const TYPESCRIPT: LiteralSyntax = {
+  indentWidth: 2,
+  key: (name) => name,
+  scalar: (value) => (value instanceof OpenedFile ? `await openAsBlob(${JSON.stringify(value.name)})` : JSON.stringify(value)),
+};
 const PYTHON_CONSTANTS = new Map<unknown, string>([
   [null, "None"],
   [true, "True"],
@@ -294,7 +330,7 @@ const PYTHON: LiteralSyntax = {
 /** A JSON value in a language's syntax, one line for each field of an object. */
 function literalOf(value: unknown, syntax: LiteralSyntax): string {
   if (Array.isArray(value)) return `[${value.map((item) => literalOf(item, syntax)).join(", ")}]`;
-  if (typeof value !== "object" || value === null) return syntax.scalar(value);
+  if (typeof value !== "object" || value === null || value instanceof OpenedFile) return syntax.scalar(value);
   const margin = " ".repeat(syntax.indentWidth);
   const fields = Object.entries(value).map(([name, field]) => `${syntax.key(name)}: ${literalOf(field, syntax)}`);
   return `{\n${fields.map((field) => `${margin}${indent(field, syntax.indentWidth)},\n`).join("")}}`;

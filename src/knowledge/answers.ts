@@ -1,17 +1,19 @@
+import type { z } from "@hono/zod-openapi";
 import { findAgent } from "../agents/store.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { answers } from "../platform/db/schema.ts";
 import { indexOf } from "./index.ts";
 import type { KnowledgeOperation } from "./sources.ts";
-import { createAnswer, eraseAnswer, findAnswer, markIndexed } from "./store.ts";
+import { createAnswer, eraseAnswer, findAnswer, markIndexed, updateAnswer } from "./store.ts";
+import type { answerCreateSchema, answerPatchSchema } from "./wire.ts";
 
 type AnswerRow = typeof answers.$inferSelect;
 
 export type AnswerChange = { outcome: "done"; answer: AnswerRow } | { outcome: "agent_not_found" } | { outcome: "too_many" };
 
 /** Adds a curated answer and indexes it. If the request dies after the row was stored, the sweep indexes it. */
-export async function addAnswer(op: KnowledgeOperation, body: { question: string; answer: string }): Promise<AnswerChange> {
+export async function addAnswer(op: KnowledgeOperation, body: z.output<typeof answerCreateSchema>): Promise<AnswerChange> {
   const { env, meter, workspace, agentId, nowMs } = op;
   const db = dbFor(env, workspace.id, meter);
   const row = { id: op.newId(shardOf(workspace.id)), workspaceId: workspace.id, agentId, ...body, createdAt: nowMs, updatedAt: nowMs };
@@ -22,8 +24,36 @@ export async function addAnswer(op: KnowledgeOperation, body: { question: string
   ]);
   if (!agent) return { outcome: "agent_not_found" };
   if (!answer) return { outcome: "too_many" };
-  await indexOf(env, meter, workspace.id, agentId).putAnswer({ id: answer.id, ...body });
+  await putAnswer(op, answer);
   return { outcome: "done", answer };
+}
+
+/**
+ * Changes a curated answer, and indexes it where its words have changed.
+ * @returns undefined when the agent has no such answer.
+ */
+export async function changeAnswer(
+  op: KnowledgeOperation,
+  answerId: string,
+  body: z.output<typeof answerPatchSchema>,
+): Promise<AnswerRow | undefined> {
+  const { env, meter, workspace, agentId, nowMs } = op;
+  const db = dbFor(env, workspace.id, meter);
+  const changes = {
+    ...(body.question && { question: body.question }),
+    ...(body.answer && { answer: body.answer }),
+    ...(body.metadata && { metadata: body.metadata }),
+  };
+  const [[answer]] = await db.batch([updateAnswer(db, workspace.id, agentId, answerId, changes, nowMs)]);
+  if (answer?.indexedAt === null) await putAnswer(op, answer);
+  return answer;
+}
+
+type IndexOperation = Pick<KnowledgeOperation, "env" | "meter" | "nowMs">;
+
+/** The index keeps the answer that was changed last, in whatever order changes arrive. */
+function putAnswer({ env, meter }: IndexOperation, { id, workspaceId, agentId, question, answer, updatedAt }: AnswerRow): Promise<void> {
+  return indexOf(env, meter, workspaceId, agentId).putAnswer({ id, question, answer, updatedAt });
 }
 
 /** Answers that are indexed within this time are marked in one write, which no response waits for. */
@@ -36,7 +66,7 @@ const unmarked = new Map<string, AnswerRow[]>();
  * Marks an answer as indexed soon, together with others of its workspace. If the isolate dies before, the sweep indexes the
  * answer once more.
  */
-export async function confirmIndexedSoon(op: Confirmation, answer: AnswerRow): Promise<void> {
+export async function confirmIndexedSoon(op: IndexOperation, answer: AnswerRow): Promise<void> {
   const gathered = unmarked.get(answer.workspaceId);
   if (gathered) return void gathered.push(answer);
   const answers = [answer];
@@ -46,22 +76,19 @@ export async function confirmIndexedSoon(op: Confirmation, answer: AnswerRow): P
   await confirmIndexed(op, answers);
 }
 
-type Confirmation = Pick<KnowledgeOperation, "env" | "meter" | "nowMs">;
-
 /** Marks answers of one workspace as indexed, and removes from the index those that were deleted meanwhile. */
-export async function confirmIndexed({ env, meter, nowMs }: Confirmation, answers: readonly AnswerRow[]): Promise<void> {
+export async function confirmIndexed({ env, meter, nowMs }: IndexOperation, answers: readonly AnswerRow[]): Promise<void> {
   const { workspaceId } = answers[0]!;
   const db = dbFor(env, workspaceId, meter);
-  const ids = answers.map(({ id }) => id);
-  const [marked] = await db.batch([markIndexed(db, workspaceId, ids, nowMs)]);
+  const versions = Object.fromEntries(answers.map(({ id, updatedAt }) => [id, updatedAt]));
+  const [marked] = await db.batch([markIndexed(db, workspaceId, versions, nowMs)]);
   const existing = new Set(marked.map(({ id }) => id));
   for (const { id, agentId } of answers) if (!existing.has(id)) await indexOf(env, meter, workspaceId, agentId).removeAnswer(id);
 }
 
 /** Indexes an answer whose request died before doing so. */
-export async function indexAnswer(op: Confirmation, answer: AnswerRow): Promise<void> {
-  const { id, question } = answer;
-  await indexOf(op.env, op.meter, answer.workspaceId, answer.agentId).putAnswer({ id, question, answer: answer.answer });
+export async function indexAnswer(op: IndexOperation, answer: AnswerRow): Promise<void> {
+  await putAnswer(op, answer);
   await confirmIndexed(op, [answer]);
 }
 

@@ -6,7 +6,6 @@ import { newId, shardOf } from "../platform/db/ids.ts";
 import type { sources } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
-import { DAY_MS } from "../platform/time.ts";
 import { limitsOf, MEGABYTE } from "../workspaces/plans.ts";
 import { fetchPage } from "./crawl/fetch-page.ts";
 import {
@@ -18,6 +17,7 @@ import {
   type PageCounts,
   type PageResult,
 } from "./crawl/protocol.ts";
+import { extractFile } from "./files.ts";
 import { indexOf, type Sized } from "./index.ts";
 import { type IngestionMessage, wakeSource } from "./sources.ts";
 import {
@@ -26,10 +26,12 @@ import {
   failSource,
   findSource,
   findSourceWithPlan,
+  releaseOutdated,
   sourceExists,
   sourceRecord,
   updateClaimed,
 } from "./store.ts";
+import { isCrawled, nextSyncAtMs } from "./sync-schedule.ts";
 
 /** Longer than a time slice or any one step; renewed while work goes on. */
 const LEASE_MS = 2 * 60_000;
@@ -84,7 +86,7 @@ export async function ingest(
   const maxBytes = limitsOf(existing.plan, existing.overrides ?? {}).knowledge_mb_per_agent * MEGABYTE;
   const run = { env, meter, db, source, maxBytes, leaseId, clock };
   try {
-    const result = source.type === "text" ? await ingestText(run) : await crawl(run, source.type);
+    const result = isCrawled(source.type) ? await crawl(run, source.type) : await ingestText(run);
     if (result) await finishRun(run, result);
     else await cleanUpIfDeleted(run);
     return result?.outcome ?? "lost";
@@ -114,8 +116,12 @@ export async function failAfterRetries(env: Env, { workspaceId, agentId, sourceI
   await wakeDeliveries(env, written);
 }
 
-/** Indexes a text step by step; undefined when another run has taken over. */
-async function ingestText({ env, meter, db, source, leaseId, clock }: Run): Promise<SyncResult | undefined> {
+/** Indexes a text, or that of a file, step by step; undefined when another run has taken over. */
+async function ingestText({ env, meter, db, source, maxBytes, leaseId, clock }: Run): Promise<SyncResult | undefined> {
+  if (source.type === "file") {
+    const extraction = await extractFile(indexOf(env, meter, source.workspaceId, source.agentId), source, maxBytes);
+    if (extraction.outcome === "failed") return { ...extraction, textBytes: 0 };
+  }
   let renewedAtMs = clock();
   for (;;) {
     const progress = await indexOf(env, meter, source.workspaceId, source.agentId).ingestText(source.id, leaseId);
@@ -230,7 +236,10 @@ function charsOf(results: PageResult[]): number {
   return results.reduce((sum, result) => sum + (result.outcome === "page" ? result.text.length + result.links.length * LINK_CHARS : 0), 0);
 }
 
-/** Stores the result if this run still has the lease: the end of a sync with its event, or when to continue. */
+/**
+ * Stores the result if this run still has the lease: the end of a sync with its event, or when to continue. A source that was
+ * changed since the run began is pending again instead.
+ */
 async function finishRun(run: Run, result: RunResult): Promise<void> {
   const { env, db, source, leaseId, clock } = run;
   const nowMs = clock();
@@ -251,14 +260,16 @@ async function finishRun(run: Run, result: RunResult): Promise<void> {
     nextSyncAt: nextSyncAtMs(source, nowMs),
     updatedAt: nowMs,
   };
-  const { before, written, after } = await transact(db, {
-    before: [updateClaimed(db, source.id, leaseId, changes)],
+  const { written, after } = await transact(db, {
+    before: [updateClaimed(db, source.id, leaseId, changes, source.syncNumber)],
     writes: appendEvent(db, event, type, sourceRecord(source.workspaceId, source.id)),
-    after: [sourceExists(db, source.id)],
+    after: [releaseOutdated(db, source.id, leaseId, nowMs), sourceExists(db, source.id)],
   });
   await wakeDeliveries(env, written);
   announce(env, source.workspaceId, { kind: "source", id: source.id });
-  if (before[0].length === 0 && after[0].length === 0) await removeFromIndex(env, run.meter, { ...source, sourceId: source.id });
+  const [[outdated], [existing]] = after;
+  if (outdated) await wakeSource(env, source);
+  if (!existing) await removeFromIndex(env, run.meter, { ...source, sourceId: source.id });
 }
 
 async function cleanUpIfDeleted({ env, meter, db, source }: Run): Promise<void> {
@@ -280,25 +291,4 @@ function resultColumns(result: SyncResult, nowMs: number) {
 
 function countColumns({ found, indexed, failed, skipped }: PageCounts) {
   return { pagesFound: found, pagesIndexed: indexed, pagesFailed: failed, pagesSkipped: skipped };
-}
-
-const PERIOD_MS = { daily: DAY_MS, weekly: 7 * DAY_MS };
-/** Spreads the syncs of sources that were added together. */
-const SPREAD = 0.1;
-
-/**
- * When a source whose sync ends now is due again: after its schedule's period, up to a tenth sooner or later, always the same for
- * one source. Null for texts and manual schedules.
- */
-export function nextSyncAtMs(
-  { id, type, schedule }: { id: string; type: "website" | "url" | "text"; schedule: "manual" | "daily" | "weekly" },
-  nowMs: number,
-): number | null {
-  if (type === "text" || schedule === "manual") return null;
-  return nowMs + Math.round(PERIOD_MS[schedule] * (1 + SPREAD * deviationOf(id)));
-}
-
-/** -1 to 1, from the random part of an identifier. */
-function deviationOf(id: string): number {
-  return Number.parseInt(id.slice(24, 32), 16) / 2 ** 31 - 1;
 }

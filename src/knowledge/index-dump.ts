@@ -9,6 +9,7 @@ import type { IndexStore } from "./indexing/store.ts";
 const TABLES = [
   "texts",
   "text_parts",
+  "file_parts",
   "generations",
   "documents",
   "chunks",

@@ -11,6 +11,7 @@ import { SiteCrawl } from "./crawl/site-crawl.ts";
 import { CrawlStorage } from "./crawl/storage.ts";
 import { type DumpedRow, type DumpPage, type DumpCursor, IndexDump } from "./index-dump.ts";
 import { MAX_CHUNK_BYTES } from "./indexing/chunk.ts";
+import { FileParts } from "./indexing/file-parts.ts";
 import { type IngestProgress, TextIngestion } from "./indexing/ingest.ts";
 import { textBytesOf } from "./indexing/size.ts";
 import { type CuratedAnswer, IndexStore } from "./indexing/store.ts";
@@ -32,6 +33,7 @@ export type Sized<Progress extends { done: boolean }> = Progress extends { done:
 /** One object per agent: the agent's knowledge and the search of it. Every method is idempotent. */
 export class KnowledgeIndex extends DurableObject<Env> {
   private readonly store: IndexStore;
+  private readonly files: FileParts;
   private readonly ingestion: TextIngestion;
   private readonly crawlStorage: CrawlStorage;
   private readonly crawls: SiteCrawl;
@@ -43,6 +45,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.store = new IndexStore(ctx.storage, () => this.vectors.wake());
+    this.files = new FileParts(this.store);
     this.ingestion = new TextIngestion(this.store);
     this.crawlStorage = new CrawlStorage(this.store);
     this.crawls = new SiteCrawl(this.crawlStorage);
@@ -59,11 +62,27 @@ export class KnowledgeIndex extends DurableObject<Env> {
   }
 
   /**
-   * Stores the text of a text source; `name` becomes the title of its passages. Where the agent would have more than
-   * `maxBytes` of text then, nothing is stored, and the bytes that it would have are returned.
+   * Stores the text of a source, in place of the file that it comes from; null keeps the text that is stored. `name` becomes the
+   * title of its passages. Where the agent would have more than `maxBytes` of text then, nothing is stored, and the bytes that it
+   * would have are returned.
    */
-  async stageText(sourceId: string, name: string, text: string, maxBytes: number): Promise<number | undefined> {
+  async stageText(sourceId: string, name: string, text: string | null, maxBytes: number): Promise<number | undefined> {
     return this.ingestion.stage(sourceId, { name, text }, maxBytes);
+  }
+
+  /** Stores a part of an uploaded file, which waits for its text to be extracted. @returns false where too many files wait. */
+  async putFilePart(sourceId: string, part: number, bytes: Uint8Array): Promise<boolean> {
+    return this.files.put(sourceId, part, bytes);
+  }
+
+  /** A part of the file that waits; null after the last one. */
+  async readFilePart(sourceId: string, part: number): Promise<Uint8Array | null> {
+    return this.files.read(sourceId, part);
+  }
+
+  /** Removes the file that waits. */
+  async removeFile(sourceId: string): Promise<void> {
+    this.files.remove(sourceId);
   }
 
   /** One bounded step of indexing a staged text, to be called until it is done. Another `runId` starts a new build. */
@@ -114,7 +133,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
     if (this.store.isEmpty)
       return { passages: [], curated: [], questionTerms: [], previousQuestion: null, previousTerms: [], language: "en" };
     const shortened = { ...query, question: query.question.slice(0, MAX_QUESTION_LENGTH) };
-    const curated = this.answers.search(shortened.question, query.limit);
+    const curated = this.answers.search(shortened.question, query.limit, query.only?.answers);
     const found = await this.passages.search(shortened);
     return { ...found, passages: found.passages.map(boundedPassage), curated };
   }

@@ -2,27 +2,41 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { findAgent } from "../agents/store.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
-import { ApiError, notFound } from "../platform/http/errors.ts";
+import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
+import { formBody } from "../platform/http/multipart.ts";
 import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
+import { truncate } from "../platform/text.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
-import { addAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
+import { addAnswer, changeAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
+import { MAX_TEXT_BYTES } from "./extract/file.ts";
 import { search } from "./search.ts";
-import { addSource, type KnowledgeOperation, listSourcePages, removeSource, syncSource } from "./sources.ts";
-import { listAnswers, listSources } from "./store.ts";
+import {
+  addSource,
+  changeSource,
+  type KnowledgeOperation,
+  listSourcePages,
+  removeSource,
+  type SourceCreation,
+  syncSource,
+} from "./sources.ts";
+import { findSource, listAnswers, listSources } from "./store.ts";
 import {
   answerCreateSchema,
   answerPageSchema,
+  answerPatchSchema,
   answerSchema,
   crawledPagesSchema,
   searchResultSchema,
   searchSchema,
   sourceCreateSchema,
+  sourceFileSchema,
   sourcePageSchema,
   sourcePagesQuery,
+  sourcePatchSchema,
   sourceSchema,
   STATES_OF_STATUS,
   toAnswer,
@@ -30,10 +44,12 @@ import {
   toSource,
 } from "./wire.ts";
 
-/** The most text that one source may hold, in UTF-8. */
-const MAX_TEXT_BYTES = 5 * 1024 * 1024;
-/** Its body: clients that send ASCII alone write a letter of two bytes in six. */
+/** The body of a source with the longest text: clients that send ASCII alone write a letter of two bytes in six. */
 const MAX_SOURCE_BODY_BYTES = 16 * 1024 * 1024;
+const MAX_FILE_BYTES = 20 * 1024 * 1024;
+const MAX_NAME_CHARS = 300;
+/** When a file may be sent again that found no room. */
+const WAITING_RETRY_SECONDS = 30;
 
 export const knowledgeRoutes = createRouter("Knowledge");
 
@@ -75,18 +91,105 @@ const createSourceRoute = createRoute({
 knowledgeRoutes.openapi(createSourceRoute, async (c) => {
   const source = c.req.valid("json");
   const change = await addSource(operation(c, c.req.valid("param").agent_id), source);
-  if (change.outcome === "agent_not_found") throw notFound("agent");
-  if (change.outcome === "too_many") {
-    throw new ApiError("plan_required", "The agent has as many sources as the plan includes. Delete one, or ask for a larger plan.");
-  }
-  if (change.outcome === "too_large") {
-    const { knowledge_mb_per_agent: included } = c.get("caller").workspace.limits;
-    const megabytes = (Math.ceil((change.bytes / MEGABYTE) * 10) / 10).toFixed(1);
-    const message = `With this text the agent would have ${megabytes} MB of knowledge, and the plan includes ${included} MB.`;
-    throw new ApiError("plan_required", `${message} Delete a source, send a shorter text, or ask for a larger plan.`);
-  }
-  return c.json(toSource(change.source), 202);
+  return c.json(toSource(createdSource(c, change)), 202);
 });
+
+const uploadSourceFileRoute = createRoute({
+  operationId: "uploadSourceFile",
+  method: "post",
+  path: "/agents/{agent_id}/sources/files",
+  summary: "Add a file as a knowledge source",
+  description:
+    "Sent as multipart/form-data. Its bytes tell what it is, not its name. Its text is read in the background: poll the source until its status is ready or failed.",
+  ...needsScope("knowledge:write"),
+  request: { params, body: formBody(sourceFileSchema) },
+  responses: { 202: jsonResponse(sourceSchema, "The new source, pending."), ...errorResponses(403, 404, 413, 422) },
+  "x-max-file-bytes": MAX_FILE_BYTES,
+});
+
+knowledgeRoutes.openapi(uploadSourceFileRoute, async (c) => {
+  const { file, name = nameOf(file.name), metadata = {} } = c.req.valid("form");
+  const source = { type: "file", name, metadata, max_pages: 1, schedule: "manual", pieces: file.pieces } as const;
+  const change = await addSource(operation(c, c.req.valid("param").agent_id), source);
+  return c.json(toSource(createdSource(c, change)), 202);
+});
+
+/** A file's name without its ending. */
+function nameOf(filename: string | null): string {
+  return truncate((filename ?? "").replace(/(?<=.)\.\w{1,8}$/, ""), MAX_NAME_CHARS) || "File";
+}
+
+/** @throws ApiError where the source was refused. */
+function createdSource(c: AppContext, creation: SourceCreation) {
+  switch (creation.outcome) {
+    case "done":
+      return creation.source;
+    case "agent_not_found":
+      throw notFound("agent");
+    case "too_many":
+      throw new ApiError("plan_required", "The agent has as many sources as the plan includes. Delete one, or ask for a larger plan.");
+    case "too_large":
+      throw tooMuchText(c, creation.bytes);
+    case "too_many_waiting": {
+      const message = "Many files of this agent wait to be read. Send this one again when some of their sources are ready.";
+      throw new ApiError("rate_limited", message, { headers: { "Retry-After": String(WAITING_RETRY_SECONDS) } });
+    }
+  }
+}
+
+function tooMuchText(c: AppContext, bytes: number): ApiError {
+  const { knowledge_mb_per_agent: included } = c.get("caller").workspace.limits;
+  const megabytes = (Math.ceil((bytes / MEGABYTE) * 10) / 10).toFixed(1);
+  const message = `With this text the agent would have ${megabytes} MB of knowledge, and the plan includes ${included} MB.`;
+  return new ApiError("plan_required", `${message} Delete a source, send a shorter text, or ask for a larger plan.`);
+}
+
+const getSourceRoute = createRoute({
+  operationId: "getSource",
+  method: "get",
+  path: "/agents/{agent_id}/sources/{source_id}",
+  summary: "Get a source",
+  ...needsScope("knowledge:read"),
+  request: { params: sourceParams },
+  responses: { 200: jsonResponse(sourceSchema, "The source, with its progress."), ...errorResponses(403, 404, 422) },
+});
+
+knowledgeRoutes.openapi(getSourceRoute, async (c) => {
+  const { agent_id: agentId, source_id: sourceId } = c.req.valid("param");
+  const db = callerDb(c);
+  const [[source]] = await db.batch([findSource(db, c.get("caller").workspace.id, agentId, sourceId)]);
+  if (!source) throw notFound("source");
+  return c.json(toSource(source), 200);
+});
+
+const updateSourceRoute = createRoute({
+  operationId: "updateSource",
+  method: "patch",
+  path: "/agents/{agent_id}/sources/{source_id}",
+  summary: "Change a source",
+  description: "A new text is read in the background, as that of a new source. Until it is, the agent answers from the former one.",
+  ...needsScope("knowledge:write"),
+  request: { params: sourceParams, body: jsonBody(sourcePatchSchema) },
+  responses: { 200: jsonResponse(sourceSchema, "The source; pending where it is read again."), ...errorResponses(403, 404, 422) },
+  "x-max-body-bytes": MAX_SOURCE_BODY_BYTES,
+  "x-max-text-bytes": MAX_TEXT_BYTES,
+});
+
+knowledgeRoutes.openapi(updateSourceRoute, async (c) => {
+  const { agent_id: agentId, source_id: sourceId } = c.req.valid("param");
+  const change = await changeSource(operation(c, agentId), sourceId, c.req.valid("json"));
+  if (change.outcome === "not_found") throw notFound("source");
+  if (change.outcome === "too_large") throw tooMuchText(c, change.bytes);
+  if (change.outcome === "not_a_text") throw invalid([NOT_A_TEXT]);
+  return c.json(toSource(change.source), 200);
+});
+
+const NOT_A_TEXT = {
+  loc: ["body", "text"],
+  msg: "Value error, only a source of type text has a text to replace",
+  type: "value_error",
+  ctx: { error: "only a source of type text has a text to replace" },
+};
 
 const syncSourceRoute = createRoute({
   operationId: "syncSource",
@@ -188,6 +291,25 @@ knowledgeRoutes.openapi(createAnswerRoute, async (c) => {
   }
   c.executionCtx.waitUntil(confirmIndexedSoon(op, change.answer));
   return c.json(toAnswer(change.answer), 201);
+});
+
+const updateAnswerRoute = createRoute({
+  operationId: "updateAnswer",
+  method: "patch",
+  path: "/agents/{agent_id}/answers/{answer_id}",
+  summary: "Change a curated answer",
+  ...needsScope("knowledge:write"),
+  request: { params: params.extend({ answer_id: uuid() }), body: jsonBody(answerPatchSchema) },
+  responses: { 200: jsonResponse(answerSchema, "The changed answer, in use."), ...errorResponses(403, 404, 422) },
+});
+
+knowledgeRoutes.openapi(updateAnswerRoute, async (c) => {
+  const { agent_id: agentId, answer_id: answerId } = c.req.valid("param");
+  const op = operation(c, agentId);
+  const answer = await changeAnswer(op, answerId, c.req.valid("json"));
+  if (!answer) throw notFound("answer");
+  if (answer.indexedAt === null) c.executionCtx.waitUntil(confirmIndexedSoon(op, answer));
+  return c.json(toAnswer(answer), 200);
 });
 
 const deleteAnswerRoute = createRoute({

@@ -2,9 +2,12 @@ import type { z } from "@hono/zod-openapi";
 import { findAgent } from "../agents/store.ts";
 import { dbFor } from "../platform/db/client.ts";
 import { indexOf } from "./index.ts";
+import type { Retrieval, SearchQuery } from "../models/retrieval.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
 import { STRONG_MATCH } from "./retrieval/curated-answers.ts";
 import type { KnowledgeOperation } from "./sources.ts";
-import { type searchResultSchema, toSearchResult } from "./wire.ts";
+import { listMatching } from "./store.ts";
+import { type MetadataFilter, type searchResultSchema, type searchSchema, toSearchResult } from "./wire.ts";
 
 type Found = z.infer<typeof searchResultSchema>["data"];
 
@@ -16,12 +19,13 @@ const MAX_QUESTIONS = 4;
  * line of a query is the question, the lines before it are earlier questions.
  * @returns undefined when there is no such agent.
  */
-export async function search(op: KnowledgeOperation, { query, limit }: { query: string; limit: number }): Promise<Found | undefined> {
+export async function search(op: KnowledgeOperation, body: z.output<typeof searchSchema>): Promise<Found | undefined> {
   const { env, meter, workspace, agentId } = op;
+  const { query, limit, filter } = body;
   const db = dbFor(env, workspace.id, meter);
   const [[[agent]], retrieval] = await Promise.all([
     db.batch([findAgent(db, workspace.id, agentId)]),
-    indexOf(env, meter, workspace.id, agentId).search({ ...questionsOf(query), limit }),
+    searchIndex({ env, meter, workspaceId: workspace.id, agentId }, { ...questionsOf(query), limit }, filter),
   ]);
   if (!agent) return undefined;
   const curated = retrieval.curated.map(({ question, answerId, answer, score }): Found[number] => ({
@@ -33,6 +37,22 @@ export async function search(op: KnowledgeOperation, { query, limit }: { query: 
     score,
   }));
   return merge(curated, retrieval.passages.map(toSearchResult)).slice(0, limit);
+}
+
+/**
+ * What an agent's index finds.
+ * @param filter read from D1, which costs a trip of its own before the search.
+ */
+export async function searchIndex(
+  { env, meter, workspaceId, agentId }: { env: Env; meter: Meter; workspaceId: string; agentId: string },
+  query: SearchQuery,
+  filter?: MetadataFilter | null,
+): Promise<Retrieval> {
+  const index = indexOf(env, meter, workspaceId, agentId);
+  if (!filter || Object.keys(filter).length === 0) return index.search(query);
+  const db = dbFor(env, workspaceId, meter);
+  const [sources, answers] = await db.batch(listMatching(db, workspaceId, agentId, filter));
+  return index.search({ ...query, only: { sources: sources.map(({ id }) => id), answers: answers.map(({ id }) => id) } });
 }
 
 function questionsOf(query: string): { question: string; previousQuestions: string[] } {

@@ -9,9 +9,21 @@ import type { Meter } from "../platform/telemetry/meter.ts";
 import type { CallerWorkspace } from "../workspaces/gate.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
+import { stageFile } from "./files.ts";
 import { indexOf } from "./index.ts";
-import { createSource, endStaging, eraseSource, findSource, requestSync, sourceExists, STAGING_LEASE } from "./store.ts";
-import type { sourceCreateSchema } from "./wire.ts";
+import {
+  createSource,
+  endStaging,
+  eraseSource,
+  findSource,
+  requestSync,
+  sourceExists,
+  STAGING_LEASE,
+  updateSource,
+  updateText,
+} from "./store.ts";
+import { isCrawled, nextSyncAtMs } from "./sync-schedule.ts";
+import type { sourceCreateSchema, sourcePatchSchema } from "./wire.ts";
 
 type SourceRow = typeof sources.$inferSelect;
 
@@ -26,21 +38,37 @@ export interface KnowledgeOperation {
   newId: (shard: number) => string;
 }
 
-export type SourceChange =
+/** With its text the agent would have so many bytes of text, more than it may. */
+type TooLarge = { outcome: "too_large"; bytes: number };
+
+export type SourceCreation =
   | { outcome: "done"; source: SourceRow }
   | { outcome: "agent_not_found" }
   | { outcome: "too_many" }
-  /** With this text the agent would have so many bytes of text, more than it may. */
-  | { outcome: "too_large"; bytes: number };
+  | TooLarge
+  /** Files of the agent that are not read yet are as many as may wait. */
+  | { outcome: "too_many_waiting" };
+
+export type SourceChange = { outcome: "done"; source: SourceRow } | { outcome: "not_found" } | { outcome: "not_a_text" } | TooLarge;
 
 /** Longer than a request lives. */
 const STAGING_MS = 60_000;
 
+type SentSource = z.output<typeof sourceCreateSchema>;
+
+/** A source as it is added: its settings, and what it is made of. */
+type NewSource = SentSource | (Pick<SentSource, "name" | "max_pages" | "schedule" | "metadata"> & UploadedFile);
+
+interface UploadedFile {
+  type: "file";
+  pieces: readonly Uint8Array[];
+}
+
 /**
- * Adds a source and queues its ingestion. The row is added first, so that limits and agent are checked before any text
- * is stored. Until the text is, the row has a lease of its own: when the request dies, the sweep removes it.
+ * Adds a source and queues its ingestion. The row is added first, so that limits and agent are checked before any text or file
+ * is stored. Until that is, the row has a lease of its own: when the request dies, the sweep removes it.
  */
-export async function addSource(op: KnowledgeOperation, body: z.output<typeof sourceCreateSchema>): Promise<SourceChange> {
+export async function addSource(op: KnowledgeOperation, body: NewSource): Promise<SourceCreation> {
   const { env, workspace, agentId, nowMs } = op;
   const db = databaseOf(op);
   const row = {
@@ -49,11 +77,12 @@ export async function addSource(op: KnowledgeOperation, body: z.output<typeof so
     agentId,
     type: body.type,
     name: body.name,
-    url: body.type === "text" ? null : body.url!,
+    url: body.type === "website" || body.type === "url" ? body.url! : null,
     status: "pending" as const,
     schedule: body.schedule,
     maxPages: Math.min(body.max_pages, workspace.limits.max_pages),
-    ...(body.type === "text" && { leaseId: STAGING_LEASE, leaseUntil: nowMs + STAGING_MS }),
+    metadata: body.metadata,
+    ...(!isCrawled(body.type) && { leaseId: STAGING_LEASE, leaseUntil: nowMs + STAGING_MS }),
     createdAt: nowMs,
     updatedAt: nowMs,
   };
@@ -64,36 +93,88 @@ export async function addSource(op: KnowledgeOperation, body: z.output<typeof so
   ]);
   if (!agent) return { outcome: "agent_not_found" };
   if (!source) return { outcome: "too_many" };
-  const bytes = body.type === "text" ? await stageText(op, db, source, body.text!) : undefined;
-  if (bytes !== undefined) return { outcome: "too_large", bytes };
+  // A repeated request finds that the first one has stored it.
+  const refusal = source.leaseId === STAGING_LEASE ? await stage(op, db, source, body) : undefined;
+  if (refusal) return refusal;
   await wakeSource(env, source);
   return { outcome: "done", source };
 }
 
+type StagingRefusal = Extract<SourceCreation, { outcome: "too_large" | "too_many_waiting" }>;
+
 /**
- * Stores a new source's text. Where it cannot be stored, or the source was removed meanwhile, nothing of it is left.
- * @returns how many bytes of text the agent would have, where that is more than it may.
+ * Stores a new source's text or file. Where it cannot be stored, or the source was removed meanwhile, nothing of it is left.
+ * @returns why it was refused.
  */
-async function stageText(op: KnowledgeOperation, db: Database, source: SourceRow, text: string): Promise<number | undefined> {
-  const { env, meter, workspace, agentId } = op;
-  const { id, name } = source;
+async function stage(op: KnowledgeOperation, db: Database, source: SourceRow, body: NewSource): Promise<StagingRefusal | undefined> {
+  const { env, workspace, agentId } = op;
+  const { id } = source;
   try {
-    const maxBytes = workspace.limits.knowledge_mb_per_agent * MEGABYTE;
-    const excess = await indexOf(env, meter, workspace.id, agentId).stageText(id, name, text, maxBytes);
-    if (excess !== undefined) {
+    const refusal = await storeContent(op, source, body);
+    if (refusal) {
       await db.batch([eraseSource(db, workspace.id, agentId, id)]);
-      return excess;
+      return refusal;
     }
     const [, [existing]] = await db.batch([endStaging(db, id), sourceExists(db, id)]);
-    if (!existing) throw new Fault("The source was removed while its text was stored");
+    if (!existing) throw new Fault("The source was removed while its content was stored");
     return undefined;
   } catch (error) {
     // Where this fails too, the sweep does it.
     await db.batch([eraseSource(db, workspace.id, agentId, id)]);
-    // The consumer finds no row, and removes the text if it was stored.
+    // The consumer finds no row, and removes what was stored.
     await wakeSource(env, source);
     throw error;
   }
+}
+
+async function storeContent(op: KnowledgeOperation, { id, name }: SourceRow, body: NewSource): Promise<StagingRefusal | undefined> {
+  const index = indexOf(op.env, op.meter, op.workspace.id, op.agentId);
+  if (body.type === "file") return (await stageFile(index, id, body.pieces)) ? undefined : { outcome: "too_many_waiting" };
+  const bytes = await index.stageText(id, name, body.text!, maxBytesOf(op));
+  return bytes === undefined ? undefined : { outcome: "too_large", bytes };
+}
+
+function maxBytesOf({ workspace }: KnowledgeOperation): number {
+  return workspace.limits.knowledge_mb_per_agent * MEGABYTE;
+}
+
+/**
+ * Changes a source. A new text, or a new name of a text, is stored first and then requested to be read: a request that dies in
+ * between leaves the old index in use, and can be repeated.
+ */
+export async function changeSource(
+  op: KnowledgeOperation,
+  sourceId: string,
+  body: z.output<typeof sourcePatchSchema>,
+): Promise<SourceChange> {
+  const { env, meter, workspace, agentId, nowMs } = op;
+  const db = databaseOf(op);
+  const [[source]] = await db.batch([findSource(db, workspace.id, agentId, sourceId)]);
+  if (!source) return { outcome: "not_found" };
+  const text = body.text ?? null;
+  if (text !== null && source.type !== "text") return { outcome: "not_a_text" };
+  const name = body.name ?? source.name;
+  const isTextChanged = !isCrawled(source.type) && (text !== null || name !== source.name);
+  if (isTextChanged) {
+    const excess = await indexOf(env, meter, workspace.id, agentId).stageText(sourceId, name, text, maxBytesOf(op));
+    if (excess !== undefined) return { outcome: "too_large", bytes: excess };
+  }
+  const changes = { name, ...changedSettings(op, source, body), updatedAt: nowMs };
+  const update = isTextChanged ? updateText : updateSource;
+  const [[changed]] = await db.batch([update(db, workspace.id, agentId, sourceId, changes, nowMs)]);
+  // The consumer finds no row of a source that was deleted meanwhile, and removes its text.
+  if (isTextChanged) await wakeSource(env, changed ?? source);
+  return changed ? { outcome: "done", source: changed } : { outcome: "not_found" };
+}
+
+function changedSettings({ workspace, nowMs }: KnowledgeOperation, source: SourceRow, body: z.output<typeof sourcePatchSchema>) {
+  const schedule = body.schedule ?? source.schedule;
+  const nextSyncAt = nextSyncAtMs({ ...source, schedule }, source.lastSyncedAt ?? nowMs);
+  return {
+    ...(schedule !== source.schedule && { schedule, nextSyncAt }),
+    ...(body.max_pages && { maxPages: Math.min(body.max_pages, workspace.limits.max_pages) }),
+    ...(body.metadata && { metadata: body.metadata }),
+  };
 }
 
 /**
@@ -156,22 +237,17 @@ export interface IngestionMessage {
 }
 
 /** What of a source a wake-up needs. */
-export interface WakeableSource {
-  id: string;
-  workspaceId: string;
-  agentId: string;
-  type: "website" | "url" | "text";
-}
+export type WakeableSource = Pick<SourceRow, "id" | "workspaceId" | "agentId" | "type">;
 
 /** Sends wake-ups for sources. Crawls have their own queue, since they take longer than texts. */
 export async function wakeSources(env: Env, sources: readonly WakeableSource[], delaySeconds = 0): Promise<void> {
-  const messagesOf = (isText: boolean): IngestionMessage[] =>
+  const messagesOf = (isOfWeb: boolean): IngestionMessage[] =>
     sources
-      .filter(({ type }) => (type === "text") === isText)
+      .filter(({ type }) => isCrawled(type) === isOfWeb)
       .map(({ id, workspaceId, agentId }) => ({ workspaceId, agentId, sourceId: id }));
   await Promise.all([
-    sendWakeUps(env.INGESTION_QUEUE, messagesOf(true), delaySeconds),
-    sendWakeUps(env.CRAWL_QUEUE, messagesOf(false), delaySeconds),
+    sendWakeUps(env.INGESTION_QUEUE, messagesOf(false), delaySeconds),
+    sendWakeUps(env.CRAWL_QUEUE, messagesOf(true), delaySeconds),
   ]);
 }
 

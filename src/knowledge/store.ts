@@ -1,10 +1,11 @@
-import { and, eq, getTableColumns, inArray, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
+import { and, type Column, eq, getTableColumns, inArray, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { agents, answers, sources, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
+import type { MetadataFilter } from "./wire.ts";
 
 type NewSource = typeof sources.$inferInsert;
 
@@ -36,12 +37,13 @@ export function createSource(db: Database, source: NewSource, maxSources: number
 /** The lease of a source whose text is not stored yet: nothing was acknowledged, and no run may claim it. */
 export const STAGING_LEASE = "staging";
 
-/** Ends the staging of a source, whose text is stored now. */
-export function endStaging(db: Database, sourceId: string) {
+/** Ends the staging of a source, whose text or file is stored now. */
+export function endStaging(db: Database, sourceId: string, changes: Partial<NewSource> = {}) {
   return db
     .update(sources)
-    .set({ leaseId: null, leaseUntil: null })
-    .where(and(eq(sources.id, sourceId), eq(sources.leaseId, STAGING_LEASE)));
+    .set({ ...changes, leaseId: null, leaseUntil: null })
+    .where(and(eq(sources.id, sourceId), eq(sources.leaseId, STAGING_LEASE)))
+    .returning();
 }
 
 /** Removes a source whose request died before its text was stored. */
@@ -55,6 +57,34 @@ export function eraseSource(db: Database, workspaceId: string, agentId: string, 
     .delete(sources)
     .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId)))
     .returning({ id: sources.id });
+}
+
+/** Changes a source's settings. A new schedule takes effect unless a sync waits or runs, which sets the next one's time at its end. */
+export function updateSource(db: Database, workspaceId: string, agentId: string, sourceId: string, changes: Partial<NewSource>) {
+  const { nextSyncAt, ...settings } = changes;
+  const isIdle = inArray(sources.status, ["ready", "failed"]);
+  return db
+    .update(sources)
+    .set({ ...settings, ...(nextSyncAt !== undefined && { nextSyncAt: sql`CASE WHEN ${isIdle} THEN ${nextSyncAt} END` }) })
+    .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId)))
+    .returning();
+}
+
+/** Changes a source whose text was changed, and requests that it is read again: also by a run that is reading it already. */
+export function updateText(
+  db: Database,
+  workspaceId: string,
+  agentId: string,
+  sourceId: string,
+  changes: Partial<NewSource>,
+  nowMs: number,
+) {
+  const status = sql`CASE WHEN ${sources.status} = 'processing' THEN 'processing' ELSE 'pending' END`;
+  return db
+    .update(sources)
+    .set({ ...changes, ...toSync(nowMs), status })
+    .where(and(eq(sources.id, sourceId), isAgents(sources, workspaceId, agentId)))
+    .returning();
 }
 
 /** Requests a sync. When one is waiting or running already, nothing changes and nothing is returned. */
@@ -105,13 +135,22 @@ function isFree(nowMs: number) {
   return and(isIdle, importCompleted(sources.workspaceId));
 }
 
-/** Updates a source whose lease this run has; returns nothing when the lease was lost or the source deleted. */
-export function updateClaimed(db: Database, sourceId: string, leaseId: string, changes: Partial<NewSource>) {
+/**
+ * Updates a source whose lease this run has; returns nothing when the lease was lost or the source deleted.
+ * @param syncNumber where given, only if no other sync was requested since.
+ */
+export function updateClaimed(db: Database, sourceId: string, leaseId: string, changes: Partial<NewSource>, syncNumber?: number) {
+  const isCurrent = syncNumber === undefined ? undefined : eq(sources.syncNumber, syncNumber);
   return db
     .update(sources)
     .set(changes)
-    .where(and(eq(sources.id, sourceId), eq(sources.leaseId, leaseId)))
+    .where(and(eq(sources.id, sourceId), eq(sources.leaseId, leaseId), isCurrent))
     .returning({ id: sources.id });
+}
+
+/** Makes a source pending again whose lease this run still has, as its text was changed while it was read. */
+export function releaseOutdated(db: Database, sourceId: string, leaseId: string, nowMs: number) {
+  return updateClaimed(db, sourceId, leaseId, { status: "pending", leaseId: null, leaseUntil: null, updatedAt: nowMs });
 }
 
 /** Fails a source, unless a run has its lease: that run will end it, or the sweep finds it once the lease has expired. */
@@ -184,12 +223,30 @@ export function createAnswer(db: Database, answer: typeof answers.$inferInsert, 
   return insertWhere(db, answers, answer, condition).onConflictDoNothing();
 }
 
-/** Marks curated answers as indexed; returns those that were not deleted meanwhile. */
-export function markIndexed(db: Database, workspaceId: string, answerIds: readonly string[], nowMs: number) {
+/** Changes a curated answer; each change has a later time than the one before. What the index holds of it is to be indexed again. */
+export function updateAnswer(
+  db: Database,
+  workspaceId: string,
+  agentId: string,
+  answerId: string,
+  changes: Partial<Pick<typeof answers.$inferSelect, "question" | "answer" | "metadata">>,
+  nowMs: number,
+) {
+  const isIndexed = changes.question === undefined && changes.answer === undefined;
   return db
     .update(answers)
-    .set({ indexedAt: nowMs })
-    .where(and(sql`+${answers.workspaceId} = ${workspaceId}`, sql`${answers.id} IN ${jsonIds(answerIds)}`))
+    .set({ ...changes, updatedAt: sql`max(${nowMs}, ${answers.updatedAt} + 1)`, ...(!isIndexed && { indexedAt: null }) })
+    .where(and(eq(answers.id, answerId), isAgents(answers, workspaceId, agentId)))
+    .returning();
+}
+
+/** Marks curated answers as indexed, by the times of their last changes, unless they were changed since; returns those that exist. */
+export function markIndexed(db: Database, workspaceId: string, versions: Record<string, number>, nowMs: number) {
+  const isCurrent = sql`json_extract(${JSON.stringify(versions)}, '$."' || ${answers.id} || '"') = ${answers.updatedAt}`;
+  return db
+    .update(answers)
+    .set({ indexedAt: sql`CASE WHEN ${isCurrent} THEN ${nowMs} ELSE ${answers.indexedAt} END` })
+    .where(and(sql`+${answers.workspaceId} = ${workspaceId}`, sql`${answers.id} IN ${jsonIds(Object.keys(versions))}`))
     .returning({ id: answers.id });
 }
 
@@ -212,6 +269,30 @@ export function listUnindexedAnswers(db: Database, beforeMs: number, nowMs: numb
     .where(isNextInTurn(WAITING.answers, where, limit));
 }
 
+// --- Filters ---
+
+/** The sources, and the curated answers, whose metadata match a filter. */
+export function listMatching(db: Database, workspaceId: string, agentId: string, filter: MetadataFilter) {
+  return [
+    db
+      .select({ id: sources.id })
+      .from(sources)
+      .where(and(isAgents(sources, workspaceId, agentId), matches(sources.metadata, filter))),
+    db
+      .select({ id: answers.id })
+      .from(answers)
+      .where(and(isAgents(answers, workspaceId, agentId), matches(answers.metadata, filter))),
+  ] as const;
+}
+
+/** SQL condition: for each key of the filter, the metadata have one of its values. */
+function matches(metadata: Column, filter: MetadataFilter): SQL {
+  const wanted = JSON.stringify(Object.entries(filter).map(([key, values]) => ({ key, values: [values].flat() })));
+  const isMet = sql`EXISTS (SELECT 1 FROM json_each(${metadata}) m WHERE m.key = json_extract(f.value, '$.key')
+    AND m.value IN (SELECT value FROM json_each(f.value, '$.values')))`;
+  return sql`${metadata} <> '{}' AND NOT EXISTS (SELECT 1 FROM json_each(${wanted}) f WHERE NOT ${isMet})`;
+}
+
 // --- The agent ---
 
 /** Removes all rows of an agent's knowledge. */
@@ -227,7 +308,7 @@ function isAgents(table: typeof sources | typeof answers, workspaceId: string, a
 }
 
 /** A source's wire record as SQL, for a statement that reads `sources` as s. A test holds it against that of wire.ts. */
-const SOURCE_JSON = sql`json_object('id', s.id, 'agent_id', s.agent_id, 'type', s.type, 'name', s.name, 'url', s.url,
+const SOURCE_JSON = sql`json_object('id', s.id, 'agent_id', s.agent_id, 'type', s.type, 'name', s.name, 'url', s.url, 'metadata', json(s.metadata),
   'status', s.status, 'schedule', s.schedule, 'max_pages', s.max_pages, 'pages_found', s.pages_found,
   'pages_indexed', s.pages_indexed, 'pages_failed', s.pages_failed, 'pages_skipped', s.pages_skipped, 'chunks_count', s.chunks_count,
   'error', json(CASE WHEN s.error_code IS NOT NULL

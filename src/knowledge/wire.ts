@@ -6,11 +6,50 @@ import type { answers, sources } from "../platform/db/schema.ts";
 import { targetProblem } from "../platform/egress/target.ts";
 import { CRAWLER_POLICY } from "../platform/egress/url-rules.ts";
 import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
+import { FormFile } from "../platform/http/multipart.ts";
+import { valueErrorParams } from "../platform/http/validation.ts";
+import { joinedBytes } from "../platform/read-stream.ts";
 import { pageOf, pageQuery } from "../platform/http/page.ts";
+import { isReadable } from "./extract/file.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 
 const MAX_PAGES = 10_000;
 const DEFAULT_MAX_PAGES = 100;
+
+const MAX_PAIRS = 16;
+const MAX_KEY_CHARS = 40;
+const MAX_VALUE_CHARS = 500;
+/** Values of one key in a filter. */
+const MAX_FILTER_VALUES = 20;
+
+const hasFewPairs = (pairs: object) => Object.keys(pairs).length <= MAX_PAIRS;
+const FEW_PAIRS = valueErrorParams(`give at most ${MAX_PAIRS} keys`);
+const hasShortKeys = (pairs: object) => Object.keys(pairs).every((key) => key !== "" && Array.from(key).length <= MAX_KEY_CHARS);
+const SHORT_KEYS = valueErrorParams(`give each key 1 to ${MAX_KEY_CHARS} characters`);
+
+const metadata = () =>
+  z
+    .record(z.string(), z.string().max(MAX_VALUE_CHARS))
+    .refine(hasFewPairs, FEW_PAIRS)
+    .refine(hasShortKeys, SHORT_KEYS)
+    .openapi({
+      description: `Your labels, which a \`filter\` can name: up to ${MAX_PAIRS} keys of ${MAX_KEY_CHARS} characters, values of ${MAX_VALUE_CHARS}.`,
+      example: { product: "billing", region: "eu" },
+    });
+
+const filterValues = z.array(z.string()).min(1).max(MAX_FILTER_VALUES);
+
+export const filterSchema = z
+  .record(z.string(), z.union([z.string(), filterValues], { error: `give a string, or a list of 1 to ${MAX_FILTER_VALUES} strings` }))
+  .refine(hasFewPairs, FEW_PAIRS)
+  .openapi({
+    description:
+      "Only sources and curated answers are used whose `metadata` have, for each of these keys, this value or one of these values.",
+    example: { product: "billing", region: ["eu", "uk"] },
+  });
+
+/** What the metadata of a source or answer must hold: for each key the value, or one of the values. */
+export type MetadataFilter = z.output<typeof filterSchema>;
 
 /** A source's body before it is validated, since the rules below run beside the other checks. */
 interface UncheckedSource {
@@ -34,7 +73,7 @@ function urlProblemOf({ type, url }: UncheckedSource): string | undefined {
 
 export const sourceCreateSchema = z
   .object({
-    type: z.enum(SOURCE_TYPES).openapi({ description: "A whole website, one page, or a text." }),
+    type: z.enum(SOURCE_TYPES).exclude(["file"]).openapi({ description: "A whole website, one page, or a text." }),
     name: z.string().min(1).max(300).openapi({ description: "What your team calls it." }),
     url: z.string().max(2000).nullable().optional().openapi({ description: "Required when type is website or url." }),
     text: z
@@ -45,6 +84,7 @@ export const sourceCreateSchema = z
       .openapi({ description: "Required when type is text; at most 5 MB (5,242,880 bytes) in UTF-8." }),
     max_pages: z.int().gte(1).lte(MAX_PAGES).default(DEFAULT_MAX_PAGES).openapi({ description: "For websites; the plan's cap applies." }),
     schedule: z.enum(SCHEDULES).default("weekly").openapi({ description: "How often it is read again; a text never is." }),
+    metadata: metadata().default({}),
   })
   .refine(...requiredWhen("text", ["text"]))
   .refine(...requiredWhen("url", ["website", "url"]))
@@ -55,6 +95,52 @@ export const sourceCreateSchema = z
   })
   .openapi("SourceCreate", {
     example: { type: "website", name: "Help centre", url: "https://help.example.com", max_pages: 200, schedule: "daily" },
+  });
+
+const isFile = (value: unknown) => value instanceof FormFile;
+
+export const sourceFileSchema = z
+  .object({
+    file: z
+      .custom<FormFile>(isFile, { params: { type: "missing" } })
+      .refine((file) => !isFile(file) || file.size > 0, valueErrorParams("the file is empty"))
+      .refine(
+        (file) => !isFile(file) || isReadable(headOf(file.pieces)),
+        valueErrorParams("send a PDF, DOCX, HTML, Markdown, text or CSV file"),
+      )
+      .openapi({
+        type: "string",
+        format: "binary",
+        description: "A PDF, DOCX, HTML, Markdown, text or CSV file of at most 20 MB (20,971,520 bytes).",
+      }),
+    name: z.string().min(1).max(300).optional().openapi({ description: "The title of its passages; by default the file's name." }),
+    metadata: z
+      .string()
+      .transform(parseJson)
+      .pipe(metadata())
+      .optional()
+      .openapi({
+        type: "object",
+        additionalProperties: { type: "string" },
+        description: "Your labels as JSON, which a `filter` can name.",
+      }),
+  })
+  .openapi("SourceFile", { example: { file: "handbook.pdf", name: "Handbook", metadata: { product: "billing" } } });
+
+export const sourcePatchSchema = z
+  .object({
+    name: z.string().min(1).max(300).nullable().openapi({ description: "The title of a text's passages: it is read again with it." }),
+    schedule: z.enum(SCHEDULES).nullable().openapi({ description: "How often it is read again; a text or file never is." }),
+    max_pages: z.int().gte(1).lte(MAX_PAGES).nullable().openapi({ description: "From the next sync on; the plan's cap applies." }),
+    text: z.string().min(1).nullable().openapi({
+      description: "Replaces the text of a source of type text. The agent answers from the former one until the new one is read.",
+    }),
+    metadata: metadata().nullable().openapi({ description: "Replaces all metadata, at once. `{}` clears them." }),
+  })
+  .partial()
+  .openapi("SourcePatch", {
+    description: "A field that is left out or null stays as it is.",
+    example: { name: "Help centre", schedule: "daily", metadata: { product: "billing" } },
   });
 
 export const sourceErrorSchema = z
@@ -68,9 +154,10 @@ export const sourceSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    type: z.enum(SOURCE_TYPES).openapi({ description: "A whole website, one page, or a text." }),
+    type: z.enum(SOURCE_TYPES).openapi({ description: "A whole website, one page, a text, or a file." }),
     name: z.string().openapi({ description: "What your team calls it.", example: "Help centre" }),
-    url: z.string().nullable().openapi({ description: "Where it is read; null for a text.", example: "https://help.example.com" }),
+    url: z.string().nullable().openapi({ description: "Where it is read; null for a text or file.", example: "https://help.example.com" }),
+    metadata: metadata(),
     status: z.enum(SOURCE_STATUSES).openapi({ description: "Whether it waits, is being read, is in use or failed." }),
     schedule: z.enum(SCHEDULES).openapi({ description: "How often it is read again." }),
     max_pages: z.int().openapi({ description: "The most pages that are read of a website, within the plan.", example: 200 }),
@@ -120,8 +207,21 @@ export const answerCreateSchema = z
   .object({
     question: z.string().min(1).max(2000).openapi({ description: "The question, as a visitor would ask it." }),
     answer: z.string().min(1).max(8000).openapi({ description: "What the agent answers, word for word." }),
+    metadata: metadata().default({}),
   })
   .openapi("AnswerCreate", { example: { question: "Do you ship to Iceland?", answer: "Yes: six working days, for 12 euros." } });
+
+export const answerPatchSchema = z
+  .object({
+    question: z.string().min(1).max(2000).nullable().openapi({ description: "The question, as a visitor would ask it." }),
+    answer: z.string().min(1).max(8000).nullable().openapi({ description: "What the agent answers, word for word." }),
+    metadata: metadata().nullable().openapi({ description: "Replaces all metadata. `{}` clears them." }),
+  })
+  .partial()
+  .openapi("AnswerPatch", {
+    description: "A field that is left out or null stays as it is.",
+    example: { answer: "Yes: four working days, for 9 euros." },
+  });
 
 export const answerSchema = z
   .object({
@@ -129,6 +229,7 @@ export const answerSchema = z
     agent_id: uuid(),
     question: z.string().openapi({ description: "The question.", example: "Do you ship to Iceland?" }),
     answer: z.string().openapi({ description: "What the agent answers, word for word.", example: "Yes: six working days, for 12 euros." }),
+    metadata: metadata(),
     created_at: timestamp(),
     updated_at: timestamp(),
   })
@@ -140,6 +241,7 @@ export const searchSchema = z
   .object({
     query: z.string().min(1).max(2000).openapi({ description: "What to look for, in words or as a question." }),
     limit: z.int().gte(1).lte(50).default(10).openapi({ description: "How many passages to return at most." }),
+    filter: filterSchema.nullable().optional(),
   })
   .openapi("SearchIn", { example: { query: "refund deadline", limit: 5 } });
 
@@ -164,6 +266,27 @@ const searchResultItemSchema = z
 export const searchResultSchema = z
   .object({ data: z.array(searchResultItemSchema).openapi({ description: "Passages, best first." }) })
   .openapi("SearchResults");
+
+/** By so many bytes a file is recognised. */
+const HEAD_BYTES = 1_024;
+
+function headOf(pieces: readonly Uint8Array[]): Uint8Array {
+  const head: Uint8Array[] = [];
+  for (let at = 0, length = 0; at < pieces.length && length < HEAD_BYTES; at++) {
+    head.push(pieces[at]!.subarray(0, HEAD_BYTES - length));
+    length += head.at(-1)!.length;
+  }
+  return joinedBytes(head);
+}
+
+/** What a field of a form holds; the text itself where that is no JSON, which the schema refuses. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
 
 type SourceRow = typeof sources.$inferSelect;
 type AnswerRow = typeof answers.$inferSelect;

@@ -8,6 +8,8 @@ export interface SearchQuery {
   previousQuestions: string[];
   /** The most passages, and the most curated answers, to return. */
   limit: number;
+  /** The ids of the only sources and curated answers to be searched; undefined for all of the agent. */
+  only?: { sources: string[]; answers: string[] };
 }
 
 export interface Retrieval {

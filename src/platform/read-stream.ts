@@ -31,6 +31,17 @@ export async function readAtMost(
   return { body: buffer.subarray(0, length), isTruncated: isDropped };
 }
 
+/** Pieces as one. */
+export function joinedBytes(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}
+
 function grow(buffer: Uint8Array<ArrayBuffer>, length: number, maxBytes: number): Uint8Array<ArrayBuffer> {
   if (length <= buffer.byteLength) return buffer;
   const larger = new Uint8Array(Math.min(Math.max(length, 2 * buffer.byteLength), maxBytes));

@@ -3,12 +3,12 @@ export interface CurlRequest {
   method: string;
   url: string;
   headers: Record<string, string>;
-  body: string | undefined;
+  body: string | FormData | undefined;
 }
 
 /** The parts of a word: in single quotes, in double quotes, escaped, and bare. */
 const PART = /'([^']*)'|"([^"]*)"|\\([^])|([^\s'"\\]+)/g;
-const OPTIONS_WITH_VALUE = new Set(["-X", "-H", "-d"]);
+const OPTIONS_WITH_VALUE = new Set(["-X", "-H", "-d", "-F"]);
 
 /**
  * Parses a curl command as a shell does: quotes, escapes and variables.
@@ -30,8 +30,20 @@ export function parseCurl(command: string, variables: Record<string, string>): C
     line.slice(0, line.indexOf(":")),
     line.slice(line.indexOf(":") + 1).trim(),
   ]);
-  const [body] = valuesOf("-d");
+  const fields = valuesOf("-F");
+  const body = fields.length > 0 ? formOf(fields) : valuesOf("-d")[0];
   return { method: valuesOf("-X")[0] ?? (body === undefined ? "GET" : "POST"), url: url!, headers: Object.fromEntries(headers), body };
+}
+
+/** A form as curl makes it; a file holds its own name. */
+function formOf(fields: string[]): FormData {
+  const form = new FormData();
+  for (const field of fields) {
+    const [name, value] = [field.slice(0, field.indexOf("=")), field.slice(field.indexOf("=") + 1)];
+    if (value.startsWith("@")) form.append(name, new File([value.slice(1)], value.slice(1)));
+    else form.append(name, value);
+  }
+  return form;
 }
 
 function wordsOf(command: string, variables: Record<string, string>): string[] {

@@ -34,6 +34,7 @@ test("a new answer is listed, and used at once in ask and search", async () => {
     agent_id: agent.id,
     question: QUESTION,
     answer: "Yes, in nine days.",
+    metadata: {},
     created_at: expect.stringMatching(TIME),
     updated_at: expect.stringMatching(TIME),
   });
@@ -58,7 +59,7 @@ test("past the plan's number of answers another is refused, and nothing of it is
   expect((await search("Do you ship one two three four?")).length).toBe(2);
   // Another agent has its own.
   const other = await createAgent(workspace);
-  const body = { question: QUESTION, answer: "Yes." };
+  const body = { question: QUESTION, answer: "Yes.", metadata: {} };
   expect((await workspace.call("POST", `/agents/${other.id}/answers`, body)).status).toBe(201);
   // What is there stays, also beyond a smaller limit, and makes room when it is deleted.
   await limitTo(1);
@@ -137,7 +138,7 @@ test("an answer that was not indexed is indexed by the sweep, once", async () =>
     nowMs: Date.now(),
     newId: (shard: number) => newId(shard, Date.now()),
   };
-  await expect(addAnswer(op, { question: QUESTION, answer: "Yes." })).rejects.toThrow("overloaded");
+  await expect(addAnswer(op, { question: QUESTION, answer: "Yes.", metadata: {} })).rejects.toThrow("overloaded");
   expect((await list()).total).toBe(1);
   expect((await ask()).needs_human).toBe(true);
   const later = Date.now() + 2 * 60_000;
@@ -178,7 +179,7 @@ test("an answer that is deleted while it is indexed does not stay in the index",
     nowMs: Date.now(),
     newId: (shard: number) => newId(shard, Date.now()),
   };
-  const added = await addAnswer(op, { question: QUESTION, answer: "Yes." });
+  const added = await addAnswer(op, { question: QUESTION, answer: "Yes.", metadata: {} });
   if (added.outcome !== "done") throw new Error(added.outcome);
   await confirmIndexed(op, [added.answer]);
   expect((await list()).total).toBe(0);

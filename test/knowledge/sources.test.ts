@@ -65,7 +65,7 @@ function indexRows(workspace: Workspace, agentId: string): Promise<Record<string
   });
 }
 
-const TEXT = { type: "text" as const, name: "A", text: "B", max_pages: 1, schedule: "manual" as const };
+const TEXT = { type: "text" as const, name: "A", text: "B", max_pages: 1, schedule: "manual" as const, metadata: {} };
 const EMPTY = { texts: 0, text_parts: 0, generations: 0, documents: 0, chunks: 0 };
 
 // --- Create and read -------------------------------------------------------------------------------------------------
@@ -80,6 +80,7 @@ test("a text source is pending at first, and ready with its counts once it was r
     type: "text",
     name: "Handbook",
     url: null,
+    metadata: {},
     status: "pending",
     schedule: "weekly",
     max_pages: 100,

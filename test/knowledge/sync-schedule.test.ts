@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nextSyncAtMs } from "../../src/knowledge/consumer.ts";
+import { nextSyncAtMs } from "../../src/knowledge/sync-schedule.ts";
 import { newId } from "../../src/platform/db/ids.ts";
 
 const HOUR = 60 * 60_000;

@@ -41,11 +41,15 @@ function extractText(response: FetchedResponse): ExtractedPage {
 /** A response of Markdown, without its front matter; titled by that or by its first heading. */
 function extractMarkdown(response: FetchedResponse): ExtractedPage {
   const whole = normalised(response);
-  const frontMatter = FRONT_MATTER.exec(whole);
-  const text = frontMatter ? whole.slice(frontMatter[0].length) : whole;
-  const named = titleIn(frontMatter?.[1] ?? "");
+  const text = withoutFrontMatter(whole);
+  const named = titleIn(FRONT_MATTER.exec(whole)?.[1] ?? "");
   const [, heading = ""] = HEADING.exec(text.slice(0, TITLE_WITHIN_CHARS)) ?? [];
   return pageOf(response, text, cleanLine(named ?? withoutClosingHashes(heading)) || titleOfUrl(response.url));
+}
+
+/** A text without the settings that Markdown files begin with. */
+export function withoutFrontMatter(text: string): string {
+  return text.slice(FRONT_MATTER.exec(text)?.[0].length ?? 0);
 }
 
 /** What front matter names as the title, without its quotes; undefined where it names none. */

@@ -29,7 +29,7 @@ export interface ExtractedPage {
 }
 
 /** Why a response holds no page. Callers see these codes. */
-type SkipReason = "unsupported_type" | "empty" | "pdf_encrypted" | "pdf_damaged" | "pdf_without_text" | "pdf_too_large";
+export type SkipReason = "unsupported_type" | "empty" | "pdf_encrypted" | "pdf_damaged" | "pdf_without_text" | "pdf_too_large";
 
 interface SkippedResponse {
   kind: "skipped";

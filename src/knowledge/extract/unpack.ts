@@ -1,3 +1,5 @@
+import { joinedBytes } from "../../platform/read-stream.ts";
+
 /** Small, since one piece unpacks to up to 1,032 times as much. */
 const PIECE_BYTES = 4_096;
 
@@ -43,7 +45,7 @@ export async function* decompressed(packed: AsyncIterator<Uint8Array>, format: "
 async function* pieces(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   let held: Uint8Array | undefined;
   for await (const chunk of body) {
-    const bytes: Uint8Array = held ? joined(held, chunk) : chunk;
+    const bytes: Uint8Array = held ? joinedBytes([held, chunk]) : chunk;
     held = bytes.length < 2 ? bytes : undefined;
     for (let at = 0; !held && at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
   }
@@ -53,11 +55,4 @@ async function* pieces(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Ar
 async function* prepended(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield first;
   yield* rest;
-}
-
-function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
-  const all = new Uint8Array(one.length + other.length);
-  all.set(one);
-  all.set(other, one.length);
-  return all;
 }

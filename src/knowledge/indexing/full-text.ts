@@ -34,6 +34,11 @@ export function boundedQuery(terms: readonly string[], frequencies: ReadonlyMap<
   return isSelective ? `${fullTextQuery(rare)} OR ${together}` : fullTextQuery(rare);
 }
 
+/** What matches an FTS5 expression in these generations, of which there must be one. */
+export function withinGenerations(expression: string, generationIds: readonly number[]): string {
+  return `(${expression}) AND ({generation} : (${fullTextQuery(generationIds.map(generationTerm))}))`;
+}
+
 function literal(term: string): string {
   return `"${term.replaceAll('"', '""')}"`;
 }
@@ -70,6 +75,17 @@ export class ChunkTerms {
     for (const { term, doc } of counted) this.counts.set(term, doc);
     const found = terms.map((term): [string, number] => [term, this.counts.get(term)!]);
     return new Map(found.filter(([, count]) => count > 0));
+  }
+
+  /** The same for the chunks of some generations: FTS5 skips through the postings of both. */
+  frequenciesWithin(generationIds: readonly number[], terms: readonly string[]): Map<string, number> {
+    if (generationIds.length === 0) return new Map();
+    const query = "SELECT count(*) AS count FROM chunk_index WHERE chunk_index MATCH ?";
+    const counted = [...this.frequencies(terms).keys()].map((term): [string, number] => {
+      const expression = withinGenerations(`{title heading body} : ${literal(term)}`, generationIds);
+      return [term, this.sql.exec<{ count: number }>(query, expression).one().count];
+    });
+    return new Map(counted.filter(([, count]) => count > 0));
   }
 
   /** Terms with this prefix, with the number of their chunks. */

@@ -1,5 +1,6 @@
 import { terms } from "../../text/terms.ts";
 import { type Chunk, chunks, cleanText } from "./chunk.ts";
+import { FileParts } from "./file-parts.ts";
 import { textBytesBeside } from "./size.ts";
 import type { Generation, IndexStore, NewChunk } from "./store.ts";
 
@@ -50,20 +51,27 @@ export class ChunkCursor {
 export class TextIngestion {
   private readonly cursors: ChunkCursor[] = [];
 
-  constructor(private readonly store: IndexStore) {}
+  private readonly files: FileParts;
+
+  constructor(private readonly store: IndexStore) {
+    this.files = new FileParts(store);
+  }
 
   /**
-   * Stores a text to be indexed. The same text again changes nothing.
+   * Stores a text to be indexed; null is the text that is stored, under another name. The same text again changes nothing.
    * @param maxBytes of all texts and pages of the agent.
    * @returns how many they would be, where that is more; nothing is stored then.
    */
-  async stage(sourceId: string, { name, text }: { name: string; text: string }, maxBytes: number): Promise<number | undefined> {
-    const bytes = new TextEncoder().encode(text);
+  async stage(sourceId: string, { name, text }: { name: string; text: string | null }, maxBytes: number): Promise<number | undefined> {
+    const bytes = new TextEncoder().encode(text ?? (this.store.isEmpty ? "" : this.store.readText(sourceId)));
     const hash = await contentHash(name, bytes);
     if (!this.store.isEmpty && this.store.findText(sourceId)?.hash === hash) return undefined;
     const total = textBytesBeside(this.store, sourceId) + bytes.length;
     if (total > maxBytes) return total;
-    this.store.write(() => this.store.putText(sourceId, { name, hash }, bytes));
+    this.store.write(() => {
+      this.store.putText(sourceId, { name, hash }, bytes);
+      this.files.remove(sourceId);
+    });
     return undefined;
   }
 
@@ -85,6 +93,7 @@ export class TextIngestion {
     this.drop(sourceId);
     this.store.write(() => {
       this.store.deleteText(sourceId);
+      this.files.remove(sourceId);
       this.store.deleteIndexOf(sourceId);
     });
   }
@@ -116,7 +125,7 @@ export class TextIngestion {
     if (next.length === CHUNKS_PER_STEP) return { done: false };
     this.forget(generation.id);
     if (document.chunksCount + next.length === 0) {
-      return this.fail(sourceId, "text_empty", "The text holds nothing to answer from. Create the source again with its text.");
+      return this.fail(sourceId, "text_empty", "The text holds nothing to answer from. Create the source again with text.");
     }
     this.store.switchLive(sourceId, generation.id);
     return this.ready(sourceId, false);

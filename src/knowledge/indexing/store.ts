@@ -22,6 +22,8 @@ export interface CuratedAnswer {
   id: string;
   question: string;
   answer: string;
+  /** When it was changed last, in Unix milliseconds: an older version does not replace a newer one. */
+  updatedAt?: number;
 }
 
 /** A curated answer as a row; replacing it gives it a new row number. */
@@ -75,14 +77,27 @@ CREATE INDEX chunks_document ON chunks (document_id);
 CREATE VIRTUAL TABLE chunk_index USING fts5 (generation, title, heading, body, content='', contentless_delete=1,
   tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '._'");
 CREATE VIRTUAL TABLE chunk_terms USING fts5vocab (chunk_index, row);
-CREATE TABLE answers (id INTEGER PRIMARY KEY AUTOINCREMENT, answer_id TEXT NOT NULL UNIQUE, question TEXT NOT NULL, answer TEXT NOT NULL);
+CREATE TABLE answers (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, answer_id TEXT NOT NULL UNIQUE, question TEXT NOT NULL, answer TEXT NOT NULL,
+  updated_at INTEGER NOT NULL DEFAULT 0);
 `;
 
-/** The column that objects of former versions lack; their chunks tell about how long the texts were. */
-const ADDED_COLUMN = `
-ALTER TABLE documents ADD COLUMN text_bytes INTEGER NOT NULL DEFAULT 0;
-UPDATE documents SET text_bytes = (SELECT coalesce(sum(octet_length(content)), 0) FROM chunks WHERE document_id = documents.id);
+/** Uploaded files that wait for their text to be extracted. */
+const FILE_PARTS = `
+CREATE TABLE file_parts (source_id TEXT NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (source_id, part));
 `;
+
+/** What objects of former versions lack. The chunks of their documents tell about how long the texts were. */
+const ADDED = [
+  {
+    table: "documents",
+    column: "text_bytes",
+    statements: `ALTER TABLE documents ADD COLUMN text_bytes INTEGER NOT NULL DEFAULT 0;
+      UPDATE documents SET text_bytes = (SELECT coalesce(sum(octet_length(content)), 0) FROM chunks WHERE document_id = documents.id);`,
+  },
+  { table: "answers", column: "updated_at", statements: "ALTER TABLE answers ADD COLUMN updated_at INTEGER NOT NULL DEFAULT 0;" },
+  { table: "file_parts", column: "bytes", statements: FILE_PARTS },
+];
 
 /** A row holds at most 2 MB. */
 const PART_BYTES = 1_000_000;
@@ -125,7 +140,7 @@ export class IndexStore {
     private readonly onWrite: () => void = () => undefined,
   ) {
     this.exists = this.hasTable("texts");
-    if (this.exists && !this.hasTextBytes()) this.storage.transactionSync(() => this.sql.exec(ADDED_COLUMN));
+    if (this.exists) this.upgrade();
     this.chunkTerms = new ChunkTerms(storage.sql);
   }
 
@@ -142,8 +157,11 @@ export class IndexStore {
     return this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = ?", name).toArray().length > 0;
   }
 
-  private hasTextBytes(): boolean {
-    return this.sql.exec("SELECT 1 FROM pragma_table_info('documents') WHERE name = 'text_bytes'").toArray().length > 0;
+  private upgrade(): void {
+    for (const { table, column, statements } of ADDED) {
+      const found = this.sql.exec("SELECT 1 FROM pragma_table_info(?) WHERE name = ?", table, column).toArray();
+      if (found.length === 0) this.storage.transactionSync(() => this.sql.exec(statements));
+    }
   }
 
   get size(): IndexSizes {
@@ -178,7 +196,7 @@ export class IndexStore {
     this.isWriting = true;
     try {
       const result = this.storage.transactionSync(() => {
-        if (!this.exists) this.sql.exec(SCHEMA);
+        if (!this.exists) this.sql.exec(SCHEMA + FILE_PARTS);
         this.exists = true;
         return work();
       });
@@ -276,6 +294,14 @@ export class IndexStore {
 
   // --- Documents and chunks ---
 
+  /** The generations that documents of these sources were indexed in, and how many chunks they have. */
+  extentOf(sourceIds: readonly string[]): { generations: number[]; chunks: number } {
+    const query = `SELECT generation_id AS id, sum(chunks_count) AS chunks FROM documents
+      WHERE source_id IN (SELECT value FROM json_each(?)) GROUP BY generation_id`;
+    const rows = this.sql.exec<{ id: number; chunks: number }>(query, JSON.stringify(sourceIds)).toArray();
+    return { generations: rows.map(({ id }) => id), chunks: rows.reduce((sum, { chunks }) => sum + chunks, 0) };
+  }
+
   findDocument(generationId: number, sourceId: string): { id: number; chunksCount: number } | undefined {
     const query = "SELECT id, chunks_count AS chunksCount FROM documents WHERE source_id = ? AND generation_id = ?";
     return this.sql.exec<{ id: number; chunksCount: number }>(query, sourceId, generationId).toArray()[0];
@@ -313,11 +339,11 @@ export class IndexStore {
 
   // --- Curated answers ---
 
-  /** @returns the answer's row number. */
-  putAnswer({ id, question, answer }: CuratedAnswer): number {
-    this.deleteAnswer(id);
-    const insert = "INSERT INTO answers (answer_id, question, answer) VALUES (?, ?, ?) RETURNING id";
-    return this.sql.exec<{ id: number }>(insert, id, question, answer).one().id;
+  /** @returns the answer's row number; undefined where a newer version is stored. */
+  putAnswer({ id, question, answer, updatedAt = 0 }: CuratedAnswer): number | undefined {
+    this.sql.exec("DELETE FROM answers WHERE answer_id = ? AND updated_at <= ?", id, updatedAt);
+    const insert = "INSERT INTO answers (answer_id, question, answer, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id";
+    return this.sql.exec<{ id: number }>(insert, id, question, answer, updatedAt).toArray()[0]?.id;
   }
 
   deleteAnswer(id: string): void {
@@ -330,6 +356,13 @@ export class IndexStore {
 
   readAnswers(rows: readonly number[]): StoredAnswer[] {
     return this.answersWhere("id IN (SELECT value FROM json_each(?))", JSON.stringify(rows)).toArray();
+  }
+
+  /** The row numbers of these answers. */
+  rowsOfAnswers(ids: readonly string[]): Set<number> {
+    const query = "SELECT id FROM answers WHERE answer_id IN (SELECT value FROM json_each(?))";
+    const rows = this.sql.exec<{ id: number }>(query, JSON.stringify(ids)).toArray();
+    return new Set(rows.map(({ id }) => id));
   }
 
   /** All curated answers, one by one. */

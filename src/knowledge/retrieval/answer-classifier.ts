@@ -140,8 +140,11 @@ export class AnswerClassifier {
     this.freeOwners.push(own.owner);
   }
 
-  /** The answers that share a feature with the query, best first. Stop words alone count only if it has nothing else. */
-  rank(query: Features, limit: number): RankedAnswer[] {
+  /**
+   * The answers that share a feature with the query, best first. Stop words alone count only if it has nothing else.
+   * @param only row ids of the questions to rank by; all, where it is undefined.
+   */
+  rank(query: Features, limit: number, only?: ReadonlySet<number>): RankedAnswer[] {
     const onlyStopWords = [...query.keys()].every(isStopWord);
     const candidates = new Set<number>();
     const dotProducts = new Float64Array(this.owners.length);
@@ -174,7 +177,10 @@ export class AnswerClassifier {
       const bayes = (logPrior + logLikelihoods[owner]! + withoutFeatures) / maxLogLikelihood;
       return { questions, score: cosine + bayes };
     });
-    return ranked.sort((a, b) => b.score - a.score).slice(0, limit);
+    const sorted = ranked.sort((a, b) => b.score - a.score);
+    if (!only) return sorted.slice(0, limit);
+    const wanted = sorted.map(({ questions, score }) => ({ questions: new Set([...questions].filter((row) => only.has(row))), score }));
+    return wanted.filter(({ questions }) => questions.size > 0).slice(0, limit);
   }
 
   private newClass(key: string): AnswerClass {

@@ -24,10 +24,11 @@ export class CuratedAnswers {
 
   constructor(private readonly store: IndexStore) {}
 
-  /** Creates an answer, or replaces the one with the same id. */
+  /** Creates an answer, or replaces the one with the same id unless that is newer. */
   put(answer: CuratedAnswer): void {
     const old = this.find(answer.id);
     const row = this.store.write(() => this.store.putAnswer(answer));
+    if (row === undefined) return;
     if (old) this.classifier?.remove(old.id, old.answer, questionFeatures(old.question));
     this.classifier?.add(row, answer.answer, questionFeatures(answer.question));
   }
@@ -44,12 +45,16 @@ export class CuratedAnswers {
     this.classifier = undefined;
   }
 
-  /** The answers whose questions are similar to this one, best first: each once, with its most similar question. */
-  search(question: string, limit: number): CuratedMatch[] {
+  /**
+   * The answers whose questions are similar to this one, best first: each once, with its most similar question.
+   * @param only the ids of the questions to compare with; all, where it is undefined.
+   */
+  search(question: string, limit: number, only?: readonly string[]): CuratedMatch[] {
     if (this.store.size.answers === 0) return [];
+    const rows = only && this.store.rowsOfAnswers(only);
     const classifier = (this.classifier ??= this.buildClassifier());
     const correct = spellingCorrector(classifier);
-    const ranked = classifier.rank(questionFeatures(question, correct), Math.min(limit, MAX_ANSWERS_COMPARED));
+    const ranked = classifier.rank(questionFeatures(question, correct), Math.min(limit, MAX_ANSWERS_COMPARED), rows);
     const matches = this.mostSimilarQuestions(ranked, termWeights(question, correct), classifier);
     const sameScore = ({ score }: CuratedMatch): number => (score >= SAME_QUESTION ? score : 0);
     return matches.sort((a, b) => sameScore(b) - sameScore(a));

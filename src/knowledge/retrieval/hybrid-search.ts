@@ -3,6 +3,7 @@ import { type Passage, passageText, type Retrieval, type SearchQuery } from "../
 import { logRarely } from "../../platform/telemetry/log.ts";
 import type { IndexStore } from "../indexing/store.ts";
 import type { ScoredChunk, SemanticSearch } from "../vectors/semantic-search.ts";
+import { NEAREST } from "../vectors/vector-index.ts";
 import { languageOfQuestion, rankChunks, type RankedChunk, readLiveChunks } from "./lexical-search.ts";
 import { isFollowUp } from "./query.ts";
 
@@ -22,22 +23,25 @@ export class HybridSearch {
   /** Call it only where the store is not empty. */
   async search(query: SearchQuery): Promise<Omit<Retrieval, "curated">> {
     const language = languageOfQuestion(query, this.store.languages);
-    const nearest = this.semantic.nearest(textToEmbed(query, language));
-    const { ranked, ...terms } = rankChunks(this.store, query, language);
-    const fused = this.fuse(ranked, await nearest);
+    const sources = query.only && new Set(query.only.sources);
+    const extent = sources && this.store.extentOf([...sources]);
+    const nearest = this.semantic.nearest(textToEmbed(query, language), sources && extent && { sources, ...extent });
+    const { ranked, ...terms } = rankChunks(this.store, query, language, extent);
+    const fused = this.fuse(ranked, await nearest, sources);
     const passages = this.reranker ? await rerank(this.reranker, query.question, fused) : fused;
     return { passages: passages.slice(0, query.limit), ...terms };
   }
 
   /** A passage's score is the better of its two; passages without any are left out. */
-  private fuse(ranked: readonly RankedChunk[], nearest: readonly ScoredChunk[]): Passage[] {
+  private fuse(ranked: readonly RankedChunk[], nearest: readonly ScoredChunk[], sources?: ReadonlySet<string>): Passage[] {
     if (nearest.length === 0) return ranked.map(({ passage }) => passage);
     if (this.store.isEmpty) return [];
     const lexical = new Map(ranked.map(({ chunkId, passage }) => [chunkId, passage.score]));
     const semantic = new Map(nearest.map(({ chunkId, score }) => [chunkId, score]));
     // A chunk may have been deleted while the semantic search was under way, or belong to a generation that is being built.
     const live = readLiveChunks(this.store.sql, [...lexical.keys(), ...semantic.keys()]);
-    const order = reciprocalRankFusion([lexical, semantic].map((scores) => [...scores.keys()].filter((id) => live.has(id))));
+    const isWanted = (id: number) => live.has(id) && (sources?.has(live.get(id)!.sourceId) ?? true);
+    const order = reciprocalRankFusion([lexical, semantic].map((scores) => [...scores.keys()].filter(isWanted).slice(0, NEAREST)));
     const passages = order.map((id) => ({ ...live.get(id)!, score: Math.max(lexical.get(id) ?? 0, semantic.get(id) ?? 0) }));
     return passages.filter(({ score }) => score > 0);
   }

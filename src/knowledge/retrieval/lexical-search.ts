@@ -1,7 +1,7 @@
 import type { Passage, QueryTerm, Retrieval, SearchQuery } from "../../models/retrieval.ts";
 import { DEFAULT_LANGUAGE, detectLanguage } from "../../text/languages.ts";
 import { terms } from "../../text/terms.ts";
-import { boundedQuery, fullTextQuery, generationTerm } from "../indexing/full-text.ts";
+import { boundedQuery, fullTextQuery, generationTerm, withinGenerations } from "../indexing/full-text.ts";
 import type { IndexStore } from "../indexing/store.ts";
 import { indexTerms, isFollowUp, queryTerms, termsOfPrevious, type Vocabulary } from "./query.ts";
 
@@ -30,16 +30,26 @@ interface Row extends Record<string, SqlStorageValue> {
   terms: string;
 }
 
+/** The part of an index that a search is restricted to. */
+export type Extent = ReturnType<IndexStore["extentOf"]>;
+
+interface Scope {
+  store: IndexStore;
+  extent: Extent | undefined;
+}
+
 const COLUMNS = "c.id AS chunkId, d.source_id AS sourceId, d.type, d.title, c.heading, d.url, c.content, c.terms";
 
 /**
  * The live chunks that match a query, best first, and the query's terms.
  * @param language the code of the language in which it is read.
+ * @param extent what of the index is searched; all, where it is undefined.
  */
 export function rankChunks(
   store: IndexStore,
-  { question, previousQuestions }: Omit<SearchQuery, "limit">,
+  { question, previousQuestions }: Pick<SearchQuery, "question" | "previousQuestions">,
   language: string,
+  extent?: Extent,
 ): { ranked: RankedChunk[] } & Omit<Retrieval, "passages" | "curated"> {
   const { chunkTerms } = store;
   const vocabulary: Vocabulary = {
@@ -52,7 +62,7 @@ export function rankChunks(
   const needsContext = isFollowUp(question, language);
   const query = [...questionTerms, ...previousTerms];
   return {
-    ranked: rank(store, query, needsContext ? query : questionTerms),
+    ranked: rank({ store, extent }, query, needsContext ? query : questionTerms),
     language,
     questionTerms,
     previousQuestion: needsContext ? (previousQuestions.at(-1) ?? null) : null,
@@ -82,11 +92,13 @@ export function readLiveChunks(sql: SqlStorage, chunkIds: readonly number[]): Ma
   return new Map(rows.map((row) => [row.chunkId, toPassage(row, 0)]));
 }
 
-function findCandidates({ sql, chunkTerms, size }: IndexStore, wanted: readonly string[]): Row[] {
-  const bounded = boundedQuery(wanted, chunkTerms.frequencies(wanted), size.chunks);
+function findCandidates({ store: { sql, chunkTerms, size }, extent }: Scope, wanted: readonly string[]): Row[] {
+  const frequencies = extent ? chunkTerms.frequenciesWithin(extent.generations, wanted) : chunkTerms.frequencies(wanted);
+  const bounded = boundedQuery(wanted, frequencies, extent?.chunks ?? size.chunks);
   if (bounded === undefined) return [];
   const building = sql.exec<{ id: number }>("SELECT id FROM generations WHERE state = 'building'").toArray();
-  const matching = `{title heading body} : (${bounded})`;
+  const inText = `{title heading body} : (${bounded})`;
+  const matching = extent ? withinGenerations(inText, extent.generations) : inText;
   const hidden = fullTextQuery(building.map(({ id }) => generationTerm(id)));
   const expression = building.length === 0 ? matching : `(${matching}) NOT ({generation} : (${hidden}))`;
   const query = `WITH found AS (SELECT rowid AS id FROM chunk_index WHERE chunk_index MATCH ? AND rank MATCH ? ORDER BY rank LIMIT ?)
@@ -95,12 +107,12 @@ function findCandidates({ sql, chunkTerms, size }: IndexStore, wanted: readonly 
 }
 
 /** @param asked the terms that a passage's score is of: earlier questions help to find passages, but are not what is asked. */
-function rank(store: IndexStore, query: readonly QueryTerm[], asked: readonly QueryTerm[]): RankedChunk[] {
+function rank(scope: Scope, query: readonly QueryTerm[], asked: readonly QueryTerm[]): RankedChunk[] {
   // In a large index the terms themselves find enough; synonyms, which are common words, would only crowd them out.
   const [own, wanted] = [indexTerms(query, false), indexTerms(query, true)];
-  const found = findCandidates(store, own);
+  const found = findCandidates(scope, own);
   const needsSynonyms = found.length < CANDIDATES && wanted.length > own.length;
-  const rows = needsSynonyms ? findCandidates(store, wanted) : found;
+  const rows = needsSynonyms ? findCandidates(scope, wanted) : found;
   const wantedTerms = new Set(wanted);
   const bodies = rows.map((row) => row.terms.split(" "));
   const averageLength = bodies.reduce((sum, body) => sum + body.length, 0) / Math.max(rows.length, 1);

@@ -1,5 +1,5 @@
 import { sketchOf, Sketches } from "./sketches.ts";
-import { type FoundVector, type NamedVector, NEAREST, type VectorIndex, type VectorSet } from "./vector-index.ts";
+import { type FoundVector, type NamedVector, NEAREST, type VectorIndex, type VectorSet, type WantedVectors } from "./vector-index.ts";
 
 /*
  * The vector index of an agent in its own KnowledgeIndex object: int8 vectors in SQLite, and their sketches in memory. A search
@@ -14,8 +14,15 @@ CREATE INDEX IF NOT EXISTS embedded_vectors_sketch ON embedded_vectors (version,
 
 /** Compared exactly for each search: nearly always the best 50 of all are among them. */
 const CANDIDATES = 200;
+/** The same where more are wanted, which is for a part of them: each is read, about 1 KB. */
+const CANDIDATES_PER_WANTED = 2;
 /** Of the largest models in use. */
 const MAX_DIMENSIONS = 4_096;
+
+interface StoredVector extends Record<string, SqlStorageValue> {
+  name: string;
+  vector: ArrayBuffer;
+}
 
 export class EmbeddedVectors implements VectorIndex {
   readonly isConsistent = true;
@@ -55,16 +62,25 @@ export class EmbeddedVectors implements VectorIndex {
       .map(({ name }) => name);
   }
 
-  async nearest({ version }: VectorSet, values: readonly number[]): Promise<FoundVector[]> {
+  async nearest({ version }: VectorSet, values: readonly number[], wanted: WantedVectors): Promise<FoundVector[]> {
     const sketches = this.load(version);
     if (!sketches) return [];
     checkDimensions(values, sketches.dimensions);
     const question = Float32Array.from(values);
-    const query = "SELECT name, vector FROM embedded_vectors WHERE id IN (SELECT value FROM json_each(?))";
-    const rows = this.sql.exec<{ name: string; vector: ArrayBuffer }>(query, JSON.stringify(sketches.nearest(question, CANDIDATES)));
+    const rows = "names" in wanted ? this.named(version, wanted.names) : this.candidates(sketches, question, wanted.count);
     const length = Math.hypot(...question);
     const found = rows.toArray().map(({ name, vector }) => ({ name, cosine: dotPerLength(question, new Int8Array(vector)) / length }));
-    return found.toSorted((a, b) => b.cosine - a.cosine).slice(0, NEAREST);
+    return found.toSorted((a, b) => b.cosine - a.cosine).slice(0, "count" in wanted ? wanted.count : NEAREST);
+  }
+
+  private named(version: string, names: readonly string[]): SqlStorageCursor<StoredVector> {
+    const query = "SELECT name, vector FROM embedded_vectors WHERE version = ? AND name IN (SELECT value FROM json_each(?))";
+    return this.sql.exec(query, version, JSON.stringify(names));
+  }
+
+  private candidates(sketches: Sketches, question: Float32Array, count: number): SqlStorageCursor<StoredVector> {
+    const ids = sketches.nearest(question, Math.max(CANDIDATES, count * CANDIDATES_PER_WANTED));
+    return this.sql.exec("SELECT name, vector FROM embedded_vectors WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
   }
 
   /** Drops what is in memory, after the table was dropped or cleared. */

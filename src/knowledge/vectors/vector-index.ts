@@ -37,9 +37,12 @@ export interface VectorIndex {
   delete(scope: VectorScope, names: readonly string[]): Promise<void>;
   /** Which of at most GET_BATCH vectors the index has at the moment. */
   listPresent(scope: VectorScope, names: readonly string[]): Promise<string[]>;
-  /** The agent's NEAREST vectors, best first; Vectorize may return those of other sets too. */
-  nearest(set: VectorSet, values: number[]): Promise<FoundVector[]>;
+  /** The agent's nearest vectors, best first; Vectorize may return those of other sets too. */
+  nearest(set: VectorSet, values: number[], wanted: WantedVectors): Promise<FoundVector[]>;
 }
+
+/** So many of all vectors, or those of these names alone. An index that cannot look names up finds as many of all as it can. */
+export type WantedVectors = { count: number } | { names: string[] };
 
 /** Vectorize takes 1,000 vectors in one call, but a failed call is sent again whole. */
 export const UPSERT_BATCH = 400;
@@ -47,7 +50,7 @@ export const UPSERT_BATCH = 400;
 export const DELETE_BATCH = 100;
 export const GET_BATCH = 20;
 
-/** As many as the candidates of lexical search; Vectorize returns up to 100 without their values. */
+/** As many as the candidates of lexical search. */
 export const NEAREST = 50;
 
 /** Where vectors are kept: in the agent's object, or in Vectorize. */

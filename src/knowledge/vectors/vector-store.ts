@@ -190,6 +190,20 @@ export class VectorStore {
     });
   }
 
+  /** The names of the vectors of these sources' chunks. */
+  namesOf(sourceIds: readonly string[]): string[] {
+    const chunks = `FROM documents d JOIN chunks c ON c.document_id = d.id JOIN chunk_vectors cv ON cv.chunk_id = c.id
+      WHERE d.source_id IN (SELECT value FROM json_each(?1))`;
+    const query = `SELECT cv.name ${chunks} AND cv.name IS NOT NULL UNION SELECT cv.old_name ${chunks} AND cv.old_name IS NOT NULL`;
+    const rows = this.storage.sql.exec<{ name: string }>(query, JSON.stringify(sourceIds)).toArray();
+    return rows.map(({ name }) => name);
+  }
+
+  /** How many chunks there are. */
+  countChunks(): number {
+    return this.storage.sql.exec<{ count: number }>("SELECT count(*) AS count FROM chunk_vectors").one().count;
+  }
+
   listChunks(names: readonly string[]): { name: string; chunkId: number }[] {
     const query = `SELECT name, chunk_id AS chunkId FROM chunk_vectors WHERE name IN (SELECT value FROM json_each(?1))
       UNION SELECT old_name, chunk_id FROM chunk_vectors WHERE old_name IN (SELECT value FROM json_each(?1)) ORDER BY 2`;

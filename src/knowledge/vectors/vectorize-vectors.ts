@@ -1,8 +1,11 @@
 import { withTimeout } from "../../platform/time.ts";
-import { type FoundVector, type NamedVector, NEAREST, type VectorIndex, type VectorScope } from "./vector-index.ts";
+import type { FoundVector, NamedVector, VectorIndex, VectorScope, WantedVectors } from "./vector-index.ts";
 
 /** Nobody waits for a write; one that times out is sent again. */
 const WRITE_TIMEOUT_MS = 30_000;
+
+/** Vectorize returns no more, without their values. */
+const MAX_TOP_K = 100;
 
 type Binding = Pick<Vectorize, "upsert" | "deleteByIds" | "getByIds" | "query">;
 
@@ -33,9 +36,10 @@ export class VectorizeVectors implements VectorIndex {
     return found.flatMap(({ id }) => nameOf(scope, id) ?? []);
   }
 
-  async nearest(scope: VectorScope, values: number[]): Promise<FoundVector[]> {
+  async nearest(scope: VectorScope, values: number[], wanted: WantedVectors): Promise<FoundVector[]> {
     const { workspaceId: namespace, agentId: agent } = scope;
-    const options = { topK: NEAREST, namespace, filter: { agent }, returnValues: false, returnMetadata: "none" } as const;
+    const topK = Math.min(MAX_TOP_K, "count" in wanted ? wanted.count : MAX_TOP_K);
+    const options = { topK, namespace, filter: { agent }, returnValues: false, returnMetadata: "none" } as const;
     const { matches } = await this.binding.query(values, options);
     return matches.flatMap(({ id, score }) => {
       const name = nameOf(scope, id);

@@ -36,13 +36,16 @@ export const RATINGS = ["up", "down"] as const;
 
 export const HANDOFF_STATUSES = ["pending", "accepted", "resolved"] as const;
 
-export const SOURCE_TYPES = ["website", "url", "text"] as const;
+export const SOURCE_TYPES = ["website", "url", "text", "file"] as const;
 export const SOURCE_STATUSES = ["pending", "processing", "ready", "failed"] as const;
 /** How often a source is synced automatically. */
 export const SCHEDULES = ["manual", "daily", "weekly"] as const;
 
 export const DELIVERY_STATUSES = ["pending", "succeeded", "failed"] as const;
 export const DELIVERY_TRIGGERS = ["event", "test", "redelivery"] as const;
+
+/** Labels of a source or of a curated answer, which filters name. */
+export type Metadata = Record<string, string>;
 
 /** The HTTP methods of agents' tools. */
 export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;

@@ -13,6 +13,7 @@ import {
   HANDOFF_STATUSES,
   type HostedPage,
   MESSAGE_ROLES,
+  type Metadata,
   PLAN_NAMES,
   RATINGS,
   RESOLVERS,
@@ -329,11 +330,13 @@ export const sources = sqliteTable(
     leaseUntil: integer("lease_until"),
     /** Which consumer run has claimed it: only that run may finish it. */
     leaseId: text("lease_id"),
+    metadata: json<Metadata>("metadata", "{}"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
   (t) => [
     index("sources_agent").on(t.workspaceId, t.agentId, t.id),
+    partialIndex("sources_metadata", [t.workspaceId, t.agentId, t.metadata, t.id], sql`metadata <> '{}'`),
     partialIndex("sources_unfinished", [t.workspaceId, t.updatedAt], sql`status IN ('pending', 'processing')`),
     partialIndex("sources_due", [t.workspaceId, t.nextSyncAt], sql`next_sync_at IS NOT NULL`),
   ],
@@ -349,11 +352,13 @@ export const answers = sqliteTable(
     answer: text("answer").notNull(),
     /** When the agent's index received it; the sweep sends what a crash left behind. */
     indexedAt: integer("indexed_at"),
+    metadata: json<Metadata>("metadata", "{}"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
   (t) => [
     index("answers_agent").on(t.workspaceId, t.agentId, t.id),
+    partialIndex("answers_metadata", [t.workspaceId, t.agentId, t.metadata, t.id], sql`metadata <> '{}'`),
     partialIndex("answers_unindexed", [t.workspaceId, t.createdAt], sql`indexed_at IS NULL`),
   ],
 );

@@ -12,6 +12,8 @@ export interface BodyLimits {
   "x-max-body-bytes"?: number;
   /** Of one string, in UTF-8; what is beside it may be as large as another route's body. */
   "x-max-text-bytes"?: number;
+  /** Of one file of a form. */
+  "x-max-file-bytes"?: number;
 }
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
@@ -91,7 +93,7 @@ function jsonInvalid(position: number, error: string): ValidationItem {
 }
 
 /** 413 with the limit. */
-function payloadTooLarge(maxBytes: number): ApiError<"payload_too_large"> {
+export function payloadTooLarge(maxBytes: number): ApiError<"payload_too_large"> {
   return new ApiError("payload_too_large", `The body is too large: send at most ${maxBytes.toLocaleString("en")} bytes.`);
 }
 

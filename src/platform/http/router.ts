@@ -4,6 +4,7 @@ import { type BodyLimits, readJson } from "./body.ts";
 import type { AppEnv } from "./context.ts";
 import { invalid, type ValidationItem } from "./errors.ts";
 import { hashBody, IDEMPOTENCY_PARAMETER, idempotent } from "./idempotency.ts";
+import { readForm } from "./multipart.ts";
 import { nameOperation } from "./request-log.ts";
 import { errorResponses } from "./responses.ts";
 import { toHeader, UNKNOWN_FIELDS, unknownFields } from "./unknown-fields.ts";
@@ -63,12 +64,12 @@ function documented(contract: RouteConfig, tag: string | undefined): RouteConfig
 
 function validator(route: RegisteredRoute, { refusesUnknownFields = false }: RouterOptions): MiddlewareHandler<AppEnv> {
   const { params, query, body } = route.request ?? {};
-  const content = body?.content["application/json"];
-  const bodySchema = content && "schema" in content && content.schema instanceof z.ZodType ? content.schema : undefined;
+  const bodySchema = schemaOf(body?.content["application/json"]);
+  const formSchema = schemaOf(body?.content["multipart/form-data"]);
   return async (c, next) => {
     const failed: ValidationItem[] = [];
     const unknown = query ? unknownFields(query as z.ZodType, c.req.query()) : [];
-    const check = (schema: z.ZodType, target: "param" | "query" | "json", raw: unknown) => {
+    const check = (schema: z.ZodType, target: keyof typeof TARGET_NAMES, raw: unknown) => {
       const result = schema.safeParse(raw);
       if (result.success) c.req.addValidatedData(target, result.data as object);
       else failed.push(...toItems(TARGET_NAMES[target], result.error.issues, raw));
@@ -89,10 +90,22 @@ function validator(route: RegisteredRoute, { refusesUnknownFields = false }: Rou
       } else if (read.item.type === "missing" && !body?.required) check(bodySchema, "json", {});
       else failed.push(read.item);
     }
+    if (formSchema) {
+      const read = await readForm(c.req.raw, route);
+      if (read.ok) {
+        await hashBody(c, read.digest);
+        unknown.push(...unknownFields(formSchema, read.value));
+        check(formSchema, "form", read.value);
+      } else failed.push(read.item);
+    }
     if (unknown.length > 0) c.header(UNKNOWN_FIELDS, toHeader(unknown));
     if (failed.length > 0) throw invalid(failed);
     await next();
   };
 }
 
-const TARGET_NAMES = { param: "path", query: "query", json: "body" } as const;
+const TARGET_NAMES = { param: "path", query: "query", json: "body", form: "body" } as const;
+
+function schemaOf(content: object | undefined): z.ZodType | undefined {
+  return content && "schema" in content && content.schema instanceof z.ZodType ? content.schema : undefined;
+}

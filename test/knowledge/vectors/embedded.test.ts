@@ -2,6 +2,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { EmbeddedVectors, EMBEDDED_TABLE } from "../../../src/knowledge/vectors/embedded-vectors.ts";
+import { NEAREST } from "../../../src/knowledge/vectors/vector-index.ts";
 import { sketchOf, Sketches } from "../../../src/knowledge/vectors/sketches.ts";
 import { costOf, createAgent, createWorkspace, learn } from "../../harness.ts";
 import { EmbeddingServerStandIn } from "../../stand-ins/openai-embeddings.ts";
@@ -328,16 +329,16 @@ describe("the scan", () => {
       }
       for (const subject of [0, 7, 19]) {
         const [question] = vectorsNear(subject, 1);
-        const nearest = await vectors.nearest(set, question!);
+        const nearest = await vectors.nearest(set, question!, { count: NEAREST });
         expect(nearest).toHaveLength(50);
         expect(nearest[0]).toMatchObject({ name: `${subject}/0` });
         expect(nearest[0]!.cosine).toBeGreaterThan(0.999);
         expect(nearest.every(({ name }) => name.startsWith(`${subject}/`))).toBe(true);
       }
       await vectors.delete(set, ["7/0", "7/1"]);
-      expect((await vectors.nearest(set, vectorsNear(7, 1)[0]!)).map(({ name }) => name)).not.toContain("7/0");
-      expect(await vectors.nearest({ ...set, version: "other" }, vectorsNear(7, 1)[0]!)).toEqual([]);
-      await expect(vectors.nearest(set, [1, 2, 3])).rejects.toThrow("3 dimensions");
+      expect((await vectors.nearest(set, vectorsNear(7, 1)[0]!, { count: NEAREST })).map(({ name }) => name)).not.toContain("7/0");
+      expect(await vectors.nearest({ ...set, version: "other" }, vectorsNear(7, 1)[0]!, { count: NEAREST })).toEqual([]);
+      await expect(vectors.nearest(set, [1, 2, 3], { count: NEAREST })).rejects.toThrow("3 dimensions");
       await expect(vectors.upsert(set, [{ name: "x", values: [1, 2] }])).rejects.toThrow("2 dimensions");
       await expect(
         vectors.upsert({ ...set, version: "long" }, [{ name: "x", values: Array.from({ length: 5_000 }, () => 1) }]),

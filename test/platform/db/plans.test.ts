@@ -243,7 +243,7 @@ async function planOf({ sql, params }: Query): Promise<string[]> {
 /** Steps of a plan that read no more than they return, or next to nothing; what a subquery itself reads are steps of their own. */
 const HARMLESS_SCANS = [
   /^SCAN CONSTANT ROW$/,
-  /^SCAN (?:json_(?:each|tree)|s)(?: EXISTS)? VIRTUAL TABLE/,
+  /^SCAN (?:json_(?:each|tree)|[sfm])(?: EXISTS)? VIRTUAL TABLE/,
   /^SCAN (?:\(subquery-\d+\)|persons|p|cut|span|start|due|unused|used|tenants|turns)$/,
 ];
 

@@ -1,0 +1,277 @@
+import { type ChildNode, Element, Text } from "domhandler";
+import { Unzip, UnzipInflate } from "fflate";
+import { docxNumbering, type DocxNumbering, docxStyles, type DocxStyle } from "./docx-styles.ts";
+import { MarkdownRenderer } from "./html-text.ts";
+import { xmlParser } from "./xml.ts";
+
+/*
+ * Word documents, as a tree of HTML that the renderer of pages turns into Markdown. The archive is unpacked piece by piece into an
+ * XML parser that knows no entities but XML's own, so that memory is bounded by the document's text. Libraries that convert to
+ * HTML (mammoth) hold the archive, its XML and a tree of that at once, and have no bounds.
+ */
+
+export type DocxReading = { kind: "text"; text: string; truncated: boolean } | { kind: "skipped"; reason: DocxProblem };
+export type DocxProblem = "unsupported_type" | "docx_damaged" | "docx_too_large";
+
+/** Small, since one piece unpacks to up to 1,032 times as much. */
+const PIECE_BYTES = 4_096;
+/** Of what is read of the archive. A book of a thousand pages has a tenth. */
+const MAX_UNPACKED_BYTES = 48 * 1024 * 1024;
+/** Each picture is a file. */
+const MAX_ENTRIES = 10_000;
+/** The document, whose name has a number where some services have saved it. */
+const DOCUMENT = /^word\/document\d*\.xml$/;
+
+/** Reads the text of a Word document, with its headings, lists and tables. */
+export function readDocx(bytes: Uint8Array, maxChars: number): DocxReading {
+  const tree = new DocumentTree(maxChars);
+  try {
+    let styles = "";
+    let numbering = "";
+    unpack(bytes, {
+      "word/styles.xml": (text) => (styles += text),
+      "word/numbering.xml": (text) => (numbering += text),
+    });
+    tree.begin(docxStyles(styles), docxNumbering(numbering));
+    const parser = xmlParser(tree);
+    const isFound = unpack(bytes, { document: (text) => parser.write(text) });
+    if (!isFound) return { kind: "skipped", reason: "unsupported_type" };
+    parser.end();
+  } catch (error) {
+    return { kind: "skipped", reason: error instanceof TooLargeError ? "docx_too_large" : "docx_damaged" };
+  }
+  const renderer = new MarkdownRenderer({ controlled: new Set(), mainAncestors: new Set() }, false);
+  return { kind: "text", text: renderer.render(tree.root), truncated: tree.isTruncated };
+}
+
+class TooLargeError extends Error {}
+
+/**
+ * Unpacks the wanted files of an archive.
+ * @param wanted what takes their text, by their names.
+ * @returns whether one of them was there.
+ */
+function unpack(bytes: Uint8Array, wanted: Record<string, (text: string) => void>): boolean {
+  let unpacked = 0;
+  let entries = 0;
+  let isFound = false;
+  let failure: Error | undefined;
+  const archive = new Unzip((file) => {
+    if (++entries > MAX_ENTRIES) failure = new TooLargeError();
+    const take = wanted[DOCUMENT.test(file.name) ? "document" : file.name];
+    if (!take) return;
+    isFound = true;
+    const decoder = new TextDecoder();
+    file.ondata = (error, data, isLast) => {
+      if (error) failure = error;
+      else if ((unpacked += data.length) > MAX_UNPACKED_BYTES) failure = new TooLargeError();
+      else take(decoder.decode(data, { stream: !isLast }));
+    };
+    file.start();
+  });
+  archive.register(UnzipInflate);
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    archive.push(bytes.subarray(at, at + PIECE_BYTES), at + PIECE_BYTES >= bytes.length);
+    if (failure) throw failure;
+  }
+  return isFound;
+}
+
+// --- The tree ---
+
+/** Parts that are not the text: what was deleted or moved, former properties, the second form of a drawing. */
+const SKIPPED = new Set(["w:del", "w:moveFrom", "w:pPrChange", "w:rPrChange", "w:tblPrChange", "mc:Fallback", "w:instrText"]);
+/** Characters that are elements. */
+const CHARACTERS: Record<string, string> = { "w:tab": " ", "w:noBreakHyphen": "-" };
+const MAX_LEVEL = 8;
+const MAX_COLUMNS = 40;
+/** Tables within tables: what walks the tree may recurse. */
+const MAX_TABLES = 20;
+
+interface Paragraph {
+  nodes: ChildNode[];
+  text: string;
+  style: string;
+  listId: string | undefined;
+  level: number | undefined;
+  outline: number | undefined;
+}
+
+/** What blocks are added to: the document, or a cell of a table. */
+interface Container {
+  element: Element;
+  /** The open lists, outermost first. */
+  lists: { element: Element; listId: string }[];
+}
+
+interface Table {
+  element: Element;
+  hasHeader: boolean;
+  /** The cells that go on downwards, by column. */
+  spanning: Map<number, Element>;
+  column: number;
+}
+
+/** Builds the tree from the XML parser's events. */
+class DocumentTree {
+  readonly root = new Element("#root", {});
+  isTruncated = false;
+  private styles: ReadonlyMap<string, DocxStyle> = new Map();
+  private numbering: DocxNumbering = () => "bullet";
+  private readonly containers: Container[] = [{ element: this.root, lists: [] }];
+  private readonly tables: Table[] = [];
+  private readonly paragraphs: Paragraph[] = [];
+  /** How many items each list has had, by its id and level. */
+  private readonly counts = new Map<string, number>();
+  private skipped = 0;
+  private isText = false;
+  private isHidden = false;
+  private isContents = false;
+  private chars = 0;
+
+  constructor(private readonly maxChars: number) {}
+
+  begin(styles: ReadonlyMap<string, DocxStyle>, numbering: DocxNumbering): void {
+    this.styles = styles;
+    this.numbering = numbering;
+  }
+
+  onopentag(name: string, attribs: Record<string, string>): void {
+    if (this.skipped > 0 || this.isSkipped(name)) {
+      this.skipped++;
+      return;
+    }
+    const paragraph = this.paragraphs.at(-1);
+    if (paragraph && this.paragraphTag(name, attribs["w:val"], paragraph)) return;
+    this.blockTag(name, attribs);
+  }
+
+  ontext(text: string): void {
+    const paragraph = this.paragraphs.at(-1);
+    if (!this.isText || this.skipped > 0 || this.isHidden || !paragraph) return;
+    if ((this.chars += text.length) > this.maxChars) this.isTruncated = true;
+    else paragraph.text += text;
+  }
+
+  onclosetag(name: string): void {
+    if (this.skipped > 0) {
+      this.skipped--;
+      return;
+    }
+    if (name === "w:t" || name === "m:t") this.isText = false;
+    else if (name === "w:r") this.isHidden = false;
+    else if (name === "w:p") this.endParagraph();
+    else if (name === "w:tc") this.endCell();
+    else if (name === "w:tbl") this.endTable();
+    else if (name === "w:sdt") this.isContents = false;
+  }
+
+  private isSkipped(name: string): boolean {
+    if (name === "w:tbl") return this.tables.length >= MAX_TABLES;
+    return SKIPPED.has(name) || (name === "w:sdtContent" && this.isContents);
+  }
+
+  /** @returns whether it was a tag within a paragraph. */
+  private paragraphTag(name: string, value: string | undefined, paragraph: Paragraph): boolean {
+    if (name === "w:t" || name === "m:t") this.isText = true;
+    else if (name === "w:pStyle") paragraph.style = value ?? "";
+    else if (name === "w:numId") paragraph.listId = value;
+    else if (name === "w:ilvl") paragraph.level = Number(value);
+    else if (name === "w:outlineLvl") paragraph.outline = Number(value);
+    else if (name === "w:vanish") this.isHidden = value !== "0" && value !== "false";
+    else if (name === "w:br" || name === "w:cr") this.lineBreak(paragraph);
+    else if (CHARACTERS[name] !== undefined) paragraph.text += CHARACTERS[name];
+    else return false;
+    return true;
+  }
+
+  private blockTag(name: string, attribs: Record<string, string>): void {
+    const table = this.tables.at(-1);
+    if (name === "w:p") this.paragraphs.push({ nodes: [], text: "", style: "", listId: undefined, level: undefined, outline: undefined });
+    else if (name === "w:docPartGallery" && /table of contents/i.test(attribs["w:val"] ?? "")) this.isContents = true;
+    else if (name === "w:r") this.isHidden = false;
+    else if (name === "w:tbl") this.tables.push({ element: new Element("table", {}), hasHeader: true, spanning: new Map(), column: 0 });
+    else if (table) this.tableTag(name, attribs, table);
+  }
+
+  private tableTag(name: string, attribs: Record<string, string>, table: Table): void {
+    const cell = this.containers.at(-1)!.element;
+    if (name === "w:tblLook") table.hasHeader = attribs["w:firstRow"] !== "0";
+    else if (name === "w:tr") {
+      table.element.children.push(new Element("tr", {}));
+      table.column = 0;
+    } else if (name === "w:tc") this.containers.push({ element: new Element("td", {}), lists: [] });
+    else if (name === "w:gridSpan" && cell.name === "td") cell.attribs["colspan"] = attribs["w:val"] ?? "1";
+    else if (name === "w:vMerge" && cell.name === "td") cell.attribs["merge"] = attribs["w:val"] ?? "continue";
+  }
+
+  private lineBreak(paragraph: Paragraph): void {
+    paragraph.nodes.push(new Text(paragraph.text), new Element("br", {}));
+    paragraph.text = "";
+  }
+
+  private endParagraph(): void {
+    const paragraph = this.paragraphs.pop();
+    if (!paragraph) return;
+    const { nodes, text } = paragraph;
+    if (text !== "") nodes.push(new Text(text));
+    if (nodes.length === 0) return;
+    const style = this.styles.get(paragraph.style);
+    if (style?.isContents) return;
+    const container = this.containers.at(-1)!;
+    const heading = paragraph.outline ?? style?.outline;
+    const listId = paragraph.listId ?? style?.listId;
+    const isItem = heading === undefined && listId !== undefined && listId !== "0";
+    if (isItem) return this.addItem(container, nodes, listId, paragraph.level ?? style?.level ?? 0);
+    container.lists = [];
+    const isHeading = heading !== undefined && heading <= MAX_LEVEL;
+    container.element.children.push(new Element(isHeading ? `h${Math.min(heading + 1, 6)}` : "p", {}, nodes));
+  }
+
+  /** Adds an item to the list of its level, which may be a new one within the last item, or go on with an earlier one's number. */
+  private addItem(container: Container, nodes: ChildNode[], listId: string, wantedLevel: number): void {
+    const { lists } = container;
+    const level = Math.min(Number.isInteger(wantedLevel) ? Math.max(wantedLevel, 0) : 0, lists.length, MAX_LEVEL);
+    const name = this.numbering(listId, wantedLevel) === "bullet" ? "ul" : "ol";
+    lists.length = Math.min(lists.length, level + 1);
+    if (lists[level] && (lists[level].element.name !== name || lists[level].listId !== listId)) lists.length = level;
+    const key = (at: number) => `${listId} ${at}`;
+    const number = (this.counts.get(key(level)) ?? 0) + 1;
+    this.counts.set(key(level), number);
+    for (let deeper = level + 1; deeper <= MAX_LEVEL; deeper++) this.counts.delete(key(deeper));
+    if (!lists[level]) {
+      const list = new Element(name, name === "ol" ? { start: `${number}` } : {});
+      const parent = lists[level - 1]?.element.children.at(-1) as Element | undefined;
+      (parent ?? container.element).children.push(list);
+      lists.push({ element: list, listId });
+    }
+    lists[level]!.element.children.push(new Element("li", {}, nodes));
+  }
+
+  private endCell(): void {
+    const table = this.tables.at(-1);
+    const row = table?.element.children.at(-1) as Element | undefined;
+    if (!table || !row || this.containers.length === 1) return;
+    const { element: cell } = this.containers.pop()!;
+    const { column, spanning } = table;
+    table.column += Math.max(1, Math.min(MAX_COLUMNS, Number.parseInt(cell.attribs["colspan"] ?? "1", 10) || 1));
+    const above = spanning.get(column);
+    if (cell.attribs["merge"] === "continue" && above) {
+      above.attribs["rowspan"] = `${Number(above.attribs["rowspan"] ?? "1") + 1}`;
+      return;
+    }
+    if (cell.attribs["merge"] === "restart") spanning.set(column, cell);
+    else spanning.delete(column);
+    row.children.push(cell);
+  }
+
+  private endTable(): void {
+    const table = this.tables.pop();
+    if (!table) return;
+    const [first] = table.element.children as Element[];
+    if (table.hasHeader) for (const cell of first?.children ?? []) (cell as Element).name = "th";
+    const container = this.containers.at(-1)!;
+    container.lists = [];
+    container.element.children.push(table.element);
+  }
+}

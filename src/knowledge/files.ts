@@ -1,0 +1,77 @@
+import type { sources } from "../platform/db/schema.ts";
+import { joinedBytes } from "../platform/read-stream.ts";
+import { type FileProblem, readFile } from "./extract/file.ts";
+import type { KnowledgeIndex } from "./index.ts";
+
+type Index = DurableObjectStub<KnowledgeIndex>;
+
+/** A row of the object holds at most 2 MB. */
+const PART_BYTES = 1_000_000;
+
+/**
+ * Stores an uploaded file in the agent's object, where it waits for its text to be extracted.
+ * @returns whether there was room; without, nothing is stored.
+ */
+export async function stageFile(index: Index, sourceId: string, pieces: readonly Uint8Array[]): Promise<boolean> {
+  let part = 0;
+  for (const bytes of partsOf(pieces)) {
+    if (await index.putFilePart(sourceId, part++, bytes)) continue;
+    await index.removeFile(sourceId);
+    return false;
+  }
+  return true;
+}
+
+/** The same bytes in parts of one size. */
+function* partsOf(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let length = 0;
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length;) {
+      const taken = piece.subarray(at, at + PART_BYTES - length);
+      held.push(taken);
+      at += taken.length;
+      length += taken.length;
+      if (length < PART_BYTES) continue;
+      yield joinedBytes(held);
+      [held, length] = [[], 0];
+    }
+  }
+  if (length > 0) yield joinedBytes(held);
+}
+
+/** What became of a stored file: its text is stored instead, there was none, or why it cannot be used. */
+export type FileExtraction = { outcome: "extracted" | "none" } | { outcome: "failed"; code: string; message: string };
+
+/** Extracts the text of a source's file, and stores it in place of the file. */
+export async function extractFile(
+  index: Index,
+  { id, name }: Pick<typeof sources.$inferSelect, "id" | "name">,
+  maxBytes: number,
+): Promise<FileExtraction> {
+  const parts: Uint8Array[] = [];
+  for (let part = await index.readFilePart(id, 0); part; part = await index.readFilePart(id, parts.length)) parts.push(part);
+  if (parts.length === 0) return { outcome: "none" };
+  const reading = await readFile(joinedBytes(parts));
+  if (reading.kind === "text") {
+    const excess = await index.stageText(id, name, reading.text, maxBytes);
+    if (excess === undefined) return { outcome: "extracted" };
+  }
+  await index.removeFile(id);
+  const code = reading.kind === "text" ? "knowledge_limit" : reading.reason;
+  return { outcome: "failed", code, message: PROBLEMS[code] };
+}
+
+const PROBLEMS: Record<FileProblem | "knowledge_limit", string> = {
+  unsupported_type: "This is no PDF, Word document (DOCX), HTML, Markdown, text or CSV file. Save it as one of these, and upload that.",
+  empty: "The file is empty. Upload one with text.",
+  pdf_encrypted: "The PDF is protected by a password. Upload one without.",
+  pdf_damaged: "The PDF is damaged. Export it again, and upload that.",
+  pdf_without_text: "The PDF has pictures of text only. Upload one with text, as text recognition (OCR) makes it.",
+  pdf_too_large: "The PDF unpacks to more than can be read. Upload it in parts.",
+  docx_damaged: "The Word document is damaged. Save it again, and upload that.",
+  docx_too_large: "The Word document unpacks to more than can be read. Upload it in parts.",
+  too_much_text: "The file has more text than one source may hold. Upload it in parts.",
+  knowledge_limit:
+    "With this file the agent would have more knowledge than the plan includes. Delete sources, or ask for a larger plan; then upload it again.",
+};

@@ -1,0 +1,31 @@
+import type { sources } from "../platform/db/schema.ts";
+import type { SOURCE_TYPES } from "../platform/db/columns.ts";
+import { DAY_MS } from "../platform/time.ts";
+
+type SourceType = (typeof SOURCE_TYPES)[number];
+
+/** Whether sources of this type are read from the web, rather than stored. */
+export function isCrawled(type: SourceType): type is "website" | "url" {
+  return type === "website" || type === "url";
+}
+
+const PERIOD_MS = { daily: DAY_MS, weekly: 7 * DAY_MS };
+/** Spreads the syncs of sources that were added together. */
+const SPREAD = 0.1;
+
+/**
+ * When a source whose sync ends now is due again: after its schedule's period, up to a tenth sooner or later, always the same for
+ * one source. Null for texts, files and manual schedules.
+ */
+export function nextSyncAtMs(
+  { id, type, schedule }: Pick<typeof sources.$inferSelect, "id" | "type" | "schedule">,
+  nowMs: number,
+): number | null {
+  if (!isCrawled(type) || schedule === "manual") return null;
+  return nowMs + Math.round(PERIOD_MS[schedule] * (1 + SPREAD * deviationOf(id)));
+}
+
+/** -1 to 1, from the random part of an identifier. */
+function deviationOf(id: string): number {
+  return Number.parseInt(id.slice(24, 32), 16) / 2 ** 31 - 1;
+}

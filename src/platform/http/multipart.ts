@@ -1,0 +1,105 @@
+import type { z } from "@hono/zod-openapi";
+import {
+  getMultipartBoundary,
+  MaxFileSizeExceededError,
+  MaxTotalSizeExceededError,
+  MultipartParseError,
+  MultipartParser,
+  type MultipartPart,
+} from "@remix-run/multipart-parser";
+import { type BodyLimits, payloadTooLarge } from "./body.ts";
+import type { ValidationItem } from "./errors.ts";
+
+/** All fields and headers, beside the file. */
+const MAX_FIELDS_BYTES = 64 * 1024;
+const MAX_PARTS = 20;
+
+/** A file of a form, in the pieces in which it came. */
+export class FormFile {
+  constructor(
+    /** Without the folders that some browsers send; null where it has none. */
+    readonly name: string | null,
+    readonly pieces: readonly Uint8Array[],
+  ) {}
+
+  get size(): number {
+    return this.pieces.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  /** Errors do not echo it. */
+  toJSON(): undefined {
+    return undefined;
+  }
+}
+
+type FormResult =
+  | { ok: true; value: Record<string, string | FormFile>; digest: Uint8Array<ArrayBuffer> }
+  | { ok: false; item: ValidationItem };
+
+/**
+ * Reads a request's form within the limits, which are checked while it streams in; the first part of each name counts. A file is in
+ * memory once: `Request.formData` holds it in the body and in the form.
+ * @returns the form, and what tells it from others.
+ * @throws ApiError payload_too_large.
+ */
+export async function readForm(request: Request, limits: BodyLimits): Promise<FormResult> {
+  const { "x-max-file-bytes": maxFileSize = MAX_FIELDS_BYTES } = limits;
+  const maxTotalSize = maxFileSize + MAX_FIELDS_BYTES;
+  if (Number(request.headers.get("Content-Length") ?? 0) > maxTotalSize) throw payloadTooLarge(maxFileSize);
+  const type = request.headers.get("Content-Type") ?? "";
+  const boundary = /^multipart\/form-data\b/i.test(type) ? getMultipartBoundary(type) : null;
+  if (boundary === null || !request.body) return fail("send the body as multipart/form-data, with its boundary in Content-Type");
+  const form = new Map<string, string | FormFile>();
+  const digests: string[] = [];
+  try {
+    const parser = new MultipartParser(boundary, { maxFileSize, maxParts: MAX_PARTS, maxTotalSize });
+    for await (const part of partsIn(request.body, parser)) {
+      const { name } = part;
+      if (name === undefined || form.has(name)) continue;
+      form.set(name, valueOf(part));
+      digests.push(`${name} ${part.filename ?? ""} ${await digestOf(part.content)}`);
+    }
+  } catch (error) {
+    if (error instanceof MaxFileSizeExceededError || error instanceof MaxTotalSizeExceededError) throw payloadTooLarge(maxFileSize);
+    if (error instanceof MultipartParseError || error instanceof TypeError) return fail("the form is damaged, or has too many parts");
+    throw error;
+  }
+  return { ok: true, value: Object.fromEntries(form), digest: Uint8Array.from(new TextEncoder().encode(digests.join("\n"))) };
+}
+
+/** The parts of a form. What comes after its last boundary is left out, where the parser throws. */
+async function* partsIn(body: ReadableStream<Uint8Array>, parser: MultipartParser): AsyncGenerator<MultipartPart> {
+  for await (const chunk of body) if (!isFinished(parser)) yield* parser.write(chunk);
+  parser.finish();
+}
+
+function isFinished(parser: MultipartParser): boolean {
+  try {
+    parser.finish();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function valueOf(part: MultipartPart): string | FormFile {
+  if (!part.isFile) return part.text;
+  return new FormFile(part.filename?.split(/[\\/]/).at(-1)?.trim() || null, part.content);
+}
+
+async function digestOf(pieces: readonly Uint8Array[]): Promise<string> {
+  const stream = new crypto.DigestStream("SHA-256");
+  const writer = stream.getWriter();
+  for (const piece of pieces) await writer.write(piece);
+  await writer.close();
+  return new Uint8Array(await stream.digest).toHex();
+}
+
+function fail(error: string): FormResult {
+  return { ok: false, item: { loc: ["body"], msg: `Value error, ${error}`, type: "value_error", input: null, ctx: { error } } };
+}
+
+/** The form with a file in a route's `request`. */
+export function formBody<Schema extends z.ZodType>(schema: Schema) {
+  return { required: true as const, content: { "multipart/form-data": { schema } } };
+}

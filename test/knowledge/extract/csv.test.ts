@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { csvTable } from "../../../src/knowledge/extract/csv.ts";
+import { readFile } from "../../../src/knowledge/extract/file.ts";
+
+const TABLE = "| Product | Price |\n| --- | --- |\n| Kettle, large | 40 € |\n| Toaster | 25 € |";
+
+test.for([
+  ["commas", 'Product,Price\n"Kettle, large",40 €\nToaster,25 €\n'],
+  ["semicolons, as German spreadsheets write them", "Product;Price\nKettle, large;40 €\nToaster;25 €"],
+  ["tabs", "Product\tPrice\nKettle, large\t40 €\n\nToaster\t25 €"],
+] as const)("a file with %s is a table", ([, text]) => {
+  expect(csvTable(text)).toBe(TABLE);
+});
+
+test("quoted cells may hold quotes, lines, delimiters and bars", () => {
+  const text = 'Question,Answer\n"What is a ""kettle""?","It boils,\nand whistles | hums."\n';
+  expect(csvTable(text)).toBe('| Question | Answer |\n| --- | --- |\n| What is a "kettle"? | It boils, and whistles \\| hums. |');
+});
+
+test.for([
+  ["prose", "We ship fast, always.\nReturns are free, always.\n"],
+  ["prose with a comma in each line", "Dear customers, welcome\nDear friends, goodbye"],
+  ["one column", "Apples\nPears\nPlums"],
+  ["Markdown", "# Prices\n\n| Product | Price |\n| --- | --- |\n| Kettle | 40 |\n"],
+  ["rows of different lengths", "a;b\nc;d;e\nf;g"],
+  ["a head alone", "Product;Price"],
+] as const)("%s is no table", ([, text]) => {
+  expect(csvTable(text)).toBeUndefined();
+});
+
+const bytesOf = (text: string, toUnits: (code: number) => number[]) =>
+  Uint8Array.from(Array.from(text).flatMap((character) => toUnits(character.codePointAt(0)!)));
+const GERMAN = "Größe;Preis\nGroß;40 Euro\n";
+const GERMAN_TABLE = "| Größe | Preis |\n| --- | --- |\n| Groß | 40 Euro |";
+
+test.for([
+  ["UTF-8", new TextEncoder().encode(GERMAN)],
+  ["UTF-8 with a byte order mark", new TextEncoder().encode(`\ufeff${GERMAN}`)],
+  ["Windows-1252", bytesOf(GERMAN, (code) => [code])],
+  ["UTF-16, as Excel's Unicode text", bytesOf(`\ufeff${GERMAN}`, (code) => [code & 0xff, code >> 8])],
+  ["UTF-16 of the other order", bytesOf(`\ufeff${GERMAN}`, (code) => [code >> 8, code & 0xff])],
+] as const)("%s is decoded", async ([, bytes]) => {
+  expect(await readFile(bytes)).toEqual({ kind: "text", text: GERMAN_TABLE });
+});

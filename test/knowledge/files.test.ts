@@ -1,0 +1,209 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { strToU8, zipSync } from "fflate";
+import { expect, test } from "vitest";
+import { createAgent, createWorkspace, deliver, fileForm, query, type Workspace } from "../harness.ts";
+import { wrong } from "../platform/http/items.ts";
+import { docx, paragraph } from "./extract/docx-file.ts";
+import { pdfFile } from "./extract/pdf-file.ts";
+
+const QUEUE = "support-agent-ingestion";
+const MIB = 1024 * 1024;
+/** Archives of megabytes, on a machine that may be busy. */
+const SLOW = { timeout: 60_000 };
+
+async function createDesk(settings: Parameters<typeof createWorkspace>[0] = {}) {
+  const workspace = await createWorkspace(settings);
+  const { id: agentId } = await createAgent(workspace);
+  const path = `/agents/${agentId}`;
+  const upload = (form: FormData, headers?: Record<string, string>) => workspace.call("POST", `${path}/sources/files`, form, headers);
+  const get = async (id: string) => (await workspace.call("GET", `${path}/sources/${id}`)).body;
+  return {
+    workspace,
+    agentId,
+    path,
+    upload,
+    get,
+    list: async () => (await workspace.call("GET", `${path}/sources`)).body.data,
+    read: async (id: string) => {
+      await deliver(QUEUE, { workspaceId: workspace.id, agentId, sourceId: id });
+      return get(id);
+    },
+    found: async (question: string) => (await workspace.call("POST", `${path}/search`, { query: question })).body.data,
+    waiting: () => waitingBytes(workspace, agentId),
+  };
+}
+
+function waitingBytes(workspace: Workspace, agentId: string): Promise<number> {
+  return runInDurableObject(env.INDEX.getByName(`${workspace.id}/${agentId}`), (_, { storage: { sql } }) => {
+    const tables = sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'file_parts'").toArray();
+    const total = "SELECT coalesce(sum(length(bytes)), 0) AS bytes FROM file_parts";
+    return tables.length === 0 ? 0 : sql.exec<{ bytes: number }>(total).one().bytes;
+  });
+}
+
+const KETTLE = "The kettle costs 40 euros in the shop.";
+const FILES: [kind: string, bytes: string | Uint8Array][] = [
+  ["text", KETTLE],
+  ["Markdown", `---\ntitle: Prices\n---\n# Prices\n\n${KETTLE}`],
+  ["HTML", `<!doctype html><title>Prices</title><h1>Prices</h1><p>${KETTLE}</p>`],
+  ["CSV", "Product;Price\nkettle;40 euros\ntoaster;25 euros"],
+  ["DOCX", docx(paragraph("Prices", '<w:pStyle w:val="berschrift1"/>') + paragraph(KETTLE))],
+  ["PDF", pdfFile({ pages: [[{ text: KETTLE, y: 700 }]] })],
+];
+
+test.for(FILES)("%s is recognised by its bytes and read, whatever its name says", async ([, bytes]) => {
+  const { upload, read, found, waiting } = await createDesk();
+  const created = await upload(fileForm(bytes as string, { metadata: '{"region":"eu"}' }, "picture.png"));
+  expect(created.status).toBe(202);
+  expect(created.body).toMatchObject({
+    type: "file",
+    name: "picture",
+    url: null,
+    status: "pending",
+    schedule: "manual",
+    metadata: { region: "eu" },
+  });
+  expect(await waiting()).toBeGreaterThan(0);
+  expect(await read(created.body.id)).toMatchObject({
+    status: "ready",
+    pages_indexed: 1,
+    chunks_count: 1,
+    error: null,
+    next_sync_at: null,
+  });
+  expect(await waiting()).toBe(0);
+  const [first] = await found("What does the kettle cost?");
+  expect(first).toMatchObject({ source_id: created.body.id, type: "text", title: expect.stringContaining("picture") });
+  expect(first.content).toContain("40 euros");
+});
+
+test("the name may come before or after the file, and is the title", async () => {
+  const { upload } = await createDesk();
+  const before = fileForm(KETTLE, { name: "Prices" }, "a.txt");
+  const after = fileForm(KETTLE, {}, "a.txt");
+  after.append("name", "Prices");
+  for (const form of [before, after]) expect((await upload(form)).body.name).toBe("Prices");
+});
+
+test("a sync of a file, and a new name, use the text that was read", async () => {
+  const { workspace, path, upload, read, found } = await createDesk();
+  const { id } = (await upload(fileForm(KETTLE))).body;
+  await read(id);
+  await workspace.call("POST", `${path}/sources/${id}/sync`);
+  expect(await read(id)).toMatchObject({ status: "ready" });
+  await workspace.call("PATCH", `${path}/sources/${id}`, { name: "Prices" });
+  expect(await read(id)).toMatchObject({ status: "ready", name: "Prices" });
+  expect((await found("kettle"))[0].title).toBe("Prices");
+  const refused = await workspace.call("PATCH", `${path}/sources/${id}`, { text: "Hello" });
+  expect(refused.status).toBe(422);
+});
+
+test("a file of several parts is stored whole", SLOW, async () => {
+  const { upload, read, found } = await createDesk();
+  const text = `${"All work and no play makes Jack a dull boy. ".repeat(60_000)}\n\nThe okapi lives in the forest.`;
+  const created = await upload(fileForm(text));
+  expect(created.status).toBe(202);
+  expect(await read(created.body.id)).toMatchObject({ status: "ready" });
+  expect((await found("Where does the okapi live?"))[0].content).toContain("The okapi lives in the forest.");
+});
+
+test.for([
+  [
+    "a picture",
+    Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13]),
+    "send a PDF, DOCX, HTML, Markdown, text or CSV file",
+  ],
+  ["a program", Uint8Array.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0]), "send a PDF, DOCX, HTML, Markdown, text or CSV file"],
+  [
+    "an old Word document",
+    Uint8Array.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1, 0]),
+    "send a PDF, DOCX, HTML, Markdown, text or CSV file",
+  ],
+  ["rich text", "{\\rtf1 Hello}", "send a PDF, DOCX, HTML, Markdown, text or CSV file"],
+  ["nothing", "", "the file is empty"],
+] as const)("%s is refused, and leaves nothing", async ([, bytes, error]) => {
+  const { upload, list, waiting } = await createDesk();
+  const refused = await upload(fileForm(bytes, {}, "handbook.pdf"));
+  const { input: _, ...item } = wrong("body.file", null, error);
+  expect([refused.status, refused.body.detail]).toEqual([422, [item]]);
+  expect(await list()).toEqual([]);
+  expect(await waiting()).toBe(0);
+});
+
+test("all that is wrong with a form is named at once, and leaves nothing", async () => {
+  const { upload, list, path, workspace } = await createDesk();
+  const form = new FormData();
+  form.append("name", "");
+  form.append("metadata", "{region: eu}");
+  const refused = await upload(form);
+  expect(refused.status).toBe(422);
+  expect(refused.body.detail).toMatchObject([
+    { loc: ["body", "file"], type: "missing" },
+    { loc: ["body", "name"], type: "string_too_short" },
+    { loc: ["body", "metadata"], type: "dict_type" },
+  ]);
+  const json = await workspace.call("POST", `${path}/sources/files`, { file: "a" });
+  expect(json.body.detail).toMatchObject([{ loc: ["body"], ctx: { error: expect.stringContaining("multipart/form-data") } }]);
+  expect(await list()).toEqual([]);
+});
+
+test("a file larger than 20 MB is refused, and leaves nothing", async () => {
+  const { upload, list, waiting } = await createDesk();
+  const refused = await upload(fileForm("x".repeat(20 * MIB + 1)));
+  expect([refused.status, refused.body.error.code]).toEqual([413, "payload_too_large"]);
+  expect(await list()).toEqual([]);
+  expect(await waiting()).toBe(0);
+});
+
+test.for([
+  ["an Excel file", zipSync({ "xl/workbook.xml": strToU8("<workbook/>") }), "unsupported_type"],
+  ["a damaged PDF", strToU8("%PDF-1.7 and nothing more"), "pdf_damaged"],
+  ["an encrypted PDF", pdfFile({ pages: [[{ text: KETTLE, y: 700 }]], encrypted: true }), "pdf_encrypted"],
+  ["a zip bomb", docx("", { "word/document.xml": new Uint8Array(60_000_000) }), "docx_too_large"],
+  ["more text than a source may hold", docx(paragraph("word ".repeat(1_100_000))), "too_much_text"],
+  ["a document without words", docx(""), "text_empty"],
+] as const)("%s fails with its reason, and leaves no bytes", SLOW, async ([, bytes, code]) => {
+  const { upload, read, waiting } = await createDesk();
+  const created = await upload(fileForm(bytes as Uint8Array<ArrayBuffer>));
+  expect(created.status).toBe(202);
+  const source = await read(created.body.id);
+  expect(source).toMatchObject({ status: "failed", error: { code, message: expect.stringMatching(/\w\.$/) } });
+  expect(await waiting()).toBe(0);
+});
+
+test("more knowledge than the plan includes fails, and what was there stays", async () => {
+  const { upload, read, found } = await createDesk({ limits: { knowledge_mb_per_agent: 1 } });
+  await read((await upload(fileForm(KETTLE))).body.id);
+  const created = await upload(fileForm("word ".repeat(250_000)));
+  expect(await read(created.body.id)).toMatchObject({ status: "failed", error: { code: "knowledge_limit" } });
+  expect(await found("kettle")).toHaveLength(1);
+});
+
+test("the plan's number of sources holds", async () => {
+  const { upload, list } = await createDesk({ limits: { sources: 1 } });
+  expect((await upload(fileForm(KETTLE))).status).toBe(202);
+  expect((await upload(fileForm(KETTLE))).body.error.code).toBe("plan_required");
+  expect(await list()).toHaveLength(1);
+});
+
+test("a repeated upload with its key adds one source", async () => {
+  const { upload, list } = await createDesk();
+  const first = await upload(fileForm(KETTLE), { "Idempotency-Key": "once" });
+  const again = await upload(fileForm(KETTLE), { "Idempotency-Key": "once" });
+  expect(again.body).toEqual(first.body);
+  expect(again.headers.get("Idempotent-Replayed")).toBe("true");
+  expect(await list()).toHaveLength(1);
+});
+
+test("a deleted source, and an upload that died, leave no bytes", async () => {
+  const { workspace, path, upload, waiting, read } = await createDesk();
+  const { id } = (await upload(fileForm(KETTLE))).body;
+  expect(id).toBeDefined();
+  await workspace.call("DELETE", `${path}/sources/${id}`);
+  expect(await waiting()).toBe(0);
+  const dead = (await upload(fileForm(KETTLE))).body.id;
+  await query(dead, "UPDATE sources SET lease_id = 'staging', lease_until = 1 WHERE id = ?", dead);
+  await read(dead);
+  expect(await waiting()).toBe(0);
+});
