@@ -184,7 +184,20 @@ test.each(["light", "dark"] as const)("no page has a barrier that axe finds (%s)
   await page.getByLabel("API key or operator token").waitFor();
   const barriers: Record<string, string[]> = { "sign in": await findBarriers(page) };
   await signIn(page, office.key);
-  const pages = [`inbox/${id}`, "playground", "knowledge", "knowledge/answers", "analytics", "leads", "people", "webhooks"];
+  const pages = [
+    `inbox/${id}`,
+    "playground",
+    "knowledge",
+    "knowledge/answers",
+    "analytics",
+    "leads",
+    "people",
+    "webhooks",
+    "settings",
+    `settings/agents/${office.agentId}`,
+    "settings/keys",
+    "settings/usage",
+  ];
   for (const path of pages) {
     await page.goto(`${service.url}/console/#/${path}`);
     await page.locator(path.startsWith("inbox") ? ".composer" : ".page-header").waitFor();
@@ -192,6 +205,32 @@ test.each(["light", "dark"] as const)("no page has a barrier that axe finds (%s)
     barriers[path] = await findBarriers(page);
   }
   expect(Object.entries(barriers).filter(([, found]) => found.length > 0)).toEqual([]);
+});
+
+test("an agent is changed in the settings, and a key is made that is shown once", async () => {
+  const office = await createOffice();
+  const { page } = await openPage();
+  await signIn(page, office.key);
+  await page.goto(`${service.url}/console/#/settings/agents/${office.agentId}`);
+  await page.getByLabel("Instructions").fill("Be brief.");
+  await page.getByRole("button", { name: "Save" }).first().click();
+  await page.getByText("Saved").waitFor();
+  await page.getByLabel("Greeting").fill("Hello there");
+  await page.getByRole("button", { name: "Save" }).nth(1).click();
+  await page.getByText("Saved").first().waitFor();
+  await page.goto(`${service.url}/console/#/settings/keys`);
+  await page.getByRole("button", { name: "Create key" }).click();
+  const dialog = page.getByRole("dialog", { name: "Create key" });
+  await dialog.getByLabel("Name").fill("Shop backend");
+  await dialog.getByLabel("agents:read").check();
+  await dialog.getByRole("button", { name: "Create key" }).click();
+  const key = await page.getByRole("dialog", { name: "API key" }).locator("pre").innerText();
+  await page.getByRole("button", { name: "I have kept it" }).click();
+  await page.getByRole("cell", { name: "Shop backend" }).waitFor();
+  const agents = await fetch(`${service.url}/api/v1/agents/${office.agentId}`, { headers: { Authorization: `Bearer ${key}` } });
+  expect(agents.status).toBe(200);
+  const agent = await office.call<{ instructions: string; appearance: { greeting: string } }>("GET", `/agents/${office.agentId}`);
+  expect(agent).toMatchObject({ instructions: "Be brief.", appearance: { greeting: "Hello there" } });
 });
 
 test("a phone shows the list, then the conversation, and nothing wider than itself", async () => {

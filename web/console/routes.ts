@@ -56,6 +56,13 @@ export const WORKSPACE_PAGES: readonly Page[] = [
     scope: "webhooks:read",
     load: async () => (await import("./webhooks/webhooks.tsx")).Webhooks,
   },
+  {
+    path: "/settings",
+    title: "Settings",
+    icon: "settings",
+    scope: "agents:read",
+    load: async () => (await import("./settings/settings.tsx")).Settings,
+  },
 ];
 
 export const OPERATOR_PAGES: readonly Page[] = [

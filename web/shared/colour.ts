@@ -16,7 +16,7 @@ export function textOn(hex: string): string {
 }
 
 /** The contrast of two colours, from 1 to 21. */
-function contrastOf(one: string, other: string): number {
+export function contrastOf(one: string, other: string): number {
   const [dark, light] = [luminanceOf(one), luminanceOf(other)].sort((a, b) => a - b);
   return (light! + 0.05) / (dark! + 0.05);
 }

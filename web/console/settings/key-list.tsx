@@ -19,7 +19,7 @@ export interface ListedKey {
 }
 
 interface Props {
-  query: Query<ListedKey[]>;
+  query: Omit<Query<ListedKey[]>, "set">;
   /** The scopes that a new key may get; without it, all. */
   grantable?: readonly string[];
   create: (body: { name: string; scopes: string[] }) => Promise<{ key: string }>;

@@ -42,7 +42,7 @@ export function Loaded<Data>({
   rows,
   children,
 }: {
-  query: Query<Data>;
+  query: Omit<Query<Data>, "set">;
   rows?: number;
   children: (data: Data) => ComponentChildren;
 }) {

@@ -1,0 +1,215 @@
+import { useState } from "preact/hooks";
+import { Link, useLocation } from "wouter-preact";
+import { api, type Schemas } from "../api.ts";
+import { useQuery } from "../query.ts";
+import { hasScope } from "../session.ts";
+import { Button } from "../ui/button.tsx";
+import { Confirm } from "../ui/dialog.tsx";
+import { Checkbox, Select, TextArea, TextField } from "../ui/field.tsx";
+import { Secret } from "../ui/secret.tsx";
+import { Loaded } from "../ui/states.tsx";
+import { say, sayError } from "../ui/toast.tsx";
+import { AppearanceForm } from "./appearance-form.tsx";
+import { Tools } from "./tools.tsx";
+
+export type AgentSettings = Schemas["AgentSettings"];
+type Update = Schemas["AgentUpdate"];
+
+/** Changes an agent; false where that was refused, which is said. */
+export type SaveAgent = (body: Update) => Promise<boolean>;
+
+export function AgentPage({ id }: { id: string }) {
+  const query = useQuery(id, (signal) => api.getAgent({ agent_id: id }, { signal }));
+  const save: SaveAgent = async (body) => {
+    try {
+      query.set(await api.updateAgent({ agent_id: id, body }));
+      say("Saved");
+      return true;
+    } catch (error) {
+      sayError(error);
+      return false;
+    }
+  };
+  return (
+    <>
+      <p>
+        <Link href="/">All agents</Link>
+      </p>
+      <Loaded query={query}>
+        {(agent) =>
+          hasScope("agents:write") ? (
+            <>
+              <General key={agent.updated_at} agent={agent as AgentSettings} save={save} />
+              <AppearanceForm agent={agent as AgentSettings} save={save} />
+              <Embed agentId={id} />
+              <Tools agent={agent as AgentSettings} />
+              <Danger agent={agent as AgentSettings} />
+            </>
+          ) : (
+            <section class="card">
+              <h2>{agent.name}</h2>
+              <p>{agent.description}</p>
+              <p class="quiet">
+                Changing it needs the scope <code>agents:write</code>.
+              </p>
+            </section>
+          )
+        }
+      </Loaded>
+    </>
+  );
+}
+
+function General({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget as HTMLFormElement);
+    const text = (name: string) => String(data.get(name)).trim();
+    setBusy(true);
+    await save({
+      name: text("name"),
+      description: text("description") || null,
+      instructions: text("instructions") || null,
+      welcome_message: text("welcome_message"),
+      confidence_threshold: Number(text("confidence_threshold")),
+      language: text("language"),
+      status: data.has("is_active") ? "active" : "paused",
+      allowed_origins: text("allowed_origins").split(/\s+/).filter(Boolean),
+    });
+    setBusy(false);
+  };
+  return (
+    <form class="card" onSubmit={(event) => void submit(event)}>
+      <h2>Agent</h2>
+      <Checkbox label="Answers questions" name="is_active" defaultChecked={agent.status === "active"} />
+      <TextField label="Name" name="name" required maxLength={120} defaultValue={agent.name} />
+      <TextField label="Description" name="description" maxLength={2000} defaultValue={agent.description ?? ""} hint="For your team." />
+      <TextArea
+        label="Instructions"
+        name="instructions"
+        rows={5}
+        maxLength={20_000}
+        defaultValue={agent.instructions ?? ""}
+        hint="What the model reads before each question: tone, rules, what not to answer. Without a model they are not used."
+      />
+      <TextArea label="Welcome message" name="welcome_message" rows={2} maxLength={8000} defaultValue={agent.welcome_message} />
+      <TextField
+        label="Answers from this confidence on"
+        name="confidence_threshold"
+        type="number"
+        min={0}
+        max={1}
+        step={0.01}
+        defaultValue={String(agent.confidence_threshold)}
+        hint="0 to 1. Higher: fewer wrong answers, and more for the team."
+      />
+      <TextField
+        label="Language"
+        name="language"
+        required
+        maxLength={35}
+        defaultValue={agent.language}
+        hint="Such as en or pt-BR. Answers are in the visitor’s."
+      />
+      <TextArea
+        label="Websites that may show it"
+        name="allowed_origins"
+        rows={2}
+        defaultValue={agent.allowed_origins.join("\n")}
+        hint="One origin a line, such as https://www.example.com; * for all."
+      />
+      <div class="actions">
+        <Button variant="primary" type="submit" isBusy={isBusy}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+const PLACES = [
+  ["launcher", "A launcher in the corner"],
+  ["inline", "In the page"],
+  ["link", "A link to the chat page"],
+] as const;
+
+/** What is pasted into a website. */
+function Embed({ agentId }: { agentId: string }) {
+  const [place, setPlace] = useState<(typeof PLACES)[number][0]>("launcher");
+  const script = `<script src="${location.origin}/widget.js"${place === "launcher" ? ` data-agent="${agentId}"` : ""} async></script>`;
+  const snippets = {
+    launcher: script,
+    inline: `${script}\n<support-agent agent="${agentId}"></support-agent>`,
+    link: `${location.origin}/chat/${agentId}`,
+  };
+  return (
+    <section class="card">
+      <h2>Put it on your website</h2>
+      <Select label="How" options={PLACES} value={place} onChange={({ currentTarget }) => setPlace(currentTarget.value as typeof place)} />
+      <Secret value={snippets[place]} />
+      <p class="quiet">The website’s origin must be among those that may show it.</p>
+    </section>
+  );
+}
+
+function Danger({ agent }: { agent: AgentSettings }) {
+  const [open, setOpen] = useState<"delete" | "identity" | undefined>();
+  const [secret, setSecret] = useState<string>();
+  const [, navigate] = useLocation();
+  const remove = async () => {
+    try {
+      await api.deleteAgent({ agent_id: agent.id });
+      say("Deleted");
+      navigate("/");
+    } catch (error) {
+      sayError(error);
+    }
+  };
+  const rotate = async () => {
+    try {
+      setSecret((await api.rotateIdentitySecret({ agent_id: agent.id, body: {} })).secret);
+    } catch (error) {
+      sayError(error);
+    }
+    setOpen(undefined);
+  };
+  return (
+    <section class="card">
+      <h2>Identity and deletion</h2>
+      <p class="quiet">
+        {agent.has_identity_secret
+          ? "Your website can vouch for visitors with a secret of this agent."
+          : "Your website cannot vouch for visitors yet."}
+      </p>
+      {secret !== undefined && (
+        <>
+          <p>It is shown this once: keep it where you keep secrets.</p>
+          <Secret value={secret} />
+        </>
+      )}
+      <div class="actions">
+        <Button onClick={() => setOpen("identity")}>{agent.has_identity_secret ? "New identity secret" : "Make an identity secret"}</Button>
+        <Button variant="danger" onClick={() => setOpen("delete")}>
+          Delete agent
+        </Button>
+      </div>
+      {open === "identity" && (
+        <Confirm title="Make an identity secret" confirm="Make it" onClose={() => setOpen(undefined)} onConfirm={() => void rotate()}>
+          <p>A secret that there is stays valid for a day.</p>
+        </Confirm>
+      )}
+      {open === "delete" && (
+        <Confirm
+          title={`Delete “${agent.name}”`}
+          confirm="Delete"
+          isDanger
+          onClose={() => setOpen(undefined)}
+          onConfirm={() => void remove()}
+        >
+          <p>Its knowledge is deleted, and it answers nobody any more. Its conversations stay.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}

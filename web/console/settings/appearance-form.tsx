@@ -1,0 +1,119 @@
+import { useState } from "preact/hooks";
+import { contrastOf, textOn } from "../../shared/colour.ts";
+import { Icon } from "../ui/icon.tsx";
+import { Button } from "../ui/button.tsx";
+import { Checkbox, Select, TextArea, TextField } from "../ui/field.tsx";
+import type { AgentSettings, SaveAgent } from "./agent-page.tsx";
+
+type Appearance = AgentSettings["appearance"];
+
+const POSITIONS = [
+  ["right", "Right"],
+  ["left", "Left"],
+] as const;
+const THEMES = [
+  ["auto", "As the visitor’s system"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+] as const;
+const MAX_SUGGESTIONS = 4;
+
+/** How the chat looks, with a preview of it. */
+export function AppearanceForm({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
+  const [appearance, setAppearance] = useState<Appearance>(agent.appearance);
+  const [isBusy, setBusy] = useState(false);
+  const change = (part: Partial<Appearance>) => setAppearance({ ...appearance, ...part });
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    await save({ appearance: { ...appearance, suggestions: appearance.suggestions.filter((text) => text.trim() !== "") } });
+    setBusy(false);
+  };
+  return (
+    <form class="card" onSubmit={(event) => void submit(event)}>
+      <h2>Appearance</h2>
+      <div class="columns">
+        <div class="stack">
+          <TextField
+            label="Accent"
+            type="color"
+            value={appearance.accent}
+            onInput={({ currentTarget }) => change({ accent: currentTarget.value })}
+          />
+          <TextField
+            label="Greeting"
+            maxLength={300}
+            value={appearance.greeting ?? ""}
+            onInput={({ currentTarget }) => change({ greeting: currentTarget.value || null })}
+          />
+          <TextArea
+            label="Suggested questions"
+            rows={MAX_SUGGESTIONS}
+            value={appearance.suggestions.join("\n")}
+            onInput={({ currentTarget }) => change({ suggestions: currentTarget.value.split("\n").slice(0, MAX_SUGGESTIONS) })}
+            hint="One a line, at most four."
+          />
+          <Select
+            label="Side"
+            options={POSITIONS}
+            value={appearance.position}
+            onChange={({ currentTarget }) => change({ position: currentTarget.value as Appearance["position"] })}
+          />
+          <Select
+            label="Theme"
+            options={THEMES}
+            value={appearance.theme}
+            onChange={({ currentTarget }) => change({ theme: currentTarget.value as Appearance["theme"] })}
+          />
+          <Checkbox
+            label="Name this service"
+            checked={appearance.show_branding}
+            onChange={({ currentTarget }) => change({ show_branding: currentTarget.checked })}
+          />
+        </div>
+        <Preview agent={agent} appearance={appearance} />
+      </div>
+      <div class="actions">
+        <Button variant="primary" type="submit" isBusy={isBusy}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** The chat's start as a visitor sees it. */
+function Preview({
+  agent,
+  appearance: { accent, greeting, suggestions, position, theme },
+}: {
+  agent: AgentSettings;
+  appearance: Appearance;
+}) {
+  const ink = textOn(accent);
+  const contrast = contrastOf(accent, ink);
+  return (
+    <div
+      class="preview"
+      style={{ "--preview-accent": accent, "--preview-ink": ink, colorScheme: theme === "auto" ? "inherit" : theme }}
+      aria-hidden="true"
+    >
+      <div class="preview-panel">
+        <p class="preview-header">{agent.name}</p>
+        <div class="preview-body">
+          {greeting && <p class="big-greeting">{greeting}</p>}
+          <p>{agent.welcome_message}</p>
+          {suggestions.filter(Boolean).map((text) => (
+            <p key={text} class="preview-suggestion">
+              {text}
+            </p>
+          ))}
+        </div>
+      </div>
+      <div class={`preview-launcher ${position}`}>
+        <Icon name="compose" size={24} />
+      </div>
+      <p class="quiet">Contrast of text on the accent: {contrast.toFixed(1)} to 1</p>
+    </div>
+  );
+}
