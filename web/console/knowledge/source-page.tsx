@@ -22,13 +22,7 @@ export function SourcePage({ agentId, sourceId }: { agentId: string; sourceId: s
   const [isDeleting, setDeleting] = useState(false);
   const [, navigate] = useLocation();
   const ids = { agent_id: agentId, source_id: sourceId };
-  const find = async (signal: AbortSignal) => {
-    const { data } = await api.listSources({ agent_id: agentId }, { signal });
-    const source = data.find(({ id }) => id === sourceId);
-    if (!source) throw new Error("There is no such source.");
-    return source;
-  };
-  const query = useQuery(sourceId, find, {
+  const query = useQuery(sourceId, (signal) => api.getSource(ids, { signal }), {
     watch: (change) => change.kind === "source" && (change.id === sourceId || change.id === "*"),
   });
   const sync = async () => {
