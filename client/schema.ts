@@ -56,6 +56,17 @@ export interface Schemas {
     /** Their name. */
     name: string;
   };
+  ConversationMatch: {
+    /** The latest message or note that matches; null where the subject or the visitor does. */
+    message_id: string | null;
+    /** The part of the text around the match; all its parts joined are the text. */
+    snippet: {
+      /** Plain text, as it was written. */
+      text: string;
+      /** Whether this part is what was searched for. */
+      is_match: boolean;
+    }[];
+  };
   SourceError: {
     /** What went wrong, for programs. */
     code: string;
@@ -794,9 +805,13 @@ export interface Schemas {
     /** Null on the last page. */
     next_cursor: string | null;
   };
+  ListedConversation: Schemas["Conversation"] & {
+    /** Where it matches `q`; null without a search. */
+    match: Schemas["ConversationMatch"] | null;
+  };
   ConversationPageBase: {
     /** The records of this page. */
-    data: Schemas["Conversation"][];
+    data: Schemas["ListedConversation"][];
     /** How many records there are on all pages. */
     total: number;
     /** How many records a page holds at most. */
@@ -1699,7 +1714,7 @@ export interface Operations {
     };
     answer: Schemas["ConversationWithMessages"];
   };
-  /** List conversations, by last activity. Scope: `conversations:read`. */
+  /** List and search conversations, by last activity. Scope: `conversations:read`. */
   listConversations: {
     input: {
       /** How many records a page holds at most. */
@@ -1716,6 +1731,8 @@ export interface Operations {
       channel?: "widget" | "hosted" | "email" | "api" | "playground" | undefined;
       /** Only conversations with activity at or after it. */
       updated_since?: string | undefined;
+      /** Only conversations with a message or note that has all these words or beginnings of words, in any language, case and accents aside; or whose subject and visitor have them. What stands in quotation marks is found word for word. */
+      q?: string | undefined;
       /** Only conversations of this member of the team. */
       assignee_id?: string | undefined;
       /** Only conversations with unread messages: their `total` is the number of an inbox. */

@@ -14,6 +14,7 @@ export { ChatSession } from "./chat/session.ts";
 export { KnowledgeIndex } from "./knowledge/index.ts";
 export { LiveChannel } from "./events/live-channel.ts";
 export { SignIn } from "./console/sign-in.ts";
+export { ConversationIndex } from "./conversations/conversation-index.ts";
 export { LeadIndex } from "./leads/lead-index.ts";
 export { RegionalEntry, RegionalWorker } from "./regional-entry.ts";
 export { ShardSweeper } from "./sweep/sweep.ts";

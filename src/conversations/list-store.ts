@@ -2,6 +2,7 @@ import { and, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
 import { type Channel, CONVERSATION_STATUSES, type ConversationStatus } from "../platform/db/columns.ts";
 import type { Database } from "../platform/db/client.ts";
 import { conversationCounts, conversations, conversationSpans, handoffs, visitors } from "../platform/db/schema.ts";
+import { jsonIds } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
 
 /** The filters of a list of conversations. */
@@ -33,15 +34,23 @@ interface Page {
 
 /** One page of conversations by last activity, newest first, with their visitors and latest hand-offs. */
 export function pageConversations(db: Database, workspaceId: string, filter: ConversationFilter, page: Page) {
-  const ids = pageIds(workspaceId, filter, page);
-  const visitorIds = sql`(SELECT visitor_id FROM ${conversations} WHERE ${conversations.id} IN ${ids})`;
+  const shown = pageIds(workspaceId, filter, page);
+  const read = pageIds(workspaceId, filter, { ...page, limit: page.limit + 1 });
+  return [...selectWithRecords(db, workspaceId, read, shown), countAll(db, workspaceId, filter)] as const;
+}
+
+/** These conversations by last activity, newest first, with their visitors and latest hand-offs. */
+export function listWithRecords(db: Database, workspaceId: string, conversationIds: readonly string[]) {
+  const ids = sql`(SELECT id FROM ${conversations} WHERE +workspace_id = ${workspaceId} AND id IN ${jsonIds(conversationIds)})`;
+  return selectWithRecords(db, workspaceId, ids, ids);
+}
+
+/** @param shown of the conversations that are read, those whose records are read too. */
+function selectWithRecords(db: Database, workspaceId: string, read: SQL, shown: SQL) {
+  const visitorIds = sql`(SELECT visitor_id FROM ${conversations} WHERE ${conversations.id} IN ${shown})`;
   const latest = sql`(SELECT max(other.id) FROM ${handoffs} other WHERE other.workspace_id = ${workspaceId} AND other.conversation_id = ${handoffs.conversationId})`;
   return [
-    db
-      .select()
-      .from(conversations)
-      .where(inArray(conversations.id, pageIds(workspaceId, filter, { ...page, limit: page.limit + 1 })))
-      .orderBy(desc(conversations.updatedAt), desc(conversations.id)),
+    db.select().from(conversations).where(inArray(conversations.id, read)).orderBy(desc(conversations.updatedAt), desc(conversations.id)),
     db
       .select()
       .from(visitors)
@@ -50,8 +59,7 @@ export function pageConversations(db: Database, workspaceId: string, filter: Con
     db
       .select()
       .from(handoffs)
-      .where(and(eq(handoffs.workspaceId, workspaceId), inArray(handoffs.conversationId, ids), eq(handoffs.id, latest))),
-    countAll(db, workspaceId, filter),
+      .where(and(eq(handoffs.workspaceId, workspaceId), inArray(handoffs.conversationId, shown), eq(handoffs.id, latest))),
   ] as const;
 }
 

@@ -1,7 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
-import { ApiError, notFound } from "../platform/http/errors.ts";
+import { ApiError, notFound, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
@@ -9,8 +9,9 @@ import { createRouter } from "../platform/http/router.ts";
 import { callerDb, callerOperation, flowLimited, needsScope } from "../workspaces/middleware.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { addNote, changeConversation, type ConversationOperation, replyAsHuman } from "./conversations.ts";
-import { pageConversations } from "./list-store.ts";
+import { type ConversationFilter, pageConversations } from "./list-store.ts";
 import { countNotes } from "./note-store.ts";
+import { type Match, searchConversations } from "./search.ts";
 import { findConversation, findConversationVisitor, findLatestHandoff, listTranscript } from "./store.ts";
 import {
   conversationPageSchema,
@@ -35,27 +36,40 @@ export const conversationRoutes = createRouter("Conversations");
 
 const params = z.object({ conversation_id: uuid() });
 
+/** How soon a search may be repeated while its index is being built, of which a second takes up some thousand messages. */
+const INDEXING_SECONDS = 5;
+
 const listConversations = createRoute({
   operationId: "listConversations",
   method: "get",
   path: "/conversations",
-  summary: "List conversations, by last activity",
+  summary: "List and search conversations, by last activity",
   ...needsScope("conversations:read"),
   request: { query: conversationQuery },
   responses: { 200: jsonResponse(conversationPageSchema, "A page of conversations, newest activity first."), ...errorResponses(403, 422) },
 });
 
 conversationRoutes.openapi(listConversations, async (c) => {
-  const { agent_id: agentId, status, channel, updated_since: sinceMs, assignee_id: assigneeId, unread, ...page } = c.req.valid("query");
-  const db = callerDb(c);
+  const { agent_id: agentId, status, channel, updated_since: sinceMs, assignee_id: assigneeId, unread, q, ...page } = c.req.valid("query");
   const filter = { agentId, status, channel, sinceMs, assigneeId, isUnread: unread !== undefined };
-  const [rows, people, open, [counted]] = await db.batch(pageConversations(db, c.get("caller").workspace.id, filter, page));
-  const visitors = new Map(people.map((visitor) => [visitor.id, visitor]));
-  const handoffs = new Map(open.map((handoff) => [handoff.conversationId, handoff]));
-  const toItem = (row: ConversationRow) => toConversation(row, visitors.get(row.visitorId ?? ""), handoffs.get(row.id));
+  const found = await (q ? searchConversations(callerOperation(c), { ...filter, ...page, q }) : listConversationPage(c, filter, page));
+  if (!found)
+    throw unavailable("The search reads the workspace's conversations for the first time. Try again in a moment.", INDEXING_SECONDS);
+  const visitors = new Map(found.visitors.map((visitor) => [visitor.id, visitor]));
+  const handoffs = new Map(found.handoffs.map((handoff) => [handoff.conversationId, handoff]));
+  const toItem = (row: ConversationRow) => ({
+    ...toConversation(row, visitors.get(row.visitorId ?? ""), handoffs.get(row.id)),
+    match: found.matches.get(row.id) ?? null,
+  });
   const positionOf = (row: ConversationRow) => ({ atMs: row.updatedAt, id: row.id });
-  return c.json(toCursorPage(rows, counted?.total ?? 0, page, positionOf, toItem), 200);
+  return c.json(toCursorPage(found.rows, found.total, page, positionOf, toItem), 200);
 });
+
+async function listConversationPage(c: AppContext, filter: ConversationFilter, page: Parameters<typeof pageConversations>[3]) {
+  const db = callerDb(c);
+  const [rows, visitors, handoffs, [counted]] = await db.batch(pageConversations(db, c.get("caller").workspace.id, filter, page));
+  return { rows, visitors, handoffs, matches: new Map<string, Match>(), total: counted?.total ?? 0 };
+}
 
 const getConversation = createRoute({
   operationId: "getConversation",

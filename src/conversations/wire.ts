@@ -167,13 +167,44 @@ export const conversationSchema = z
   })
   .openapi("Conversation");
 
-export const conversationPageSchema = cursorPageOf(conversationSchema, "ConversationPage");
+export const matchSchema = z
+  .object({
+    message_id: uuid()
+      .nullable()
+      .openapi({ description: "The latest message or note that matches; null where the subject or the visitor does." }),
+    snippet: z
+      .array(
+        z.object({
+          text: z.string().openapi({ description: "Plain text, as it was written." }),
+          is_match: z.boolean().openapi({ description: "Whether this part is what was searched for." }),
+        }),
+      )
+      .openapi({
+        description: "The part of the text around the match; all its parts joined are the text.",
+        example: [
+          { text: "Where is my ", is_match: false },
+          { text: "refund", is_match: true },
+        ],
+      }),
+  })
+  .openapi("ConversationMatch");
+
+const listedConversationSchema = conversationSchema
+  .extend({ match: matchSchema.nullable().openapi({ description: "Where it matches `q`; null without a search." }) })
+  .openapi("ListedConversation");
+
+export const conversationPageSchema = cursorPageOf(listedConversationSchema, "ConversationPage");
 
 export const conversationQuery = cursorQuery.extend({
   agent_id: uuid().optional(),
   status: z.enum(CONVERSATION_STATUSES).optional().openapi({ description: "Only conversations with this status.", example: "needs_human" }),
   channel: z.enum(CHANNELS).optional().openapi({ description: "Only conversations of this channel." }),
   updated_since: timeQuery().optional().openapi({ description: "Only conversations with activity at or after it." }),
+  q: z.string().max(200).optional().openapi({
+    description:
+      "Only conversations with a message or note that has all these words or beginnings of words, in any language, case and accents aside; or whose subject and visitor have them. What stands in quotation marks is found word for word.",
+    example: "refund late",
+  }),
   assignee_id: z
     .string()
     .min(1)

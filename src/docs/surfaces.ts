@@ -1,7 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 import { contactFormSchema } from "../agents/widget-wire.ts";
 import { endUserSchema } from "../chat/wire.ts";
-import { csatSchema, handoffSchema, memberSchema, visitorSchema } from "../conversations/wire.ts";
+import { csatSchema, handoffSchema, matchSchema, memberSchema, visitorSchema } from "../conversations/wire.ts";
 import { sourceErrorSchema } from "../knowledge/wire.ts";
 import { type ErrorCode, VISITOR_STATUS_OF } from "../platform/http/errors.ts";
 import type { ErrorStatus } from "../platform/http/responses.ts";
@@ -51,6 +51,7 @@ the environment. Those in TypeScript use the client in this repository's folder 
     Handoff: handoffSchema,
     Csat: csatSchema,
     TeamMember: memberSchema,
+    ConversationMatch: matchSchema,
     SourceError: sourceErrorSchema,
     ContactForm: contactFormSchema,
   },

@@ -1,5 +1,6 @@
 import { releaseAddresses } from "../agents/store.ts";
 import { sessionOf } from "../chat/session.ts";
+import { conversationIndexOf } from "../conversations/conversation-index.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { leadIndexOf } from "../leads/lead-index.ts";
 import { type Database, dbFor, directoryDb, isBoundShard } from "../platform/db/client.ts";
@@ -45,8 +46,9 @@ export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, me
     if (await eraseStep(env, db, workspaceId, meter)) continue;
     const directory = directoryDb(env, meter);
     await directory.batch([releaseSlug(directory, workspaceId)]);
-    // After the rows, so that no sweep writes to the lead index again.
+    // After the rows, so that nothing writes to the indexes again.
     await leadIndexOf(env, meter, workspaceId).erase();
+    await conversationIndexOf(env, meter, workspaceId).erase();
     await gateOf(env, meter, workspaceId).erase();
     await db.batch([eraseWorkspace(db, workspaceId)]);
     return "erased";

@@ -1,6 +1,7 @@
 import type { BatchItem } from "drizzle-orm/batch";
 import { sessionOf } from "../chat/session.ts";
 import { type PersonIdentifier, subjectHashOf } from "../conversations/persons.ts";
+import { conversationIndexOf } from "../conversations/conversation-index.ts";
 import { eraseLeads } from "../leads/leads.ts";
 import { secretValues } from "../platform/config.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
@@ -157,6 +158,7 @@ export async function eraseConversations(
     return [id];
   };
   const erased = (await Promise.all(ids.map(eraseSession))).flat();
+  if (erased.length > 0) await conversationIndexOf(env, meter, workspaceId).remove(erased);
   const rows = eraseConversationRows(db, workspaceId, erased, ROWS_PER_STEP, inactiveSinceMs);
   const { delivery_attempts, ...others } = { ...rows, ...further };
   const results: unknown[] = await db.batch([delivery_attempts, ...Object.values(others)]);

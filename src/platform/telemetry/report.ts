@@ -57,6 +57,8 @@ export type Job =
   | "session_alarm"
   /** An agent's index syncs its vectors with its chunks. */
   | "index_alarm"
+  /** A workspace's index of conversations reads more than a search waits for. */
+  | "conversation_index"
   /** The cron job of each minute. */
   | "sweep";
 

@@ -136,6 +136,8 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   "backup/store.addRecords": ROWS_PARTS.map((part) => [part, RECORD, [columnsOf(part.table).map(() => null)]]),
   "backup/store.cancelImport": [[WORKSPACE, { jurisdiction: null, nowMs: NOW }]],
   "backup/store.completeImport": [[RECORD, columnsOf(workspaces).map(() => null), { jurisdiction: null, nowMs: NOW }]],
+  "conversations/search-store.listChanged": [[WORKSPACE, { atMs: NOW, id: OTHER }, 200]],
+  "conversations/search-store.listNewTexts": [[WORKSPACE, [{ id: ID, messageAt: NOW, messageId: OTHER, noteAt: NOW, noteId: OTHER }], 200]],
   "chat/start-store.createStartedConversation": [null, "api:1"].map((anonId) => [{ ...RECORD, anonId }, sql`TRUE`]),
   "backup/store.countRecords": ROWS_PARTS.map((part) => [part, WORKSPACE, [columnsOf(part.table).map(() => null)]]),
   "operator/secret-store.listSecrets": ["agents", "webhook_endpoints", "privacy_erasures"].map((table) => [table, ID, 10]),
@@ -274,6 +276,8 @@ const MEANT_SORTS: Record<string, string[]> = {
   "backup/store.listRows": ["USE TEMP B-TREE FOR LAST TERM OF ORDER BY", SORT],
   // The rows of one page; of a deep one also the spans of days that it lies behind.
   "conversations/list-store.pageConversations": [SORT],
+  "conversations/list-store.listWithRecords": [SORT],
+  "conversations/search-store.listChanged": [SORT],
   // Unions of one person's records.
   "privacy/person-store.listVisitors": [SORT],
   "privacy/person-store.listSharedVisitors": [SORT],
@@ -309,6 +313,8 @@ const WIDE = /\(workspace_id=\?(?: AND \w+_(?:id|key)>\?)?\)$/;
 
 /** Reads of all that a workspace has in an index that are meant, each with its reason. */
 const MEANT_WIDE: Record<string, string[]> = {
+  // The unread conversations, which wait for the team.
+  "conversations/search-store.listUnread": ["SEARCH conversations USING INDEX conversations_unread (workspace_id=?)"],
   // The agents, as many as the plan allows.
   "workspaces/store.findAgentSums": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
   // The same of some workspaces.

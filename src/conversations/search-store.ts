@@ -1,0 +1,103 @@
+import { eq, sql, type SQL } from "drizzle-orm";
+import type { Database } from "../platform/db/client.ts";
+import { CONVERSATION_STATUSES } from "../platform/db/columns.ts";
+import { conversations, messages, notes, visitors } from "../platform/db/schema.ts";
+import { jsonIds } from "../platform/db/sql.ts";
+
+/** What the index holds of a conversation besides its texts. */
+function selectForIndex(db: Database, condition: SQL) {
+  const ofConversation = sql`${notes.workspaceId} = ${conversations.workspaceId} AND ${notes.conversationId} = ${conversations.id}`;
+  return db
+    .select({
+      id: conversations.id,
+      agentId: conversations.agentId,
+      channel: conversations.channel,
+      status: conversations.status,
+      assigneeId: conversations.assigneeId,
+      subject: conversations.subject,
+      messageCount: conversations.messageCount,
+      updatedAt: conversations.updatedAt,
+      visitorName: sql<string | null>`${visitors.name}`.as("visitor_name"),
+      visitorEmail: sql<string | null>`${visitors.email}`.as("visitor_email"),
+      notedAt: sql<number>`coalesce((SELECT max(${notes.createdAt}) FROM ${notes} WHERE ${ofConversation}), 0)`.as("noted_at"),
+    })
+    .from(conversations)
+    .leftJoin(visitors, eq(visitors.id, conversations.visitorId))
+    .where(condition);
+}
+
+/** Conversations by last activity, oldest first, after a position. Each status is a range of the list's index. */
+export function listChanged(db: Database, workspaceId: string, after: { atMs: number; id: string }, limit: number) {
+  const ranges = CONVERSATION_STATUSES.map(
+    (status) => sql`SELECT id, updated_at FROM ${conversations}
+      WHERE workspace_id = ${workspaceId} AND status = ${status} AND (updated_at, id) > (${after.atMs}, ${after.id})`,
+  );
+  const page = sql`(SELECT id FROM (${sql.join(ranges, sql` UNION ALL `)} ORDER BY updated_at, id LIMIT ${limit}))`;
+  return selectForIndex(db, sql`${conversations.id} IN ${page}`).orderBy(conversations.updatedAt, conversations.id);
+}
+
+/** Those of these conversations that exist. */
+export function listExisting(db: Database, workspaceId: string, conversationIds: readonly string[]) {
+  return selectForIndex(db, isAmong(conversations, workspaceId, conversationIds));
+}
+
+/** How far the index has read a conversation. */
+export interface TextPosition {
+  id: string;
+  messageAt: number;
+  messageId: string;
+  noteAt: number;
+  noteId: string;
+}
+
+/** The next messages, and the next notes, of these conversations after their positions: by conversation, oldest first. */
+export function listNewTexts(db: Database, workspaceId: string, positions: readonly TextPosition[], limit: number) {
+  const after = (table: typeof messages | typeof notes, list: readonly [string, number, string][]) =>
+    db
+      .select({
+        id: sql<string>`t.id`.as("id"),
+        conversationId: sql<string>`t.conversation_id`.as("conversation_id"),
+        createdAt: sql<number>`t.created_at`.as("created_at"),
+        content: sql<string>`t.content`.as("content"),
+      })
+      // CROSS JOIN fixes the order: by conversation, and in that of the transcript.
+      .from(
+        sql`json_each(${JSON.stringify(list)}) CROSS JOIN ${table} t ON t.workspace_id = ${workspaceId} AND t.conversation_id = json_each.value ->> 0
+          AND (t.created_at, t.id) > (json_each.value ->> 1, json_each.value ->> 2)`,
+      )
+      .limit(limit);
+  return [
+    after(
+      messages,
+      positions.map(({ id, messageAt, messageId }) => [id, messageAt, messageId]),
+    ),
+    after(
+      notes,
+      positions.map(({ id, noteAt, noteId }) => [id, noteAt, noteId]),
+    ),
+  ] as const;
+}
+
+/** The ids of conversations with unread messages. */
+export function listUnread(db: Database, workspaceId: string, limit: number) {
+  return db
+    .select({ id: sql<string>`id`.as("id") })
+    .from(sql`${conversations} INDEXED BY conversations_unread`)
+    .where(sql`workspace_id = ${workspaceId} AND unread_count > 0`)
+    .limit(limit);
+}
+
+/** The contents of these messages and notes. */
+export function listContents(db: Database, workspaceId: string, ids: readonly string[]) {
+  const of = (table: typeof messages | typeof notes) =>
+    db
+      .select({ id: table.id, content: table.content })
+      .from(table)
+      .where(isAmong(table, workspaceId, ids));
+  return [of(messages), of(notes)] as const;
+}
+
+/** The unary plus keeps the planner off the workspace's index: there are fewer identifiers than records. */
+function isAmong(table: typeof conversations | typeof messages | typeof notes, workspaceId: string, ids: readonly string[]): SQL {
+  return sql`+${table.workspaceId} = ${workspaceId} AND ${table.id} IN ${jsonIds(ids)}`;
+}

@@ -1,0 +1,55 @@
+import { type Operation, workspaceDb } from "../platform/db/client.ts";
+import { type ConversationQuery, conversationIndexOf } from "./conversation-index.ts";
+import { listWithRecords } from "./list-store.ts";
+import { listContents } from "./search-store.ts";
+import { snippetOf, type SnippetPart, toPhrases } from "./search-text.ts";
+import type { ConversationRow, HandoffRow, VisitorRow } from "./wire.ts";
+
+/** Where a conversation matches. */
+export interface Match {
+  message_id: string | null;
+  snippet: SnippetPart[];
+}
+
+interface Found {
+  /** One more than the page holds when there is another one. */
+  rows: ConversationRow[];
+  visitors: VisitorRow[];
+  handoffs: HandoffRow[];
+  matches: Map<string, Match>;
+  total: number;
+}
+
+/** One page of the conversations that match, by last activity; undefined while the index is being built. */
+export async function searchConversations(op: Operation, query: ConversationQuery): Promise<Found | undefined> {
+  const { env, meter, workspaceId } = op;
+  const { cost, ...result } = await conversationIndexOf(env, meter, workspaceId).search(query);
+  meter.add(cost);
+  if (result.outcome === "indexing") return undefined;
+  const { hits, total } = result;
+  if (hits.length === 0) return { rows: [], visitors: [], handoffs: [], matches: new Map(), total };
+  const db = workspaceDb(op);
+  const recordIds = hits.flatMap(({ recordId }) => recordId ?? []);
+  const [found, visitors, handoffs, ...texts] = await db.batch([
+    ...listWithRecords(
+      db,
+      workspaceId,
+      hits.map(({ id }) => id),
+    ),
+    ...listContents(db, workspaceId, recordIds),
+  ]);
+  const rowOf = new Map(found.map((row) => [row.id, row]));
+  const visitorOf = new Map(visitors.map((visitor) => [visitor.id, visitor]));
+  const contentOf = new Map(texts.flat().map(({ id, content }) => [id, content]));
+  const phrases = toPhrases(query.q);
+  const matchOf = (row: ConversationRow, recordId: string | null): Match => {
+    const visitor = visitorOf.get(row.visitorId ?? "");
+    const about = [row.subject, visitor?.name, visitor?.email].filter(Boolean).join(" · ");
+    return { message_id: recordId, snippet: snippetOf(recordId === null ? about : (contentOf.get(recordId) ?? ""), phrases) };
+  };
+  const shown = hits.flatMap(({ id, recordId }) => {
+    const row = rowOf.get(id);
+    return row ? [{ row, match: matchOf(row, recordId) }] : [];
+  });
+  return { rows: shown.map(({ row }) => row), visitors, handoffs, matches: new Map(shown.map(({ row, match }) => [row.id, match])), total };
+}
