@@ -117,7 +117,7 @@ async function announce(url: string, { apiKey, agentId }: Demo, flags: Flags, de
   const link = await call<{ url: string }>(createClient(url, apiKey), "POST", "/console/links");
   printFact("Console", `${link.url} (signs in once; afterwards the key below does)`);
   printFact("Chat", `${url}/chat/${agentId}`);
-  printFact("API", `${url}/api/v1, documented at ${url}/docs`);
+  printFact("API", `${url}/api/v1, to try at ${url}/docs#key=${apiKey}`);
   printFact("Operator", flags.vars.has("OPERATOR_TOKEN") ? "OPERATOR_TOKEN as given by --var" : `OPERATOR_TOKEN in ${shortPath(devVars)}`);
   console.log(`Ready. Paste these two lines into another shell to ask the demo agent:
 

@@ -3,7 +3,6 @@
 import { createHash } from "node:crypto";
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build, type BuildOptions, type Metafile, type Plugin, transform } from "esbuild";
@@ -24,8 +23,8 @@ const PAGE_BYTES = 30 * 1024;
 /** Browsers from 2024 on: they have `light-dark()`, popovers and adopted style sheets. */
 const TARGET = ["chrome123", "firefox125", "safari17.5"];
 
-/** The files of the API reference's viewer that its page loads. */
-const VIEWER_FILES = ["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"];
+/** The API reference's viewer, as its package ships it for browsers. */
+const VIEWER = join(ROOT, "node_modules/@scalar/api-reference/dist/browser");
 
 /** How the files are served; see https://developers.cloudflare.com/workers/static-assets/headers/ */
 const HEADERS = `/*
@@ -171,9 +170,30 @@ function checkRoutes(files: readonly { path: string; contents: Uint8Array }[], {
     );
 }
 
+/** The viewer of /docs: an entry, and modules that it imports when they are wanted. */
 function viewerFiles(): OutputFile[] {
-  const directory = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
-  return VIEWER_FILES.map((file) => ({ path: `docs/${file}`, contents: readFileSync(join(directory, file)) }));
+  const files = ["standalone.esm.js", ...globSync("chunks/*.js", { cwd: VIEWER })];
+  return files.map((file) => {
+    const code = readFileSync(join(VIEWER, file), "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, "");
+    return { path: `docs/scalar/${file}`, contents: Buffer.from(code) };
+  });
+}
+
+/** The guides as a document of the viewer, so that they stand beside the reference and are searched with it. */
+function guidesFile(): OutputFile {
+  const texts = globSync("docs/*.md", { cwd: ROOT })
+    .toSorted()
+    .map((file) => readFileSync(join(ROOT, file), "utf8"));
+  const description = texts.map(withoutFileLinks).join("\n\n");
+  const guides = { openapi: "3.1.0", info: { title: "Guides", version: "1.0.0", description }, paths: {} };
+  return { path: "docs/guides.json", contents: Buffer.from(JSON.stringify(guides)) };
+}
+
+/** Links between guides lead to headings of the one page that they are in the viewer; those to files have no place there. */
+function withoutFileLinks(text: string): string {
+  return text
+    .replaceAll(/\]\((?:[\w-]+\.md)?#([\w-]+)\)/g, "](#guides/description/$1)")
+    .replaceAll(/\[([^\]]+)\]\((?!https?:|#)[^)]+\)/g, "$1");
 }
 
 /** The size of a file as a browser receives it. */
@@ -219,7 +239,7 @@ function isSame(path: string, contents: Uint8Array): boolean {
 export async function buildWeb(): Promise<Record<string, number>> {
   const icon: OutputFile = { path: "icon.svg", contents: readFileSync(join(ROOT, "web/shared/icon.svg")) };
   const headers: OutputFile = { path: "_headers", contents: Buffer.from(HEADERS) };
-  const files = [...(await buildWidget()), ...(await buildConsole()), ...viewerFiles(), icon, headers];
+  const files = [...(await buildWidget()), ...(await buildConsole()), ...viewerFiles(), guidesFile(), icon, headers];
   checkSizes(files);
   writeOutput(files);
   return Object.fromEntries(Object.keys(LIMITS).map((path) => [path, gzippedBytes(files.find((file) => file.path === path)!)]));

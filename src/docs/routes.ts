@@ -1,29 +1,34 @@
 import { Hono } from "hono";
 import type { AppEnv } from "../platform/http/context.ts";
+import { findDemoAgent } from "./demo.ts";
 import viewer from "./viewer.browser.js";
 
-/** The page loads the viewer alone, and connects to this service alone. */
+/**
+ * The page loads the viewer alone, and connects to this service alone. The viewer writes style attributes, and with them its
+ * style sheet, so styles may be inline; scripts may not.
+ */
 const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 const PAGE = `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <title>Support Agent Service API</title>
-    <link rel="icon" href="/docs/favicon-32x32.png" />
-    <link rel="stylesheet" href="/docs/swagger-ui.css" />
+    <meta name="color-scheme" content="light dark" />
+    <title>Support Agent Service: documentation</title>
+    <link rel="icon" href="/icon.svg" />
   </head>
   <body>
     <div id="viewer"></div>
-    <script src="/docs/swagger-ui-bundle.js"></script>
-    <script src="/docs/viewer.js"></script>
+    <noscript>The reference needs JavaScript. Its OpenAPI documents: <a href="/api/v1/openapi.json">/api/v1/openapi.json</a>,
+    <a href="/widget/v1/openapi.json">/widget/v1/openapi.json</a>, <a href="/operator/v1/openapi.json">/operator/v1/openapi.json</a>.</noscript>
+    <script type="module" src="/docs/viewer.js"></script>
   </body>
 </html>
 `;
 
-/** The API reference in a browser. Its viewer, Swagger UI, is among the assets (scripts/web.ts). */
+/** The reference and the guides in a browser. Their viewer, Scalar, is among the assets (scripts/web.ts). */
 export const docsRoutes = new Hono<AppEnv>();
 
 docsRoutes.get("/", (c) => {
@@ -32,3 +37,9 @@ docsRoutes.get("/", (c) => {
 });
 
 docsRoutes.get("/viewer.js", (c) => c.body(viewer, 200, { "Content-Type": "text/javascript; charset=utf-8" }));
+
+/** What the page fills in on a developer's machine. */
+docsRoutes.get("/demo.json", async (c) => {
+  c.header("Cache-Control", "no-store");
+  return c.json({ agent_id: (await findDemoAgent(c)) ?? null });
+});

@@ -1,68 +1,58 @@
-/* Starts the documentation viewer, with a tab for each sample of an operation and a button that copies it. */
-/* global SwaggerUIBundle */
+/* Starts the documentation viewer: the three APIs and the guides, each a document of its own, with one search. */
+import { createApiReference } from "/docs/scalar/standalone.esm.js";
 
-/** The viewer's syntax highlighting; it has neither TypeScript nor Python, and the former is close to JavaScript. */
-const HIGHLIGHTING = { Shell: "bash", TypeScript: "javascript" };
-/** The key under which the browser remembers the chosen tab, for all operations. */
-const STORAGE_KEY = "samples";
+/** A question that the demo's agent answers from the guides. */
+const QUESTION = "How are webhooks signed?";
 
-const samplesPlugin = ({ React }) => ({
-  wrapComponents: {
-    responses: (Responses) => (props) => {
-      const samples = props.specSelectors.specJson().getIn(["paths", props.path, props.method, "x-codeSamples"]);
-      const own = samples && React.createElement(Samples, { samples: samples.toJS(), getComponent: props.getComponent, React });
-      return React.createElement(React.Fragment, null, own, React.createElement(Responses, props));
-    },
-  },
-});
-
-function Samples({ samples, getComponent, React }) {
-  const [chosen, choose] = React.useState(() => localStorage.getItem(STORAGE_KEY));
-  const shown = samples.find(({ label }) => label === chosen) ?? samples[0];
-  const HighlightCode = getComponent("HighlightCode", true);
-  const tab = ({ label }) => {
-    const onClick = () => {
-      localStorage.setItem(STORAGE_KEY, label);
-      choose(label);
-    };
-    const isShown = label === shown.label;
-    // The dark theme darkens a plain button's text too.
-    const look = isShown ? { className: "btn execute" } : { className: "btn", style: { color: "inherit" } };
-    return React.createElement("button", { key: label, type: "button", role: "tab", "aria-selected": isShown, ...look, onClick }, label);
-  };
-  return React.createElement(
-    "div",
-    { className: "samples" },
-    React.createElement("div", { className: "opblock-section-header" }, React.createElement("h4", null, "Examples")),
-    React.createElement(
-      "div",
-      { style: { padding: 20 } },
-      React.createElement("div", { role: "tablist", style: { marginBottom: 10 } }, samples.map(tab)),
-      React.createElement(
-        HighlightCode,
-        { canCopy: true, language: HIGHLIGHTING[shown.lang] ?? "plaintext", key: shown.label },
-        shown.source,
-      ),
-    ),
-  );
-}
-
-/** The viewer leaves the choice of its dark theme to the page. */
-const darkMode = matchMedia("(prefers-color-scheme: dark)");
-const applyColorScheme = () => document.documentElement.classList.toggle("dark-mode", darkMode.matches);
-applyColorScheme();
-darkMode.addEventListener("change", applyColorScheme);
+const SOURCES = [
+  { title: "API", slug: "api", url: "/api/v1/openapi.json", default: true, authentication: { preferredSecurityScheme: "apiKey" } },
+  { title: "Guides", slug: "guides", url: "/docs/guides.json" },
+  { title: "Visitors' API", slug: "visitors", url: "/widget/v1/openapi.json" },
+  { title: "Operators' API", slug: "operators", url: "/operator/v1/openapi.json" },
+];
 
 // Former versions of this page kept the API key here.
 localStorage.removeItem("authorized");
 
-SwaggerUIBundle({
-  url: "/api/v1/openapi.json",
-  dom_id: "#viewer",
-  plugins: [samplesPlugin],
-  deepLinking: true,
-  tryItOutEnabled: true,
+/** The key in the link that `npm run dev` prints. What stands behind # is never sent, and leaves the address at once. */
+const KEY_LINK = /^#key=([\w-]+)$/;
+const key = KEY_LINK.exec(location.hash)?.[1];
+if (key) {
+  history.replaceState(null, "", location.pathname);
+  SOURCES[0].authentication.securitySchemes = { apiKey: { token: key } };
+}
+
+const read = async (url) => (await fetch(url)).json();
+
+/** Fills in what `npm run dev` made, so that the first click answers something. */
+function prefill(document, { agent_id }) {
+  if (!agent_id) return document;
+  for (const operations of Object.values(document.paths ?? {})) {
+    for (const { parameters = [] } of Object.values(operations)) {
+      for (const { name, schema } of parameters) if (name === "agent_id" && schema) schema.example = agent_id;
+    }
+  }
+  const question = document.components?.schemas?.ChatIn;
+  if (question) question.example = { ...question.example, message: QUESTION };
+  return document;
+}
+
+const [demo, ...documents] = await Promise.all([read("/docs/demo.json"), ...SOURCES.map(({ url }) => read(url))]);
+
+createApiReference("#viewer", {
+  sources: SOURCES.map(({ url: _, ...source }, at) => ({ ...source, content: prefill(documents[at], demo) })),
   // An API key that is entered stays in memory: it is gone when the page is closed.
-  persistAuthorization: false,
-  validatorUrl: null,
+  persistAuth: false,
+  baseServerURL: location.origin,
+  // Nothing is loaded from elsewhere, and nothing is told to anybody.
+  withDefaultFonts: false,
+  telemetry: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  hideClientButton: true,
+  showDeveloperTools: "never",
+  documentDownloadType: "direct",
+  defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+  theme: "default",
+  customCss: ":root { --scalar-font: system-ui, sans-serif; --scalar-font-code: ui-monospace, monospace }",
 });
