@@ -23,6 +23,7 @@ const PAGE = `<!doctype html>
     <div id="viewer"></div>
     <noscript>The reference needs JavaScript. Its OpenAPI documents: <a href="/api/v1/openapi.json">/api/v1/openapi.json</a>,
     <a href="/widget/v1/openapi.json">/widget/v1/openapi.json</a>, <a href="/operator/v1/openapi.json">/operator/v1/openapi.json</a>.</noscript>
+    <script type="module" src="/docs/scalar/standalone.esm.js"></script>
     <script type="module" src="/docs/viewer.js"></script>
   </body>
 </html>

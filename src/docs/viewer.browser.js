@@ -1,5 +1,5 @@
 /* Starts the documentation viewer: the three APIs and the guides, each a document of its own, with one search. */
-import { createApiReference } from "/docs/scalar/standalone.esm.js";
+/* global Scalar */
 
 /** A question that the demo's agent answers from the guides. */
 const QUESTION = "How are webhooks signed?";
@@ -37,22 +37,26 @@ function prefill(document, { agent_id }) {
   return document;
 }
 
-const [demo, ...documents] = await Promise.all([read("/docs/demo.json"), ...SOURCES.map(({ url }) => read(url))]);
+async function start() {
+  const [demo, ...documents] = await Promise.all([read("/docs/demo.json"), ...SOURCES.map(({ url }) => read(url))]);
 
-createApiReference("#viewer", {
-  sources: SOURCES.map(({ url: _, ...source }, at) => ({ ...source, content: prefill(documents[at], demo) })),
-  // An API key that is entered stays in memory: it is gone when the page is closed.
-  persistAuth: false,
-  baseServerURL: location.origin,
-  // Nothing is loaded from elsewhere, and nothing is told to anybody.
-  withDefaultFonts: false,
-  telemetry: false,
-  agent: { disabled: true },
-  mcp: { disabled: true },
-  hideClientButton: true,
-  showDeveloperTools: "never",
-  documentDownloadType: "direct",
-  defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
-  theme: "default",
-  customCss: ":root { --scalar-font: system-ui, sans-serif; --scalar-font-code: ui-monospace, monospace }",
-});
+  Scalar.createApiReference("#viewer", {
+    sources: SOURCES.map((source, at) => ({ ...source, url: undefined, content: prefill(documents[at], demo) })),
+    // An API key that is entered stays in memory: it is gone when the page is closed.
+    persistAuth: false,
+    baseServerURL: location.origin,
+    // Nothing is loaded from elsewhere, and nothing is told to anybody.
+    withDefaultFonts: false,
+    telemetry: false,
+    agent: { disabled: true },
+    mcp: { disabled: true },
+    hideClientButton: true,
+    showDeveloperTools: "never",
+    documentDownloadType: "direct",
+    defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+    theme: "default",
+    customCss: ":root { --scalar-font: system-ui, sans-serif; --scalar-font-code: ui-monospace, monospace }",
+  });
+}
+
+void start();
