@@ -1,5 +1,5 @@
 /*
- * A client of the Support Agent Service, for backends: it needs `fetch` and nothing else. This file and schema.ts are all of it.
+ * A client of the Support Agent Service, for backends: it needs `fetch` and Web Crypto, and no other package.
  *
  *   const client = createClient({ baseUrl: "https://support.example.com", apiKey: process.env.API_KEY! });
  *   const { answer } = await client.askAgent({ agent_id, body: { message: "How long do refunds take?" } });
@@ -7,6 +7,7 @@
 import { type Operations, ROUTES, type Schemas } from "./schema.ts";
 
 export type { Operations, Schemas } from "./schema.ts";
+export { verifyWebhook, type WebhookEvent, WebhookVerificationError } from "./webhook.ts";
 
 type OperationId = keyof Operations;
 
@@ -18,19 +19,42 @@ export interface ClientOptions {
   /** A workspace API key. It is a secret: never ship it to a browser. */
   apiKey: string;
   /** How often a request is sent again that did not get through, or was told to wait. 2 by default. */
-  retries?: number;
+  retries?: number | undefined;
   /** The longest wait that is sat out, in seconds; past it the error is thrown. 60, a rate limit's whole window, by default. */
-  maxWaitSeconds?: number;
+  maxWaitSeconds?: number | undefined;
   /** What sends requests; the runtime's own by default. */
-  fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  /** What waits between two tries; a timer by default. */
-  wait?: (ms: number) => Promise<void>;
+  fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
+  /** What waits between two tries; a timer by default. It rejects with the signal's reason when that aborts. */
+  wait?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
+  /** Called with each response as it arrives, also with those that are errors or lead to another try. */
+  onResponse?: ((response: ResponseInfo) => void) | undefined;
+}
+
+/** What a response says beside its body. */
+export interface ResponseInfo {
+  operationId: OperationId;
+  status: number;
+  /** Among them `X-Request-Id`, and `X-Unknown-Fields` where the request had fields that the service does not know. */
+  headers: Headers;
+  /** Null where something else than the service answered, such as a proxy. */
+  rateLimit: RateLimit | null;
+}
+
+/** The rate limit of the workspace, all its keys together. */
+export interface RateLimit {
+  /** Requests that may be made in any 60 seconds. */
+  limit: number;
+  /** How many of them are left now. */
+  remaining: number;
+  /** When all of them are left again, if nothing more is sent. */
+  resetAt: Date;
 }
 
 export interface CallOptions {
-  signal?: AbortSignal;
+  /** Ends the call, a wait between two tries included, with the signal's reason. */
+  signal?: AbortSignal | undefined;
   /** For a POST: one that is repeated with the same key and body is done once. One is made up for each call by default. */
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
 }
 
 /** What a streamed answer says, in order: `start`, any number of `delta`, `done`. A second `start` means: begin anew. */
@@ -58,7 +82,10 @@ export interface Client extends Omit<Methods, "askAgent" | "resumeAnswer"> {
   /** Asks, and gives the answer as it is written. Where the connection breaks, it goes on from there. */
   streamAnswer(question: Question, options?: CallOptions): AsyncIterable<AnswerEvent>;
   /** Goes on with an answer's stream after the event with this id, or from its start. */
-  resumeAnswer(answer: Operations["resumeAnswer"]["input"], options?: CallOptions & { lastEventId?: string }): AsyncIterable<AnswerEvent>;
+  resumeAnswer(
+    answer: Operations["resumeAnswer"]["input"],
+    options?: CallOptions & { lastEventId?: string | undefined },
+  ): AsyncIterable<AnswerEvent>;
 }
 
 /** An answer that is an error. `message` says what to do; `code` is for programs. */
@@ -70,16 +97,19 @@ export class ApiError extends Error {
   readonly status: number;
   /** What to tell the service's operator. */
   readonly requestId: string | null;
+  /** After how many seconds to try again, as the service says; null where it does not. */
+  readonly retryAfter: number | null;
   /** The question that the service keeps and will answer, although the request failed: do not ask it again. */
   readonly kept: { conversation_id: string; message_id: string } | null;
   /** Every failed check of a `validation_error`; else empty. */
   readonly detail: Schemas["ValidationItem"][];
 
-  constructor(status: number, requestId: string | null, body: Partial<Schemas["ValidationError"]>) {
+  constructor({ status, headers }: Pick<Response, "status" | "headers">, body: Partial<Schemas["ValidationError"]>) {
     super(body.error?.message ?? `The answer was ${status}, and not the service's.`);
     this.code = body.error?.code ?? "unexpected";
     this.status = status;
-    this.requestId = body.error?.request_id ?? requestId;
+    this.requestId = body.error?.request_id ?? headers.get("X-Request-Id");
+    this.retryAfter = secondsOf(headers);
     const { conversation_id, message_id } = body.error ?? {};
     this.kept = conversation_id && message_id ? { conversation_id, message_id } : null;
     this.detail = body.detail ?? [];
@@ -89,7 +119,7 @@ export class ApiError extends Error {
 const DEFAULT_RETRIES = 2;
 const DEFAULT_MAX_WAIT_SECONDS = 60;
 /** Between two tries where nobody answered, and so nobody said how long. It is what the service's streams say. */
-const UNANSWERED_WAIT_MS = 2000;
+const UNANSWERED_WAIT_SECONDS = 2;
 
 /** Makes a client of one workspace. */
 export function createClient(options: ClientOptions): Client {
@@ -146,7 +176,7 @@ type Send = (id: OperationId, input: Input, options: CallOptions, lastEventId?: 
 /** Sends requests until one gets through. A repeated POST is done once, by its key; the other methods bear repeating. */
 function senderOf(options: ClientOptions): Send {
   const { baseUrl, apiKey, retries = DEFAULT_RETRIES, maxWaitSeconds = DEFAULT_MAX_WAIT_SECONDS, wait = sleep } = options;
-  const { fetch = (url, init) => globalThis.fetch(url, init) } = options;
+  const { fetch = (url, init) => globalThis.fetch(url, init), onResponse } = options;
   return async (id, input, { signal, idempotencyKey = crypto.randomUUID() }, lastEventId) => {
     const [method, path, bodyType]: readonly [string, string, "form"?] = ROUTES[id];
     const headers: Record<string, string> = { Authorization: `Bearer ${apiKey}` };
@@ -165,11 +195,12 @@ function senderOf(options: ClientOptions): Send {
       const response = await fetch(url, init).catch((error: unknown) => {
         if (left === 0 || signal?.aborted) throw error;
       });
+      if (response) onResponse?.({ operationId: id, status: response.status, headers: response.headers, rateLimit: rateLimitOf(response) });
       if (response?.ok) return response;
-      const waitSeconds = Number(response?.headers.get("Retry-After"));
-      if (response && (left === 0 || !(waitSeconds > 0) || waitSeconds > maxWaitSeconds)) throw await errorOf(response);
+      const waitSeconds = response ? (secondsOf(response.headers) ?? Infinity) : UNANSWERED_WAIT_SECONDS;
+      if (response && (left === 0 || waitSeconds > maxWaitSeconds)) throw await errorOf(response);
       await response?.body?.cancel();
-      await wait(response ? waitSeconds * 1000 : UNANSWERED_WAIT_MS);
+      await wait(waitSeconds * 1000, signal);
     }
   };
 }
@@ -184,7 +215,31 @@ function formOf(body: unknown): FormData {
   return form;
 }
 
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      if (signal?.aborted) reject(signal.reason);
+      else resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener("abort", end);
+    if (signal?.aborted) end();
+  });
+}
+
+/** The seconds of a `Retry-After`; null without one, and where it is a date or 0, which the service never sends. */
+function secondsOf(headers: Headers): number | null {
+  const seconds = Number(headers.get("Retry-After"));
+  return seconds > 0 ? seconds : null;
+}
+
+function rateLimitOf({ headers }: Response): RateLimit | null {
+  const [limit, remaining, reset] = ["Limit", "Remaining", "Reset"].map((name) => headers.get(`X-RateLimit-${name}`));
+  if (!limit || !remaining || !reset) return null;
+  return { limit: Number(limit), remaining: Number(remaining), resetAt: new Date(Number(reset) * 1000) };
+}
 
 /** The path with its parameters filled in, and the others as its query. */
 function locationOf(path: string, input: Input): string {
@@ -200,7 +255,7 @@ function locationOf(path: string, input: Input): string {
 
 async function errorOf(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => ({}))) as Partial<Schemas["ValidationError"]>;
-  return new ApiError(response.status, response.headers.get("X-Request-Id"), body);
+  return new ApiError(response, body);
 }
 
 type Follow = (
@@ -230,7 +285,7 @@ function followerOf(send: Send, { retries = DEFAULT_RETRIES, wait = sleep }: Cli
       } catch (error) {
         if (error instanceof ApiError || left === 0 || !answer || options.signal?.aborted) throw error;
       }
-      await wait(UNANSWERED_WAIT_MS);
+      await wait(UNANSWERED_WAIT_SECONDS * 1000, options.signal);
       response = await send("resumeAnswer", { ...answer }, options, lastEventId);
     }
   };
@@ -250,7 +305,7 @@ async function* readEvents(response: Response): AsyncGenerator<AnswerEvent, void
         const fields = Object.fromEntries(
           block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]),
         );
-        if (fields["data"] !== undefined) yield eventOf(fields, response.status);
+        if (fields["data"] !== undefined) yield eventOf(fields, response);
       }
     }
   } finally {
@@ -259,8 +314,8 @@ async function* readEvents(response: Response): AsyncGenerator<AnswerEvent, void
   }
 }
 
-function eventOf({ id = "", event: type, data = "{}" }: Record<string, string>, status: number): AnswerEvent {
+function eventOf({ id = "", event: type, data = "{}" }: Record<string, string>, response: Response): AnswerEvent {
   const read = JSON.parse(data);
-  if (type === "error") throw new ApiError(status, null, read);
+  if (type === "error") throw new ApiError(response, read);
   return type === "done" ? { id, type, answer: read } : { id, type, ...read };
 }

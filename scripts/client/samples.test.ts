@@ -41,7 +41,7 @@ function writeProject() {
   const folder = mkdtempSync(join(tmpdir(), "samples-"));
   after(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, "client"));
-  for (const file of ["index.ts", "schema.ts"]) cpSync(join(ROOT, "client", file), join(folder, "client", file));
+  for (const file of ["index.ts", "schema.ts", "webhook.ts"]) cpSync(join(ROOT, "client", file), join(folder, "client", file));
   writeFileSync(join(folder, "handbook.pdf"), "%PDF-1.7");
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: COMPILER_OPTIONS }));

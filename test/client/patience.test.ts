@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ErrorCode } from "../../client/index.ts";
+import type { ApiError, ErrorCode, ResponseInfo } from "../../client/index.ts";
 import { newId } from "../../src/platform/db/ids.ts";
 import { createStreamedConversation } from "../chat/stepped-model.ts";
 import { createAgent, createWorkspace } from "../harness.ts";
@@ -76,6 +76,59 @@ test("who has given up is not tried for again", async () => {
   expect(sent).toHaveLength(1);
 });
 
+test("a wait ends at once when its signal aborts, with the signal's reason", async () => {
+  for (const answer of [async () => refusal(429, "rate_limited", { "Retry-After": "30" }), () => Promise.reject(new TypeError("Reset."))]) {
+    const { sent, client } = clientOf("k", { wait: undefined }, answer);
+    const startedMs = Date.now();
+    const given = new Error("Given up.");
+    const controller = new AbortController();
+    const called = client.getMe({}, { signal: controller.signal });
+    await expect.poll(() => sent.length).toBe(1);
+    controller.abort(given);
+    await expect(called).rejects.toBe(given);
+    expect(sent).toHaveLength(1);
+    expect(Date.now() - startedMs).toBeLessThan(2000);
+  }
+  const { client } = clientOf("k", { wait: undefined }, async () => refusal(429, "rate_limited", { "Retry-After": "30" }));
+  await expect(client.getMe({}, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject({ name: "TimeoutError" });
+});
+
+test("an error says after how many seconds to try again", async () => {
+  const after = async (headers: Record<string, string>) => {
+    const { client } = clientOf("k", { retries: 0 }, async () => refusal(503, "unavailable", headers));
+    return client.getMe().catch(({ retryAfter }: ApiError) => retryAfter);
+  };
+  expect(await after({ "Retry-After": "6" })).toBe(6);
+  expect(await after({})).toBeNull();
+  expect(await after({ "Retry-After": "Sun, 22 Nov 2026 12:00:00 GMT" })).toBeNull();
+});
+
+test("each response is told of, with the rate limit that it leaves", async () => {
+  const { key } = await createWorkspace({ limits: { requests_per_minute: 2 } });
+  const seen: ResponseInfo[] = [];
+  const { client } = clientOf(key, { retries: 0, onResponse: (response) => seen.push(response) });
+  await client.getMe();
+  await client.listAgents();
+  await expect(client.getMe()).rejects.toMatchObject({ retryAfter: expect.any(Number) });
+  expect(seen.map(({ operationId, status, rateLimit }) => [operationId, status, rateLimit?.limit, rateLimit?.remaining])).toEqual([
+    ["getMe", 200, 2, 1],
+    ["listAgents", 200, 2, 0],
+    ["getMe", 429, 2, 0],
+  ]);
+  const { headers, rateLimit } = seen[2]!;
+  expect(headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
+  expect(rateLimit!.resetAt.getTime() - Date.now()).toBeGreaterThan(50_000);
+  expect(rateLimit!.resetAt.getTime() - Date.now()).toBeLessThanOrEqual(61_000);
+});
+
+test("a response without the headers of the rate limit tells none", async () => {
+  const seen: ResponseInfo[] = [];
+  const options = { onResponse: (response: ResponseInfo) => seen.push(response) };
+  const { client } = clientOf("k", options, async () => new Response("<h1>Bad gateway</h1>", { status: 502 }));
+  await expect(client.getMe()).rejects.toMatchObject({ status: 502, retryAfter: null });
+  expect(seen).toMatchObject([{ status: 502, rateLimit: null }]);
+});
+
 test("an answer that is not the service's is an unexpected one", async () => {
   const { client } = clientOf("k", {}, async () => new Response("<h1>Bad gateway</h1>", { status: 502 }));
   await expect(client.getMe()).rejects.toMatchObject({ name: "ApiError", code: "unexpected", status: 502, requestId: null });
@@ -140,6 +193,14 @@ test("a stream that never gets on is given up", async () => {
   await expect(read).rejects.toThrow("The stream ended before the answer did.");
   expect(sent.filter(({ method }) => method === "GET")).toHaveLength(2);
   await tell(null);
+});
+
+test("a stream that waits to go on ends with its signal", async () => {
+  const start = `id: 0-a\nevent: start\ndata: {"conversation_id":"c","message_id":"m"}\n\n`;
+  const { client, sent } = clientOf("k", { wait: undefined }, async () => new Response(start));
+  const read = Array.fromAsync(client.streamAnswer({ agent_id: "a", body: { message: "And now?" } }, { signal: AbortSignal.timeout(50) }));
+  await expect(read).rejects.toMatchObject({ name: "TimeoutError" });
+  expect(sent).toHaveLength(1);
 });
 
 test("a failure on the stream's way is thrown with its code", async () => {

@@ -48,10 +48,15 @@ async function useKnowledge(client: Client, agent_id: string, read: (sourceId: s
   const { id: source_id } = await client.createSource({ agent_id, body: { type: "text", name: "Handbook", text } });
   await read(source_id);
   expect((await client.listSources({ agent_id })).data[0]).toMatchObject({ id: source_id, status: "ready" });
+  expect((await client.updateSource({ agent_id, source_id, body: { name: "Guide" } })).name).toBe("Guide");
+  expect((await client.getSource({ agent_id, source_id })).name).toBe("Guide");
+  const file = new File(["Parcels leave on Mondays."], "parcels.txt", { type: "text/plain" });
+  expect((await client.uploadSourceFile({ agent_id, body: { file, metadata: { team: "store" } } })).metadata).toEqual({ team: "store" });
   expect((await client.listSourcePages({ agent_id, source_id, limit: 1 })).data).toEqual([]);
   expect((await client.searchKnowledge({ agent_id, body: { query: "refunds" } })).data[0]!.source_id).toBe(source_id);
   const curated = await client.createAnswer({ agent_id, body: { question: "Do you ship to Iceland?", answer: "Yes." } });
   expect((await client.listAnswers({ agent_id })).data).toEqual([curated]);
+  expect((await client.updateAnswer({ agent_id, answer_id: curated.id, body: { answer: "No." } })).answer).toBe("No.");
   expect(await client.deleteAnswer({ agent_id, answer_id: curated.id })).toBeUndefined();
   return source_id;
 }

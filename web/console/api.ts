@@ -44,8 +44,8 @@ async function send(method: string, path: string, body?: unknown, accept = "appl
     ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
   });
   if (response.ok) return response;
-  const error = (await response.json().catch(() => ({}))) as ConstructorParameters<typeof ApiError>[2];
-  throw new ApiError(response.status, response.headers.get("X-Request-Id"), error);
+  const error = (await response.json().catch(() => ({}))) as ConstructorParameters<typeof ApiError>[1];
+  throw new ApiError(response, error);
 }
 
 /** What to tell a person of an error. */

@@ -1,0 +1,65 @@
+import type { Schemas } from "./schema.ts";
+
+/** An event as a webhook endpoint receives it; `type` says what `data` is. */
+export type WebhookEvent = Schemas["WebhookEvent"];
+
+/** A request that is not a webhook of the service, or an old one: answer it with a 4xx status and do nothing else. */
+export class WebhookVerificationError extends Error {
+  override readonly name = "WebhookVerificationError";
+}
+
+/** The headers of a request: those of `fetch`, or those of Node's `http`, with names in lower case. */
+type RequestHeaders = Headers | Readonly<Record<string, string | string[] | undefined>>;
+
+const SECRET_PREFIX = "whsec_";
+/** How far the clocks may be apart, the time on the network included; Standard Webhooks advises it. */
+const TOLERANCE_SECONDS = 5 * 60;
+
+/**
+ * Verifies the signature of a webhook, by https://www.standardwebhooks.com, and gives its event. An event may arrive more
+ * than once, by the same `id`.
+ * @param body the raw body of the request: its text or bytes before any JSON parsing.
+ * @param secret the endpoint's signing secret. While it is rotated either one is right.
+ * @throws WebhookVerificationError where the headers are missing, the signature is another one, or the timestamp is more
+ * than five minutes off.
+ */
+export async function verifyWebhook(
+  body: string | Uint8Array | ArrayBuffer,
+  headers: RequestHeaders,
+  secret: string,
+): Promise<WebhookEvent> {
+  const id = headerOf(headers, "webhook-id");
+  const timestamp = headerOf(headers, "webhook-timestamp");
+  const signatures = headerOf(headers, "webhook-signature");
+  if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= TOLERANCE_SECONDS))
+    throw new WebhookVerificationError("The webhook's timestamp is more than five minutes from this machine's clock.");
+  const text = typeof body === "string" ? body : new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(body);
+  const expected = await sign(`${id}.${timestamp}.${text}`, secret);
+  // Each is compared, so that the time tells nothing.
+  const matching = signatures.split(" ").filter((given) => equalInConstantTime(given, expected));
+  if (matching.length === 0)
+    throw new WebhookVerificationError("The webhook's signature does not match. Pass the raw body, and the secret of this endpoint.");
+  return JSON.parse(text) as WebhookEvent;
+}
+
+function headerOf(headers: RequestHeaders, name: string): string {
+  const value = headers instanceof Headers ? headers.get(name) : headers[name];
+  if (typeof value !== "string" || value === "") throw new WebhookVerificationError(`The header ${name} is missing.`);
+  return value;
+}
+
+async function sign(text: string, secret: string): Promise<string> {
+  if (!secret.startsWith(SECRET_PREFIX)) throw new TypeError(`A webhook's signing secret begins with ${SECRET_PREFIX}.`);
+  const raw = Uint8Array.from(atob(secret.slice(SECRET_PREFIX.length)), (char) => char.charCodeAt(0));
+  const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const mac = new Uint8Array(await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(text)));
+  return `v1,${btoa(String.fromCharCode(...mac))}`;
+}
+
+/** Whether two texts are equal; how long it takes tells no more than their lengths. */
+function equalInConstantTime(given: string, expected: string): boolean {
+  if (given.length !== expected.length) return false;
+  let difference = 0;
+  for (let at = 0; at < expected.length; at++) difference |= given.charCodeAt(at) ^ expected.charCodeAt(at);
+  return difference === 0;
+}
