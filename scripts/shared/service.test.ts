@@ -51,6 +51,7 @@ void test("mistakes are plain errors, and no token leaves this machine in the cl
     ["ftp://localhost", TOKEN],
     [url, {}],
     [url, { OPERATOR_TOKEN: " , " }],
+    [url, { OPERATOR_TOKEN: "…" }],
   ] as const) {
     assert.throws(() => resolveOperatorTarget(given, environment, localToken), UserError, given);
   }

@@ -97,6 +97,9 @@ export interface OperatorTarget {
 /** The token must not travel in the clear further than this machine. */
 const LOOPBACK_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
+/** What a header can carry. */
+const TOKEN = /^[\x21-\x7e]+$/;
+
 /**
  * Which deployment a command is about. The token is never an argument: it is that of OPERATOR_TOKEN in the environment, or for a
  * service on this machine that of .dev.vars.
@@ -117,6 +120,7 @@ export function resolveOperatorTarget(
   // While it is rotated the variable may hold several; any of them opens the surface.
   const token = (environment["OPERATOR_TOKEN"] ?? (isLocal ? localToken() : undefined))?.split(",")[0]?.trim();
   if (!token) throw new UserError("Put the deployment's operator token into the environment: OPERATOR_TOKEN=…");
+  if (!TOKEN.test(token)) throw new UserError("OPERATOR_TOKEN is not a token: put the deployment's own in place of the example's dots.");
   return { url: href.replace(/\/+$/, ""), token };
 }
 
