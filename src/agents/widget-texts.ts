@@ -35,7 +35,6 @@ export const WIDGET_TEXTS = [
   "team",
   "is_writing",
   "sources",
-  "source",
   "copy_code",
   "copied",
   "new_messages",

@@ -11,15 +11,19 @@ const contexts: BrowserContext[] = [];
 const servers: Server[] = [];
 
 afterAll(async () => {
-  await Promise.all(contexts.map((context) => context.close()));
-  for (const server of servers) server.close();
+  await Promise.all(contexts.splice(0).map((context) => context.close()));
+  for (const server of servers.splice(0)) server.close();
   await (await browser)?.close();
+  // Files share their modules.
+  browser = undefined;
 });
 
 /** A new page in a browser profile of its own. A test fails on what a page reports as an error, unless it reads `errors`. */
 export async function openPage(options: BrowserContextOptions = {}): Promise<{ page: Page; errors: string[] }> {
   browser ??= chromium.launch({ executablePath: findChromium()!, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
-  const context = await (await browser).newContext({ viewport: { width: 1280, height: 800 }, locale: "en", ...options });
+  const context = await (
+    await browser
+  ).newContext({ viewport: { width: 1280, height: 800 }, locale: "en", reducedMotion: "reduce", ...options });
   contexts.push(context);
   const page = await context.newPage();
   const errors: string[] = [];
@@ -31,7 +35,8 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<{ p
 /** Serves pages of a website, on an origin of its own, by their paths. */
 export async function serveSite(pages: Record<string, string>, headers: Record<string, string> = {}): Promise<string> {
   const server = createServer(({ url = "/" }, response) => {
-    const body = pages[url];
+    // Browsers ask for it by themselves.
+    const body = url === "/favicon.ico" ? "" : pages[url];
     response.writeHead(body === undefined ? 404 : 200, { "Content-Type": "text/html; charset=utf-8", ...headers });
     response.end(body ?? "");
   });

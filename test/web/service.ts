@@ -1,7 +1,8 @@
 import type { TestProject } from "vitest/node";
 import { startService } from "../../scripts/docs/service.ts";
+import { startModel } from "./model.ts";
 
-/** The service that all browser tests share, as a newcomer starts it. */
+/** The service that all browser tests share, as a newcomer starts it, with a model that is a stand-in. */
 export interface ServiceUnderTest {
   url: string;
   /** A key of all scopes of the demo workspace. */
@@ -20,13 +21,19 @@ declare module "vitest" {
 
 /** Starts it once, before the first of these tests, and ends it after the last. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
-  const service = startService();
+  const model = await startModel();
+  const service = startService({ OPENAI_BASE_URL: model.url, OPENAI_MODEL: "stand-in" });
+  const stop = async () => {
+    await service.stop();
+    model.server.closeAllConnections();
+    model.server.close();
+  };
   try {
     const { SUPPORT_URL: url = "", SUPPORT_KEY: key = "", SUPPORT_AGENT: agentId = "" } = await service.variables;
     project.provide("service", { url, key, agentId, operatorToken: service.operatorToken() });
   } catch (error) {
-    await service.stop();
+    await stop();
     throw error;
   }
-  return service.stop;
+  return stop;
 }

@@ -13,6 +13,9 @@ export function plainText(markdown: string): string {
   return markdown
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
     .replace(/^[ \t]*(?:#{1,6}|[-*+>]|```\w*)[ \t]*/gm, "")
-    .replace(/[*_`~]{1,3}/g, "")
+    .replace(/^[ \t]*\|?[ \t]*:?-{3,}[-:| \t]*$/gm, "")
+    .replace(/[*`~]{1,3}|[<>]/g, "")
+    .replace(/\|/g, " ")
+    .replace(/\s+/g, " ")
     .trim();
 }

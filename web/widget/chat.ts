@@ -303,6 +303,7 @@ export class Chat {
     this.add(toMessage(message));
     if (isHistory || message.role === "user") return;
     this.announcement.value = message.content;
+    if (message.role === "system") return;
     this.options.emit("message_received", { conversation_id: message.conversation_id, message_id: message.id, role: message.role });
   }
 

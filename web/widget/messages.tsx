@@ -75,8 +75,14 @@ function Greeting(): VNode {
   const { welcome_message: welcome, appearance, status } = settings;
   return (
     <div class="greeting">
-      {appearance.greeting && <p class="hello">{appearance.greeting}</p>}
-      <p class={appearance.greeting ? "welcome" : "hello"}>{welcome}</p>
+      {appearance.greeting && (
+        <p class="hello" dir="auto">
+          {appearance.greeting}
+        </p>
+      )}
+      <p dir="auto" class={appearance.greeting ? "welcome" : "hello"}>
+        {welcome}
+      </p>
       {appearance.suggestions.length > 0 && status === "active" && (
         <ul class="suggestions" aria-label={t("suggestions")}>
           {appearance.suggestions.map((suggestion) => (
@@ -235,8 +241,6 @@ interface SourceProps {
 
 /** A page is a link; of what has no page, the passage is shown. */
 function Source({ citation: { title, url, snippet }, number, isShown, onShow }: SourceProps): VNode {
-  const { t } = useUi();
-  const label = t("source", { number, title });
   const inner = (
     <>
       <b>{number}</b>
@@ -245,11 +249,11 @@ function Source({ citation: { title, url, snippet }, number, isShown, onShow }: 
   );
   const href = safeUrl(url ?? "");
   return href ? (
-    <a class="source" href={href} target="_blank" rel="noopener noreferrer nofollow" aria-label={label} title={snippet}>
+    <a class="source" href={href} target="_blank" rel="noopener noreferrer nofollow" title={snippet}>
       {inner}
     </a>
   ) : (
-    <button type="button" class="source" aria-label={label} aria-expanded={isShown} onClick={onShow}>
+    <button type="button" class="source" aria-expanded={isShown} onClick={onShow}>
       {inner}
     </button>
   );

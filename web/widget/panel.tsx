@@ -139,6 +139,7 @@ function Window({ isChallenged }: { isChallenged: { value: boolean } }): VNode {
   const isFloating = mode === "floating";
   const frame = useRef<HTMLDivElement>(null);
   useFullScreen(isFloating, frame);
+  useKeptFocus(frame);
   return (
     <div
       ref={frame}
@@ -173,6 +174,22 @@ function Window({ isChallenged }: { isChallenged: { value: boolean } }): VNode {
       </div>
     </div>
   );
+}
+
+/** Where what has the focus goes away (a button that was pressed, a form that was sent), the field for messages gets it. */
+function useKeptFocus(frame: { current: HTMLDivElement | null }): void {
+  const { focusComposer } = useUi();
+  useEffect(() => {
+    const element = frame.current!;
+    const root = element.getRootNode() as ShadowRoot;
+    let focused: Element | null = null;
+    element.addEventListener("focusin", () => (focused = root.activeElement));
+    const observer = new MutationObserver(() => {
+      if (focused?.isConnected === false && document.activeElement === document.body) focusComposer();
+    });
+    observer.observe(element, { childList: true, subtree: true });
+    return () => observer.disconnect();
+  }, []);
 }
 
 function onKeyDown(event: KeyboardEvent, ui: Ui): void {

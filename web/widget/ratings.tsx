@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
-import { Icon } from "../shared/icons.tsx";
+import { Drawing, Icon } from "../shared/icons.tsx";
 import type { Message } from "./chat.ts";
 import { useUi } from "./ui.ts";
 
@@ -80,7 +80,14 @@ function CommentForm({ label, onSubmit }: CommentFormProps): VNode {
 }
 
 const SCORES = [1, 2, 3, 4, 5] as const;
-const FACES = ["😞", "🙁", "😐", "🙂", "😀"];
+/** The mouth of each score's face. */
+const MOUTHS = [
+  "M8 16.5c2-3.4 6-3.4 8 0",
+  "M8.5 16c1.8-1.8 5.2-1.8 7 0",
+  "M8.5 15.5h7",
+  "M8.5 14.5c1.8 1.8 5.2 1.8 7 0",
+  "M8 14c2 3.4 6 3.4 8 0",
+];
 
 /** Asks once how a conversation was that has been resolved. */
 export function ConversationRating(): VNode | null {
@@ -113,7 +120,7 @@ export function ConversationRating(): VNode | null {
             aria-pressed={score.value === each}
             onClick={() => (score.value = each)}
           >
-            <span aria-hidden="true">{FACES[each - 1]}</span>
+            <Drawing path={`M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM9 9.5v.01M15 9.5v.01${MOUTHS[each - 1]!}`} size={24} />
           </button>
         ))}
       </div>

@@ -24,7 +24,6 @@ export const texts: Texts = {
   team: "الفريق",
   is_writing: "{name} يكتب الآن",
   sources: "المصادر",
-  source: "المصدر {number}: {title}",
   copy_code: "نسخ",
   copied: "تم النسخ",
   new_messages: "رسائل جديدة",

@@ -24,7 +24,6 @@ export const texts: Texts = {
   team: "Team",
   is_writing: "{name} schreibt",
   sources: "Quellen",
-  source: "Quelle {number}: {title}",
   copy_code: "Kopieren",
   copied: "Kopiert",
   new_messages: "Neue Nachrichten",

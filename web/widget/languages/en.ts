@@ -24,7 +24,6 @@ export const texts: Texts = {
   team: "Team",
   is_writing: "{name} is writing",
   sources: "Sources",
-  source: "Source {number}: {title}",
   copy_code: "Copy",
   copied: "Copied",
   new_messages: "New messages",

@@ -24,7 +24,6 @@ export const texts: Texts = {
   team: "Equipo",
   is_writing: "{name} está escribiendo",
   sources: "Fuentes",
-  source: "Fuente {number}: {title}",
   copy_code: "Copiar",
   copied: "Copiado",
   new_messages: "Mensajes nuevos",

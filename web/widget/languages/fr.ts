@@ -24,7 +24,6 @@ export const texts: Texts = {
   team: "Équipe",
   is_writing: "{name} écrit",
   sources: "Sources",
-  source: "Source {number} : {title}",
   copy_code: "Copier",
   copied: "Copié",
   new_messages: "Nouveaux messages",

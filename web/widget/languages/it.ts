@@ -24,7 +24,6 @@ export const texts: Texts = {
   team: "Team",
   is_writing: "{name} sta scrivendo",
   sources: "Fonti",
-  source: "Fonte {number}: {title}",
   copy_code: "Copia",
   copied: "Copiato",
   new_messages: "Nuovi messaggi",

@@ -24,7 +24,6 @@ export const texts: Texts = {
   team: "Teamet",
   is_writing: "{name} skriver",
   sources: "Kilder",
-  source: "Kilde {number}: {title}",
   copy_code: "Kopier",
   copied: "Kopiert",
   new_messages: "Nye meldinger",

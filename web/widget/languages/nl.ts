@@ -24,7 +24,6 @@ export const texts: Texts = {
   team: "Team",
   is_writing: "{name} schrijft",
   sources: "Bronnen",
-  source: "Bron {number}: {title}",
   copy_code: "Kopiëren",
   copied: "Gekopieerd",
   new_messages: "Nieuwe berichten",

@@ -24,7 +24,6 @@ export const texts: Texts = {
   team: "Equipa",
   is_writing: "{name} está a escrever",
   sources: "Fontes",
-  source: "Fonte {number}: {title}",
   copy_code: "Copiar",
   copied: "Copiado",
   new_messages: "Novas mensagens",

@@ -1,0 +1,73 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { call, openPage, serveSite } from "./browser.ts";
+import { chatOn, embedding, question } from "./chat.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const STANDARD = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+interface Axe {
+  run: (context: unknown, options: unknown) => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;
+}
+
+/** What axe finds against WCAG 2.2 AA. */
+async function findingsOn(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return page.evaluate(async (standard) => {
+    const { axe } = window as unknown as { axe: Axe };
+    const { violations } = await axe.run({ include: ["support-agent"] }, { runOnly: { type: "tag", values: standard } });
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+  }, STANDARD);
+}
+
+test.each(["light", "dark"] as const)("axe finds nothing in any state, %s", async (colorScheme) => {
+  const { page } = await openPage({ colorScheme });
+  await page.goto(await serveSite({ "/": embedding() }));
+  const chat = chatOn(page);
+  await chat.open();
+  expect(await findingsOn(page)).toEqual([]);
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  await chat.button("Not helpful").click();
+  expect(await findingsOn(page)).toEqual([]);
+  await chat.button("Talk to a person").click();
+  await chat.button("Leave contact details").click();
+  await chat.button("Submit").click();
+  expect(await findingsOn(page)).toEqual([]);
+  await chat.button("Back").click();
+  await chat.button("Earlier conversations").click();
+  const [{ id } = { id: "" }] = (await call<{ data: { id: string }[] }>("GET", "/conversations?limit=1")).data;
+  await page.getByRole("listitem").first().waitFor();
+  expect(await findingsOn(page)).toEqual([]);
+  await chat.button("Back").click();
+  await call("POST", `/conversations/${id}/messages`, { content: "Done.", resolve: true });
+  await chat.button("Okay").click();
+  expect(await findingsOn(page)).toEqual([]);
+});
+
+test("everything is done by the keyboard, and the focus comes back", async () => {
+  const { page } = await openPage();
+  await page.goto(await serveSite({ "/": embedding({ body: `<a href="#top">Top</a>` }) }));
+  const chat = chatOn(page);
+  await chat.button("Open chat").waitFor();
+  const focused = () => page.evaluate(() => document.querySelector("support-agent")?.shadowRoot?.activeElement?.ariaLabel ?? null);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  expect(await focused()).toBe("Open chat");
+  await page.keyboard.press("Enter");
+  await chat.window.waitFor();
+  await expect.poll(focused).toBe("Your message");
+  await page.keyboard.type(question("markdown"));
+  await page.keyboard.press("Enter");
+  await chat.answered();
+  // It is said once, when it is whole.
+  await expect.poll(() => chat.window.getByRole("status").last().textContent()).toMatch(/^Here is how:/);
+  await page.keyboard.press("Shift+Tab");
+  await page.keyboard.press("Enter");
+  await chat.window.getByText("Waiting for a person").waitFor();
+  await page.keyboard.press("Escape");
+  await chat.window.waitFor({ state: "hidden" });
+  await expect.poll(focused).toBe("Open chat");
+});

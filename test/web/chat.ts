@@ -1,0 +1,41 @@
+import type { Locator, Page } from "playwright-core";
+import { service } from "./browser.ts";
+
+/** A page of a website that embeds the chat of the demo agent, as the guide says. */
+export function embedding({ head = "", body = "", attributes = "", agentId = service.agentId } = {}): string {
+  return `<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Shop</title>${head}</head>
+  <body><h1>Shop</h1>${body}<script src="${service.url}/widget.js" data-agent="${agentId}" async ${attributes}></script></body>
+</html>`;
+}
+
+/** A question that the demo agent knows something about; the model answers by the name in brackets. */
+export const question = (name: "slow" | "markdown" | "hostile") => `How are webhooks signed? [${name}]`;
+
+/** What a visitor sees and does. */
+export function chatOn(page: Page) {
+  const window = page.getByRole("dialog", { name: "Chat with Demo agent" });
+  const button = (name: string): Locator => page.getByRole("button", { name, exact: true });
+  // Not of a chat that stands in the page beside it.
+  const field = page.locator("support-agent[launcher], support-agent[page]").getByRole("textbox", { name: "Your message" });
+  return {
+    window,
+    button,
+    field,
+    log: page.getByRole("log", { name: "Messages" }),
+    open: async () => {
+      await button("Open chat").click();
+      await window.waitFor();
+    },
+    ask: async (text: string) => {
+      await field.fill(text);
+      await field.press("Enter");
+    },
+    /** Waits for the answer with this number. */
+    answered: (count = 1) =>
+      button("Helpful")
+        .nth(count - 1)
+        .waitFor(),
+  };
+}

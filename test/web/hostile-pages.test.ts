@@ -1,0 +1,111 @@
+import { expect, test } from "vitest";
+import { openPage, serveSite, service } from "./browser.ts";
+import { chatOn, embedding, question } from "./chat.ts";
+
+/** Opens the chat on a page, and asks: it works, and the page reports nothing. */
+async function converse(html: string, headers: Record<string, string> = {}, options: Parameters<typeof openPage>[0] = {}) {
+  const { page, errors } = await openPage(options);
+  await page.goto(await serveSite({ "/": html }, headers));
+  const chat = chatOn(page);
+  await chat.open();
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  expect(errors).toEqual([]);
+  return { page, chat };
+}
+
+test("no style of the page reaches the chat, and nothing of the page stands above it", async () => {
+  const style = `<style>
+    * { all: unset !important; display: inline !important; font-size: 3px !important; color: red !important; visibility: hidden !important; }
+    support-agent { display: none !important; opacity: 0 !important; z-index: -1 !important; transform: scale(0.1) !important; }
+    body { transform: translateX(500px) !important; overflow: hidden !important; }
+    .cover { position: fixed !important; inset: 0 !important; z-index: 2147483647 !important; background: black !important; visibility: visible !important; }
+  </style>`;
+  const { chat } = await converse(embedding({ head: style, body: `<div class="cover"></div>` }));
+  const box = (await chat.window.boundingBox())!;
+  expect([Math.round(box.x), Math.round(box.width)]).toEqual([1280 - 20 - 400, 400]);
+  expect(await chat.field.evaluate((element) => getComputedStyle(element).fontSize)).toBe("14px");
+});
+
+test("it needs no more of a strict Content-Security-Policy than the guide says, under COEP and Trusted Types", async () => {
+  const { host } = new URL(service.url);
+  const policy = `default-src 'none'; script-src http://${host}; connect-src http://${host}; require-trusted-types-for 'script'; trusted-types 'none'`;
+  await converse(embedding(), {
+    "Content-Security-Policy": policy,
+    "Cross-Origin-Embedder-Policy": "require-corp",
+    "Cross-Origin-Opener-Policy": "same-origin",
+  });
+});
+
+test("it works where the page may store nothing", async () => {
+  const blocked = `<script>
+    for (const name of ["localStorage", "sessionStorage"])
+      Object.defineProperty(window, name, { get() { throw new DOMException("Blocked", "SecurityError"); } });
+  </script>`;
+  await converse(embedding({ head: blocked }));
+});
+
+test("two chats stand on one page, and one that is taken out and put back goes on", async () => {
+  const inline = `<support-agent agent="${service.agentId}"></support-agent>`;
+  const { page, chat } = await converse(embedding({ body: `<div id="from">${inline}</div><div id="to"></div>` }));
+  const region = page.getByRole("region", { name: "Chat with Demo agent" });
+  await region.getByRole("textbox", { name: "Your message" }).waitFor();
+  await page.evaluate(() => document.querySelector("#to")!.append(document.querySelector("#from support-agent")!));
+  await region.getByText("Ask me anything about this service.").waitFor();
+  await page.evaluate(() => {
+    const floating = document.querySelector("support-agent[launcher]")!;
+    floating.remove();
+    document.documentElement.append(floating);
+  });
+  await chat.window.locator("article").getByText("Here is how").waitFor();
+});
+
+test("it fits 320 pixels, a zoom of 200 percent, and right-to-left languages", async () => {
+  for (const [attributes, viewport] of [
+    [`lang="ar"`, { width: 320, height: 480 }],
+    // A window of 1280 pixels, zoomed.
+    [`lang="de"`, { width: 640, height: 400 }],
+  ] as const) {
+    const { page, errors } = await openPage({ viewport });
+    await page.goto(await serveSite({ "/": embedding({ attributes }) }));
+    await page.locator(".launcher").click();
+    const field = page.locator("textarea");
+    await field.fill(question("markdown"));
+    await field.press("Enter");
+    await page.locator(".thumbs").waitFor();
+    const inside = await page.locator(".window").evaluate((window) => {
+      const { left, right, top, bottom } = window.getBoundingClientRect();
+      const scroller = window.querySelector(".scroller")!;
+      return left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight && scroller.scrollWidth <= scroller.clientWidth;
+    });
+    expect(inside, attributes).toBe(true);
+    expect(errors).toEqual([]);
+  }
+});
+
+test("the page's calls are obeyed, from before and after loading", async () => {
+  const { page, errors } = await openPage();
+  const early = `<script>window.SupportAgent = (...call) => (SupportAgent.q ??= []).push(call); SupportAgent("open");</script>`;
+  await page.goto(await serveSite({ "/": embedding({ head: early }) }));
+  const chat = chatOn(page);
+  await chat.window.waitFor();
+  const command = (name: string) =>
+    page.evaluate((name) => (window as unknown as { SupportAgent: (name: string) => void }).SupportAgent(name), name);
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  await command("close");
+  await chat.window.waitFor({ state: "hidden" });
+  await command("reset");
+  await command("open");
+  await chat.window.getByText("Ask me anything about this service.").waitFor();
+  await command("destroy");
+  await page.locator("support-agent").waitFor({ state: "detached" });
+  expect(errors).toEqual([]);
+});
+
+test("an agent that the page may not use shows nothing, and says why in the console", async () => {
+  const { page, errors } = await openPage();
+  await page.goto(await serveSite({ "/": embedding({ agentId: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }) }));
+  await expect.poll(() => errors.join("\n")).toContain("No agent with this id");
+  expect(await page.getByRole("button").count()).toBe(0);
+});

@@ -1,0 +1,122 @@
+import { expect, test } from "vitest";
+import { call, openPage, serveSite } from "./browser.ts";
+import { chatOn, embedding, question } from "./chat.ts";
+
+interface Conversation {
+  id: string;
+  channel: string;
+  message_count: number;
+  csat: { score: number; comment: string } | null;
+  messages: { role: string; content: string }[];
+}
+
+const latest = async () => (await call<{ data: Conversation[] }>("GET", "/conversations?limit=1")).data[0]!;
+const read = (id: string) => call<Conversation>("GET", `/conversations/${id}`);
+
+test("a visitor asks, loses the network in the middle, reads on, talks to a person and rates", async () => {
+  const { page } = await openPage();
+  const events: string[] = [];
+  await page.exposeFunction("note", (event: string) => events.push(event));
+  const listen = `<script>window.SupportAgent = (...call) => (SupportAgent.q ??= []).push(call);
+    for (const event of ["opened", "message_sent", "answered", "handed_off", "message_received", "rated", "contact_sent"])
+      SupportAgent("on", event, () => note(event));</script>`;
+  await page.goto(await serveSite({ "/": embedding({ head: listen }) }));
+  const chat = chatOn(page);
+  await chat.open();
+
+  await chat.ask(question("slow"));
+  await chat.log.getByText("word5").waitFor();
+  await page.context().setOffline(true);
+  await chat.window.getByText("You are offline.").waitFor();
+  await page.context().setOffline(false);
+  await chat.answered();
+  await chat.log.getByText(/^word0 word1 .* word58 word59$/).waitFor();
+  const { id } = await latest();
+  expect((await read(id)).messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+
+  await chat.button("Not helpful").click();
+  await page.getByLabel("What was missing or wrong?").fill("An example");
+  await chat.button("Submit").click();
+  await chat.window.getByText("Thank you for your feedback.").waitFor();
+
+  await chat.button("Talk to a person").click();
+  await chat.window.getByText("Waiting for a person").waitFor();
+  await chat.button("Leave contact details").click();
+  await chat.button("Submit").click();
+  await chat.window.getByText("Please fill in this field.").waitFor();
+  await page.getByLabel("Email").fill("ada@example.com");
+  await chat.button("Submit").click();
+  await chat.window.getByText("We have received your details").waitFor();
+
+  await chat.ask("Is somebody there?");
+  await call("POST", `/conversations/${id}/messages`, { content: "This is **Grace**. I will look into it." });
+  await chat.log.getByText("I will look into it.").waitFor();
+  expect(await chat.log.locator("strong").last().textContent()).toBe("Grace");
+
+  await page.keyboard.press("Escape");
+  await chat.window.waitFor({ state: "hidden" });
+  await call("POST", `/conversations/${id}/messages`, { content: "It is done.", resolve: true });
+  await page.getByRole("button", { name: "Open chat. Unread messages: 1" }).click();
+  await chat.button("Good").click();
+  await page.getByLabel("Would you like to add something?").fill("Quick.");
+  await chat.button("Submit").click();
+  await chat.window.getByText("Thank you for your rating.").waitFor();
+  expect(await read(id)).toMatchObject({ channel: "widget", csat: { score: 4, comment: "Quick." } });
+  expect([...new Set(events)]).toEqual(["opened", "message_sent", "answered", "rated", "handed_off", "contact_sent", "message_received"]);
+});
+
+test("a conversation is there again after a reload, and earlier ones are in the history", async () => {
+  const { page, errors } = await openPage();
+  await page.goto(await serveSite({ "/": embedding() }));
+  const chat = chatOn(page);
+  await chat.open();
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  await chat.button("New conversation").click();
+  await chat.ask(`And ${question("markdown")}`);
+  await chat.answered();
+  await page.reload();
+  await chat.open();
+  await chat.log.getByText(`And ${question("markdown")}`).waitFor();
+  await chat.button("Earlier conversations").click();
+  const past = page.getByRole("listitem").getByRole("button");
+  await past.nth(1).click();
+  await chat.log.getByText(question("markdown"), { exact: true }).waitFor();
+  expect(await chat.log.getByText(`And ${question("markdown")}`).count()).toBe(0);
+  expect(errors).toEqual([]);
+});
+
+test("a request that fails before the question is taken is sent again, and the question is stored once", async () => {
+  const { page } = await openPage();
+  await page.goto(await serveSite({ "/": embedding() }));
+  const chat = chatOn(page);
+  await chat.open();
+  const keys: (string | undefined)[] = [];
+  let left = 2;
+  await page.route("**/widget/v1/agents/*/messages", async (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    keys.push((await route.request().headerValue("Idempotency-Key")) ?? undefined);
+    if (left-- === 0) return route.continue();
+    // The first request is lost on its way, the second one's response on the way back.
+    if (left === 0) await route.fetch();
+    return route.abort();
+  });
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  expect(keys).toHaveLength(3);
+  expect(new Set(keys).size).toBe(1);
+  expect((await latest()).message_count).toBe(2);
+});
+
+test("on a phone the window covers the page, and the page is as it was afterwards", async () => {
+  const { page, errors } = await openPage({ viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true });
+  await page.goto(await serveSite({ "/": embedding() }));
+  const chat = chatOn(page);
+  await chat.open();
+  expect(await chat.window.boundingBox()).toEqual({ x: 0, y: 0, width: 375, height: 667 });
+  await chat.button("How are webhooks signed?").tap();
+  await chat.answered();
+  await chat.button("Close chat").tap();
+  await expect.poll(() => page.evaluate(() => document.documentElement.style.overflow)).toBe("");
+  expect(errors).toEqual([]);
+});
