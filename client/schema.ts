@@ -1714,7 +1714,7 @@ export interface Operations {
     };
     answer: Schemas["ConversationWithMessages"];
   };
-  /** List and search conversations, by last activity. Scope: `conversations:read`. */
+  /** List and search conversations, by last activity. With `Accept: text/csv` all of them that fit, as a CSV file, without their messages. Scope: `conversations:read`. */
   listConversations: {
     input: {
       /** How many records a page holds at most. */
@@ -1787,7 +1787,7 @@ export interface Operations {
     };
     answer: Schemas["Message"];
   };
-  /** List and search leads, newest first. Scope: `leads:read`. */
+  /** List and search leads, newest first. With `Accept: text/csv` all of them that fit, as a CSV file. Scope: `leads:read`. */
   listLeads: {
     input: {
       /** How many records a page holds at most. */

@@ -3,6 +3,7 @@ import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, notFound, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
+import { csvResponse, orCsv, wantsCsv } from "../platform/http/csv.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
@@ -14,6 +15,7 @@ import { countNotes } from "./note-store.ts";
 import { type Match, searchConversations } from "./search.ts";
 import { findConversation, findConversationVisitor, findLatestHandoff, listTranscript } from "./store.ts";
 import {
+  conversationColumns,
   conversationPageSchema,
   conversationQuery,
   type ConversationRow,
@@ -44,25 +46,32 @@ const listConversations = createRoute({
   method: "get",
   path: "/conversations",
   summary: "List and search conversations, by last activity",
+  description: "With `Accept: text/csv` all of them that fit, as a CSV file, without their messages.",
   ...needsScope("conversations:read"),
   request: { query: conversationQuery },
-  responses: { 200: jsonResponse(conversationPageSchema, "A page of conversations, newest activity first."), ...errorResponses(403, 422) },
+  responses: {
+    200: orCsv(jsonResponse(conversationPageSchema, "A page of conversations, newest activity first.")),
+    ...errorResponses(403, 422),
+  },
 });
 
 conversationRoutes.openapi(listConversations, async (c) => {
   const { agent_id: agentId, status, channel, updated_since: sinceMs, assignee_id: assigneeId, unread, q, ...page } = c.req.valid("query");
   const filter = { agentId, status, channel, sinceMs, assigneeId, isUnread: unread !== undefined };
-  const found = await (q ? searchConversations(callerOperation(c), { ...filter, ...page, q }) : listConversationPage(c, filter, page));
-  if (!found)
-    throw unavailable("The search reads the workspace's conversations for the first time. Try again in a moment.", INDEXING_SECONDS);
-  const visitors = new Map(found.visitors.map((visitor) => [visitor.id, visitor]));
-  const handoffs = new Map(found.handoffs.map((handoff) => [handoff.conversationId, handoff]));
-  const toItem = (row: ConversationRow) => ({
-    ...toConversation(row, visitors.get(row.visitorId ?? ""), handoffs.get(row.id)),
-    match: found.matches.get(row.id) ?? null,
-  });
-  const positionOf = (row: ConversationRow) => ({ atMs: row.updatedAt, id: row.id });
-  return c.json(toCursorPage(found.rows, found.total, page, positionOf, toItem), 200);
+  const readPage = async (asked: typeof page) => {
+    const found = await (q ? searchConversations(callerOperation(c), { ...filter, ...asked, q }) : listConversationPage(c, filter, asked));
+    if (!found)
+      throw unavailable("The search reads the workspace's conversations for the first time. Try again in a moment.", INDEXING_SECONDS);
+    const visitors = new Map(found.visitors.map((visitor) => [visitor.id, visitor]));
+    const handoffs = new Map(found.handoffs.map((handoff) => [handoff.conversationId, handoff]));
+    const toItem = (row: ConversationRow) => ({
+      ...toConversation(row, visitors.get(row.visitorId ?? ""), handoffs.get(row.id)),
+      match: found.matches.get(row.id) ?? null,
+    });
+    const positionOf = (row: ConversationRow) => ({ atMs: row.updatedAt, id: row.id });
+    return toCursorPage(found.rows, found.total, asked, positionOf, toItem);
+  };
+  return wantsCsv(c) ? csvResponse("conversations", conversationColumns, readPage) : c.json(await readPage(page), 200);
 });
 
 async function listConversationPage(c: AppContext, filter: ConversationFilter, page: Parameters<typeof pageConversations>[3]) {

@@ -1,3 +1,4 @@
+import type { CsvColumns } from "../platform/http/csv.ts";
 import { z } from "@hono/zod-openapi";
 import {
   AUTHOR_TYPES,
@@ -315,3 +316,22 @@ export function toMessage(row: TranscriptRow): z.infer<typeof messageSchema> {
 export function toNote(row: typeof notes.$inferSelect): z.infer<typeof messageSchema> {
   return toMessage({ ...row, role: "note", authorType: "member", citations: [], confidence: null, needsHuman: false, quotaPeriod: null });
 }
+
+/** A conversation as a row of CSV. */
+export const conversationColumns: CsvColumns<z.infer<typeof conversationSchema>> = {
+  id: ({ id }) => id,
+  created_at: ({ created_at: createdAt }) => createdAt,
+  last_message_at: ({ last_message_at: lastMessageAt }) => lastMessageAt,
+  status: ({ status }) => status,
+  channel: ({ channel }) => channel,
+  visitor_name: ({ visitor }) => visitor?.name ?? null,
+  visitor_email: ({ visitor }) => visitor?.email ?? null,
+  subject: ({ subject }) => subject,
+  tags: ({ tags }) => tags.join(", "),
+  assignee: ({ assignee }) => assignee?.name ?? null,
+  message_count: ({ message_count: count }) => count,
+  handoff_reason: ({ handoff }) => handoff?.reason ?? null,
+  csat_score: ({ csat }) => csat?.score ?? null,
+  resolved_at: ({ resolved_at: resolvedAt }) => resolvedAt,
+  agent_id: ({ agent_id: agentId }) => agentId,
+};

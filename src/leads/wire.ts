@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { CsvColumns } from "../platform/http/csv.ts";
 import { timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
 import type { LeadRow } from "./leads.ts";
@@ -41,3 +42,17 @@ export const leadQuery = cursorQuery.extend({
 export function toLead(row: LeadRow): z.infer<typeof leadSchema> {
   return toRecord(leadSchema, row, { custom_fields: row.customFields as CustomFields });
 }
+
+/** A lead as a row of CSV. */
+export const leadColumns: CsvColumns<z.infer<typeof leadSchema>> = {
+  id: ({ id }) => id,
+  created_at: ({ created_at: createdAt }) => createdAt,
+  name: ({ name }) => name,
+  email: ({ email }) => email,
+  phone: ({ phone }) => phone,
+  message: ({ message }) => message,
+  custom_fields: ({ custom_fields: fields }) => (Object.keys(fields).length === 0 ? null : JSON.stringify(fields)),
+  source_url: ({ source_url: url }) => url,
+  agent_id: ({ agent_id: agentId }) => agentId,
+  conversation_id: ({ conversation_id: conversationId }) => conversationId,
+};

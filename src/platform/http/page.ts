@@ -51,7 +51,7 @@ export const cursorQuery = pageQuery.extend({
     .optional()
     .transform((text, ctx) => {
       if (text === undefined) return undefined;
-      const position = decode(text);
+      const position = decodeCursor(text);
       if (position) return position;
       ctx.addIssue({ code: "custom", input: text, ...valueErrorParams("use the next_cursor of the page before, unchanged") });
       return z.NEVER;
@@ -103,7 +103,8 @@ function encode({ atMs, id }: Position): string {
   return new TextEncoder().encode(JSON.stringify([atMs, id])).toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
-function decode(text: string): Position | undefined {
+/** What a cursor encodes; undefined for a text that is none. */
+export function decodeCursor(text: string): Position | undefined {
   try {
     const json = new TextDecoder().decode(Uint8Array.fromBase64(text, { alphabet: "base64url" }));
     const [atMs, id] = positionSchema.parse(JSON.parse(json));

@@ -106,7 +106,7 @@ function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversatio
   useEffect(() => {
     if (isOpen) element.current?.scrollIntoView({ block: "nearest" });
   }, [isOpen]);
-  const { id, unread_count: unread, last_message_preview: preview, last_message_at: at, assignee } = conversation;
+  const { id, unread_count: unread, last_message_preview: preview, last_message_at: at, assignee, match } = conversation;
   return (
     <li ref={element}>
       <button type="button" class={unread > 0 ? "row is-unread" : "row"} aria-current={isOpen} onClick={() => onOpen(id)}>
@@ -114,7 +114,7 @@ function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversatio
           <strong>{titleOf(conversation)}</strong>
           <Time at={at} />
         </span>
-        <span class="preview">{hasDraft(id) ? <em>Draft: not sent yet</em> : preview}</span>
+        <span class="preview">{match ? <Snippet parts={match.snippet} /> : hasDraft(id) ? <em>Draft: not sent yet</em> : preview}</span>
         <span class="row-bottom">
           <Status status={conversation.status} />
           {assignee && <span class="tag">{assignee.name}</span>}
@@ -127,6 +127,11 @@ function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversatio
       </button>
     </li>
   );
+}
+
+/** What was found, with the match marked. */
+function Snippet({ parts }: { parts: Schemas["ConversationMatch"]["snippet"] }) {
+  return <>{parts.map(({ text, is_match: isMatch }, at) => (isMatch ? <mark key={at}>{text}</mark> : text))}</>;
 }
 
 function EmptyList({ filter }: { filter: Filter }) {

@@ -1,0 +1,65 @@
+import { z } from "@hono/zod-openapi";
+import type { AppContext } from "./context.ts";
+import type { jsonResponse } from "./responses.ts";
+import { decodeCursor, type Position } from "./page.ts";
+
+/** Records read at once: few trips to the database, and little memory. */
+const PAGE_SIZE = 500;
+/** Spreadsheets take a cell that begins so for a formula. https://owasp.org/www-community/attacks/CSV_Injection */
+const FORMULA = /^[=+\-@\t\r]/;
+const NEEDS_QUOTES = /[",\r\n]/;
+
+type Cell = string | number | boolean | null;
+
+/** The columns of a list as CSV: the name of each, and what a record has in it. */
+export type CsvColumns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
+
+/** Whether the caller asks for a list as CSV. */
+export function wantsCsv(c: AppContext): boolean {
+  return /^\s*text\/csv\b/i.test(c.req.header("Accept") ?? "");
+}
+
+/** Adds CSV to what a list is documented to answer. */
+export function orCsv<Response extends ReturnType<typeof jsonResponse>>(response: Response) {
+  const schema = z.string().openapi({ description: "With `Accept: text/csv`: the whole list, whatever its limit and offset." });
+  return { ...response, content: { ...response.content, "text/csv": { schema } } };
+}
+
+/**
+ * A whole list as CSV (RFC 4180, UTF-8), read page by page as the client takes it. A failure on the way breaks the response off.
+ * @param readPage the records after a position, as the list's own pages have them.
+ */
+export async function csvResponse<Item>(
+  name: string,
+  columns: CsvColumns<Item>,
+  readPage: (page: {
+    limit: number;
+    offset: number;
+    cursor: Position | undefined;
+  }) => Promise<{ data: Item[]; next_cursor: string | null }>,
+): Promise<Response> {
+  const read = (cursor?: string | null) => readPage({ limit: PAGE_SIZE, offset: 0, cursor: cursor ? decodeCursor(cursor) : undefined });
+  // The first page is read before anything is answered: what is wrong with the query is an error, not a broken file.
+  let page: Awaited<ReturnType<typeof read>> | undefined = await read();
+  let head = lineOf(Object.keys(columns));
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    if (!page) return controller.close();
+    const lines = page.data.map((item) => lineOf(Object.values(columns).map((cell) => cell(item))));
+    controller.enqueue(new TextEncoder().encode(head + lines.join("")));
+    head = "";
+    page = page.next_cursor === null ? undefined : await read(page.next_cursor);
+  };
+  const body = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
+  const headers = { "Content-Type": "text/csv; charset=utf-8", "Content-Disposition": `attachment; filename="${name}.csv"` };
+  return new Response(body, { headers });
+}
+
+function lineOf(cells: readonly Cell[]): string {
+  return `${cells.map(textOf).join(",")}\r\n`;
+}
+
+function textOf(cell: Cell): string {
+  if (typeof cell !== "string") return cell === null ? "" : String(cell);
+  const text = FORMULA.test(cell) ? `'${cell}` : cell;
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
