@@ -18,8 +18,6 @@ export const PRICES = {
   objectRowWritten: 1 / 1e6,
   // https://developers.cloudflare.com/queues/platform/pricing/ : to write, to read and to delete a message are one each.
   queueOperation: 0.4 / 1e6,
-  // https://developers.cloudflare.com/vectorize/platform/pricing/
-  queriedDimension: 0.01 / 1e6,
   // https://developers.cloudflare.com/workers-ai/platform/pricing/
   neuron: 0.011 / 1e3,
 } as const;
@@ -50,8 +48,9 @@ export const NEURONS_A_MILLION = {
   embedding: 1_075,
 } as const;
 
-/** Of @cf/baai/bge-m3. */
-export const EMBEDDING_DIMENSIONS = 1_024;
+/** What a question to an agent with more vectors than fit its object costs besides: @cf/baai/bge-m3 has 1,024 dimensions. */
+// https://developers.cloudflare.com/vectorize/platform/pricing/
+export const VECTORIZE_QUERY = (1_024 * 0.01) / 1e6;
 
 /** A Durable Object is billed for 128 MB while it works, whatever it uses. */
 export const OBJECT_GB = 0.128;

@@ -22,11 +22,11 @@ void test("each thing is counted at its price", () => {
   near(priceOf({ d1RowWritten: 1e6, d1RowRead: 1e6, neuron: 1_000 }), 1 + 0.001 + 0.011);
 });
 
-void test("a question pays for its tokens in and out, its vector, and its conversation's object for as long as the model writes", () => {
+void test("a question pays for its tokens in and out, the vectors that it is compared with, and its conversation's object for as long as the model writes", () => {
   const usage = usageOfAsk({ ...NOTHING, objectHops: 3, d1RowsWritten: 40 }, 1_000);
   near(usage.neuron!, (1_000 * 5_500 + 300 * 36_400 + 40 * 1_075) / 1e6);
   near(usage.objectGbSecond!, (4 + 2 * 0.02) * 0.128);
-  assert.deepEqual([usage.workerRequest, usage.objectRequest, usage.d1RowWritten, usage.queriedDimension], [1, 3, 40, 1_024]);
+  assert.deepEqual([usage.workerRequest, usage.objectRequest, usage.d1RowWritten, usage.objectRowRead], [1, 3, 40, 200]);
 });
 
 void test("an event is written to the queue, read and deleted", () => {

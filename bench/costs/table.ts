@@ -2,7 +2,7 @@ import { PLAN_NAMES } from "../../src/platform/db/columns.ts";
 import { limitsOf } from "../../src/workspaces/plans.ts";
 import type { Report, Table } from "../report.ts";
 import type { Measured, Measurements } from "./measure.ts";
-import { EMBEDDING_DIMENSIONS, INCLUDED, type Item, NEURONS_A_MILLION, OBJECT_GB, PRICES } from "./prices.ts";
+import { INCLUDED, type Item, NEURONS_A_MILLION, OBJECT_GB, PRICES, VECTORIZE_QUERY } from "./prices.ts";
 
 /** What an operation uses of each thing that is billed. */
 type Usage = Partial<Record<Item, number>>;
@@ -17,6 +17,8 @@ const ANSWER_SECONDS = 4;
 const HOP_SECONDS = 0.02;
 /** A question, with what is put before it. */
 const QUESTION_TOKENS = 40;
+/** What a search reads of the vectors in an agent's own object; none were measured, for nothing embeds locally. */
+const VECTOR_ROWS = 200;
 /** Events of an answered question that begins a conversation: conversation.created and message.ai_replied. */
 const EVENTS_A_QUESTION = 2;
 
@@ -28,7 +30,8 @@ export function usageOfAsk(measured: Measured, promptTokens: number): Usage {
   const { modelInput, modelOutput, embedding } = NEURONS_A_MILLION;
   const neurons = (promptTokens * modelInput + ANSWER_TOKENS * modelOutput + QUESTION_TOKENS * embedding) / 1e6;
   const seconds = ANSWER_SECONDS + (measured.objectHops - 1) * HOP_SECONDS;
-  return { ...usageOf(measured), objectGbSecond: seconds * OBJECT_GB, queriedDimension: EMBEDDING_DIMENSIONS, neuron: neurons };
+  const usage = usageOf({ ...measured, objectRowsRead: measured.objectRowsRead + VECTOR_ROWS });
+  return { ...usage, objectGbSecond: seconds * OBJECT_GB, neuron: neurons };
 }
 
 /** What one delivered event uses; its consumer runs for it alone, though it takes up to a hundred at once. */
@@ -63,7 +66,6 @@ const LABELS: Record<Item, string> = {
   objectRowRead: "Durable Object rows read",
   objectRowWritten: "Durable Object rows written",
   queueOperation: "Queue operations",
-  queriedDimension: "Vectorize dimensions queried",
   neuron: "Workers AI neurons",
 };
 
@@ -108,6 +110,7 @@ function standingCosts({ sweep, conversationBytes, questionBytes, eventBytes, pr
   return [
     `A question gives the model ${count(promptTokens)} tokens to read; ${ANSWER_TOKENS} to write are assumed, in ${ANSWER_SECONDS} s.`,
     `A conversation of one question adds ${count(conversationBytes)} bytes to its database, each further question ${count(questionBytes)}; an event, for as long as the log is kept, ${count(eventBytes)}.`,
+    `An agent with more vectors than fit its own object asks Vectorize: ${dollars(VECTORIZE_QUERY * THOUSAND)} more for 1,000 asks.`,
     `The cron, each minute and for each database: ${sweep.d1Trips} trip and ${count(sweep.rowsRead)} rows, ${dollars(price)} a month.`,
   ];
 }

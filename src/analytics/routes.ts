@@ -32,8 +32,8 @@ analyticsRoutes.openapi(getOverview, async (c) => {
   const [[agent], rows, [sums], [before], [statuses], questions] = await db.batch([
     findAgent(db, id, rollupId),
     listDays(db, id, rollupId, current),
-    sumDays(db, id, rollupId, current, durableDay),
-    sumDays(db, id, rollupId, previous, durableDay),
+    sumDays(db, id, rollupId, current, { durableDay, withTimes: true }),
+    sumDays(db, id, rollupId, previous, { durableDay, withTimes: false }),
     sumStatuses(db, id, rollupId),
     listUnansweredQuestions(db, id, rollupId, current),
   ]);

@@ -15,10 +15,10 @@ const TOP_QUESTIONS = 10;
 /** The days of a range that have rollups, oldest first. */
 export function listDays(db: Database, workspaceId: string, agentId: string, range: DayRange) {
   const { day, conversations, messages, aiReplies, humanReplies, leads, handoffs } = analyticsDays;
-  const { handoffReasons, channels, firstResponses, resolutions } = analyticsDays;
+  const { handoffReasons, channels } = analyticsDays;
   const shown = { day, conversations, messages, aiReplies, humanReplies, leads, handoffs };
   return db
-    .select({ ...shown, handoffReasons, channels, firstResponses, resolutions })
+    .select({ ...shown, handoffReasons, channels })
     .from(analyticsDays)
     .where(isIn(workspaceId, agentId, range))
     .orderBy(asc(analyticsDays.day));
@@ -26,9 +26,20 @@ export function listDays(db: Database, workspaceId: string, agentId: string, ran
 
 export type Day = Awaited<ReturnType<typeof listDays>>[number];
 
-/** The sums over the days of a range; resolutions until `durableDay` have matured. */
-export function sumDays(db: Database, workspaceId: string, agentId: string, range: DayRange, durableDay: number) {
+/**
+ * The sums over the days of a range; resolutions until `durableDay` have matured.
+ * @param withTimes whether to join the histograms too, as `medianSeconds` reads them.
+ */
+export function sumDays(
+  db: Database,
+  workspaceId: string,
+  agentId: string,
+  range: DayRange,
+  { durableDay, withTimes }: { durableDay: number; withTimes: boolean },
+) {
   const days = analyticsDays;
+  const joined = (column: SQLiteColumn) =>
+    sql<string | null>`${withTimes ? sql`group_concat(nullif(replace(trim(${column}, '{}'), '"', ''), ''))` : sql`NULL`}`;
   const matured = (column: SQLiteColumn) => sumOf(sql`CASE WHEN ${days.day} <= ${durableDay} THEN ${column} ELSE 0 END`);
   return db
     .select({
@@ -51,6 +62,8 @@ export function sumDays(db: Database, workspaceId: string, agentId: string, rang
       // AI resolutions that are old enough to be durable, and those of them that were reopened within the time.
       maturedResolutions: matured(days.aiResolutions),
       maturedReopened: matured(days.aiResolutionsUndone),
+      firstResponses: joined(days.firstResponses).as("first_responses"),
+      resolutions: joined(days.resolutions).as("resolutions"),
     })
     .from(days)
     .where(isIn(workspaceId, agentId, range));

@@ -124,8 +124,8 @@ export function toOverview({ agentId, range, days, sums, previous, statuses, que
     csat: { average: ratio(sums.csatSum, sums.csatCount), count: sums.csatCount },
     feedback: { up: sums.ratedUp, down: sums.ratedDown },
     times: {
-      median_first_response_seconds: medianSeconds(days.map((day) => day.firstResponses)),
-      median_resolution_seconds: medianSeconds(days.map((day) => day.resolutions)),
+      median_first_response_seconds: medianSeconds(sums.firstResponses),
+      median_resolution_seconds: medianSeconds(sums.resolutions),
     },
     handoff_reasons: sumByName(
       HANDOFF_REASONS,
