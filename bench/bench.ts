@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { errorText, UserError, withUsage } from "../scripts/shared/cli.ts";
 import { benchAbuse } from "./abuse/abuse.ts";
 import { benchCrawl } from "./crawl.ts";
+import { benchLimits } from "./limits.ts";
 import { benchOperations } from "./operations.ts";
 import { publishReport, type Report } from "./report.ts";
 import { benchScale } from "./scale/scale.ts";
@@ -18,6 +19,7 @@ const USAGE = `npm run bench [-- FLAGS]: how fast the built service is on this m
   --webhooks     what an event costs, and how soon its endpoints have it
   --stream       streamed answers against the model that writes them
   --crawl        how quickly websites are read, and with how much memory
+  --limits       how many asks a second the gate, the index and the database of one workspace take
   --vectors      how long a search of an agent's vectors takes, and what it misses
   --abuse        what a stranger and a tenant can do to others at most; some three minutes
                  (with --only writes, neighbours or memory: this part)
@@ -42,6 +44,7 @@ const FLAGS = {
   stream: { type: "boolean" },
   crawl: { type: "boolean" },
   vectors: { type: "boolean" },
+  limits: { type: "boolean" },
   abuse: { type: "boolean" },
   world: { type: "boolean" },
   scale: { type: "boolean" },
@@ -68,6 +71,7 @@ async function run(flags: ReturnType<typeof readFlags>): Promise<Report> {
   if (flags.stream) return benchStreams(directory);
   if (flags.crawl) return benchCrawl();
   if (flags.vectors) return benchVectors(directory);
+  if (flags.limits) return benchLimits(directory);
   if (flags.abuse) return benchAbuse(directory, flags.only);
   if (flags.world) return benchWorld(directory);
   if (flags.scale) return benchScale(directory, flags);

@@ -1,0 +1,58 @@
+import { finishTurn, beginTurn } from "../../src/chat/store.ts";
+import { toTurn } from "../../src/chat/turn.ts";
+import service from "../../src/index.ts";
+import { indexOf } from "../../src/knowledge/index.ts";
+import { dbFor } from "../../src/platform/db/client.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { type ApiKeyClaim, verifyApiKey } from "../../src/workspaces/api-key.ts";
+
+export * from "../../src/index.ts";
+
+/*
+ * The service, with what a question goes through of which a workspace has but one: its gate, its agent's index and its
+ * database, each called by itself. Only `npm run bench -- --limits` serves it.
+ */
+
+interface Caller {
+  workspaceId: string;
+  agentId: string;
+  key: string;
+  question: string;
+}
+
+interface Prepared extends Caller {
+  claim: ApiKeyClaim;
+}
+
+type Part = (env: Env, caller: Prepared) => Promise<unknown>;
+
+const ANSWER = "Refunds are paid to the original payment method within five working days after the parcel reaches our warehouse.";
+
+const PARTS: Record<string, Part> = {
+  gate: (env, { workspaceId, claim }) => env.GATE.getByName(workspaceId).admit(claim),
+  index: (env, { workspaceId, agentId, question }) =>
+    indexOf(env, new Meter(), workspaceId, agentId).search({ question, previousQuestions: [], limit: 5 }),
+  database: async (env, { workspaceId, agentId, question: message }) => {
+    const nowMs = Date.now();
+    const db = dbFor(env, workspaceId, new Meter());
+    const of = { workspaceId, agentId, conversationId: newId(shardOf(workspaceId), nowMs), isNew: true, channel: "api" as const };
+    const turn = toTurn({ ...of, message, visitor: null, quota: { period: "2026-11", limit: 1e9 }, ids: null }, nowMs);
+    await beginTurn(db, turn);
+    const reply = { text: ANSWER, citations: [], confidence: 0.9, handoff: null };
+    await finishTurn(db, turn, { ...reply, agentName: "Agent", nowMs: nowMs + 1 });
+  },
+};
+
+export default {
+  ...service,
+  async fetch(request, env, ctx) {
+    const { pathname } = new URL(request.url);
+    const part = pathname.startsWith("/limits/") ? PARTS[pathname.slice("/limits/".length)] : undefined;
+    if (!part) return service.fetch(request, env, ctx);
+    const { times, ...caller } = await request.json<Caller & { times: number }>();
+    const claim = await verifyApiKey(caller.key, [env.KEY_SECRET]);
+    for (let at = 0; at < times; at++) await part(env, { ...caller, claim: claim! });
+    return Response.json({});
+  },
+} satisfies ExportedHandler<Env>;
