@@ -11,7 +11,7 @@ import { parseSync } from "oxc-parser";
 // prettier-ignore
 const FLOORS = [
   ".",
-  "sweep", "docs", "backup", "console", "operator", "email", "widget",
+  "sweep", "docs", "backup", "console", "operator", "email", "widget", "mcp",
   "administration", "privacy", "analytics", "webhooks",
   "chat",
   "leads", "conversations", "knowledge",

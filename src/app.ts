@@ -15,6 +15,7 @@ import { docsRoutes } from "./docs/routes.ts";
 import { API, OPERATOR, type Surface, WIDGET } from "./docs/surfaces.ts";
 import { knowledgeRoutes } from "./knowledge/routes.ts";
 import { leadRoutes } from "./leads/routes.ts";
+import { mcpRoutes } from "./mcp/routes.ts";
 import { operatorRoutes } from "./operator/routes.ts";
 import type { AppEnv } from "./platform/http/context.ts";
 import { handleError, handleMethodNotAllowed, handleNotFound } from "./platform/http/error-handler.ts";
@@ -70,6 +71,7 @@ for (const [surface, router] of described) {
 }
 app.use("/api/v1/*", requireConfig, useSession, requireKey);
 app.route("/api/v1", api);
+app.route("/mcp", mcpRoutes(api));
 app.use("/operator/v1/*", requireConfig, useSession);
 app.route("/operator/v1", operatorRoutes);
 app.route("/widget/v1", widgetRoutes);

@@ -190,7 +190,7 @@ export const matchSchema = z
   })
   .openapi("ConversationMatch");
 
-const listedConversationSchema = conversationSchema
+export const listedConversationSchema = conversationSchema
   .extend({ match: matchSchema.nullable().openapi({ description: "Where it matches `q`; null without a search." }) })
   .openapi("ListedConversation");
 

@@ -16,6 +16,7 @@ import { type IngestProgress, TextIngestion } from "./indexing/ingest.ts";
 import { textBytesOf } from "./indexing/size.ts";
 import { type CuratedAnswer, IndexStore } from "./indexing/store.ts";
 import { CuratedAnswers } from "./retrieval/curated-answers.ts";
+import { type DocumentName, type DocumentPart, readDocumentPart } from "./retrieval/document.ts";
 import { HybridSearch } from "./retrieval/hybrid-search.ts";
 import { SemanticSearch } from "./vectors/semantic-search.ts";
 import { vectorEnginesFor } from "./vectors/vector-engines.ts";
@@ -136,6 +137,11 @@ export class KnowledgeIndex extends DurableObject<Env> {
     const curated = this.answers.search(shortened.question, query.limit, query.only?.answers);
     const found = await this.passages.search(shortened);
     return { ...found, passages: found.passages.map(boundedPassage), curated };
+  }
+
+  /** The part of a document that begins after the chunk `after`. */
+  async readDocument(name: DocumentName, after: number): Promise<DocumentPart | undefined> {
+    return this.store.isEmpty ? undefined : readDocumentPart(this.store, name, after);
   }
 
   /** The next rows of all that is stored, for an export; begins with `[]`. */

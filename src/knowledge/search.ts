@@ -5,6 +5,7 @@ import { indexOf } from "./index.ts";
 import type { Retrieval, SearchQuery } from "../models/retrieval.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { STRONG_MATCH } from "./retrieval/curated-answers.ts";
+import type { DocumentName, DocumentPart } from "./retrieval/document.ts";
 import type { KnowledgeOperation } from "./sources.ts";
 import { listMatching } from "./store.ts";
 import { type MetadataFilter, type searchResultSchema, type searchSchema, toSearchResult } from "./wire.ts";
@@ -53,6 +54,17 @@ export async function searchIndex(
   const db = dbFor(env, workspaceId, meter);
   const [sources, answers] = await db.batch(listMatching(db, workspaceId, agentId, filter));
   return index.search({ ...query, only: { sources: sources.map(({ id }) => id), answers: answers.map(({ id }) => id) } });
+}
+
+/** A part of a document that a search found, from after its chunk `after`. Undefined when there is no such agent or document. */
+export async function readDocument(op: KnowledgeOperation, name: DocumentName, after: number): Promise<DocumentPart | undefined> {
+  const { env, meter, workspace, agentId } = op;
+  const db = dbFor(env, workspace.id, meter);
+  const [[[agent]], part] = await Promise.all([
+    db.batch([findAgent(db, workspace.id, agentId)]),
+    indexOf(env, meter, workspace.id, agentId).readDocument(name, after),
+  ]);
+  return agent && part;
 }
 
 function questionsOf(query: string): { question: string; previousQuestions: string[] } {

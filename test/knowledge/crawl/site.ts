@@ -49,6 +49,8 @@ function htmlOf(path: string, text: string, links: string[], head: string): stri
 export interface Reader {
   agentId: string;
   workspaceId: string;
+  /** A key of all scopes. */
+  key: string;
   path: string;
   call: Awaited<ReturnType<typeof createWorkspace>>["call"];
   /** Adds a source and reads it to its end. */
@@ -81,6 +83,7 @@ export async function createReader(): Promise<Reader> {
   return {
     agentId: agent.id,
     workspaceId: workspace.id,
+    key: workspace.key,
     path,
     call: (...request) => workspace.call(...request),
     message,

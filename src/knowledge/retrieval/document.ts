@@ -1,0 +1,50 @@
+import { MAX_CHUNK_BYTES } from "../indexing/chunk.ts";
+import type { IndexStore } from "../indexing/store.ts";
+
+/** A document's name within an agent: a text or a curated answer has no URL, a page of a website has one. */
+export interface DocumentName {
+  sourceId: string;
+  url: string | null;
+}
+
+/** A part of a document that the agent answers from. */
+export interface DocumentPart {
+  type: "page" | "text" | "answer";
+  title: string;
+  url: string | null;
+  text: string;
+  /** Where the next part begins; null at the end. */
+  next: number | null;
+}
+
+/** A part is as long as a few passages, so that it fits into a model's context. */
+const PART_CHUNKS = 16;
+
+type Row = { id: number; heading: string | null; content: string };
+
+/** The part of a live document that begins after the chunk `after`; 0 is its beginning. Undefined without such a document. */
+export function readDocumentPart(store: IndexStore, { sourceId, url }: DocumentName, after: number): DocumentPart | undefined {
+  // A generation that is being built has documents of its own, which no search finds yet.
+  const query = `SELECT id, type, title FROM documents WHERE source_id = ? AND url IS ?
+    AND generation_id NOT IN (SELECT id FROM generations WHERE state = 'building') ORDER BY id LIMIT 1`;
+  const [document] = store.sql.exec<{ id: number; type: "page" | "text"; title: string }>(query, sourceId, url).toArray();
+  if (!document) return answerPart(store, sourceId);
+  const chunks = "SELECT id, heading, substr(content, 1, ?) AS content FROM chunks WHERE document_id = ? AND id > ? ORDER BY id LIMIT ?";
+  const rows = store.sql.exec<Row>(chunks, MAX_CHUNK_BYTES, document.id, after, PART_CHUNKS + 1).toArray();
+  const shown = rows.slice(0, PART_CHUNKS);
+  const next = rows.length > PART_CHUNKS ? shown.at(-1)!.id : null;
+  return { type: document.type, title: document.title, url, text: textOf(shown), next };
+}
+
+function answerPart(store: IndexStore, id: string): DocumentPart | undefined {
+  const answer = store.findAnswer(id);
+  return answer && { type: "answer", title: answer.question, url: null, text: answer.answer, next: null };
+}
+
+/** Chunks as one text, with a heading wherever it changes. */
+function textOf(chunks: readonly Row[]): string {
+  const parts = chunks.flatMap(({ heading, content }, at) =>
+    heading === null || heading === chunks[at - 1]?.heading ? [content] : [`# ${heading}`, content],
+  );
+  return parts.join("\n\n");
+}

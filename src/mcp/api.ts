@@ -1,0 +1,75 @@
+import type { Hono } from "hono";
+import type { AppContext, AppEnv } from "../platform/http/context.ts";
+import { handleError, handleNotFound } from "../platform/http/error-handler.ts";
+import { createRouter } from "../platform/http/router.ts";
+
+/** One request of a tool to the integrators' API. */
+export interface ApiRequest {
+  method: "GET" | "POST" | "PATCH";
+  /** The segments of the path under /api/v1. */
+  path: readonly unknown[];
+  query?: Record<string, unknown>;
+  body?: object;
+  idempotencyKey?: unknown;
+}
+
+/** Sends a request for the caller of the tool. @throws Refusal where the API answers with an error. */
+export type Api = <Answer>(request: ApiRequest) => Promise<Answer>;
+
+/** Why a tool did nothing, in words for the model that called it. */
+export class Refusal extends Error {}
+
+/** What the API knows of a caller whom `/mcp` has admitted. */
+const CARRIED = ["caller", "meter", "newId", "requestId", "startedAtMs", "logFields"] as const;
+
+/** The requests to `/mcp` by the requests that their tools send. */
+const admitted = new WeakMap<Request, AppContext>();
+
+/**
+ * The API for callers who were admitted already, called in this process: the gate is not asked again, and the request is not
+ * logged again. Scopes, validation, idempotency and errors are those of the API itself.
+ */
+export function innerApi(...routers: readonly Hono<AppEnv>[]): Hono<AppEnv> {
+  const inner = createRouter();
+  inner.use(async (c, next) => {
+    const outer = admitted.get(c.req.raw)!;
+    for (const name of CARRIED) c.set(name, outer.get(name));
+    await next();
+    outer.set("errorCode", c.get("errorCode"));
+  });
+  for (const router of routers) inner.route("/api/v1", router);
+  inner.notFound(handleNotFound);
+  inner.onError(handleError);
+  return inner;
+}
+
+/** The API as the tools of one request to `/mcp` call it. */
+export function apiFor(c: AppContext, inner: Hono<AppEnv>): Api {
+  return async <Answer>({ method, path, query = {}, body, idempotencyKey }: ApiRequest) => {
+    const url = new URL(`/api/v1/${path.map((segment) => encodeURIComponent(String(segment).toWellFormed())).join("/")}`, c.req.url);
+    for (const [name, value] of Object.entries(query)) if ((value ?? null) !== null) url.searchParams.set(name, String(value));
+    const headers = new Headers({ "Content-Type": "application/json" });
+    // Encoded, since headers hold Latin-1 alone.
+    if ((idempotencyKey ?? null) !== null) headers.set("Idempotency-Key", encodeURIComponent(String(idempotencyKey).toWellFormed()));
+    const request = new Request(url, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    admitted.set(request, c);
+    const response = await inner.fetch(request, c.env, c.executionCtx);
+    const answer = await response.json<Answer & ErrorBody>();
+    if (!response.ok) throw new Refusal(wordsOf(answer));
+    return answer;
+  };
+}
+
+/** The body of the API's errors. */
+interface ErrorBody {
+  error: { code: string; message: string; request_id: string } & Record<string, string>;
+  detail?: { loc: (string | number)[]; msg: string }[];
+}
+
+/** An error with all that a model needs to mend its call. */
+export function wordsOf({ error, detail = [] }: ErrorBody): string {
+  const { code, message, ...further } = error;
+  const checks = detail.map(({ loc, msg }) => `- ${loc.slice(1).join(".")}: ${msg}`);
+  const ids = Object.entries(further).map(([name, value]) => `${name}: ${value}`);
+  return [`${code}: ${message}`, ...checks, ...ids].join("\n");
+}

@@ -1,0 +1,46 @@
+import type { Hono, MiddlewareHandler } from "hono";
+import { isProduction } from "../platform/config.ts";
+import type { AppEnv } from "../platform/http/context.ts";
+import { ApiError } from "../platform/http/errors.ts";
+import { nameOperation } from "../platform/http/request-log.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { requireConfig, requireKey } from "../workspaces/middleware.ts";
+
+/** The names of this machine, where a service that is developed on it is reached by a browser. */
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+/**
+ * Refuses what a page of another site sends. A page may have its own name point to this machine (DNS rebinding), and then has
+ * the origin of the request: on a laptop, where no proxy checks the name, only the names of this machine are taken.
+ */
+const checkOrigin: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const origin = c.req.header("Origin");
+  const own = new URL(c.req.url);
+  const isOwn = origin === own.origin && (isProduction(c.env) || LOOPBACK.has(own.hostname));
+  if (origin !== undefined && !isOwn)
+    throw new ApiError("origin_not_allowed", "Connect from a server or an app: pages of other sites may not.");
+  await next();
+};
+nameOperation(checkOrigin, "mcp");
+
+/** The Model Context Protocol at `/mcp`. @param api the integrators' API, which the tools call. */
+export function mcpRoutes(api: Hono<AppEnv>): Hono<AppEnv> {
+  const router = createRouter();
+  let answer: Awaited<ReturnType<typeof load>> | undefined;
+  router.post("/", checkOrigin, requireConfig, requireKey, async (c) => {
+    answer ??= await load(api);
+    return answer(c);
+  });
+  return router;
+}
+
+/** Loaded with the first request: to do so at start-up would delay every other one. */
+async function load(api: Hono<AppEnv>) {
+  const [{ answerMessage }, { innerApi }, { documentRoutes }] = await Promise.all([
+    import("./server.ts"),
+    import("./api.ts"),
+    import("./document-routes.ts"),
+  ]);
+  const inner = innerApi(api, documentRoutes);
+  return (c: Parameters<typeof answerMessage>[0]) => answerMessage(c, inner);
+}
