@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import { Webhook } from "standardwebhooks";
+import { readBlocks } from "../docs/blocks.ts";
+import { ROOT } from "../shared/cli.ts";
+import { startRecorder } from "./recorder.ts";
+
+// The client as a package: packed, and installed into an empty project, which lies outside of this one.
+
+const TIMEOUT_MS = 120_000;
+const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
+const PROGRAM = `
+import { createClient, paginate, verifyWebhook } from "@support-agent/client";
+
+const { SUPPORT_URL, WEBHOOK } = process.env;
+const client = createClient({ baseUrl: SUPPORT_URL, apiKey: "sk_live_1" });
+const question = { agent_id: "a-1", body: { message: "When?" } };
+const said = [await client.askAgent(question)];
+for await (const { type } of client.streamAnswer(question)) said.push(type);
+for await (const lead of paginate(client.listLeads)) said.push(lead);
+const { body, headers, secret } = JSON.parse(WEBHOOK);
+said.push((await verifyWebhook(body, headers, secret)).type);
+console.log(JSON.stringify(said));
+`;
+/** What compiles with the types, and what must not. */
+const TYPED_PROGRAM = `
+import { type Client, createClient, type Schemas, verifyWebhook } from "@support-agent/client";
+
+export const client: Client = createClient({ baseUrl: "https://support.example.com", apiKey: "k", retries: undefined });
+export const answered: Promise<Schemas["ChatAnswer"]> = client.askAgent({ agent_id: "a-1", body: { message: "When?" } });
+export const email = async (body: string) => {
+  const event = await verifyWebhook(body, new Headers(), "whsec_");
+  return event.type === "lead.created" ? event.data.email : null;
+};
+// @ts-expect-error -- the path's parameter is missing
+await client.getAgent({});
+// @ts-expect-error -- an operation that is not there
+await client.readMinds();
+`;
+
+const folder = mkdtempSync(join(tmpdir(), "package-"));
+after(() => rmSync(folder, { recursive: true }));
+const run = async (command: string, args: string[], cwd: string, env: NodeJS.ProcessEnv = {}) => {
+  const options = { cwd, env: { ...process.env, ...env }, timeout: TIMEOUT_MS };
+  const { stdout } = await promisify(execFile)(command, args, options).catch((error: { message: string; stdout: string }) =>
+    assert.fail(`${error.message}\n${error.stdout}`),
+  );
+  return stdout;
+};
+
+let packed: { filename: string; files: { path: string }[] };
+
+before(async () => {
+  [packed] = JSON.parse(await run("npm", ["pack", "--json", "--pack-destination", folder], join(ROOT, "client"))) as [typeof packed];
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  await run("npm", ["install", "--offline", "--no-audit", "--no-fund", join(folder, packed.filename)], folder);
+});
+
+void test("the package holds what is built, its README and its package.json", () => {
+  const built = ["index", "schema", "webhook"].flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
+  assert.deepEqual(packed.files.map(({ path }) => path).toSorted(), ["README.md", ...built, "package.json"].toSorted());
+});
+
+void test("a program in plain JavaScript asks, streams, pages and verifies a webhook", async () => {
+  const recorder = await startRecorder();
+  after(recorder.close);
+  const body = JSON.stringify({ type: "lead.created", data: { name: "Zoë" } });
+  const [secret, now] = [`whsec_${Buffer.alloc(32, 7).toString("base64")}`, new Date()];
+  const headers = {
+    "webhook-id": "msg_1",
+    "webhook-timestamp": String(Math.floor(now.getTime() / 1000)),
+    "webhook-signature": new Webhook(secret).sign("msg_1", now, body),
+  };
+  writeFileSync(join(folder, "program.js"), PROGRAM);
+  const env = { SUPPORT_URL: recorder.origin, WEBHOOK: JSON.stringify({ body, headers, secret }) };
+  const said = JSON.parse(await run(process.execPath, ["program.js"], folder, env)) as unknown;
+  assert.deepEqual(said, [{ data: [], has_more: false }, "done", "lead.created"]);
+  assert.deepEqual(
+    recorder.take().map(({ method, url, authorization }) => `${method} ${url} ${authorization}`),
+    [
+      "POST /api/v1/agents/a-1/messages Bearer sk_live_1",
+      "POST /api/v1/agents/a-1/messages Bearer sk_live_1",
+      "GET /api/v1/leads?limit=100 Bearer sk_live_1",
+    ],
+  );
+});
+
+/** How projects are set up: the newest Node, an older one, and a bundler for browsers. */
+const PROJECTS = {
+  node: { target: "es2024", lib: ["es2024"], module: "nodenext", types: ["node"] },
+  "node-20": { target: "es2022", lib: ["es2022"], module: "node20", types: ["node"], exactOptionalPropertyTypes: true },
+  bundler: { target: "es2022", lib: ["es2022", "dom"], module: "esnext", moduleResolution: "bundler", types: ["node"] },
+};
+
+void test("the types and the README's examples compile, in a project of Node's and in one of a bundler", async () => {
+  const sources = join(folder, "src");
+  mkdirSync(sources);
+  writeFileSync(join(sources, "typed.ts"), TYPED_PROGRAM);
+  const examples = readBlocks("client/README.md", readFileSync(join(ROOT, "client/README.md"), "utf8"));
+  for (const { line, code } of examples.filter(({ language }) => language === "ts")) writeFileSync(join(sources, `line-${line}.ts`), code);
+  const common = { strict: true, noEmit: true, typeRoots: [join(ROOT, "node_modules/@types")] };
+  for (const [name, options] of Object.entries(PROJECTS)) {
+    const path = join(folder, `tsconfig.${name}.json`);
+    writeFileSync(path, JSON.stringify({ compilerOptions: { ...common, ...options }, include: ["src"] }));
+    await run(process.execPath, [TSC, "-p", path], folder);
+  }
+});
+
+void test("a bundle for browsers needs nothing else, and holds only what is used", async () => {
+  const bundle = async (code: string) => {
+    const { outputFiles } = await build({
+      stdin: { contents: code, resolveDir: folder },
+      bundle: true,
+      minify: true,
+      write: false,
+      format: "esm",
+      platform: "browser",
+      logLevel: "silent",
+    });
+    return outputFiles[0]!.text;
+  };
+  assert.match(await bundle(`import { createClient } from "@support-agent/client"; console.log(createClient);`), /api\/v1\/me/);
+  assert.doesNotMatch(await bundle(`import { verifyWebhook } from "@support-agent/client"; console.log(verifyWebhook);`), /api\/v1/);
+});
