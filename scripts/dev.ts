@@ -109,7 +109,7 @@ async function prepareDemo(url: string, flags: Flags, project: Project, devVars:
   const demo = await ensureDemo(url, operator, { ...(apiKey && { apiKey }), ...(agentId && { agentId }) });
   setDevVars(devVars, { DEMO_API_KEY: demo.apiKey, DEMO_AGENT_ID: demo.agentId });
   const client = createClient(url, demo.apiKey);
-  await (flags.samples ? addSamples(client, demo, url) : removeSamples(client, demo));
+  await (flags.samples ? addSamples(client, demo) : removeSamples(client, demo));
   return demo;
 }
 

@@ -51,15 +51,17 @@ const SAMPLES: readonly Sample[] = [
 ];
 
 const LEAD = { name: "Mary Jackson", email: "mary@example.com", message: "Please send an offer for forty seats." };
-/** A page that is gone, of the service itself: another host would be looked up in the network. */
-const BROKEN_SOURCE = { type: "url", name: "Old help centre" };
+/** A file that begins like a PDF and is none, so that reading it fails. */
+const BROKEN_FILE = "old-price-list.pdf";
 
 /** Adds the samples to a demo workspace that has no conversations yet. */
-export async function addSamples(client: Client, { agentId }: Demo, url: string): Promise<void> {
+export async function addSamples(client: Client, { agentId }: Demo): Promise<void> {
   const { total } = await call<{ total: number }>(client, "GET", "/api/v1/conversations?limit=1");
   if (total > 0) return;
   await call(client, "POST", `/widget/v1/agents/${agentId}/leads`, LEAD);
-  await call(client, "POST", `/api/v1/agents/${agentId}/sources`, { ...BROKEN_SOURCE, url: `${url}/help` });
+  const form = new FormData();
+  form.set("file", new Blob(["%PDF-1.7"]), BROKEN_FILE);
+  await call(client, "POST", `/api/v1/agents/${agentId}/sources/files`, form);
   for (const { person: user, messages, team } of SAMPLES) {
     let conversationId: string | undefined;
     for (const message of messages) {
@@ -80,5 +82,5 @@ export async function removeSamples(client: Client, { agentId }: Demo): Promise<
   }
   const path = `/api/v1/agents/${agentId}/sources`;
   const { data } = await call<{ data: { id: string; name: string }[] }>(client, "GET", path);
-  for (const { id } of data.filter(({ name }) => name === BROKEN_SOURCE.name)) await call(client, "DELETE", `${path}/${id}`);
+  for (const { id } of data.filter(({ name }) => name === BROKEN_FILE)) await call(client, "DELETE", `${path}/${id}`);
 }

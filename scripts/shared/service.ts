@@ -24,10 +24,11 @@ export interface Client {
 export function createClient(url: string, token: string): Client {
   return {
     send: async (method, path, body) => {
-      const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+      const isForm = body instanceof FormData;
+      const headers = { Authorization: `Bearer ${token}`, ...(!isForm && { "Content-Type": "application/json" }) };
       const init = { method, headers, signal: AbortSignal.timeout(REQUEST_MS) };
       try {
-        const response = await fetch(url + path, body === undefined ? init : { ...init, body: JSON.stringify(body) });
+        const response = await fetch(url + path, body === undefined ? init : { ...init, body: isForm ? body : JSON.stringify(body) });
         const text = await response.text();
         return { status: response.status, body: response.headers.get("Content-Type")?.includes("json") ? JSON.parse(text) : text };
       } catch (error) {
