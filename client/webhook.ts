@@ -8,8 +8,8 @@ export class WebhookVerificationError extends Error {
   override readonly name = "WebhookVerificationError";
 }
 
-/** The headers of a request: those of `fetch`, or those of Node's `http`, with names in lower case. */
-type RequestHeaders = Headers | Readonly<Record<string, string | string[] | undefined>>;
+/** The headers of a request: those of `fetch`, or those of Node's `http` and others as a plain object. */
+type RequestHeaders = Pick<Headers, "get"> | Readonly<Record<string, string | string[] | undefined>>;
 
 const SECRET_PREFIX = "whsec_";
 /** How far the clocks may be apart, the time on the network included; Standard Webhooks advises it. */
@@ -43,7 +43,9 @@ export async function verifyWebhook(
 }
 
 function headerOf(headers: RequestHeaders, name: string): string {
-  const value = headers instanceof Headers ? headers.get(name) : headers[name];
+  // Not every framework's `Headers` is the runtime's own class, and not every one writes names in lower case.
+  const value =
+    typeof headers.get === "function" ? headers.get(name) : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
   if (typeof value !== "string" || value === "") throw new WebhookVerificationError(`The header ${name} is missing.`);
   return value;
 }

@@ -11,10 +11,13 @@ const BYTES = new TextEncoder().encode(TEXT);
 /** The headers as the service sends them. */
 const sign = (secrets: string[], timestampMs = Date.now()) => signatureHeaders({ id: EVENT.id, timestampMs, body: BYTES }, secrets);
 
-test("what the service signs is accepted, as text and as bytes, with the headers of fetch and of Node", async () => {
+test("what the service signs is accepted, as text and as bytes, with the headers of any framework", async () => {
   const headers = await sign([SECRET]);
+  const [id, timestamp, signature] = [headers["webhook-id"], headers["webhook-timestamp"], headers["webhook-signature"]];
+  const capitalised = { "Webhook-Id": id, "Webhook-Timestamp": timestamp, "Webhook-Signature": signature };
   for (const body of [TEXT, BYTES, BYTES.slice().buffer])
-    for (const given of [headers, new Headers(headers)]) expect(await verifyWebhook(body, given, SECRET)).toEqual(EVENT);
+    for (const given of [headers, capitalised, new Headers(headers), { get: (name: string) => headers[name] ?? null }])
+      expect(await verifyWebhook(body, given, SECRET)).toEqual(EVENT);
 });
 
 test("what the Standard Webhooks library signs is accepted", async () => {
