@@ -33,7 +33,7 @@ export type ChatMessage =
 /** A JSON Schema. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-export interface ToolDefinition {
+interface ToolDefinition {
   name: string;
   description: string;
   parameters: JsonSchema;

@@ -38,7 +38,7 @@ interface CallFunction {
 }
 
 /** Collects the parts of one reply from its chunks. */
-export class ReplyParts {
+class ReplyParts {
   private parts: ModelPart[] = [];
   private readonly calls: ToolCall[] = [];
   /** The places in `calls` by the server's numbers. */
