@@ -317,6 +317,33 @@ function mixedCase(method: string): string {
   return method[0]! + method.slice(1).toLowerCase();
 }
 
+test("without a valid key no tool of /mcp does anything, whatever else is valid", async () => {
+  const { workspace, records } = untouched;
+  const revoked = await createKey(workspace, ["*"]);
+  await operate("DELETE", `/workspaces/${workspace.id}/keys/${revoked.id}`);
+  const before = await stateOf(workspace, records);
+  const args = { agent_id: records.agent_id, question: "Taken?", answer: "Taken." };
+  const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "add_answer", arguments: args } };
+  for (const [token, code] of [
+    [undefined, "missing_api_key"],
+    ["sk_live_junk", "invalid_api_key"],
+    [(await mintApiKey(workspace.id, "not the secret")).key, "invalid_api_key"],
+    [(await mintApiKey(workspace.id, env.KEY_SECRET)).key, "invalid_api_key"],
+    [env.OPERATOR_TOKEN, "invalid_api_key"],
+    [revoked.key, "revoked_api_key"],
+  ] as const) {
+    const headers = { ...newAddress(), Accept: "application/json, text/event-stream" };
+    const answer = await send("POST", "/mcp", { token, body, headers });
+    expect([answer.status, answer.body.error.code]).toEqual([401, code]);
+  }
+  for (const path of ["/mcp/", "//mcp", "/mcp/api/v1/me", "/mcp/agents", "/%6dcp", "/MCP"]) {
+    expect([401, 404], path).toContain((await send("POST", path, { body, headers: newAddress() })).status);
+  }
+  const internal = `/api/v1/agents/${records.agent_id}/documents/${records.source_id}`;
+  expect((await workspace.call("GET", internal)).status).toBe(404);
+  expect(await stateOf(workspace, records)).toBe(before);
+});
+
 test("a conversation of another workspace cannot be continued", async () => {
   const [mine, yours] = await createNeighbours();
   const before = await stateOf(yours.workspace, yours.records);

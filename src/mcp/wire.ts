@@ -122,7 +122,9 @@ export function toJsonSchema(schema: z.ZodObject, io: "input" | "output"): Recor
     override: ({ jsonSchema }) => {
       for (const name of OPENAPI_ONLY) delete jsonSchema[name];
       // Later versions add fields to records.
-      delete jsonSchema.additionalProperties;
+      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+      // A model pays for each character, and the format says the same.
+      if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
     },
   });
   return io === "input" ? { ...json, additionalProperties: false } : json;

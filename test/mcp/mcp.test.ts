@@ -92,6 +92,15 @@ test.each(["auto", "legacy"] as const)("the official client lists every tool wit
   }
 });
 
+test("a tool's arguments are described as the API describes them", async () => {
+  const { tools } = await (await connect(desk.workspace.key)).listTools();
+  const propertiesOf = (name: string) => tools.find((tool) => tool.name === name)!.inputSchema.properties as Record<string, any>;
+  expect(propertiesOf("search")["limit"]).toMatchObject({ type: "integer", minimum: 1, maximum: 20, default: 10 });
+  expect(propertiesOf("search")["filter"].anyOf[0].additionalProperties.anyOf).toHaveLength(2);
+  expect(propertiesOf("list_conversations")["updated_since"]).toMatchObject({ type: "string", format: "date-time" });
+  expect(propertiesOf("reply_to_conversation")["content"]).toMatchObject({ type: "string", minLength: 1, maxLength: 8000 });
+});
+
 test("a key sees the tools of its scopes alone, and another one says which scope it needs", async () => {
   for (const scope of new Set(Object.values(TOOLS))) {
     const { key } = await createKey(desk.workspace, [scope]);
