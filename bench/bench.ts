@@ -10,6 +10,7 @@ import { temporaryDirectory } from "./service.ts";
 import { benchStreams } from "./streams.ts";
 import { benchVectors } from "./vectors.ts";
 import { benchWebhooks } from "./webhooks.ts";
+import { benchWidget } from "./widget.ts";
 import { benchWorld } from "./world.ts";
 
 const USAGE = `npm run bench [-- FLAGS]: how fast the built service is on this machine.
@@ -17,6 +18,7 @@ const USAGE = `npm run bench [-- FLAGS]: how fast the built service is on this m
   (none)         each operation against its floor, a bare worker that makes the same hops; some two and a half minutes
   --only NAMES   only these operations, such as me,ask
   --webhooks     what an event costs, and how soon its endpoints have it
+  --widget       what the chat costs a website, and how quickly it is there, in Chromium
   --stream       streamed answers against the model that writes them
   --crawl        how quickly websites are read, and with how much memory
   --limits       how many asks a second the gate, the index and the database of one workspace take
@@ -42,6 +44,7 @@ const FLAGS = {
   json: { type: "string" },
   webhooks: { type: "boolean" },
   stream: { type: "boolean" },
+  widget: { type: "boolean" },
   crawl: { type: "boolean" },
   vectors: { type: "boolean" },
   limits: { type: "boolean" },
@@ -68,6 +71,7 @@ async function run(flags: ReturnType<typeof readFlags>): Promise<Report> {
   const directory = await temporaryDirectory("bench-");
   console.error("Building …");
   if (flags.webhooks) return benchWebhooks(directory);
+  if (flags.widget) return benchWidget();
   if (flags.stream) return benchStreams(directory);
   if (flags.crawl) return benchCrawl();
   if (flags.vectors) return benchVectors(directory);

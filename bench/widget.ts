@@ -1,0 +1,264 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Worker } from "node:worker_threads";
+import { type Browser, type CDPSession, chromium, type Page } from "playwright-core";
+import { startService } from "../scripts/docs/service.ts";
+import { UserError } from "../scripts/shared/cli.ts";
+import { buildWeb } from "../scripts/web.ts";
+import { findChromium } from "../test/web/chromium.ts";
+import { median, percentile, type Report } from "./report.ts";
+import { PACED } from "./stand-ins/paced-model.ts";
+
+/*
+ * `npm run bench -- --widget`: what the chat costs the page that embeds it, and how quickly it is there, in Chromium with its
+ * processor slowed four times, against the service as `npm run dev` starts it.
+ */
+
+const SLOWDOWN = 4;
+const LOADS = 5;
+const MESSAGES = 500;
+const POLL_LIMIT = 200;
+const SCROLL_STEPS = 60;
+const FRAME_MS = 1000 / 60;
+/** A frame that takes longer was dropped. */
+const DROPPED_MS = FRAME_MS * 1.5;
+
+interface Embedded {
+  page: Page;
+  session: CDPSession;
+}
+
+/** A website with the chat. */
+async function embed(browser: Browser, site: string): Promise<Embedded> {
+  const page = await browser.newPage();
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: SLOWDOWN });
+  await page.goto(site);
+  await page.locator(".launcher").waitFor();
+  return { page, session };
+}
+
+interface TraceEvent {
+  name: string;
+  /** Microseconds: when it began, how long it took, and how much of that its thread ran. */
+  ts: number;
+  dur?: number;
+  tdur?: number;
+  args: { data?: { url?: string }; url?: string };
+}
+
+const SCRIPTING = new Set(["EvaluateScript", "FunctionCall"]);
+
+/** How long the page's main thread runs the loader until the launcher is there, and how far it moves the page. */
+async function measureLoad(browser: Browser, site: string): Promise<{ scriptMs: number; shift: number }> {
+  const page = await browser.newPage();
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: SLOWDOWN });
+  await browser.startTracing(page, { categories: ["devtools.timeline", "v8"] });
+  await page.goto(site);
+  await page.locator(".launcher").waitFor();
+  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] };
+  const own = traceEvents.filter(({ name, args }) => SCRIPTING.has(name) && (args.data?.url ?? args.url ?? "").endsWith("/widget.js"));
+  const shift = await page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        let sum = 0;
+        const add = (list: PerformanceObserverEntryList) =>
+          list.getEntries().forEach((entry) => (sum += (entry as { value?: number } & PerformanceEntry).value ?? 0));
+        new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+        setTimeout(() => resolve(sum), 300);
+      }),
+  );
+  await page.close();
+  return { scriptMs: outermost(own).reduce((sum, { dur = 0, tdur = dur }) => sum + tdur, 0) / 1000, shift };
+}
+
+/** Of events that lie within each other, those around the others. */
+function outermost(events: readonly TraceEvent[]): TraceEvent[] {
+  let endsAt = 0;
+  return events
+    .toSorted((one, other) => one.ts - other.ts)
+    .filter(({ ts, dur = 0 }) => {
+      const isOuter = ts >= endsAt;
+      if (isOuter) endsAt = ts + dur;
+      return isOuter;
+    });
+}
+
+/** From a click to the frame with the panel. @param isWarm whether the visitor pointed at the launcher before. */
+async function measureOpening(browser: Browser, site: string, isWarm: boolean): Promise<number> {
+  const { page } = await embed(browser, site);
+  if (isWarm) {
+    await page.locator(".launcher").dispatchEvent("pointerenter");
+    await page.locator(".window").waitFor({ state: "attached" });
+  }
+  const ms = await page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        const root = document.querySelector("support-agent")!.shadowRoot!;
+        const startMs = performance.now();
+        const look = () => {
+          if (root.querySelector<HTMLElement>(".window")?.checkVisibility()) setTimeout(() => resolve(performance.now() - startMs));
+          else requestAnimationFrame(look);
+        };
+        root.querySelector<HTMLElement>(".launcher")!.click();
+        requestAnimationFrame(look);
+      }),
+  );
+  await page.close();
+  return ms;
+}
+
+/** From the arrival of a part of an answer to the frame that shows it. */
+async function measureTokens(browser: Browser, site: string): Promise<number[]> {
+  const { page } = await embed(browser, site);
+  await page.locator(".launcher").click();
+  await page.locator("textarea").fill("How are webhooks signed?");
+  const times = page.evaluate(
+    () =>
+      new Promise<number[]>((resolve) => {
+        const found: number[] = [];
+        // oxlint-disable-next-line typescript/unbound-method -- it is called with its reader
+        const { read } = ReadableStreamDefaultReader.prototype;
+        ReadableStreamDefaultReader.prototype.read = async function (this: ReadableStreamDefaultReader<unknown>) {
+          const result = await read.call(this);
+          const atMs = performance.now();
+          if (typeof result.value === "string" && result.value.includes("event: delta"))
+            requestAnimationFrame(() => setTimeout(() => found.push(performance.now() - atMs)));
+          if (typeof result.value === "string" && result.value.includes("event: done")) setTimeout(() => resolve(found), 200);
+          return result;
+        } as typeof read;
+      }),
+  );
+  await page.locator("textarea").press("Enter");
+  const found = await times;
+  await page.close();
+  return found;
+}
+
+/** The times between frames while a long conversation is scrolled. */
+async function measureScrolling(browser: Browser, site: string, agentId: string): Promise<number[]> {
+  const page = await browser.newPage();
+  const session = await page.context().newCDPSession(page);
+  await page.addInitScript((id) => {
+    localStorage.setItem(`support-agent:${id}`, JSON.stringify({ token: "vt_bench", conversation: "bench" }));
+  }, agentId);
+  await page.route("**/widget/v1/conversations/bench/messages**", (route) => {
+    const after = Number(new URL(route.request().url()).searchParams.get("after") ?? -1);
+    const data = Array.from({ length: Math.min(POLL_LIMIT, MESSAGES - after - 1) }, (_, at) => messageAt(after + 1 + at));
+    return route.fulfill({ json: { data, status: "ai_handled" }, headers: { "Access-Control-Allow-Origin": "*" } });
+  });
+  await page.goto(site);
+  await page.locator(".launcher").click();
+  await page
+    .locator("article")
+    .nth(MESSAGES - 1)
+    .waitFor({ state: "attached" });
+  await session.send("Emulation.setCPUThrottlingRate", { rate: SLOWDOWN });
+  const frames = await page.evaluate(
+    ({ steps }) =>
+      new Promise<number[]>((resolve) => {
+        const scroller = document.querySelector("support-agent")!.shadowRoot!.querySelector(".scroller")!;
+        const found: number[] = [];
+        let lastMs = performance.now();
+        const step = (nowMs: number) => {
+          found.push(nowMs - lastMs);
+          lastMs = nowMs;
+          scroller.scrollBy(0, -120);
+          if (found.length < steps) requestAnimationFrame(step);
+          else resolve(found.slice(2));
+        };
+        requestAnimationFrame(step);
+      }),
+    { steps: SCROLL_STEPS },
+  );
+  await page.close();
+  return frames;
+}
+
+function messageAt(at: number): object {
+  const isQuestion = at % 2 === 0;
+  return {
+    id: String(at),
+    conversation_id: "bench",
+    role: isQuestion ? "user" : "assistant",
+    author: { type: isQuestion ? "visitor" : "agent", id: null, name: null },
+    content: isQuestion ? `Question ${at}?` : `Answer **${at}** in a sentence or two.\n\n- one\n- two\n\nAnd a last one.`,
+    citations: [],
+    confidence: 0.9,
+    needs_human: false,
+    created_at: new Date(Date.now() - (MESSAGES - at) * 60_000).toISOString(),
+  };
+}
+
+/** Runs all of it. */
+export async function benchWidget(): Promise<Report> {
+  const executablePath = findChromium();
+  if (!executablePath) throw new UserError("No Chromium was found: install one, or set CHROMIUM_PATH.");
+  const sizes = await buildWeb();
+  const model = new Worker(new URL("stand-ins/paced-model.ts", import.meta.url));
+  const modelPort = await new Promise<number>((resolve) => model.once("message", resolve));
+  const service = startService({ OPENAI_BASE_URL: `http://127.0.0.1:${modelPort}/v1`, OPENAI_MODEL: PACED });
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  const website = createServer((_, response) => response.setHeader("Content-Type", "text/html").end(html));
+  let html = "";
+  try {
+    const { SUPPORT_URL: url, SUPPORT_AGENT: agentId = "" } = await service.variables;
+    html = `<!doctype html><html lang="en"><title>Shop</title><h1>Shop</h1><p>Text</p><script src="${url}/widget.js" data-agent="${agentId}" async></script>`;
+    await new Promise<void>((resolve) => website.listen(0, "127.0.0.1", resolve));
+    const site = `http://127.0.0.1:${(website.address() as AddressInfo).port}/`;
+    return await measure(browser, site, agentId, sizes);
+  } finally {
+    website.closeAllConnections();
+    website.close();
+    await browser.close();
+    await service.stop();
+    await model.terminate();
+  }
+}
+
+async function measure(browser: Browser, site: string, agentId: string, sizes: Record<string, number>): Promise<Report> {
+  const loads = [];
+  const [cold, warm]: [number[], number[]] = [[], []];
+  for (let at = 0; at < LOADS; at++) {
+    loads.push(await measureLoad(browser, site));
+    cold.push(await measureOpening(browser, site, false));
+    warm.push(await measureOpening(browser, site, true));
+  }
+  const tokens = await measureTokens(browser, site);
+  const frames = await measureScrolling(browser, site, agentId);
+  const dropped = frames.filter((ms) => ms > DROPPED_MS).length;
+  const data = {
+    loaderMs: median(loads.map(({ scriptMs }) => scriptMs)),
+    shift: Math.max(...loads.map(({ shift }) => shift)),
+    openColdMs: median(cold),
+    openWarmMs: median(warm),
+    tokenMs: median(tokens),
+    tokenP95Ms: percentile(tokens, 0.95),
+    frameMs: median(frames),
+    droppedShare: dropped / frames.length,
+    sizes,
+  };
+  const kilobytes = (path: string) => `${(sizes[path]! / 1024).toFixed(1)} KB`;
+  return {
+    tables: [
+      {
+        columns: ["the chat on a page, its processor slowed four times", "measured", "wanted"],
+        rows: [
+          ["loader, gzipped", kilobytes("widget.js"), "2 KB"],
+          ["panel, gzipped", kilobytes("widget/panel.js"), "30 KB"],
+          ["what formats answers, gzipped, loaded after it", kilobytes("widget/lexer.js"), ""],
+          ["main thread for the loader", `${data.loaderMs.toFixed(1)} ms`, "10 ms"],
+          ["layout shift", data.shift.toFixed(3), "0"],
+          ["click to panel, pointed at before", `${data.openWarmMs.toFixed(0)} ms`, "150 ms"],
+          ["click to panel, nothing loaded", `${data.openColdMs.toFixed(0)} ms`, ""],
+          ["part of an answer to its frame, p50 and p95", `${data.tokenMs.toFixed(0)} and ${data.tokenP95Ms.toFixed(0)} ms`, "32 ms"],
+          [`frame while ${MESSAGES} messages are scrolled`, `${data.frameMs.toFixed(1)} ms`, "16.7 ms"],
+          ["frames dropped meanwhile", `${dropped} of ${frames.length}`, "0"],
+        ],
+      },
+    ],
+    notes: [],
+    data,
+  };
+}
