@@ -26,7 +26,7 @@ const COMPILER_OPTIONS = {
   types: ["node"],
   typeRoots: [join(ROOT, "node_modules/@types")],
 };
-const IDS = ["AGENT", "ANSWER", "CONVERSATION", "DELIVERY", "MESSAGE", "SOURCE", "WEBHOOK"];
+const IDS = ["AGENT", "ANSWER", "CONVERSATION", "DELIVERY", "KEY", "MESSAGE", "SOURCE", "WEBHOOK"];
 const EXTENSIONS = { Shell: "sh", TypeScript: "ts", Python: "py" };
 
 type Language = keyof typeof EXTENSIONS;
