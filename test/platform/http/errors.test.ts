@@ -249,7 +249,9 @@ describe("paths and methods", () => {
     const operations = await listOperations();
     const byPath = Map.groupBy(operations, ({ path }) => path);
     expect(byPath.size).toBeGreaterThan(8);
-    for (const [path, known] of byPath) {
+    for (const [path] of byPath) {
+      // A segment may be a name on one path and an identifier on another.
+      const known = operations.filter((operation) => new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path));
       const allowed = known.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method])).sort();
       for (const method of METHODS.filter((name) => !allowed.includes(name))) {
         const answer = await workspace.call(method, path.replaceAll(/\{\w+\}/g, NO_AGENT));
@@ -284,7 +286,7 @@ describe("paths and methods", () => {
   });
 
   test("a path outside of every surface is 404 in the same envelope", async () => {
-    for (const path of ["/", "/api", "/api/v2/me", "/nothing", "/API/V1/ME", "/api/v1x"]) {
+    for (const path of ["/api", "/api/v2/me", "/nothing", "/API/V1/ME", "/api/v1x"]) {
       const answer = await send("GET", path);
       expect(answer.status).toBe(404);
       expect(answer.body).toEqual({

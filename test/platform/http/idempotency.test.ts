@@ -229,7 +229,7 @@ async function repeatLong(workspace: Workspace, responseLength: number, bindings
     return next();
   });
   const made: string[] = [];
-  router.openapi(createRoute({ method: "post", path: "/long", responses: {} }), (c) => {
+  router.openapi(createRoute({ method: "post", path: "/long", "x-scope": "chat:write", responses: {} }), (c) => {
     made.push(c.get("newId")(0));
     return c.text(JSON.stringify("x".repeat(responseLength - 2)), 201) as never;
   });
