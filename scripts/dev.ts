@@ -1,6 +1,7 @@
 // `npm run dev`: the whole service on this machine, with a demo to try.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { userInfo } from "node:os";
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Demo, ensureDemo } from "./dev/demo.ts";
@@ -115,7 +116,7 @@ async function prepareDemo(url: string, flags: Flags, project: Project, devVars:
 
 async function announce(url: string, { apiKey, agentId }: Demo, flags: Flags, devVars: string): Promise<void> {
   const link = await call<{ url: string }>(createClient(url, apiKey), "POST", "/console/links");
-  printFact("Console", `${link.url} (signs in once; afterwards the key below does)`);
+  printFact("Console", `${link.url}&name=${encodeURIComponent(userInfo().username)} (signs in once; afterwards the key below does)`);
   printFact("Chat", `${url}/chat/${agentId}`);
   printFact("API", `${url}/api/v1, to try at ${url}/docs#key=${apiKey}`);
   printFact("Operator", flags.vars.has("OPERATOR_TOKEN") ? "OPERATOR_TOKEN as given by --var" : `OPERATOR_TOKEN in ${shortPath(devVars)}`);

@@ -20,23 +20,28 @@ interface OperatorSession {
 
 export type Session = WorkspaceSession | OperatorSession;
 
+/** Where the browser keeps what the person is called. */
+export const NAME = "console.name";
+
 /** Who is signed in; null for nobody, undefined until that is known. */
 export const session = signal<Session | null | undefined>(undefined);
 /** Whether the session ended while a page was open. The page stays, so that what was written is kept. */
 export const hasEnded = signal(false);
 
-/** The link of a URL that signs in once, taken out of the address bar. */
-function takeLink(): string | undefined {
-  const link = /^#sign-in=([\w-]+)$/.exec(location.hash)?.[1];
-  if (link !== undefined) history.replaceState(null, "", location.pathname);
-  return link;
+/** What a link in the address signs in with, and the name that it proposes; taken out of the address bar. */
+function takeLink(): { link: string; name: string } | undefined {
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  const link = parameters.get("sign-in");
+  if (link === null) return undefined;
+  history.replaceState(null, "", location.pathname);
+  return { link, name: localStorage.getItem(NAME) ?? parameters.get("name") ?? "" };
 }
 
 /** Finds out who is signed in; a sign-in link in the address signs in. */
 export async function loadSession(): Promise<void> {
   const link = takeLink();
   try {
-    session.value = link === undefined ? await request<Session>("GET", "/console/session") : await signInWith({ link });
+    session.value = link === undefined ? await request<Session>("GET", "/console/session") : await signInWith(link);
   } catch (error) {
     session.value = null;
     if (link !== undefined) throw error;
@@ -46,7 +51,7 @@ export async function loadSession(): Promise<void> {
 /** @throws ApiError for what is neither a key nor the operator's token. */
 export async function signIn(secret: string, name: string): Promise<void> {
   const next = await signInWith({ secret, name });
-  localStorage.setItem("console.name", name);
+  localStorage.setItem(NAME, name);
   const isSame = session.value && keyOf(session.value) === keyOf(next);
   session.value = next;
   hasEnded.value = false;
@@ -54,8 +59,8 @@ export async function signIn(secret: string, name: string): Promise<void> {
   if (!isSame && location.hash !== "") location.hash = "";
 }
 
-function signInWith(credential: { secret: string; name: string } | { link: string }): Promise<Session> {
-  return request<Session>("POST", "/console/session", { name: localStorage.getItem("console.name") ?? "", ...credential });
+function signInWith(credential: ({ secret: string } | { link: string }) & { name: string }): Promise<Session> {
+  return request<Session>("POST", "/console/session", credential);
 }
 
 function keyOf(of: Session): string {

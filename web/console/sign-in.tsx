@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { errorText } from "./api.ts";
-import { session, signIn } from "./session.ts";
+import { NAME, session, signIn } from "./session.ts";
 import { Button } from "./ui/button.tsx";
 import { Dialog } from "./ui/dialog.tsx";
 import { TextField } from "./ui/field.tsx";
@@ -37,7 +37,7 @@ function SignInForm({ problem }: { problem?: string | undefined }) {
         name="name"
         autoComplete="name"
         maxLength={100}
-        defaultValue={session.value?.name ?? localStorage.getItem("console.name") ?? ""}
+        defaultValue={session.value?.name ?? localStorage.getItem(NAME) ?? ""}
         hint="Your colleagues see it."
       />
       <Button variant="primary" type="submit" isBusy={isBusy}>
