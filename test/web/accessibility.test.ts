@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { call, openPage, serveSite } from "./browser.ts";
-import { chatOn, embedding, question } from "./chat.ts";
+import { chatOn, conversationOn, embedding, question } from "./chat.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const STANDARD = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
@@ -38,7 +38,7 @@ test.each(["light", "dark"] as const)("axe finds nothing in any state, %s", asyn
   expect(await findingsOn(page)).toEqual([]);
   await chat.button("Back").click();
   await chat.button("Earlier conversations").click();
-  const [{ id } = { id: "" }] = (await call<{ data: { id: string }[] }>("GET", "/conversations?limit=1")).data;
+  const id = await conversationOn(page);
   await page.getByRole("listitem").first().waitFor();
   expect(await findingsOn(page)).toEqual([]);
   await chat.button("Back").click();

@@ -13,6 +13,12 @@ export function embedding({ head = "", body = "", attributes = "", agentId = ser
 /** A question that the demo agent knows something about; the model answers by the name in brackets. */
 export const question = (name: "slow" | "markdown" | "hostile") => `How are webhooks signed? [${name}]`;
 
+/** The conversation that a page shows: other files have conversations with the agent at the same time. */
+export async function conversationOn(page: Page): Promise<string> {
+  const kept = await page.evaluate((agentId) => localStorage.getItem(`support-agent:${agentId}`), service.agentId);
+  return (JSON.parse(kept ?? "{}") as { conversation: string }).conversation;
+}
+
 /** What a visitor sees and does. */
 export function chatOn(page: Page) {
   const window = page.getByRole("dialog", { name: "Chat with Demo agent" });

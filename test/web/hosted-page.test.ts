@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { call, openPage, service } from "./browser.ts";
-import { chatOn, question } from "./chat.ts";
+import { chatOn, conversationOn, question } from "./chat.ts";
 
 test("the hosted page is the chat under a strict policy, on the channel hosted", async () => {
   const { page, errors } = await openPage();
@@ -11,7 +11,7 @@ test("the hosted page is the chat under a strict policy, on the channel hosted",
   await chat.answered();
   const box = await page.getByRole("region", { name: "Chat with Demo agent" }).boundingBox();
   expect(box).toEqual({ x: 0, y: 0, width: 1280, height: 800 });
-  const { data } = await call<{ data: { channel: string }[] }>("GET", "/conversations?limit=1");
-  expect(data[0]!.channel).toBe("hosted");
+  const { channel } = await call<{ channel: string }>("GET", `/conversations/${await conversationOn(page)}`);
+  expect(channel).toBe("hosted");
   expect(errors).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { call, openPage, serveSite } from "./browser.ts";
-import { chatOn, embedding, question } from "./chat.ts";
+import { chatOn, conversationOn, embedding, question } from "./chat.ts";
 
 interface Conversation {
   id: string;
@@ -10,7 +10,6 @@ interface Conversation {
   messages: { role: string; content: string }[];
 }
 
-const latest = async () => (await call<{ data: Conversation[] }>("GET", "/conversations?limit=1")).data[0]!;
 const read = (id: string) => call<Conversation>("GET", `/conversations/${id}`);
 
 test("a visitor asks, loses the network in the middle, reads on, talks to a person and rates", async () => {
@@ -31,7 +30,7 @@ test("a visitor asks, loses the network in the middle, reads on, talks to a pers
   await page.context().setOffline(false);
   await chat.answered();
   await chat.log.getByText(/^word0 word1 .* word58 word59$/).waitFor();
-  const { id } = await latest();
+  const id = await conversationOn(page);
   expect((await read(id)).messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
 
   await chat.button("Not helpful").click();
@@ -105,7 +104,7 @@ test("a request that fails before the question is taken is sent again, and the q
   await chat.answered();
   expect(keys).toHaveLength(3);
   expect(new Set(keys).size).toBe(1);
-  expect((await latest()).message_count).toBe(2);
+  expect((await read(await conversationOn(page))).message_count).toBe(2);
 });
 
 test("on a phone the window covers the page, and the page is as it was afterwards", async () => {
