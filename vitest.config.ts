@@ -83,6 +83,7 @@ const browser = {
 export default defineConfig(async () => {
   await buildWeb();
   const hasBrowser = findChromium() !== undefined;
+  if (!hasBrowser && process.env["CI"]) throw new Error("CI runs the tests in test/web too: install Chromium, or set CHROMIUM_PATH.");
   if (!hasBrowser) console.log("No Chromium was found, so the tests in test/web are skipped: install one, or set CHROMIUM_PATH.");
   return {
     test: {
