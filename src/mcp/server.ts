@@ -110,8 +110,8 @@ const schemas = new Map<ToolName, { input: Schema; output: Schema }>();
 function schemasOf(name: ToolName): { input: Schema; output: Schema } {
   const known = schemas.get(name);
   if (known) return known;
-  const input: Schema = fromJsonSchema(toJsonSchema(inputs[name], "input"), UNCHECKED);
-  const made = { input, output: fromJsonSchema(toJsonSchema(outputs[name], "output"), UNCHECKED) as Schema };
+  const schema = (json: Record<string, unknown>) => fromJsonSchema<Record<string, unknown>>(json, UNCHECKED);
+  const made = { input: schema(toJsonSchema(inputs[name], "input")), output: schema(toJsonSchema(outputs[name], "output")) };
   schemas.set(name, made);
   return made;
 }

@@ -15,7 +15,7 @@ afterEach(() => Promise.all(open.splice(0).map((client) => client.close())));
 async function connect(key: string, mode: "auto" | "legacy" = "auto"): Promise<Client> {
   const client = new Client({ name: "tests", version: "1.0.0" }, { versionNegotiation: { mode } });
   const transport = new StreamableHTTPClientTransport(new URL(ENDPOINT), {
-    fetch: (url, init) => exports.default.fetch(new Request(url, init as RequestInit)),
+    fetch: (url, init) => exports.default.fetch(new Request(url, init)),
     requestInit: { headers: { Authorization: `Bearer ${key}` } },
   });
   await client.connect(transport);
