@@ -35,10 +35,13 @@ const BROWSER_TESTS = "test/web/**";
 const service = async () => ({
   plugins: [
     cloudflareTest({
+      // Not the built one, which wrangler.toml names.
+      main: "src/index.ts",
       remoteBindings: false,
       wrangler: { configPath: "./wrangler.toml" },
       miniflare: {
-        compatibilityFlags: ["service_binding_extra_handlers"],
+        // The second: Vitest asks for node:inspector, and the service does without Node.js.
+        compatibilityFlags: ["service_binding_extra_handlers", "enable_nodejs_inspector_module"],
         // A second shard, so that everything is tried with more than one database.
         // The third is bound as no shard: a test adds it as one.
         d1Databases: { DB: "shard-0", DB_1: "shard-1", SPARE: "shard-2" },

@@ -36,11 +36,13 @@ interface Edge {
 }
 
 function edgesOf(file: string): Edge[] {
-  const { module } = parseSync(file, readFileSync(file, "utf8"));
+  const text = readFileSync(file, "utf8");
+  const { module } = parseSync(file, text);
   const requests = [...module.staticImports, ...module.staticExports.flatMap(({ entries }) => entries)].map(
     ({ moduleRequest }) => moduleRequest?.value,
   );
-  return requests.flatMap((request) => {
+  const loaded = module.dynamicImports.map(({ moduleRequest: { start, end } }) => text.slice(start + 1, end - 1));
+  return [...requests, ...loaded].flatMap((request) => {
     if (!request?.startsWith(".")) return [];
     const imported = join(dirname(file), request);
     return [{ from: folderOf(file), to: folderOf(imported), importer: file, imported }];

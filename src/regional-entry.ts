@@ -1,6 +1,7 @@
 import { DurableObject, exports, WorkerEntrypoint } from "cloudflare:workers";
-import { app } from "./app.ts";
-import { arrive } from "./platform/http/region.ts";
+import { lazy } from "./platform/lazy.ts";
+
+const http = lazy(async () => ({ ...(await import("./app.ts")), ...(await import("./platform/http/region.ts")) }));
 
 /**
  * An object that holds nothing and stands in a region: it has requests answered where it is. Each is an invocation of its
@@ -14,7 +15,8 @@ export class RegionalEntry extends DurableObject<Env> {
 
 /** The Worker, called by an entry: it runs beside it. */
 export class RegionalWorker extends WorkerEntrypoint<Env> {
-  override fetch(request: Request): Response | Promise<Response> {
+  override async fetch(request: Request): Promise<Response> {
+    const { app, arrive } = await http();
     return app.fetch(arrive(request), this.env, this.ctx);
   }
 }
