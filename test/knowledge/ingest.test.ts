@@ -26,7 +26,7 @@ describe("building a text source", () => {
       expect(await index.ingestText("long", "run")).toEqual({ done: false });
       expect(await found(index, "zebra")).toEqual([]);
     }
-    const ready = { done: true, outcome: "ready", pagesIndexed: 1, chunksCount: SECTIONS, unchanged: false };
+    const ready = { done: true, outcome: "ready", pagesIndexed: 1, chunksCount: SECTIONS, unchanged: false, textBytes: expect.any(Number) };
     expect(await index.ingestText("long", "run")).toEqual(ready);
     expect(await found(index, "zebra")).toEqual(["long"]);
     expect((await search(index, "Section 199")).passages[0]).toMatchObject({
@@ -95,7 +95,7 @@ describe("building a text source", () => {
     await load(index, { short: "The zebra lives in Africa and eats grass all day long." });
     const before = await runInDurableObject(index, (_, { storage }) => dump(storage.sql));
     await index.stageText("short", "Title of short", "The zebra lives in Africa and eats grass all day long.", ROOM);
-    const again = { done: true, outcome: "ready", pagesIndexed: 1, chunksCount: 1, unchanged: true };
+    const again = { done: true, outcome: "ready", pagesIndexed: 1, chunksCount: 1, unchanged: true, textBytes: expect.any(Number) };
     expect(await index.ingestText("short", "another run")).toEqual(again);
     expect(await runInDurableObject(index, (_, { storage }) => dump(storage.sql))).toEqual(before);
   });
