@@ -4,24 +4,24 @@ import { NAME, session, signIn } from "./session.ts";
 import { Button } from "./ui/button.tsx";
 import { Dialog } from "./ui/dialog.tsx";
 import { TextField } from "./ui/field.tsx";
+import { readForm } from "./ui/form.ts";
 
 function SignInForm({ problem }: { problem?: string | undefined }) {
   const [error, setError] = useState(problem);
   const [isBusy, setBusy] = useState(false);
   const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget as HTMLFormElement);
+    const text = readForm(event);
     setBusy(true);
     setError(undefined);
     try {
-      await signIn(String(data.get("secret")).trim(), String(data.get("name")).trim());
+      await signIn(text("secret"), text("name"));
     } catch (failure) {
       setError(errorText(failure));
     }
     setBusy(false);
   };
   return (
-    <form class="stack" onSubmit={submit}>
+    <form class="stack" onSubmit={(event) => void submit(event)}>
       <TextField
         label="API key or operator token"
         name="secret"

@@ -44,7 +44,7 @@ export function Knowledge() {
                 <Route path="/answers">
                   <Answers key={agentId} agentId={agentId} />
                 </Route>
-                <Route path="/sources/:id">{({ id }) => <SourcePage agentId={agentId} sourceId={id!} />}</Route>
+                <Route path="/sources/:id">{({ id }) => <SourcePage agentId={agentId} sourceId={id} />}</Route>
               </Switch>
             </>
           )

@@ -3,6 +3,7 @@ import { api, errorText, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Select, TextArea, TextField } from "../ui/field.tsx";
 import { say } from "../ui/toast.tsx";
+import { readForm } from "../ui/form.ts";
 
 type Kind = Schemas["SourceCreate"]["type"];
 
@@ -22,9 +23,7 @@ export function SourceForm({ agentId, onAdded }: { agentId: string; onAdded: () 
   const [error, setError] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const add = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget as HTMLFormElement);
-    const text = (name: string) => String(data.get(name) ?? "").trim();
+    const text = readForm(event);
     const name = text("name") || nameOf(text("url"));
     setBusy(true);
     setError(undefined);

@@ -42,7 +42,7 @@ export function Workspaces() {
       <Route path="/">
         <List />
       </Route>
-      <Route path="/:id">{({ id }) => <WorkspacePage id={id!} />}</Route>
+      <Route path="/:id">{({ id }) => <WorkspacePage id={id} />}</Route>
     </Switch>
   );
 }

@@ -8,6 +8,7 @@ import { PageFrame, saveFile } from "../ui/page.tsx";
 import { Empty } from "../ui/states.tsx";
 import { formatNumber } from "../ui/time.tsx";
 import { say, sayError } from "../ui/toast.tsx";
+import { readForm } from "../ui/form.ts";
 
 type Found = Schemas["PrivacyFound"];
 
@@ -23,8 +24,7 @@ export function People() {
   const [found, setFound] = useState<Found>();
   const [isBusy, setBusy] = useState(false);
   const find = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const value = String(new FormData(event.currentTarget as HTMLFormElement).get("value")).trim();
+    const value = readForm(event)("value");
     setBusy(true);
     try {
       setFound(await api.findPerson({ [kind]: value }));

@@ -4,6 +4,7 @@ import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { TextArea } from "../ui/field.tsx";
 import { say } from "../ui/toast.tsx";
+import { readForm } from "../ui/form.ts";
 
 interface Props {
   agentId: string;
@@ -18,11 +19,10 @@ export function SaveAnswer({ agentId, question, answer, onClose, onSaved }: Prop
   const [error, setError] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const save = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget as HTMLFormElement);
+    const text = readForm(event);
     setBusy(true);
     try {
-      const body = { question: String(data.get("question")).trim(), answer: String(data.get("answer")).trim() };
+      const body = { question: text("question"), answer: text("answer") };
       await api.createAnswer({ agent_id: agentId, body });
       say("The agent knows this answer now");
       onSaved?.();

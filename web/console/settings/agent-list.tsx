@@ -8,6 +8,7 @@ import { Dialog } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { formatNumber } from "../ui/time.tsx";
+import { readForm } from "../ui/form.ts";
 
 export function AgentList() {
   const agents = useAgents();
@@ -53,8 +54,7 @@ function CreateAgent({ onClose }: { onClose: () => void }) {
   const [error, setError] = useState<string>();
   const [, navigate] = useLocation();
   const create = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const name = String(new FormData(event.currentTarget as HTMLFormElement).get("name")).trim();
+    const name = readForm(event)("name");
     try {
       const { id } = await api.createAgent({ body: { name } });
       onClose();

@@ -11,6 +11,7 @@ import { Loaded } from "../ui/states.tsx";
 import { say, sayError } from "../ui/toast.tsx";
 import { AppearanceForm } from "./appearance-form.tsx";
 import { Tools } from "./tools.tsx";
+import { readForm } from "../ui/form.ts";
 
 export type AgentSettings = Schemas["AgentSettings"];
 type Update = Schemas["AgentUpdate"];
@@ -63,9 +64,7 @@ export function AgentPage({ id }: { id: string }) {
 function General({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
   const [isBusy, setBusy] = useState(false);
   const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget as HTMLFormElement);
-    const text = (name: string) => String(data.get(name)).trim();
+    const text = readForm(event);
     setBusy(true);
     await save({
       name: text("name"),
@@ -74,7 +73,7 @@ function General({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
       welcome_message: text("welcome_message"),
       confidence_threshold: Number(text("confidence_threshold")),
       language: text("language"),
-      status: data.has("is_active") ? "active" : "paused",
+      status: text("is_active") === "on" ? "active" : "paused",
       allowed_origins: text("allowed_origins").split(/\s+/).filter(Boolean),
     });
     setBusy(false);

@@ -8,6 +8,7 @@ import { Secret } from "../ui/secret.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { say, sayError } from "../ui/toast.tsx";
+import { readForm } from "../ui/form.ts";
 
 export interface ListedKey {
   id: string;
@@ -147,10 +148,10 @@ function KeyForm({
 }) {
   const [error, setError] = useState<string>();
   const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
+    const text = readForm(event);
     const data = new FormData(event.currentTarget as HTMLFormElement);
     try {
-      await onSubmit({ name: String(data.get("name")).trim(), scopes: data.getAll("scopes").map(String) });
+      await onSubmit({ name: text("name"), scopes: data.getAll("scopes") as string[] });
     } catch (failure) {
       setError(errorText(failure));
     }

@@ -33,7 +33,7 @@ export function Settings() {
         <Route path="/usage">
           <UsagePage />
         </Route>
-        <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id!} />}</Route>
+        <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
       </Switch>
     </PageFrame>
   );

@@ -1,17 +1,18 @@
 import type { ComponentChildren, JSX } from "preact";
 import { Icon, type IconName } from "./icon.tsx";
 
-type Props = Omit<JSX.IntrinsicElements["button"], "icon"> & {
+type Props = Omit<JSX.IntrinsicElements["button"], "icon" | "class"> & {
   variant?: "primary" | "plain" | "danger" | "quiet";
   icon?: IconName;
   /** It is working on what was asked for: it takes no further click. */
   isBusy?: boolean;
+  class?: string;
   children?: ComponentChildren;
 };
 
-export function Button({ variant = "plain", icon, isBusy = false, children, class: own, ...rest }: Props) {
+export function Button({ variant = "plain", icon, isBusy = false, children, class: own = "", ...rest }: Props) {
   return (
-    <button type="button" {...rest} class={`button ${variant} ${own ?? ""}`} disabled={rest.disabled || isBusy} aria-busy={isBusy}>
+    <button type="button" {...rest} class={`button ${variant} ${own}`} disabled={rest.disabled || isBusy} aria-busy={isBusy}>
       {icon && <Icon name={icon} size={16} />}
       {children}
     </button>
@@ -19,9 +20,14 @@ export function Button({ variant = "plain", icon, isBusy = false, children, clas
 }
 
 /** A button that is an icon; the label is read aloud and shown on hover. */
-export function IconButton({ icon, label, ...rest }: { icon: IconName; label: string } & JSX.IntrinsicElements["button"]) {
+export function IconButton({
+  icon,
+  label,
+  class: own = "",
+  ...rest
+}: { icon: IconName; label: string; class?: string } & Omit<JSX.IntrinsicElements["button"], "class">) {
   return (
-    <button type="button" {...rest} class={`icon-button ${rest.class ?? ""}`} aria-label={label} title={label}>
+    <button type="button" {...rest} class={`icon-button ${own}`} aria-label={label} title={label}>
       <Icon name={icon} size={18} />
     </button>
   );

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { errorText, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Checkbox, TextField } from "../ui/field.tsx";
+import { readForm } from "../ui/form.ts";
 
 type Events = Schemas["WebhookIn"]["events"];
 
@@ -17,15 +18,15 @@ export function EndpointForm({ types, webhook, submit, onSubmit }: Props) {
   const [isBusy, setBusy] = useState(false);
   const [getsAll, setGetsAll] = useState(webhook ? webhook.events.includes("*") : true);
   const save = async (event: SubmitEvent) => {
-    event.preventDefault();
+    const text = readForm(event);
     const data = new FormData(event.currentTarget as HTMLFormElement);
     setBusy(true);
     setError(undefined);
     try {
       await onSubmit({
-        url: String(data.get("url")).trim(),
+        url: text("url"),
         events: getsAll ? ["*"] : (data.getAll("events") as Events),
-        description: String(data.get("description")).trim() || null,
+        description: text("description") || null,
       });
     } catch (failure) {
       setError(errorText(failure));

@@ -23,7 +23,7 @@ export function Webhooks() {
       <Route path="/">
         <List list={list} />
       </Route>
-      <Route path="/:id">{({ id }) => <Endpoint id={id!} list={list} />}</Route>
+      <Route path="/:id">{({ id }) => <Endpoint id={id} list={list} />}</Route>
     </Switch>
   );
 }
