@@ -35,13 +35,10 @@ const BROWSER_TESTS = "test/web/**";
 const service = async () => ({
   plugins: [
     cloudflareTest({
-      // Not the built one, which wrangler.toml names.
-      main: "src/index.ts",
       remoteBindings: false,
       wrangler: { configPath: "./wrangler.toml" },
       miniflare: {
-        // The second: Vitest asks for node:inspector, and the service does without Node.js.
-        compatibilityFlags: ["service_binding_extra_handlers", "enable_nodejs_inspector_module"],
+        compatibilityFlags: ["service_binding_extra_handlers"],
         // A second shard, so that everything is tried with more than one database.
         // The third is bound as no shard: a test adds it as one.
         d1Databases: { DB: "shard-0", DB_1: "shard-1", SPARE: "shard-2" },

@@ -6,7 +6,6 @@ import { benchLimits } from "./limits.ts";
 import { benchOperations } from "./operations.ts";
 import { publishReport, type Report } from "./report.ts";
 import { benchScale } from "./scale/scale.ts";
-import { benchStart } from "./start.ts";
 import { temporaryDirectory } from "./service.ts";
 import { benchStreams } from "./streams.ts";
 import { benchVectors } from "./vectors.ts";
@@ -20,7 +19,6 @@ const USAGE = `npm run bench [-- FLAGS]: how fast the built service is on this m
   --only NAMES   only these operations, such as me,ask
   --webhooks     what an event costs, and how soon its endpoints have it
   --widget       what the chat costs a website, and how quickly it is there, in Chromium
-  --start        what starting costs, and the first request of each kind; some three minutes
   --stream       streamed answers against the model that writes them
   --crawl        how quickly websites are read, and with how much memory
   --limits       how many asks a second the gate, the index and the database of one workspace take
@@ -45,7 +43,6 @@ const FLAGS = {
   only: { type: "string", multiple: true },
   json: { type: "string" },
   webhooks: { type: "boolean" },
-  start: { type: "boolean" },
   stream: { type: "boolean" },
   widget: { type: "boolean" },
   crawl: { type: "boolean" },
@@ -75,7 +72,6 @@ async function run(flags: ReturnType<typeof readFlags>): Promise<Report> {
   console.error("Building …");
   if (flags.webhooks) return benchWebhooks(directory);
   if (flags.widget) return benchWidget();
-  if (flags.start) return benchStart(directory);
   if (flags.stream) return benchStreams(directory);
   if (flags.crawl) return benchCrawl();
   if (flags.vectors) return benchVectors(directory);

@@ -1,8 +1,11 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { UserError } from "../scripts/shared/cli.ts";
 import { load, type LoggedCost, type PreparedRequest, readRequestCost, type Round, send } from "./load.ts";
 import { median, percentile, type Report } from "./report.ts";
 import { type Operation, operations, seed } from "./seed.ts";
-import { type Build, buildFloor, buildService, createSecrets, type RunningWorker, startWorker } from "./service.ts";
+import { type Build, buildFloor, buildService, createSecrets, type RunningWorker, runWrangler, startWorker } from "./service.ts";
 
 /*
  * Each operation of the built worker against its floor, a bare worker that makes the same hops. They run in two
@@ -37,7 +40,8 @@ export async function benchOperations(
 ): Promise<Report> {
   const [service, floor] = await Promise.all([buildService(directory), buildFloor(directory)]);
   const results = await measureAll(service, floor, seconds, only);
-  return reportOf(results, seconds);
+  console.error("Starting up …");
+  return reportOf(results, await measureBundle(service), seconds);
 }
 
 async function measureAll(ours: Build, floor: Build, seconds: number, only: string[] | undefined): Promise<Result[]> {
@@ -98,7 +102,7 @@ function middleOf(rounds: Round[]): Measured {
   return { requestsPerSecond: median(rounds.map((round) => round.requestsPerSecond)), p50Ms: latencyMs(0.5), p99Ms: latencyMs(0.99) };
 }
 
-function reportOf(results: Result[], seconds: number): Report {
+function reportOf(results: Result[], bundle: Bundle, seconds: number): Report {
   const machine = { connections: CONNECTIONS, rounds: ROUNDS, seconds };
   const rows = results.map(({ operation, requestsPerSecond, p50Ms, p99Ms, cost, floor, ratio }) => [
     operation.label,
@@ -112,13 +116,52 @@ function reportOf(results: Result[], seconds: number): Report {
   ]);
   const columns = ["operation", "requests/s", "p50 ms", "p99 ms", "D1 trips", "object hops", "floor, requests/s", "ratio"];
   const notes = [
+    describeBundle(bundle),
     `${CONNECTIONS} connections, ${ROUNDS} rounds of ${seconds} s a side; the load generator shares the machine.`,
     "A floor makes the same hops without framework, checks and query builder. Both sides log one line a request.",
   ];
-  return { tables: [{ columns, rows }], notes, data: { machine, results: results.map(withoutRequest) } };
+  return { tables: [{ columns, rows }], notes, data: { machine, bundle, results: results.map(withoutRequest) } };
 }
 
 /** The request holds a key. */
 function withoutRequest({ operation: { name, label, floor: path }, floor, ...measured }: Result) {
   return { name, label, ...measured, floor: { path, ...floor } };
+}
+
+interface Bundle {
+  bytes: number;
+  gzipBytes: number;
+  /** CPU time of loading the module, without the runtime's own. */
+  startUpMs: number;
+}
+
+/** The profiler takes few samples of a start, so one start says little. */
+const STARTS = 5;
+
+/** The part of a CPU profile that is read here. */
+interface CpuProfile {
+  nodes: { id: number; callFrame: { functionName: string } }[];
+  samples: number[];
+  timeDeltas: number[];
+}
+
+async function measureBundle(build: Build): Promise<Bundle> {
+  const script = await readFile(join(build.directory, build.script));
+  const starts: number[] = [];
+  for (let start = 0; start < STARTS; start++) starts.push(await startUpMs(build));
+  return { bytes: script.length, gzipBytes: gzipSync(script).length, startUpMs: median(starts) };
+}
+
+async function startUpMs(build: Build): Promise<number> {
+  const file = join(build.directory, "start.cpuprofile");
+  await runWrangler("check", "startup", "--worker", build.upload, "--outfile", file);
+  const { nodes, samples, timeDeltas } = JSON.parse(await readFile(file, "utf8")) as CpuProfile;
+  const idle = new Set(nodes.filter((node) => node.callFrame.functionName === "(idle)").map((node) => node.id));
+  const activeUs = samples.reduce((sum, id, at) => sum + (idle.has(id) ? 0 : timeDeltas[at]!), 0);
+  return activeUs / 1000;
+}
+
+function describeBundle({ bytes, gzipBytes, startUpMs }: Bundle): string {
+  const kib = (size: number) => `${(size / 1024).toFixed(0)} KiB`;
+  return `Bundle ${kib(bytes)}, ${kib(gzipBytes)} gzipped; start-up ${startUpMs.toFixed(0)} ms of CPU (\`wrangler check startup\`).`;
 }

@@ -17,9 +17,9 @@ const MIGRATIONS = "migrations";
 /** A worker as wrangler would deploy it. */
 export interface Build {
   config: string;
-  /** The folder that holds its modules. */
+  /** The folder that holds the bundle. */
   directory: string;
-  /** The file name of the first one. */
+  /** The bundle's file name. */
   script: string;
   /** The same as one file, for `wrangler check startup`. */
   upload: string;
@@ -71,7 +71,10 @@ export async function startWorker(build: Build, bindings: Record<string, string>
   // Miniflare puts three workers of its own before one that has assets, which on the network is not done by workers.
   delete workerOptions["assets"];
   const port = await freePort();
-  const imported = (await readdir(build.directory, { recursive: true })).filter((file) => file !== build.script && moduleType(file));
+  const files = await readdir(build.directory);
+  const modulesOf = <Type extends string>(type: Type, ending: string) =>
+    files.filter((file) => file.endsWith(ending)).map((file) => ({ type, path: join(build.directory, file) }));
+  const imported = [...modulesOf("Text", ".browser.js"), ...modulesOf("Data", ".bin")];
   const served: Pick<RunningWorker, "port" | "onLog"> = { port, onLog: undefined };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -85,7 +88,7 @@ export async function startWorker(build: Build, bindings: Record<string, string>
           name,
           bindings: Object.assign({}, workerOptions.bindings, bindings),
           modulesRoot: build.directory,
-          modules: [build.script, ...imported].map((file) => ({ type: moduleType(file)!, path: join(build.directory, file) })),
+          modules: [{ type: "ESModule", path: join(build.directory, build.script) }, ...imported],
           unsafeDirectSockets: [{ host: "127.0.0.1", port }],
         },
       ],
@@ -98,12 +101,6 @@ export async function startWorker(build: Build, bindings: Record<string, string>
   const worker = await miniflare.getWorker(name);
   const sweep = async () => void (await worker.scheduled({ cron: "* * * * *" }));
   return Object.assign(served, { databaseBytes, sweep, close: () => miniflare.dispose() });
-}
-
-function moduleType(file: string): "Data" | "Text" | "ESModule" | undefined {
-  if (file.endsWith(".bin")) return "Data";
-  if (file.endsWith(".browser.js")) return "Text";
-  return file.endsWith(".js") ? "ESModule" : undefined;
 }
 
 /** Makes our tables, if they are not there. The floor has them too, so that its rows cost the same indexes and triggers. */

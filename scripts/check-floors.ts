@@ -36,13 +36,11 @@ interface Edge {
 }
 
 function edgesOf(file: string): Edge[] {
-  const text = readFileSync(file, "utf8");
-  const { module } = parseSync(file, text);
+  const { module } = parseSync(file, readFileSync(file, "utf8"));
   const requests = [...module.staticImports, ...module.staticExports.flatMap(({ entries }) => entries)].map(
     ({ moduleRequest }) => moduleRequest?.value,
   );
-  const loaded = module.dynamicImports.map(({ moduleRequest: { start, end } }) => text.slice(start + 1, end - 1));
-  return [...requests, ...loaded].flatMap((request) => {
+  return requests.flatMap((request) => {
     if (!request?.startsWith(".")) return [];
     const imported = join(dirname(file), request);
     return [{ from: folderOf(file), to: folderOf(imported), importer: file, imported }];

@@ -1,11 +1,14 @@
+import { sendMail } from "./email/outbound.ts";
 import type { EmailMessage } from "./events/outbox.ts";
+import { failAfterRetries, ingest } from "./knowledge/consumer.ts";
 import type { IngestionMessage } from "./knowledge/sources.ts";
-import type { ErasureMessage } from "./operator/erasure.ts";
+import { eraseDeleted, type ErasureMessage } from "./operator/erasure.ts";
 import { idFields, logDeadLetter } from "./platform/queue.ts";
 import { Fault } from "./platform/telemetry/errors.ts";
 import type { Meter } from "./platform/telemetry/meter.ts";
 import { type Job, measureJob } from "./platform/telemetry/report.ts";
-import type { PruneMessage } from "./privacy/retention.ts";
+import { prune, type PruneMessage } from "./privacy/retention.ts";
+import { handleDeliveryBatch } from "./webhooks/consumer.ts";
 
 /** The wait before a failed message's first retry; each further one doubles it. */
 const RETRY_SECONDS = 5;
@@ -20,45 +23,22 @@ const QUEUE_PREFIX = "support-agent-";
 /** Does the work of one message; may return the job's outcome for the log. */
 type MessageHandler = (env: Env, body: never, meter: Meter) => Promise<string | void>;
 
-const ingestSource: MessageHandler = async (env, body: IngestionMessage, meter) => {
-  const { ingest } = await import("./knowledge/consumer.ts");
-  return ingest(env, body, Date.now, meter);
-};
-
-const erase: MessageHandler = async (env, body: ErasureMessage | PruneMessage, meter) => {
-  if ("prune" in body) {
-    const { prune } = await import("./privacy/retention.ts");
-    return prune(env, body, Date.now(), meter);
-  }
-  const { eraseDeleted } = await import("./operator/erasure.ts");
-  return eraseDeleted(env, body, meter);
-};
-
-const sendEmail: MessageHandler = async (env, body: EmailMessage, meter) => {
-  const { sendMail } = await import("./email/outbound.ts");
-  return sendMail(env, body, Date.now(), meter);
-};
+const ingestSource: MessageHandler = (env, body: IngestionMessage, meter) => ingest(env, body, Date.now, meter);
 
 const MESSAGE_HANDLERS: Partial<Record<Job, MessageHandler>> = {
   ingestion: ingestSource,
   crawls: ingestSource,
-  erasure: erase,
-  email: sendEmail,
+  erasure: (env, body: ErasureMessage | PruneMessage, meter) =>
+    "prune" in body ? prune(env, body, Date.now(), meter) : eraseDeleted(env, body, meter),
+  email: (env, body: EmailMessage, meter) => sendMail(env, body, Date.now(), meter),
 };
 
 /** Does the work of a whole batch and acknowledges or retries each message; returns how many failed. */
 type BatchHandler = (env: Env, batch: MessageBatch<never>, meter: Meter) => Promise<number>;
 
-const deliverFrom =
-  (queue: "fast" | "slow"): BatchHandler =>
-  async (env, batch, meter) => {
-    const { handleDeliveryBatch } = await import("./webhooks/consumer.ts");
-    return handleDeliveryBatch({ env, meter, queue }, batch);
-  };
-
 const BATCH_HANDLERS: Partial<Record<Job, BatchHandler>> = {
-  deliveries: deliverFrom("fast"),
-  "slow-deliveries": deliverFrom("slow"),
+  deliveries: (env, batch, meter) => handleDeliveryBatch({ env, meter, queue: "fast" }, batch),
+  "slow-deliveries": (env, batch, meter) => handleDeliveryBatch({ env, meter, queue: "slow" }, batch),
 };
 
 /** What happens to a message that has used up its retries. The work itself is in D1, so no message has to be sent again. */
@@ -70,10 +50,7 @@ interface DeadLetterPolicy {
 
 const failSource: DeadLetterPolicy = {
   action: "The source is set to failed. The failed jobs of its source_id say why; then sync it again.",
-  handler: async (env, body: IngestionMessage, meter) => {
-    const { failAfterRetries } = await import("./knowledge/consumer.ts");
-    return failAfterRetries(env, body, meter);
-  },
+  handler: (env, body: IngestionMessage, meter) => failAfterRetries(env, body, meter),
 };
 
 const DEAD_LETTER_POLICIES: Partial<Record<Job, DeadLetterPolicy>> = {

@@ -1,7 +1,6 @@
 import { DurableObject, exports, WorkerEntrypoint } from "cloudflare:workers";
-import { lazy } from "./platform/lazy.ts";
-
-const http = lazy(async () => ({ ...(await import("./app.ts")), ...(await import("./platform/http/region.ts")) }));
+import { app } from "./app.ts";
+import { arrive } from "./platform/http/region.ts";
 
 /**
  * An object that holds nothing and stands in a region: it has requests answered where it is. Each is an invocation of its
@@ -15,8 +14,7 @@ export class RegionalEntry extends DurableObject<Env> {
 
 /** The Worker, called by an entry: it runs beside it. */
 export class RegionalWorker extends WorkerEntrypoint<Env> {
-  override async fetch(request: Request): Promise<Response> {
-    const { app, arrive } = await http();
+  override fetch(request: Request): Response | Promise<Response> {
     return app.fetch(arrive(request), this.env, this.ctx);
   }
 }

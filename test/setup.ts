@@ -3,9 +3,6 @@ import { env } from "cloudflare:workers";
 import { afterAll, vi } from "vitest";
 import { resetIdClock } from "../src/platform/db/ids.ts";
 
-// What the service loads when it first needs it, a test's object would load module by module, which takes seconds.
-import.meta.glob(["../src/**/*.ts"], { eager: true });
-
 // Files share a worker. Each starts with empty storage, and leaves the bindings, the clock and what it spied on as they were.
 // `reset` leaves out a database that was idle for some seconds, so that each is queried before.
 await Promise.all([env.DB, env.DB_1, env.SPARE].map((database) => database.prepare("SELECT 1").run()));

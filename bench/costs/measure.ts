@@ -48,8 +48,7 @@ const DEADLINE_MS = 30_000;
 /** Runs the built service here, with a model that answers at once, and takes down what questions and events cost. */
 export async function measure(directory: string): Promise<Measurements> {
   const secrets = createSecrets();
-  const flags = ["--dry-run", "--bundle", "--config", "wrangler.toml", "--env=", "--outdir", directory];
-  await runWrangler("deploy", "bench/workers/object-rows.ts", ...flags);
+  await runWrangler("deploy", "bench/workers/object-rows.ts", "--dry-run", "--config", "wrangler.toml", "--env=", "--outdir", directory);
   const build = { config: "wrangler.toml", directory, script: "object-rows.js", upload: join(directory, "upload.bundle") };
   const [model, receiver] = [await startCountingModel(), await startReceiver()];
   const bindings = { ...secrets, OPENAI_BASE_URL: model.baseUrl, OPENAI_MODEL: "costs", ALLOW_PRIVATE_TARGETS: "true" };

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorText, UserError } from "../shared/cli.ts";
 import { networkErrorText } from "../shared/service.ts";
@@ -63,7 +63,7 @@ const build: Step = {
   next: "`npm run verify` says more.",
   run: async ({ options, project, wrangler, say }) => {
     if (options.dryRun) return say(project.worker, "would build");
-    await wrangler.run("deploy", "--dry-run");
+    await wrangler.run("deploy", "--dry-run", `--outdir=${join(dirname(project.config), "dist")}`);
     say(project.worker, "built");
   },
 };

@@ -22,11 +22,6 @@ void test("a job is one short line, and a problem one line with all its fields",
 void test("wrangler's tables, notices and request lines are left out, its errors are not", () => {
   const filter = createLogFilter({ isJson: false });
   const output = `Using secrets defined in .dev.vars
-[custom build] Running: npm run --silent build
-Attaching additional modules:
-┌───────────┬──────┐
-│ Name      │ Type │
-└───────────┴──────┘
 \u001b[1mYour Worker has access to the following bindings:\u001b[0m
 Binding      Resource
 env.GATE     Durable Object

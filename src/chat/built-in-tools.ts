@@ -4,7 +4,7 @@ import type { Tool, ToolOutcome } from "../models/model.ts";
 import type { Retrieval } from "../models/retrieval.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import type { Turn } from "./turn-request.ts";
+import type { Turn } from "./turn.ts";
 
 /** How many passages an answer is made of, and a search by the model adds. */
 const MAX_PASSAGES = 5;

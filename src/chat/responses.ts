@@ -7,7 +7,7 @@ import { eventStream } from "../platform/http/responses.ts";
 import { refusalError } from "./refusals.ts";
 import { sessionOf } from "./session.ts";
 import { AnswerStream, hasWholeAnswer, readStream, type StreamCaller } from "./stream.ts";
-import type { TurnIds, TurnRequest } from "./turn-request.ts";
+import type { TurnIds, TurnRequest } from "./turn.ts";
 import { type AnswerVisitor, visitorFields } from "./visitor-token.ts";
 import { LAST_EVENT_ID, type StoredAnswer, toChatAnswer } from "./wire.ts";
 

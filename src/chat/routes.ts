@@ -12,7 +12,7 @@ import { periodOf } from "../workspaces/plans.ts";
 import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { type Question, resumedAnswer, streamedAnswer, wholeAnswer } from "./responses.ts";
 import { findAnswer } from "./store.ts";
-import { apiVisitor } from "./turn-request.ts";
+import { apiVisitor } from "./turn.ts";
 import { chatAnswerSchema, chatEventsSchema, chatInSchema, resumeHeaders } from "./wire.ts";
 
 export const chatRoutes = createRouter("Chat");

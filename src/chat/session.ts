@@ -1,5 +1,5 @@
 import { DurableObject, RpcTarget } from "cloudflare:workers";
-import { lazy } from "../platform/lazy.ts";
+import { modelFor } from "../models/providers.ts";
 import { objectOf } from "../platform/objects.ts";
 import { idFields, logDeadLetter } from "../platform/queue.ts";
 import { withoutData } from "../platform/telemetry/errors.ts";
@@ -9,11 +9,7 @@ import { withTimeout } from "../platform/time.ts";
 import type { Refusal } from "./refusals.ts";
 import { AnswerStream, readStream, type StreamCaller } from "./stream.ts";
 import { type Attempt, TurnErasedError, TurnQueue } from "./turn-queue.ts";
-import { toTurn, type Turn, type TurnRequest } from "./turn-request.ts";
-import type { TurnListener, TurnResult, TurnRunner } from "./turn.ts";
-
-/** What makes an answer, which is much. */
-const turnModules = lazy(async () => ({ ...(await import("./turn.ts")), ...(await import("../models/providers.ts")) }));
+import { toTurn, type Turn, type TurnListener, type TurnRequest, type TurnResult, TurnRunner } from "./turn.ts";
 
 /** Who waits for a turn. */
 interface TurnCaller {
@@ -54,8 +50,7 @@ const LONGEST_HOLD_MS = 30_000;
  */
 export class ChatSession extends DurableObject<Env> {
   private readonly turns: TurnQueue<TurnRequest, Turn>;
-  /** Undefined before the first turn. */
-  private runner: TurnRunner | undefined;
+  private readonly runner: TurnRunner;
   /** The answers of turns that run, or that a client resumed before they ran, by the answer's id. */
   private readonly streams = new Map<string, AnswerStream>();
   /** The pending turns that a client may ask for again, by the answer's id. */
@@ -72,6 +67,7 @@ export class ChatSession extends DurableObject<Env> {
     const assignIds = (request: TurnRequest) => toTurn(request, Date.now());
     const rescue = (turn: Turn, attempt: Attempt) => this.run(turn, attempt, { meter: new Meter() });
     this.turns = new TurnQueue(ctx.storage, assignIds, rescue, logStuckTurn);
+    this.runner = new TurnRunner(env, modelFor(env), ctx.storage.kv);
   }
 
   /** Answers a visitor's message once the messages before it are answered. */
@@ -185,7 +181,7 @@ export class ChatSession extends DurableObject<Env> {
     };
     const end = new AbortController();
     try {
-      const running = this.loadRunner().then((runner) => runner.run(turn, meter, attempt, listener, end.signal));
+      const running = this.runner.run(turn, meter, attempt, listener, end.signal);
       const result = await withTimeout(this.attemptLimitMs, running, "A turn");
       if (result.outcome === "answered") stream.finish(result.answer);
       return result;
@@ -195,12 +191,6 @@ export class ChatSession extends DurableObject<Env> {
       if (stream.outcome === undefined) stream.fail();
       this.streams.delete(turn.answerId);
     }
-  }
-
-  private async loadRunner(): Promise<TurnRunner> {
-    if (this.runner) return this.runner;
-    const { TurnRunner, modelFor } = await turnModules();
-    return (this.runner ??= new TurnRunner(this.env, modelFor(this.env), this.ctx.storage.kv));
   }
 
   private streamOf(answerId: string): AnswerStream {

@@ -5,9 +5,9 @@ import { ApiError, notFound } from "../platform/http/errors.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { toSingleLine } from "../platform/text.ts";
-import { callerOperation, flowLimited, needsScope } from "../workspaces/middleware.ts";
+import { callerOperation, needsScope, flowLimited } from "../workspaces/middleware.ts";
 import { type FirstMessage, startConversation } from "./start.ts";
-import { apiVisitor } from "./turn-request.ts";
+import { apiVisitor } from "./turn.ts";
 import { startInSchema } from "./wire.ts";
 
 export const startRoutes = createRouter("Conversations");

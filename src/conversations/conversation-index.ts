@@ -1,15 +1,11 @@
 import { DurableObject } from "cloudflare:workers";
-import type { Database } from "../platform/db/client.ts";
+import { type Database, workspaceDb } from "../platform/db/client.ts";
 import type { Channel, ConversationStatus } from "../platform/db/columns.ts";
-import { lazy } from "../platform/lazy.ts";
 import { objectOf } from "../platform/objects.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
-import type { listChanged, TextPosition } from "./search-store.ts";
+import { listChanged, listExisting, listNewTexts, listUnread, type TextPosition } from "./search-store.ts";
 import { toIndexText, toMatch, toPhrases } from "./search-text.ts";
-
-/** What reads D1. */
-const queries = lazy(async () => ({ ...(await import("../platform/db/client.ts")), ...(await import("./search-store.ts")) }));
 
 /** A search in the texts of conversations, the filters, and the page. */
 export interface ConversationQuery {
@@ -158,8 +154,7 @@ export class ConversationIndex extends DurableObject<Env> {
   }
 
   private async unreadIds(meter: Meter): Promise<string> {
-    const { listUnread } = await queries();
-    const db = await this.db(meter);
+    const db = this.db(meter);
     const [rows] = await db.batch([listUnread(db, this.workspaceId, MAX_UNREAD)]);
     return JSON.stringify(rows.map(({ id }) => id));
   }
@@ -182,8 +177,7 @@ export class ConversationIndex extends DurableObject<Env> {
   private async read(deadlineMs: number, meter: Meter): Promise<boolean> {
     const { storage } = this.ctx;
     if (!this.exists()) storage.transactionSync(() => this.sql.exec(SCHEMA));
-    const { listChanged } = await queries();
-    const db = await this.db(meter);
+    const db = this.db(meter);
     await this.reviveErased(db);
     let after = { atMs: (storage.kv.get<number>("readUntil") ?? 0) - OVERLAP_MS, id: "" };
     for (;;) {
@@ -211,7 +205,6 @@ export class ConversationIndex extends DurableObject<Env> {
   private async take(db: Database, rows: readonly IndexedConversation[]): Promise<void> {
     const kept = rows.filter((row) => !this.isErased(row.id));
     if (kept.length === 0) return;
-    const { listNewTexts } = await queries();
     this.ctx.storage.transactionSync(() => {
       for (const row of kept) this.putConversation(row);
     });
@@ -274,7 +267,6 @@ export class ConversationIndex extends DurableObject<Env> {
       .toArray()
       .map(({ id }) => id);
     if (ids.length === 0) return;
-    const { listExisting } = await queries();
     const [rows] = await db.batch([listExisting(db, this.workspaceId, ids)]);
     for (const id of ids) this.sql.exec("DELETE FROM erased WHERE id = ?", id);
     await this.take(db, rows);
@@ -288,8 +280,7 @@ export class ConversationIndex extends DurableObject<Env> {
     return this.ctx.id.name!;
   }
 
-  private async db(meter: Meter): Promise<Database> {
-    const { workspaceDb } = await queries();
+  private db(meter: Meter): Database {
     return workspaceDb({ env: this.env, workspaceId: this.workspaceId, meter });
   }
 }

@@ -1,8 +1,9 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { PLAN_NAMES } from "../platform/db/columns.ts";
+import { newIdSql } from "../platform/db/ids.ts";
 import { deliveries, events, webhookEndpoints, workspaces } from "../platform/db/schema.ts";
-import { insertWhere, newIdSql, timestampJson } from "../platform/db/sql.ts";
+import { insertWhere, timestampJson } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { ALL_EVENTS, API_VERSION, type EventType } from "./event-types.ts";

@@ -1,5 +1,4 @@
-import { type Database, shardDb } from "../platform/db/client.ts";
-import { boundShards } from "../platform/db/bound-shards.ts";
+import { boundShards, type Database, shardDb } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { DAY_MS } from "../platform/time.ts";

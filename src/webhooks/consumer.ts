@@ -4,8 +4,7 @@ import { dbFor, isBoundShard } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { log, logProblem } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import type { SendableDelivery } from "./attempt.ts";
-import type { SendState } from "./delivery-sender.ts";
+import type { SendableDelivery, SendState } from "./attempt.ts";
 import {
   cancelLeasedDeliveries,
   claimDeliveries,

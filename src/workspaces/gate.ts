@@ -1,8 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
+import { dbFor } from "../platform/db/client.ts";
 import type { Plan } from "../platform/db/columns.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { movedError } from "../platform/db/shard-binding.ts";
-import { lazy } from "../platform/lazy.ts";
 import { jurisdictionFor, objectOf } from "../platform/objects.ts";
 import { logProblem, logRarely } from "../platform/telemetry/log.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
@@ -11,9 +11,7 @@ import type { ApiKeyClaim } from "./api-key.ts";
 import { type Limits, limitsOf } from "./plans.ts";
 import { SlidingWindow, type WindowState, WindowStore } from "./rate-limit.ts";
 import { expandScopes, type Scope } from "./scopes.ts";
-
-/** What reads D1, which an object does twice a minute at most. */
-const queries = lazy(async () => ({ ...(await import("../platform/db/client.ts")), ...(await import("./store.ts")) }));
+import { findWorkspace, listActiveKeys, listRevokedKeys, recordSecretUse } from "./store.ts";
 
 export interface CallerWorkspace {
   id: string;
@@ -161,7 +159,6 @@ export class WorkspaceGate extends DurableObject<Env> {
   }
 
   private async readDirectory(meter: Meter): Promise<Directory | null> {
-    const { dbFor, findWorkspace, listActiveKeys, listRevokedKeys } = await queries();
     const workspaceId = this.ctx.id.name!;
     const db = dbFor(this.env, workspaceId, meter);
     const [[row], active, revoked] = await db.batch([
@@ -191,7 +188,6 @@ export class WorkspaceGate extends DurableObject<Env> {
 
   /** A failed write is not retried: the next hour, or the next instance of the object, writes again. */
   private async recordUse({ key, secretId, outdatedUseAtMs }: KnownKey): Promise<void> {
-    const { dbFor, recordSecretUse } = await queries();
     const db = dbFor(this.env, key.id, new Meter());
     try {
       await db.batch([recordSecretUse(db, this.ctx.id.name!, key.id, { secretId, outdatedUseAt: outdatedUseAtMs })]);

@@ -6,9 +6,8 @@ import { ApiError, type ErrorCode, unavailable } from "../platform/http/errors.t
 import { answerInRegion } from "../platform/http/region.ts";
 import { LruCache } from "../platform/lru-cache.ts";
 import { type ApiKeyClaim, verifyApiKey } from "./api-key.ts";
-import { clientNetwork } from "./client-network.ts";
 import { type Admission, type CallerKey, type CallerWorkspace, gateOf } from "./gate.ts";
-import { RateLimiter, type WindowState } from "./rate-limit.ts";
+import { clientNetwork, RateLimiter, type WindowState } from "./rate-limit.ts";
 import type { Scope } from "./scopes.ts";
 import { ALL_SENDERS, type VisitorWindow } from "./visitor-limits.ts";
 

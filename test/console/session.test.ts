@@ -117,7 +117,7 @@ test("a cookie is good under a rotated ENCRYPTION_KEY until the old value is tak
   const me = (key: string) => {
     const headers = { Cookie: browser.cookie!, "X-Support-Agent-Console": "1", "Sec-Fetch-Site": "same-origin" };
     const context = { waitUntil: () => undefined, passThroughOnException: () => undefined } as unknown as ExecutionContext;
-    return app.fetch(new Request("https://service.test/api/v1/me", { headers }), envWith({ ENCRYPTION_KEY: key }), context);
+    return app.request("https://service.test/api/v1/me", { headers }, envWith({ ENCRYPTION_KEY: key }), context);
   };
   const fresh = "f".repeat(40);
   expect((await me(`${fresh},${env.ENCRYPTION_KEY}`)).status).toBe(200);

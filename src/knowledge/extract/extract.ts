@@ -2,6 +2,7 @@ import { withoutClosingHashes } from "../../text/blocks.ts";
 import { cleanLine, truncateText } from "./clean.ts";
 import { extractHtml } from "./html-page.ts";
 import { directivesOfHeader, MAX_CANDIDATE_CHARS, titleOfUrl } from "./page-head.ts";
+import { extractPdf } from "./pdf.ts";
 import { decodeText, type ExtractedPage, type Extraction, type FetchedResponse, mediaKind } from "./response.ts";
 
 /**
@@ -14,11 +15,8 @@ export async function extract(response: FetchedResponse): Promise<Extraction> {
   switch (mediaKind(headers.get("content-type"), url, bytes)) {
     case "html":
       return extractHtml(response);
-    case "pdf": {
-      // The reader is larger than the rest of the service together.
-      const { extractPdf } = await import("./pdf.ts");
+    case "pdf":
       return extractPdf(response);
-    }
     case "text":
       return extractText(response);
     case "markdown":

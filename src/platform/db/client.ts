@@ -1,10 +1,18 @@
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import type { Meter } from "../telemetry/meter.ts";
 import { shardOf } from "./ids.ts";
-import { bindingOf } from "./bound-shards.ts";
-import { unboundShardError } from "./shard-binding.ts";
+import { bindingName, MAX_SHARDS, unboundShardError } from "./shard-binding.ts";
 
 export type Database = DrizzleD1Database;
+
+/** The shards whose databases are bound. Their numbers may have gaps. */
+export function boundShards(env: Env): number[] {
+  return Array.from({ length: MAX_SHARDS }, (_, shard) => shard).filter((shard) => bindingOf(env, shard) !== undefined);
+}
+
+function bindingOf(env: Env, shard: number): D1Database | undefined {
+  return (env as unknown as Record<string, D1Database | undefined>)[bindingName(shard)];
+}
 
 /**
  * The database of the record or workspace with this id.

@@ -1,10 +1,9 @@
 import { and, eq, gt, sql } from "drizzle-orm";
 import { logProblem } from "../telemetry/log.ts";
 import type { Meter } from "../telemetry/meter.ts";
-import { type Database, directoryDb, isBoundShard, shardDb } from "./client.ts";
+import { boundShards, type Database, directoryDb, isBoundShard, shardDb } from "./client.ts";
 import { shardOf } from "./ids.ts";
 import { shards, workspaces } from "./schema.ts";
-import { boundShards } from "./bound-shards.ts";
 import { explainShardError } from "./shard-binding.ts";
 
 /**
