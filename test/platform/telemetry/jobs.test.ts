@@ -96,8 +96,8 @@ test("the erasure of a workspace", async () => {
   const watched = await watch(() => deliver("support-agent-erasure", { workspaceId: workspace.id }));
   expect(jobIn(watched, "erasure")).toMatchObject({ outcome: "erased", workspace_id: workspace.id });
   const { object_hops, d1_trips } = jobIn(watched, "erasure");
-  // The agent's index, the leads' index and the gate.
-  expect(object_hops).toBe(3);
+  // The index of the agent, those of leads and conversations, and the gate.
+  expect(object_hops).toBe(4);
   expect(d1_trips).toBeGreaterThanOrEqual(5);
 });
 
