@@ -141,7 +141,7 @@ describe("an agent's Turnstile keys", () => {
     expect(agent["turnstile"]).toEqual({ site_key: SITE_KEY });
     expect((await operate("GET", path)).turnstile).toEqual({ site_key: SITE_KEY });
     expect((await visitor().send("GET", `/agents/${agent.id}`)).body.turnstile_site_key).toBe(SITE_KEY);
-    expect(JSON.stringify((await workspace.call("GET", `/agents/${agent.id}`)).body)).not.toContain(SITE_KEY);
+    expect(JSON.stringify((await workspace.call("GET", `/agents/${agent.id}`)).body)).not.toContain(secret);
     const [row] = await query<{ turnstile_secret: string }>(agent.id, "SELECT * FROM agents WHERE id = ?", agent.id);
     expect(JSON.stringify(row)).not.toContain(secret);
     expect(await decryptSecret(env, row!.turnstile_secret, `agent/${agent.id}/turnstile`)).toBe(secret);
