@@ -22,7 +22,7 @@ const CLIENT_PATIENCE_MS = 60_000;
 const CLIENT_PAUSE_MS = 20_000;
 const MAX_TRIES = 20;
 /** More often than the platform delivers a message. */
-const MAX_ROUNDS = 12;
+const MAX_ROUNDS = 40;
 const ROUND_MS = 6 * 60_000;
 /** How far the clock goes in a millisecond in which everything waits for a call that hangs. */
 const HASTE_MS = 10_000;
