@@ -78,6 +78,7 @@ test("a conversation that waits is answered and resolved by keyboard, and the vi
   await page.getByRole("log").getByText("Norway is fine.").waitFor();
   await page.keyboard.press("Escape");
   await page.keyboard.press("e");
+  await page.getByRole("status").getByText("Resolved", { exact: true }).waitFor();
   await page.getByText("Nobody waits").waitFor();
   const { status, messages } = await office.call<{
     status: string;
@@ -216,8 +217,9 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   await page.getByRole("button", { name: "Save" }).first().click();
   await page.getByText("Saved").waitFor();
   await page.getByLabel("Greeting").fill("Hello there");
+  const saved = page.waitForResponse((response) => response.request().method() === "PATCH");
   await page.getByRole("button", { name: "Save" }).nth(1).click();
-  await page.getByText("Saved").first().waitFor();
+  await saved;
   await page.goto(`${service.url}/console/#/settings/keys`);
   await page.getByRole("button", { name: "Create key" }).click();
   const dialog = page.getByRole("dialog", { name: "Create key" });

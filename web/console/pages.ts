@@ -8,6 +8,19 @@ interface Page<Item> {
   next_cursor?: string | null;
 }
 
+/** How a page of a list is read; without a cursor, the first one. */
+type ReadPage<Item> = (cursor: string | undefined, signal?: AbortSignal) => Promise<Page<Item>>;
+
+/** Reads a list that has offsets alone, as one with cursors is read. */
+export function byOffset<Item>(
+  read: (offset: number, signal?: AbortSignal) => Promise<Page<Item> & { offset: number; has_more: boolean }>,
+): ReadPage<Item> {
+  return async (cursor, signal) => {
+    const page = await read(Number(cursor ?? 0), signal);
+    return { ...page, next_cursor: page.has_more ? String(page.offset + page.data.length) : null };
+  };
+}
+
 /** A list that is read page by page as the reader comes to its end. */
 export interface Pages<Item> {
   items: readonly Item[];
@@ -21,11 +34,7 @@ export interface Pages<Item> {
 }
 
 /** @param key which list it is: another one begins anew. */
-export function usePages<Item extends { id: string }>(
-  key: string,
-  read: (cursor: string | undefined, signal?: AbortSignal) => Promise<Page<Item>>,
-  watch?: (change: Change) => boolean,
-): Pages<Item> {
+export function usePages<Item extends { id: string }>(key: string, read: ReadPage<Item>, watch?: (change: Change) => boolean): Pages<Item> {
   const first = useQuery(key, (signal) => read(undefined, signal), watch ? { watch } : {});
   const [more, setMore] = useState<{ key: string; data: Item[]; cursor: string | null } | undefined>();
   const [error, setError] = useState<unknown>();

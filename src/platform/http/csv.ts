@@ -1,16 +1,11 @@
 import { z } from "@hono/zod-openapi";
+import { type Cell, csvLine } from "../csv.ts";
 import type { AppContext } from "./context.ts";
 import type { jsonResponse } from "./responses.ts";
 import { decodeCursor, type Position } from "./page.ts";
 
 /** Records read at once: few trips to the database, and little memory. */
 const PAGE_SIZE = 500;
-/** Spreadsheets take a cell that begins so for a formula. https://owasp.org/www-community/attacks/CSV_Injection */
-const FORMULA = /^[=+\-@\t\r]/;
-const NEEDS_QUOTES = /[",\r\n]/;
-
-type Cell = string | number | boolean | null;
-
 /** The columns of a list as CSV: the name of each, and what a record has in it. */
 export type CsvColumns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
 
@@ -41,10 +36,10 @@ export async function csvResponse<Item>(
   const read = (cursor?: string | null) => readPage({ limit: PAGE_SIZE, offset: 0, cursor: cursor ? decodeCursor(cursor) : undefined });
   // The first page is read before anything is answered: what is wrong with the query is an error, not a broken file.
   let page: Awaited<ReturnType<typeof read>> | undefined = await read();
-  let head = lineOf(Object.keys(columns));
+  let head = csvLine(Object.keys(columns));
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
     if (!page) return controller.close();
-    const lines = page.data.map((item) => lineOf(Object.values(columns).map((cell) => cell(item))));
+    const lines = page.data.map((item) => csvLine(Object.values(columns).map((cell) => cell(item))));
     controller.enqueue(new TextEncoder().encode(head + lines.join("")));
     head = "";
     page = page.next_cursor === null ? undefined : await read(page.next_cursor);
@@ -52,14 +47,4 @@ export async function csvResponse<Item>(
   const body = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
   const headers = { "Content-Type": "text/csv; charset=utf-8", "Content-Disposition": `attachment; filename="${name}.csv"` };
   return new Response(body, { headers });
-}
-
-function lineOf(cells: readonly Cell[]): string {
-  return `${cells.map(textOf).join(",")}\r\n`;
-}
-
-function textOf(cell: Cell): string {
-  if (typeof cell !== "string") return cell === null ? "" : String(cell);
-  const text = FORMULA.test(cell) ? `'${cell}` : cell;
-  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
+import { csvLine } from "../../../src/platform/csv.ts";
 import { api, type Schemas } from "../api.ts";
 import { AgentPicker } from "../agents.tsx";
 import { HANDOFF_WORDS } from "../inbox/words.tsx";
 import { useQuery } from "../query.ts";
 import { Button } from "../ui/button.tsx";
-import { toCsv } from "../ui/csv.ts";
 import { Select } from "../ui/field.tsx";
 import { PageFrame, saveFile } from "../ui/page.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
@@ -177,8 +177,6 @@ function duration(seconds: number | null): string {
 
 function dailyCsv({ daily }: Overview): Blob {
   const names = ["date", "conversations", "messages", "ai_replies", "human_replies", "leads", "handoffs"] as const;
-  return toCsv(
-    names,
-    daily.map((day) => names.map((name) => day[name])),
-  );
+  const lines = [names, ...daily.map((day) => names.map((name) => day[name]))].map(csvLine);
+  return new Blob(lines, { type: "text/csv;charset=utf-8" });
 }

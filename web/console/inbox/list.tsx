@@ -1,6 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
-import { useChanges } from "../live.ts";
 import { type Pages, usePages } from "../pages.ts";
 import { useQuery } from "../query.ts";
 import { session } from "../session.ts";
@@ -96,9 +95,8 @@ function Views({ filter, onFilter }: Pick<Props, "filter" | "onFilter">) {
 
 /** How many conversations a view has. */
 function useCount(view: "waiting" | "unread"): number | undefined {
-  const count = useQuery(view, async (signal) => (await api.listConversations({ ...inputOf({ view }), limit: 1 }, { signal })).total);
-  useChanges(({ kind }) => kind === "conversation", count.reload, [view]);
-  return count.data;
+  const read = async (signal: AbortSignal) => (await api.listConversations({ ...inputOf({ view }), limit: 1 }, { signal })).total;
+  return useQuery(view, read, { watch: ({ kind }) => kind === "conversation" }).data;
 }
 
 function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversation; isOpen: boolean; onOpen: (id: string) => void }) {

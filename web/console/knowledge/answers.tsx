@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
-import { usePages } from "../pages.ts";
+import { byOffset, usePages } from "../pages.ts";
 import { SaveAnswer } from "../playground/save-answer.tsx";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
@@ -15,11 +15,8 @@ const PAGE_SIZE = 50;
 export function Answers({ agentId }: { agentId: string }) {
   const [isAdding, setAdding] = useState(false);
   const [deleting, setDeleting] = useState<Schemas["Answer"]>();
-  const pages = usePages(agentId, async (cursor, signal) => {
-    const offset = Number(cursor ?? 0);
-    const page = await api.listAnswers({ agent_id: agentId, limit: PAGE_SIZE, offset }, signal ? { signal } : {});
-    return { ...page, next_cursor: page.has_more ? String(offset + PAGE_SIZE) : null };
-  });
+  const read = byOffset((offset, signal) => api.listAnswers({ agent_id: agentId, limit: PAGE_SIZE, offset }, signal ? { signal } : {}));
+  const pages = usePages(agentId, read);
   const mayWrite = hasScope("knowledge:write");
   const remove = async (id: string) => {
     try {

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 import { api, type Schemas } from "../api.ts";
-import { usePages } from "../pages.ts";
+import { byOffset, usePages } from "../pages.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
@@ -106,13 +106,12 @@ const PAGE_STATUSES = [
 /** @param version another one reads the list again. */
 function CrawledPages({ ids, version }: { ids: { agent_id: string; source_id: string }; version: string }) {
   const [status, setStatus] = useState<"" | CrawledPage["status"]>("");
-  const pages = usePages(`${ids.source_id} ${status} ${version}`, async (cursor, signal) => {
-    const offset = Number(cursor ?? 0);
+  const read = byOffset(async (offset, signal) => {
     const input = { ...ids, limit: PAGE_SIZE, offset, ...(status && { status }) };
     const page = await api.listSourcePages(input, signal ? { signal } : {});
-    const data = page.data.map((one) => ({ ...one, id: one.url }));
-    return { ...page, data, next_cursor: page.has_more ? String(offset + PAGE_SIZE) : null };
+    return { ...page, data: page.data.map((one) => ({ ...one, id: one.url })) };
   });
+  const pages = usePages(`${ids.source_id} ${status} ${version}`, read);
   return (
     <section class="stack" aria-label="Pages">
       <div class="card-top">

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { Link, Route, Switch } from "wouter-preact";
 import { errorText, request, type Schemas } from "../api.ts";
-import { usePages } from "../pages.ts";
+import { byOffset, usePages } from "../pages.ts";
 import { useQuery } from "../query.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
@@ -49,11 +49,8 @@ export function Workspaces() {
 
 function List() {
   const [isAdding, setAdding] = useState(false);
-  const pages = usePages("workspaces", async (cursor) => {
-    const offset = Number(cursor ?? 0);
-    const page = await request<WorkspacePage>("GET", `/operator/v1/workspaces?limit=${PAGE_SIZE}&offset=${offset}`);
-    return { ...page, next_cursor: page.has_more ? String(offset + PAGE_SIZE) : null };
-  });
+  const read = byOffset((offset) => request<WorkspacePage>("GET", `/operator/v1/workspaces?limit=${PAGE_SIZE}&offset=${offset}`));
+  const pages = usePages("workspaces", read);
   return (
     <PageFrame
       title={pages.total === undefined ? "Workspaces" : `Workspaces (${formatNumber(pages.total)})`}
