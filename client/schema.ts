@@ -880,6 +880,48 @@ export interface Schemas {
       name: string;
     } | null | undefined;
   };
+  Feedback: {
+    /** Its identifier. */
+    id: string;
+    /** The agent. */
+    agent_id: string;
+    /** The conversation. */
+    conversation_id: string;
+    /** The message. */
+    message_id: string;
+    /** `visitor`, or the id of the API key that rated. */
+    author: string;
+    /** Whether the answer helped. */
+    rating: "up" | "down";
+    /** What the rater adds. */
+    comment: string | null;
+    /** When it was created. */
+    created_at: string;
+    /** When it was last changed. */
+    updated_at: string;
+  };
+  FeedbackIn: {
+    /** Whether the answer helped. */
+    rating: "up" | "down";
+    /** What the rater adds. */
+    comment?: string | null | undefined;
+  };
+  FeedbackPage: Schemas["FeedbackPageBase"] & {
+    /** Null on the last page. */
+    next_cursor: string | null;
+  };
+  FeedbackPageBase: {
+    /** The records of this page. */
+    data: Schemas["Feedback"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
   LeadPage: Schemas["LeadPageBase"] & {
     /** Null on the last page. */
     next_cursor: string | null;
@@ -1294,26 +1336,6 @@ export interface Schemas {
     })[];
     /** What they left. */
     leads: unknown[];
-  };
-  Feedback: {
-    /** Its identifier. */
-    id: string;
-    /** The agent. */
-    agent_id: string;
-    /** The conversation. */
-    conversation_id: string;
-    /** The message. */
-    message_id: string;
-    /** `visitor`, or the id of the API key that rated. */
-    author: string;
-    /** Whether the answer helped. */
-    rating: "up" | "down";
-    /** What the rater adds. */
-    comment: string | null;
-    /** When it was created. */
-    created_at: string;
-    /** When it was last changed. */
-    updated_at: string;
   };
   WebhookList: Schemas["WebhookPage"] & {
     /** The event catalogue. */
@@ -1787,6 +1809,35 @@ export interface Operations {
     };
     answer: Schemas["Message"];
   };
+  /** Rate an answer of the agent. The API key is the author, and rates an answer once: a later rating replaces the one before. Scope: `conversations:write`. */
+  rateAnswer: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+      /** The message. */
+      message_id: string;
+      body: Schemas["FeedbackIn"];
+    };
+    answer: Schemas["Feedback"];
+  };
+  /** List ratings of answers, newest first. Those of visitors and of API keys. A rating that was changed keeps its place. Scope: `conversations:read`. */
+  listFeedback: {
+    input: {
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** How many records come before the page. */
+      offset?: number | undefined;
+      /** The next_cursor of the page before. It is steady under inserts; leave offset out beside it. */
+      cursor?: string | undefined;
+      /** The agent. */
+      agent_id?: string | undefined;
+      /** Only these ratings. */
+      rating?: "up" | "down" | undefined;
+      /** Only ratings first given at or after it. */
+      since?: string | undefined;
+    };
+    answer: Schemas["FeedbackPage"];
+  };
   /** List and search leads, newest first. With `Accept: text/csv` all of them that fit, as a CSV file. Scope: `leads:read`. */
   listLeads: {
     input: {
@@ -2086,6 +2137,8 @@ export const ROUTES = {
   listMessages: ["GET", "/api/v1/conversations/{conversation_id}/messages"],
   replyToConversation: ["POST", "/api/v1/conversations/{conversation_id}/messages"],
   addNote: ["POST", "/api/v1/conversations/{conversation_id}/notes"],
+  rateAnswer: ["POST", "/api/v1/conversations/{conversation_id}/messages/{message_id}/feedback"],
+  listFeedback: ["GET", "/api/v1/feedback"],
   listLeads: ["GET", "/api/v1/leads"],
   listSources: ["GET", "/api/v1/agents/{agent_id}/sources"],
   createSource: ["POST", "/api/v1/agents/{agent_id}/sources"],

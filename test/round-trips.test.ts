@@ -173,6 +173,26 @@ const OPERATIONS: [
     },
   ],
   [
+    "POST a rating of an answer",
+    200,
+    1,
+    1,
+    async ({ workspace, agent }) => {
+      const { body } = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?" });
+      return () =>
+        workspace.call("POST", `/conversations/${body.conversation_id}/messages/${body.message_id}/feedback`, { rating: "down" });
+    },
+  ],
+  [
+    "GET /feedback",
+    200,
+    1,
+    1,
+    async ({ workspace }) =>
+      () =>
+        workspace.call("GET", "/feedback?rating=down"),
+  ],
+  [
     "GET /leads",
     200,
     1,

@@ -75,6 +75,8 @@ const ENTRIES: Record<string, Entry> = {
   searchKnowledge: { scope: "knowledge:read", status: 200, body: () => ({ query: "refunds" }) },
   listConversations: { scope: "conversations:read", status: 200 },
   updateConversation: { scope: "conversations:write", status: 200, body: () => ({ status: "resolved", tags: ["taken"] }) },
+  rateAnswer: { scope: "conversations:write", status: 200, body: () => ({ rating: "down" }) },
+  listFeedback: { scope: "conversations:read", status: 200 },
   addNote: { scope: "conversations:write", status: 201, body: () => ({ content: "A note" }) },
   replyToConversation: { scope: "conversations:write", status: 201, body: () => ({ content: "Hello" }) },
   startConversation: {

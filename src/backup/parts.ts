@@ -78,6 +78,7 @@ export const NOT_EXPORTED: Record<string, string> = {
   conversation_spans: "a trigger counts conversations by last activity",
   lead_counts: "a trigger counts leads",
   lead_days: "a trigger counts leads by day",
+  feedback_days: "a trigger counts ratings by day",
   analytics_changes: "always empty",
 };
 

@@ -1,7 +1,9 @@
-import { sql } from "drizzle-orm";
+import { and, desc, eq, gte, inArray, lt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
-import { conversations, messageFeedback, messages } from "../platform/db/schema.ts";
+import { RATINGS } from "../platform/db/columns.ts";
+import { conversations, feedbackDays, messageFeedback, messages } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
+import { DAY_MS } from "../platform/time.ts";
 import type { ConversationKey } from "./store.ts";
 
 /** The author of a visitor's ratings. A conversation has one visitor. */
@@ -13,7 +15,7 @@ export interface Rating {
   messageId: string;
   /** BY_VISITOR, or the id of an API key. */
   author: string;
-  rating: "up" | "down";
+  rating: (typeof RATINGS)[number];
   comment: string | null;
 }
 
@@ -28,4 +30,54 @@ export function setFeedback(db: Database, { workspaceId, conversationId }: Conve
   return insertWhere(db, messageFeedback, row, isAnswer)
     .onConflictDoUpdate({ target, set: { rating, comment, updatedAt: nowMs } })
     .returning();
+}
+
+/** The filters of a list of ratings. */
+export interface FeedbackFilter {
+  agentId?: string | undefined;
+  rating?: Rating["rating"] | undefined;
+  /** Only those first given at or after this time. */
+  sinceMs?: number | undefined;
+}
+
+interface Page {
+  limit: number;
+  offset: number;
+  cursor?: { atMs: number; id: string } | undefined;
+}
+
+/** One page of ratings, newest first, plus one row when there is another page; then the total. */
+export function pageFeedback(db: Database, workspaceId: string, filter: FeedbackFilter, { limit, offset, cursor }: Page) {
+  const { createdAt, id } = messageFeedback;
+  const ranges = rangesOf(workspaceId, filter, cursor && sql`(${createdAt}, ${id}) < (${cursor.atMs}, ${cursor.id})`);
+  const shown = sql`(SELECT id FROM (${ranges} ORDER BY created_at DESC, id DESC LIMIT ${limit + 1} OFFSET ${offset}))`;
+  return [
+    db.select().from(messageFeedback).where(inArray(id, shown)).orderBy(desc(createdAt), desc(id)),
+    countFeedback(db, workspaceId, filter),
+  ] as const;
+}
+
+/** Sums the daily counters that triggers maintain; of the day on which a range begins, it counts the rows. */
+function countFeedback(db: Database, workspaceId: string, filter: FeedbackFilter) {
+  const { agentId, rating, sinceMs = 0 } = filter;
+  const nextDay = Math.ceil(sinceMs / DAY_MS);
+  const ofDay = sql`(SELECT count(*) FROM (${rangesOf(workspaceId, filter, lt(messageFeedback.createdAt, nextDay * DAY_MS))}))`;
+  const counters = (rating ? [rating] : RATINGS).map((name) => sql`${feedbackDays[name]}`);
+  const isAgent = agentId === undefined ? undefined : eq(feedbackDays.agentId, agentId);
+  return db
+    .select({ total: sql<number>`coalesce(sum(${sql.join(counters, sql` + `)}), 0) + ${ofDay}`.as("total") })
+    .from(feedbackDays)
+    .where(and(eq(feedbackDays.workspaceId, workspaceId), gte(feedbackDays.day, nextDay), isAgent));
+}
+
+/** The ratings that match, as a range of an index for each of the two. */
+function rangesOf(workspaceId: string, { agentId, rating, sinceMs }: FeedbackFilter, further: SQL | undefined): SQL {
+  const table = messageFeedback;
+  const ranges = (rating ? [rating] : RATINGS).map((each) => {
+    const isAgent = agentId === undefined ? undefined : eq(table.agentId, agentId);
+    const isSince = sinceMs === undefined ? undefined : gte(table.createdAt, sinceMs);
+    const where = and(eq(table.workspaceId, workspaceId), isAgent, eq(table.rating, each), isSince, further);
+    return sql`SELECT id, created_at FROM ${table} WHERE ${where}`;
+  });
+  return sql.join(ranges, sql` UNION ALL `);
 }

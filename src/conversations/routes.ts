@@ -2,6 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, notFound, unavailable } from "../platform/http/errors.ts";
+import { shardOf } from "../platform/db/ids.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { csvResponse, orCsv, wantsCsv } from "../platform/http/csv.ts";
 import { toCursorPage } from "../platform/http/page.ts";
@@ -10,6 +11,7 @@ import { createRouter } from "../platform/http/router.ts";
 import { callerDb, callerOperation, flowLimited, needsScope } from "../workspaces/middleware.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { addNote, changeConversation, type ConversationOperation, replyAsHuman } from "./conversations.ts";
+import { pageFeedback, setFeedback } from "./feedback-store.ts";
 import { type ConversationFilter, pageConversations } from "./list-store.ts";
 import { countNotes } from "./note-store.ts";
 import { type Match, searchConversations } from "./search.ts";
@@ -21,6 +23,10 @@ import {
   type ConversationRow,
   conversationSchema,
   conversationUpdateSchema,
+  feedbackInSchema,
+  feedbackPageSchema,
+  feedbackQuery,
+  feedbackSchema,
   LATEST_MESSAGES,
   messagePageSchema,
   messageQuery,
@@ -29,6 +35,7 @@ import {
   replyInSchema,
   replySchema,
   toConversation,
+  toFeedback,
   toMessage,
   toNote,
   transcriptSchema,
@@ -193,6 +200,47 @@ conversationRoutes.openapi(addNoteRoute, async (c) => {
   if (!added) throw notFound("conversation");
   if (!added.note) throw noRoom("notes", added.full);
   return c.json(toNote(added.note), 201);
+});
+
+const rateAnswer = createRoute({
+  operationId: "rateAnswer",
+  method: "post",
+  path: "/conversations/{conversation_id}/messages/{message_id}/feedback",
+  summary: "Rate an answer of the agent",
+  description: "The API key is the author, and rates an answer once: a later rating replaces the one before.",
+  ...needsScope("conversations:write"),
+  request: { params: params.extend({ message_id: uuid() }), body: jsonBody(feedbackInSchema) },
+  responses: { 200: jsonResponse(feedbackSchema, "The rating; it replaces one before."), ...errorResponses(403, 404, 422) },
+});
+
+conversationRoutes.openapi(rateAnswer, async (c) => {
+  const { workspace, key } = c.get("caller");
+  const { conversation_id: conversationId, message_id: messageId } = c.req.valid("param");
+  const { rating, comment = null } = c.req.valid("json");
+  const given = { id: c.get("newId")(shardOf(workspace.id)), messageId, author: key.id, rating, comment };
+  const db = callerDb(c);
+  const [[rated]] = await db.batch([setFeedback(db, { workspaceId: workspace.id, conversationId }, given, Date.now())]);
+  if (!rated) throw notFound("message");
+  return c.json(toFeedback(rated), 200);
+});
+
+const listFeedback = createRoute({
+  operationId: "listFeedback",
+  method: "get",
+  path: "/feedback",
+  summary: "List ratings of answers, newest first",
+  description: "Those of visitors and of API keys. A rating that was changed keeps its place.",
+  ...needsScope("conversations:read"),
+  request: { query: feedbackQuery },
+  responses: { 200: jsonResponse(feedbackPageSchema, "A page of ratings, newest first."), ...errorResponses(403, 422) },
+});
+
+conversationRoutes.openapi(listFeedback, async (c) => {
+  const { agent_id: agentId, rating, since: sinceMs, ...page } = c.req.valid("query");
+  const db = callerDb(c);
+  const [rows, [counted]] = await db.batch(pageFeedback(db, c.get("caller").workspace.id, { agentId, rating, sinceMs }, page));
+  const positionOf = ({ createdAt: atMs, id }: (typeof rows)[number]) => ({ atMs, id });
+  return c.json(toCursorPage(rows, counted?.total ?? 0, page, positionOf, toFeedback), 200);
 });
 
 /** What a member of the team writes, with the bounds of the plan. */

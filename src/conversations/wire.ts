@@ -130,6 +130,14 @@ export const feedbackSchema = z
   })
   .openapi("Feedback");
 
+export const feedbackPageSchema = cursorPageOf(feedbackSchema, "FeedbackPage");
+
+export const feedbackQuery = cursorQuery.extend({
+  agent_id: uuid().optional(),
+  rating: z.enum(RATINGS).optional().openapi({ description: "Only these ratings.", example: "down" }),
+  since: timeQuery().optional().openapi({ description: "Only ratings first given at or after it." }),
+});
+
 export const conversationSchema = z
   .object({
     id: uuid(),

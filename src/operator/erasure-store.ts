@@ -21,6 +21,7 @@ const WORKSPACE_TABLES = [
   schema.messages,
   schema.notes,
   schema.messageFeedback,
+  schema.feedbackDays,
   schema.unansweredQuestionDays,
   schema.unansweredQuestions,
   schema.handoffs,

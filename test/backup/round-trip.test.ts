@@ -14,7 +14,7 @@ import { answersOf, createFullWorkspace, type FullWorkspace, rowsOf } from "./fu
 
 const EXPORTED = [...new Set(ROWS_PARTS.map(({ table }) => getTableName(table)))];
 /** Counted anew by an import. */
-const COUNTED = ["conversation_counts", "conversation_spans", "lead_counts", "lead_days"];
+const COUNTED = ["conversation_counts", "conversation_spans", "lead_counts", "lead_days", "feedback_days"];
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const YEAR_MS = 365 * DAY_MS;

@@ -69,6 +69,8 @@ async function useConversations(client: Client, agent_id: string) {
   expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(["start", "delta", "done"]));
   const again = await Array.fromAsync(client.resumeAnswer({ conversation_id, message_id: message_id! }));
   expect(again.at(-1)).toMatchObject({ type: "done", answer: { message_id } });
+  const rating = await client.rateAnswer({ conversation_id, message_id: message_id!, body: { rating: "down" } });
+  expect((await client.listFeedback({ agent_id, rating: "down" })).data).toEqual([rating]);
   const open = await Array.fromAsync(paginate(client.listConversations, { agent_id, channel: "api", limit: 1 }));
   expect(open.map(({ id }) => id)).toContain(conversation_id);
   expect(open).toHaveLength(2);

@@ -540,7 +540,18 @@ export const messageFeedback = sqliteTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (t) => [uniqueIndex("message_feedback_message").on(t.workspaceId, t.conversationId, t.messageId, t.author)],
+  (t) => [
+    uniqueIndex("message_feedback_message").on(t.workspaceId, t.conversationId, t.messageId, t.author),
+    index("message_feedback_rated").on(t.workspaceId, t.rating, t.createdAt, t.id),
+    index("message_feedback_agent").on(t.workspaceId, t.agentId, t.rating, t.createdAt, t.id),
+  ],
+);
+
+/** Ratings by agent and by the day of the first: every total of a list of ratings is a sum of these. */
+export const feedbackDays = sqliteTable(
+  "feedback_days",
+  { workspaceId: workspaceId(), day: integer("day").notNull(), agentId: text("agent_id").notNull(), up: count("up"), down: count("down") },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.day, t.agentId] })],
 );
 
 export const handoffs = sqliteTable(

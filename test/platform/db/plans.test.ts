@@ -275,6 +275,7 @@ const MEANT_SORTS: Record<string, string[]> = {
   // The attempts of one delivery; erasures that are under way, which are few.
   "backup/store.listRows": ["USE TEMP B-TREE FOR LAST TERM OF ORDER BY", SORT],
   // The rows of one page; of a deep one also the spans of days that it lies behind.
+  "conversations/feedback-store.pageFeedback": [SORT],
   "conversations/list-store.pageConversations": [SORT],
   "conversations/list-store.listWithRecords": [SORT],
   "conversations/search-store.listChanged": [SORT],
