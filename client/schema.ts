@@ -1625,6 +1625,14 @@ export interface Schemas {
     /** Whether there are records after this page. */
     has_more: boolean;
   };
+  EventPage: {
+    /** Oldest first. */
+    data: Schemas["WebhookEvent"][];
+    /** Whether there are more events now. */
+    has_more: boolean;
+    /** Where to go on, now or later. */
+    next_cursor: string;
+  };
 }
 
 /** What each operation takes (the parameters of its path and query, and its body) and what it answers. */
@@ -2113,6 +2121,18 @@ export interface Operations {
     };
     answer: Schemas["Delivery"];
   };
+  /** List the events of the workspace, in the order in which they were recorded. With the bodies that webhook endpoints receive. Events are recorded while an endpoint is subscribed to their type, and for 7 days after each call of this operation: the first call starts that. Call it again with next_cursor for what has happened since. An event may come twice: ignore an id that you have handled. Needs webhooks in the plan. Scope: `webhooks:read`. */
+  listEvents: {
+    input: {
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** The next_cursor of the page before, or the id of an event: those that were recorded after it. latest: none yet, and a next_cursor for those to come. Without it, reading begins at the oldest that is kept. */
+      cursor?: string | undefined;
+      /** Only events of these types, separated by commas. A page may then hold fewer than limit, even none, while there are more. */
+      types?: string | undefined;
+    };
+    answer: Schemas["EventPage"];
+  };
 }
 
 /** The method and the path of each operation, and whether its body is a form with a file. */
@@ -2166,4 +2186,5 @@ export const ROUTES = {
   testWebhook: ["POST", "/api/v1/webhooks/{webhook_id}/test"],
   listDeliveries: ["GET", "/api/v1/webhooks/{webhook_id}/deliveries"],
   redeliverEvent: ["POST", "/api/v1/webhooks/deliveries/{delivery_id}/redeliver"],
+  listEvents: ["GET", "/api/v1/events"],
 } as const satisfies Record<keyof Operations, readonly [method: string, path: string, body?: "form"]>;

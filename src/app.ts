@@ -24,6 +24,7 @@ import { createRouter } from "./platform/http/router.ts";
 import { securityHeaders } from "./platform/http/security-headers.ts";
 import { privacyRoutes } from "./privacy/routes.ts";
 import { deliveryRoutes } from "./webhooks/delivery-routes.ts";
+import { eventRoutes } from "./webhooks/event-routes.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
 import { hostedPageRoutes } from "./widget/hosted-page.ts";
 import { widgetRoutes } from "./widget/routes.ts";
@@ -45,6 +46,7 @@ const features = [
   privacyRoutes,
   webhookRoutes,
   deliveryRoutes,
+  eventRoutes,
 ];
 for (const routes of features) api.route("/", routes);
 

@@ -537,6 +537,15 @@ const OPERATIONS: [
   ["PATCH /webhooks/{id}", 200, 1, 1, async ({ workspace }) => onEndpoint(workspace, "PATCH", "", { enabled: false })],
   ["DELETE /webhooks/{id}", 204, 1, 1, async ({ workspace }) => onEndpoint(workspace, "DELETE")],
   ["POST rotate-secret", 200, 1, 1, async ({ workspace }) => onEndpoint(workspace, "POST", "/rotate-secret")],
+  [
+    "GET /events",
+    200,
+    1,
+    1,
+    async ({ workspace }) =>
+      () =>
+        workspace.call("GET", "/events"),
+  ],
   ["GET deliveries", 200, 1, 1, async ({ workspace }) => onEndpoint(workspace, "GET", "/deliveries")],
   [
     "POST redeliver",

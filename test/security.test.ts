@@ -93,6 +93,7 @@ const ENTRIES: Record<string, Entry> = {
   deleteWebhook: { scope: "webhooks:write", status: 204 },
   testWebhook: { scope: "webhooks:write", status: 200 },
   rotateWebhookSecret: { scope: "webhooks:write", status: 200 },
+  listEvents: { scope: "webhooks:read", status: 200 },
   listDeliveries: { scope: "webhooks:read", status: 200 },
   redeliverEvent: { scope: "webhooks:write", status: 202 },
   findPerson: { scope: "privacy:read", status: 200, query: "?external_id=MARK-user" },

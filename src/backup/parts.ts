@@ -97,10 +97,14 @@ export function partOf(type: string): RowsPart | undefined {
 
 export const COUNTS_TABLES = ROWS_PARTS.flatMap((part) => (part.kind === "counts" ? [part.table] : []));
 
-/** `outdatedUseAt` and `jurisdiction` depend on the deployment, `keptResponseBytes` counts rows that are not exported. */
+/**
+ * `outdatedUseAt`, `eventsReadAt` and `jurisdiction` depend on the deployment, `keptResponseBytes` counts rows that are not
+ * exported.
+ */
 const NOT_EXPORTED_COLUMNS: ReadonlySet<SQLiteColumn> = new Set([
   schema.apiKeys.outdatedUseAt,
   schema.workspaces.keptResponseBytes,
+  schema.workspaces.eventsReadAt,
   schema.workspaces.jurisdiction,
 ]);
 

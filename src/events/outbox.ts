@@ -5,6 +5,7 @@ import { newIdSql } from "../platform/db/ids.ts";
 import { deliveries, events, webhookEndpoints, workspaces } from "../platform/db/schema.ts";
 import { insertWhere, timestampJson } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
+import { DAY_MS } from "../platform/time.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { ALL_EVENTS, API_VERSION, type EventType } from "./event-types.ts";
 
@@ -22,10 +23,13 @@ export interface NewEvent {
 /** SQL condition: the previous statement of the same batch changed one row. */
 export const IF_CHANGED = sql`changes() = 1`;
 
+/** How long events are recorded after they were last read over the API. */
+export const RECORDED_DAYS = 7;
+
 /**
  * Appends an event to the outbox: two statements that must follow the statement that causes the event, and write nothing if
- * that changed no row. The first writes the event if an enabled endpoint is subscribed to its type, the second a delivery for
- * each such endpoint. Pass the batch's results to `wakeDeliveries`.
+ * that changed no row. The first writes the event if an enabled endpoint is subscribed to its type, or events are read over the
+ * API; the second a delivery for each such endpoint. Pass the batch's results to `wakeDeliveries`.
  *
  * Every delivery sends the payload as it is written here. A trigger truncates long texts (migration 0003).
  * @param record a subquery that gives the wire record as JSON text.
@@ -36,8 +40,14 @@ export function appendEvent(db: Database, event: NewEvent, type: EventType, reco
     'workspace_id', ${workspaceId}, 'data', json(${record}))`;
   const row = { id, workspaceId, type, payload, conversationId, leadId, createdAt: nowMs };
   const hasSubscribers = sql`EXISTS (SELECT 1 FROM ${SUBSCRIBERS} WHERE ${isSubscribed(workspaceId, type)})`;
+  const hasReaders = sql`EXISTS (SELECT 1 FROM ${workspaces} w WHERE w.id = ${workspaceId} AND ${isRecording(nowMs)})`;
   return [
-    insertWhere(db, events, row, sql`${IF_CHANGED} AND ${hasSubscribers} AND ${record} IS NOT NULL`).onConflictDoNothing(),
+    insertWhere(
+      db,
+      events,
+      row,
+      sql`${IF_CHANGED} AND (${hasSubscribers} OR ${hasReaders}) AND ${record} IS NOT NULL`,
+    ).onConflictDoNothing(),
     fanOut(db, event, type),
   ] as const;
 }
@@ -65,6 +75,11 @@ const SUBSCRIBERS = sql`${webhookEndpoints} e JOIN ${workspaces} w ON w.id = e.w
 function isSubscribed(workspaceId: string, type: EventType): SQL {
   return sql`e.workspace_id = ${workspaceId} AND e.enabled AND w.deleted_at IS NULL AND ${hasWebhooks("w")}
     AND EXISTS (SELECT 1 FROM json_each(e.events) WHERE value IN (${type}, ${ALL_EVENTS}))`;
+}
+
+/** SQL condition: events are read over the API, which the workspace's plan allows. */
+function isRecording(nowMs: number): SQL {
+  return sql`w.events_read_at > ${nowMs} - ${RECORDED_DAYS * DAY_MS} AND w.deleted_at IS NULL AND ${hasWebhooks("w")}`;
 }
 
 const PLANS_WITH_WEBHOOKS = PLAN_NAMES.filter((plan) => limitsOf(plan, {}).webhooks);

@@ -9,7 +9,7 @@ import type { deliveries, deliveryAttempts } from "../platform/db/schema.ts";
 import { targetProblem } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
-import { cursorPageOf, cursorQuery, pageOf } from "../platform/http/page.ts";
+import { cursorPageOf, cursorQuery, pageOf, pageQuery } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { ATTEMPT_ERRORS } from "./attempt.ts";
 import type { EndpointRow } from "./endpoints.ts";
@@ -128,6 +128,70 @@ const testEventSchema = eventOf(TEST_EVENT, testDataSchema, "A sentence.").opena
 
 /** An event's body, as receivers get it: its type tells what data is. */
 export const eventSchema = z.discriminatedUnion("type", [...SENT_EVENTS, testEventSchema]).openapi("WebhookEvent");
+
+/** The cursor of the place after the last event. */
+export const LATEST = "latest";
+/** The cursor of the place before the first one. */
+const START = "00000000-0000-0000-0000-000000000000";
+
+const SENT_TYPES = [...EVENT_TYPES, TEST_EVENT] as const;
+type SentType = (typeof SENT_TYPES)[number];
+
+const isSentType = (type: string): type is SentType => (SENT_TYPES as readonly string[]).includes(type);
+
+export const eventQuery = z.object({
+  limit: pageQuery.shape.limit,
+  cursor: z
+    .string()
+    .toLowerCase()
+    .refine(
+      (text) => text === LATEST || z.guid().safeParse(text).success,
+      valueErrorParams("use the next_cursor of the page before, the id of an event, or latest"),
+    )
+    .transform((text) => (text === START ? undefined : text))
+    .optional()
+    .openapi({
+      type: "string",
+      description:
+        "The next_cursor of the page before, or the id of an event: those that were recorded after it. latest: none yet, and a next_cursor for those to come. Without it, reading begins at the oldest that is kept.",
+    }),
+  types: z
+    .string()
+    .transform((text) => text.split(","))
+    .refine(
+      (types): types is SentType[] => types.every(isSentType),
+      valueErrorParams(`use types of events, separated by commas: ${SENT_TYPES.join(", ")}`),
+    )
+    .optional()
+    .openapi({
+      type: "string",
+      description:
+        "Only events of these types, separated by commas. A page may then hold fewer than limit, even none, while there are more.",
+      example: "handoff.created,lead.created",
+    }),
+});
+
+export const eventPageSchema = z
+  .object({
+    data: z.array(eventSchema).openapi({ description: "Oldest first." }),
+    has_more: z.boolean().openapi({ description: "Whether there are more events now." }),
+    next_cursor: z.string().openapi({ description: "Where to go on, now or later.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }),
+  })
+  .openapi("EventPage");
+
+/** A page of events. The cursor passes those of other types. @param rows one more than the page holds, if there is one. */
+export function toEventPage(
+  rows: { id: string; type: string; payload: string }[],
+  { limit, cursor, types }: z.infer<typeof eventQuery>,
+): z.infer<typeof eventPageSchema> {
+  const passed = rows.slice(0, limit);
+  const shown = passed.filter(({ type }) => !types || types.some((one) => one === type));
+  return {
+    data: shown.map(({ payload }) => JSON.parse(payload) as z.infer<typeof eventSchema>),
+    has_more: rows.length > limit,
+    next_cursor: passed.at(-1)?.id ?? cursor ?? START,
+  };
+}
 
 const eventTypeSchema = z
   .object({

@@ -96,6 +96,7 @@ async function useWebhooks(client: Client, agent_id: string, settle: () => Promi
   expect((await client.getWebhook({ webhook_id })).events).toEqual(["lead.created"]);
   expect((await client.updateWebhook({ webhook_id, body: { events: ["*"] } })).events).toEqual(["*"]);
   expect((await client.rotateWebhookSecret({ webhook_id })).secret).not.toBe(secret);
+  expect((await client.listEvents({ cursor: "latest" })).data).toEqual([]);
   expect((await client.testWebhook({ webhook_id })).status).toBe("succeeded");
   await client.askAgent({ agent_id, body: { message: "Is there a real person?" } });
   await settle();

@@ -122,6 +122,8 @@ export const workspaces = sqliteTable(
     pagesCount: count("pages_count"),
     /** The bytes of the responses in `idempotency_records`. */
     keptResponseBytes: count("kept_response_bytes"),
+    /** When its events were read over the API, up to an hour ago: they are recorded for some time after that. */
+    eventsReadAt: integer("events_read_at"),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     /** The jurisdiction that its Durable Objects were created in, where they stay; null for none. */
@@ -850,6 +852,8 @@ export const events = sqliteTable(
     index("events_workspace").on(t.workspaceId, t.id),
     index("events_conversation").on(t.workspaceId, t.conversationId),
     index("events_lead").on(t.workspaceId, t.leadId),
+    // SQLite ends every index with the rowid: the order in which events were committed, which ids do not tell.
+    index("events_committed").on(t.workspaceId),
   ],
 );
 

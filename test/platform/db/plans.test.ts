@@ -154,6 +154,7 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   "workspaces/store.revokeKey": [true, false].map((keepsLast) => [WORKSPACE, ID, { nowMs: NOW, keepsLast }]),
   "operator/store.listUsage": [[[WORKSPACE, OTHER], "2026-01", { sender: "", startMs: NOW }]],
   "events/outbox.appendEvent": [[RECORD, "conversation.created", conversationRecord(ID)]],
+  "webhooks/event-store.pageEvents": [undefined, OTHER].map((cursor) => [WORKSPACE, { cursor, limit: 20 }]),
   "widget/store.listNewMessages": [undefined, OTHER].map((after) => [RECORD, ID, after]),
 };
 
@@ -325,6 +326,8 @@ const MEANT_WIDE: Record<string, string[]> = {
   "webhooks/endpoint-store.listLogErasures": ["SEARCH webhook_erasures USING INDEX webhook_erasures_workspace (workspace_id=?)"],
   // A page in the order of the index: it ends at the page's end.
   "leads/store.pageLeads": ["SEARCH leads USING INDEX leads_created (workspace_id=?)"],
+  "webhooks/event-store.pageEvents": ["SEARCH events USING INDEX events_committed (workspace_id=?)"],
+  "webhooks/event-store.findLatestEvent": ["SEARCH events USING INDEX events_committed (workspace_id=?)"],
 };
 
 /** What may read all that a workspace has of a kind: lists of it, its export, and its erasure. */

@@ -1,0 +1,38 @@
+import { createRoute } from "@hono/zod-openapi";
+import { RECORDED_DAYS } from "../events/outbox.ts";
+import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { callerDb, needsScope } from "../workspaces/middleware.ts";
+import { findLatestEvent, noteEventsRead, pageEvents } from "./event-store.ts";
+import { requireWebhooksPlan } from "./routes.ts";
+import { eventPageSchema, eventQuery, LATEST, toEventPage } from "./wire.ts";
+
+export const eventRoutes = createRouter("Webhooks");
+
+const listEvents = createRoute({
+  operationId: "listEvents",
+  method: "get",
+  path: "/events",
+  summary: "List the events of the workspace, in the order in which they were recorded",
+  description:
+    `With the bodies that webhook endpoints receive. Events are recorded while an endpoint is subscribed to their type, and for ${RECORDED_DAYS} days
+after each call of this operation: the first call starts that. Call it again with next_cursor for what has happened since. An
+event may come twice: ignore an id that you have handled. Needs webhooks in the plan.`.replaceAll("\n", " "),
+  ...needsScope("webhooks:read"),
+  request: { query: eventQuery },
+  responses: { 200: jsonResponse(eventPageSchema, "A page of events, oldest first."), ...errorResponses(403, 422) },
+});
+
+eventRoutes.openapi(listEvents, async (c) => {
+  await requireWebhooksPlan(c);
+  const { id } = c.get("caller").workspace;
+  const query = c.req.valid("query");
+  const db = callerDb(c);
+  const noted = noteEventsRead(db, id, Date.now());
+  if (query.cursor === LATEST) {
+    const [, [latest]] = await db.batch([noted, findLatestEvent(db, id)]);
+    return c.json(toEventPage([], { ...query, cursor: latest?.id }), 200);
+  }
+  const [, rows] = await db.batch([noted, pageEvents(db, id, query)]);
+  return c.json(toEventPage(rows, query), 200);
+});

@@ -1,0 +1,163 @@
+import { expect, test } from "vitest";
+import { eventSchema } from "../../src/webhooks/wire.ts";
+import { costOf, createAgent, createNeighbour, createWorkspace, deliver, learn, listen, query, type Workspace } from "../harness.ts";
+
+const KNOWN = "When are refunds paid?";
+const HUMAN = "Can I talk to a real person?";
+const DAY_MS = 86_400_000;
+
+/** A workspace with an agent that knows something, and nobody who listens to its events. */
+async function createDesk(settings: Parameters<typeof createWorkspace>[0] = {}) {
+  const workspace = await createWorkspace(settings);
+  const agent = await createAgent(workspace);
+  await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five working days.");
+  const ask = async (message = KNOWN, user = "u-1") =>
+    (await workspace.call("POST", `/agents/${agent.id}/messages`, { message, user: { id: user } })).body;
+  return { workspace, agent, ask };
+}
+
+const read = (workspace: Workspace, search = "") => workspace.call("GET", `/events${search}`);
+const typesIn = ({ body }: { body: any }): string[] => body.data.map(({ type }: { type: string }) => type);
+
+/** Writes an event as an id of that time would have it. */
+function addEvent(workspace: Workspace, id: string, type = "lead.created") {
+  const payload = JSON.stringify({
+    id,
+    type,
+    created_at: "2026-01-31T12:00:00.000Z",
+    api_version: "1.0.0",
+    workspace_id: workspace.id,
+    data: {},
+  });
+  const sql = "INSERT INTO events (id, workspace_id, type, payload, created_at) VALUES (?, ?, ?, ?, ?)";
+  return query(workspace.id, sql, id, workspace.id, type, payload, Date.now());
+}
+
+/** Identifiers of which the later ones are smaller. */
+const newDescendingIds = () => ["9", "5", "1"].map((digit) => digit + crypto.randomUUID().slice(1));
+
+test("the first read starts the recording, and what happens then is read with the bodies that endpoints receive", async () => {
+  const { workspace, ask } = await createDesk();
+  await ask();
+  const started = await read(workspace);
+  expect(started.body).toMatchObject({ data: [], has_more: false });
+  const { conversation_id: id } = await ask(HUMAN);
+  await workspace.call("PATCH", `/conversations/${id}`, { status: "resolved" });
+  const happened = await read(workspace, `?cursor=${started.body.next_cursor}`);
+  expect(typesIn(happened)).toEqual(["conversation.created", "message.ai_replied", "handoff.created", "conversation.resolved"]);
+  for (const event of happened.body.data) expect(eventSchema.parse(event)).toEqual(event);
+  expect(happened.body.data[3].data).toMatchObject({ id, status: "resolved" });
+  expect((await read(workspace, `?cursor=${happened.body.next_cursor}`)).body).toEqual({ ...happened.body, data: [] });
+});
+
+test("an event is listed as its delivery has it, tests of endpoints among them", async () => {
+  const { workspace, ask } = await createDesk();
+  const endpoint = await listen(workspace);
+  await ask();
+  await workspace.call("POST", `/webhooks/${endpoint.id}/test`);
+  const sent = await query<{ payload: string }>(
+    workspace.id,
+    "SELECT payload FROM events WHERE workspace_id = ? ORDER BY rowid",
+    workspace.id,
+  );
+  const { body } = await read(workspace);
+  expect(body.data).toEqual(sent.map(({ payload }) => JSON.parse(payload)));
+  expect(body.data.at(-1).type).toBe("webhook.test");
+});
+
+test("pages follow each other in the order in which events were recorded, whatever their ids say", async () => {
+  const { workspace } = await createDesk();
+  const ids = newDescendingIds();
+  for (const id of ids) await addEvent(workspace, id);
+  const seen: string[] = [];
+  let search = "?limit=1";
+  for (;;) {
+    const { body } = await read(workspace, search);
+    seen.push(...body.data.map(({ id }: { id: string }) => id));
+    search = `?limit=1&cursor=${body.next_cursor}`;
+    if (!body.has_more) break;
+  }
+  expect(seen).toEqual(ids);
+  expect((await read(workspace, `?cursor=${ids[1]!.toUpperCase()}`)).body.data.map(({ id }: { id: string }) => id)).toEqual(ids.slice(2));
+});
+
+test("`latest` lists nothing and goes on with what follows, also where there was nothing yet", async () => {
+  const { workspace, ask } = await createDesk();
+  const empty = await read(workspace, "?cursor=latest");
+  await ask();
+  expect(typesIn(await read(workspace, `?cursor=${empty.body.next_cursor}`))).toEqual(["conversation.created", "message.ai_replied"]);
+  const latest = await read(workspace, "?cursor=latest");
+  expect(latest.body).toMatchObject({ data: [], has_more: false });
+  await ask(HUMAN);
+  expect(typesIn(await read(workspace, `?cursor=${latest.body.next_cursor}`))).toContain("handoff.created");
+});
+
+test("a filter passes the other types, and the cursor with it", async () => {
+  const { workspace } = await createDesk();
+  const ids = newDescendingIds();
+  const types = ["lead.created", "source.synced", "lead.created"];
+  for (const [at, type] of types.entries()) await addEvent(workspace, ids[at]!, type);
+  const passed = await read(workspace, "?types=source.failed,source.synced&limit=1");
+  expect(passed.body).toEqual({ data: [], has_more: true, next_cursor: ids[0] });
+  expect(typesIn(await read(workspace, `?types=source.failed,source.synced&limit=1&cursor=${ids[0]}`))).toEqual(["source.synced"]);
+});
+
+test("what an erased person caused is not listed, and reading goes on from an event that was erased", async () => {
+  const { workspace, ask } = await createDesk();
+  await read(workspace);
+  await ask(KNOWN, "u-1");
+  const { next_cursor } = (await read(workspace)).body;
+  await workspace.call("DELETE", "/privacy/visitors?external_id=u-1");
+  expect((await read(workspace)).body.data).toEqual([]);
+  await ask(KNOWN, "u-2");
+  expect(typesIn(await read(workspace, `?cursor=${next_cursor}`))).toEqual(["conversation.created", "message.ai_replied"]);
+});
+
+test("the events of another workspace are neither listed nor a place to go on from", async () => {
+  const { workspace } = await createDesk();
+  const ids = newDescendingIds();
+  const neighbour = await createNeighbour(workspace);
+  await addEvent(workspace, ids[2]!);
+  await addEvent(neighbour, ids[0]!);
+  await addEvent(workspace, ids[1]!);
+  expect((await read(neighbour)).body.data.map(({ id }: { id: string }) => id)).toEqual([ids[0]]);
+  expect((await read(neighbour, `?cursor=${ids[1]}`)).body.data.map(({ id }: { id: string }) => id)).toEqual([ids[0]]);
+});
+
+test("events are recorded for seven days after they were read, and a read writes at most once an hour", async () => {
+  const { workspace, agent, ask } = await createDesk();
+  expect((await costOf(() => read(workspace))).rows_written).toBe(1);
+  expect((await costOf(() => read(workspace))).rows_written).toBe(0);
+  const sources = async () => {
+    const { body } = await workspace.call("POST", `/agents/${agent.id}/sources`, { type: "text", name: "More", text: "More." });
+    await deliver("support-agent-ingestion", { workspaceId: workspace.id, agentId: agent.id, sourceId: body.id });
+  };
+  await sources();
+  expect(typesIn(await read(workspace))).toEqual(["source.synced"]);
+  await query(workspace.id, "UPDATE workspaces SET events_read_at = events_read_at - ? WHERE id = ?", 7 * DAY_MS, workspace.id);
+  await ask();
+  expect(typesIn(await read(workspace))).toEqual(["source.synced"]);
+  expect((await costOf(() => read(workspace))).rows_written).toBe(0);
+  await ask();
+  expect(typesIn(await read(workspace))).toEqual(["source.synced", "conversation.created", "message.ai_replied"]);
+});
+
+test("a plan without webhooks has no list of events, and records none", async () => {
+  const { workspace, ask } = await createDesk({ plan: "starter" });
+  expect(await read(workspace)).toMatchObject({ status: 403, body: { error: { code: "plan_required" } } });
+  await query(workspace.id, "UPDATE workspaces SET events_read_at = ? WHERE id = ?", Date.now(), workspace.id);
+  await ask();
+  expect(await query(workspace.id, "SELECT id FROM events WHERE workspace_id = ?", workspace.id)).toEqual([]);
+});
+
+test("a cursor or type that is none is refused with what to use", async () => {
+  const { workspace } = await createDesk();
+  const { status, body } = await read(workspace, "?cursor=now&types=lead.created,lead.deleted&limit=101");
+  expect(status).toBe(422);
+  const errors = Object.fromEntries(body.detail.map(({ loc, ctx }: any) => [loc[1], ctx.error ?? ctx.le]));
+  expect(errors).toMatchObject({
+    cursor: expect.stringContaining("latest"),
+    types: expect.stringContaining("handoff.created, lead.created"),
+    limit: 100,
+  });
+});
