@@ -693,6 +693,124 @@ export interface Schemas {
     /** True streams the answer as Server-Sent Events. */
     stream?: boolean | undefined;
   };
+  Trace: {
+    /** The message. */
+    message_id: string;
+    /** The conversation. */
+    conversation_id: string;
+    /** The agent. */
+    agent_id: string;
+    /** When it was created. */
+    created_at: string;
+    decision: Schemas["TraceDecision"];
+    /** What was found in the knowledge. */
+    searches: Schemas["TraceSearch"][];
+    /** Each call of the model, in order; none for a curated answer. */
+    model_calls: Schemas["TraceModelCall"][];
+    /** Each call of a tool, in order. */
+    tool_calls: Schemas["TraceToolCall"][];
+    /** From the question to the answer. */
+    duration_ms: number;
+  };
+  /** What was decided, and why. */
+  TraceDecision: {
+    /** What became of the question. */
+    outcome: "answered" | "handed_off";
+    /** A curated answer matched, the confidence reached the threshold, or why a human was needed. */
+    reason: "curated_answer" | "confident" | "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure";
+    /** The same in a sentence. */
+    explanation: string;
+    /** 0 to 1: how likely the answer is right. */
+    confidence: number;
+    /** The agent's confidence_threshold at that time. */
+    threshold: number;
+  };
+  TraceSearch: {
+    /** The search for the question, or one that the model asked for. */
+    by: "question" | "tool";
+    /** What was searched for. */
+    query: string;
+    /** The question before, where this one was understood only together with it. */
+    previous_question: string | null;
+    /** The language in which it was understood. */
+    language: string;
+    /** The words that were looked for, in their basic form. */
+    terms: string[];
+    /** What was found, best first. */
+    passages: Schemas["TracePassage"][];
+    /** The curated answers with similar questions, best first. */
+    answers: {
+      /** The curated answer. */
+      answer_id: string;
+      /** Its question. */
+      question: string;
+      /** 0 to 1: how alike the questions are. */
+      score: number;
+      /** Whether it was given as the answer. */
+      is_cited: boolean;
+    }[];
+    /** How long it took. */
+    duration_ms: number;
+  };
+  TracePassage: {
+    /** The source. */
+    source_id: string;
+    /** The kind of its source. */
+    type: "page" | "text";
+    /** The title of the page or text. */
+    title: string;
+    /** The heading above it. */
+    heading: string | null;
+    /** The page's address. */
+    url: string | null;
+    /** How it begins. */
+    content: string;
+    /** 0 to 1: how well it fits, and what the parts make of it. */
+    score: number;
+    /** The parts of the score. Passages found by words and by meaning rank before those found by one of them. */
+    scores: {
+      /** By its words; null where it was not found by them. */
+      lexical: number | null;
+      /** By its meaning; null where it was not found by it, or the deployment has no embeddings. */
+      semantic: number | null;
+      /** By the reranker, which then is the score; null without one. */
+      reranker: number | null;
+    };
+    /** Whether the answer cites it. */
+    is_cited: boolean;
+  };
+  TraceModelCall: {
+    /** The model, by its server's name. `extractive` quotes the knowledge and is no language model. */
+    model: string;
+    /** Tokens that it read. Null where the server does not say. */
+    input_tokens: number | null;
+    /** Tokens that it wrote. Null where the server does not say. */
+    output_tokens: number | null;
+    /** Why it stopped; null where it failed, or was stopped once enough was read. */
+    finish: string | null;
+    /** How it failed; null where it did not. */
+    failure: string | null;
+    /** Until it began to write; null where it did not. */
+    first_token_ms: number | null;
+    /** How long it took. */
+    duration_ms: number;
+  };
+  TraceToolCall: {
+    /** The tool. */
+    name: string;
+    /** What the model asked for, as JSON. Headers, variables and other secrets of the request are never part of it. */
+    arguments: string;
+    /** It answered; it was not called, or did nothing; it failed; it handed the conversation over. */
+    outcome: "answered" | "refused" | "failed" | "handed_off";
+    /** Why it was refused or failed. */
+    note: string | null;
+    /** The HTTP status of its response. */
+    status: number | null;
+    /** The characters that the model read of its response. The response itself is not kept, since it may hold secrets. */
+    response_length: number | null;
+    /** How long it took. */
+    duration_ms: number;
+  };
   ConversationWithMessages: Schemas["Conversation"] & {
     /** The latest 100, oldest first, with the team's notes between them. */
     messages: Schemas["Message"][];
@@ -1333,6 +1451,8 @@ export interface Schemas {
       messages: Schemas["Message"][];
       /** The team's notes on it, oldest first. */
       notes: Schemas["Message"][];
+      /** How its answers of the last 30 days came about, oldest first. */
+      traces: Schemas["Trace"][];
     })[];
     /** What they left. */
     leads: unknown[];
@@ -1736,6 +1856,16 @@ export interface Operations {
       message_id: string;
     };
     answer: Schemas["ChatEvents"];
+  };
+  /** Why an answer was given. What was found in the knowledge and with which scores, what the threshold said, the calls of models and tools, and the times. Each answer and each hand-off of an agent has a trace, for 30 days. Scope: `conversations:read`. */
+  getTrace: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+      /** The message. */
+      message_id: string;
+    };
+    answer: Schemas["Trace"];
   };
   /** Start a conversation as the team. Your team writes first, by mail from the agent's mailbox, or over the API. The conversation is with humans until it is resolved or set to open. Answers to the mail come back to it. Scope: `conversations:write`. */
   startConversation: {
@@ -2150,6 +2280,7 @@ export const ROUTES = {
   revokeKey: ["DELETE", "/api/v1/keys/{key_id}"],
   askAgent: ["POST", "/api/v1/agents/{agent_id}/messages"],
   resumeAnswer: ["GET", "/api/v1/conversations/{conversation_id}/messages/{message_id}/stream"],
+  getTrace: ["GET", "/api/v1/conversations/{conversation_id}/messages/{message_id}/trace"],
   startConversation: ["POST", "/api/v1/conversations"],
   listConversations: ["GET", "/api/v1/conversations"],
   getConversation: ["GET", "/api/v1/conversations/{conversation_id}"],

@@ -105,6 +105,16 @@ const OPERATIONS: [
     },
   ],
   [
+    "GET the trace of an answer",
+    200,
+    2,
+    1,
+    async ({ workspace, agent }) => {
+      const { body } = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?" });
+      return () => workspace.call("GET", `/conversations/${body.conversation_id}/messages/${body.message_id}/trace`);
+    },
+  ],
+  [
     "GET /conversations",
     200,
     1,

@@ -58,6 +58,7 @@ const ENTRIES: Record<string, Entry> = {
   revokeKey: { scope: "keys:write", status: 204 },
   askAgent: { scope: "chat:write", status: 200, body: () => QUESTION },
   resumeAnswer: { scope: "conversations:read", status: 200 },
+  getTrace: { scope: "conversations:read", status: 200 },
   getConversation: { scope: "conversations:read", status: 200 },
   listMessages: { scope: "conversations:read", status: 200 },
   listSources: { scope: "knowledge:read", status: 200 },

@@ -19,7 +19,7 @@ const MEANINGFUL_ERRORS = new Set([400, 404, 409, 410, 422]);
 
 /** The result of a call. Journals store it, so that its fields keep their names. */
 export type CallResult =
-  | { kind: "answered"; text: string }
+  | { kind: "answered"; text: string; status?: number }
   /** The arguments cannot be sent, and nothing was. */
   | { kind: "refused"; problem: string }
   /** `problem` is a sentence of ours, `text` the beginning of the response. */
@@ -93,7 +93,7 @@ function resultOf(exchange: Exchange): CallResult {
   if (text === undefined && !isMeaningfulError)
     return { kind: "failed", problem: `It answered with status ${status}, and with something that is no text.`, text: "" };
   const said = truncate(text ?? "", MAX_TEXT_LENGTH);
-  return { kind: "answered", text: isMeaningfulError || said === "" ? `Status ${status}. ${said}`.trimEnd() : said };
+  return { kind: "answered", text: isMeaningfulError || said === "" ? `Status ${status}. ${said}`.trimEnd() : said, status };
 }
 
 const TEXT_TYPE = /^(?:text\/[\w.+-]+|application\/(?:[\w.+-]+\+)?(?:json|xml))$/i;

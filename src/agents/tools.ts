@@ -79,7 +79,7 @@ async function runTool(
 function outcomeOf(result: CallResult): ToolOutcome {
   switch (result.kind) {
     case "answered":
-      return { kind: "data", text: result.text };
+      return { kind: "data", text: result.text, status: result.status };
     case "refused":
       return { kind: "note", text: result.problem };
     case "failed":

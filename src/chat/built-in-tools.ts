@@ -1,9 +1,12 @@
 import { searchIndex } from "../knowledge/search.ts";
 import { addLead } from "../leads/leads.ts";
+import { smallTalkOf, withoutSmallTalk } from "../models/intents.ts";
 import type { Tool, ToolOutcome } from "../models/model.ts";
 import type { Retrieval } from "../models/retrieval.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
+import { MAX_PREVIOUS_QUESTIONS } from "./store.ts";
+import type { Search } from "./trace.ts";
 import type { Turn } from "./turn.ts";
 
 /** How many passages an answer is made of, and a search by the model adds. */
@@ -15,28 +18,52 @@ const MIN_PHONE_DIGITS = 5;
 interface SearchContext {
   env: Env;
   meter: Meter;
-  turn: Turn;
+  turn: Pick<Turn, "workspaceId" | "agentId" | "filter">;
 }
 
 /** The turn in which tools act. */
 export interface ToolContext extends SearchContext {
+  turn: Turn;
   visitorId: string | null;
   /** What the visitor wrote in this conversation since it was last resolved. */
   written: readonly string[];
 }
 
-/** Searches the knowledge of a turn's agent. @param previousQuestions the visitor's earlier questions, oldest first. */
-export function searchKnowledge({ env, meter, turn }: SearchContext, question: string, previousQuestions: string[]): Promise<Retrieval> {
+/**
+ * Searches the knowledge of an agent for a visitor's message.
+ * @param previousQuestions the visitor's earlier questions, oldest first.
+ */
+export async function searchFor(context: SearchContext, message: string, previousQuestions: string[]): Promise<Search> {
+  const startedMs = Date.now();
+  const query = withoutSmallTalk(message, "");
+  const retrieval = await searchKnowledge(context, query, previousQuestions);
+  return { query, retrieval, durationMs: Date.now() - startedMs };
+}
+
+function searchKnowledge({ env, meter, turn }: SearchContext, question: string, previousQuestions: string[]): Promise<Retrieval> {
   const { workspaceId, agentId, filter } = turn;
   return searchIndex({ env, meter, workspaceId, agentId }, { question, previousQuestions, limit: MAX_PASSAGES }, filter);
 }
 
-/** The tools that every agent has. */
-export function builtInTools(context: ToolContext): Tool[] {
-  return [searchTool(context), requestHuman, collectLead(context)];
+/** What the visitor last asked, of all they wrote: small talk between two questions does not part them. */
+export function lastQuestions(written: readonly string[]): string[] {
+  return written
+    .filter((text) => smallTalkOf(text, "") === undefined)
+    .map((text) => withoutSmallTalk(text, ""))
+    .slice(-MAX_PREVIOUS_QUESTIONS);
 }
 
-function searchTool(context: ToolContext): Tool {
+/** The tools that every agent has. */
+export function builtInTools(context: ToolContext): Tool[] {
+  return [...readingTools(context), collectLead(context)];
+}
+
+/** Those of them that change nothing. */
+export function readingTools(context: SearchContext): Tool[] {
+  return [searchTool(context), requestHuman];
+}
+
+function searchTool(context: SearchContext): Tool {
   return {
     name: "search_knowledge",
     description: "Searches the company's knowledge for more passages. Use it when the passages at hand do not hold the answer.",

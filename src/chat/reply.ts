@@ -6,7 +6,7 @@ import { handoffMessageOf, ownWelcome } from "../agents/messages.ts";
 import { STRONG_MATCH } from "../knowledge/retrieval/curated-answers.ts";
 import { titleOf } from "../knowledge/wire.ts";
 import { humanRequestLanguage } from "../models/intents.ts";
-import { HandoffError, type Model, type ModelReply, type HistoryMessage, type Tool } from "../models/model.ts";
+import { HandoffError, type HistoryMessage, type Model, type ModelObserver, type ModelReply, type Tool } from "../models/model.ts";
 import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
@@ -28,7 +28,7 @@ export interface Reply {
 
 /** A question with everything that answering it needs. */
 export interface ReplyRequest {
-  turn: Turn;
+  turn: Pick<Turn, "workspaceId" | "conversationId" | "message">;
   agent: AgentRow;
   /** The messages before, oldest first. */
   history: HistoryMessage[];
@@ -36,6 +36,8 @@ export interface ReplyRequest {
   tools: Tool[];
   /** What the agent knows about, in a few names. */
   topics: string[];
+  /** Records how the reply comes about. */
+  observer?: ModelObserver;
 }
 
 /** Is called with the pieces of an answer as a model writes them; joined they are the beginning of the answer. It must not throw. */
@@ -69,10 +71,10 @@ export function failedReply(request: HandoffRequest, failure?: string): Reply {
 
 /** When the model fails a human takes over, and the visitor reads no error. */
 async function askModel(model: Model, request: ReplyRequest): Promise<ModelReply | { outcome: "failed"; failure: string }> {
-  const { turn, agent, history, retrieval, tools, topics } = request;
+  const { turn, agent, history, retrieval, tools, topics, observer } = request;
   const { name: agentName, model: modelName, instructions, language } = agent;
   const known = { agentName, modelName, instructions, language, welcomeMessage: ownWelcome(agent) ?? "", topics };
-  const asked = { ...known, question: turn.message, history, retrieval, tools };
+  const asked = { ...known, question: turn.message, history, retrieval, tools, observer };
   try {
     return await model.answer(asked);
   } catch (error) {
@@ -100,7 +102,7 @@ async function readAnswer(
 }
 
 /** @returns how the model failed. */
-function logFailure({ workspaceId, conversationId }: Turn, error: unknown): string {
+function logFailure({ workspaceId, conversationId }: ReplyRequest["turn"], error: unknown): string {
   const detail = describeFailure(error);
   logProblem("model_failure", { workspace_id: workspaceId, conversation_id: conversationId, detail });
   return detail;
@@ -140,6 +142,7 @@ function toCitation(passage: Passage): Citation {
   return { title: titleOf(passage), url, source_id: passage.sourceId, type, snippet: snippetOf(content), score };
 }
 
-function snippetOf(content: string): string {
+/** How a passage begins, as a citation shows it. */
+export function snippetOf(content: string): string {
   return content.length <= SNIPPET_LENGTH ? content : `${truncate(content, SNIPPET_LENGTH).trimEnd()}…`;
 }

@@ -3,15 +3,18 @@ import { findConversation } from "../conversations/store.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
+import { ApiError, notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { joinRetries } from "../platform/http/idempotency.ts";
-import { emptyResponse, errorResponses, eventStreamResponse, streamableResponse } from "../platform/http/responses.ts";
+import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { periodOf } from "../workspaces/plans.ts";
 import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { type Question, resumedAnswer, streamedAnswer, wholeAnswer } from "./responses.ts";
+import { sessionOf } from "./session.ts";
 import { findAnswer } from "./store.ts";
+import { traceSchema } from "./trace-wire.ts";
 import { apiVisitor } from "./turn.ts";
 import { chatAnswerSchema, chatEventsSchema, chatInSchema, resumeHeaders } from "./wire.ts";
 
@@ -63,6 +66,31 @@ chatRoutes.openapi(resumeAnswer, async (c) => {
     const [[conversation], [stored]] = await db.batch([findConversation(db, workspaceId, key.conversation_id), answer]);
     return { workspaceId, status: conversation?.status, stored };
   });
+});
+
+const getTrace = createRoute({
+  operationId: "getTrace",
+  method: "get",
+  path: "/conversations/{conversation_id}/messages/{message_id}/trace",
+  summary: "Why an answer was given",
+  description:
+    "What was found in the knowledge and with which scores, what the threshold said, the calls of models and tools, and the times. Each answer and each hand-off of an agent has a trace, for 30 days.",
+  ...needsScope("conversations:read"),
+  request: { params: z.object({ conversation_id: uuid(), message_id: uuid() }) },
+  responses: { 200: jsonResponse(traceSchema, "The trace."), ...errorResponses(403, 404, 422) },
+});
+
+chatRoutes.openapi(getTrace, async (c) => {
+  const { conversation_id: conversationId, message_id: messageId } = c.req.valid("param");
+  const { id: workspaceId } = c.get("caller").workspace;
+  const db = callerDb(c);
+  const [[[stored]], trace] = await Promise.all([
+    db.batch([findAnswer(db, workspaceId, conversationId, messageId)]),
+    sessionOf(c.env, c.get("meter"), workspaceId, conversationId).findTrace(messageId),
+  ]);
+  if (!stored) throw notFound("answer of an agent");
+  if (!trace) throw new ApiError("not_found", "There is no trace of this answer any more: traces are kept for 30 days.");
+  return c.json(trace, 200);
 });
 
 function toTurnRequest(c: AppContext, agentId: string, body: z.output<typeof chatInSchema>): Question {

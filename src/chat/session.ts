@@ -8,6 +8,8 @@ import { type Cost, Meter } from "../platform/telemetry/meter.ts";
 import { withTimeout } from "../platform/time.ts";
 import type { Refusal } from "./refusals.ts";
 import { AnswerStream, readStream, type StreamCaller } from "./stream.ts";
+import { TraceStore } from "./trace-store.ts";
+import type { Trace } from "./trace-wire.ts";
 import { type Attempt, TurnErasedError, TurnQueue } from "./turn-queue.ts";
 import { toTurn, type Turn, type TurnListener, type TurnRequest, type TurnResult, TurnRunner } from "./turn.ts";
 
@@ -51,6 +53,9 @@ const LONGEST_HOLD_MS = 30_000;
 export class ChatSession extends DurableObject<Env> {
   private readonly turns: TurnQueue<TurnRequest, Turn>;
   private readonly runner: TurnRunner;
+  private readonly traces: TraceStore;
+  /** How often its storage was erased: a turn that began before must not store its trace. */
+  private erasures = 0;
   /** The answers of turns that run, or that a client resumed before they ran, by the answer's id. */
   private readonly streams = new Map<string, AnswerStream>();
   /** The pending turns that a client may ask for again, by the answer's id. */
@@ -66,7 +71,8 @@ export class ChatSession extends DurableObject<Env> {
     super(ctx, env);
     const assignIds = (request: TurnRequest) => toTurn(request, Date.now());
     const rescue = (turn: Turn, attempt: Attempt) => this.run(turn, attempt, { meter: new Meter() });
-    this.turns = new TurnQueue(ctx.storage, assignIds, rescue, logStuckTurn);
+    this.traces = new TraceStore(ctx.storage.kv);
+    this.turns = new TurnQueue(ctx.storage, assignIds, rescue, logStuckTurn, () => this.traces.nextExpiryMs);
     this.runner = new TurnRunner(env, modelFor(env), ctx.storage.kv);
   }
 
@@ -104,11 +110,26 @@ export class ChatSession extends DurableObject<Env> {
   override async alarm(): Promise<void> {
     const [workspaceId, conversationId] = this.ctx.id.name?.split("/") ?? [];
     const head = { job: "session_alarm", workspaceId: workspaceId ?? null, fields: { conversation_id: conversationId } } as const;
-    await measureJob(this.env, head, () => this.turns.rescueOrphans());
+    await measureJob(this.env, head, async () => {
+      await this.turns.rescueOrphans();
+      this.traces.prune();
+      await this.turns.rest();
+    });
+  }
+
+  /** How an answer came about; undefined where that is not kept, or no longer. */
+  async findTrace(answerId: string): Promise<Trace | undefined> {
+    return this.traces.find(answerId);
+  }
+
+  /** So many traces, oldest first, after that of a message. */
+  async listTraces(afterId: string, limit: number): Promise<Trace[]> {
+    return this.traces.list(afterId, limit);
   }
 
   /** Deletes the object's storage. After it returns, no turn that was queued or running adds rows to D1. */
   async erase(): Promise<void> {
+    this.erasures++;
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
     // A turn that never starts ends no stream.
@@ -171,6 +192,7 @@ export class ChatSession extends DurableObject<Env> {
     const stream = this.streamOf(turn.answerId);
     const { promise, resolve: stored } = Promise.withResolvers<void>();
     this.questionStored = promise;
+    const { erasures } = this;
     const listener: TurnListener = {
       onStart: (start) => {
         stored();
@@ -178,6 +200,9 @@ export class ChatSession extends DurableObject<Env> {
         onStart?.(stream);
       },
       onText: (text) => stream.append(text),
+      onTrace: (trace) => {
+        if (this.erasures === erasures) this.traces.put(trace);
+      },
     };
     const end = new AbortController();
     try {

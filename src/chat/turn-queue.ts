@@ -41,7 +41,7 @@ type Work<Turn, Result> = (turn: Turn, attempt: Attempt) => Promise<Result>;
  * Runs a conversation's turns one at a time, in order of arrival. The life of a turn:
  *
  * 1. `add` stores it, sets the alarm, and runs it once the turns before it have ended.
- * 2. When it ends, it is deleted from storage, and with the last one the alarm.
+ * 2. When it ends, it is deleted from storage. After the last one the alarm is set to the object's next chore.
  * 3. When an attempt fails, or the object dies during it (eviction, crash, deployment), the turn stays in storage as an
  *    orphan. The alarm or the conversation's next message runs it again, with the same identifiers.
  * 4. After a day of failed attempts it is handed to a human. It is never dropped: while that fails too, the attempts go on.
@@ -58,12 +58,14 @@ export class TurnQueue<Request, Turn> {
    * @param toTurn makes a request a turn when its first attempt starts.
    * @param rescue makes an attempt at an orphan.
    * @param onStuck is called with a turn that not even a human could be handed.
+   * @param nextChoreMs when the object is to be woken while no turn is unfinished; undefined for never.
    */
   constructor(
     private readonly storage: DurableObjectStorage,
     private readonly toTurn: (request: Request) => Turn,
     private readonly rescue: Work<Turn, unknown>,
     private readonly onStuck: (request: Request, attempts: number) => void,
+    private readonly nextChoreMs: () => number | undefined = () => undefined,
   ) {
     const stored = this.stored();
     if (stored.length > 0) this.orphanedBy = "death";
@@ -107,6 +109,13 @@ export class TurnQueue<Request, Turn> {
     return this.stored().some(([, { request, turn }]) => matches(request, turn));
   }
 
+  /** Sets the alarm to the object's next chore, if no turn is unfinished. */
+  async rest(): Promise<void> {
+    if (this.running.size > 0 || this.stored().length > 0) return;
+    const atMs = this.nextChoreMs();
+    await (atMs === undefined ? this.storage.deleteAlarm() : this.storage.setAlarm(atMs));
+  }
+
   private async runOrphans(): Promise<void> {
     if (this.orphanedBy === undefined) return;
     this.orphanedBy = undefined;
@@ -146,7 +155,7 @@ export class TurnQueue<Request, Turn> {
         return await this.attempt(key, queued, (attempt) => work(turn, attempt));
       } finally {
         this.running.delete(key);
-        if (this.running.size === 0 && this.stored().length === 0) await this.storage.deleteAlarm();
+        await this.rest();
       }
     });
     this.tail = result.catch(() => undefined);

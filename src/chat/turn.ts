@@ -8,7 +8,6 @@ import { isAgentSilent } from "../conversations/status.ts";
 import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
 import type { MetadataFilter } from "../knowledge/wire.ts";
-import { smallTalkOf, withoutSmallTalk } from "../models/intents.ts";
 import type { Model, HistoryMessage } from "../models/model.ts";
 import type { Retrieval } from "../models/retrieval.ts";
 import { type Database, dbFor } from "../platform/db/client.ts";
@@ -17,11 +16,13 @@ import { newId, shardOf } from "../platform/db/ids.ts";
 import type { messages } from "../platform/db/schema.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import type { VisitorLimit } from "../workspaces/visitor-limits.ts";
-import { builtInTools, searchKnowledge } from "./built-in-tools.ts";
+import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
 import { isByLimit, type Refusal, refusalOf } from "./refusals.ts";
 import { failedReply, generateReply, lastWritten, type Reply, visitorLanguage } from "./reply.ts";
-import { beginTurn, finishTurn, MAX_PREVIOUS_QUESTIONS, refundQuota, type TurnState } from "./store.ts";
+import { beginTurn, finishTurn, refundQuota, type TurnState } from "./store.ts";
 import type { StreamStart } from "./stream.ts";
+import { type Search, TraceRecorder } from "./trace.ts";
+import type { Trace } from "./trace-wire.ts";
 import type { Attempt } from "./turn-queue.ts";
 import { type ChatAnswer, type StoredAnswer, toChatAnswer } from "./wire.ts";
 
@@ -106,6 +107,8 @@ export interface TurnListener {
   onStart(start: StreamStart): void;
   /** A piece of the answer as the model writes it. All pieces joined are the beginning of the final answer, and often all of it. */
   onText(text: string): void;
+  /** The answer is stored, and came about in this way. */
+  onTrace?(trace: Trace): void;
 }
 
 const NO_LISTENER: TurnListener = { onStart: () => undefined, onText: () => undefined };
@@ -122,6 +125,7 @@ const FIRST_ATTEMPT: Attempt = { number: 1, isHandOff: false };
 
 /** A hand-off does not search, since the agent's index may be what failed. */
 const NO_RETRIEVAL: Retrieval = { passages: [], curated: [], questionTerms: [], previousQuestion: null, previousTerms: [], language: "en" };
+const NO_SEARCH: Search = { query: "", retrieval: NO_RETRIEVAL, durationMs: 0 };
 
 /** One attempt at a turn. */
 interface TurnContext {
@@ -130,6 +134,7 @@ interface TurnContext {
   meter: Meter;
   isHandOff: boolean;
   listener: TurnListener;
+  trace: TraceRecorder;
   /** Aborted once the attempt was given up: then it does nothing more, since another one may have finished the turn. */
   signal: AbortSignal;
 }
@@ -142,7 +147,7 @@ interface AdmittedTurn extends TurnState {
 /** A search that starts before the conversation is read, with the earlier questions that it was given. */
 interface EarlySearch {
   previousQuestions: readonly string[];
-  retrieval: Promise<Retrieval>;
+  search: Promise<Search>;
 }
 
 /**
@@ -177,7 +182,8 @@ export class TurnRunner {
       const subjectHashes = await subjectHashesOf(this.env, turn.workspaceId, turn.visitor);
       return this.run({ ...turn, subjectHashes }, meter, attempt, listener, signal);
     }
-    const context: TurnContext = { turn, db: dbFor(this.env, turn.workspaceId, meter), meter, isHandOff, listener, signal };
+    const db = dbFor(this.env, turn.workspaceId, meter);
+    const context: TurnContext = { turn, db, meter, isHandOff, listener, trace: new TraceRecorder(), signal };
     const early = this.searchEarly(context);
     const admitted = await this.admit(context);
     signal.throwIfAborted();
@@ -199,10 +205,10 @@ export class TurnRunner {
   /** Searches beside the first batch, with the earlier questions that this runner saw. */
   private searchEarly({ turn, meter, isHandOff }: TurnContext): EarlySearch {
     const { previousQuestions } = this;
-    const retrieval = isHandOff ? Promise.resolve(NO_RETRIEVAL) : this.search(turn, previousQuestions, meter);
+    const search = isHandOff ? Promise.resolve(NO_SEARCH) : this.search(turn, previousQuestions, meter);
     // A turn that is refused does not await the search; every other turn does, and fails there.
-    retrieval.catch(() => undefined);
-    return { previousQuestions, retrieval };
+    search.catch(() => undefined);
+    return { previousQuestions, search };
   }
 
   private async admit({ turn, db }: TurnContext): Promise<AdmittedTurn> {
@@ -213,32 +219,33 @@ export class TurnRunner {
   }
 
   private async answer(context: TurnContext, admitted: AdmittedTurn, agent: AgentRow, early: EarlySearch): Promise<ChatAnswer> {
-    const { turn, db, meter, isHandOff, listener, signal } = context;
+    const { turn, meter, isHandOff, listener, trace, signal } = context;
     notifyStart(context, admitted, turn.answerId);
     const history = admitted.conversation?.status === "resolved" ? [] : admitted.history.map(toHistoryMessage).reverse();
     const written = [...history.filter(({ role }) => role === "visitor").map(({ text }) => text), turn.message];
     const previousQuestions = lastQuestions(written.slice(0, -1));
     this.previousQuestions = lastQuestions(written);
-    const retrieval = await this.retrieve(context, previousQuestions, early);
+    const search = await this.searchAgain(context, previousQuestions, early);
+    if (!isHandOff) trace.searched(search);
     signal.throwIfAborted();
     const tools = [
       ...builtInTools({ env: this.env, meter, turn, visitorId: admitted.visitorId, written }),
       ...this.agentTools(context, agent, vouchedVisitor(turn, admitted)),
     ];
-    const request = { turn, agent, history, retrieval, tools, topics: admitted.topics };
+    const request = { turn, agent, history, retrieval: search.retrieval, tools, topics: admitted.topics, observer: trace };
     const reply = isHandOff ? failedReply(request) : await generateReply(this.model, request, (text) => listener.onText(text));
     signal.throwIfAborted();
-    return this.finish(db, turn, agent.name, reply);
+    return this.finish(context, agent, reply);
   }
 
   /** What the early search finds, if it was given the right questions; else it searches again. */
-  private retrieve({ turn, meter, isHandOff }: TurnContext, previousQuestions: string[], early: EarlySearch): Promise<Retrieval> {
+  private searchAgain({ turn, meter, isHandOff }: TurnContext, previousQuestions: string[], early: EarlySearch): Promise<Search> {
     const wasRight = isHandOff || isSame(previousQuestions, early.previousQuestions);
-    return wasRight ? early.retrieval : this.search(turn, previousQuestions, meter);
+    return wasRight ? early.search : this.search(turn, previousQuestions, meter);
   }
 
-  private async search(turn: Turn, previousQuestions: string[], meter: Meter): Promise<Retrieval> {
-    return searchKnowledge({ env: this.env, meter, turn }, withoutSmallTalk(turn.message, ""), previousQuestions);
+  private search(turn: Turn, previousQuestions: string[], meter: Meter): Promise<Search> {
+    return searchFor({ env: this.env, meter, turn }, turn.message, previousQuestions);
   }
 
   private agentTools({ turn, signal }: TurnContext, agent: AgentRow, visitor: VouchedVisitor | null) {
@@ -251,9 +258,11 @@ export class TurnRunner {
     return agentTools({ env: this.env, workspaceId, conversationId, turnId: answerId, journal: { once }, visitor }, agent);
   }
 
-  private async finish(db: Database, turn: Turn, agentName: string, reply: Reply): Promise<ChatAnswer> {
+  private async finish({ turn, db, listener, trace }: TurnContext, agent: AgentRow, reply: Reply): Promise<ChatAnswer> {
     const nowMs = Math.max(Date.now(), turn.nowMs + 1);
-    const { status, openReason, written } = await finishTurn(db, turn, { ...reply, agentName, nowMs });
+    const { status, openReason, written } = await finishTurn(db, turn, { ...reply, agentName: agent.name, nowMs });
+    const of = { message_id: turn.answerId, conversation_id: turn.conversationId, agent_id: agent.id };
+    if (status !== undefined) listener.onTrace?.(trace.traceOf(of, reply, agent.confidenceThreshold));
     waitUntil(wakeDeliveries(this.env, written));
     const { text, citations, confidence, handoff } = reply;
     const fields = { answer: text, citations, confidence, needs_human: handoff !== null, message_id: turn.answerId };
@@ -318,14 +327,6 @@ async function staySilent(
 /** To a model, a colleague of the team speaks for the agent's side. */
 function toHistoryMessage({ role, content }: Pick<typeof messages.$inferSelect, "role" | "content">): HistoryMessage {
   return { role: role === "user" ? "visitor" : "agent", text: content };
-}
-
-/** What the visitor last asked: small talk between two questions does not part them. */
-function lastQuestions(written: readonly string[]): string[] {
-  return written
-    .filter((text) => smallTalkOf(text, "") === undefined)
-    .map((text) => withoutSmallTalk(text, ""))
-    .slice(-MAX_PREVIOUS_QUESTIONS);
 }
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {

@@ -51,13 +51,19 @@ export interface ToolCall {
 /** Why a model stopped. A reply that was cut off ends with "error". */
 export type FinishReason = "stop" | "length" | "tool-calls" | "content-filter" | "error";
 
+/** How many tokens a call took, where the server says so. */
+export interface TokenUsage {
+  input: number | null;
+  output: number | null;
+}
+
 export type ModelPart =
   | { type: "text"; text: string }
   | { type: "reasoning"; text: string }
   /** It has begun to write the calls of tools, which follow whole. */
   | { type: "tool-input" }
   | { type: "tool-call"; call: ToolCall }
-  | { type: "finish"; reason: FinishReason }
+  | { type: "finish"; reason: FinishReason; usage?: TokenUsage }
   | { type: "error"; error: Error };
 
 /** Adds parts to others; consecutive text becomes one part. */

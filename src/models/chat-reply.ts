@@ -1,10 +1,10 @@
 import { createParser } from "eventsource-parser";
-import { addParts, type FinishReason, type ModelPart, type ModelStream, type ToolCall } from "./chat-model.ts";
+import { addParts, type FinishReason, type ModelPart, type ModelStream, type TokenUsage, type ToolCall } from "./chat-model.ts";
 import { StreamError } from "./stream-with-retry.ts";
 
 /*
- * Replies of the chat completions protocol. A chunk holds `choices`; older models of Workers AI write `response` and
- * `tool_calls` at the top instead. Nothing else of a chunk is read, so nothing else of it is checked.
+ * Replies of the chat completions protocol. A chunk holds `choices`, the last one also `usage`; older models of Workers AI write
+ * `response` and `tool_calls` at the top instead. Nothing else of a chunk is read, so nothing else of it is checked.
  */
 
 /** A chunk, or a whole reply, as far as it is read. All of it may be missing or of another type. */
@@ -14,6 +14,7 @@ interface Chunk {
   response?: unknown;
   tool_calls?: unknown;
   finish_reason?: unknown;
+  usage?: { prompt_tokens?: unknown; completion_tokens?: unknown } | null;
 }
 
 interface Delta {
@@ -44,6 +45,7 @@ class ReplyParts {
   /** The places in `calls` by the server's numbers. */
   private readonly places = new Map<number, number>();
   private finishReason: unknown;
+  private usage: TokenUsage | undefined;
   private isRefused = false;
   private isEnded = false;
 
@@ -79,7 +81,7 @@ class ReplyParts {
       call.id ||= crypto.randomUUID();
       this.parts.push({ type: "tool-call", call });
     }
-    this.parts.push({ type: "finish", reason: this.finish() });
+    this.parts.push({ type: "finish", reason: this.finish(), ...(this.usage && { usage: this.usage }) });
     return this.take();
   }
 
@@ -88,6 +90,8 @@ class ReplyParts {
       this.parts.push({ type: "error", error: new StreamError("the model's stream holds an error") });
       return;
     }
+    const { usage } = chunk;
+    if (usage) this.usage = { input: countOf(usage.prompt_tokens), output: countOf(usage.completion_tokens) };
     const choice = chunk.choices?.[0];
     this.finishReason = choice?.finish_reason ?? chunk.finish_reason ?? this.finishReason;
     const delta = choice?.delta ?? choice?.message;
@@ -168,6 +172,10 @@ class ReplyParts {
         return this.isRefused ? "content-filter" : "stop";
     }
   }
+}
+
+function countOf(tokens: unknown): number | null {
+  return typeof tokens === "number" && Number.isFinite(tokens) ? tokens : null;
 }
 
 interface ContentPart {

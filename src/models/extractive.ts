@@ -13,6 +13,15 @@ const MIN_CONFIDENCE = 0.35;
  */
 export class ExtractiveEngine implements Model {
   async answer(request: ModelRequest): Promise<ModelReply> {
+    const startedMs = Date.now();
+    const reply = this.reply(request);
+    const usage = { input: null, output: null };
+    const durationMs = Date.now() - startedMs;
+    request.observer?.modelCalled({ model: "extractive", durationMs, firstTokenMs: null, usage, finish: "stop", failure: null });
+    return reply;
+  }
+
+  private reply(request: ModelRequest): ModelReply {
     const politeReply = smallTalkReply(request);
     if (politeReply !== undefined) {
       return { outcome: "answered", cited: [], confidence: SMALL_TALK_CONFIDENCE, text: singleDelta(politeReply) };

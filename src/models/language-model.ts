@@ -1,12 +1,12 @@
 import { logProblem } from "../platform/telemetry/log.ts";
-import type { ChatMessage, ChatModel, FinishReason, ModelCall, ToolCall } from "./chat-model.ts";
+import type { ChatMessage, ChatModel, FinishReason, ModelCall, ModelPart, ToolCall } from "./chat-model.ts";
 import { Evidence, Quoter } from "./evidence.ts";
 import { MAX_OUTPUT_TOKENS, MODEL_LIMITS, type ModelLimits } from "./limits.ts";
-import { HandoffError, type Model, type ModelReply, type ModelRequest } from "./model.ts";
+import { HandoffError, type Model, type ModelCallReport, type ModelObserver, type ModelReply, type ModelRequest } from "./model.ts";
 import { promptOf } from "./prompt.ts";
 import { leastReasoningOptions, REASONING_ONLY, ReasoningFilter, reasoningOptions } from "./reasoning.ts";
 import { ReplyReader } from "./reply.ts";
-import { StreamError, streamWithRetry } from "./stream-with-retry.ts";
+import { describeFailure, StreamError, streamWithRetry } from "./stream-with-retry.ts";
 import { ToolRunner } from "./tool-runner.ts";
 
 /** Answers with a language model, grounded in passages and tool results: an answer that cites none of them is refused. */
@@ -20,10 +20,11 @@ export class LanguageModelEngine implements Model {
   async answer(request: ModelRequest): Promise<ModelReply> {
     const quoter = new Quoter();
     const evidence = new Evidence(quoter);
-    const runner = new ToolRunner(request.tools, evidence, this.limits);
+    const runner = new ToolRunner(request.tools, evidence, this.limits, request.observer);
     const { messages, secrets } = promptOf(request, quoter, evidence);
     const conversation = [request.instructions ?? "", request.question, ...request.history.map(({ text }) => text)];
-    const events = replyEvents({ model: this.modelByName(request.modelName), limits: this.limits }, messages, runner);
+    const engine = { model: this.modelByName(request.modelName), limits: this.limits, observer: request.observer };
+    const events = replyEvents(engine, messages, runner);
     const textsWithLinks = () => [...conversation, ...evidence.texts()];
     const { question } = request;
     return new ReplyReader(events, evidence, { question, secrets, textsWithLinks, blame: (reason) => runner.blame(reason) }).read();
@@ -42,6 +43,7 @@ export type ReplyEvent =
 interface Engine {
   model: ChatModel;
   limits: ModelLimits;
+  observer?: ModelObserver | undefined;
 }
 
 /**
@@ -49,11 +51,8 @@ interface Engine {
  * until it asks for none. A reply that is all reasoning is asked for once more, without. Leaving the generator aborts the loop.
  * @throws HandoffError where a tool, or the server's content filter, ends the turn; any other error where the model fails.
  */
-async function* replyEvents(
-  { model, limits }: Engine,
-  prompt: readonly ChatMessage[],
-  runner: ToolRunner,
-): AsyncGenerator<ReplyEvent, void> {
+async function* replyEvents(engine: Engine, prompt: readonly ChatMessage[], runner: ToolRunner): AsyncGenerator<ReplyEvent, void> {
+  const { model, limits } = engine;
   const left = new AbortController();
   const abortSignal = AbortSignal.any([left.signal, AbortSignal.timeout(limits.answerMs)]);
   const messages = [...prompt];
@@ -66,7 +65,7 @@ async function* replyEvents(
       const options = isLastTry ? leastReasoningOptions(model) : reasoningOptions(model);
       const tools = runner.toolOptions(mayUseTools);
       const call: ModelCall = { messages, ...tools, ...options, maxOutputTokens: MAX_OUTPUT_TOKENS, abortSignal };
-      yield* step.stream(call, { model, limits });
+      yield* step.stream(call, engine);
       hasText ||= step.hasText;
       // A model that answered before it called a tool may have nothing to add.
       if (step.isReasoningOnly && (step.isTruncated || !hasText)) {
@@ -101,18 +100,39 @@ class Step {
     return hasReasoned && !this.hasText && this.toolCalls.length === 0;
   }
 
-  async *stream(call: ModelCall, { model, limits }: Engine): AsyncGenerator<ReplyEvent, void> {
-    for await (const parts of await streamWithRetry(model, call, limits)) {
-      for (const part of parts) {
-        if (part.type === "text") yield* this.readText(part.text);
-        else if (part.type === "reasoning") this.reasoning += part.text;
-        else if (part.type === "tool-call") this.toolCalls.push(part.call);
-        else if (part.type === "finish") this.readFinish(part.reason);
-        else if (part.type === "error") throw part.error;
-      }
+  async *stream(call: ModelCall, { model, limits, observer }: Engine): AsyncGenerator<ReplyEvent, void> {
+    const startedMs = Date.now();
+    const report: ModelCallReport = {
+      model: model.name,
+      durationMs: 0,
+      firstTokenMs: null,
+      usage: { input: null, output: null },
+      finish: null,
+      failure: null,
+    };
+    try {
+      const stream = await streamWithRetry(model, call, limits);
+      report.firstTokenMs = Date.now() - startedMs;
+      for await (const parts of stream) for (const part of parts) yield* this.readPart(part, report);
+    } catch (error) {
+      report.failure = describeFailure(error);
+      throw error;
+    } finally {
+      observer?.modelCalled({ ...report, durationMs: Date.now() - startedMs });
     }
     yield this.textEvent(this.filter.end());
     if (this.isTruncated && !this.isReasoningOnly) yield { type: "truncated" };
+  }
+
+  private *readPart(part: ModelPart, report: ModelCallReport): Generator<ReplyEvent, void> {
+    if (part.type === "text") yield* this.readText(part.text);
+    else if (part.type === "reasoning") this.reasoning += part.text;
+    else if (part.type === "tool-call") this.toolCalls.push(part.call);
+    else if (part.type === "error") throw part.error;
+    else if (part.type === "finish") {
+      Object.assign(report, { finish: part.reason, ...(part.usage && { usage: part.usage }) });
+      this.readFinish(part.reason);
+    }
   }
 
   /** The step as an assistant message. Some models want to read their own reasoning before the results of their tool calls. */

@@ -1,5 +1,5 @@
 import type { HandoffReason } from "../platform/db/columns.ts";
-import type { JsonSchema } from "./chat-model.ts";
+import type { FinishReason, JsonSchema, TokenUsage } from "./chat-model.ts";
 import type { Passage, Retrieval } from "./retrieval.ts";
 
 /*
@@ -33,6 +33,37 @@ export interface ModelRequest {
   modelName: string | null;
   /** Created for this turn alone. */
   tools: Tool[];
+  observer?: ModelObserver | undefined;
+}
+
+/** Is told what is done for an answer. It must not throw. */
+export interface ModelObserver {
+  modelCalled(call: ModelCallReport): void;
+  toolCalled(call: ToolCallReport): void;
+}
+
+/** One call of a model that has ended. */
+export interface ModelCallReport {
+  /** By its server's name. */
+  model: string;
+  durationMs: number;
+  /** Until it began to write; null where it did not. */
+  firstTokenMs: number | null;
+  usage: TokenUsage;
+  /** Why it stopped; null where its reply was not read to the end. */
+  finish: FinishReason | null;
+  /** How it failed, in our own words. */
+  failure: string | null;
+}
+
+/** One call of a tool that a model asked for. */
+export interface ToolCallReport {
+  name: string;
+  /** The JSON text that the model wrote. */
+  input: string;
+  durationMs: number;
+  /** A note where it was not run; undefined where it failed by an error of our own. */
+  outcome: ToolOutcome | undefined;
 }
 
 /** What a human agent wrote has the role "agent" too. */
@@ -88,7 +119,7 @@ export interface Tool {
 export type ToolOutcome =
   | { kind: "found"; query: string; retrieval: Retrieval }
   /** Anything else that the model may base its answer on. */
-  | { kind: "data"; text: string }
+  | { kind: "data"; text: string; status?: number | undefined }
   /** Our own words on what was done, or why nothing was; not quoted. */
   | { kind: "note"; text: string }
   /** It failed: `note` is our own, `text` the other side's response, which no answer may be based on. */

@@ -37,6 +37,17 @@ export interface Passage {
   content: string;
   /** 0..1: how much of the query it contains, and how closely together. */
   score: number;
+  /** What the score is made of, each 0..1; null for a search that did not find it or did not take place. */
+  scores?: PassageScores;
+}
+
+export interface PassageScores {
+  /** By its words. */
+  lexical: number | null;
+  /** By its meaning: how near its vector is. */
+  semantic: number | null;
+  /** By the reranker, which replaces the others. */
+  reranker: number | null;
 }
 
 /** A curated answer whose question is similar to the one asked. */

@@ -4,7 +4,7 @@ import { logProblem } from "../platform/telemetry/log.ts";
 import type { ChatMessage, ModelCall, ToolCall } from "./chat-model.ts";
 import type { Evidence } from "./evidence.ts";
 import { MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, type ModelLimits } from "./limits.ts";
-import { HandoffError, type Tool, type ToolOutcome } from "./model.ts";
+import { HandoffError, type ModelObserver, type Tool, type ToolOutcome } from "./model.ts";
 import { describeFailure, rejectOnAbort } from "./stream-with-retry.ts";
 
 const NO_MORE_TOOLS = "No more tools can be used. Reply now.";
@@ -25,6 +25,7 @@ export class ToolRunner {
     private readonly tools: readonly Tool[],
     private readonly evidence: Evidence,
     private readonly limits: Pick<ModelLimits, "toolMs">,
+    private readonly observer?: ModelObserver,
   ) {}
 
   /** The options of a model call. The tools are listed even where none may be called, since earlier messages name them. */
@@ -50,22 +51,31 @@ export class ToolRunner {
   }
 
   private async runOne(call: ToolCall, abortSignal: AbortSignal): Promise<string> {
-    if (this.handoff || ++this.calls > MAX_TOOL_CALLS) return NO_MORE_TOOLS;
+    const startedMs = Date.now();
     const tool = this.tools.find(({ name }) => name === call.name);
-    if (!tool) return "There is no tool of that name. Nothing was done.";
+    const outcome = await this.outcomeOf(call, tool, abortSignal);
+    const { name, input } = call;
+    this.observer?.toolCalled({ name, input, durationMs: Date.now() - startedMs, outcome });
+    return outcome ? this.resultOf(call.name, outcome) : this.endTurn("tool_failure");
+  }
+
+  /** Runs a call, or says why not; undefined where it failed by an error. */
+  private async outcomeOf(call: ToolCall, tool: Tool | undefined, abortSignal: AbortSignal): Promise<ToolOutcome | undefined> {
+    if (this.handoff || ++this.calls > MAX_TOOL_CALLS) return { kind: "note", text: NO_MORE_TOOLS };
+    if (!tool) return { kind: "note", text: "There is no tool of that name. Nothing was done." };
     const input = inputOf(call);
     const problem = inputProblem(tool, input);
-    if (problem !== undefined) return problem;
+    if (problem !== undefined) return { kind: "note", text: problem };
     const signal = AbortSignal.any([AbortSignal.timeout(tool.timeoutMs ?? this.limits.toolMs), abortSignal]);
     try {
-      return this.resultOf(tool, await Promise.race([tool.run(input as Record<string, unknown>, signal), rejectOnAbort(signal)]));
+      return await Promise.race([tool.run(input as Record<string, unknown>, signal), rejectOnAbort(signal)]);
     } catch (error) {
       logProblem("tool_failure", { tool: tool.name, detail: describeFailure(error) });
-      return this.endTurn("tool_failure");
+      return undefined;
     }
   }
 
-  private resultOf(tool: Tool, outcome: ToolOutcome): string {
+  private resultOf(name: string, outcome: ToolOutcome): string {
     switch (outcome.kind) {
       case "found":
         return this.evidence.addPassages({ question: outcome.query, retrieval: outcome.retrieval }) || "No passage was found.";
@@ -74,13 +84,13 @@ export class ToolRunner {
       case "note":
         return outcome.text;
       case "failed":
-        return this.countFailure(tool, outcome);
+        return this.countFailure(name, outcome);
       case "handed_off":
         return this.endTurn(outcome.reason);
     }
   }
 
-  private countFailure({ name }: Tool, { note, text }: Extract<ToolOutcome, { kind: "failed" }>): string {
+  private countFailure(name: string, { note, text }: Extract<ToolOutcome, { kind: "failed" }>): string {
     const failures = (this.failuresByTool.get(name) ?? 0) + 1;
     this.failuresByTool.set(name, failures);
     if (failures >= MAX_FAILURES) return this.endTurn("tool_failure");

@@ -1,3 +1,6 @@
+import { sessionOf } from "../chat/session.ts";
+import { TRACE_LIFETIME_MS } from "../chat/trace-store.ts";
+import type { Trace } from "../chat/trace-wire.ts";
 import { listNotesAfter } from "../conversations/note-store.ts";
 import type { PersonIdentifier } from "../conversations/persons.ts";
 import { toConversation, toFeedback, toHandoff, toMessage, toNote, toVisitor } from "../conversations/wire.ts";
@@ -17,6 +20,8 @@ import {
 const CONVERSATIONS_PER_PAGE = 20;
 const MESSAGES_PER_PAGE = 400;
 const LEADS_PER_PAGE = 200;
+/** At most 32 KB each. */
+const TRACES_PER_PAGE = 100;
 /** Messages of each conversation that are read with the page. Most have fewer, and a request may make 1,000 D1 queries. */
 const FIRST_MESSAGES = 20;
 
@@ -27,7 +32,7 @@ export async function* exportPerson(op: Operation, person: PersonIdentifier): As
   const [visitors] = await db.batch([listVisitors(db, workspaceId, person)]);
   const head = { identifier: person, exported_at: new Date(nowMs).toISOString(), visitors: visitors.map(toVisitor) };
   yield `${JSON.stringify(head).slice(0, -1)},"conversations":[`;
-  yield* separated(exportConversations(db, workspaceId, person, new Map(visitors.map((visitor) => [visitor.id, visitor]))));
+  yield* separated(exportConversations(op, db, person, new Map(visitors.map((visitor) => [visitor.id, visitor]))));
   yield `],"leads":[`;
   yield* separated(exportLeads(db, workspaceId, person));
   yield "]}";
@@ -43,7 +48,8 @@ type NoteRow = Parameters<typeof toNote>[0];
 
 type LeadRow = Parameters<typeof toLead>[0];
 
-async function* exportConversations(db: Database, workspaceId: string, person: PersonIdentifier, visitors: Map<string, VisitorRow>) {
+async function* exportConversations(op: Operation, db: Database, person: PersonIdentifier, visitors: Map<string, VisitorRow>) {
+  const { workspaceId } = op;
   const pages = pagesOf<ConversationRow>(CONVERSATIONS_PER_PAGE, (last, limit) =>
     db.batch([listConversations(db, workspaceId, person, { afterId: last?.id ?? "", limit })]),
   );
@@ -66,16 +72,23 @@ async function* exportConversations(db: Database, workspaceId: string, person: P
       const conversation = toConversation(row, visitors.get(row.visitorId ?? ""), own.at(-1));
       const ratings = (feedbackOf.get(row.id) ?? []).map(toFeedback);
       const head = JSON.stringify({ ...conversation, handoffs: own.map(toHandoff), feedback: ratings });
-      yield () => exportTranscript(head, transcriptOf(db, messagesOf.get(row.id) ?? []), notesOf(row.id));
+      yield () => exportTranscript(head, transcriptOf(db, messagesOf.get(row.id) ?? []), notesOf(row.id), tracesOf(op, row));
     }
   }
 }
 
-async function* exportTranscript(head: string, messages: AsyncIterable<MessageRow>, notes: AsyncIterable<NoteRow>): AsyncGenerator<string> {
+async function* exportTranscript(
+  head: string,
+  messages: AsyncIterable<MessageRow>,
+  notes: AsyncIterable<NoteRow>,
+  traces: AsyncIterable<Trace>,
+): AsyncGenerator<string> {
   yield `${head.slice(0, -1)},"messages":[`;
   yield* listOf(messages, toMessage);
   yield `],"notes":[`;
   yield* listOf(notes, toNote);
+  yield `],"traces":[`;
+  yield* listOf(traces, (trace) => trace);
   yield "]}";
 }
 
@@ -100,6 +113,14 @@ function notesByConversation(notes: AsyncGenerator<NoteRow>) {
 /** A conversation's messages: the first ones, which are read already, and the others. */
 function transcriptOf(db: Database, first: MessageRow[]): AsyncGenerator<MessageRow> {
   return pagesAfter(first, FIRST_MESSAGES, (last) => db.batch([listMessagesAfter(db, last, MESSAGES_PER_PAGE)]));
+}
+
+/** The traces of a conversation's answers, from its object. One without recent activity has none. */
+async function* tracesOf({ env, meter, workspaceId, nowMs }: Operation, { id, updatedAt }: ConversationRow): AsyncGenerator<Trace> {
+  if (updatedAt < nowMs - TRACE_LIFETIME_MS) return;
+  const session = sessionOf(env, meter, workspaceId, id);
+  const pages = pagesOf<Trace>(TRACES_PER_PAGE, async (last, limit) => [await session.listTraces(last?.message_id ?? "", limit)]);
+  for await (const traces of pages) yield* traces;
 }
 
 /** The first `count` rows, which are read already, and those after them. */

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { traceSchema } from "../chat/trace-wire.ts";
 import type { PersonIdentifier } from "../conversations/persons.ts";
 import { conversationSchema, feedbackSchema, messageSchema, visitorSchema } from "../conversations/wire.ts";
 import { timestamp, uuid } from "../platform/http/fields.ts";
@@ -80,6 +81,7 @@ export const exportSchema = z
           feedback: z.array(feedbackSchema).openapi({ description: "The ratings of its answers." }),
           messages: z.array(messageSchema).openapi({ description: "Its messages, oldest first." }),
           notes: z.array(messageSchema).openapi({ description: "The team's notes on it, oldest first." }),
+          traces: z.array(traceSchema).openapi({ description: "How its answers of the last 30 days came about, oldest first." }),
         }),
       )
       .openapi({ description: "Their conversations with all messages." }),

@@ -5,7 +5,7 @@ import { toTurn, TurnRunner } from "../../src/chat/turn.ts";
 import { modelFor } from "../../src/models/providers.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
-import { createAgent, createWorkspace, envWith, learn, query, sessionStorage } from "../harness.ts";
+import { createAgent, createWorkspace, envWith, learn, query, unfinishedIn } from "../harness.ts";
 import { LIMITS } from "../models/converse.ts";
 import { channelOf, INJECTIONS, obeying, ORDER } from "../models/injections.ts";
 import type { Behaviour } from "../outbound-protocol.ts";
@@ -501,7 +501,7 @@ describe("a call that changes something is made once", () => {
         const { messages } = (await workspace.call("GET", `/conversations/${conversationId}`)).body;
         return messages.slice(1).map(({ content }: { content: string }) => content);
       },
-      storage: () => sessionStorage(workspace.id, conversationId),
+      storage: () => unfinishedIn(workspace.id, conversationId),
     };
   }
   const cancelled = asks({ order: "A1", reason: "late" }, "cancel_order");

@@ -10,7 +10,7 @@ import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { DAY_MS } from "../../src/platform/time.ts";
 import { eraseConversationRows } from "../../src/privacy/erasure-store.ts";
-import { createAgent, createWorkspace, databases, envWith, query, sessionStorage } from "../harness.ts";
+import { createAgent, createWorkspace, databases, envWith, query, unfinishedIn } from "../harness.ts";
 
 /** Many requests, on a machine that may be busy. */
 const SLOW = { timeout: 30_000 };
@@ -58,7 +58,7 @@ async function createConversation() {
       for (let size = 0; size < count + 2;) size = (await query<{ size: number }>(id, statement, id))[0]!.size;
     },
     used: async (): Promise<number> => (await workspace.call("GET", "/usage")).body.usage.messages - 1,
-    storage: () => sessionStorage(workspace.id, id),
+    storage: () => unfinishedIn(workspace.id, id),
     /** Lets the live object run its turns so. */
     runWith: (runner: TurnRunner) => runInDurableObject(session, (live) => void Object.assign(live, { runner })),
     /** Leaves turns in the storage of an object that died, as the queue writes them. */
@@ -276,7 +276,7 @@ test("a new conversation whose object died before its first batch is created by 
   await runDurableObjectAlarm(session);
   const { messages } = (await workspace.call("GET", `/conversations/${conversationId}`)).body;
   expect(messages.map(({ content }: { content: string }) => content)).toEqual([question(1), "Yes."]);
-  expect(await sessionStorage(workspace.id, conversationId)).toEqual(NOTHING);
+  expect(await unfinishedIn(workspace.id, conversationId)).toEqual(NOTHING);
 });
 
 test("a turn whose object is killed during the model call is named by the error, and finished by the next object", async () => {

@@ -7,7 +7,7 @@ import type { Model } from "../../src/models/model.ts";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
-import { createAgent, createWorkspace, createWorkspaceOn, learn, operate, query, sessionStorage, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, createWorkspaceOn, learn, operate, query, unfinishedIn, type Workspace } from "../harness.ts";
 import { HANDBOOK, KNOWN, UNKNOWN } from "./handbook.ts";
 
 /** Many requests, on a machine that may be busy. */
@@ -73,7 +73,7 @@ test(
     expect(asked.filter(({ status }) => status === 402)).toHaveLength(21);
     expect((await usageOf(workspace)).usage.messages).toBe(10);
     expect(await count(workspace, "messages")).toBe(20);
-    expect(await sessionStorage(workspace.id, body.conversation_id)).toEqual({ entries: [], alarm: null });
+    expect(await unfinishedIn(workspace.id, body.conversation_id)).toEqual({ entries: [], alarm: null });
   },
 );
 

@@ -10,7 +10,7 @@ import {
   learn,
   operate,
   query,
-  sessionStorage,
+  unfinishedIn,
   type Workspace,
 } from "../harness.ts";
 import { HANDBOOK, KNOWN } from "./handbook.ts";
@@ -48,7 +48,7 @@ async function refused(workspace: Workspace, path: string, body: { conversation_
   expect(await query(workspace.id, "SELECT * FROM visitors WHERE workspace_id = ? ORDER BY id", workspace.id)).toEqual(visitors);
   expect(await query(workspace.id, "SELECT * FROM conversations WHERE workspace_id = ? ORDER BY id", workspace.id)).toEqual(conversations);
   if (body.conversation_id) {
-    expect(await sessionStorage(workspace.id, body.conversation_id)).toEqual({ entries: [], alarm: null });
+    expect(await unfinishedIn(workspace.id, body.conversation_id)).toEqual({ entries: [], alarm: null });
   }
   return { status: answer.status, code: answer.body.error?.code };
 }
@@ -187,7 +187,7 @@ for (const status of ["needs_human", "human_active"]) {
     expect(after.messages.at(-1)).toMatchObject({ role: "user", content: "Are you still there?" });
     expect(await usedMessages(workspace)).toBe(1);
     expect(await query(conversation, "SELECT * FROM handoffs WHERE conversation_id = ?", conversation)).toEqual([]);
-    expect(await sessionStorage(workspace.id, conversation)).toEqual({ entries: [], alarm: null });
+    expect(await unfinishedIn(workspace.id, conversation)).toEqual({ entries: [], alarm: null });
   });
 }
 

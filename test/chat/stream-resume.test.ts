@@ -1,7 +1,7 @@
 import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { createKey, createNeighbour, envWith, query, send, sessionStorage } from "../harness.ts";
+import { createKey, createNeighbour, envWith, query, send, unfinishedIn } from "../harness.ts";
 import { Follower } from "../stream-client.ts";
 import { createStreamedConversation } from "./stepped-model.ts";
 
@@ -110,7 +110,7 @@ test("a turn whose object is killed in the middle is answered again, and a clien
     ["assistant", text],
   ]);
   expect(await used()).toBe(1);
-  expect(await sessionStorage(workspace.id, id)).toEqual(NOTHING);
+  expect(await unfinishedIn(workspace.id, id)).toEqual(NOTHING);
 });
 
 test("the alarm answers it without a client; the stream is then read from D1", async () => {

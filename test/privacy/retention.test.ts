@@ -22,6 +22,7 @@ import {
   query,
   send,
   sessionStorage,
+  unfinishedIn,
   type Workspace,
 } from "../harness.ts";
 
@@ -395,7 +396,7 @@ test("a conversation with a turn that runs and one that waits keeps both", async
     workspace.call("POST", `/agents/${agentId}/messages`, body(message)),
   );
   const stored = "SELECT count(*) AS size FROM messages WHERE conversation_id = ?";
-  while ((await query<{ size: number }>(id, stored, id))[0]!.size < 3 || (await sessionStorage(workspace.id, id)).entries.length < 2);
+  while ((await query<{ size: number }>(id, stored, id))[0]!.size < 3 || (await unfinishedIn(workspace.id, id)).entries.length < 2);
   await keep(workspace, { conversations_days: 365 });
   await age(id, 400);
   await prune(env, { workspaceId: workspace.id });

@@ -1,5 +1,5 @@
 import type { Reranker } from "../../models/model.ts";
-import { type Passage, passageText, type Retrieval, type SearchQuery } from "../../models/retrieval.ts";
+import { type Passage, type PassageScores, passageText, type Retrieval, type SearchQuery } from "../../models/retrieval.ts";
 import { logRarely } from "../../platform/telemetry/log.ts";
 import type { IndexStore } from "../indexing/store.ts";
 import type { ScoredChunk, SemanticSearch } from "../vectors/semantic-search.ts";
@@ -11,6 +11,8 @@ import { isFollowUp } from "./query.ts";
 const MAX_RERANKED = 20;
 /** A visitor waits, and the order without reranking is good already. */
 const RERANK_TIMEOUT_MS = 1_000;
+
+const NO_SCORES: PassageScores = { lexical: null, semantic: null, reranker: null };
 
 /** Fuses lexical and semantic search into one ranking, and reranks it where the deployment has a reranker. */
 export class HybridSearch {
@@ -34,7 +36,7 @@ export class HybridSearch {
 
   /** A passage's score is the better of its two; passages without any are left out. */
   private fuse(ranked: readonly RankedChunk[], nearest: readonly ScoredChunk[], sources?: ReadonlySet<string>): Passage[] {
-    if (nearest.length === 0) return ranked.map(({ passage }) => passage);
+    if (nearest.length === 0) return ranked.map(({ passage }) => ({ ...passage, scores: { ...NO_SCORES, lexical: passage.score } }));
     if (this.store.isEmpty) return [];
     const lexical = new Map(ranked.map(({ chunkId, passage }) => [chunkId, passage.score]));
     const semantic = new Map(nearest.map(({ chunkId, score }) => [chunkId, score]));
@@ -42,7 +44,10 @@ export class HybridSearch {
     const live = readLiveChunks(this.store.sql, [...lexical.keys(), ...semantic.keys()]);
     const isWanted = (id: number) => live.has(id) && (sources?.has(live.get(id)!.sourceId) ?? true);
     const order = reciprocalRankFusion([lexical, semantic].map((scores) => [...scores.keys()].filter(isWanted).slice(0, NEAREST)));
-    const passages = order.map((id) => ({ ...live.get(id)!, score: Math.max(lexical.get(id) ?? 0, semantic.get(id) ?? 0) }));
+    const passages = order.map((id) => {
+      const scores = { ...NO_SCORES, lexical: lexical.get(id) ?? null, semantic: semantic.get(id) ?? null };
+      return { ...live.get(id)!, score: Math.max(scores.lexical ?? 0, scores.semantic ?? 0), scores };
+    });
     return passages.filter(({ score }) => score > 0);
   }
 }
@@ -58,7 +63,11 @@ async function rerank(reranker: Reranker, question: string, passages: Passage[])
   if (read.length < 2) return passages;
   try {
     const scores = await reranker.score(question, read.map(passageText), RERANK_TIMEOUT_MS);
-    const scored = read.map((passage, at) => ({ ...passage, score: scores[at]! }));
+    const scored = read.map((passage, at) => ({
+      ...passage,
+      score: scores[at]!,
+      scores: { ...(passage.scores ?? NO_SCORES), reranker: scores[at]! },
+    }));
     return [...scored.sort((a, b) => b.score - a.score), ...passages.slice(MAX_RERANKED)];
   } catch (error) {
     logRarely("reranking_failed", {}, error);

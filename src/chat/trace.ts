@@ -1,0 +1,172 @@
+import { STRONG_MATCH } from "../knowledge/retrieval/curated-answers.ts";
+import type { ModelCallReport, ModelObserver, ToolCallReport } from "../models/model.ts";
+import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
+import { truncate, utf8Length } from "../platform/text.ts";
+import { type Reply, snippetOf } from "./reply.ts";
+import type { Trace } from "./trace-wire.ts";
+
+/** Of one trace, as JSON. Most have some 5 KB. */
+const MAX_BYTES = 32 * 1024;
+const MAX_CONTENT_LENGTH = 500;
+const MAX_TEXT_LENGTH = 200;
+const MAX_QUERY_LENGTH = 2_000;
+const MAX_URL_LENGTH = 500;
+const MAX_TERMS = 40;
+
+/** A search of the agent's knowledge. */
+export interface Search {
+  query: string;
+  retrieval: Retrieval;
+  durationMs: number;
+}
+
+type TracedSearch = Trace["searches"][number];
+
+/** Records how a reply comes about. */
+export class TraceRecorder implements ModelObserver {
+  private readonly startedMs = Date.now();
+  private readonly searches: (Search & Pick<TracedSearch, "by">)[] = [];
+  private readonly modelCalls: Trace["model_calls"] = [];
+  private readonly toolCalls: Trace["tool_calls"] = [];
+
+  searched(search: Search): void {
+    this.searches.push({ ...search, by: "question" });
+  }
+
+  modelCalled({ model, durationMs, firstTokenMs, usage, finish, failure }: ModelCallReport): void {
+    const tokens = { input_tokens: usage.input, output_tokens: usage.output };
+    this.modelCalls.push({ model, ...tokens, finish, failure, first_token_ms: firstTokenMs, duration_ms: durationMs });
+  }
+
+  /** Keeps nothing of what a tool answered: it is the other side's, and may hold secrets. */
+  toolCalled({ name, input, durationMs, outcome }: ToolCallReport): void {
+    if (outcome?.kind === "found") {
+      this.searches.push({ by: "tool", query: outcome.query, retrieval: outcome.retrieval, durationMs });
+    }
+    this.toolCalls.push({
+      name: truncate(name, MAX_TEXT_LENGTH),
+      arguments: truncate(input, MAX_CONTENT_LENGTH),
+      ...factsOf(outcome),
+      duration_ms: durationMs,
+    });
+  }
+
+  /** The trace of a reply, within MAX_BYTES. */
+  traceOf(of: Pick<Trace, "message_id" | "conversation_id" | "agent_id">, reply: Reply, threshold: number): Trace {
+    const nowMs = Date.now();
+    return bounded({
+      ...of,
+      created_at: new Date(nowMs).toISOString(),
+      decision: decisionOf(reply, threshold),
+      searches: this.searches.map((search) => tracedSearch(search, reply)),
+      model_calls: this.modelCalls,
+      tool_calls: [...this.toolCalls],
+      duration_ms: nowMs - this.startedMs,
+    });
+  }
+}
+
+type ToolFacts = Pick<Trace["tool_calls"][number], "outcome" | "note" | "status" | "response_length">;
+
+function factsOf(outcome: ToolCallReport["outcome"]): ToolFacts {
+  const facts = { note: null, status: null, response_length: null };
+  switch (outcome?.kind) {
+    case undefined:
+      return { ...facts, outcome: "failed", note: "It could not be run." };
+    case "found":
+      return { ...facts, outcome: "answered" };
+    case "data":
+      return { ...facts, outcome: "answered", status: outcome.status ?? null, response_length: outcome.text.length };
+    case "note":
+      return { ...facts, outcome: "refused", note: truncate(outcome.text, MAX_TEXT_LENGTH) };
+    case "failed":
+      return { ...facts, outcome: "failed", note: outcome.note, response_length: outcome.text.length };
+    case "handed_off":
+      return { ...facts, outcome: "handed_off" };
+  }
+}
+
+function decisionOf({ confidence, citations, handoff }: Reply, threshold: number): Trace["decision"] {
+  const facts = { confidence, threshold };
+  if (handoff) return { outcome: "handed_off", reason: handoff.reason, explanation: explanationOf(handoff, facts), ...facts };
+  if (citations[0]?.type === "answer") {
+    const explanation = `The question is that of a curated answer: ${shown(confidence)} alike, and ${STRONG_MATCH} is enough.`;
+    return { outcome: "answered", reason: "curated_answer", explanation, ...facts };
+  }
+  const explanation = `The confidence of ${shown(confidence)} reaches the agent's threshold of ${threshold}.`;
+  return { outcome: "answered", reason: "confident", explanation, ...facts };
+}
+
+function explanationOf(
+  { reason, failure }: NonNullable<Reply["handoff"]>,
+  { confidence, threshold }: { confidence: number; threshold: number },
+) {
+  switch (reason) {
+    case "customer_request":
+      return "The visitor asked for a person.";
+    case "missing_knowledge":
+      return "Nothing that was found answers the question.";
+    case "low_confidence":
+      if (confidence === 0) return "What the model wrote rests on nothing that was found.";
+      return `The confidence of ${shown(confidence)} is below the agent's threshold of ${threshold}.`;
+    case "unsupported_request":
+      return "The question is not one that the agent may answer.";
+    case "tool_failure":
+      return "A tool failed, so that the model could not answer.";
+    case "model_failure":
+      return failure === undefined ? "The answer could not be made." : `The model failed: ${failure}.`;
+  }
+}
+
+/** Cut, not rounded: a confidence just below the threshold must not look as if it reached it. */
+function shown(confidence: number): number {
+  return Math.floor(confidence * 100) / 100;
+}
+
+function tracedSearch({ by, query, retrieval, durationMs }: Search & Pick<TracedSearch, "by">, reply: Reply): TracedSearch {
+  const { previousQuestion, language, questionTerms, passages, curated } = retrieval;
+  return {
+    by,
+    query: truncate(query, MAX_QUERY_LENGTH),
+    previous_question: previousQuestion === null ? null : truncate(previousQuestion, MAX_QUERY_LENGTH),
+    language,
+    terms: questionTerms.slice(0, MAX_TERMS).map(({ term }) => truncate(term, MAX_TEXT_LENGTH)),
+    passages: passages.map((passage) => tracedPassage(passage, reply)),
+    answers: curated.map((match) => tracedAnswer(match, reply)),
+    duration_ms: durationMs,
+  };
+}
+
+function tracedPassage(passage: Passage, { citations }: Reply): TracedSearch["passages"][number] {
+  const { sourceId, type, title, heading, url, content, score, scores } = passage;
+  const snippet = snippetOf(content);
+  return {
+    source_id: sourceId,
+    type,
+    title: truncate(title, MAX_TEXT_LENGTH),
+    heading: heading === null ? null : truncate(heading, MAX_TEXT_LENGTH),
+    url: url === null ? null : truncate(url, MAX_URL_LENGTH),
+    content: truncate(content, MAX_CONTENT_LENGTH),
+    score,
+    // An index of an earlier version does not say.
+    scores: scores ?? { lexical: score, semantic: null, reranker: null },
+    is_cited: citations.some((citation) => citation.source_id === sourceId && citation.snippet === snippet),
+  };
+}
+
+function tracedAnswer({ answerId, question, score }: CuratedMatch, { citations }: Reply): TracedSearch["answers"][number] {
+  const isCited = citations.some((citation) => citation.type === "answer" && citation.source_id === answerId);
+  return { answer_id: answerId, question: truncate(question, MAX_TEXT_LENGTH), score, is_cited: isCited };
+}
+
+/** A trace that would be too large loses the texts of its passages, the last ones first, and then its last searches and calls. */
+function bounded(trace: Trace): Trace {
+  const isTooLarge = () => utf8Length(JSON.stringify(trace)) > MAX_BYTES;
+  const passages = trace.searches.flatMap((search) => search.passages);
+  while (isTooLarge()) {
+    const passage = passages.pop();
+    if (passage) passage.content = "";
+    else if (!trace.searches.pop()) trace.tool_calls.pop();
+  }
+  return trace;
+}

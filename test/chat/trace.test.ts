@@ -1,0 +1,280 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Trace } from "../../src/chat/trace-wire.ts";
+import { toTurn, TurnRunner } from "../../src/chat/turn.ts";
+import type { Model } from "../../src/models/model.ts";
+import { modelFor } from "../../src/models/providers.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { createAgent, createWorkspace, envWith, learn, query, sessionStorage, type Workspace } from "../harness.ts";
+import { LIMITS } from "../models/converse.ts";
+import { behaveAt, newHost, receivedBy } from "../outbound.ts";
+import { type ChatRequest, OpenAiStandIn, type Script } from "../stand-ins/openai.ts";
+import { HANDBOOK } from "./handbook.ts";
+
+afterEach(() => vi.useRealTimers());
+
+const DAY_MS = 24 * 60 * 60_000;
+const QUESTION = "When are refunds paid?";
+
+async function createDesk(settings: Record<string, unknown> = {}) {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace, settings);
+  const source = await learn(workspace, agent.id, HANDBOOK);
+  return { workspace, agent, source, ask: (message: string) => askIn(workspace, agent.id, message) };
+}
+
+async function askIn(workspace: Workspace, agentId: string, message: string) {
+  const { body } = await workspace.call("POST", `/agents/${agentId}/messages`, { message, user: { id: "ann" } });
+  const path = `/conversations/${body.conversation_id}/messages/${body.message_id}/trace`;
+  return { answer: body, read: () => workspace.call("GET", path), path };
+}
+
+describe("without a language model", () => {
+  let desk: Awaited<ReturnType<typeof createDesk>>;
+  beforeAll(async () => void (desk = await createDesk()));
+
+  test("an answer's trace says what was found, with which scores, what is cited, and what the threshold said", async () => {
+    const { answer, read } = await desk.ask(QUESTION);
+    const { status, body } = await read();
+    expect(status).toBe(200);
+    const { conversation_id, message_id, confidence } = answer;
+    expect(body).toMatchObject({ conversation_id, message_id, agent_id: desk.agent.id, tool_calls: [] });
+    expect(body.decision).toMatchObject({ outcome: "answered", reason: "confident", confidence, threshold: 0.5 });
+    expect(body.decision.explanation).toMatch(/^The confidence of 0\.\d+ reaches the agent's threshold of 0\.5\.$/);
+    const [search, ...more] = body.searches;
+    expect(more).toEqual([]);
+    expect(search).toMatchObject({ by: "question", query: QUESTION, previous_question: null, language: "en", answers: [] });
+    expect(search.terms).toContain("refund");
+    const cited = search.passages.filter(({ is_cited }: { is_cited: boolean }) => is_cited);
+    expect(cited).toHaveLength(1);
+    expect(cited[0]).toMatchObject({ source_id: desk.source.id, type: "text", title: "Handbook", heading: "Refunds" });
+    expect(cited[0].content).toContain("efund");
+    for (const { score, scores } of search.passages) expect(scores).toEqual({ lexical: score, semantic: null, reranker: null });
+    expect(body.model_calls).toMatchObject([{ model: "extractive", finish: "stop", input_tokens: null, output_tokens: null }]);
+  });
+
+  test.each([
+    ["what nothing answers", "Do you sell rockets to Mars?", "missing_knowledge", "Nothing that was found answers the question."],
+    ["a wish for a person", "I want to talk to a human", "customer_request", "The visitor asked for a person."],
+  ])("the hand-off of %s has a trace", async (_, message, reason, explanation) => {
+    const { read } = await desk.ask(message);
+    expect((await read()).body.decision).toMatchObject({ outcome: "handed_off", reason, explanation });
+  });
+
+  test("an answer that is too unsure says so", async () => {
+    const strict = await createAgent(desk.workspace, { name: "Strict", confidence_threshold: 1 });
+    await learn(desk.workspace, strict.id, HANDBOOK);
+    const { answer, read } = await askIn(desk.workspace, strict.id, QUESTION);
+    const { decision, searches } = (await read()).body;
+    expect(decision).toMatchObject({ outcome: "handed_off", reason: "low_confidence", threshold: 1, confidence: answer.confidence });
+    expect(decision.explanation).toMatch(/^The confidence of 0\.\d+ is below the agent's threshold of 1\.$/);
+    expect(searches[0].passages[0].is_cited).toBe(false);
+  });
+
+  test("a curated answer is named, and no model was asked", async () => {
+    const curated = { question: "How do I cancel my plan?", answer: "Open Billing and choose Cancel plan." };
+    const { body: added } = await desk.workspace.call("POST", `/agents/${desk.agent.id}/answers`, curated);
+    const { read } = await desk.ask(curated.question);
+    const { body } = await read();
+    expect(body).toMatchObject({ decision: { outcome: "answered", reason: "curated_answer" }, model_calls: [] });
+    expect(body.searches[0].answers[0]).toEqual({ answer_id: added.id, question: curated.question, score: 1, is_cited: true });
+  });
+
+  test("the trace of a follow-up names the question that it was understood with", async () => {
+    const first = await desk.ask(QUESTION);
+    const { conversation_id: conversationId } = first.answer;
+    const followUp = { message: "And how long does it take?", user: { id: "ann" }, conversation_id: conversationId };
+    const { body } = await desk.workspace.call("POST", `/agents/${desk.agent.id}/messages`, followUp);
+    const trace = await desk.workspace.call("GET", `/conversations/${conversationId}/messages/${body.message_id}/trace`);
+    expect(trace.body.searches[0].previous_question).toBe(QUESTION);
+  });
+
+  test("only an agent's answer has one, and only in its own conversation", async () => {
+    const { answer, path } = await desk.ask(QUESTION);
+    const other = await desk.ask(QUESTION);
+    const { messages } = (await desk.workspace.call("GET", `/conversations/${answer.conversation_id}`)).body;
+    const wrong = [
+      path.replace(answer.message_id, messages[0].id),
+      path.replace(answer.message_id, other.answer.message_id),
+      path.replace(answer.message_id, newId(shardOf(desk.workspace.id), Date.now())),
+    ];
+    for (const one of wrong) expect((await desk.workspace.call("GET", one)).status, one).toBe(404);
+  });
+
+  test("a trace survives its object, and is gone after 30 days with all that is left in it", async () => {
+    const { answer, read } = await desk.ask(QUESTION);
+    const session = env.SESSION.getByName(`${desk.workspace.id}/${answer.conversation_id}`);
+    await evictDurableObject(session);
+    const { body } = await read();
+    expect(body.message_id).toBe(answer.message_id);
+    const { alarm } = await sessionStorage(desk.workspace.id, answer.conversation_id);
+    expect(alarm! - Date.parse(body.created_at)).toBeGreaterThan(30 * DAY_MS - 60_000);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.parse(body.created_at) + 30 * DAY_MS - 60_000 });
+    expect((await read()).status).toBe(200);
+    vi.setSystemTime(alarm!);
+    const expired = await read();
+    expect([expired.status, expired.body.error.message]).toEqual([404, expect.stringContaining("30 days")]);
+    await runDurableObjectAlarm(session);
+    expect(await sessionStorage(desk.workspace.id, answer.conversation_id)).toEqual({ entries: [], alarm: null });
+  });
+
+  test("an answer that ends after its conversation was erased leaves no trace", async () => {
+    const { answer } = await desk.ask(QUESTION);
+    const session = env.SESSION.getByName(`${desk.workspace.id}/${answer.conversation_id}`);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const waits: Model["answer"] = async () => {
+      await Promise.race([released, scheduler.wait(60_000)]);
+      return { outcome: "no_answer", confidence: 0 };
+    };
+    await runInDurableObject(session, (live) => void Object.assign(live, { runner: new TurnRunner(env, { answer: waits }) }));
+    const body = { message: "And parcels?", user: { id: "ann" }, conversation_id: answer.conversation_id };
+    const asking = desk.workspace.call("POST", `/agents/${desk.agent.id}/messages`, body);
+    const stored = "SELECT count(*) AS size FROM messages WHERE conversation_id = ?";
+    while ((await query<{ size: number }>(body.conversation_id, stored, body.conversation_id))[0]!.size < 3);
+    // As an erasure does it: the object first, while its rows are still there.
+    await session.erase();
+    await runInDurableObject(session, () => release());
+    expect((await asking).status).toBe(200);
+    expect(await sessionStorage(desk.workspace.id, answer.conversation_id)).toEqual({ entries: [], alarm: null });
+  });
+});
+
+// --- With a language model -------------------------------------------------------------------------------------------
+
+const SECRET = "s3cr3t-of-the-operator";
+const CUSTOMER = "customer-4711";
+
+/** A tool with a secret in its header, and with variables of the visitor in its address, headers and body. */
+const orderTool = (host: string, method = "POST") => ({
+  name: "order_status",
+  description: "Says where an order is.",
+  parameters: { type: "object", properties: { order: { type: "string" } }, required: ["order"] },
+  method,
+  url: `https://${host}/customers/{visitor.external_id}/orders`,
+  headers: { Authorization: `Bearer ${SECRET}`, "X-Customer": "{visitor.email}" },
+  ...(method === "POST" && { body: { conversation: "{conversation.id}" } }),
+  timeout_seconds: 1,
+});
+
+const usage = (prompt: number, completion: number) =>
+  `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion } })}\n\n`;
+
+/** The trace of an answer by a model that does what the script says. */
+async function traceWith(scriptOf: (request: ChatRequest, count: number) => Script, tools: (host: string) => object[] = () => []) {
+  const host = newHost();
+  const { workspace, agent } = await createDesk({ tools: tools(host) });
+  const standIn = new OpenAiStandIn(scriptOf);
+  const withModel = envWith({ OPENAI_BASE_URL: "http://stand-in.test/v1", OPENAI_MODEL: "answer-4", OPENAI_API_KEY: "sk-model" });
+  const runner = new TurnRunner(withModel, modelFor(withModel, { fetch: standIn.fetch, limits: LIMITS }));
+  const ann = { anonId: `api:${CUSTOMER}`, externalId: CUSTOMER, name: "Ann", email: "ann@example.com", verified: true };
+  const request = {
+    workspaceId: workspace.id,
+    agentId: agent.id,
+    conversationId: newId(shardOf(workspace.id), Date.now()),
+    isNew: true,
+    channel: "api" as const,
+    message: QUESTION,
+    visitor: { ...ann, isProfileVerified: true, joins: null },
+    ids: null,
+    quota: { period: "2026-11", limit: 100 },
+  };
+  const run = async (): Promise<Trace> => {
+    const { promise, resolve } = Promise.withResolvers<Trace>();
+    const listener = { onStart: () => undefined, onText: () => undefined, onTrace: resolve };
+    await runner.run(toTurn(request, Date.now()), new Meter(), { number: 1, isHandOff: false }, listener);
+    return promise;
+  };
+  return { host, run, requests: standIn.requests };
+}
+
+test("the calls of a model are listed with their tokens and times", async () => {
+  const answers: Script = { text: ["@sources p1\n", "Within five working days."], rawAt: { 3: usage(812, 21) + "data: [DONE]\n\n" } };
+  const { run } = await traceWith(() => answers);
+  const { decision, model_calls: calls, duration_ms: total } = await run();
+  expect(decision).toMatchObject({ outcome: "answered", reason: "confident" });
+  expect(calls).toMatchObject([{ model: "answer-4", input_tokens: 812, output_tokens: 21, finish: "stop", failure: null }]);
+  expect(calls[0]!.first_token_ms).toBeLessThanOrEqual(calls[0]!.duration_ms);
+  expect(calls[0]!.duration_ms).toBeLessThanOrEqual(total);
+});
+
+test("a model that fails is named with its failure, and nothing that its server said", async () => {
+  const { run } = await traceWith(() => ({ status: 401, body: "your key sk-model is wrong" }));
+  const trace = await run();
+  expect(trace.decision).toMatchObject({ reason: "model_failure", explanation: "The model failed: status 401." });
+  expect(trace.model_calls).toMatchObject([{ model: "answer-4", failure: "status 401", finish: null, first_token_ms: null }]);
+  expect(JSON.stringify(trace)).not.toContain("sk-model");
+});
+
+test("what a model writes without support is told apart from an answer that is too unsure", async () => {
+  const { run } = await traceWith(() => ({ text: ["The moon is made of cheese, and it is sold by the kilo on Sundays."] }));
+  const { decision } = await run();
+  expect(decision).toMatchObject({ reason: "low_confidence", explanation: "What the model wrote rests on nothing that was found." });
+});
+
+test.each(["POST", "GET"])("the %s of a tool is listed without its headers, variables and response", async (method) => {
+  const asks: Script = { toolCalls: [{ name: "order_status", arguments: { order: "A-17" } }] };
+  const { host, run } = await traceWith(
+    (_, count) => (count === 1 ? asks : { text: ["@sources t1\nIt is in Rotterdam."] }),
+    (at) => [orderTool(at, method)],
+  );
+  // The host tells all that it got.
+  await behaveAt(host, { body: `Rotterdam. You sent Bearer ${SECRET} for ${CUSTOMER}, ann@example.com` });
+  const trace = await run();
+  const [call] = await receivedBy(host);
+  expect(call!.headers["authorization"]).toBe(`Bearer ${SECRET}`);
+  expect(trace.decision.outcome).toBe("answered");
+  expect(trace.tool_calls).toEqual([
+    {
+      name: "order_status",
+      arguments: '{"order":"A-17"}',
+      outcome: "answered",
+      note: null,
+      status: 200,
+      response_length: expect.any(Number),
+      duration_ms: expect.any(Number),
+    },
+  ]);
+  const text = JSON.stringify(trace);
+  for (const hidden of [SECRET, "Bearer", "Authorization", CUSTOMER, "ann@example.com", host]) expect(text).not.toContain(hidden);
+});
+
+test("a tool that fails, one with a wrong argument and a search by the model are listed too", async () => {
+  const steps: Script[] = [
+    { toolCalls: [{ name: "search_knowledge", arguments: { query: "opening hours" } }] },
+    { toolCalls: [{ name: "order_status", arguments: {} }] },
+    { toolCalls: [{ name: "order_status", arguments: { order: "A-17" } }] },
+    { text: ["@unknown"] },
+  ];
+  const { host, run } = await traceWith(
+    (_, count) => steps[count - 1]!,
+    (at) => [orderTool(at, "GET")],
+  );
+  await behaveAt(host, { status: 500, body: `stack trace with ${SECRET}` });
+  const trace = await run();
+  expect(trace.tool_calls).toMatchObject([
+    { name: "search_knowledge", outcome: "answered", status: null },
+    { name: "order_status", arguments: "{}", outcome: "refused", note: expect.stringContaining("breaks the tool's schema") },
+    { name: "order_status", outcome: "failed", note: "It answered with status 500." },
+  ]);
+  expect(trace.searches.map(({ by, query }) => [by, query])).toEqual([
+    ["question", QUESTION],
+    ["tool", "opening hours"],
+  ]);
+  expect(trace.decision.reason).toBe("tool_failure");
+  expect(trace.model_calls).toHaveLength(4);
+  expect(JSON.stringify(trace)).not.toContain(SECRET);
+});
+
+test("a trace has at most 32 KB, whatever a model asks for", async () => {
+  const long = (at: number) => "語".repeat(280) + at;
+  const { run } = await traceWith((_, count) =>
+    count > 5
+      ? { text: ["@unknown"] }
+      : { toolCalls: [1, 2].map((at) => ({ name: "search_knowledge", arguments: { query: `refunds parcels ${long(count * 2 + at)}` } })) },
+  );
+  const trace = await run();
+  expect(new TextEncoder().encode(JSON.stringify(trace)).length).toBeLessThanOrEqual(32 * 1024);
+  expect(trace.searches[0]).toMatchObject({ by: "question", query: QUESTION });
+});
