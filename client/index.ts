@@ -77,7 +77,12 @@ type Method<Input, Answer> = {} extends Input
 type Methods = { [Id in OperationId]: Method<Operations[Id]["input"], Operations[Id]["answer"]> };
 
 /** A method for each operation, by its operationId. Each throws an {@link ApiError} where the service answers one. */
-export interface Client extends Omit<Methods, "askAgent" | "resumeAnswer"> {
+export interface Client extends Omit<Methods, "askAgent" | "createChatCompletion" | "resumeAnswer"> {
+  /** What OpenAI's own clients call, which stream it too. */
+  createChatCompletion(
+    question: { body: Omit<Schemas["ChatCompletionIn"], "stream" | "stream_options"> },
+    options?: CallOptions,
+  ): Promise<Schemas["ChatCompletion"]>;
   askAgent(question: Question, options?: CallOptions): Promise<Schemas["ChatAnswer"]>;
   /** Asks, and gives the answer as it is written. Where the connection breaks, it goes on from there. */
   streamAnswer(question: Question, options?: CallOptions): AsyncIterable<AnswerEvent>;

@@ -126,6 +126,10 @@ export interface Schemas {
       conversation_id?: string | undefined;
       /** The answer that will be written: resume its stream. */
       message_id?: string | undefined;
+      /** Under /openai alone: the kind of error, in OpenAI's words. */
+      type?: string | undefined;
+      /** Under /openai alone: the field that is wrong; null where no one field is. */
+      param?: string | null | undefined;
       /** Equal to the header X-Request-Id. */
       request_id: string;
     };
@@ -672,6 +676,8 @@ export interface Schemas {
    * - `error` {error: {code, message, request_id}}: our side failed. It is the last event of this response.
    *
    * A comment every 15 seconds keeps the connection open. A client that hangs up does not stop the answer.
+   *
+   * With `Accept: text/event-stream; profile=ai-sdk` the events are a UI message stream of the AI SDK instead.
    */
   ChatEvents: string;
   ChatIn: {
@@ -810,6 +816,119 @@ export interface Schemas {
     response_length: number | null;
     /** How long it took. */
     duration_ms: number;
+  };
+  ChatCompletion: {
+    /** Where the answer comes from; empty with a hand-off. */
+    citations: Schemas["Citation"][];
+    /** 0 to 1: how likely the answer is right. */
+    confidence: number;
+    /** Whether the conversation waits for a human. */
+    needs_human: boolean;
+    /** The conversation. */
+    conversation_id: string;
+    /** The agent's message; null when a human has the conversation and the agent stayed silent. */
+    message_id: string | null;
+    /** The status of the conversation after the answer. */
+    status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
+    /** Why a human is needed; null where none is, or where the team took the conversation itself. */
+    handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | null;
+    /** The completion's identifier. */
+    id: string;
+    /** What this is. */
+    object: "chat.completion";
+    /** Unix seconds. */
+    created: number;
+    /** The agent. */
+    model: string;
+    /** One. */
+    choices: {
+      /** 0. */
+      index: number;
+      /** The answer. */
+      message: {
+        /** Who speaks. */
+        role: "assistant";
+        /** What the agent says, or the hand-off message. */
+        content: string;
+        /** Always null: a refusal is an answer too. */
+        refusal: null;
+      };
+      /** Always null. */
+      logprobs: null;
+      /** Also of a hand-off to a human. */
+      finish_reason: "stop";
+    }[];
+    /** The service counts messages, not tokens. */
+    usage: {
+      /** 0. */
+      prompt_tokens: number;
+      /** 0. */
+      completion_tokens: number;
+      /** 0. */
+      total_tokens: number;
+    };
+  };
+  /** Server-Sent Events with the chunks of OpenAI's API, and `[DONE]` at the end. The first chunk carries `conversation_id` and `message_id`, the one with `finish_reason` the other fields of ChatAnswer too. What fails on the way is a chunk with `error`. */
+  ChatCompletionChunks: string;
+  ChatCompletionIn: {
+    /** The agent's id. */
+    model: string;
+    /** The last one is the user's question, of at most 2,000 characters. */
+    messages: Schemas["ChatCompletionMessage"][];
+    /** True streams the answer as Server-Sent Events. */
+    stream?: boolean | null | undefined;
+    /** Of a streamed answer. */
+    stream_options?: {
+      /** True sends a chunk with the usage before the end. */
+      include_usage?: boolean | null | undefined;
+    } | null | undefined;
+    /** What OpenAI's parameters have no place for. */
+    metadata?: {
+      /** Continues this conversation. Without it a new one begins. */
+      conversation_id?: string | null | undefined;
+    } | null | undefined;
+    /** Your stable id for the person; groups that person's conversations. */
+    user?: string | null | undefined;
+    /** Only sources and curated answers are used whose `metadata` have, for each of these keys, this value or one of these values. */
+    filter?: Record<string, string | string[]> | null | undefined;
+    /** 1, if anything. */
+    n?: unknown | undefined;
+    /** None. */
+    tools?: unknown | undefined;
+    /** None. */
+    functions?: unknown | undefined;
+    /** Text, if anything. */
+    response_format?: unknown | undefined;
+    /** Text, if anything. */
+    modalities?: unknown | undefined;
+  };
+  ChatCompletionMessage: {
+    /** `system` and `developer` are ignored: the agent has instructions of its own. */
+    role: "user" | "assistant" | "system" | "developer";
+    /** Its text. */
+    content?: string | {
+      /** Text alone. */
+      type: "text";
+      /** The text. */
+      text: string;
+    }[] | null | undefined;
+  };
+  ModelList: {
+    /** What this is. */
+    object: "list";
+    /** The active agents, oldest first. */
+    data: {
+      /** The agent's id, which is the `model` of a request. */
+      id: string;
+      /** What this is. */
+      object: "model";
+      /** Unix seconds. */
+      created: number;
+      /** The workspace. */
+      owned_by: string;
+      /** The agent's name. */
+      name: string;
+    }[];
   };
   ConversationWithMessages: Schemas["Conversation"] & {
     /** The latest 100, oldest first, with the team's notes between them. */
@@ -1867,6 +1986,18 @@ export interface Operations {
     };
     answer: Schemas["Trace"];
   };
+  /** Ask an agent by OpenAI's protocol. The same as asking the agent, for programs that speak OpenAI's chat completions. Sampling parameters have no effect, and are named in `X-Unknown-Fields`, as are messages that are ignored. Scope: `chat:write`. */
+  createChatCompletion: {
+    input: {
+      body: Schemas["ChatCompletionIn"];
+    };
+    answer: Schemas["ChatCompletion"];
+  };
+  /** List the agents by OpenAI's protocol. The active agents as models. Scope: `agents:read`. */
+  listModels: {
+    input: {};
+    answer: Schemas["ModelList"];
+  };
   /** Start a conversation as the team. Your team writes first, by mail from the agent's mailbox, or over the API. The conversation is with humans until it is resolved or set to open. Answers to the mail come back to it. Scope: `conversations:write`. */
   startConversation: {
     input: {
@@ -2281,6 +2412,8 @@ export const ROUTES = {
   askAgent: ["POST", "/api/v1/agents/{agent_id}/messages"],
   resumeAnswer: ["GET", "/api/v1/conversations/{conversation_id}/messages/{message_id}/stream"],
   getTrace: ["GET", "/api/v1/conversations/{conversation_id}/messages/{message_id}/trace"],
+  createChatCompletion: ["POST", "/api/v1/openai/chat/completions"],
+  listModels: ["GET", "/api/v1/openai/models"],
   startConversation: ["POST", "/api/v1/conversations"],
   listConversations: ["GET", "/api/v1/conversations"],
   getConversation: ["GET", "/api/v1/conversations/{conversation_id}"],

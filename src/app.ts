@@ -5,6 +5,7 @@ import { keyRoutes } from "./administration/key-routes.ts";
 import { analyticsRoutes } from "./analytics/routes.ts";
 import { backupRoutes } from "./backup/routes.ts";
 import { chatRoutes } from "./chat/routes.ts";
+import { openAiErrors, openAiRoutes } from "./chat/openai-routes.ts";
 import { startRoutes } from "./chat/start-routes.ts";
 import { consoleRoutes } from "./console/routes.ts";
 import { useSession } from "./console/session.ts";
@@ -38,6 +39,7 @@ const features = [
   agentRoutes,
   keyRoutes,
   chatRoutes,
+  openAiRoutes,
   startRoutes,
   conversationRoutes,
   leadRoutes,
@@ -71,6 +73,7 @@ for (const [surface, router] of described) {
     return c.body(document, 200, { "Content-Type": "application/json" });
   });
 }
+app.use("/api/v1/openai/*", openAiErrors);
 app.use("/api/v1/*", requireConfig, useSession, requireKey);
 app.route("/api/v1", api);
 app.route("/mcp", mcpRoutes(api));

@@ -366,6 +366,25 @@ const OPERATIONS: [
         workspace.call("POST", `${path}/messages`, { message: "When are refunds paid?", user: { id: "ann" } }),
   ],
   [
+    "a question by OpenAI's protocol, with the messages before it",
+    200,
+    3,
+    2,
+    async ({ workspace, agent }) => {
+      const messages = ["When are refunds paid?", "And how long does that take?"].map((content) => ({ role: "user", content }));
+      return () => workspace.call("POST", "/openai/chat/completions", { model: agent.id, messages });
+    },
+  ],
+  [
+    "GET /openai/models",
+    200,
+    1,
+    1,
+    async ({ workspace }) =>
+      () =>
+        workspace.call("GET", "/openai/models"),
+  ],
+  [
     "a question that is handed over",
     200,
     3,

@@ -57,6 +57,12 @@ const ENTRIES: Record<string, Entry> = {
   createKey: { scope: "keys:write", status: 201, body: () => ({ name: "New", scopes: ["keys:write"] }) },
   revokeKey: { scope: "keys:write", status: 204 },
   askAgent: { scope: "chat:write", status: 200, body: () => QUESTION },
+  createChatCompletion: {
+    scope: "chat:write",
+    status: 200,
+    body: ({ agent_id }) => ({ model: agent_id, messages: [{ role: "user", content: QUESTION.message }] }),
+  },
+  listModels: { scope: "agents:read", status: 200 },
   resumeAnswer: { scope: "conversations:read", status: 200 },
   getTrace: { scope: "conversations:read", status: 200 },
   getConversation: { scope: "conversations:read", status: 200 },

@@ -1,18 +1,42 @@
 import { findMessage } from "../conversations/store.ts";
 import { dbFor } from "../platform/db/client.ts";
+import { shardOf } from "../platform/db/ids.ts";
 import type { ConversationStatus } from "../platform/db/columns.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { eventStream } from "../platform/http/responses.ts";
+import { periodOf } from "../workspaces/plans.ts";
+import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
 import { refusalError } from "./refusals.ts";
 import { sessionOf } from "./session.ts";
 import { AnswerStream, hasWholeAnswer, readStream, type StreamCaller } from "./stream.ts";
-import type { TurnIds, TurnRequest } from "./turn.ts";
+import type { StreamFormat } from "./stream-formats.ts";
+import { apiVisitor, type TurnIds, type TurnRequest } from "./turn.ts";
 import { type AnswerVisitor, visitorFields } from "./visitor-token.ts";
-import { LAST_EVENT_ID, type StoredAnswer, toChatAnswer } from "./wire.ts";
+import { type Asked, LAST_EVENT_ID, type StoredAnswer, toChatAnswer } from "./wire.ts";
 
 /** A request with the identifiers by which a failed one is found again. */
 export type Question = TurnRequest & { ids: TurnIds };
+
+/** The question of an integrator. */
+export function toQuestion(c: AppContext, agentId: string, { message, conversation_id: continued, user, filter }: Asked): Question {
+  const { workspace } = c.get("caller");
+  const nextId = () => c.get("newId")(shardOf(workspace.id));
+  return {
+    workspaceId: workspace.id,
+    agentId,
+    conversationId: continued ?? nextId(),
+    isNew: (continued ?? null) === null,
+    channel: "api",
+    message,
+    visitor: user ? apiVisitor(user) : null,
+    ...(filter && { filter }),
+    ids: { questionId: nextId(), answerId: nextId() },
+    quota: { period: periodOf(Date.now()), limit: workspace.limits.messages },
+    maxMessages: workspace.limits.messages_per_conversation,
+    leadLimit: visitorLimitOf(workspace.limits, "leads", null),
+  };
+}
 
 /**
  * Asks the agent, and waits for the whole answer.
@@ -31,12 +55,30 @@ export async function wholeAnswer(c: AppContext, question: Question, visitor?: A
  * @param visitor who gets a token with the answer.
  * @throws what `toError` makes of a refusal.
  */
-export async function streamedAnswer(c: AppContext, question: Question, visitor?: AnswerVisitor, toError = refusalError) {
-  const caller = { requestId: c.get("requestId"), visitor };
+export async function streamedAnswer(
+  c: AppContext,
+  question: Question,
+  visitor?: AnswerVisitor,
+  toError = refusalError,
+  format = acceptedFormat(c),
+) {
+  const caller: StreamCaller = { requestId: c.get("requestId"), visitor, format };
   const { refusal, body, cost } = await ask(c, question, visitor, (session) => session.stream(question, caller));
   c.get("meter").add(cost);
   if (refusal) throw toError(refusal);
-  return eventStream(c, body!, question.conversationId);
+  return answerStream(c, body!, question.conversationId, format);
+}
+
+const AI_SDK_PROFILE = /\btext\/event-stream\s*;[^,]*\bprofile\s*=\s*"?ai-sdk\b/i;
+
+/** The form of a stream that the Accept header names; undefined for the service's own. */
+export function acceptedFormat(c: AppContext): StreamFormat | undefined {
+  return AI_SDK_PROFILE.test(c.req.header("Accept") ?? "") ? { name: "ui-messages" } : undefined;
+}
+
+function answerStream(c: AppContext, body: ReadableStream<Uint8Array>, conversationId: string, format: StreamFormat | undefined): Response {
+  if (format?.name === "ui-messages") c.header("X-Vercel-AI-UI-Message-Stream", "v1");
+  return eventStream(c, body, conversationId);
 }
 
 type Session = ReturnType<typeof sessionOf>;
@@ -98,11 +140,12 @@ interface FoundAnswer {
  */
 export async function resumedAnswer(c: AppContext, key: AnswerKey, find: () => Promise<FoundAnswer>): Promise<Response> {
   const found = await find();
-  const caller: StreamCaller = { requestId: c.get("requestId"), lastEventId: c.req.header(LAST_EVENT_ID), visitor: found.visitor };
+  const format = acceptedFormat(c);
+  const caller: StreamCaller = { requestId: c.get("requestId"), lastEventId: c.req.header(LAST_EVENT_ID), visitor: found.visitor, format };
   if (found.stored) return storedAnswer(c, found, caller);
   const session = sessionOf(c.env, c.get("meter"), found.workspaceId, key.conversation_id);
   const body = await session.resume(key.message_id, caller);
-  if (body) return eventStream(c, body, key.conversation_id);
+  if (body) return answerStream(c, body, key.conversation_id, format);
   // It was finished between the two look-ups, or does not exist.
   return storedAnswer(c, await find(), caller);
 }
@@ -112,5 +155,5 @@ function storedAnswer(c: AppContext, { stored, status }: FoundAnswer, caller: St
   if (!stored) throw new ApiError("not_found", "No answer of an agent with this id in the conversation. Check the id, or ask again.");
   const stream = AnswerStream.of(toChatAnswer(stored, status));
   if (hasWholeAnswer(stream, caller.lastEventId)) return c.body(null, 204);
-  return eventStream(c, readStream(c.env, stream, caller), stored.conversationId);
+  return answerStream(c, readStream(c.env, stream, caller), stored.conversationId, caller.format);
 }

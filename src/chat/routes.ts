@@ -1,21 +1,16 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { findConversation } from "../conversations/store.ts";
-import { shardOf } from "../platform/db/ids.ts";
 import { jsonBody } from "../platform/http/body.ts";
-import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { joinRetries } from "../platform/http/idempotency.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
-import { periodOf } from "../workspaces/plans.ts";
-import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
-import { type Question, resumedAnswer, streamedAnswer, wholeAnswer } from "./responses.ts";
+import { acceptedFormat, resumedAnswer, streamedAnswer, toQuestion, wholeAnswer } from "./responses.ts";
 import { sessionOf } from "./session.ts";
 import { findAnswer } from "./store.ts";
 import { traceSchema } from "./trace-wire.ts";
-import { apiVisitor } from "./turn.ts";
 import { chatAnswerSchema, chatEventsSchema, chatInSchema, resumeHeaders } from "./wire.ts";
 
 export const chatRoutes = createRouter("Chat");
@@ -37,8 +32,9 @@ const askAgent = createRoute({
 
 chatRoutes.openapi(askAgent, async (c) => {
   const body = c.req.valid("json");
-  const request = toTurnRequest(c, c.req.valid("param").agent_id, body);
-  return body.stream ? streamedAnswer(c, request) : c.json((await wholeAnswer(c, request)).answer, 200);
+  const question = toQuestion(c, c.req.valid("param").agent_id, body);
+  if (body.stream || acceptedFormat(c)) return streamedAnswer(c, question);
+  return c.json((await wholeAnswer(c, question)).answer, 200);
 });
 
 const resumeAnswer = createRoute({
@@ -92,25 +88,3 @@ chatRoutes.openapi(getTrace, async (c) => {
   if (!trace) throw new ApiError("not_found", "There is no trace of this answer any more: traces are kept for 30 days.");
   return c.json(trace, 200);
 });
-
-function toTurnRequest(c: AppContext, agentId: string, body: z.output<typeof chatInSchema>): Question {
-  const { workspace } = c.get("caller");
-  const nowMs = Date.now();
-  const { user } = body;
-  const nextId = () => c.get("newId")(shardOf(workspace.id));
-  const conversationId = body.conversation_id ?? nextId();
-  return {
-    workspaceId: workspace.id,
-    agentId,
-    conversationId,
-    isNew: (body.conversation_id ?? null) === null,
-    channel: "api",
-    message: body.message,
-    visitor: user ? apiVisitor(user) : null,
-    ...(body.filter && { filter: body.filter }),
-    ids: { questionId: nextId(), answerId: nextId() },
-    quota: { period: periodOf(nowMs), limit: workspace.limits.messages },
-    maxMessages: workspace.limits.messages_per_conversation,
-    leadLimit: visitorLimitOf(workspace.limits, "leads", null),
-  };
-}

@@ -46,7 +46,7 @@ export async function beginTurn(db: Database, turn: Turn) {
   // Names of sources are for small talk alone: a question is answered from what they hold.
   const maxTopics = smallTalkOf(turn.message, "") ? MAX_TOPICS : 0;
   const emailKey = visitor?.email ? normalizeEmail(visitor.email) : null;
-  const values = { turn: withoutFilter(turn), windows, maxTopics, emailKey, eventId: newId(shardOf(workspaceId), nowMs) };
+  const values = { turn: storedPart(turn), windows, maxTopics, emailKey, eventId: newId(shardOf(workspaceId), nowMs) };
   // Only a turn that waited has the hashes, with which something is computed.
   const statements = turn.subjectHashes ? buildBegin(db, values) : compiledBegin(db, values);
   const sentBefore = windows.length === 0 ? [] : [listSent(db, workspaceId, windows)];
@@ -56,8 +56,8 @@ export async function beginTurn(db: Database, turn: Turn) {
   return { agent, conversation, history, topics: topics.map(({ name }) => name), full: fullWindow(windows, sent), stored, author, written };
 }
 
-/** No statement uses the filter, and each of the names in it, which callers choose, would be a shape of its own. */
-function withoutFilter({ filter: _filter, ...turn }: Turn): Turn {
+/** No statement uses the filter and the earlier messages, whose names and numbers, which callers choose, would be shapes of their own. */
+function storedPart({ filter: _filter, earlier: _earlier, ...turn }: Turn): Turn {
   return turn;
 }
 
@@ -231,7 +231,7 @@ type StoredReply = Reply & { agentName: string; nowMs: number };
 export async function finishTurn(db: Database, turn: Turn, { handoff, citations, ...reply }: StoredReply) {
   const { nowMs } = reply;
   const answer = { ...reply, citations: JSON.stringify(citations), needsHuman: handoff !== null };
-  const statements = compiledFinish(db, { turn: withoutFilter(turn), answer, eventId: newId(shardOf(turn.workspaceId), nowMs) });
+  const statements = compiledFinish(db, { turn: storedPart(turn), answer, eventId: newId(shardOf(turn.workspaceId), nowMs) });
   const { written, read } = await writeThenRead(
     db,
     [

@@ -1,12 +1,11 @@
 import { FNV_BASIS, fnv1a } from "../platform/text.ts";
 import { IdleTimer } from "../platform/time.ts";
+import { formatComment, formatEvent, type StreamEvent, type StreamFormat } from "./stream-formats.ts";
 import { type AnswerVisitor, type TokenEnv, visitorFields } from "./visitor-token.ts";
 import type { ChatAnswer } from "./wire.ts";
 
 /** Proxies and load balancers close connections that are idle for a minute, some for half a minute. */
 const HEARTBEAT_MS = 15_000;
-/** How long a client waits before it resumes a broken stream: a failed turn is run again after seconds. */
-const RETRY_MS = 2_000;
 
 const FAILED =
   "Something failed on our side, and the question is kept: it will be answered. Resume the stream with the id of its last event.";
@@ -112,26 +111,6 @@ export function findPosition(text: string, eventId: string | undefined): (Stream
   return { ...position, isDone };
 }
 
-// --- Events ----------------------------------------------------------------------------------------------------------
-
-/** The events of a stream; `start` and `done` of a visitor's stream also hold their token. */
-type StreamEvent = { id: string } & (
-  | { event: "start"; data: { conversation_id: string; message_id: string | null } }
-  | { event: "delta"; data: { text: string } }
-  | { event: "done"; data: ChatAnswer }
-  | { event: "error"; data: { error: { code: "internal_error"; message: string; request_id: string } } }
-);
-
-/** JSON has no line breaks of its own, so the data is one line. */
-function formatEvent({ id, event, data }: StreamEvent): string {
-  const retry = event === "start" ? `retry: ${RETRY_MS}\n` : "";
-  return `${retry}id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
-}
-
-function formatComment(text: string): string {
-  return `: ${text}\n\n`;
-}
-
 // --- Readers ---------------------------------------------------------------------------------------------------------
 
 /** Who reads a stream, and from where, in a form that can be passed to a Durable Object. */
@@ -142,6 +121,8 @@ export interface StreamCaller {
   lastEventId?: string | undefined;
   /** The visitor whose token `start` and `done` hold; undefined over the API. */
   visitor?: AnswerVisitor | undefined;
+  /** What the events are written in; the service's own form by default. */
+  format?: StreamFormat | undefined;
 }
 
 /** Whether a reader whose last event has this id already has the whole answer. */
@@ -202,7 +183,7 @@ class StreamReader {
       if (isLast) this.heartbeat.stop();
       if (events.length > 0) {
         this.heartbeat.reset();
-        return { text: events.map(formatEvent).join(""), isLast };
+        return { text: events.map((event) => formatEvent(event, this.caller.format)).join(""), isLast };
       }
       if (!(await this.isChanged(changed))) return { text: formatComment("still answering"), isLast: false };
     }

@@ -66,6 +66,8 @@ export interface Turn {
   channel: Channel;
   message: string;
   visitor: TurnVisitor | null;
+  /** What was said before a new conversation, as the caller tells it, oldest first; the model reads it, and it is not stored. */
+  earlier?: HistoryMessage[];
   /** What the metadata of the knowledge that may be used must hold. */
   filter?: MetadataFilter;
   quota: { period: string; limit: number };
@@ -204,7 +206,7 @@ export class TurnRunner {
 
   /** Searches beside the first batch, with the earlier questions that this runner saw. */
   private searchEarly({ turn, meter, isHandOff }: TurnContext): EarlySearch {
-    const { previousQuestions } = this;
+    const previousQuestions = turn.earlier ? lastQuestions(writtenIn(turn.earlier)) : this.previousQuestions;
     const search = isHandOff ? Promise.resolve(NO_SEARCH) : this.search(turn, previousQuestions, meter);
     // A turn that is refused does not await the search; every other turn does, and fails there.
     search.catch(() => undefined);
@@ -221,8 +223,9 @@ export class TurnRunner {
   private async answer(context: TurnContext, admitted: AdmittedTurn, agent: AgentRow, early: EarlySearch): Promise<ChatAnswer> {
     const { turn, meter, isHandOff, listener, trace, signal } = context;
     notifyStart(context, admitted, turn.answerId);
-    const history = admitted.conversation?.status === "resolved" ? [] : admitted.history.map(toHistoryMessage).reverse();
-    const written = [...history.filter(({ role }) => role === "visitor").map(({ text }) => text), turn.message];
+    const stored = admitted.conversation?.status === "resolved" ? [] : admitted.history.map(toHistoryMessage).reverse();
+    const history = [...(turn.earlier ?? []), ...stored];
+    const written = [...writtenIn(history), turn.message];
     const previousQuestions = lastQuestions(written.slice(0, -1));
     this.previousQuestions = lastQuestions(written);
     const search = await this.searchAgain(context, previousQuestions, early);
@@ -327,6 +330,11 @@ async function staySilent(
 /** To a model, a colleague of the team speaks for the agent's side. */
 function toHistoryMessage({ role, content }: Pick<typeof messages.$inferSelect, "role" | "content">): HistoryMessage {
   return { role: role === "user" ? "visitor" : "agent", text: content };
+}
+
+/** What the visitor wrote. */
+function writtenIn(history: readonly HistoryMessage[]): string[] {
+  return history.filter(({ role }) => role === "visitor").map(({ text }) => text);
 }
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {

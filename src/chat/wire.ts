@@ -33,6 +33,9 @@ export const chatInSchema = z
     example: { message: "How long do refunds take?", user: { id: "customer-4711", name: "Ann Lee", email: "ann@example.com" } },
   });
 
+/** What an integrator asks, in whatever form it was sent. */
+export type Asked = Omit<z.output<typeof chatInSchema>, "stream">;
+
 export const chatAnswerSchema = z
   .object({
     answer: z
@@ -84,7 +87,9 @@ export const chatEventsSchema = z.string().openapi("ChatEvents", {
 - \`done\`: the whole answer, as without streaming. It is the last event.
 - \`error\` {error: {code, message, request_id}}: our side failed. It is the last event of this response.
 
-A comment every 15 seconds keeps the connection open. A client that hangs up does not stop the answer.`,
+A comment every 15 seconds keeps the connection open. A client that hangs up does not stop the answer.
+
+With \`Accept: text/event-stream; profile=ai-sdk\` the events are a UI message stream of the AI SDK instead.`,
 });
 
 /** RFC 5321, 4.5.3.1.3. */

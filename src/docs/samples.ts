@@ -226,11 +226,12 @@ function pythonForm(body: Record<string, unknown>): string[] {
 
 // --- TypeScript, with the typed client of this repository ------------------------------------------------------------
 
-/** The client's method that streams what the operation otherwise answers as JSON. */
-const STREAMING_METHOD = "streamAnswer";
+/** The client's methods that stream what an operation otherwise answers as JSON. */
+const STREAMING_METHODS: Record<string, string> = { askAgent: "streamAnswer" };
 
 function typescriptSample(call: SampleCall): string {
-  if (call.token !== API_KEY.variable) return fetchSample(call);
+  const isUnknownToClient = call.response === "events" && call.body !== undefined && !STREAMING_METHODS[call.operationId];
+  if (call.token !== API_KEY.variable || isUnknownToClient) return fetchSample(call);
   const queryVariables = call.query.flatMap(([, value]) => ("variable" in value ? [value.variable] : []));
   const variables = ["SUPPORT_URL", "SUPPORT_KEY", ...new Set([...call.pathNames.map(variableOf), ...queryVariables])];
   const blob = call.isForm ? `import { openAsBlob } from "node:fs";\n` : "";
@@ -243,7 +244,7 @@ ${typescriptStatement(call)}
 `;
 }
 
-/** A request of a surface that the client has no methods for. */
+/** A request that the client has no method for. */
 function fetchSample({ method, token, path, pathNames, query, body, response }: SampleCall): string {
   const queryVariables = query.flatMap(([, value]) => ("variable" in value ? [value.variable] : []));
   const variables = ["SUPPORT_URL", ...(token ? [token] : []), ...new Set([...pathNames.map(variableOf), ...queryVariables])];
@@ -275,7 +276,7 @@ function typescriptStatement(call: SampleCall): string {
     return `for await (const record of paginate(${list})) {\n  console.log(record);\n}`;
   }
   if (call.response === "events") {
-    const method = call.body ? STREAMING_METHOD : call.operationId;
+    const method = STREAMING_METHODS[call.operationId] ?? call.operationId;
     return `for await (const event of client.${method}(${input})) {\n  console.log(event);\n}`;
   }
   const request = `await client.${call.operationId}(${input});`;

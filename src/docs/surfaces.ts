@@ -61,6 +61,7 @@ the environment. Those in TypeScript use the client in this repository's folder 
     { name: "Keys", description: "The workspace's API keys." },
     { name: "Analytics", description: "How well questions are answered." },
     { name: "Chat", description: "Ask an agent." },
+    { name: "OpenAI", description: "Ask an agent with the clients of OpenAI's API." },
     { name: "Conversations", description: "Conversations with their transcripts, and replies by your team." },
     { name: "Leads", description: "Contact details that visitors leave." },
     { name: "Knowledge", description: "Sources, curated answers and search." },

@@ -70,6 +70,8 @@ export interface ToolCallReport {
 export interface HistoryMessage {
   role: "visitor" | "agent";
   text: string;
+  /** Somebody else says that it was written: an agent's message too is quoted then. */
+  isReported?: boolean;
 }
 
 /**

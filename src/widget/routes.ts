@@ -1,5 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { findAgentWithPlan } from "../agents/store.ts";
+import { acceptedFormat } from "../chat/responses.ts";
 import { chatEventsSchema, resumeHeaders } from "../chat/wire.ts";
 import { BY_VISITOR, setFeedback } from "../conversations/feedback-store.ts";
 import { csatSchema, feedbackInSchema, feedbackSchema, toFeedback, toHandoff } from "../conversations/wire.ts";
@@ -73,7 +74,8 @@ const sendMessage = createRoute({
 
 widgetRoutes.openapi(sendMessage, async (c) => {
   const [{ agent_id: agentId }, body] = [c.req.valid("param"), c.req.valid("json")];
-  return body.stream ? streamForVisitor(c, agentId, body) : c.json(await askForVisitor(c, agentId, body), 200);
+  if (body.stream || acceptedFormat(c)) return streamForVisitor(c, agentId, body);
+  return c.json(await askForVisitor(c, agentId, body), 200);
 });
 
 const resumeAnswer = createRoute({

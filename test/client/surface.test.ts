@@ -126,6 +126,9 @@ test("every operation is called by its method, and answers what the types say", 
     query(workspace.id, "UPDATE deliveries SET status = 'failed' WHERE workspace_id = ? AND status = 'pending'", workspace.id),
   );
   await usePrivacy(client);
+  const messages = [{ role: "user" as const, content: "When are refunds paid?" }];
+  const { data: models } = await client.listModels();
+  expect((await client.createChatCompletion({ body: { model: models[0]!.id, messages } })).choices[0]!.finish_reason).toBe("stop");
   expect((await client.syncSource({ agent_id, source_id })).status).toBe("pending");
   await client.deleteSource({ agent_id, source_id });
   expect([...new Set(sent.map(operationOf))].sort()).toEqual(OPERATIONS.map(({ operationId }) => operationId).sort());

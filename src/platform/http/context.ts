@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import type { Meter } from "../telemetry/meter.ts";
+import type { ApiError } from "./errors.ts";
 
 /** What authentication adds to a request's variables. @public */
 // oxlint-disable-next-line typescript/no-empty-object-type -- workspaces/middleware.ts declares its members, since http imports no feature
@@ -25,6 +26,8 @@ export interface AppEnv {
     startedAtMs: number;
     /** For the log: what responded instead of an operation of the contract. */
     answeredBy: string | undefined;
+    /** What errors have beside the service's own fields, on a surface that speaks another protocol. */
+    errorFields: ((error: ApiError) => object) | undefined;
     /** For the log: the code of the error in the response. */
     errorCode: string | undefined;
     /** Creates the ids of the request's new records: the same ones when an idempotent request is repeated. */

@@ -24,7 +24,7 @@ export function handleError(error: unknown, c: AppContext): Response {
   for (const [name, value] of Object.entries(apiError.headers)) c.header(name, value);
   const kept = c.get("keptQuestion");
   const further = kept && apiError.status >= 500 ? { message: KEPT, ...kept } : {};
-  return c.json(apiError.toBody(c.get("requestId"), further), apiError.status);
+  return c.json(apiError.toBody(c.get("requestId"), { ...c.get("errorFields")?.(apiError), ...further }), apiError.status);
 }
 
 /** Responds to a path without a route. */

@@ -15,6 +15,12 @@ const errorSchema = z
             "Of a 500 or 503 to a question: it is kept, and will be answered in this conversation. Without it, nothing of the question is kept.",
         }),
         message_id: z.string().optional().openapi({ description: "The answer that will be written: resume its stream." }),
+        type: z.string().optional().openapi({ description: "Under /openai alone: the kind of error, in OpenAI's words." }),
+        param: z
+          .string()
+          .nullable()
+          .optional()
+          .openapi({ description: "Under /openai alone: the field that is wrong; null where no one field is." }),
         request_id: z
           .string()
           .openapi({ description: "Equal to the header X-Request-Id.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }),

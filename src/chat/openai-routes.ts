@@ -1,0 +1,82 @@
+import { createRoute } from "@hono/zod-openapi";
+import type { MiddlewareHandler } from "hono";
+import { listAgents } from "../agents/store.ts";
+import type { AgentRow } from "../agents/wire.ts";
+import { jsonBody } from "../platform/http/body.ts";
+import type { AppEnv } from "../platform/http/context.ts";
+import { joinRetries } from "../platform/http/idempotency.ts";
+import { errorResponses, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { toHeader, UNKNOWN_FIELDS } from "../platform/http/unknown-fields.ts";
+import { callerDb, needsScope } from "../workspaces/middleware.ts";
+import { completionError, toCompletion } from "./openai.ts";
+import { completionChunksSchema, completionInSchema, completionSchema, ignoredMessages, modelListSchema, toAsked } from "./openai-wire.ts";
+import { streamedAnswer, toQuestion, wholeAnswer } from "./responses.ts";
+
+/** For clients of OpenAI's API, whose base URL is `/api/v1/openai`. */
+export const openAiRoutes = createRouter("OpenAI");
+
+/** Gives errors the fields that OpenAI's clients read, which do not see what is beside `error`. */
+export const openAiErrors: MiddlewareHandler<AppEnv> = async (c, next) => {
+  c.set("errorFields", ({ status, code, detail = [] }) => {
+    // OpenAI's clients repeat a 409 and a 5xx by themselves, as another question.
+    if (status === 409 || c.get("keptQuestion")) c.header("X-Should-Retry", "false");
+    const [first] = detail;
+    const param = code === "not_found" ? "model" : first && first.loc.slice(1).join(".");
+    const words = detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}.`);
+    return { ...completionError(status, param), ...(words.length > 0 && { message: words.join(" ") }) };
+  });
+  await next();
+};
+
+const createCompletion = createRoute({
+  operationId: "createChatCompletion",
+  method: "post",
+  path: "/openai/chat/completions",
+  summary: "Ask an agent by OpenAI's protocol",
+  description:
+    "The same as asking the agent, for programs that speak OpenAI's chat completions. Sampling parameters have no effect, and are named in `X-Unknown-Fields`, as are messages that are ignored.",
+  ...needsScope("chat:write", joinRetries),
+  request: { body: jsonBody(completionInSchema) },
+  responses: {
+    200: streamableResponse(completionSchema, "The answer.", completionChunksSchema),
+    ...errorResponses(402, 403, 404, 409, 422),
+  },
+});
+
+openAiRoutes.openapi(createCompletion, async (c) => {
+  const body = c.req.valid("json");
+  const ignored = ignoredMessages(body);
+  if (ignored.length > 0) c.header(UNKNOWN_FIELDS, toHeader(ignored), { append: true });
+  const { asked, earlier } = toAsked(body);
+  const question = { ...toQuestion(c, body.model, asked), ...(earlier.length > 0 && { earlier }) };
+  const head = { id: question.ids.answerId, created: Math.floor(Date.now() / 1_000), model: question.agentId };
+  if (!body.stream) return c.json(toCompletion(head, (await wholeAnswer(c, question)).answer), 200);
+  const includesUsage = body.stream_options?.include_usage ?? false;
+  return streamedAnswer(c, question, undefined, undefined, { name: "openai", head, includesUsage });
+});
+
+const listModels = createRoute({
+  operationId: "listModels",
+  method: "get",
+  path: "/openai/models",
+  summary: "List the agents by OpenAI's protocol",
+  description: "The active agents as models.",
+  ...needsScope("agents:read"),
+  responses: { 200: jsonResponse(modelListSchema, "The agents."), ...errorResponses(403) },
+});
+
+/** More than any plan has. */
+const MAX_MODELS = 1_000;
+
+openAiRoutes.openapi(listModels, async (c) => {
+  const { workspace } = c.get("caller");
+  const db = callerDb(c);
+  const [rows]: [AgentRow[]] = await db.batch([listAgents(db, workspace.id, { limit: MAX_MODELS, offset: 0 })]);
+  const data = rows
+    .filter(({ status }) => status === "active")
+    .map(({ id, name, createdAt }) => {
+      return { id, object: "model" as const, created: Math.floor(createdAt / 1_000), owned_by: workspace.slug, name };
+    });
+  return c.json({ object: "list" as const, data }, 200);
+});

@@ -1,0 +1,168 @@
+import { z } from "@hono/zod-openapi";
+import { filterSchema } from "../knowledge/wire.ts";
+import { uuid } from "../platform/http/fields.ts";
+import { valueErrorParams } from "../platform/http/validation.ts";
+import { truncate } from "../platform/text.ts";
+import { type Asked, chatAnswerSchema, chatInSchema, endUserSchema } from "./wire.ts";
+
+const AGENT_ID = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
+
+const contentSchema = z.union(
+  [
+    z.string(),
+    z.array(
+      z.object({ type: z.literal("text").openapi({ description: "Text alone." }), text: z.string().openapi({ description: "The text." }) }),
+    ),
+  ],
+  "send text: the agent reads nothing else",
+);
+
+const messageSchema = z
+  .object({
+    role: z
+      .enum(["user", "assistant", "system", "developer"])
+      .openapi({ description: "`system` and `developer` are ignored: the agent has instructions of its own." }),
+    content: contentSchema.nullish().openapi({ description: "Its text." }),
+  })
+  .openapi("ChatCompletionMessage");
+
+/** A parameter that only has an effect with values that the service does not offer. */
+function unsupported(isHarmless: (value: unknown) => boolean, words: string, description: string) {
+  const check = (value: unknown) => (value ?? null) === null || isHarmless(value);
+  return z.unknown().refine(check, valueErrorParams(words)).optional().openapi({ description });
+}
+
+const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
+const isTextAlone = (value: unknown) => Array.isArray(value) && value.every((each) => each === "text");
+const isTextFormat = (value: unknown) => (value as { type?: unknown }).type === "text";
+const OWN_TOOLS = "leave it out: an agent calls the tools of its own settings";
+
+export const completionInSchema = z
+  .object({
+    model: uuid().openapi({ description: "The agent's id.", example: AGENT_ID }),
+    messages: z.array(messageSchema).min(1).openapi({ description: "The last one is the user's question, of at most 2,000 characters." }),
+    stream: z.boolean().nullish().openapi({ description: "True streams the answer as Server-Sent Events." }),
+    stream_options: z
+      .object({ include_usage: z.boolean().nullish().openapi({ description: "True sends a chunk with the usage before the end." }) })
+      .nullish()
+      .openapi({ description: "Of a streamed answer." }),
+    metadata: z
+      .object({ conversation_id: uuid().nullish().openapi({ description: "Continues this conversation. Without it a new one begins." }) })
+      .nullish()
+      .openapi({ description: "What OpenAI's parameters have no place for." }),
+    user: endUserSchema.shape.id.nullish(),
+    filter: filterSchema.nullish(),
+    n: unsupported((value) => value === 1, "leave it out: an agent gives one answer", "1, if anything."),
+    tools: unsupported(isEmpty, OWN_TOOLS, "None."),
+    functions: unsupported(isEmpty, OWN_TOOLS, "None."),
+    response_format: unsupported(isTextFormat, "leave it out: an agent answers in text", "Text, if anything."),
+    modalities: unsupported(isTextAlone, "leave it out: an agent answers in text", "Text, if anything."),
+  })
+  .superRefine(({ messages }, ctx) => {
+    const path = ["messages", messages.length - 1];
+    const last = messages.at(-1);
+    if (last?.role !== "user")
+      ctx.addIssue({ code: "custom", path: [...path, "role"], ...valueErrorParams("end with a message of the user") });
+    else {
+      const { error } = chatInSchema.shape.message.safeParse(textOf(last));
+      for (const { path: _, ...issue } of error?.issues ?? []) ctx.addIssue({ ...issue, path: [...path, "content"] });
+    }
+  })
+  .openapi("ChatCompletionIn", {
+    example: { model: AGENT_ID, messages: [{ role: "user", content: "How long do refunds take?" }], user: "customer-4711" },
+  });
+
+type CompletionIn = z.output<typeof completionInSchema>;
+
+/** How many of the earlier messages an agent reads at most, and how much of each. */
+const MAX_EARLIER = 16;
+const MAX_EARLIER_LENGTH = 8_000;
+
+/** What a request asks. Its earlier messages are read where no conversation holds them. */
+export function toAsked({ messages, metadata, user, filter }: CompletionIn) {
+  const asked: Asked = {
+    message: textOf(messages.at(-1)!),
+    conversation_id: metadata?.conversation_id,
+    user: user ? { id: user } : null,
+    filter,
+  };
+  const earlier = messages
+    .slice(0, -1)
+    .filter(({ role }) => !isInstruction(role))
+    .map((message) => ({ role: message.role === "user" ? ("visitor" as const) : ("agent" as const), text: textOf(message) }))
+    .filter(({ text }) => text !== "")
+    .slice(-MAX_EARLIER)
+    .map(({ role, text }) => ({ role, text: truncate(text, MAX_EARLIER_LENGTH), isReported: true }));
+  return { asked, earlier: asked.conversation_id ? [] : earlier };
+}
+
+/** The messages that are ignored, as paths of the body. */
+export function ignoredMessages({ messages }: CompletionIn): (string | number)[][] {
+  return messages.flatMap(({ role }, at) => (isInstruction(role) ? [["messages", at]] : []));
+}
+
+/** Instructions are the agent's settings: whoever may ask may not change them. */
+function isInstruction(role: CompletionIn["messages"][number]["role"]): boolean {
+  return role === "system" || role === "developer";
+}
+
+function textOf({ content }: CompletionIn["messages"][number]): string {
+  return Array.isArray(content) ? content.map(({ text }) => text).join("\n") : (content ?? "");
+}
+
+const usageSchema = z
+  .object({
+    prompt_tokens: z.int().openapi({ description: "0.", example: 0 }),
+    completion_tokens: z.int().openapi({ description: "0.", example: 0 }),
+    total_tokens: z.int().openapi({ description: "0.", example: 0 }),
+  })
+  .openapi({ description: "The service counts messages, not tokens." });
+
+export const completionSchema = chatAnswerSchema
+  .omit({ answer: true })
+  .extend({
+    id: uuid().openapi({ description: "The completion's identifier." }),
+    object: z.literal("chat.completion").openapi({ description: "What this is." }),
+    created: z.int().openapi({ description: "Unix seconds.", example: 1_767_225_600 }),
+    model: uuid().openapi({ description: "The agent." }),
+    choices: z
+      .array(
+        z.object({
+          index: z.int().openapi({ description: "0.", example: 0 }),
+          message: z
+            .object({
+              role: z.literal("assistant").openapi({ description: "Who speaks." }),
+              content: chatAnswerSchema.shape.answer,
+              refusal: z.null().openapi({ description: "Always null: a refusal is an answer too." }),
+            })
+            .openapi({ description: "The answer." }),
+          logprobs: z.null().openapi({ description: "Always null." }),
+          finish_reason: z.literal("stop").openapi({ description: "Also of a hand-off to a human." }),
+        }),
+      )
+      .openapi({ description: "One." }),
+    usage: usageSchema,
+  })
+  .openapi("ChatCompletion");
+
+export const completionChunksSchema = z.string().openapi("ChatCompletionChunks", {
+  description:
+    "Server-Sent Events with the chunks of OpenAI's API, and `[DONE]` at the end. The first chunk carries `conversation_id` and `message_id`, the one with `finish_reason` the other fields of ChatAnswer too. What fails on the way is a chunk with `error`.",
+});
+
+export const modelListSchema = z
+  .object({
+    object: z.literal("list").openapi({ description: "What this is." }),
+    data: z
+      .array(
+        z.object({
+          id: uuid().openapi({ description: "The agent's id, which is the `model` of a request." }),
+          object: z.literal("model").openapi({ description: "What this is." }),
+          created: z.int().openapi({ description: "Unix seconds.", example: 1_767_225_600 }),
+          owned_by: z.string().openapi({ description: "The workspace.", example: "acme" }),
+          name: z.string().openapi({ description: "The agent's name.", example: "Support" }),
+        }),
+      )
+      .openapi({ description: "The active agents, oldest first." }),
+  })
+  .openapi("ModelList");
