@@ -50,6 +50,12 @@ function headerOf(headers: RequestHeaders, name: string): string {
   return value;
 }
 
+/** The headers that the service sends with a webhook, signed now. */
+export async function signWebhook(id: string, body: string, secret: string): Promise<Record<string, string>> {
+  const timestamp = `${Math.floor(Date.now() / 1000)}`;
+  return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": await sign(`${id}.${timestamp}.${body}`, secret) };
+}
+
 async function sign(text: string, secret: string): Promise<string> {
   if (!secret.startsWith(SECRET_PREFIX)) throw new TypeError(`A webhook's signing secret begins with ${SECRET_PREFIX}.`);
   const raw = Uint8Array.from(atob(secret.slice(SECRET_PREFIX.length)), (char) => char.charCodeAt(0));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { build } from "esbuild";
@@ -64,7 +64,8 @@ before(async () => {
 
 void test("the package holds what is built, its README and its package.json", () => {
   const built = ["index", "schema", "webhook"].flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
-  assert.deepEqual(packed.files.map(({ path }) => path).toSorted(), ["README.md", ...built, "package.json"].toSorted());
+  const commands = globSync("*.ts", { cwd: join(ROOT, "client/cli") }).map((name) => `dist/cli/${basename(name, ".ts")}.js`);
+  assert.deepEqual(packed.files.map(({ path }) => path).toSorted(), ["README.md", ...built, ...commands, "package.json"].toSorted());
 });
 
 void test("a program in plain JavaScript asks, streams, pages and verifies a webhook", async () => {
@@ -88,6 +89,19 @@ void test("a program in plain JavaScript asks, streams, pages and verifies a web
       "POST /api/v1/agents/a-1/messages Bearer sk_live_1",
       "GET /api/v1/leads?limit=100 Bearer sk_live_1",
     ],
+  );
+});
+
+void test("the command line is installed with it", async () => {
+  const recorder = await startRecorder();
+  after(recorder.close);
+  const env = { SUPPORT_URL: recorder.origin, SUPPORT_KEY: "sk_live_1", SUPPORT_AGENT: "a-1" };
+  const npx = (...args: string[]) => run("npx", ["--no-install", "support-agent", ...args], folder, env);
+  assert.match(await npx("--help"), /^ {2}events listen {2,}\S/m);
+  assert.match(await npx("sources", "ls"), /No sources yet/);
+  assert.deepEqual(
+    recorder.take().map(({ method, url, authorization }) => `${method} ${url} ${authorization}`),
+    ["GET /api/v1/agents/a-1/sources Bearer sk_live_1"],
   );
 });
 

@@ -1,0 +1,104 @@
+import { createInterface } from "node:readline/promises";
+import type { Client, Question, Schemas } from "../index.ts";
+import { AGENT_OPTION, agentOf, defineCommand, onlyParameter, UsageError } from "./command.ts";
+import { explain } from "./errors.ts";
+import { note, print, printable, printRecord, readInput } from "./terminal.ts";
+
+type Answer = Schemas["ChatAnswer"];
+
+const OPTIONS = {
+  agent: AGENT_OPTION,
+  conversation: { type: "string", value: "ID", about: "Goes on with this conversation." },
+  user: { type: "string", value: "ID", about: "Who asks: your id for the person." },
+} as const;
+
+export const ask = defineCommand({
+  name: "ask",
+  about: "Asks an agent a question, and writes the answer as it is given.",
+  parameters: "QUESTION|-",
+  options: OPTIONS,
+  examples: [
+    'support-agent ask "How are webhooks signed?"',
+    'support-agent ask --json "Which plans include webhooks?" | jq -r .answer',
+    "support-agent ask - < question.txt",
+  ],
+  run: async ({ parameters, options, connect }) => {
+    const given = onlyParameter(parameters, "QUESTION");
+    const message = (given === "-" ? await readInput() : given).trim();
+    if (message === "") throw new UsageError("The question is empty.");
+    const client = connect();
+    const question = { agent_id: await agentOf(client, options.agent), body: bodyOf(message, options) };
+    if (options.json) printRecord(await client.askAgent(question));
+    else note(`Conversation ${(await answer(client, question)).conversation_id}`);
+  },
+});
+
+export const chat = defineCommand({
+  name: "chat",
+  about: "Talks with an agent, in one conversation: a question a line, until Ctrl-D.",
+  parameters: "",
+  options: OPTIONS,
+  examples: [
+    "support-agent chat",
+    "support-agent chat --user u-1",
+    "support-agent chat --conversation 019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00",
+  ],
+  run: async ({ parameters, options, connect }) => {
+    if (parameters.length > 0) throw new UsageError("chat takes no question: it asks for them. See: support-agent ask --help");
+    const client = connect();
+    const agent_id = await agentOf(client, options.agent);
+    const isTyped = process.stdin.isTTY;
+    const lines = createInterface({ input: process.stdin, terminal: isTyped, ...(isTyped && { output: process.stdout }) });
+    let conversation = options.conversation;
+    if (isTyped) note(`You talk with ${(await client.getAgent({ agent_id })).name}. Ctrl-D ends it.`);
+    if (isTyped) lines.prompt();
+    for await (const line of lines) {
+      if (line.trim() !== "") {
+        const said = await sayInChat(client, { agent_id, body: bodyOf(line.trim(), { ...options, conversation }) }, options.json === true);
+        conversation = said?.conversation_id ?? conversation;
+      }
+      if (isTyped) lines.prompt();
+    }
+    if (conversation) note(`${isTyped ? "\n" : ""}Conversation ${conversation}`);
+  },
+});
+
+/** Says one thing. A failure does not end a chat that somebody types; a script stops at it. */
+async function sayInChat(client: Client, question: Question, isJson: boolean): Promise<Answer | undefined> {
+  try {
+    if (!isJson) return await answer(client, question);
+    const said = await client.askAgent(question);
+    printRecord(said);
+    return said;
+  } catch (error) {
+    if (!process.stdin.isTTY) throw error;
+    note(explain(error));
+    return undefined;
+  }
+}
+
+function bodyOf(message: string, { conversation, user }: { conversation?: string | undefined; user?: string | undefined }) {
+  return { message, conversation_id: conversation ?? null, user: user === undefined ? null : { id: user } };
+}
+
+/** Asks, and writes the answer as it comes, with its sources. */
+async function answer(client: Client, question: Question): Promise<Answer> {
+  let written = "";
+  for await (const event of client.streamAnswer(question)) {
+    // It starts over: what was written is void.
+    if (event.type === "start" && written !== "") print("\n");
+    if (event.type === "delta") process.stdout.write(printable(event.text));
+    written = event.type === "start" ? "" : written + (event.type === "delta" ? event.text : "");
+    if (event.type !== "done") continue;
+    print(written === "" ? event.answer.answer : "");
+    describe(event.answer);
+    return event.answer;
+  }
+  throw new Error("The stream ended before the answer did.");
+}
+
+function describe({ citations, needs_human, handoff_reason }: Answer): void {
+  const sources = new Set(citations.map(({ title, url }) => (url ? `${title} (${url})` : title)));
+  if (sources.size > 0) print(`\nSources:\n${[...sources].map((source) => `- ${source}`).join("\n")}`);
+  if (needs_human) note(`It needs a human${handoff_reason ? `: ${handoff_reason}` : ""}.`);
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env node
+import { ask, chat } from "./ask.ts";
+import { type Command, columns, runCommand, UsageError } from "./command.ts";
+import { listConversations, replyToConversation, showConversation } from "./conversations.ts";
+import { explain } from "./errors.ts";
+import { listenToEvents } from "./events.ts";
+import { addSources, listSources, syncSources } from "./sources.ts";
+import { note } from "./terminal.ts";
+
+const COMMANDS: readonly Command[] = [
+  ask,
+  chat,
+  addSources,
+  listSources,
+  syncSources,
+  listConversations,
+  showConversation,
+  replyToConversation,
+  listenToEvents,
+];
+
+/** What went wrong, as the process says it to what started it. */
+const EXIT = { failed: 1, wrongUsage: 2 };
+
+const ENVIRONMENT: [string, string][] = [
+  ["SUPPORT_URL", "Where the service is: https://support.example.com"],
+  ["SUPPORT_KEY", "An API key of the workspace, which begins with sk_live_"],
+  ["SUPPORT_AGENT", "The agent, where the workspace has several"],
+];
+
+/** The help of all commands, or of those that begin with a word. */
+function overviewOf(commands: readonly Command[]): string {
+  return `A workspace of the Support Agent Service, from the shell.
+
+Usage: support-agent COMMAND [options]
+
+Commands:
+${columns(commands.map(({ name, about }) => [name, about]))}
+
+Environment:
+${columns(ENVIRONMENT)}
+
+The options, and examples: support-agent COMMAND --help
+Exit codes: 0 done; 1 failed or refused; 2 wrong usage.
+`;
+}
+
+/** Runs a command line. */
+async function main(args: string[]): Promise<void> {
+  const command = COMMANDS.find(({ name }) => name === args.slice(0, name.split(" ").length).join(" "));
+  if (command) return runCommand(command, args.slice(command.name.split(" ").length));
+  const [first = "--help", second] = args;
+  const group = COMMANDS.filter(({ name }) => name.startsWith(`${first} `));
+  const isHelp = ["help", "--help", "-h"].includes(first) || (group.length > 0 && ["help", "--help", "-h", undefined].includes(second));
+  if (isHelp) process.stdout.write(overviewOf(group.length > 0 ? group : COMMANDS));
+  else throw new UsageError(`There is no command ${args.slice(0, group.length > 0 ? 2 : 1).join(" ")}. See: support-agent --help`);
+}
+
+// The reader of a pipe may have seen enough.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  note(explain(error));
+  process.exitCode = error instanceof UsageError ? EXIT.wrongUsage : EXIT.failed;
+}

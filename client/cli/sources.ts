@@ -1,0 +1,195 @@
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import type { Client, Schemas } from "../index.ts";
+import { AGENT_OPTION, agentOf, choiceOf, countOf, defineCommand, FailedError, UsageError } from "./command.ts";
+import { explain } from "./errors.ts";
+import { endProgress, note, print, printRecord, printTable, readInput, showProgress, sleep, timeText } from "./terminal.ts";
+
+type Source = Schemas["Source"];
+
+const WAIT_OPTION = { type: "boolean", about: "Waits until they are read, and shows how far that is." } as const;
+
+export const addSources = defineCommand({
+  name: "sources add",
+  about: "Adds what an agent knows: files, pages, websites, or a text that is piped in.",
+  parameters: "FILE|URL|- ...",
+  options: {
+    agent: AGENT_OPTION,
+    name: { type: "string", value: "TEXT", about: "What your team calls it. Default: the file's name or the address." },
+    website: { type: "boolean", about: "Reads the whole website of a URL, not only that page." },
+    "max-pages": { type: "string", value: "N", about: "How many pages of a website are read. Default: 100." },
+    schedule: { type: "string", value: "WHEN", about: "How often a URL is read again: manual, daily or weekly (default)." },
+    metadata: {
+      type: "string",
+      value: "KEY=VALUE",
+      multiple: true,
+      about: "A label, by which questions can be filtered. May be repeated.",
+    },
+    wait: WAIT_OPTION,
+  },
+  examples: [
+    "support-agent sources add ./manual.pdf ./prices.csv --wait",
+    "support-agent sources add https://www.example.com/help --website --max-pages 500 --wait",
+    'git log -20 --format=%s | support-agent sources add - --name "Latest changes"',
+  ],
+  run: async ({ parameters, options, connect }) => {
+    if (parameters.length === 0)
+      throw new UsageError("Name a FILE, a URL, or - for what is piped in. See: support-agent sources add --help");
+    if (options.name !== undefined && parameters.length > 1) throw new UsageError("--name names one source: add the others by themselves.");
+    const settings = settingsOf(options);
+    const client = connect();
+    const agent_id = await agentOf(client, options.agent);
+    await report(client, parameters, (target) => addSource(client, agent_id, target, settings), options);
+  },
+});
+
+export const listSources = defineCommand({
+  name: "sources ls",
+  about: "Lists the sources of an agent.",
+  parameters: "",
+  options: { agent: AGENT_OPTION },
+  examples: ["support-agent sources ls", "support-agent sources ls --json | jq -r 'select(.status == \"failed\") | .error.message'"],
+  run: async ({ options, connect }) => {
+    const client = connect();
+    const { data } = await client.listSources({ agent_id: await agentOf(client, options.agent) });
+    if (options.json) return data.forEach(printRecord);
+    if (data.length === 0) return print("No sources yet. Add one: support-agent sources add ./manual.pdf");
+    const rowOf = ({ id, type, status, pages_indexed, last_synced_at, name, error }: Source) => [
+      id,
+      type,
+      status,
+      `${pages_indexed}`,
+      timeText(last_synced_at),
+      error ? `${name}: ${error.message}` : name,
+    ];
+    printTable(["ID", "TYPE", "STATUS", "PAGES", "LAST READ", "NAME"], data.map(rowOf));
+  },
+});
+
+export const syncSources = defineCommand({
+  name: "sources sync",
+  about: "Reads sources again.",
+  parameters: "SOURCE_ID ...",
+  options: { agent: AGENT_OPTION, wait: WAIT_OPTION },
+  examples: ["support-agent sources sync 019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00 --wait"],
+  run: async ({ parameters, options, connect }) => {
+    if (parameters.length === 0) throw new UsageError("Name a SOURCE_ID. See: support-agent sources ls");
+    const client = connect();
+    const agent_id = await agentOf(client, options.agent);
+    await report(client, parameters, (source_id) => client.syncSource({ agent_id, source_id }), options);
+  },
+});
+
+interface Settings {
+  name: string | undefined;
+  isWebsite: boolean;
+  max_pages: number | undefined;
+  schedule: "manual" | "daily" | "weekly" | undefined;
+  metadata: Record<string, string>;
+}
+
+interface AddOptions {
+  name?: string;
+  website?: boolean;
+  "max-pages"?: string;
+  schedule?: string;
+  metadata?: string[];
+}
+
+function settingsOf({ name, website = false, "max-pages": maxPages, schedule, metadata = [] }: AddOptions): Settings {
+  const labels = metadata.map((label) => {
+    const [, key, value] = /^([^=]+)=(.*)$/s.exec(label) ?? [];
+    if (key === undefined || value === undefined) throw new UsageError(`--metadata ${label} is not of the form KEY=VALUE.`);
+    return [key, value] as const;
+  });
+  return {
+    name,
+    isWebsite: website,
+    max_pages: countOf("max-pages", maxPages),
+    schedule: choiceOf("schedule", schedule, ["manual", "daily", "weekly"]),
+    metadata: Object.fromEntries(labels),
+  };
+}
+
+async function addSource(
+  client: Client,
+  agent_id: string,
+  target: string,
+  { isWebsite, name, metadata, ...reading }: Settings,
+): Promise<Source> {
+  if (/^https?:\/\//i.test(target)) {
+    const type = isWebsite ? "website" : "url";
+    return client.createSource({ agent_id, body: { type, url: target, name: name ?? target, metadata, ...reading } });
+  }
+  if (isWebsite) throw new UsageError(`${target} is not a URL, so it is no --website.`);
+  if (target === "-") {
+    if (name === undefined) throw new UsageError("What is piped in needs a --name.");
+    return client.createSource({ agent_id, body: { type: "text", name, text: await readInput(), metadata } });
+  }
+  const file = new File([await contentOf(target)], basename(target));
+  return client.uploadSourceFile({ agent_id, body: { file, name, metadata } });
+}
+
+async function contentOf(path: string): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code === "ENOENT" ? "there is no such file" : (error as Error).message;
+    throw new UsageError(`${path} cannot be read: ${reason}. Name a file, or a URL that begins with https://.`);
+  }
+}
+
+/**
+ * Starts to read sources, and writes each, once it is read where that is waited for.
+ * @throws FailedError where one was refused or could not be read; the others are done.
+ */
+async function report(
+  client: Client,
+  targets: readonly string[],
+  start: (target: string) => Promise<Source>,
+  { wait = false, json = false }: { wait?: boolean; json?: boolean },
+): Promise<void> {
+  const started: Source[] = [];
+  for (const target of targets) {
+    try {
+      started.push(await start(target));
+    } catch (error) {
+      if (targets.length === 1) throw error;
+      note(`${target}: ${explain(error)}`);
+    }
+  }
+  const ended: Source[] = [];
+  for (const source of started) {
+    const last = wait ? await settle(client, source) : source;
+    if (json) printRecord(last);
+    else print(`${last.id}  ${last.name}: ${stateOf(last)}`);
+    if (!wait || last.status === "ready") ended.push(last);
+  }
+  if (ended.length < targets.length) throw new FailedError(`${targets.length - ended.length} of ${targets.length} failed.`);
+}
+
+const FIRST_LOOK_MS = 500;
+const LATER_LOOK_MS = 5_000;
+
+/** Waits until a source is read, or was given up. */
+async function settle(client: Client, source: Source): Promise<Source> {
+  let now = source;
+  for (
+    let pauseMs = FIRST_LOOK_MS;
+    now.status === "pending" || now.status === "processing";
+    pauseMs = Math.min(pauseMs * 1.5, LATER_LOOK_MS)
+  ) {
+    showProgress(`${now.name}: ${stateOf(now)}`);
+    await sleep(pauseMs);
+    now = await client.getSource({ agent_id: now.agent_id, source_id: now.id });
+  }
+  endProgress();
+  return now;
+}
+
+function stateOf({ status, type, pages_found, pages_indexed, pages_failed, chunks_count, error }: Source): string {
+  if (status === "failed") return `failed: ${error?.message ?? "no reason is known"}`;
+  const pages =
+    type === "website" ? `, ${pages_indexed} of ${pages_found} pages read${pages_failed > 0 ? `, ${pages_failed} failed` : ""}` : "";
+  return `${status}${pages}${status === "ready" ? `, ${chunks_count} ${chunks_count === 1 ? "passage" : "passages"}` : ""}`;
+}

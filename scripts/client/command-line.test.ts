@@ -1,0 +1,341 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { Webhook } from "standardwebhooks";
+import { ROOT } from "../shared/cli.ts";
+import { freePort } from "../shared/free-port.ts";
+
+// The command line against a stand-in of the service. docs/command-line.md tries it against the service itself.
+
+const MAIN = join(ROOT, "client/cli/main.ts");
+const AGENT = "/api/v1/agents/a-1";
+
+interface Request {
+  route: string;
+  body: string;
+  headers: IncomingMessage["headers"];
+}
+
+type Reply = string | object | ((response: ServerResponse, request: Request) => void);
+
+/** A server that answers each route with its next reply, and with the last one from then on. */
+async function serve(routes: Record<string, Reply[]>) {
+  const requests: Request[] = [];
+  const answer = async (incoming: IncomingMessage, response: ServerResponse) => {
+    const body = Buffer.concat(await incoming.toArray()).toString();
+    const route = `${incoming.method} ${incoming.url}`;
+    const request = { route, body, headers: incoming.headers };
+    requests.push(request);
+    const replies = routes[route] ?? routes[route.replace(/\?.*/, "")] ?? [refusal(404, "not_found", "There is no such path.")];
+    const reply = replies.length > 1 ? replies.shift()! : replies[0]!;
+    if (typeof reply === "function") reply(response, request);
+    else response.setHeader("Content-Type", "application/json").end(typeof reply === "string" ? reply : JSON.stringify(reply));
+  };
+  const server = createServer((request, response) => void answer(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  after(() => server.closeAllConnections());
+  after(() => server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+}
+
+function refusal(status: number, code: string, message: string, headers: Record<string, string> = {}): Reply {
+  return (response) =>
+    response
+      .writeHead(status, { "Content-Type": "application/json", ...headers })
+      .end(JSON.stringify({ error: { code, message, request_id: "r-1" } }));
+}
+
+const stream = (...events: [type: string, data: object][]): Reply => {
+  return (response) => {
+    const text = events.map(([type, data], at) => `id: ${at}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`).join("");
+    response.setHeader("Content-Type", "text/event-stream").end(text);
+  };
+};
+
+/** Starts a command line, with what is piped in. */
+function start(args: string[], { url, input = "", ...more }: { url?: string; input?: string } & NodeJS.ProcessEnv) {
+  const env = {
+    PATH: process.env["PATH"],
+    TZ: "UTC",
+    ...(url && { SUPPORT_URL: url, SUPPORT_KEY: "sk_live_1", SUPPORT_AGENT: "a-1" }),
+    ...more,
+  };
+  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", MAIN, ...args], { env, timeout: 60_000 });
+  const output = { out: "", err: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.out += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.err += text));
+  child.stdin.end(input);
+  return { child, output, ended: once(child, "close").then(([code]) => ({ code: code as number | null, ...output })) };
+}
+
+const support = (args: string[], options: Parameters<typeof start>[1]) => start(args, options).ended;
+
+const folder = mkdtempSync(join(tmpdir(), "command-line-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const ANSWER = {
+  conversation_id: "c-1",
+  message_id: "m-1",
+  answer: "On Mondays.",
+  citations: [
+    { title: "Parcels", url: "https://shop.example.com/parcels" },
+    { title: "Parcels", url: "https://shop.example.com/parcels" },
+  ],
+  needs_human: false,
+  handoff_reason: null,
+};
+const STREAMED = stream(
+  ["start", { conversation_id: "c-1", message_id: "m-1" }],
+  ["delta", { text: "On " }],
+  ["delta", { text: "Mon\u001b[2Jdays." }],
+  ["done", ANSWER],
+);
+
+const sourceOf = (status: string, more: object = {}) => ({
+  id: "s-1",
+  agent_id: "a-1",
+  type: "website",
+  name: "Help",
+  status,
+  pages_found: 3,
+  pages_indexed: 1,
+  pages_failed: 0,
+  chunks_count: 2,
+  error: null,
+  ...more,
+});
+
+void test("a question is asked, and its answer written as it comes, with each source once and nothing that a terminal obeys", async () => {
+  const { url, requests } = await serve({ [`POST ${AGENT}/messages`]: [STREAMED] });
+  assert.deepEqual(await support(["ask", "When do parcels leave?"], { url }), {
+    code: 0,
+    out: "On Mon[2Jdays.\n\nSources:\n- Parcels (https://shop.example.com/parcels)\n",
+    err: "Conversation c-1\n",
+  });
+  assert.deepEqual(JSON.parse(requests[0]!.body), { message: "When do parcels leave?", conversation_id: null, user: null, stream: true });
+  assert.equal(requests[0]!.headers.authorization, "Bearer sk_live_1");
+});
+
+void test("a question from a pipe is answered as JSON", async () => {
+  const { url, requests } = await serve({ [`POST ${AGENT}/messages`]: [ANSWER] });
+  const { code, out } = await support(["ask", "-", "--json", "--user", "u-1", "--conversation", "c-1"], { url, input: "When?\n" });
+  assert.equal(code, 0);
+  assert.deepEqual(JSON.parse(out), ANSWER);
+  assert.deepEqual(JSON.parse(requests[0]!.body), { message: "When?", conversation_id: "c-1", user: { id: "u-1" } });
+});
+
+void test("a chat is one conversation", async () => {
+  const { url, requests } = await serve({ [`POST ${AGENT}/messages`]: [STREAMED] });
+  const { code, err } = await support(["chat"], { url, input: "When?\n\nAnd on holidays?\n" });
+  assert.deepEqual([code, err], [0, "Conversation c-1\n"]);
+  const asked = requests.map(({ body }) => JSON.parse(body) as { message: string; conversation_id: string | null });
+  assert.deepEqual(
+    asked.map(({ message, conversation_id }) => [message, conversation_id]),
+    [
+      ["When?", null],
+      ["And on holidays?", "c-1"],
+    ],
+  );
+});
+
+void test("without an agent's identifier the only one is asked, and where there are several they are named", async () => {
+  const agents = (...names: string[]) => ({ data: names.map((name) => ({ id: `a-${name}`, name })), total: names.length });
+  const { url, requests } = await serve({
+    "GET /api/v1/agents": [agents("1"), agents("1", "2")],
+    [`GET ${AGENT}/sources`]: [{ data: [] }],
+  });
+  const env = { url, SUPPORT_AGENT: "" };
+  assert.equal((await support(["sources", "ls"], env)).code, 0);
+  assert.equal(requests[1]!.route, `GET ${AGENT}/sources`);
+  const { code, err } = await support(["sources", "ls"], env);
+  assert.equal(code, 2);
+  assert.match(err, /--agent or SUPPORT_AGENT:\n {2}a-1 {2}1\n {2}a-2 {2}2\n/);
+});
+
+void test("files, an address and what is piped in become sources; one that is refused does not keep the others from it", async () => {
+  writeFileSync(join(folder, "prices.csv"), "a,b\n");
+  const { url, requests } = await serve({
+    [`POST ${AGENT}/sources/files`]: [sourceOf("pending")],
+    [`POST ${AGENT}/sources`]: [refusal(409, "conflict", "It is there already."), sourceOf("pending")],
+  });
+  const { code, out, err } = await support(
+    ["sources", "add", join(folder, "prices.csv"), "https://www.example.com/help", "--metadata", "team=shop=1"],
+    { url },
+  );
+  assert.deepEqual([code, out], [1, "s-1  Help: pending, 1 of 3 pages read\n"]);
+  assert.equal(err, "https://www.example.com/help: It is there already.\n1 of 2 failed.\n");
+  assert.match(requests[0]!.body, /name="file"; filename="prices.csv"[^]*a,b[^]*{"team":"shop=1"}/);
+  assert.deepEqual(JSON.parse(requests[1]!.body), {
+    type: "url",
+    url: "https://www.example.com/help",
+    name: "https://www.example.com/help",
+    metadata: { team: "shop=1" },
+  });
+  await support(["sources", "add", "-", "--name", "Hours"], { url, input: "9 to 5" });
+  assert.deepEqual(JSON.parse(requests[2]!.body), { type: "text", name: "Hours", text: "9 to 5", metadata: {} });
+});
+
+void test("whoever waits for a source sees how far it is, and a source that fails fails the command", async () => {
+  const failed = sourceOf("failed", { error: { code: "robots", message: "robots.txt forbids it." } });
+  const { url } = await serve({
+    [`POST ${AGENT}/sources/s-1/sync`]: [sourceOf("pending")],
+    [`GET ${AGENT}/sources/s-1`]: [sourceOf("processing"), sourceOf("ready", { pages_indexed: 3 }), failed],
+  });
+  assert.deepEqual(await support(["sources", "sync", "s-1", "--wait"], { url }), {
+    code: 0,
+    out: "s-1  Help: ready, 3 of 3 pages read, 2 passages\n",
+    err: "Help: pending, 1 of 3 pages read\nHelp: processing, 1 of 3 pages read\n",
+  });
+  const { code, out } = await support(["sources", "sync", "s-1", "--wait", "--json"], { url });
+  assert.deepEqual([code, (JSON.parse(out) as { error: object }).error], [1, failed.error]);
+});
+
+void test("conversations are listed page after page up to a limit, one a line", async () => {
+  const page = (ids: string[], next_cursor: string | null) => ({
+    data: ids.map((id) => ({ id })),
+    offset: 0,
+    has_more: next_cursor !== null,
+    next_cursor,
+  });
+  const { url, requests } = await serve({ "GET /api/v1/conversations": [page(["c-1", "c-2"], "x"), page(["c-3", "c-4"], "y")] });
+  const { out } = await support(["conversations", "ls", "--status", "needs_human", "--limit", "3", "--json"], { url });
+  assert.equal(out, '{"id":"c-1"}\n{"id":"c-2"}\n{"id":"c-3"}\n');
+  assert.deepEqual(
+    requests.map(({ route }) => route),
+    ["GET /api/v1/conversations?limit=3&status=needs_human", "GET /api/v1/conversations?limit=3&status=needs_human&cursor=x"],
+  );
+});
+
+void test("a reply is sent, and says what became of the conversation", async () => {
+  const { url, requests } = await serve({ "POST /api/v1/conversations/c-1/messages": [{ conversation_status: "resolved" }] });
+  const { out } = await support(["conversations", "reply", "c-1", "On its way.", "--resolve"], { url });
+  assert.equal(out, "Replied. The conversation is resolved.\n");
+  assert.deepEqual(JSON.parse(requests[0]!.body), { content: "On its way.", resolve: true });
+});
+
+const eventOf = (id: string) => ({ id, type: "lead.created", created_at: "2026-01-31T12:00:00.000Z", data: { name: "Zoë" } });
+
+void test("events are forwarded as they happen, signed as webhooks are, with the secret that is printed", { timeout: 60_000 }, async () => {
+  const { url, requests } = await serve({
+    "GET /api/v1/events?cursor=latest&types=lead.created": [{ data: [], has_more: false, next_cursor: "0" }],
+    "GET /api/v1/events?cursor=0&limit=100&types=lead.created": [{ data: [eventOf("1")], has_more: true, next_cursor: "1" }],
+    "GET /api/v1/events?cursor=1&limit=100&types=lead.created": [{ data: [eventOf("2")], has_more: false, next_cursor: "2" }],
+    "GET /api/v1/events?cursor=2&limit=100&types=lead.created": [refusal(401, "revoked_api_key", "This key was revoked.")],
+  });
+  const secret = (await support(["events", "listen", "--print-secret"], { url })).out.trim();
+  const webhook = new Webhook(secret);
+  const handled: unknown[] = [];
+  const handle: Reply = (response, { body, headers }) => {
+    handled.push(webhook.verify(body, headers as Record<string, string>));
+    response.writeHead(204).end();
+  };
+  const handler = await serve({ "POST /hook": [handle] });
+  const { code, out, err } = await support(["events", "listen", "--types", "lead.created", "--forward-to", `${handler.url}/hook`], { url });
+  assert.deepEqual(handled, [eventOf("1"), eventOf("2")]);
+  assert.match(out, /^2026-01-31 12:00:00 {2}lead\.created {2}1 {2}204 in \d+ ms\n.* {2}2 {2}204 in \d+ ms\n$/);
+  assert.ok(err.includes(`signed with ${secret}\n`));
+  // What asking again does not mend ends it.
+  assert.equal(code, 1);
+  assert.match(err, /revoked\. Check SUPPORT_KEY\.\n$/);
+  assert.equal(requests.length, 4);
+});
+
+void test("a handler that is not there and a service that fails for a while do not end the listening", { timeout: 60_000 }, async () => {
+  const { url } = await serve({
+    "GET /api/v1/events?cursor=latest": [{ data: [], has_more: false, next_cursor: "0" }],
+    "GET /api/v1/events?cursor=0&limit=100": [
+      refusal(500, "internal_error", "It failed."),
+      { data: [eventOf("1")], has_more: false, next_cursor: "1" },
+    ],
+    "GET /api/v1/events?cursor=1&limit=100": [refusal(403, "plan_required", "The plan does not include webhooks.")],
+  });
+  const { code, out, err } = await support(["events", "listen", "--forward-to", `http://127.0.0.1:${await freePort()}/`], { url });
+  assert.match(out, /lead\.created {2}1 {2}not delivered: connect ECONNREFUSED/);
+  assert.match(err, /It failed\. Request r-1\. It is asked again\.\n/);
+  assert.deepEqual([code, err.split("\n").at(-2)], [1, "The plan does not include webhooks."]);
+});
+
+/** What goes wrong, with the exit code and the words that it ends with. */
+const MISTAKES: [what: string, args: string[], env: NodeJS.ProcessEnv, code: number, words: RegExp][] = [
+  ["no key", ["sources", "ls"], { SUPPORT_URL: "http://localhost:8787" }, 2, /SUPPORT_KEY is not set\. .*export SUPPORT_KEY=sk_live_/],
+  ["no address", ["ask", "When?"], { SUPPORT_KEY: "sk_live_1" }, 2, /SUPPORT_URL is not set\. Run: export SUPPORT_URL=/],
+  ["an address with a path", ["ask", "When?"], { SUPPORT_KEY: "k", SUPPORT_URL: "http://localhost/api" }, 2, /a host without a path/],
+  ["no such command", ["sources", "eat"], {}, 2, /There is no command sources eat\. See: support-agent --help/],
+  ["no such option", ["ask", "When?", "--loud"], {}, 2, /Unknown option '--loud'\.\nSee: support-agent ask --help/],
+  ["a question without quotation marks", ["ask", "When", "then?"], {}, 2, /in quotation marks/],
+  [
+    "no such file",
+    ["sources", "add", "./nothing.pdf"],
+    { SUPPORT_URL: "http://localhost:8787", SUPPORT_KEY: "k", SUPPORT_AGENT: "a" },
+    2,
+    /nothing\.pdf cannot be read: there is no such file/,
+  ],
+  ["a status that is none", ["conversations", "ls", "--status", "shut"], {}, 2, /--status is one of open, /],
+  ["a target that is none", ["events", "listen", "--forward-to", "localhost:3000"], { SUPPORT_KEY: "k" }, 2, /is not a URL such as/],
+];
+
+for (const [what, args, env, code, words] of MISTAKES) {
+  void test(`${what}: exit code ${code}, and what to do`, async () => {
+    const ended = await support(args, env);
+    assert.deepEqual([ended.code, ended.out], [code, ""]);
+    assert.match(ended.err, words);
+  });
+}
+
+/** What the service, or something else, answers. */
+const REFUSALS: [what: string, reply: Reply, words: RegExp][] = [
+  ["a wrong key", refusal(401, "invalid_api_key", "This is not a key."), /^This is not a key\. Check SUPPORT_KEY\.\n$/],
+  [
+    "a rate limit of the day",
+    refusal(429, "rate_limited", "Too many.", { "Retry-After": "7200" }),
+    /^Too many\. Try again at \d\d:\d\d:\d\d, in 7200 s\.\n$/,
+  ],
+  [
+    "another server",
+    (response) => response.writeHead(404).end("<h1>Not found</h1>"),
+    /answered, but not as the service does \(status 404\)\. Check SUPPORT_URL\.\n$/,
+  ],
+  ["a page instead of JSON", "<h1>Welcome</h1>", /answered, but not as the service does \(JSON was expected\)/],
+];
+
+for (const [what, reply, words] of REFUSALS) {
+  void test(`${what}: exit code 1, and what to do`, async () => {
+    const { url } = await serve({ [`GET ${AGENT}/sources`]: [reply] });
+    const ended = await support(["sources", "ls"], { url });
+    assert.deepEqual([ended.code, ended.out], [1, ""]);
+    assert.match(ended.err, words);
+  });
+}
+
+void test("every failed check of a refused request is told", async () => {
+  const detail = [
+    { loc: ["body", "url"], msg: "Value error, use https", type: "value_error" },
+    { loc: ["body", "name"], msg: "Field required", type: "missing" },
+  ];
+  const reply: Reply = (response) =>
+    response
+      .writeHead(422, { "Content-Type": "application/json" })
+      .end(JSON.stringify({ detail, error: { code: "validation_error", message: "Not valid." } }));
+  const { url } = await serve({ [`POST ${AGENT}/sources`]: [reply] });
+  assert.equal((await support(["sources", "add", "http://www.example.com"], { url })).err, "url: use https\nname: Field required\n");
+});
+
+void test("every command has help with an example, without a key", async () => {
+  const { out, code } = await support(["--help"], {});
+  assert.equal(code, 0);
+  const commands = [.../^Commands:\n([^]*?)\n\n/m.exec(out)![1]!.matchAll(/^ {2}(\S+(?: \S+)?) {2,}\S/gm)].map(([, name]) => name!);
+  assert.ok(commands.length >= 9);
+  for (const name of commands) {
+    const help = await support([...name.split(" "), "--help"], {});
+    assert.equal(help.code, 0);
+    assert.match(help.out, new RegExp(`^Usage: support-agent ${name} [^]*^Examples:\n {2}.*support-agent ${name}`, "m"));
+  }
+  assert.match((await support(["sources"], {})).out, /sources add[^]*sources sync/);
+});
