@@ -642,7 +642,7 @@ export interface Schemas {
     citations: Schemas["Citation"][];
     /** 0 to 1: how likely the answer is right. */
     confidence: number;
-    /** Whether the conversation waits for a human. */
+    /** Whether a human is needed: except in the playground, the conversation waits for one. */
     needs_human: boolean;
     /** The conversation. */
     conversation_id: string;
@@ -683,7 +683,7 @@ export interface Schemas {
   ChatIn: {
     /** The question. */
     message: string;
-    /** Continues an API conversation; omit to start a new one. */
+    /** Continues a conversation of the same channel; omit to start a new one. */
     conversation_id?: string | null | undefined;
     /** Who asks; omit for somebody unknown. */
     user?: {
@@ -694,6 +694,8 @@ export interface Schemas {
       /** Their email address. */
       email?: string | null | undefined;
     } | null | undefined;
+    /** Without it, api. playground is for trying the agent out: the conversation never waits for a human, and what the agent does not know counts as no gap. */
+    channel?: "api" | "playground" | undefined;
     /** Only sources and curated answers are used whose `metadata` have, for each of these keys, this value or one of these values. */
     filter?: Record<string, string | string[]> | null | undefined;
     /** True streams the answer as Server-Sent Events. */

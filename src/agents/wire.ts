@@ -31,7 +31,7 @@ export const agentSchema = z.object({
 
 export type AgentRow = typeof agents.$inferSelect;
 
-/** The channels that an agent serves; no conversation of a playground is stored. */
+/** The channels that an agent serves: in the playground, only the team writes to it. */
 const SERVED_CHANNELS = CHANNELS.filter((channel) => channel !== "playground");
 
 /** What any key that reads agents sees of one. */

@@ -19,7 +19,8 @@ import { type Asked, LAST_EVENT_ID, type StoredAnswer, toChatAnswer } from "./wi
 export type Question = TurnRequest & { ids: TurnIds };
 
 /** The question of an integrator. */
-export function toQuestion(c: AppContext, agentId: string, { message, conversation_id: continued, user, filter }: Asked): Question {
+export function toQuestion(c: AppContext, agentId: string, asked: Asked): Question {
+  const { message, conversation_id: continued, user, filter, channel = "api" } = asked;
   const { workspace } = c.get("caller");
   const nextId = () => c.get("newId")(shardOf(workspace.id));
   return {
@@ -27,7 +28,7 @@ export function toQuestion(c: AppContext, agentId: string, { message, conversati
     agentId,
     conversationId: continued ?? nextId(),
     isNew: (continued ?? null) === null,
-    channel: "api",
+    channel,
     message,
     visitor: user ? apiVisitor(user) : null,
     ...(filter && { filter }),

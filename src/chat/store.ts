@@ -231,12 +231,15 @@ type StoredReply = Reply & { agentName: string; nowMs: number };
 export async function finishTurn(db: Database, turn: Turn, { handoff, citations, ...reply }: StoredReply) {
   const { nowMs } = reply;
   const answer = { ...reply, citations: JSON.stringify(citations), needsHuman: handoff !== null };
-  const statements = compiledFinish(db, { turn: storedPart(turn), answer, eventId: newId(shardOf(turn.workspaceId), nowMs) });
+  // Who tries the agent out in the playground does not wait for the team.
+  const isWaiting = handoff !== null && turn.channel !== "playground";
+  const eventId = newId(shardOf(turn.workspaceId), nowMs);
+  const statements = compiledFinish(db, { turn: storedPart(turn), answer, isWaiting, eventId });
   const { written, read } = await writeThenRead(
     db,
     [
       ...statements.writes,
-      ...(handoff ? handOff(db, turn, handoff, nowMs) : []),
+      ...(isWaiting ? handOff(db, turn, handoff, nowMs) : []),
       ...(handoff?.reason === "model_failure" ? [refundQuota(db, turn)] : []),
     ],
     statements.after,
@@ -249,21 +252,18 @@ interface FinishValues {
   turn: Turn;
   /** The citations are JSON. */
   answer: { text: string; citations: string; confidence: number; needsHuman: boolean; agentName: string; nowMs: number };
+  /** Whether the conversation waits for the team from now on. */
+  isWaiting: boolean;
   eventId: string;
 }
 
-const compiledFinish = compiledStatements((db, { turn, answer, eventId }: FinishValues) => {
+const compiledFinish = compiledStatements((db, { turn, answer, isWaiting, eventId }: FinishValues) => {
   const { workspaceId, conversationId, answerId } = turn;
-  const { text: content, nowMs, needsHuman } = answer;
+  const { text: content, nowMs } = answer;
   const event = { id: eventId, workspaceId, conversationId, nowMs };
   return {
     writes: [
-      recordAnswer(
-        db,
-        turn,
-        { id: answerId, content, needsHuman, nowMs },
-        transitionOn(needsHuman ? "agent_handed_off" : "agent_answered"),
-      ),
+      recordAnswer(db, turn, { id: answerId, content, isWaiting, nowMs }, transitionOn(isWaiting ? "agent_handed_off" : "agent_answered")),
       addAnswer(db, turn, answer),
       ...appendEvent(db, event, "message.ai_replied", messageRecord(answerId)),
     ],

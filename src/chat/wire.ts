@@ -24,8 +24,15 @@ export const streamField = () => z.boolean().default(false).openapi({ descriptio
 export const chatInSchema = z
   .object({
     message: z.string().min(1).max(2000).openapi({ description: "The question." }),
-    conversation_id: uuid().nullable().optional().openapi({ description: "Continues an API conversation; omit to start a new one." }),
+    conversation_id: uuid()
+      .nullable()
+      .optional()
+      .openapi({ description: "Continues a conversation of the same channel; omit to start a new one." }),
     user: endUserSchema.nullable().optional().openapi({ description: "Who asks; omit for somebody unknown." }),
+    channel: z.enum(["api", "playground"]).optional().openapi({
+      description:
+        "Without it, api. playground is for trying the agent out: the conversation never waits for a human, and what the agent does not know counts as no gap.",
+    }),
     filter: filterSchema.nullable().optional(),
     stream: streamField(),
   })
@@ -43,7 +50,9 @@ export const chatAnswerSchema = z
       .openapi({ description: "What the agent says, or the hand-off message.", example: "Refunds are paid within five working days." }),
     citations: z.array(citationSchema).openapi({ description: "Where the answer comes from; empty with a hand-off." }),
     confidence: z.number().openapi({ description: "0 to 1: how likely the answer is right.", example: 0.86 }),
-    needs_human: z.boolean().openapi({ description: "Whether the conversation waits for a human.", example: false }),
+    needs_human: z
+      .boolean()
+      .openapi({ description: "Whether a human is needed: except in the playground, the conversation waits for one.", example: false }),
     conversation_id: uuid(),
     message_id: uuid()
       .nullable()

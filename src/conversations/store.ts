@@ -256,7 +256,7 @@ export function createHandoff(db: Database, { workspaceId, conversationId, agent
 export function recordAnswer(
   db: Database,
   key: ConversationKey,
-  answer: { id: string; content: string; needsHuman: boolean; nowMs: number },
+  answer: { id: string; content: string; isWaiting: boolean; nowMs: number },
   transition: Transition,
 ) {
   const { firstAiReplyAt, lastMessageAt, messageCount, status, updatedAt } = conversations;
@@ -269,7 +269,7 @@ export function recordAnswer(
       updatedAt: sql`max(${updatedAt}, ${at})`,
       firstAiReplyAt: sql`coalesce(${firstAiReplyAt}, ${at})`,
       // The question waits for the team now.
-      ...(answer.needsHuman && { unreadCount: sql`max(${conversations.unreadCount}, 1)` }),
+      ...(answer.isWaiting && { unreadCount: sql`max(${conversations.unreadCount}, 1)` }),
       status: sql`${caseOf(status, transition)}`,
     })
     .where(and(isConversation(key), sql`NOT ${messageExists(answer.id)}`));

@@ -30,6 +30,22 @@ async function createConversation(settings: Record<string, unknown> = {}) {
   };
 }
 
+test("in the playground nobody waits: what the agent does not know is no hand-off and no gap, and it goes on answering", async () => {
+  const { workspace, agent } = await createConversation();
+  const path = `/agents/${agent.id}/messages`;
+  const { body: refused } = await workspace.call("POST", path, { message: UNKNOWN, channel: "playground" });
+  expect(refused).toMatchObject({ needs_human: true, handoff_reason: "missing_knowledge", status: "ai_handled" });
+  const { conversation_id: id } = refused;
+  const { body: conversation } = await workspace.call("GET", `/conversations/${id}`);
+  expect(conversation).toMatchObject({ channel: "playground", status: "ai_handled", handoff: null, unread_count: 0 });
+  expect(await query(id, "SELECT reason FROM handoffs WHERE conversation_id = ?", id)).toEqual([]);
+  const { body: overview } = await workspace.call("GET", "/analytics/overview?days=7");
+  expect(overview.top_unanswered).toEqual([]);
+  const next = { message: KNOWN.message, conversation_id: id };
+  expect((await workspace.call("POST", path, { ...next, channel: "playground" })).body).toMatchObject({ needs_human: false });
+  expect((await workspace.call("POST", path, next)).status).toBe(409);
+});
+
 describe("while a conversation waits for a human", () => {
   test("the agent answers what it can, and the hand-off stays pending", SLOW, async () => {
     const { ask, handoffs, usedMessages, conversation } = await createConversation();

@@ -43,7 +43,7 @@ export function Playground() {
     try {
       for await (const event of api.streamAnswer({
         agent_id: agentId,
-        body: { message: question, conversation_id: conversationId ?? null },
+        body: { message: question, conversation_id: conversationId ?? null, channel: "playground" },
       })) {
         if (event.type === "start") one = { ...one, text: "" };
         if (event.type === "delta") one = { ...one, text: one.text + event.text };
