@@ -73,6 +73,7 @@ const browser = {
   test: {
     name: "browser",
     testTimeout: 30_000,
+    expect: { poll: { timeout: 10_000 } },
     hookTimeout: 120_000,
     include: [`${BROWSER_TESTS}/*.test.ts`],
     isolate: false,

@@ -15,3 +15,32 @@ test("the hosted page is the chat under a strict policy, on the channel hosted",
   expect(channel).toBe("hosted");
   expect(errors).toEqual([]);
 });
+
+test("the newest message stays in sight while answers and notices come in, until the visitor scrolls up", async () => {
+  const { page } = await openPage({ viewport: { width: 390, height: 600 } });
+  await page.goto(`${service.url}/chat/${service.agentId}`);
+  const chat = chatOn(page);
+  const isAtEnd = () => chat.log.evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight < 2);
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  await expect.poll(isAtEnd).toBe(true);
+  await chat.button("Talk to a person").click();
+  await page.getByText("Waiting for a person").waitFor();
+  await expect.poll(isAtEnd).toBe(true);
+  // A message comes between a scroll to the end and the event that tells of it.
+  await chat.log.evaluate(async (log) => {
+    const nextFrame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+    log.scrollBy(0, -20);
+    await nextFrame();
+    log.scrollTo(0, log.scrollHeight);
+    const message = document.createElement("p");
+    message.style.height = "500px";
+    log.firstElementChild!.append(message);
+    await nextFrame();
+  });
+  await expect.poll(isAtEnd).toBe(true);
+  expect(await chat.button("New messages").count()).toBe(0);
+  await chat.log.evaluate((log) => log.scrollTo(0, 0));
+  await chat.button("New messages").click();
+  await chat.button("New messages").waitFor({ state: "detached" });
+});

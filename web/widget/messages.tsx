@@ -20,11 +20,15 @@ function useFollowing(sending: string | undefined) {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const isFollowing = useRef(true);
+  const lastTop = useRef(0);
   const [isBehind, setBehind] = useState(false);
   const toEnd = (behavior: ScrollBehavior = "instant") => scroller.current!.scrollTo({ top: scroller.current!.scrollHeight, behavior });
   const onScroll = () => {
     const { scrollHeight, scrollTop, clientHeight } = scroller.current!;
-    isFollowing.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+    const isNear = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+    // Far from the end without having scrolled up: something was added since the scroll that this event tells of.
+    if (isNear || scrollTop < lastTop.current) isFollowing.current = isNear;
+    lastTop.current = scrollTop;
     setBehind(!isFollowing.current);
   };
   useLayoutEffect(() => {
