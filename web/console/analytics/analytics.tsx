@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { csvLine } from "../../../src/platform/csv.ts";
 import { api, type Schemas } from "../api.ts";
 import { AgentPicker } from "../agents.tsx";
-import { HANDOFF_WORDS } from "../inbox/words.tsx";
+import { CHANNEL_WORDS, HANDOFF_WORDS } from "../inbox/words.tsx";
 import { useQuery } from "../query.ts";
 import { Button } from "../ui/button.tsx";
 import { Select } from "../ui/field.tsx";
@@ -84,7 +84,10 @@ function Report({ overview }: { overview: Overview }) {
           title="Why conversations were handed over"
           rows={Object.entries(reasons).map(([id, count]) => [HANDOFF_WORDS[id as keyof typeof reasons], count])}
         />
-        <Bars title="Where they came from" rows={Object.entries(overview.by_channel)} />
+        <Bars
+          title="Where they came from"
+          rows={Object.entries(overview.by_channel).map(([id, count]) => [CHANNEL_WORDS[id as keyof typeof CHANNEL_WORDS], count])}
+        />
       </div>
       <section class="card">
         <h2>What the agent could not answer</h2>

@@ -25,7 +25,7 @@ export function UsagePage() {
               <tbody>
                 {Object.entries(limits).map(([name, value]) => (
                   <tr key={name}>
-                    <th scope="row">{name.replaceAll("_", " ")}</th>
+                    <th scope="row">{labelOf(name)}</th>
                     <td class="number">{typeof value === "number" ? formatNumber(value) : value ? "Yes" : "No"}</td>
                   </tr>
                 ))}
@@ -51,4 +51,10 @@ function Used({ name, used, limit }: { name: string; used: number; limit: number
 
 function day(at: string): string {
   return new Intl.DateTimeFormat(navigator.language, { dateStyle: "medium", timeZone: "UTC" }).format(new Date(at));
+}
+
+/** A limit's name in words: `messages_per_conversation` is Messages per conversation. */
+function labelOf(name: string): string {
+  const words = name.replaceAll("_", " ").replace(/\b(?:mb|api)\b/g, (word) => word.toUpperCase());
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
 }
