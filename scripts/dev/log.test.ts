@@ -22,6 +22,10 @@ void test("a job is one short line, and a problem one line with all its fields",
 void test("wrangler's tables, notices and request lines are left out, its errors are not", () => {
   const filter = createLogFilter({ isJson: false });
   const output = `Using secrets defined in .dev.vars
+[custom build] Running: npm run --silent build:web
+[custom build] Built dist/web: widget.js 1958 of 2048 bytes gzipped.
+[custom build]${" "}
+[custom build] web/widget/panel.tsx: Could not resolve "./lost.ts"
 \u001b[1mYour Worker has access to the following bindings:\u001b[0m
 Binding      Resource
 env.GATE     Durable Object
@@ -37,7 +41,13 @@ env.GATE     Durable Object
   ✘ [ERROR] Expected ";"
 ⎔ Reloading local server...`;
   const shown = output.split("\n").flatMap((line) => filter.show(line, "stdout") ?? []);
-  assert.deepEqual(shown, ["✘ [ERROR] Build failed with 1 error:", "", '  ✘ [ERROR] Expected ";"', "⎔ Reloading local server..."]);
+  assert.deepEqual(shown, [
+    '[custom build] web/widget/panel.tsx: Could not resolve "./lost.ts"',
+    "✘ [ERROR] Build failed with 1 error:",
+    "",
+    '  ✘ [ERROR] Expected ";"',
+    "⎔ Reloading local server...",
+  ]);
 });
 
 void test("while the demo is made only problems are shown, and the sweep of each minute never is", () => {

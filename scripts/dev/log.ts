@@ -25,7 +25,12 @@ export interface LogFilter {
 
 // oxlint-disable-next-line no-control-regex -- escape sequences begin with a control character
 const ANSI = /\u001b\[[\d;]*m/g;
-const NOISE = [/^Using secrets defined in /, /^⎔ (?:Starting local server|Connection status)/, /^\[wrangler:info\]/];
+const NOISE = [
+  /^Using secrets defined in /,
+  /^⎔ (?:Starting local server|Connection status)/,
+  /^\[wrangler:info\]/,
+  /^\[custom build\] (?:(?:Running|Built) .*)?$/,
+];
 /** Where a notice of several lines begins that is left out, and which lines still belong to it. */
 const NOISY_BLOCKS: { start: RegExp; continues: RegExp }[] = [
   { start: /^Your Worker has access to the following bindings:/, continues: /\S/ },
