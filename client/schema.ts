@@ -824,7 +824,7 @@ export interface Schemas {
     citations: Schemas["Citation"][];
     /** 0 to 1: how likely the answer is right. */
     confidence: number;
-    /** Whether the conversation waits for a human. */
+    /** Whether a human is needed: except in the playground, the conversation waits for one. */
     needs_human: boolean;
     /** The conversation. */
     conversation_id: string;
