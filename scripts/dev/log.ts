@@ -29,7 +29,7 @@ const NOISE = [
   /^Using secrets defined in /,
   /^⎔ (?:Starting local server|Connection status)/,
   /^\[wrangler:info\]/,
-  /^\[custom build\] (?:(?:Running|Built) .*)?$/,
+  /^\[custom build\] (?:(?:Running|Built)\b.*)?$/,
 ];
 /** Where a notice of several lines begins that is left out, and which lines still belong to it. */
 const NOISY_BLOCKS: { start: RegExp; continues: RegExp }[] = [
