@@ -1385,6 +1385,53 @@ export interface Schemas {
     /** Only sources and curated answers are used whose `metadata` have, for each of these keys, this value or one of these values. */
     filter?: Record<string, string | string[]> | null | undefined;
   };
+  DraftPage: {
+    /** The records of this page. */
+    data: Schemas["Draft"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  Draft: {
+    /** Its identifier. */
+    id: string;
+    /** The agent. */
+    agent_id: string;
+    /** The question that the agent could not answer. */
+    question: string;
+    /** What a colleague replied, without the salutation. */
+    answer: string;
+    /** How many replies said the same to the same question. */
+    count: number;
+    /** The latest 10 conversations that it comes from, latest first. */
+    conversations: Schemas["DraftConversation"][];
+    /** When it was created. */
+    created_at: string;
+    /** When it was last changed. */
+    updated_at: string;
+  };
+  DraftConversation: {
+    /** The conversation. */
+    conversation_id: string;
+    /** The reply. */
+    message_id: string;
+    /** What the visitor asked. */
+    question: string;
+  };
+  /** What is left out or null stays as in the draft. */
+  DraftAccept: {
+    /** The question, in place of the draft's. */
+    question?: string | null | undefined;
+    /** What the agent answers, in place of the draft's. */
+    answer?: string | null | undefined;
+    /** Your labels, which a `filter` can name: up to 16 keys of 40 characters, values of 500. */
+    metadata?: Record<string, string> | null | undefined;
+  };
   AnalyticsOverview: {
     /** Whole UTC days, both included; the last is today. */
     range: {
@@ -1522,6 +1569,48 @@ export interface Schemas {
     /** How often it was asked. */
     count: number;
   };
+  GapPage: {
+    /** The records of this page. */
+    data: Schemas["Gap"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  Gap: {
+    /** The most frequent of the questions. */
+    question: string;
+    /** How often it was asked in vain: `unanswered` and `rated_down` together. */
+    count: number;
+    /** How often knowledge was missing for it, and it was handed off. */
+    unanswered: number;
+    /** How many answers to it were rated down. */
+    rated_down: number;
+    /** When first, in the range. */
+    first_at: string;
+    /** When last. */
+    last_at: string;
+    /** The latest 5 times, latest first. */
+    examples: Schemas["GapExample"][];
+  };
+  GapExample: {
+    /** What the visitor asked. */
+    question: string;
+    /** The conversation. */
+    conversation_id: string;
+    /** The question that was not answered, or the answer that was rated down. */
+    message_id: string | null;
+    /** What became of it. */
+    kind: "unanswered" | "rated_down";
+    /** What who rated it down adds. */
+    comment: string | null;
+    /** When it was handed off, or rated down. */
+    at: string;
+  };
   PrivacyFound: {
     identifier: Schemas["PrivacyIdentifier"];
     /** The visitors that are this person. */
@@ -1568,6 +1657,8 @@ export interface Schemas {
       handoffs: unknown[];
       /** The ratings of its answers. */
       feedback: Schemas["Feedback"][];
+      /** The drafts of curated answers that its replies became. */
+      drafts: Schemas["StoredDraft"][];
       /** Its messages, oldest first. */
       messages: Schemas["Message"][];
       /** The team's notes on it, oldest first. */
@@ -1577,6 +1668,24 @@ export interface Schemas {
     })[];
     /** What they left. */
     leads: unknown[];
+  };
+  StoredDraft: {
+    /** Its identifier. */
+    id: string;
+    /** The agent. */
+    agent_id: string;
+    /** The question that the agent could not answer. */
+    question: string;
+    /** What a colleague replied, without the salutation. */
+    answer: string;
+    /** When it was created. */
+    created_at: string;
+    /** When it was last changed. */
+    updated_at: string;
+    /** The reply. */
+    message_id: string;
+    /** What became of it. */
+    status: "pending" | "accepted" | "dismissed";
   };
   WebhookList: Schemas["WebhookPage"] & {
     /** The event catalogue. */
@@ -2261,6 +2370,39 @@ export interface Operations {
     };
     answer: Schemas["SearchResults"];
   };
+  /** List drafts of curated answers. When a human replies to a question that the agent could not answer, the two become a draft. Drafts that say the same are one. The agent answers by none until it is accepted. Scope: `knowledge:read`. */
+  listDrafts: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** How many records come before the page. */
+      offset?: number | undefined;
+    };
+    answer: Schemas["DraftPage"];
+  };
+  /** Dismiss a draft. Later replies that say the same are dismissed with it. Scope: `knowledge:write`. */
+  dismissDraft: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      /** The draft of a curated answer. */
+      draft_id: string;
+    };
+    answer: undefined;
+  };
+  /** Make a curated answer of a draft. The agent answers by it from then on. A draft that is accepted again stays one answer, as it is now. Scope: `knowledge:write`. */
+  acceptDraft: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      /** The draft of a curated answer. */
+      draft_id: string;
+      body?: Schemas["DraftAccept"] | undefined;
+    };
+    answer: Schemas["Answer"];
+  };
   /** Activity of the last days, and how well questions were answered. Of the whole workspace or of one agent. Rates of conversations cover those that started in the range. Scope: `analytics:read`. */
   getAnalyticsOverview: {
     input: {
@@ -2270,6 +2412,20 @@ export interface Operations {
       agent_id?: string | undefined;
     };
     answer: Schemas["AnalyticsOverview"];
+  };
+  /** List the questions that visitors asked in vain. Those without an answer and those whose answer was rated down; questions that ask the same are one. A gap closes when a curated answer to it is added, until it is asked in vain again. Read are the 100 most frequent and the 100 latest questions without an answer, and the 200 latest answers that were rated down. Scope: `analytics:read`. */
+  listGaps: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** How many records come before the page. */
+      offset?: number | undefined;
+      /** How many days, today included. */
+      days?: number | undefined;
+    };
+    answer: Schemas["GapPage"];
   };
   /** Find the data of one person. Scope: `privacy:read`. */
   findPerson: {
@@ -2439,7 +2595,11 @@ export const ROUTES = {
   updateAnswer: ["PATCH", "/api/v1/agents/{agent_id}/answers/{answer_id}"],
   deleteAnswer: ["DELETE", "/api/v1/agents/{agent_id}/answers/{answer_id}"],
   searchKnowledge: ["POST", "/api/v1/agents/{agent_id}/search"],
+  listDrafts: ["GET", "/api/v1/agents/{agent_id}/drafts"],
+  dismissDraft: ["POST", "/api/v1/agents/{agent_id}/drafts/{draft_id}/dismiss"],
+  acceptDraft: ["POST", "/api/v1/agents/{agent_id}/drafts/{draft_id}/accept"],
   getAnalyticsOverview: ["GET", "/api/v1/analytics/overview"],
+  listGaps: ["GET", "/api/v1/agents/{agent_id}/gaps"],
   findPerson: ["GET", "/api/v1/privacy/visitors"],
   erasePerson: ["DELETE", "/api/v1/privacy/visitors"],
   exportPerson: ["GET", "/api/v1/privacy/export"],

@@ -14,6 +14,7 @@ import { homeRoutes } from "./docs/home.ts";
 import { openApiDocument } from "./docs/openapi.ts";
 import { docsRoutes } from "./docs/routes.ts";
 import { API, OPERATOR, type Surface, WIDGET } from "./docs/surfaces.ts";
+import { draftRoutes } from "./knowledge/draft-routes.ts";
 import { knowledgeRoutes } from "./knowledge/routes.ts";
 import { leadRoutes } from "./leads/routes.ts";
 import { mcpRoutes } from "./mcp/routes.ts";
@@ -44,6 +45,7 @@ const features = [
   conversationRoutes,
   leadRoutes,
   knowledgeRoutes,
+  draftRoutes,
   analyticsRoutes,
   privacyRoutes,
   webhookRoutes,

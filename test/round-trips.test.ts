@@ -194,6 +194,47 @@ const OPERATIONS: [
     },
   ],
   [
+    "GET /agents/{id}/gaps",
+    200,
+    1,
+    1,
+    async ({ workspace, path, ask }) => {
+      await ask({ message: "How is bread baked?" });
+      return () => workspace.call("GET", `${path}/gaps`);
+    },
+  ],
+  [
+    "GET /agents/{id}/drafts",
+    200,
+    1,
+    1,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("GET", `${path}/drafts`),
+  ],
+  [
+    "POST …/drafts/{id}/accept, which indexes the answer",
+    200,
+    2,
+    2,
+    async ({ workspace, path, ask }) => {
+      const id = await ask({ message: "How is bread baked?" });
+      await workspace.call("POST", `/conversations/${id}/messages`, { content: "In an oven." });
+      const [draft] = (await workspace.call("GET", `${path}/drafts`)).body.data;
+      return () => workspace.call("POST", `${path}/drafts/${draft.id}/accept`);
+    },
+  ],
+  [
+    "POST a human's reply that becomes a draft",
+    201,
+    1,
+    1,
+    async ({ workspace, ask }) => {
+      const id = await ask({ message: "How is bread baked?" });
+      return () => workspace.call("POST", `/conversations/${id}/messages`, { content: "In an oven." });
+    },
+  ],
+  [
     "GET /feedback",
     200,
     1,

@@ -23,6 +23,7 @@ interface Records {
   agent_id: string;
   source_id: string;
   answer_id: string;
+  draft_id: string;
   conversation_id: string;
   message_id: string;
   webhook_id: string;
@@ -79,6 +80,10 @@ const ENTRIES: Record<string, Entry> = {
   createAnswer: { scope: "knowledge:write", status: 201, body: () => ({ question: "Who?", answer: "Us." }) },
   updateAnswer: { scope: "knowledge:write", status: 200, body: () => ({ answer: "taken", metadata: { taken: "yes" } }) },
   deleteAnswer: { scope: "knowledge:write", status: 204 },
+  listDrafts: { scope: "knowledge:read", status: 200 },
+  acceptDraft: { scope: "knowledge:write", status: 200, body: () => ({ question: "taken" }) },
+  dismissDraft: { scope: "knowledge:write", status: 204 },
+  listGaps: { scope: "analytics:read", status: 200 },
   searchKnowledge: { scope: "knowledge:read", status: 200, body: () => ({ query: "refunds" }) },
   listConversations: { scope: "conversations:read", status: 200 },
   updateConversation: { scope: "conversations:write", status: 200, body: () => ({ status: "resolved", tags: ["taken"] }) },
@@ -121,6 +126,9 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
   });
   const answer = await workspace.call("POST", `/agents/${agent.id}/answers`, { question: "MARK-question", answer: "MARK-answer" });
   const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { ...QUESTION, user: { id: "MARK-user" } });
+  const unanswered = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "MARK-gap: how is bread baked?" });
+  await workspace.call("POST", `/conversations/${unanswered.body.conversation_id}/messages`, { content: "MARK-draft: ask a baker." });
+  const [draft] = (await workspace.call("GET", `/agents/${agent.id}/drafts`)).body.data;
   const settled =
     "UPDATE deliveries SET status = 'failed', next_attempt_at = NULL, completed_at = created_at WHERE workspace_id = ? RETURNING id";
   const [delivery] = await query<{ id: string }>(workspace.id, settled, workspace.id);
@@ -128,6 +136,7 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
     agent_id: agent.id,
     source_id: source.id,
     answer_id: answer.body.id,
+    draft_id: draft.id,
     conversation_id: asked.body.conversation_id,
     message_id: asked.body.message_id,
     webhook_id: webhook.body.id,
@@ -165,6 +174,7 @@ async function stateOf(workspace: Workspace, records: Records): Promise<string> 
     "agents",
     "sources",
     "answers",
+    "answer_drafts",
     "conversations",
     "messages",
     "notes",

@@ -1,12 +1,16 @@
-import { createRoute } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import { findAgent } from "../agents/store.ts";
 import { notFound } from "../platform/http/errors.ts";
+import { uuid } from "../platform/http/fields.ts";
+import { toPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { lastDurableDay, rangesOf } from "./definitions.ts";
+import { listCuratedQuestions, listGapQuestions, listRatedDown } from "./gap-store.ts";
+import { groupGaps } from "./gaps.ts";
 import { ALL_AGENTS, listDays, listUnansweredQuestions, sumDays, sumStatuses } from "./store.ts";
-import { overviewQuery, overviewSchema, toOverview } from "./wire.ts";
+import { gapPageSchema, gapQuery, overviewQuery, overviewSchema, toGap, toOverview } from "./wire.ts";
 
 export const analyticsRoutes = createRouter("Analytics");
 
@@ -39,4 +43,33 @@ analyticsRoutes.openapi(getOverview, async (c) => {
   ]);
   if (agentId !== null && !agent) throw notFound("agent");
   return c.json(toOverview({ agentId, range: current, days: rows, sums: sums!, previous: before!, statuses: statuses!, questions }), 200);
+});
+
+const listGaps = createRoute({
+  operationId: "listGaps",
+  method: "get",
+  path: "/agents/{agent_id}/gaps",
+  summary: "List the questions that visitors asked in vain",
+  description:
+    "Those without an answer and those whose answer was rated down; questions that ask the same are one. A gap closes when a curated answer to it is added, until it is asked in vain again. Read are the 100 most frequent and the 100 latest questions without an answer, and the 200 latest answers that were rated down.",
+  ...needsScope("analytics:read"),
+  request: { params: z.object({ agent_id: uuid() }), query: gapQuery },
+  responses: { 200: jsonResponse(gapPageSchema, "A page of gaps, most frequent first."), ...errorResponses(403, 404, 422) },
+});
+
+analyticsRoutes.openapi(listGaps, async (c) => {
+  const { id } = c.get("caller").workspace;
+  const { agent_id: agentId } = c.req.valid("param");
+  const { days, limit, offset } = c.req.valid("query");
+  const { current } = rangesOf(days, Date.now());
+  const db = callerDb(c);
+  const [[agent], questions, ratedDown, curated] = await db.batch([
+    findAgent(db, id, agentId),
+    listGapQuestions(db, id, agentId, current),
+    listRatedDown(db, id, agentId, current),
+    listCuratedQuestions(db, id, agentId),
+  ]);
+  if (!agent) throw notFound("agent");
+  const gaps = groupGaps({ questions, ratedDown, curated }, agent.language);
+  return c.json(toPage(gaps.slice(offset, offset + limit).map(toGap), gaps.length, { limit, offset }), 200);
 });

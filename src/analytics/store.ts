@@ -91,21 +91,30 @@ export function sumStatuses(db: Database, workspaceId: string, agentId: string) 
  * The unanswered questions of a range, most frequent first, among the hundred most frequent of the last year and the hundred
  * latest. A question is missed only if a hundred were asked more often and a hundred others later.
  */
-export function listUnansweredQuestions(db: Database, workspaceId: string, agentId: string, { fromDay, toDay }: DayRange) {
+export function listUnansweredQuestions(db: Database, workspaceId: string, agentId: string, range: DayRange) {
   const table = unansweredQuestions;
-  const first = (column: SQLiteColumn) =>
-    sql`SELECT * FROM (SELECT rowid FROM ${table} WHERE workspace_id = ${workspaceId} AND agent_id = ${agentId}
-      ORDER BY ${column} DESC LIMIT ${CANDIDATES})`;
-  const askedUntil = (day: number) =>
-    sql`coalesce((SELECT d.asked_until FROM ${unansweredQuestionDays} d WHERE d.workspace_id = ${workspaceId} AND d.agent_id = ${agentId}
-      AND d.question_key = ${table.questionKey} AND d.day <= ${day} ORDER BY d.day DESC LIMIT 1), 0)`;
-  const count = sql<number>`${askedUntil(toDay)} - ${askedUntil(fromDay - 1)}`.as("count");
   return db
-    .select({ question: table.question, count })
+    .select({ question: table.question, count: askedIn(workspaceId, agentId, range).as("count") })
     .from(table)
-    .where(sql`rowid IN (${first(table.asked)} UNION ${first(table.lastAskedAt)})`)
+    .where(candidateQuestions(workspaceId, agentId))
     .orderBy(sql`count DESC`, desc(table.lastAskedAt), table.questionKey)
     .limit(TOP_QUESTIONS);
+}
+
+/** SQL condition on `unanswered_questions`: it is one of the most frequent, or of the latest. */
+export function candidateQuestions(workspaceId: string, agentId: string): SQL {
+  const first = (column: SQLiteColumn) =>
+    sql`SELECT * FROM (SELECT rowid FROM ${unansweredQuestions} WHERE workspace_id = ${workspaceId} AND agent_id = ${agentId}
+      ORDER BY ${column} DESC LIMIT ${CANDIDATES})`;
+  return sql`rowid IN (${first(unansweredQuestions.asked)} UNION ${first(unansweredQuestions.lastAskedAt)})`;
+}
+
+/** SQL: how often a row of `unanswered_questions` was asked in a range. */
+export function askedIn(workspaceId: string, agentId: string, { fromDay, toDay }: DayRange): SQL<number> {
+  const askedUntil = (day: number) =>
+    sql`coalesce((SELECT d.asked_until FROM ${unansweredQuestionDays} d WHERE d.workspace_id = ${workspaceId} AND d.agent_id = ${agentId}
+      AND d.question_key = ${unansweredQuestions.questionKey} AND d.day <= ${day} ORDER BY d.day DESC LIMIT 1), 0)`;
+  return sql<number>`${askedUntil(toDay)} - ${askedUntil(fromDay - 1)}`;
 }
 
 function isIn(workspaceId: string, agentId: string, { fromDay, toDay }: DayRange): SQL | undefined {

@@ -1,8 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { CHANNELS, CONVERSATION_STATUSES, type ConversationStatus, HANDOFF_REASONS } from "../platform/db/columns.ts";
-import { integerQuery, uuid } from "../platform/http/fields.ts";
+import { integerQuery, timestamp, toTimestamp, uuid } from "../platform/http/fields.ts";
+import { pageOf, pageQuery } from "../platform/http/page.ts";
 import { DAY_MS } from "../platform/time.ts";
 import { sumByName, type DayRange, medianSeconds, ratesOf, ratio } from "./definitions.ts";
+import type { Gap } from "./gaps.ts";
 import type { Day, Sums } from "./store.ts";
 
 const date = () => z.string().openapi({ format: "date", example: "2026-01-31" });
@@ -98,6 +100,60 @@ export const overviewQuery = z.object({
   days: integerQuery({ min: 1, max: 365, default: 30 }).openapi({ description: "How many days, today included." }),
   agent_id: uuid().optional(),
 });
+
+/** How many of the times that a question was asked are shown. */
+const MAX_SHOWN_EXAMPLES = 5;
+
+const gapExampleSchema = z
+  .object({
+    question: z.string().openapi({ description: "What the visitor asked.", example: "is shipping to iceland possible?" }),
+    conversation_id: uuid(),
+    message_id: uuid().nullable().openapi({ description: "The question that was not answered, or the answer that was rated down." }),
+    kind: z.enum(["unanswered", "rated_down"]).openapi({ description: "What became of it." }),
+    comment: z.string().nullable().openapi({ description: "What who rated it down adds." }),
+    at: timestamp().openapi({ description: "When it was handed off, or rated down." }),
+  })
+  .openapi("GapExample");
+
+export const gapSchema = z
+  .object({
+    question: z.string().openapi({ description: "The most frequent of the questions.", example: "Do you ship to Iceland?" }),
+    count: z.int().openapi({ description: "How often it was asked in vain: `unanswered` and `rated_down` together." }),
+    unanswered: z.int().openapi({ description: "How often knowledge was missing for it, and it was handed off." }),
+    rated_down: z.int().openapi({ description: "How many answers to it were rated down." }),
+    first_at: timestamp().openapi({ description: "When first, in the range." }),
+    last_at: timestamp().openapi({ description: "When last." }),
+    examples: z.array(gapExampleSchema).openapi({ description: `The latest ${MAX_SHOWN_EXAMPLES} times, latest first.` }),
+  })
+  .openapi("Gap");
+
+export const gapPageSchema = pageOf(gapSchema, "GapPage");
+
+export const gapQuery = pageQuery.extend({ days: overviewQuery.shape.days });
+
+/** The wire record of a gap. */
+export function toGap({ question, unanswered, ratedDown, firstAt, lastAt, examples }: Gap): z.infer<typeof gapSchema> {
+  return {
+    question,
+    count: unanswered + ratedDown,
+    unanswered,
+    rated_down: ratedDown,
+    first_at: toTimestamp(firstAt),
+    last_at: toTimestamp(lastAt),
+    examples: examples.slice(0, MAX_SHOWN_EXAMPLES).map(toGapExample),
+  };
+}
+
+function toGapExample({
+  question,
+  conversationId,
+  messageId,
+  kind,
+  comment,
+  at,
+}: Gap["examples"][number]): z.infer<typeof gapExampleSchema> {
+  return { question, conversation_id: conversationId, message_id: messageId, kind, comment, at: toTimestamp(at) };
+}
 
 type Totals = z.infer<typeof totalsSchema>;
 

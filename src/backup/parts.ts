@@ -37,6 +37,7 @@ export const PARTS: readonly Part[] = [
   rows(schema.notes, "conversationId", "createdAt", "id"),
   rows(schema.messageFeedback, "conversationId", "messageId", "author"),
   rows(schema.handoffs, "conversationId", "id"),
+  rows(schema.answerDrafts, "agentId", "id"),
   rows(schema.leads, "createdAt", "id"),
   rows(schema.visitors, "anonId"),
   // Two ranges of one index, because a row comparison with null is never true.
@@ -137,6 +138,7 @@ const REFERENCES: Record<string, WorkspaceTable & { id: SQLiteColumn }> = {
   lead_id: schema.leads,
   message_id: schema.messages,
   trigger_message_id: schema.messages,
+  answer_id: schema.answers,
   context_after: schema.messages,
   latest_message_id: schema.messages,
 };

@@ -1,5 +1,6 @@
 import { announce } from "../events/live-channel.ts";
 import { appendEvent, IF_CHANGED, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
+import { createDraft } from "../knowledge/draft-store.ts";
 import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { transact, writeThenRead } from "../platform/db/sql.ts";
@@ -87,6 +88,7 @@ export async function replyAsHuman(op: ConversationOperation, { resolve, perDay,
     ...countSent(db, workspaceId, windows, IF_CHANGED),
     ...appendEvent(db, eventOf(op), "message.human_replied", messageRecord(messageId)),
     recordHumanReply(db, op, messageId, nowMs),
+    createDraft(db, workspaceId, conversationId, messageId),
     ...transitionWrites(db, op, transitionOn(resolve ? "team_resolved" : "team_replied"), { by: "human", messageId }),
   ];
   const { before, written, after } = await transact(db, {

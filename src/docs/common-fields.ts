@@ -9,6 +9,7 @@ const DESCRIPTIONS: Record<string, string> = {
   message_id: "The message.",
   source_id: "The source.",
   answer_id: "The curated answer.",
+  draft_id: "The draft of a curated answer.",
   webhook_id: "The webhook endpoint.",
   delivery_id: "The delivery.",
   event_id: "The event.",

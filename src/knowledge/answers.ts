@@ -52,7 +52,10 @@ export async function changeAnswer(
 type IndexOperation = Pick<KnowledgeOperation, "env" | "meter" | "nowMs">;
 
 /** The index keeps the answer that was changed last, in whatever order changes arrive. */
-function putAnswer({ env, meter }: IndexOperation, { id, workspaceId, agentId, question, answer, updatedAt }: AnswerRow): Promise<void> {
+export function putAnswer(
+  { env, meter }: IndexOperation,
+  { id, workspaceId, agentId, question, answer, updatedAt }: AnswerRow,
+): Promise<void> {
   return indexOf(env, meter, workspaceId, agentId).putAnswer({ id, question, answer, updatedAt });
 }
 

@@ -11,7 +11,7 @@ import { createRouter } from "../platform/http/router.ts";
 import { truncate } from "../platform/text.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
-import { addAnswer, changeAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
+import { addAnswer, type AnswerChange, changeAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
 import { MAX_TEXT_BYTES } from "./extract/file.ts";
 import { search } from "./search.ts";
 import {
@@ -281,7 +281,11 @@ const createAnswerRoute = createRoute({
 
 knowledgeRoutes.openapi(createAnswerRoute, async (c) => {
   const op = operation(c, c.req.valid("param").agent_id);
-  const change = await addAnswer(op, c.req.valid("json"));
+  return c.json(toAnswer(addedAnswer(c, op, await addAnswer(op, c.req.valid("json")))), 201);
+});
+
+/** @throws ApiError where the answer was refused. */
+export function addedAnswer(c: AppContext, op: KnowledgeOperation, change: AnswerChange) {
   if (change.outcome === "agent_not_found") throw notFound("agent");
   if (change.outcome === "too_many") {
     throw new ApiError(
@@ -289,9 +293,9 @@ knowledgeRoutes.openapi(createAnswerRoute, async (c) => {
       "The agent has as many curated answers as the plan includes. Delete one, or ask for a larger plan.",
     );
   }
-  c.executionCtx.waitUntil(confirmIndexedSoon(op, change.answer));
-  return c.json(toAnswer(change.answer), 201);
-});
+  if (change.answer.indexedAt === null) c.executionCtx.waitUntil(confirmIndexedSoon(op, change.answer));
+  return change.answer;
+}
 
 const updateAnswerRoute = createRoute({
   operationId: "updateAnswer",
@@ -345,6 +349,7 @@ knowledgeRoutes.openapi(searchRoute, async (c) => {
   return c.json({ data: found }, 200);
 });
 
-function operation(c: AppContext, agentId: string): KnowledgeOperation {
+/** What an operation on an agent's knowledge works with. */
+export function operation(c: AppContext, agentId: string): KnowledgeOperation {
   return { env: c.env, meter: c.get("meter"), workspace: c.get("caller").workspace, agentId, nowMs: Date.now(), newId: c.get("newId") };
 }

@@ -2,7 +2,7 @@ import { and, type Column, eq, getTableColumns, inArray, isNull, lt, lte, or, ty
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
-import { agents, answers, sources, workspaces } from "../platform/db/schema.ts";
+import { agents, answerDrafts, answers, sources, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import type { MetadataFilter } from "./wire.ts";
@@ -300,10 +300,11 @@ export function eraseAgentKnowledge(db: Database, workspaceId: string, agentId: 
   return [
     db.delete(sources).where(isAgents(sources, workspaceId, agentId)),
     db.delete(answers).where(isAgents(answers, workspaceId, agentId)),
+    db.delete(answerDrafts).where(isAgents(answerDrafts, workspaceId, agentId)),
   ] as const;
 }
 
-function isAgents(table: typeof sources | typeof answers, workspaceId: string, agentId: string) {
+function isAgents(table: typeof sources | typeof answers | typeof answerDrafts, workspaceId: string, agentId: string) {
   return and(eq(table.workspaceId, workspaceId), eq(table.agentId, agentId));
 }
 

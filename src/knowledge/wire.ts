@@ -1,17 +1,18 @@
 import { z } from "@hono/zod-openapi";
 import { env } from "cloudflare:workers";
-import { SCHEDULES, SOURCE_STATUSES, SOURCE_TYPES } from "../platform/db/columns.ts";
+import { DRAFT_STATUSES, SCHEDULES, SOURCE_STATUSES, SOURCE_TYPES } from "../platform/db/columns.ts";
 import type { Passage } from "../models/retrieval.ts";
 import type { answers, sources } from "../platform/db/schema.ts";
 import { targetProblem } from "../platform/egress/target.ts";
 import { CRAWLER_POLICY } from "../platform/egress/url-rules.ts";
-import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
+import { timestamp, toRecord, toTimestamp, uuid } from "../platform/http/fields.ts";
 import { FormFile } from "../platform/http/multipart.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { joinedBytes } from "../platform/read-stream.ts";
 import { pageOf, pageQuery } from "../platform/http/page.ts";
 import { isReadable } from "./extract/file.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
+import { type Draft, withoutSalutation } from "./merge-drafts.ts";
 
 const MAX_PAGES = 10_000;
 const DEFAULT_MAX_PAGES = 100;
@@ -237,6 +238,56 @@ export const answerSchema = z
 
 export const answerPageSchema = pageOf(answerSchema, "AnswerPage");
 
+/** How many of the conversations that a draft comes from are named. */
+const MAX_DRAFT_CONVERSATIONS = 10;
+
+export const draftSchema = z
+  .object({
+    id: uuid(),
+    agent_id: uuid(),
+    question: z.string().openapi({ description: "The question that the agent could not answer.", example: "Do you ship to Iceland?" }),
+    answer: z
+      .string()
+      .openapi({ description: "What a colleague replied, without the salutation.", example: "Yes: six working days, for 12 euros." }),
+    count: z.int().openapi({ description: "How many replies said the same to the same question." }),
+    conversations: z
+      .array(
+        z
+          .object({
+            conversation_id: uuid(),
+            message_id: uuid().openapi({ description: "The reply." }),
+            question: z.string().openapi({ description: "What the visitor asked.", example: "is shipping to iceland possible?" }),
+          })
+          .openapi("DraftConversation"),
+      )
+      .openapi({ description: `The latest ${MAX_DRAFT_CONVERSATIONS} conversations that it comes from, latest first.` }),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  })
+  .openapi("Draft");
+
+export const storedDraftSchema = draftSchema
+  .omit({ count: true, conversations: true })
+  .extend({
+    message_id: uuid().openapi({ description: "The reply." }),
+    status: z.enum(DRAFT_STATUSES).openapi({ description: "What became of it." }),
+  })
+  .openapi("StoredDraft");
+
+export const draftPageSchema = pageOf(draftSchema, "DraftPage");
+
+export const draftAcceptSchema = z
+  .object({
+    question: z.string().min(1).max(2000).nullable().openapi({ description: "The question, in place of the draft's." }),
+    answer: z.string().min(1).max(8000).nullable().openapi({ description: "What the agent answers, in place of the draft's." }),
+    metadata: metadata().nullable(),
+  })
+  .partial()
+  .openapi("DraftAccept", {
+    description: "What is left out or null stays as in the draft.",
+    example: { answer: "Yes, we ship to Iceland: six working days, for 12 euros." },
+  });
+
 export const searchSchema = z
   .object({
     query: z.string().min(1).max(2000).openapi({ description: "What to look for, in words or as a question." }),
@@ -317,4 +368,20 @@ export function toSearchResult(passage: Passage): z.infer<typeof searchResultIte
 /** A passage's title with the heading it stands under. */
 export function titleOf({ title, heading }: Pick<Passage, "title" | "heading">): string {
   return heading === null || heading === title ? title : `${title} › ${heading}`;
+}
+
+/** The wire record of a draft as it is stored, for the export of a person. */
+export function toStoredDraft(row: Draft[0]): z.infer<typeof storedDraftSchema> {
+  return toRecord(storedDraftSchema, row, {});
+}
+
+/** The wire record of drafts that say the same. */
+export function toDraft(rows: Draft): z.infer<typeof draftSchema> {
+  const latest = rows.toReversed().slice(0, MAX_DRAFT_CONVERSATIONS);
+  return toRecord(draftSchema, rows[0], {
+    answer: withoutSalutation(rows[0].answer),
+    count: rows.length,
+    conversations: latest.map((row) => ({ conversation_id: row.conversationId, message_id: row.messageId, question: row.question })),
+    updated_at: toTimestamp(Math.max(...rows.map(({ updatedAt }) => updatedAt))),
+  });
 }

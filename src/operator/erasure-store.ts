@@ -22,6 +22,7 @@ const WORKSPACE_TABLES = [
   schema.notes,
   schema.messageFeedback,
   schema.feedbackDays,
+  schema.answerDrafts,
   schema.unansweredQuestionDays,
   schema.unansweredQuestions,
   schema.handoffs,

@@ -32,6 +32,7 @@ const KINDS = [
   "messages",
   "notes",
   "message_feedback",
+  "answer_drafts",
   "handoffs",
   "leads",
   "events",

@@ -2,6 +2,7 @@ import { and, eq, lt, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import {
+  answerDrafts,
   auditLog,
   conversations,
   deliveries,
@@ -77,6 +78,7 @@ export function eraseConversationRows(
     notes: eraseFirst(db, notes, isOfConversation, limit),
     handoffs: eraseFirst(db, handoffs, isOfConversation, limit),
     message_feedback: eraseFirst(db, messageFeedback, isOfConversation, limit),
+    answer_drafts: eraseFirst(db, answerDrafts, isOfConversation, limit),
     email_outbox: eraseFirst(db, emailOutbox, isOfConversation, limit),
     email_threads: eraseFirst(db, emailThreads, isOfConversation, limit),
     idempotency_records: eraseFirst(db, idempotencyRecords, isOfConversation, limit),
@@ -113,7 +115,7 @@ function eraseEventRows(db: Database, workspaceId: string, eventIds: SQL, limit:
 }
 
 function hasNoRecords(workspaceId: string): SQL {
-  const none = [messages, notes, messageFeedback, events, handoffs, emailOutbox, idempotencyRecords].map(
+  const none = [messages, notes, messageFeedback, answerDrafts, events, handoffs, emailOutbox, idempotencyRecords].map(
     (table) => sql`NOT EXISTS (SELECT 1 FROM ${table} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversations}.id)`,
   );
   return sql.join(none, sql` AND `);

@@ -4,6 +4,8 @@ import type { Trace } from "../chat/trace-wire.ts";
 import { listNotesAfter } from "../conversations/note-store.ts";
 import type { PersonIdentifier } from "../conversations/persons.ts";
 import { toConversation, toFeedback, toHandoff, toMessage, toNote, toVisitor } from "../conversations/wire.ts";
+import { listDraftsOf } from "../knowledge/draft-store.ts";
+import { toStoredDraft } from "../knowledge/wire.ts";
 import { toLead } from "../leads/wire.ts";
 import { type Database, dbFor, type Operation } from "../platform/db/client.ts";
 import {
@@ -55,9 +57,10 @@ async function* exportConversations(op: Operation, db: Database, person: PersonI
   );
   for await (const rows of pages) {
     const ids = rows.map(({ id }) => id);
-    const [handoffs, feedback, messages, notes] = await db.batch([
+    const [handoffs, feedback, drafts, messages, notes] = await db.batch([
       listHandoffs(db, workspaceId, ids),
       listFeedback(db, workspaceId, ids),
+      listDraftsOf(db, workspaceId, ids),
       listFirstMessages(db, workspaceId, ids, FIRST_MESSAGES),
       listNotesAfter(db, workspaceId, ids, undefined, MESSAGES_PER_PAGE),
     ]);
@@ -66,12 +69,14 @@ async function* exportConversations(op: Operation, db: Database, person: PersonI
     );
     const handoffsOf = Map.groupBy(handoffs, ({ conversationId }) => conversationId);
     const feedbackOf = Map.groupBy(feedback, ({ conversationId }) => conversationId);
+    const draftsOf = Map.groupBy(drafts, ({ conversationId }) => conversationId);
     const messagesOf = Map.groupBy(messages, ({ conversationId }) => conversationId);
     for (const row of rows) {
       const own = handoffsOf.get(row.id) ?? [];
       const conversation = toConversation(row, visitors.get(row.visitorId ?? ""), own.at(-1));
       const ratings = (feedbackOf.get(row.id) ?? []).map(toFeedback);
-      const head = JSON.stringify({ ...conversation, handoffs: own.map(toHandoff), feedback: ratings });
+      const further = { handoffs: own.map(toHandoff), feedback: ratings, drafts: (draftsOf.get(row.id) ?? []).map(toStoredDraft) };
+      const head = JSON.stringify({ ...conversation, ...further });
       yield () => exportTranscript(head, transcriptOf(db, messagesOf.get(row.id) ?? []), notesOf(row.id), tracesOf(op, row));
     }
   }

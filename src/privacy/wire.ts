@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { traceSchema } from "../chat/trace-wire.ts";
 import type { PersonIdentifier } from "../conversations/persons.ts";
 import { conversationSchema, feedbackSchema, messageSchema, visitorSchema } from "../conversations/wire.ts";
+import { storedDraftSchema } from "../knowledge/wire.ts";
 import { timestamp, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { normalizeEmail } from "../platform/text.ts";
@@ -79,6 +80,7 @@ export const exportSchema = z
         conversationSchema.extend({
           handoffs: z.array(z.unknown()).openapi({ description: "Its hand-offs, oldest first." }),
           feedback: z.array(feedbackSchema).openapi({ description: "The ratings of its answers." }),
+          drafts: z.array(storedDraftSchema).openapi({ description: "The drafts of curated answers that its replies became." }),
           messages: z.array(messageSchema).openapi({ description: "Its messages, oldest first." }),
           notes: z.array(messageSchema).openapi({ description: "The team's notes on it, oldest first." }),
           traces: z.array(traceSchema).openapi({ description: "How its answers of the last 30 days came about, oldest first." }),

@@ -61,6 +61,16 @@ async function useKnowledge(client: Client, agent_id: string, read: (sourceId: s
   return source_id;
 }
 
+async function useLearning(client: Client, agent_id: string) {
+  const unknown = await client.askAgent({ agent_id, body: { message: "How is bread baked?" } });
+  await client.replyToConversation({ conversation_id: unknown.conversation_id, body: { content: "In an oven.", resolve: true } });
+  expect((await client.listGaps({ agent_id, days: 7 })).data).toMatchObject([{ question: "How is bread baked?" }, { rated_down: 1 }]);
+  const [draft] = (await client.listDrafts({ agent_id })).data;
+  const taught = await client.acceptDraft({ agent_id, draft_id: draft!.id, body: { question: "How do you bake bread?" } });
+  expect(await client.deleteAnswer({ agent_id, answer_id: taught.id })).toBeUndefined();
+  await expect(client.dismissDraft({ agent_id, draft_id: draft!.id })).rejects.toThrow(ApiError);
+}
+
 async function useConversations(client: Client, agent_id: string) {
   const question = { agent_id, body: { message: "When are refunds paid?", user: { id: "ann" } } };
   const { conversation_id, message_id, citations } = await client.askAgent(question);
@@ -122,6 +132,7 @@ test("every operation is called by its method, and answers what the types say", 
   const read = (sourceId: string) => deliver("support-agent-ingestion", { workspaceId: workspace.id, agentId: agent_id, sourceId });
   const source_id = await useKnowledge(client, agent_id, read);
   await useConversations(client, agent_id);
+  await useLearning(client, agent_id);
   await useWebhooks(client, agent_id, () =>
     query(workspace.id, "UPDATE deliveries SET status = 'failed' WHERE workspace_id = ? AND status = 'pending'", workspace.id),
   );

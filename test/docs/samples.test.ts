@@ -34,6 +34,9 @@ async function createVariables(): Promise<Record<string, string>> {
   const webhook = await listen(workspace, ["conversation.created"]);
   const answer = await workspace.call("POST", `/agents/${agentId}/answers`, { question: "Who?", answer: "Us." });
   const asked = await workspace.call("POST", `/agents/${agentId}/messages`, { message: "When are refunds paid?" });
+  const unanswered = await workspace.call("POST", `/agents/${agentId}/messages`, { message: "How is bread baked?" });
+  await workspace.call("POST", `/conversations/${unanswered.body.conversation_id}/messages`, { content: "In an oven." });
+  const [draft] = (await workspace.call("GET", `/agents/${agentId}/drafts`)).body.data;
   const [delivery] = await query<{ id: string }>(
     workspace.id,
     "UPDATE deliveries SET status = 'failed' WHERE workspace_id = ? RETURNING id",
@@ -47,6 +50,7 @@ async function createVariables(): Promise<Record<string, string>> {
     ANSWER_ID: answer.body.id,
     CONVERSATION_ID: asked.body.conversation_id,
     MESSAGE_ID: asked.body.message_id,
+    DRAFT_ID: draft.id,
     WEBHOOK_ID: webhook.id,
     DELIVERY_ID: delivery!.id,
     KEY_ID: (await createKey(workspace, ["agents:read"])).id,

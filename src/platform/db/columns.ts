@@ -36,6 +36,9 @@ export const RATINGS = ["up", "down"] as const;
 
 export const HANDOFF_STATUSES = ["pending", "accepted", "resolved"] as const;
 
+/** What became of a draft of a curated answer. */
+export const DRAFT_STATUSES = ["pending", "accepted", "dismissed"] as const;
+
 export const SOURCE_TYPES = ["website", "url", "text", "file"] as const;
 export const SOURCE_STATUSES = ["pending", "processing", "ready", "failed"] as const;
 /** How often a source is synced automatically. */

@@ -9,6 +9,7 @@ import {
   CONVERSATION_STATUSES,
   DELIVERY_STATUSES,
   DELIVERY_TRIGGERS,
+  DRAFT_STATUSES,
   HANDOFF_REASONS,
   HANDOFF_STATUSES,
   type HostedPage,
@@ -365,6 +366,34 @@ export const answers = sqliteTable(
   ],
 );
 
+/**
+ * What a human replied to a question that the agent could not answer, to become a curated answer once somebody accepts it. A
+ * trigger keeps 200 of each agent.
+ */
+export const answerDrafts = sqliteTable(
+  "answer_drafts",
+  {
+    /** The id of the hand-off, which has one draft. */
+    id: id(),
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    conversationId: text("conversation_id").notNull(),
+    /** The reply. */
+    messageId: text("message_id").notNull(),
+    question: text("question").notNull(),
+    answer: text("answer").notNull(),
+    status: text("status", { enum: DRAFT_STATUSES }).notNull(),
+    /** The curated answer that it became. */
+    answerId: text("answer_id"),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (t) => [
+    index("answer_drafts_agent").on(t.workspaceId, t.agentId, t.id),
+    index("answer_drafts_conversation").on(t.workspaceId, t.conversationId),
+  ],
+);
+
 // --- People and conversations ---------------------------------------------------------------------------------------
 
 export const visitors = sqliteTable(
@@ -581,6 +610,11 @@ export const handoffs = sqliteTable(
       .on(t.conversationId)
       .where(sql`status <> 'resolved'`),
     partialIndex("handoffs_failed", [t.requestedAt], sql`failure IS NOT NULL`),
+    partialIndex(
+      "handoffs_question",
+      [t.workspaceId, t.agentId, t.questionKey, t.requestedAt, t.conversationId, t.triggerMessageId],
+      sql`question_key IS NOT NULL`,
+    ),
   ],
 );
 

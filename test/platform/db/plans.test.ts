@@ -110,6 +110,7 @@ const SAMPLES: Record<string, unknown[]> = {
   queue: ["fast", "slow"],
   transition: [transitionOn("team_resolved"), transitionOn("team_replied"), transitionOn("idled")],
   named: [{ agentId: AGENT }, { conversationId: ID }],
+  range: [{ fromDay: 20_000, toDay: 20_029 }],
   reply: withEach("handoff", [null, { reason: "model_failure", summary: "" }, { reason: "missing_knowledge", summary: "" }]),
   page: [
     { limit: 20, offset: 40 },
@@ -273,6 +274,8 @@ const TURNS = [SORT];
 const MEANT_SORTS: Record<string, string[]> = {
   // A union of at most a hundred and a hundred.
   "analytics/store.listUnansweredQuestions": [SORT],
+  // The latest conversations of one question, and a union as above.
+  "analytics/gap-store.listGapQuestions": [SORT],
   // The attempts of one delivery; erasures that are under way, which are few.
   "backup/store.listRows": ["USE TEMP B-TREE FOR LAST TERM OF ORDER BY", SORT],
   // The rows of one page; of a deep one also the spans of days that it lies behind.

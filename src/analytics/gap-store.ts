@@ -1,0 +1,75 @@
+import { and, desc, eq, gte, sql } from "drizzle-orm";
+import type { Database } from "../platform/db/client.ts";
+import { answers, handoffs, messageFeedback, messages, unansweredQuestions } from "../platform/db/schema.ts";
+import { DAY_MS } from "../platform/time.ts";
+import type { DayRange } from "./definitions.ts";
+import { askedIn, candidateQuestions } from "./store.ts";
+
+/** How many of the latest ratings are read, and how many of the latest curated answers. */
+const MAX_READ = 200;
+/** How many conversations are read of each unanswered question. */
+export const MAX_EXAMPLES = 3;
+/** A longer question is read by its beginning. */
+const MAX_QUESTION_CHARS = 500;
+
+/** Where a question was asked, as JSON holds it. */
+export interface StoredExample {
+  conversation_id: string;
+  message_id: string | null;
+  at: number;
+}
+
+/** The unanswered questions of a range, each with its first time in it and its latest conversations. See listUnansweredQuestions. */
+export function listGapQuestions(db: Database, workspaceId: string, agentId: string, range: DayRange) {
+  const table = unansweredQuestions;
+  const asked = sql`FROM ${handoffs} h WHERE h.workspace_id = ${workspaceId} AND h.agent_id = ${agentId}
+    AND h.question_key = ${table.questionKey} AND h.question_key IS NOT NULL AND h.requested_at >= ${range.fromDay * DAY_MS}`;
+  const latest = sql`SELECT json_object('conversation_id', h.conversation_id, 'message_id', h.trigger_message_id, 'at', h.requested_at) AS example
+    ${asked} ORDER BY h.requested_at DESC LIMIT ${MAX_EXAMPLES}`;
+  return db
+    .select({
+      question: sql<string>`substr(${table.question}, 1, ${MAX_QUESTION_CHARS})`,
+      count: sql<number>`${askedIn(workspaceId, agentId, range)}`.as("count"),
+      firstAt: sql<number | null>`(SELECT min(h.requested_at) ${asked})`,
+      lastAt: table.lastAskedAt,
+      examples: sql<string>`(SELECT json_group_array(json(example)) FROM (${latest}))`,
+    })
+    .from(table)
+    .where(candidateQuestions(workspaceId, agentId));
+}
+
+/** The latest answers of a range that were rated down, each with the question before it. */
+export function listRatedDown(db: Database, workspaceId: string, agentId: string, { fromDay }: DayRange) {
+  const rated = messageFeedback;
+  const question = sql<string | null>`(SELECT substr(q.content, 1, ${MAX_QUESTION_CHARS}) FROM ${messages} a
+    JOIN ${messages} q ON q.workspace_id = a.workspace_id AND q.conversation_id = a.conversation_id AND q.created_at <= a.created_at
+    WHERE a.id = ${rated.messageId} AND q.role = 'user' ORDER BY q.created_at DESC, q.id DESC LIMIT 1)`;
+  return db
+    .select({
+      question: question.as("question"),
+      conversationId: rated.conversationId,
+      messageId: rated.messageId,
+      comment: rated.comment,
+      at: rated.createdAt,
+    })
+    .from(rated)
+    .where(
+      and(eq(rated.workspaceId, workspaceId), eq(rated.agentId, agentId), eq(rated.rating, "down"), gte(rated.createdAt, fromDay * DAY_MS)),
+    )
+    .orderBy(desc(rated.createdAt), desc(rated.id))
+    .limit(MAX_READ);
+}
+
+/** The questions of an agent's latest curated answers, with the time of their last change. */
+export function listCuratedQuestions(db: Database, workspaceId: string, agentId: string) {
+  return db
+    .select({ question: answers.question, updatedAt: answers.updatedAt })
+    .from(answers)
+    .where(and(eq(answers.workspaceId, workspaceId), eq(answers.agentId, agentId)))
+    .orderBy(desc(answers.id))
+    .limit(MAX_READ);
+}
+
+export type GapQuestion = Awaited<ReturnType<typeof listGapQuestions>>[number];
+export type RatedDown = Awaited<ReturnType<typeof listRatedDown>>[number];
+export type CuratedQuestion = Awaited<ReturnType<typeof listCuratedQuestions>>[number];

@@ -1,0 +1,98 @@
+import { groupItems, SAME_QUESTION, similarityOf, wordingOf, type Wording } from "../knowledge/retrieval/same-question.ts";
+import type { CuratedQuestion, GapQuestion, RatedDown, StoredExample } from "./gap-store.ts";
+
+/** A question that was asked in vain, once or more often. */
+export interface Gap {
+  question: string;
+  unanswered: number;
+  ratedDown: number;
+  firstAt: number;
+  lastAt: number;
+  /** Latest first. */
+  examples: GapExample[];
+}
+
+interface GapExample {
+  question: string;
+  conversationId: string;
+  messageId: string | null;
+  kind: "unanswered" | "rated_down";
+  comment: string | null;
+  at: number;
+}
+
+interface ReadGap {
+  gap: Gap;
+  wording: Wording;
+}
+
+/**
+ * Groups what visitors asked in vain: the questions without an answer, and those whose answer was rated down. Questions that ask
+ * the same are one gap, in the words of the most frequent. Those are left out that a curated answer was added for since.
+ * @returns the most frequent first.
+ */
+export function groupGaps(
+  { questions, ratedDown, curated }: { questions: GapQuestion[]; ratedDown: RatedDown[]; curated: CuratedQuestion[] },
+  language: string,
+): Gap[] {
+  const asked = [...gapsOfQuestions(questions), ...gapsOfRatings(ratedDown)].toSorted(compare);
+  const read = asked.map((gap): ReadGap => ({ gap, wording: wordingOf(gap.question, language) }));
+  const answers = curated.map(({ question, updatedAt }) => ({ wording: wordingOf(question, language), updatedAt }));
+  const isOpen = (group: readonly ReadGap[]): boolean => {
+    const lastAt = Math.max(...group.map(({ gap }) => gap.lastAt));
+    return !answers.some(
+      ({ wording, updatedAt }) => updatedAt > lastAt && group.some((one) => similarityOf(one.wording, wording) >= SAME_QUESTION),
+    );
+  };
+  const open = groupItems(read, resemblance).filter(isOpen);
+  return open.map((group) => mergeGaps(group.map(({ gap }) => gap))).sort(compare);
+}
+
+function gapsOfQuestions(questions: readonly GapQuestion[]): Gap[] {
+  return questions
+    .filter(({ count }) => count > 0)
+    .map(({ question, count, firstAt, lastAt, examples }) => {
+      const stored = JSON.parse(examples) as StoredExample[];
+      const toExample = ({ conversation_id: conversationId, message_id: messageId, at }: StoredExample): GapExample => {
+        return { question, conversationId, messageId, kind: "unanswered", comment: null, at };
+      };
+      return { question, unanswered: count, ratedDown: 0, firstAt: firstAt ?? lastAt, lastAt, examples: stored.map(toExample) };
+    });
+}
+
+/** An answer counts once, however many rated it down. */
+function gapsOfRatings(rated: readonly RatedDown[]): Gap[] {
+  const answers = new Map(rated.map((rating) => [rating.messageId, rating]));
+  return [...answers.values()].flatMap(({ question, at, ...rest }): Gap[] => {
+    if (question === null) return [];
+    const example = { question, at, kind: "rated_down" as const, ...rest };
+    return [{ question, unanswered: 0, ratedDown: 1, firstAt: at, lastAt: at, examples: [example] }];
+  });
+}
+
+/** Questions without words, such as "???", are the same where they are equal. */
+function resemblance(first: ReadGap, other: ReadGap): number {
+  if (first.gap.question === other.gap.question) return 1;
+  const similarity = similarityOf(first.wording, other.wording);
+  return similarity >= SAME_QUESTION ? similarity : 0;
+}
+
+function mergeGaps(group: readonly Gap[]): Gap {
+  return {
+    question: group[0]!.question,
+    unanswered: sumOf(group, ({ unanswered }) => unanswered),
+    ratedDown: sumOf(group, ({ ratedDown }) => ratedDown),
+    firstAt: Math.min(...group.map(({ firstAt }) => firstAt)),
+    lastAt: Math.max(...group.map(({ lastAt }) => lastAt)),
+    examples: group.flatMap(({ examples }) => examples).sort((a, b) => b.at - a.at),
+  };
+}
+
+function sumOf(gaps: readonly Gap[], numberOf: (gap: Gap) => number): number {
+  return gaps.reduce((sum, gap) => sum + numberOf(gap), 0);
+}
+
+/** The most frequent first, then the latest. */
+function compare(a: Gap, b: Gap): number {
+  return b.unanswered + b.ratedDown - (a.unanswered + a.ratedDown) || b.lastAt - a.lastAt;
+}

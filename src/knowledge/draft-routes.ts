@@ -1,0 +1,71 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { optionalJsonBody } from "../platform/http/body.ts";
+import { notFound } from "../platform/http/errors.ts";
+import { uuid } from "../platform/http/fields.ts";
+import { pageQuery, toPage } from "../platform/http/page.ts";
+import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { needsScope } from "../workspaces/middleware.ts";
+import { acceptDraft, dismissDraft, listOpenDrafts } from "./drafts.ts";
+import { addedAnswer, operation } from "./routes.ts";
+import { answerSchema, draftAcceptSchema, draftPageSchema, toAnswer, toDraft } from "./wire.ts";
+
+export const draftRoutes = createRouter("Knowledge");
+
+const params = z.object({ agent_id: uuid() });
+const draftParams = params.extend({ draft_id: uuid() });
+
+const listDraftsRoute = createRoute({
+  operationId: "listDrafts",
+  method: "get",
+  path: "/agents/{agent_id}/drafts",
+  summary: "List drafts of curated answers",
+  description:
+    "When a human replies to a question that the agent could not answer, the two become a draft. Drafts that say the same are one. The agent answers by none until it is accepted.",
+  ...needsScope("knowledge:read"),
+  request: { params, query: pageQuery },
+  responses: { 200: jsonResponse(draftPageSchema, "A page of the drafts that wait, latest first."), ...errorResponses(403, 404, 422) },
+});
+
+draftRoutes.openapi(listDraftsRoute, async (c) => {
+  const { limit, offset } = c.req.valid("query");
+  const drafts = await listOpenDrafts(operation(c, c.req.valid("param").agent_id));
+  if (!drafts) throw notFound("agent");
+  return c.json(toPage(drafts.slice(offset, offset + limit).map(toDraft), drafts.length, { limit, offset }), 200);
+});
+
+const dismissDraftRoute = createRoute({
+  operationId: "dismissDraft",
+  method: "post",
+  path: "/agents/{agent_id}/drafts/{draft_id}/dismiss",
+  summary: "Dismiss a draft",
+  description: "Later replies that say the same are dismissed with it.",
+  ...needsScope("knowledge:write"),
+  request: { params: draftParams },
+  responses: { 204: emptyResponse("Dismissed."), ...errorResponses(403, 404, 422) },
+});
+
+draftRoutes.openapi(dismissDraftRoute, async (c) => {
+  const { agent_id: agentId, draft_id: draftId } = c.req.valid("param");
+  if (!(await dismissDraft(operation(c, agentId), draftId))) throw notFound("draft");
+  return c.body(null, 204);
+});
+
+const acceptDraftRoute = createRoute({
+  operationId: "acceptDraft",
+  method: "post",
+  path: "/agents/{agent_id}/drafts/{draft_id}/accept",
+  summary: "Make a curated answer of a draft",
+  description: "The agent answers by it from then on. A draft that is accepted again stays one answer, as it is now.",
+  ...needsScope("knowledge:write"),
+  request: { params: draftParams, body: optionalJsonBody(draftAcceptSchema) },
+  responses: { 200: jsonResponse(answerSchema, "The curated answer."), ...errorResponses(403, 404, 422) },
+});
+
+draftRoutes.openapi(acceptDraftRoute, async (c) => {
+  const { agent_id: agentId, draft_id: draftId } = c.req.valid("param");
+  const op = operation(c, agentId);
+  const change = await acceptDraft(op, draftId, c.req.valid("json"));
+  if (!change) throw notFound("draft");
+  return c.json(toAnswer(addedAnswer(c, op, change)), 200);
+});

@@ -1,0 +1,95 @@
+import { and, eq, inArray, sql } from "drizzle-orm";
+import { agentExists } from "../agents/store.ts";
+import type { Database } from "../platform/db/client.ts";
+import { agents, answerDrafts, answers, handoffs, messages } from "../platform/db/schema.ts";
+import { insertWhere, jsonIds } from "../platform/db/sql.ts";
+
+/** A question of a curated answer has no more characters. */
+const MAX_QUESTION_CHARS = 2_000;
+
+/**
+ * Drafts a curated answer from a human's reply, if it is stored and the conversation waits for a human because the agent could
+ * not answer. A longer reply replaces the draft of an earlier one, until the visitor writes again: "I'll look it up" is no answer.
+ */
+export function createDraft(db: Database, workspaceId: string, conversationId: string, messageId: string) {
+  const row = {
+    id: sql`h.id`,
+    workspaceId,
+    agentId: sql`h.agent_id`,
+    conversationId,
+    messageId,
+    question: sql`substr(q.content, 1, ${MAX_QUESTION_CHARS})`,
+    answer: sql`r.content`,
+    status: "pending" as const,
+    createdAt: sql`r.created_at`,
+    updatedAt: sql`r.created_at`,
+  };
+  const from = sql`${handoffs} h CROSS JOIN ${messages} q ON q.id = h.trigger_message_id AND q.workspace_id = h.workspace_id
+    CROSS JOIN ${messages} r ON r.id = ${messageId} AND r.workspace_id = h.workspace_id`;
+  const isUnanswered = sql`h.workspace_id = ${workspaceId} AND h.conversation_id = ${conversationId} AND h.status <> 'resolved'
+    AND h.reason IN ('missing_knowledge', 'low_confidence')`;
+  const hasVisitorWritten = sql`EXISTS (SELECT 1 FROM ${messages} m WHERE m.workspace_id = ${workspaceId}
+    AND m.conversation_id = ${conversationId} AND m.role = 'user' AND m.created_at > ${answerDrafts.updatedAt})`;
+  return insertWhere(db, answerDrafts, row, isUnanswered, from).onConflictDoUpdate({
+    target: answerDrafts.id,
+    set: { answer: sql`excluded.answer`, messageId: sql`excluded.message_id`, updatedAt: sql`excluded.updated_at` },
+    setWhere: sql`${answerDrafts.status} = 'pending' AND length(excluded.answer) > length(${answerDrafts.answer}) AND NOT ${hasVisitorWritten}`,
+  });
+}
+
+/** All drafts that are kept of an agent, whatever became of them, oldest first. */
+export function listDrafts(db: Database, workspaceId: string, agentId: string) {
+  return db
+    .select()
+    .from(answerDrafts)
+    .where(and(eq(answerDrafts.workspaceId, workspaceId), eq(answerDrafts.agentId, agentId)))
+    .orderBy(answerDrafts.id);
+}
+
+/** The drafts that conversations gave, with what became of them. */
+export function listDraftsOf(db: Database, workspaceId: string, conversationIds: readonly string[]) {
+  const wanted = inArray(answerDrafts.conversationId, jsonIds(conversationIds));
+  return db
+    .select()
+    .from(answerDrafts)
+    .where(and(eq(answerDrafts.workspaceId, workspaceId), wanted));
+}
+
+/** Inserts a curated answer, unless the draft is accepted already or the agent has `maxAnswers`. */
+export function createAcceptedAnswer(db: Database, answer: typeof answers.$inferInsert, draftId: string, maxAnswers: number) {
+  const { workspaceId, agentId } = answer;
+  const isOpen = sql`EXISTS (SELECT 1 FROM ${answerDrafts} WHERE id = ${draftId} AND workspace_id = ${workspaceId} AND status <> 'accepted')`;
+  const hasRoom = agentExists(workspaceId, agentId, sql`${agents.answersCount} < ${maxAnswers}`);
+  return insertWhere(db, answers, answer, sql`${isOpen} AND ${hasRoom}`).onConflictDoNothing();
+}
+
+/** Marks drafts as accepted, if the curated answer that they became is stored. */
+export function acceptDrafts(db: Database, workspaceId: string, draftIds: readonly string[], answerId: string, nowMs: number) {
+  const isStored = sql`EXISTS (SELECT 1 FROM ${answers} WHERE id = ${answerId})`;
+  return db
+    .update(answerDrafts)
+    .set({ status: "accepted", answerId, updatedAt: nowMs })
+    .where(and(areOpen(workspaceId, draftIds), isStored));
+}
+
+/** Marks drafts as dismissed. */
+export function dismissDrafts(db: Database, workspaceId: string, draftIds: readonly string[], nowMs: number) {
+  return db
+    .update(answerDrafts)
+    .set({ status: "dismissed", updatedAt: nowMs })
+    .where(and(areOpen(workspaceId, draftIds), eq(answerDrafts.status, "pending")));
+}
+
+/** The curated answer that a draft became. */
+export function findAnswerOfDraft(db: Database, workspaceId: string, draftId: string) {
+  const answerId = sql`(SELECT answer_id FROM ${answerDrafts} WHERE id = ${draftId} AND workspace_id = ${workspaceId})`;
+  return db
+    .select()
+    .from(answers)
+    .where(and(eq(answers.id, answerId), eq(answers.workspaceId, workspaceId)));
+}
+
+/** The unary plus keeps the planner off the workspace's index: there are fewer identifiers than drafts. */
+function areOpen(workspaceId: string, draftIds: readonly string[]) {
+  return sql`+${answerDrafts.workspaceId} = ${workspaceId} AND ${answerDrafts.id} IN ${jsonIds(draftIds)} AND ${answerDrafts.status} <> 'accepted'`;
+}
