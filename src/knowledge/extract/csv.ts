@@ -8,20 +8,33 @@ const SAMPLE_CHARS = 64 * 1024;
 /** A longer head of a column is a sentence. */
 const MAX_HEAD_CHARS = 80;
 
+/** Characters that are split into rows at once. */
+const CHUNK_CHARS = 256 * 1024;
+
 /**
  * The text of a CSV file as a Markdown table, whose first row names the columns. Undefined for a text that is none: all its first
  * rows have as many cells, two at least, and the first one has short names without a space after the delimiter, as prose has.
+ * @param maxChars a longer table ends soon after so many characters.
  */
-export function csvTable(text: string): string | undefined {
+export function csvTable(text: string, maxChars: number): string | undefined {
   const sample = text.slice(0, SAMPLE_CHARS);
   const delimiter = DELIMITERS.find((each) => isTable(rowsOf(sample, each, SAMPLED_ROWS), text.length > SAMPLE_CHARS));
   if (delimiter === undefined) return undefined;
-  const [heads = [], ...rows] = rowsOf(text, delimiter).map((row) => row.map(cellText));
-  const lines = [heads, heads.map(() => "---"), ...rows.filter((row) => row.some((cell) => cell !== ""))];
-  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  // Row by row: all rows together would take fifty times the memory of the text.
+  const lines: string[] = [];
+  let chars = 0;
+  const step = ({ data: row }: Papa.ParseStepResult<string[]>, parser: Papa.Parser) => {
+    const cells = row.map(cellText);
+    if (lines.length > 0 && cells.every((cell) => cell === "")) return;
+    lines.push(`| ${cells.join(" | ")} |`);
+    if (lines.length === 1) lines.push(`|${" --- |".repeat(cells.length)}`);
+    if ((chars += lines.at(-1)!.length) > maxChars) parser.abort();
+  };
+  Papa.parse(text, { delimiter, skipEmptyLines: "greedy", chunkSize: CHUNK_CHARS, step });
+  return lines.join("\n");
 }
 
-function rowsOf(text: string, delimiter: string, preview = 0): string[][] {
+function rowsOf(text: string, delimiter: string, preview: number): string[][] {
   return Papa.parse<string[]>(text, { delimiter, preview, skipEmptyLines: "greedy" }).data;
 }
 

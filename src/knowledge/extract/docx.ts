@@ -19,6 +19,8 @@ const PIECE_BYTES = 4_096;
 const MAX_UNPACKED_BYTES = 48 * 1024 * 1024;
 /** Each picture is a file. */
 const MAX_ENTRIES = 10_000;
+/** Of the styles, and of the lists; what comes after is ignored. Word writes half a megabyte at most. */
+const MAX_DEFINITION_CHARS = 2 * 1024 * 1024;
 /** The document, whose name has a number where some services have saved it. */
 const DOCUMENT = /^word\/document\d*\.xml$/;
 
@@ -26,13 +28,13 @@ const DOCUMENT = /^word\/document\d*\.xml$/;
 export function readDocx(bytes: Uint8Array, maxChars: number): DocxReading {
   const tree = new DocumentTree(maxChars);
   try {
-    let styles = "";
-    let numbering = "";
-    unpack(bytes, {
-      "word/styles.xml": (text) => (styles += text),
-      "word/numbering.xml": (text) => (numbering += text),
-    });
-    tree.begin(docxStyles(styles), docxNumbering(numbering));
+    const found = { styles: "", numbering: "" };
+    const keep = (name: keyof typeof found) => (text: string) => {
+      if (found[name].length < MAX_DEFINITION_CHARS) found[name] += text;
+    };
+    unpack(bytes, { "word/styles.xml": keep("styles"), "word/numbering.xml": keep("numbering") });
+    const [styles, numbering] = [found.styles, found.numbering].map((xml) => xml.slice(0, MAX_DEFINITION_CHARS));
+    tree.begin(docxStyles(styles!), docxNumbering(numbering!));
     const parser = xmlParser(tree);
     const isFound = unpack(bytes, { document: (text) => parser.write(text) });
     if (!isFound) return { kind: "skipped", reason: "unsupported_type" };
@@ -83,6 +85,10 @@ function unpack(bytes: Uint8Array, wanted: Record<string, (text: string) => void
 const SKIPPED = new Set(["w:del", "w:moveFrom", "w:pPrChange", "w:rPrChange", "w:tblPrChange", "mc:Fallback", "w:instrText"]);
 /** Characters that are elements. */
 const CHARACTERS: Record<string, string> = { "w:tab": " ", "w:noBreakHyphen": "-" };
+/** Paragraphs, cells and line breaks, which take about 50 MB of the isolate's 128. */
+const MAX_NODES = 120_000;
+/** What a piece of text takes at least, in characters: its place in the string that it is added to. */
+const MIN_PIECE_CHARS = 8;
 const MAX_LEVEL = 8;
 const MAX_COLUMNS = 40;
 /** Tables within tables: what walks the tree may recurse. */
@@ -128,6 +134,7 @@ class DocumentTree {
   private isHidden = false;
   private isContents = false;
   private chars = 0;
+  private nodes = 0;
 
   constructor(private readonly maxChars: number) {}
 
@@ -148,9 +155,17 @@ class DocumentTree {
 
   ontext(text: string): void {
     const paragraph = this.paragraphs.at(-1);
-    if (!this.isText || this.skipped > 0 || this.isHidden || !paragraph) return;
-    if ((this.chars += text.length) > this.maxChars) this.isTruncated = true;
+    if (this.isText && this.skipped === 0 && !this.isHidden && paragraph) this.addText(paragraph, text);
+  }
+
+  private addText(paragraph: Paragraph, text: string): void {
+    if ((this.chars += Math.max(text.length, MIN_PIECE_CHARS)) > this.maxChars) this.isTruncated = true;
     else paragraph.text += text;
+  }
+
+  private createElement(name: string, children: ChildNode[] = [], attribs: Record<string, string> = {}): Element {
+    if (++this.nodes > MAX_NODES) throw new TooLargeError();
+    return new Element(name, attribs, children);
   }
 
   onclosetag(name: string): void {
@@ -180,7 +195,7 @@ class DocumentTree {
     else if (name === "w:outlineLvl") paragraph.outline = Number(value);
     else if (name === "w:vanish") this.isHidden = value !== "0" && value !== "false";
     else if (name === "w:br" || name === "w:cr") this.lineBreak(paragraph);
-    else if (CHARACTERS[name] !== undefined) paragraph.text += CHARACTERS[name];
+    else if (CHARACTERS[name] !== undefined) this.addText(paragraph, CHARACTERS[name]);
     else return false;
     return true;
   }
@@ -190,7 +205,7 @@ class DocumentTree {
     if (name === "w:p") this.paragraphs.push({ nodes: [], text: "", style: "", listId: undefined, level: undefined, outline: undefined });
     else if (name === "w:docPartGallery" && /table of contents/i.test(attribs["w:val"] ?? "")) this.isContents = true;
     else if (name === "w:r") this.isHidden = false;
-    else if (name === "w:tbl") this.tables.push({ element: new Element("table", {}), hasHeader: true, spanning: new Map(), column: 0 });
+    else if (name === "w:tbl") this.tables.push({ element: this.createElement("table"), hasHeader: true, spanning: new Map(), column: 0 });
     else if (table) this.tableTag(name, attribs, table);
   }
 
@@ -198,15 +213,15 @@ class DocumentTree {
     const cell = this.containers.at(-1)!.element;
     if (name === "w:tblLook") table.hasHeader = attribs["w:firstRow"] !== "0";
     else if (name === "w:tr") {
-      table.element.children.push(new Element("tr", {}));
+      table.element.children.push(this.createElement("tr"));
       table.column = 0;
-    } else if (name === "w:tc") this.containers.push({ element: new Element("td", {}), lists: [] });
-    else if (name === "w:gridSpan" && cell.name === "td") cell.attribs["colspan"] = attribs["w:val"] ?? "1";
+    } else if (name === "w:tc") this.containers.push({ element: this.createElement("td"), lists: [] });
+    else if (name === "w:gridSpan" && cell.name === "td") cell.attribs["colspan"] = `${Number.parseInt(attribs["w:val"] ?? "1", 10)}`;
     else if (name === "w:vMerge" && cell.name === "td") cell.attribs["merge"] = attribs["w:val"] ?? "continue";
   }
 
   private lineBreak(paragraph: Paragraph): void {
-    paragraph.nodes.push(new Text(paragraph.text), new Element("br", {}));
+    paragraph.nodes.push(new Text(paragraph.text), this.createElement("br"));
     paragraph.text = "";
   }
 
@@ -225,7 +240,7 @@ class DocumentTree {
     if (isItem) return this.addItem(container, nodes, listId, paragraph.level ?? style?.level ?? 0);
     container.lists = [];
     const isHeading = heading !== undefined && heading <= MAX_LEVEL;
-    container.element.children.push(new Element(isHeading ? `h${Math.min(heading + 1, 6)}` : "p", {}, nodes));
+    container.element.children.push(this.createElement(isHeading ? `h${Math.min(heading + 1, 6)}` : "p", nodes));
   }
 
   /** Adds an item to the list of its level, which may be a new one within the last item, or go on with an earlier one's number. */
@@ -240,12 +255,12 @@ class DocumentTree {
     this.counts.set(key(level), number);
     for (let deeper = level + 1; deeper <= MAX_LEVEL; deeper++) this.counts.delete(key(deeper));
     if (!lists[level]) {
-      const list = new Element(name, name === "ol" ? { start: `${number}` } : {});
+      const list = this.createElement(name, [], name === "ol" ? { start: `${number}` } : {});
       const parent = lists[level - 1]?.element.children.at(-1) as Element | undefined;
       (parent ?? container.element).children.push(list);
       lists.push({ element: list, listId });
     }
-    lists[level]!.element.children.push(new Element("li", {}, nodes));
+    lists[level]!.element.children.push(this.createElement("li", nodes));
   }
 
   private endCell(): void {

@@ -54,7 +54,8 @@ async function readKind(kind: FileKind, bytes: Uint8Array): Promise<KindReading>
 function readText(bytes: Uint8Array): KindReading {
   const charset = isUtf8(bytes) ? "utf-8" : "windows-1252";
   const text = decodeText(bytes, `text/plain; charset=${charset}`).replace(/\r\n?/g, "\n");
-  return { kind: "text", text: csvTable(text) ?? withoutFrontMatter(text), truncated: false };
+  if (text.length > MAX_TEXT_BYTES) return { kind: "text", text: "", truncated: true };
+  return { kind: "text", text: csvTable(text, MAX_TEXT_BYTES) ?? withoutFrontMatter(text), truncated: false };
 }
 
 function isUtf8(bytes: Uint8Array): boolean {

@@ -9,12 +9,12 @@ test.for([
   ["semicolons, as German spreadsheets write them", "Product;Price\nKettle, large;40 €\nToaster;25 €"],
   ["tabs", "Product\tPrice\nKettle, large\t40 €\n\nToaster\t25 €"],
 ] as const)("a file with %s is a table", ([, text]) => {
-  expect(csvTable(text)).toBe(TABLE);
+  expect(csvTable(text, 10_000)).toBe(TABLE);
 });
 
 test("quoted cells may hold quotes, lines, delimiters and bars", () => {
   const text = 'Question,Answer\n"What is a ""kettle""?","It boils,\nand whistles | hums."\n';
-  expect(csvTable(text)).toBe('| Question | Answer |\n| --- | --- |\n| What is a "kettle"? | It boils, and whistles \\| hums. |');
+  expect(csvTable(text, 10_000)).toBe('| Question | Answer |\n| --- | --- |\n| What is a "kettle"? | It boils, and whistles \\| hums. |');
 });
 
 test.for([
@@ -25,7 +25,19 @@ test.for([
   ["rows of different lengths", "a;b\nc;d;e\nf;g"],
   ["a head alone", "Product;Price"],
 ] as const)("%s is no table", ([, text]) => {
-  expect(csvTable(text)).toBeUndefined();
+  expect(csvTable(text, 10_000)).toBeUndefined();
+});
+
+test("a table that would be longer than a source is not built to its end", () => {
+  const table = csvTable("a,b\n".repeat(1_000_000), 1_000)!;
+  expect(table.length).toBeLessThan(1_200);
+  expect(table.split("\n").at(-1)).toBe("| a | b |");
+});
+
+test("quoted cells are whole wherever the text is cut while it is read", () => {
+  const cell = "x,\n".repeat(100_000);
+  const table = csvTable(`name,text\none,short\ntwo,"${cell}"\n`, 1_000_000)!;
+  expect(table.split("\n").map((line) => line.length)).toEqual([15, 13, 15, 9 + cell.length]);
 });
 
 const bytesOf = (text: string, toUnits: (code: number) => number[]) =>

@@ -83,6 +83,25 @@ test("archives that are no Word document, damaged or bombs are skipped in bounde
   expect(readDocx(docx(paragraph("Hello"), many), 1_000)).toEqual({ kind: "skipped", reason: "docx_too_large" });
 });
 
+test.for([
+  ["paragraphs", "<w:p><w:t>a</w:t></w:p>".repeat(121_000)],
+  ["line breaks", `<w:p>${"<w:br/>".repeat(121_000)}</w:p>`],
+  ["cells", `<w:tbl><w:tr>${"<w:tc/>".repeat(121_000)}</w:tr></w:tbl>`],
+] as const)("a small file that unpacks to very many %s is skipped before they fill the memory", ([, body]) => {
+  const file = docx(body);
+  expect(file.length).toBeLessThan(10_000);
+  expect(readDocx(file, 5_000_000)).toEqual({ kind: "skipped", reason: "docx_too_large" });
+});
+
+test("a text of very many small pieces reaches the limit sooner, and endless styles are cut", () => {
+  const pieces = `<w:p>${"<w:t>a</w:t>".repeat(2_000)}</w:p>`;
+  expect(readDocx(docx(pieces), 5_000)).toMatchObject({ kind: "text", truncated: true });
+  expect(readDocx(docx(`<w:p>${"<w:tab/>".repeat(2_000)}</w:p>`), 5_000)).toMatchObject({ truncated: true });
+  const styles = `<w:styles>${" ".repeat(2_200_000)}<w:style w:styleId="Late"><w:name w:val="heading 1"/></w:style></w:styles>`;
+  const file = docx(paragraph("Hello", style("Late")), { "word/styles.xml": strToU8(styles) });
+  expect(readDocx(file, 1_000)).toEqual({ kind: "text", text: "Hello", truncated: false });
+});
+
 test("a picture that unpacks to a lot is not unpacked", () => {
   const read = readDocx(docx(paragraph("Hello"), { "word/media/1.bmp": new Uint8Array(60_000_000) }), 1_000);
   expect(read).toEqual({ kind: "text", text: "Hello", truncated: false });
