@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { Webhook } from "standardwebhooks";
 import { readBlocks } from "../docs/blocks.ts";
@@ -14,6 +15,7 @@ import { startRecorder } from "./recorder.ts";
 // The client as a package: packed, and installed into an empty project, which lies outside of this one.
 
 const TIMEOUT_MS = 120_000;
+const MAX_VISITORS_BUNDLE_BYTES = 2_560;
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 const PROGRAM = `
 import { createClient, paginate, verifyWebhook } from "@support-agent/client";
@@ -31,6 +33,8 @@ console.log(JSON.stringify(said));
 /** What compiles with the types, and what must not. */
 const TYPED_PROGRAM = `
 import { type Client, createClient, type Schemas, verifyWebhook } from "@support-agent/client";
+import { createOperatorClient, type Schemas as OperatorSchemas } from "@support-agent/client/operator";
+import { createWidgetClient } from "@support-agent/client/widget";
 
 export const client: Client = createClient({ baseUrl: "https://support.example.com", apiKey: "k", retries: undefined });
 export const answered: Promise<Schemas["ChatAnswer"]> = client.askAgent({ agent_id: "a-1", body: { message: "When?" } });
@@ -42,6 +46,8 @@ export const email = async (body: string) => {
 await client.getAgent({});
 // @ts-expect-error -- an operation that is not there
 await client.readMinds();
+export const health: Promise<OperatorSchemas["Health"]> = createOperatorClient({ baseUrl: "https://support.example.com", token: "t" }).getHealth();
+export const said = createWidgetClient({ baseUrl: "https://support.example.com" }).streamVisitorMessage({ agent_id: "a-1", body: { message: "When?" } });
 `;
 
 const folder = mkdtempSync(join(tmpdir(), "package-"));
@@ -63,8 +69,9 @@ before(async () => {
 });
 
 void test("the package holds what is built, its README and its package.json", () => {
-  const built = ["index", "schema", "webhook"].flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
-  const commands = globSync("*.ts", { cwd: join(ROOT, "client/cli") }).map((name) => `dist/cli/${basename(name, ".ts")}.js`);
+  const namesIn = (sources: string) => globSync("*.ts", { cwd: join(ROOT, sources) }).map((name) => basename(name, ".ts"));
+  const built = namesIn("client").flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
+  const commands = namesIn("client/cli").map((name) => `dist/cli/${name}.js`);
   assert.deepEqual(packed.files.map(({ path }) => path).toSorted(), ["README.md", ...built, ...commands, "package.json"].toSorted());
 });
 
@@ -141,4 +148,8 @@ void test("a bundle for browsers needs nothing else, and holds only what is used
   };
   assert.match(await bundle(`import { createClient } from "@support-agent/client"; console.log(createClient);`), /api\/v1\/me/);
   assert.doesNotMatch(await bundle(`import { verifyWebhook } from "@support-agent/client"; console.log(verifyWebhook);`), /api\/v1/);
+  const visitors = await bundle(`import { createWidgetClient } from "@support-agent/client/widget"; console.log(createWidgetClient);`);
+  assert.doesNotMatch(visitors, /api\/v1|operator\/v1/);
+  const { length } = gzipSync(visitors);
+  assert.ok(length < MAX_VISITORS_BUNDLE_BYTES, `${length} bytes`);
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { ROOT } from "../shared/cli.ts";
@@ -26,7 +26,8 @@ const COMPILER_OPTIONS = {
   types: ["node"],
   typeRoots: [join(ROOT, "node_modules/@types")],
 };
-const IDS = ["AGENT", "ANSWER", "CONVERSATION", "DELIVERY", "KEY", "MESSAGE", "SOURCE", "WEBHOOK"];
+const IDS = ["AGENT", "ANSWER", "CONVERSATION", "DELIVERY", "KEY", "MESSAGE", "SOURCE", "WEBHOOK", "WORKSPACE"];
+const DOCUMENTS = ["openapi", "openapi.widget", "openapi.operator"];
 const EXTENSIONS = { Shell: "sh", TypeScript: "ts", Python: "py" };
 
 type Language = keyof typeof EXTENSIONS;
@@ -36,24 +37,40 @@ interface Operation {
   "x-codeSamples": { lang: Language; label: string; source: string }[];
 }
 
-/** A project with every sample as a file, and a copy of the client beside them. */
+interface ClientPackage {
+  name: string;
+  exports: Record<string, object>;
+}
+
+function operationsOf(document: string): Operation[] {
+  const { paths } = JSON.parse(readFileSync(join(ROOT, `test/${document}.json`), "utf8")) as {
+    paths: Record<string, Record<string, Operation>>;
+  };
+  return Object.values(paths).flatMap((methods) => Object.values(methods));
+}
+
+/** A project with every sample as a file, and the client's package, whose sources stand for what is built of them. */
 function writeProject() {
   const folder = mkdtempSync(join(tmpdir(), "samples-"));
   after(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, "client"));
-  for (const file of ["index.ts", "schema.ts", "webhook.ts"]) cpSync(join(ROOT, "client", file), join(folder, "client", file));
+  for (const file of globSync("*.ts", { cwd: join(ROOT, "client") })) cpSync(join(ROOT, "client", file), join(folder, "client", file));
+  const { name, exports } = JSON.parse(readFileSync(join(ROOT, "client/package.json"), "utf8")) as ClientPackage;
+  const sources = Object.keys(exports).map((entry) => [entry, entry === "." ? "./index.ts" : `${entry}.ts`]);
+  writeFileSync(join(folder, "client/package.json"), JSON.stringify({ type: "module", exports: Object.fromEntries(sources) }));
+  mkdirSync(dirname(join(folder, "node_modules", name)), { recursive: true });
+  symlinkSync(join(folder, "client"), join(folder, "node_modules", name));
   writeFileSync(join(folder, "handbook.pdf"), "%PDF-1.7");
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: COMPILER_OPTIONS }));
-  const { paths } = JSON.parse(readFileSync(join(ROOT, "test/openapi.json"), "utf8")) as {
-    paths: Record<string, Record<string, Operation>>;
-  };
   const files: Record<Language, string[]> = { Shell: [], TypeScript: [], Python: [] };
-  for (const { operationId, "x-codeSamples": samples } of Object.values(paths).flatMap((methods) => Object.values(methods))) {
-    for (const { lang, label, source } of samples) {
-      const file = join(folder, `${operationId}-${label.replaceAll(/\W+/g, "-")}.${EXTENSIONS[lang]}`);
-      writeFileSync(file, source);
-      files[lang].push(file);
+  for (const document of DOCUMENTS) {
+    for (const { operationId, "x-codeSamples": samples } of operationsOf(document)) {
+      for (const { lang, label, source } of samples) {
+        const file = join(folder, `${`${document} ${operationId} ${label}`.replaceAll(/\W+/g, "-")}.${EXTENSIONS[lang]}`);
+        writeFileSync(file, source);
+        files[lang].push(file);
+      }
     }
   }
   return { folder, files };
@@ -85,7 +102,13 @@ function runModule(code: string) {
 async function sentBy(language: Language): Promise<Recorded[]> {
   const recorder = await startRecorder();
   const ids = Object.fromEntries(IDS.map((name) => [`${name}_ID`, `${name.toLowerCase()}-1`]));
-  Object.assign(process.env, ids, { SUPPORT_URL: recorder.origin, SUPPORT_KEY: "sk_live_1" });
+  Object.assign(process.env, ids, {
+    SUPPORT_URL: recorder.origin,
+    SUPPORT_KEY: "sk_live_1",
+    AFTER: "message-1",
+    VISITOR_TOKEN: "vt_1",
+    OPERATOR_TOKEN: "op_1",
+  });
   await RUNNERS[language]().finally(() => recorder.close());
   return recorder.take().map((request) => ({ ...request, url: normalized(request.url) }));
 }
@@ -104,7 +127,8 @@ const LACKING =
 void test("the samples of an operation send the same request in every language", { skip: LACKING }, async () => {
   const byShell = await sentBy("Shell");
   assert.equal(byShell.length, files.Shell.length);
-  assert.ok(byShell.every(({ authorization }) => authorization === "Bearer sk_live_1"));
+  const ofApi = byShell.filter(({ url }) => url.startsWith("/api/v1/"));
+  assert.ok(ofApi.every(({ authorization }) => authorization === "Bearer sk_live_1"));
   assert.deepEqual(await sentBy("TypeScript"), byShell);
   assert.deepEqual(await sentBy("Python"), byShell);
 });

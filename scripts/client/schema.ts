@@ -153,10 +153,13 @@ function inputOf({ operationId, parameters = [], requestBody }: NamedOperation):
   return all.length === 0 ? "{}" : objectTypeFor(Object.fromEntries(all), required);
 }
 
-/** The record that a success answers; a stream of events is text. */
+/** What is read of a success; a record before all else. */
+const READ_TYPES = ["application/json", "text/event-stream", "application/x-ndjson"];
+
+/** The record that a success answers; a stream of events, and lines of records, are text. */
 function answerOf({ responses }: Operation): string {
   const successes = Object.entries(responses).filter(([status]) => status.startsWith("2"));
-  const contents = successes.map(([, { content }]) => content?.["application/json"] ?? content?.["text/event-stream"]);
+  const contents = successes.map(([, { content }]) => READ_TYPES.map((type) => content?.[type]).find((one) => one !== undefined));
   const schema = contents.find((content) => content !== undefined)?.schema;
   return schema ? typeFor(schema) : "undefined";
 }

@@ -34,6 +34,20 @@ interface Credential {
 
 const API_KEY: Credential = { variable: "SUPPORT_KEY" };
 
+/** A typed client: the module that makes it, its factory, and the option that takes the token. */
+interface SampleClient {
+  module: string;
+  factory: string;
+  tokenOption: string;
+}
+
+/** Those of the surfaces, by the variables of their tokens. */
+const CLIENTS: Record<string, SampleClient> = {
+  SUPPORT_KEY: { module: "@support-agent/client", factory: "createClient", tokenOption: "apiKey" },
+  OPERATOR_TOKEN: { module: "@support-agent/client/operator", factory: "createOperatorClient", tokenOption: "token" },
+  VISITOR_TOKEN: { module: "@support-agent/client/widget", factory: "createWidgetClient", tokenOption: "visitorToken" },
+};
+
 /**
  * Adds curl, TypeScript and Python samples to every operation of a document, made from its contract and examples.
  * @throws Error where a body has no example.
@@ -46,7 +60,8 @@ export function addSamples(document: DocumentedApi, credential = API_KEY): void 
       const ref = (content["application/json"] ?? content[FORM])?.schema.$ref;
       const body = ref === undefined ? undefined : exampleOf(document, ref);
       const token = credential.isOptional && !operation.security ? undefined : credential.variable;
-      const calls = callsOf({ path: root + path, method, token }, operation, body);
+      const client = CLIENTS[credential.variable]!;
+      const calls = callsOf({ path: root + path, method, token, client }, operation, body);
       Object.assign(operation, { "x-codeSamples": calls.flatMap(samplesOf) });
     }
   }
@@ -82,6 +97,8 @@ interface SampleCall {
   method: string;
   /** The environment variable that holds the token; undefined where the operation needs none. */
   token: string | undefined;
+  /** How the typed client of the surface is made. */
+  client: SampleClient;
   /** From the host's root on: "/api/v1/agents/{agent_id}". */
   path: string;
   /** The names in the path: "agent_id". */
@@ -99,7 +116,7 @@ const EVENT_STREAM = "text/event-stream";
 
 /** The requests that show an operation: one, and a streamed one beside it where the operation offers both. */
 function callsOf(
-  { path, method, token }: Pick<SampleCall, "path" | "method" | "token">,
+  { path, method, token, client }: Pick<SampleCall, "path" | "method" | "token" | "client">,
   operation: DocumentedOperation,
   body: SampleCall["body"],
 ): SampleCall[] {
@@ -110,6 +127,7 @@ function callsOf(
     operationId: operation.operationId,
     method: method.toUpperCase(),
     token,
+    client,
     path,
     pathNames: parametersIn("path").map(({ name }) => name),
     query: parametersIn("query").flatMap(queryExample),
@@ -224,50 +242,45 @@ function pythonForm(body: Record<string, unknown>): string[] {
   return [`files={"${FILE_FIELD}": open(${JSON.stringify(file)}, "rb")}`, `data=${literalOf(fields, PYTHON)}`];
 }
 
-// --- TypeScript, with the typed client of this repository ------------------------------------------------------------
+// --- TypeScript, with the typed client ---------------------------------------------------------------------------------
 
 /** The client's methods that stream what an operation otherwise answers as JSON. */
-const STREAMING_METHODS: Record<string, string> = { askAgent: "streamAnswer" };
+const STREAMING_METHODS: Record<string, string> = { askAgent: "streamAnswer", sendVisitorMessage: "streamVisitorMessage" };
 
 function typescriptSample(call: SampleCall): string {
   const isUnknownToClient = call.response === "events" && call.body !== undefined && !STREAMING_METHODS[call.operationId];
-  if (call.token !== API_KEY.variable || isUnknownToClient) return fetchSample(call);
+  if (isUnknownToClient) return fetchSample(call);
+  const { module, factory, tokenOption } = call.client;
   const queryVariables = call.query.flatMap(([, value]) => ("variable" in value ? [value.variable] : []));
-  const variables = ["SUPPORT_URL", "SUPPORT_KEY", ...new Set([...call.pathNames.map(variableOf), ...queryVariables])];
+  const token = call.token ? [call.token] : [];
+  const variables = ["SUPPORT_URL", ...token, ...new Set([...call.pathNames.map(variableOf), ...queryVariables])];
   const blob = call.isForm ? `import { openAsBlob } from "node:fs";\n` : "";
-  return `${blob}import { ${call.isPaged ? "createClient, paginate" : "createClient"} } from "./client/index.ts";
+  return `${blob}import { ${call.isPaged ? `${factory}, paginate` : factory} } from "${module}";
 
-const { ${variables.map((name) => `${name} = ""`).join(", ")} } = process.env;
-const client = createClient({ baseUrl: SUPPORT_URL, apiKey: SUPPORT_KEY });
+${readVariables(variables)}
+const client = ${factory}({ baseUrl: SUPPORT_URL${token.map((name) => `, ${tokenOption}: ${name}`).join("")} });
 
 ${typescriptStatement(call)}
 `;
 }
 
-/** A request that the client has no method for. */
-function fetchSample({ method, token, path, pathNames, query, body, response }: SampleCall): string {
-  const queryVariables = query.flatMap(([, value]) => ("variable" in value ? [value.variable] : []));
-  const variables = ["SUPPORT_URL", ...(token ? [token] : []), ...new Set([...pathNames.map(variableOf), ...queryVariables])];
-  const search = query.map(
-    ([name, value]) => `${name}=${"variable" in value ? `\${${value.variable}}` : encodeURIComponent(value.literal)}`,
-  );
-  const url = [fillPath(path, (variable) => `\${${variable}}`), ...(search.length > 0 ? [search.join("&")] : [])].join("?");
-  const headers = [...(token ? [`Authorization: \`Bearer \${${token}}\``] : []), ...(body ? [`"Content-Type": "application/json"`] : [])];
-  const options = [
-    ...(method === "GET" ? [] : [`method: "${method}"`]),
-    ...(headers.length > 0 ? [`headers: { ${headers.join(", ")} }`] : []),
-    ...(body ? [`body: JSON.stringify(${literalOf(body, TYPESCRIPT)})`] : []),
-  ];
-  const init = options.length > 0 ? `, {\n${options.map((option) => `  ${indent(option, 2)},\n`).join("")}}` : "";
-  const read = { json: "\nconsole.log(await response.json());", text: READ_TEXT, events: READ_TEXT, empty: "" }[response];
-  return `const { ${variables.map((name) => `${name} = ""`).join(", ")} } = process.env;
-
-const response = await fetch(\`\${SUPPORT_URL}${url}\`${init});
-if (!response.ok) throw new Error(await response.text());${read}
-`;
+function readVariables(names: readonly string[]): string {
+  return `const { ${names.map((name) => `${name} = ""`).join(", ")} } = process.env;`;
 }
 
-const READ_TEXT = "\nfor await (const part of response.body!.pipeThrough(new TextDecoderStream())) console.log(part);";
+/** A stream that the client has no method for. */
+function fetchSample({ method, token, path, body }: SampleCall): string {
+  return `${readVariables(["SUPPORT_URL", token!])}
+
+const response = await fetch(\`\${SUPPORT_URL}${path}\`, {
+  method: "${method}",
+  headers: { Authorization: \`Bearer \${${token!}}\`, "Content-Type": "application/json" },
+  body: JSON.stringify(${indent(literalOf(body, TYPESCRIPT), 2)}),
+});
+if (!response.ok) throw new Error(await response.text());
+for await (const part of response.body!.pipeThrough(new TextDecoderStream())) console.log(part);
+`;
+}
 
 function typescriptStatement(call: SampleCall): string {
   const input = typescriptInput(call);
@@ -280,7 +293,7 @@ function typescriptStatement(call: SampleCall): string {
     return `for await (const event of client.${method}(${input})) {\n  console.log(event);\n}`;
   }
   const request = `await client.${call.operationId}(${input});`;
-  return call.response === "json" ? `const answer = ${request}\nconsole.log(answer);` : request;
+  return call.response === "empty" ? request : `const answer = ${request}\nconsole.log(answer);`;
 }
 
 /** The method's argument; empty where it takes none. */

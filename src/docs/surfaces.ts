@@ -42,7 +42,8 @@ per workspace, all its keys together. ${ERRORS} Fields and parameters that an op
 does not know are ignored, and named in the response header \`X-Unknown-Fields\`.
 
 The examples read \`SUPPORT_URL\` (such as http://localhost:8787), \`SUPPORT_KEY\` and identifiers such as \`AGENT_ID\` from
-the environment. Those in TypeScript use the client in this repository's folder \`client\`.`,
+the environment. Those in TypeScript use the package \`@support-agent/client\`,
+which \`npm pack ./client\` makes in the service's repository.`,
   credential: { name: "apiKey", description: "A workspace API key. It begins with `sk_live_`.", variable: "SUPPORT_KEY" },
   isRateLimited: true,
   nullableComponents: {

@@ -12,21 +12,25 @@ export interface Sent {
 /** What stands between the client and the service: it passes a request on, or answers of its own. */
 type Between = (pass: () => Promise<Response>, sent: Sent) => Promise<Response>;
 
-/** A client of the running service, which notes what it sends, and what it waits for instead of waiting. */
-export function clientOf(apiKey: string, options: Partial<ClientOptions> = {}, between: Between = (pass) => pass()) {
+/** What a client of the running service is made with; it notes what is sent, and what is waited for instead of waiting. */
+export function networkOf(between: Between = (pass) => pass()) {
   const sent: Sent[] = [];
   const waitedMs: number[] = [];
-  const client = createClient({
+  const options = {
     baseUrl: "http://service.test/",
-    apiKey,
-    fetch: (url, init) => {
+    fetch: (url: string, init: RequestInit) => {
       const { pathname: path } = new URL(url);
       const one: Sent = { method: init.method!, path, headers: new Headers(init.headers), body: init.body as string | undefined };
       sent.push(one);
       return between(() => exports.default.fetch(new Request(url, init)), one);
     },
-    wait: async (ms) => void waitedMs.push(ms),
-    ...options,
-  });
-  return { client, sent, waitedMs };
+    wait: async (ms: number) => void waitedMs.push(ms),
+  };
+  return { options, sent, waitedMs };
+}
+
+/** A client of a workspace, on such a network. */
+export function clientOf(apiKey: string, own: Partial<ClientOptions> = {}, between?: Between) {
+  const { options, ...network } = networkOf(between);
+  return { client: createClient({ ...options, apiKey, ...own }), ...network };
 }

@@ -77,6 +77,7 @@ async function useConversations(client: Client, agent_id: string) {
   expect(citations[0]!.title).toContain("Refunds");
   const events = await Array.fromAsync(client.streamAnswer(question));
   expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(["start", "delta", "done"]));
+  expect((await client.getTrace({ conversation_id, message_id: message_id! })).message_id).toBe(message_id);
   const again = await Array.fromAsync(client.resumeAnswer({ conversation_id, message_id: message_id! }));
   expect(again.at(-1)).toMatchObject({ type: "done", answer: { message_id } });
   const rating = await client.rateAnswer({ conversation_id, message_id: message_id!, body: { rating: "down" } });

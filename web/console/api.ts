@@ -10,7 +10,7 @@ export function whenRefused(callback: () => void): void {
 }
 
 /** Sends a request with the session's cookie, and the header without which the cookie counts nothing. */
-async function fetchAsConsole(url: string, init: RequestInit): Promise<Response> {
+export async function fetchAsConsole(url: string, init: RequestInit): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.delete("Authorization");
   headers.set("X-Support-Agent-Console", "1");
@@ -23,7 +23,7 @@ async function fetchAsConsole(url: string, init: RequestInit): Promise<Response>
 export const api = createClient({ baseUrl: location.origin, apiKey: "session", fetch: fetchAsConsole, retries: 1, maxWaitSeconds: 2 });
 
 /**
- * A request beside the workspace's API: the operator's, sign-in, downloads.
+ * A request that no client has a method for: sign-in, downloads.
  * @throws ApiError.
  */
 export async function request<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {

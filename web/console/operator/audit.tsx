@@ -1,28 +1,15 @@
 import { useState } from "preact/hooks";
-import { request } from "../api.ts";
 import { usePages } from "../pages.ts";
 import { PageFrame, SearchField } from "../ui/page.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
-
-interface Entry {
-  id: string;
-  actor: string;
-  operation: string;
-  workspace_id: string | null;
-  target_id: string | null;
-  fields: string[];
-  created_at: string;
-}
+import { operator } from "./api.ts";
 
 /** What operators did. */
 export function Audit() {
   const [operation, setOperation] = useState("");
-  const pages = usePages(operation, (cursor) => {
-    const query = new URLSearchParams({ limit: "50", ...(operation && { operation }), ...(cursor && { cursor }) });
-    return request<{ data: Entry[]; total: number; next_cursor: string | null }>("GET", `/operator/v1/audit?${query}`);
-  });
+  const pages = usePages(operation, (cursor) => operator.listAudit({ limit: 50, operation: operation || undefined, cursor }));
   return (
     <PageFrame title="Audit log" actions={<SearchField label="Operation, such as revokeKey" onSearch={setOperation} />}>
       <PagesTable

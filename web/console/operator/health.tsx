@@ -1,22 +1,13 @@
-import { request } from "../api.ts";
 import { useQuery } from "../query.ts";
 import { Button } from "../ui/button.tsx";
 import { PageFrame } from "../ui/page.tsx";
 import { Loaded } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/time.tsx";
-
-interface Health {
-  status: "ok" | "degraded";
-  checked_at: string;
-  databases: { shard: number; ok: boolean; duration_ms: number }[];
-  queues: { queue: string; ok: boolean; messages: number | null; oldest_message_at: string | null }[];
-  work: { kind: string; ok: boolean; waiting: number; oldest: { since: string } | null }[];
-  faults: { part: string; error: string; ok: boolean; count: number; since: string; remedy: string }[];
-}
+import { operator } from "./api.ts";
 
 /** Whether the deployment keeps up, and what to do where it does not. */
 export function HealthPage() {
-  const query = useQuery("health", () => request<Health>("GET", "/operator/v1/health"));
+  const query = useQuery("health", () => operator.getHealth());
   return (
     <PageFrame title="Health" actions={<Button onClick={query.reload}>Check again</Button>}>
       <Loaded query={query}>

@@ -1,18 +1,18 @@
 import { useState } from "preact/hooks";
-import { request } from "../api.ts";
 import { useQuery } from "../query.ts";
-import { KeyList, type ListedKey } from "../settings/key-list.tsx";
+import { KeyList } from "../settings/key-list.tsx";
+import { operator, type Schemas } from "./api.ts";
 
 /** The keys of a workspace, as the operator makes and revokes them. */
 export function Keys({ workspaceId }: { workspaceId: string }) {
-  const path = `/operator/v1/workspaces/${encodeURIComponent(workspaceId)}/keys`;
+  const workspace_id = workspaceId;
   const [version, setVersion] = useState(0);
-  const query = useQuery(`${workspaceId} ${version}`, async () => (await request<{ data: ListedKey[] }>("GET", `${path}?limit=100`)).data);
+  const query = useQuery(`${workspaceId} ${version}`, async () => (await operator.listKeys({ workspace_id })).data);
   return (
     <KeyList
       query={query}
-      create={(body) => request("POST", path, body)}
-      revoke={(id) => request("DELETE", `${path}/${id}`)}
+      create={(body) => operator.createKey({ workspace_id, body: body as Schemas["KeyCreate"] })}
+      revoke={(key_id) => operator.revokeKey({ workspace_id, key_id })}
       onChanged={() => setVersion(version + 1)}
     />
   );

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Link, Route, Switch } from "wouter-preact";
-import { errorText, request, type Schemas } from "../api.ts";
+import { errorText } from "../api.ts";
 import { byOffset, usePages } from "../pages.ts";
 import { useQuery } from "../query.ts";
 import { Button } from "../ui/button.tsx";
@@ -11,26 +11,11 @@ import { PagesTable } from "../ui/pages.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/time.tsx";
 import { say, sayError } from "../ui/toast.tsx";
+import { operator, type Schemas } from "./api.ts";
 import { Keys } from "./keys.tsx";
 
+type Workspace = Schemas["Workspace"];
 type Limits = Schemas["Limits"];
-
-export interface Workspace {
-  id: string;
-  name: string;
-  slug: string;
-  plan: Schemas["Usage"]["plan"];
-  limits: Limits;
-  limit_overrides: Partial<Limits>;
-  created_at: string;
-}
-
-interface WorkspacePage {
-  data: Workspace[];
-  total: number;
-  offset: number;
-  has_more: boolean;
-}
 
 const PLANS = ["free", "starter", "pro", "enterprise"].map((plan) => [plan, plan] as const);
 const PAGE_SIZE = 50;
@@ -49,7 +34,7 @@ export function Workspaces() {
 
 function List() {
   const [isAdding, setAdding] = useState(false);
-  const read = byOffset((offset) => request<WorkspacePage>("GET", `/operator/v1/workspaces?limit=${PAGE_SIZE}&offset=${offset}`));
+  const read = byOffset((offset) => operator.listWorkspaces({ limit: PAGE_SIZE, offset }));
   const pages = usePages("workspaces", read);
   return (
     <PageFrame
@@ -90,8 +75,9 @@ function CreateForm({ onCreated }: { onCreated: () => void }) {
   const create = async (event: SubmitEvent) => {
     event.preventDefault();
     const fields = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement));
+    const body = fields as unknown as Schemas["WorkspaceCreate"];
     try {
-      await request("POST", "/operator/v1/workspaces", fields);
+      await operator.createWorkspace({ body });
       say("Created");
       onCreated();
     } catch (failure) {
@@ -111,11 +97,10 @@ function CreateForm({ onCreated }: { onCreated: () => void }) {
 }
 
 function WorkspacePage({ id }: { id: string }) {
-  const path = `/operator/v1/workspaces/${encodeURIComponent(id)}`;
-  const query = useQuery(id, () => request<Workspace>("GET", path));
-  const save = async (body: unknown) => {
+  const query = useQuery(id, () => operator.getWorkspace({ workspace_id: id }));
+  const save = async (body: Schemas["WorkspaceUpdate"]) => {
     try {
-      query.set(await request<Workspace>("PATCH", path, body));
+      query.set(await operator.updateWorkspace({ workspace_id: id, body }));
       say("Saved");
     } catch (error) {
       sayError(error);
@@ -135,7 +120,7 @@ function WorkspacePage({ id }: { id: string }) {
                 label="Plan"
                 options={PLANS}
                 value={workspace.plan}
-                onChange={({ currentTarget }) => void save({ plan: currentTarget.value })}
+                onChange={({ currentTarget }) => void save({ plan: currentTarget.value as Workspace["plan"] })}
               />
               <p class="quiet">
                 Id <code>{workspace.id}</code>
@@ -156,7 +141,7 @@ function LimitsCard({
   save,
 }: {
   workspace: Workspace;
-  save: (body: unknown) => Promise<void>;
+  save: (body: Schemas["WorkspaceUpdate"]) => Promise<void>;
 }) {
   const names = (Object.keys(limits) as (keyof Limits)[]).filter((name) => typeof limits[name] === "number");
   const submit = (event: SubmitEvent) => {

@@ -10,7 +10,7 @@ import { Time } from "../ui/time.tsx";
 import { say, sayError } from "../ui/toast.tsx";
 import { readForm } from "../ui/form.ts";
 
-export interface ListedKey {
+interface ListedKey {
   id: string;
   name: string;
   prefix: string;

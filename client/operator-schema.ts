@@ -1,0 +1,1132 @@
+// Written by `npm run client` from the service's OpenAPI document. Do not edit.
+
+/** The records, and the bodies that requests have. */
+export interface Schemas {
+  ContactForm: {
+    /** Its fields, in their order. */
+    fields: {
+      /** `name`, `email`, `phone` and `message` are the lead's own; others are custom fields. */
+      name: string;
+      /** Null: in the visitor's language. */
+      label?: string | null | undefined;
+      /** Whether the form cannot be sent without it. */
+      required?: boolean | undefined;
+      /** What can be chosen; none: it is typed. */
+      options?: string[] | undefined;
+    }[];
+  };
+  Workspace: {
+    /** Its identifier. */
+    id: string;
+    /** What people call it. */
+    name: string;
+    /** Its short name, unique in the deployment. */
+    slug: string;
+    /** What it may use, see Limits in the guides. */
+    plan: "free" | "starter" | "pro" | "enterprise";
+    /** Where its data is; null where none was named. */
+    region: "wnam" | "enam" | "sam" | "weur" | "eeur" | "apac" | "oc" | "afr" | "me" | "eu" | "us" | null;
+    limits: Schemas["Limits"];
+    /** The limits that replace the plan's. */
+    limit_overrides: {
+      /** Requests in any 60 seconds, all keys together. */
+      requests_per_minute?: number | undefined;
+      /** Questions that agents are asked to answer, a calendar month. */
+      messages?: number | undefined;
+      /** Messages of one conversation, all authors together. */
+      messages_per_conversation?: number | undefined;
+      /** Messages of visitors on every channel but the API, a UTC day, whether the agent or a human answers. */
+      visitor_messages_per_day?: number | undefined;
+      /** Leads of all agents, a UTC day. */
+      leads_per_day?: number | undefined;
+      /** Messages that your team writes, a UTC day. */
+      team_messages_per_day?: number | undefined;
+      /** Agents of the workspace. */
+      agents?: number | undefined;
+      /** API keys that are not revoked. */
+      api_keys?: number | undefined;
+      /** Knowledge sources for each agent. */
+      sources?: number | undefined;
+      /** The most pages that one website source may read. */
+      max_pages?: number | undefined;
+      /** Curated answers of one agent. */
+      answers_per_agent?: number | undefined;
+      /** Megabytes of text, extracted from the sources of one agent. */
+      knowledge_mb_per_agent?: number | undefined;
+      /** Whether events are sent to webhook endpoints. */
+      webhooks?: boolean | undefined;
+    };
+    retention: Schemas["Retention"];
+    /** When it was created. */
+    created_at: string;
+    /** When it was last changed. */
+    updated_at: string;
+  };
+  /** What holds: the plan's limits with the overrides. */
+  Limits: {
+    /** Requests in any 60 seconds, all keys together. */
+    requests_per_minute: number;
+    /** Questions that agents are asked to answer, a calendar month. */
+    messages: number;
+    /** Messages of one conversation, all authors together. */
+    messages_per_conversation: number;
+    /** Messages of visitors on every channel but the API, a UTC day, whether the agent or a human answers. */
+    visitor_messages_per_day: number;
+    /** Leads of all agents, a UTC day. */
+    leads_per_day: number;
+    /** Messages that your team writes, a UTC day. */
+    team_messages_per_day: number;
+    /** Agents of the workspace. */
+    agents: number;
+    /** API keys that are not revoked. */
+    api_keys: number;
+    /** Knowledge sources for each agent. */
+    sources: number;
+    /** The most pages that one website source may read. */
+    max_pages: number;
+    /** Curated answers of one agent. */
+    answers_per_agent: number;
+    /** Megabytes of text, extracted from the sources of one agent. */
+    knowledge_mb_per_agent: number;
+    /** Whether events are sent to webhook endpoints. */
+    webhooks: boolean;
+  };
+  /** How long records are kept. */
+  Retention: {
+    /** Conversations are deleted so many days after their last activity; null keeps them. */
+    conversations_days: number | null;
+    /** Leads are deleted after so many days; null keeps them. */
+    leads_days: number | null;
+    /** Events and their deliveries are deleted after so many days. */
+    event_log_days: number;
+  };
+  Error: {
+    /** The error. */
+    error: {
+      /** What went wrong, for programs. */
+      code: "missing_api_key" | "invalid_api_key" | "revoked_api_key" | "quota_exceeded" | "insufficient_scope" | "plan_required" | "not_found" | "method_not_allowed" | "conflict" | "endpoint_disabled" | "idempotency_conflict" | "payload_too_large" | "validation_error" | "rate_limited" | "internal_error" | "unavailable";
+      /** What to do about it. */
+      message: string;
+      /** Of a 500 or 503 to a question: it is kept, and will be answered in this conversation. Without it, nothing of the question is kept. */
+      conversation_id?: string | undefined;
+      /** The answer that will be written: resume its stream. */
+      message_id?: string | undefined;
+      /** Under /openai alone: the kind of error, in OpenAI's words. */
+      type?: string | undefined;
+      /** Under /openai alone: the field that is wrong; null where no one field is. */
+      param?: string | null | undefined;
+      /** Equal to the header X-Request-Id. */
+      request_id: string;
+    };
+  };
+  ValidationError: Schemas["Error"] & {
+    /** Every failed check. */
+    detail: Schemas["ValidationItem"][];
+  };
+  ValidationItem: {
+    /** Where it is: body, query or path, and the names below. */
+    loc: (string | number)[];
+    /** What is wrong with it. */
+    msg: string;
+    /** The kind of error, in the words of Pydantic v2. */
+    type: string;
+    /** What was sent. */
+    input?: unknown | undefined;
+    /** The bounds or choices of the check. */
+    ctx?: Record<string, unknown> | undefined;
+  };
+  WorkspaceCreate: {
+    /** What people call it. */
+    name: string;
+    /** Its short name, unique in the deployment. */
+    slug: string;
+    /** What it may use, see Limits in the guides. */
+    plan?: "free" | "starter" | "pro" | "enterprise" | undefined;
+    /** Where its data will be: see Databases in the guides. It stays there. */
+    region?: "wnam" | "enam" | "sam" | "weur" | "eeur" | "apac" | "oc" | "afr" | "me" | "eu" | "us" | undefined;
+    /** The limits that replace the plan's, by their names; null at one restores the plan's. */
+    limits?: {
+      /** requests_per_minute */
+      requests_per_minute?: number | null | undefined;
+      /** messages */
+      messages?: number | null | undefined;
+      /** messages_per_conversation */
+      messages_per_conversation?: number | null | undefined;
+      /** visitor_messages_per_day */
+      visitor_messages_per_day?: number | null | undefined;
+      /** leads_per_day */
+      leads_per_day?: number | null | undefined;
+      /** team_messages_per_day */
+      team_messages_per_day?: number | null | undefined;
+      /** agents */
+      agents?: number | null | undefined;
+      /** api_keys */
+      api_keys?: number | null | undefined;
+      /** sources */
+      sources?: number | null | undefined;
+      /** max_pages */
+      max_pages?: number | null | undefined;
+      /** answers_per_agent */
+      answers_per_agent?: number | null | undefined;
+      /** knowledge_mb_per_agent */
+      knowledge_mb_per_agent?: number | null | undefined;
+      /** Whether events are sent to webhook endpoints. */
+      webhooks?: boolean | null | undefined;
+    } | undefined;
+    /** How long records are kept; null at one restores the default. */
+    retention?: {
+      /** Conversations are deleted so many days after their last activity; null keeps them. */
+      conversations_days?: number | null | undefined;
+      /** Leads are deleted after so many days; null keeps them. */
+      leads_days?: number | null | undefined;
+      /** Events and their deliveries are deleted after so many days. */
+      event_log_days?: number | null | undefined;
+    } | undefined;
+  };
+  WorkspacePage: {
+    /** The records of this page. */
+    data: Schemas["Workspace"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  /** A field that is left out stays as it is. */
+  WorkspaceUpdate: {
+    /** What people call it. */
+    name?: string | undefined;
+    /** What it may use, see Limits in the guides. */
+    plan?: "free" | "starter" | "pro" | "enterprise" | undefined;
+    /** The limits that replace the plan's, by their names; null at one restores the plan's. */
+    limits?: {
+      /** requests_per_minute */
+      requests_per_minute?: number | null | undefined;
+      /** messages */
+      messages?: number | null | undefined;
+      /** messages_per_conversation */
+      messages_per_conversation?: number | null | undefined;
+      /** visitor_messages_per_day */
+      visitor_messages_per_day?: number | null | undefined;
+      /** leads_per_day */
+      leads_per_day?: number | null | undefined;
+      /** team_messages_per_day */
+      team_messages_per_day?: number | null | undefined;
+      /** agents */
+      agents?: number | null | undefined;
+      /** api_keys */
+      api_keys?: number | null | undefined;
+      /** sources */
+      sources?: number | null | undefined;
+      /** max_pages */
+      max_pages?: number | null | undefined;
+      /** answers_per_agent */
+      answers_per_agent?: number | null | undefined;
+      /** knowledge_mb_per_agent */
+      knowledge_mb_per_agent?: number | null | undefined;
+      /** Whether events are sent to webhook endpoints. */
+      webhooks?: boolean | null | undefined;
+    } | undefined;
+    /** How long records are kept; null at one restores the default. */
+    retention?: {
+      /** Conversations are deleted so many days after their last activity; null keeps them. */
+      conversations_days?: number | null | undefined;
+      /** Leads are deleted after so many days; null keeps them. */
+      leads_days?: number | null | undefined;
+      /** Events and their deliveries are deleted after so many days. */
+      event_log_days?: number | null | undefined;
+    } | undefined;
+  };
+  NewKey: Schemas["Key"] & {
+    /** The API key. Shown here and never again. */
+    key: string;
+  };
+  Key: {
+    /** Its identifier. */
+    id: string;
+    /** What it is used for. */
+    name: string;
+    /** The key's first 16 characters, to recognize it by. */
+    prefix: string;
+    /** What it may do. */
+    scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write")[];
+    /** When it was created. */
+    created_at: string;
+    /** Since when it is refused; null while it is valid. */
+    revoked_at: string | null;
+  };
+  KeyCreate: {
+    /** What it will be used for. */
+    name: string;
+    /** What it may do; * for everything, scopes of later versions included. */
+    scopes: ("agents:read" | "agents:write" | "chat:write" | "conversations:read" | "conversations:write" | "leads:read" | "knowledge:read" | "knowledge:write" | "analytics:read" | "webhooks:read" | "webhooks:write" | "privacy:read" | "privacy:write" | "keys:write" | "*")[];
+  };
+  KeyPage: {
+    /** The records of this page. */
+    data: Schemas["Key"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  AgentSettings: {
+    /** Its identifier. */
+    id: string;
+    /** What your team and visitors call it. */
+    name: string;
+    /** Its short name, unique in the workspace. */
+    slug: string;
+    /** What it is for, for your team. */
+    description: string | null;
+    /** A paused agent answers no questions. */
+    status: "active" | "paused";
+    /** A BCP 47 tag: the language of the texts that you do not set. */
+    language: string;
+    /** What visitors read before they write. */
+    welcome_message: string;
+    /** What the visitor reads when a human is needed. Where the operator has set none, the sentence depends on the reason and on the visitor's language; this is the one for a question without an answer. */
+    handoff_message: string;
+    /** Answers below it are handed to a human. */
+    confidence_threshold: number;
+    /** Where visitors can write to it. */
+    channels: ("widget" | "hosted" | "email" | "api" | "playground")[];
+    /** Its knowledge sources. */
+    sources_count: number;
+    /** Its curated answers. */
+    answers_count: number;
+    /** When it was created. */
+    created_at: string;
+    /** When it was last changed. */
+    updated_at: string;
+    /** What the model reads before every question, beside the knowledge: tone, rules, what not to answer. */
+    instructions: string | null;
+    /** After so many minutes without a message, an answered conversation is resolved. */
+    inactivity_minutes: number;
+    /** The language model by its name at the provider; null for the deployment's own. */
+    model: string | null;
+    /** Requests to your API that the model may make while it answers. */
+    tools: {
+      /** What the model calls it. */
+      name: string;
+      /** What it does and when to use it, for the model. */
+      description: string;
+      /** What the model fills in, as JSON Schema. */
+      parameters: Record<string, unknown>;
+      /** The method of the request. */
+      method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+      /** The request goes here; {name} stands for a parameter. */
+      url: string;
+      /** null stands for a value that is set; values are never shown. */
+      headers: Record<string, null>;
+      /** Fields that the service adds to the body. */
+      body: Record<string, unknown>;
+      /** Whether the model has it only where something vouches for the visitor. */
+      requires_verified_visitor: boolean;
+      /** How long a response may take. */
+      timeout_seconds: number;
+    }[];
+    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
+    allowed_origins: string[];
+    /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
+    email_address: string | null;
+    /** The Turnstile widget that visitors solve before their first message and with a lead; null for none. */
+    turnstile: {
+      /** The widget's public key. */
+      site_key: string;
+    } | null;
+    /** Whether your website can verify visitors with a secret of the agent. */
+    has_identity_secret: boolean;
+    appearance: Schemas["Appearance"];
+    /** What visitors are asked for where nobody can answer; null for no form. */
+    contact_form: Schemas["ContactForm"] | null;
+    /**
+     * The languages that the chat speaks, the first one for everybody else, each with texts that replace its own. Empty: all.
+     *
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, challenge, challenge_failed, not_loaded.
+     */
+    languages: Record<string, Record<string, string>>;
+    hosted_page: Schemas["HostedPage"];
+  };
+  /** How the chat looks. */
+  Appearance: {
+    /** Of the launcher, buttons and the visitor's messages; text on it is black or white. */
+    accent: string;
+    /** The corner of the launcher and its panel. */
+    position: "right" | "left";
+    /** An icon, an icon with a text, or none: then the page opens the chat by `SupportAgent("open")`. */
+    launcher: "icon" | "label" | "hidden";
+    /** A headline above the welcome message. */
+    greeting: string | null;
+    /** Questions that a visitor can ask by a click. */
+    suggestions: string[];
+    /** auto: as the visitor's system. */
+    theme: "auto" | "light" | "dark";
+    /** Whether the chat names this service. */
+    show_branding: boolean;
+  };
+  /** The chat as a page of its own. */
+  HostedPage: {
+    /** Whether there is a page /chat/{agent_id}. */
+    enabled: boolean;
+    /** Whether search engines may list it. */
+    indexed: boolean;
+  };
+  AgentCreate: {
+    /** What your team and visitors call it. */
+    name: string;
+    /** A short name, unique in the workspace. Made from the name where it is left out. */
+    slug?: string | undefined;
+    /** What it is for, for your team. */
+    description?: string | null | undefined;
+    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
+    language?: string | undefined;
+    /** What the model reads before every question, beside the knowledge: tone, rules, what not to answer. */
+    instructions?: string | null | undefined;
+    /** What visitors read before they write. */
+    welcome_message?: string | undefined;
+    /** What visitors read when a human is needed, whatever the reason and in whatever language they write. */
+    handoff_message?: string | undefined;
+    /** 0 to 1: answers that are less sure are handed to a human. */
+    confidence_threshold?: number | undefined;
+    /** After so many minutes without a message, an answered conversation is resolved. */
+    inactivity_minutes?: number | undefined;
+    /** A paused agent answers no questions. */
+    status?: "active" | "paused" | undefined;
+    /** The language model by its name at the provider; null for the deployment's own. */
+    model?: string | null | undefined;
+    /** Requests to your API that the model may make while it answers. */
+    tools?: {
+      /** What the model calls it: lower-case letters, digits and _. */
+      name: string;
+      /** What it does and when to use it, for the model. */
+      description: string;
+      /** What the model fills in: a JSON Schema (2020-12) of type object, without references. */
+      parameters?: Record<string, unknown> | undefined;
+      /** The method of the request. */
+      method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+      /** The request goes here; {name} stands for a parameter. */
+      url: string;
+      /** Headers of the request, stored encrypted. null keeps a stored value. */
+      headers?: Record<string, string | null> | undefined;
+      /** Fields that the service adds to the body, such as {visitor.external_id}. */
+      body?: Record<string, unknown> | undefined;
+      /** Whether the model has it only where something vouches for the visitor. */
+      requires_verified_visitor?: boolean | undefined;
+      /** How long a response may take. */
+      timeout_seconds?: number | undefined;
+    }[] | undefined;
+    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
+    allowed_origins?: string[] | undefined;
+    /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
+    email_address?: string | null | undefined;
+    /** The Turnstile widget that visitors solve before their first message and with a lead; null for none. */
+    turnstile?: {
+      /** The widget's public key. */
+      site_key: string;
+      /** Its secret key, which is never shown again. */
+      secret: string;
+    } | null | undefined;
+    /** How the chat looks. */
+    appearance?: {
+      /** Of the launcher, buttons and the visitor's messages; text on it is black or white. */
+      accent?: string | undefined;
+      /** The corner of the launcher and its panel. */
+      position?: "right" | "left" | undefined;
+      /** An icon, an icon with a text, or none: then the page opens the chat by `SupportAgent("open")`. */
+      launcher?: "icon" | "label" | "hidden" | undefined;
+      /** A headline above the welcome message. */
+      greeting?: string | null | undefined;
+      /** Questions that a visitor can ask by a click. */
+      suggestions?: string[] | undefined;
+      /** auto: as the visitor's system. */
+      theme?: "auto" | "light" | "dark" | undefined;
+      /** Whether the chat names this service. */
+      show_branding?: boolean | undefined;
+    } | undefined;
+    /** What visitors are asked for where nobody can answer; null for no form. */
+    contact_form?: Schemas["ContactForm"] | null | undefined;
+    /**
+     * The languages that the chat speaks, the first one for everybody else, each with texts that replace its own. Empty: all.
+     *
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, challenge, challenge_failed, not_loaded.
+     */
+    languages?: Record<string, Record<string, string>> | undefined;
+    /** The chat as a page of its own. */
+    hosted_page?: {
+      /** Whether there is a page /chat/{agent_id}. */
+      enabled?: boolean | undefined;
+      /** Whether search engines may list it. */
+      indexed?: boolean | undefined;
+    } | undefined;
+  };
+  AgentSettingsPage: {
+    /** The records of this page. */
+    data: Schemas["AgentSettings"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  /** A field that is left out stays as it is. */
+  AgentUpdate: {
+    /** What your team and visitors call it. */
+    name?: string | undefined;
+    /** A short name, unique in the workspace. Made from the name where it is left out. */
+    slug?: string | undefined;
+    /** What it is for, for your team. */
+    description?: string | null | undefined;
+    /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
+    language?: string | undefined;
+    /** What the model reads before every question, beside the knowledge: tone, rules, what not to answer. */
+    instructions?: string | null | undefined;
+    /** What visitors read before they write. */
+    welcome_message?: string | undefined;
+    /** What visitors read when a human is needed, whatever the reason and in whatever language they write. */
+    handoff_message?: string | undefined;
+    /** 0 to 1: answers that are less sure are handed to a human. */
+    confidence_threshold?: number | undefined;
+    /** After so many minutes without a message, an answered conversation is resolved. */
+    inactivity_minutes?: number | undefined;
+    /** A paused agent answers no questions. */
+    status?: "active" | "paused" | undefined;
+    /** The language model by its name at the provider; null for the deployment's own. */
+    model?: string | null | undefined;
+    /** Requests to your API that the model may make while it answers. */
+    tools?: {
+      /** What the model calls it: lower-case letters, digits and _. */
+      name: string;
+      /** What it does and when to use it, for the model. */
+      description: string;
+      /** What the model fills in: a JSON Schema (2020-12) of type object, without references. */
+      parameters?: Record<string, unknown> | undefined;
+      /** The method of the request. */
+      method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+      /** The request goes here; {name} stands for a parameter. */
+      url: string;
+      /** Headers of the request, stored encrypted. null keeps a stored value. */
+      headers?: Record<string, string | null> | undefined;
+      /** Fields that the service adds to the body, such as {visitor.external_id}. */
+      body?: Record<string, unknown> | undefined;
+      /** Whether the model has it only where something vouches for the visitor. */
+      requires_verified_visitor?: boolean | undefined;
+      /** How long a response may take. */
+      timeout_seconds?: number | undefined;
+    }[] | undefined;
+    /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
+    allowed_origins?: string[] | undefined;
+    /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
+    email_address?: string | null | undefined;
+    /** The Turnstile widget that visitors solve before their first message and with a lead; null for none. */
+    turnstile?: {
+      /** The widget's public key. */
+      site_key: string;
+      /** Its secret key, which is never shown again. */
+      secret: string;
+    } | null | undefined;
+    /** How the chat looks. */
+    appearance?: {
+      /** Of the launcher, buttons and the visitor's messages; text on it is black or white. */
+      accent?: string | undefined;
+      /** The corner of the launcher and its panel. */
+      position?: "right" | "left" | undefined;
+      /** An icon, an icon with a text, or none: then the page opens the chat by `SupportAgent("open")`. */
+      launcher?: "icon" | "label" | "hidden" | undefined;
+      /** A headline above the welcome message. */
+      greeting?: string | null | undefined;
+      /** Questions that a visitor can ask by a click. */
+      suggestions?: string[] | undefined;
+      /** auto: as the visitor's system. */
+      theme?: "auto" | "light" | "dark" | undefined;
+      /** Whether the chat names this service. */
+      show_branding?: boolean | undefined;
+    } | undefined;
+    /** What visitors are asked for where nobody can answer; null for no form. */
+    contact_form?: Schemas["ContactForm"] | null | undefined;
+    /**
+     * The languages that the chat speaks, the first one for everybody else, each with texts that replace its own. Empty: all.
+     *
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, challenge, challenge_failed, not_loaded.
+     */
+    languages?: Record<string, Record<string, string>> | undefined;
+    /** The chat as a page of its own. */
+    hosted_page?: {
+      /** Whether there is a page /chat/{agent_id}. */
+      enabled?: boolean | undefined;
+      /** Whether search engines may list it. */
+      indexed?: boolean | undefined;
+    } | undefined;
+  };
+  IdentitySecret: {
+    /** Signs visitors' identities. Shown here and never again. */
+    secret: string;
+    /** Until then the previous secret is valid too; null if there is none. */
+    previous_valid_until: string | null;
+  };
+  IdentitySecretRotation: {
+    /** Whether the previous secret and the tokens of the agent's visitors end at once, as after a leak. */
+    revoke?: boolean | undefined;
+  };
+  /** `usage.messages` is that of the period, all else is as it is now. */
+  WorkspaceUsage: Schemas["Usage"] & {
+    /** Whose usage it is. */
+    workspace: {
+      /** Its identifier. */
+      id: string;
+      /** What people call it. */
+      name: string;
+      /** Its short name. */
+      slug: string;
+    };
+  };
+  Usage: {
+    /** What the workspace may use. */
+    plan: "free" | "starter" | "pro" | "enterprise";
+    /** The calendar month, UTC; the end is the next one's start. */
+    period: {
+      /** Its first moment. */
+      start: string;
+      /** The next one's first moment. */
+      end: string;
+    };
+    /** The plan's limits, with the operator's changes. */
+    limits: Schemas["Limits"];
+    /** `sources`, `pages` and `answers` are those of all agents. */
+    usage: {
+      /** Questions that agents were asked to answer in the period. */
+      messages: number;
+      /** Visitors' messages on this UTC day. */
+      visitor_messages_today: number;
+      /** Leads on this UTC day. */
+      leads_today: number;
+      /** Messages that your team wrote on this UTC day. */
+      team_messages_today: number;
+      /** Agents now. */
+      agents: number;
+      /** API keys that are not revoked. */
+      api_keys: number;
+      /** Knowledge sources now. */
+      sources: number;
+      /** Indexed pages now. */
+      pages: number;
+      /** Curated answers now. */
+      answers: number;
+      /** Megabytes of text of the agent that has the most, as of the last sync of each source. */
+      knowledge_mb_per_agent: number;
+    };
+    /** What is left. */
+    remaining: {
+      /** Questions that are left in the period. */
+      messages: number;
+    };
+  };
+  WorkspaceUsagePage: {
+    /** The records of this page. */
+    data: Schemas["WorkspaceUsage"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  Health: {
+    /** degraded: at least one entry below is not `ok`. */
+    status: "ok" | "degraded";
+    /** When it was checked. */
+    checked_at: string;
+    /** The databases. */
+    databases: {
+      /** Its number: 0 is DB, 1 is DB_1. */
+      shard: number;
+      /** Whether it answered. */
+      ok: boolean;
+      /** How long it took, in milliseconds. */
+      duration_ms: number;
+    }[];
+    /** The queues. */
+    queues: {
+      /** Its name. */
+      queue: "support-agent-ingestion" | "support-agent-crawls" | "support-agent-erasure" | "support-agent-email" | "support-agent-deliveries" | "support-agent-slow-deliveries";
+      /** Whether it holds no more than allowed. */
+      ok: boolean;
+      /** Null if the platform does not report it. */
+      messages: number | null;
+      /** How many are no fault. */
+      allowed_messages: number | null;
+      /** When the oldest was sent. */
+      oldest_message_at: string | null;
+    }[];
+    /** Background work. */
+    work: {
+      /** What waits. */
+      kind: "deliveries" | "slow_deliveries" | "mails" | "sources" | "syncs" | "idle_conversations" | "workspace_erasures" | "person_erasures" | "webhook_erasures";
+      /** Whether none waits longer than allowed. */
+      ok: boolean;
+      /** At most 1,000 are counted in each database. */
+      waiting: number;
+      /** What waits longest; null where nothing does. */
+      oldest: {
+        /** Its identifier. */
+        id: string;
+        /** The workspace. */
+        workspace_id: string;
+        /** Since when it waits. */
+        since: string;
+        /** How long that is. */
+        age_seconds: number;
+      } | null;
+      /** How long it may wait; null without a limit. */
+      allowed_seconds: number | null;
+    }[];
+    /** What does not mend itself. */
+    faults: {
+      /** What is at fault. */
+      part: "mail" | "model";
+      /** The error, by its name. */
+      error: string;
+      /** Whether it is too rare to matter. */
+      ok: boolean;
+      /** How often it happened. */
+      count: number;
+      /** When it first happened. */
+      since: string;
+      /** What to do. */
+      remedy: string;
+    }[];
+  };
+  SecretScan: {
+    /** Stored secrets by their kind. */
+    secrets: {
+      identity_secrets: Schemas["SecretCounts"];
+      /** Of the kind turnstile_secrets. */
+      turnstile_secrets: Schemas["SecretCounts"];
+      /** Of the kind tool_headers. */
+      tool_headers: Schemas["SecretCounts"];
+      /** Of the kind webhook_secrets. */
+      webhook_secrets: Schemas["SecretCounts"];
+      /** Of the kind unfinished_erasures. */
+      unfinished_erasures: Schemas["SecretCounts"];
+      /** Of the kind kept_responses. */
+      kept_responses: Schemas["SecretCounts"];
+    };
+    /** API keys that are not revoked. */
+    api_keys: {
+      /** Signed with the current KEY_SECRET. */
+      current: number;
+      /** Signed with an older one. */
+      outdated: {
+        /** Its identifier. */
+        id: string;
+        /** The workspace. */
+        workspace_id: string;
+        /** What it is used for. */
+        name: string;
+        /** The key's first 16 characters. */
+        prefix: string;
+        /** When it was last used since, to the hour; null if it was not. */
+        last_used_at: string | null;
+      }[];
+    };
+    /** Until when the older keys are needed still; null if they are not. */
+    keep_until: string | null;
+    /** The cursor of the next step; null after the last one. */
+    next_cursor: string | null;
+  };
+  /** Of the kind identity_secrets. */
+  SecretCounts: {
+    /** Encrypted with the current key. */
+    current: number;
+    /** Encrypted with an older key that the deployment has. */
+    outdated: number;
+    /** Encrypted again by this request. */
+    reencrypted: number;
+    /** Encrypted with a key that the deployment lacks. */
+    unreadable: number;
+  };
+  AuditPage: Schemas["AuditPageBase"] & {
+    /** Null on the last page. */
+    next_cursor: string | null;
+  };
+  AuditEntry: {
+    /** Its identifier. */
+    id: string;
+    /** The operator's token, by its fingerprint. */
+    actor: string;
+    /** The operation by its operationId. */
+    operation: string;
+    /** The workspace; null for an operation on all of them. */
+    workspace_id: string | null;
+    /** The agent or key; null where it is about neither. */
+    target_id: string | null;
+    /** The names of the fields that were sent, without their values. */
+    fields: string[];
+    /** The X-Request-Id of the response. */
+    request_id: string;
+    /** When it was created. */
+    created_at: string;
+  };
+  AuditPageBase: {
+    /** The records of this page. */
+    data: Schemas["AuditEntry"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  ImportState: {
+    /** checking: repeat the request until it is complete. */
+    state: "importing" | "checking" | "complete";
+    /** What works differently from before, such as a mail address that is taken. */
+    warnings: string[];
+  };
+  WorkspaceImport: {
+    /** The export's first line. */
+    header: {
+      /** What the line is. */
+      type: "header";
+      /** The version of the file format. */
+      format: 1;
+      /** Identifies the tables and columns of the records. */
+      schema: string;
+      /** Names the export. */
+      export_id: string;
+      /** The workspace. */
+      workspace_id: string;
+      /** The workspace's slug. */
+      slug: string;
+      /** When it was exported. */
+      exported_at: string;
+      /** Which secrets the exporting deployment had. */
+      key_ids: {
+        /** Its values, by their ids. */
+        ENCRYPTION_KEY: string[];
+        /** Its values, by their ids. */
+        KEY_SECRET: string[];
+      };
+    };
+    /** Further lines of the export, in any order. */
+    records: {
+      /** The kind of record. */
+      type: string;
+      /** Its columns. */
+      record: Record<string, unknown>;
+    }[];
+  };
+  ImportCompletion: {
+    /** The export's first line. */
+    header: {
+      /** What the line is. */
+      type: "header";
+      /** The version of the file format. */
+      format: 1;
+      /** Identifies the tables and columns of the records. */
+      schema: string;
+      /** Names the export. */
+      export_id: string;
+      /** The workspace. */
+      workspace_id: string;
+      /** The workspace's slug. */
+      slug: string;
+      /** When it was exported. */
+      exported_at: string;
+      /** Which secrets the exporting deployment had. */
+      key_ids: {
+        /** Its values, by their ids. */
+        ENCRYPTION_KEY: string[];
+        /** Its values, by their ids. */
+        KEY_SECRET: string[];
+      };
+    };
+    /** The export's last line. */
+    end: {
+      /** What the line is. */
+      type: "end";
+      /** How many records there are of each kind. */
+      counts: Record<string, number>;
+      /** Of all records together, in any order. */
+      checksum: string;
+    };
+  };
+}
+
+/** What each operation takes (the parameters of its path and query, and its body) and what it answers. */
+export interface Operations {
+  /** Add a workspace. */
+  createWorkspace: {
+    input: {
+      body: Schemas["WorkspaceCreate"];
+    };
+    answer: Schemas["Workspace"];
+  };
+  /** List all workspaces. */
+  listWorkspaces: {
+    input: {
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** How many records come before the page. */
+      offset?: number | undefined;
+    };
+    answer: Schemas["WorkspacePage"];
+  };
+  /** One workspace. */
+  getWorkspace: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+    };
+    answer: Schemas["Workspace"];
+  };
+  /** Change a workspace's name, plan, limits or retention. */
+  updateWorkspace: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+      body: Schemas["WorkspaceUpdate"];
+    };
+    answer: Schemas["Workspace"];
+  };
+  /** Delete a workspace with all its data. */
+  deleteWorkspace: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+    };
+    answer: undefined;
+  };
+  /** Add an API key to a workspace. */
+  createKey: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+      body: Schemas["KeyCreate"];
+    };
+    answer: Schemas["NewKey"];
+  };
+  /** List a workspace's API keys. */
+  listKeys: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+    };
+    answer: Schemas["KeyPage"];
+  };
+  /** Revoke a workspace's API key. */
+  revokeKey: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+      /** The API key. */
+      key_id: string;
+    };
+    answer: undefined;
+  };
+  /** Add an agent to a workspace. */
+  createAgent: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+      body: Schemas["AgentCreate"];
+    };
+    answer: Schemas["AgentSettings"];
+  };
+  /** List a workspace's agents. */
+  listWorkspaceAgents: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** How many records come before the page. */
+      offset?: number | undefined;
+    };
+    answer: Schemas["AgentSettingsPage"];
+  };
+  /** One agent with all its settings. */
+  getWorkspaceAgent: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+      /** The agent. */
+      agent_id: string;
+    };
+    answer: Schemas["AgentSettings"];
+  };
+  /** Change an agent's settings. */
+  updateAgent: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+      /** The agent. */
+      agent_id: string;
+      body: Schemas["AgentUpdate"];
+    };
+    answer: Schemas["AgentSettings"];
+  };
+  /** Delete an agent and its knowledge. */
+  deleteAgent: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+      /** The agent. */
+      agent_id: string;
+    };
+    answer: undefined;
+  };
+  /** Replace the secret that verifies an agent's visitors. */
+  rotateIdentitySecret: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+      /** The agent. */
+      agent_id: string;
+      body?: Schemas["IdentitySecretRotation"] | undefined;
+    };
+    answer: Schemas["IdentitySecret"];
+  };
+  /** What a workspace has used in a month. */
+  getWorkspaceUsage: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+      /** A calendar month, UTC; the current one where it is left out. */
+      period?: string | undefined;
+    };
+    answer: Schemas["WorkspaceUsage"];
+  };
+  /** What all workspaces have used in a month, for billing. */
+  listUsage: {
+    input: {
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** How many records come before the page. */
+      offset?: number | undefined;
+      /** A calendar month, UTC; the current one where it is left out. */
+      period?: string | undefined;
+    };
+    answer: Schemas["WorkspaceUsagePage"];
+  };
+  /** The health of databases, queues, background work, mail and models. */
+  getHealth: {
+    input: {};
+    answer: Schemas["Health"];
+  };
+  /** Count stored secrets by the key that encrypts them. */
+  checkSecrets: {
+    input: {
+      /** The next_cursor of the previous step. */
+      cursor?: string | undefined;
+    };
+    answer: Schemas["SecretScan"];
+  };
+  /** Encrypt stored secrets with the current key. */
+  reencryptSecrets: {
+    input: {
+      /** The next_cursor of the previous step. */
+      cursor?: string | undefined;
+    };
+    answer: Schemas["SecretScan"];
+  };
+  /** List what operators did. */
+  listAudit: {
+    input: {
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** How many records come before the page. */
+      offset?: number | undefined;
+      /** The next_cursor of the page before. It is steady under inserts; leave offset out beside it. */
+      cursor?: string | undefined;
+      /** The workspace. */
+      workspace_id?: string | undefined;
+      /** Only this operation, by its operationId. */
+      operation?: string | undefined;
+      /** Only what this one did. */
+      actor?: string | undefined;
+      /** Only what was done at or after it. */
+      since?: string | undefined;
+    };
+    answer: Schemas["AuditPage"];
+  };
+  /** Export a workspace. */
+  exportWorkspace: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+      /** The cursor in the last line of the previous response. */
+      cursor?: string | undefined;
+      /** How much one response holds. */
+      pages?: number | undefined;
+    };
+    answer: string;
+  };
+  /** Import a part of a workspace's records. */
+  importWorkspace: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+      body: Schemas["WorkspaceImport"];
+    };
+    answer: Schemas["ImportState"];
+  };
+  /** Cancel an import. */
+  abandonImport: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+    };
+    answer: undefined;
+  };
+  /** Compare an import with its export, and complete it. */
+  completeImport: {
+    input: {
+      /** The workspace. */
+      workspace_id: string;
+      body: Schemas["ImportCompletion"];
+    };
+    answer: Schemas["ImportState"];
+  };
+}
+
+/** The method and the path of each operation, and whether its body is a form with a file. */
+export const ROUTES = {
+  createWorkspace: ["POST", "/operator/v1/workspaces"],
+  listWorkspaces: ["GET", "/operator/v1/workspaces"],
+  getWorkspace: ["GET", "/operator/v1/workspaces/{workspace_id}"],
+  updateWorkspace: ["PATCH", "/operator/v1/workspaces/{workspace_id}"],
+  deleteWorkspace: ["DELETE", "/operator/v1/workspaces/{workspace_id}"],
+  createKey: ["POST", "/operator/v1/workspaces/{workspace_id}/keys"],
+  listKeys: ["GET", "/operator/v1/workspaces/{workspace_id}/keys"],
+  revokeKey: ["DELETE", "/operator/v1/workspaces/{workspace_id}/keys/{key_id}"],
+  createAgent: ["POST", "/operator/v1/workspaces/{workspace_id}/agents"],
+  listWorkspaceAgents: ["GET", "/operator/v1/workspaces/{workspace_id}/agents"],
+  getWorkspaceAgent: ["GET", "/operator/v1/workspaces/{workspace_id}/agents/{agent_id}"],
+  updateAgent: ["PATCH", "/operator/v1/workspaces/{workspace_id}/agents/{agent_id}"],
+  deleteAgent: ["DELETE", "/operator/v1/workspaces/{workspace_id}/agents/{agent_id}"],
+  rotateIdentitySecret: ["POST", "/operator/v1/workspaces/{workspace_id}/agents/{agent_id}/rotate-identity-secret"],
+  getWorkspaceUsage: ["GET", "/operator/v1/workspaces/{workspace_id}/usage"],
+  listUsage: ["GET", "/operator/v1/usage"],
+  getHealth: ["GET", "/operator/v1/health"],
+  checkSecrets: ["GET", "/operator/v1/secrets"],
+  reencryptSecrets: ["POST", "/operator/v1/secrets/reencrypt"],
+  listAudit: ["GET", "/operator/v1/audit"],
+  exportWorkspace: ["GET", "/operator/v1/workspaces/{workspace_id}/export"],
+  importWorkspace: ["POST", "/operator/v1/workspaces/{workspace_id}/import"],
+  abandonImport: ["DELETE", "/operator/v1/workspaces/{workspace_id}/import"],
+  completeImport: ["POST", "/operator/v1/workspaces/{workspace_id}/import/complete"],
+} as const satisfies Record<keyof Operations, readonly [method: string, path: string, body?: "form"]>;

@@ -1,0 +1,87 @@
+import { ApiError, DEFAULT_RETRIES, type SignalOptions, sleep, type TransportOptions, UNANSWERED_WAIT_SECONDS } from "./transport.ts";
+
+/** What a streamed answer says, in order: `start`, any number of `delta`, `done`. A second `start` means: begin anew. */
+export type StreamEvent<Answer, Start = {}> = { id: string } & (
+  | ({ type: "start"; conversation_id: string; message_id: string | null } & Start)
+  | { type: "delta"; text: string }
+  | { type: "done"; answer: Answer }
+);
+
+/** Which answer a stream is of. */
+export interface AnswerKey {
+  conversation_id: string;
+  message_id: string;
+}
+
+/** What is known of a stream that was broken before. */
+export interface Broken {
+  answer?: AnswerKey;
+  lastEventId?: string | undefined;
+}
+
+/** How a stream is followed. */
+interface Following extends Broken, SignalOptions {
+  /** Opens it, after the last event that was read before. */
+  open: (lastEventId: string | undefined) => Promise<Response>;
+  /** Takes it up again where it broke. */
+  resume: (answer: AnswerKey, lastEventId: string | undefined) => Promise<Response>;
+}
+
+/** Reads an answer's stream to its end, and takes it up again where it breaks. */
+export async function* followAnswer<Answer, Start = {}>(
+  { open, resume, signal, answer, lastEventId }: Following,
+  { retries = DEFAULT_RETRIES, wait = sleep }: TransportOptions,
+): AsyncGenerator<StreamEvent<Answer, Start>, void> {
+  let response = await open(lastEventId);
+  for (let left = retries; ; left--) {
+    try {
+      for await (const event of readEvents<Answer, Start>(response)) {
+        yield event;
+        if (event.type === "done") return;
+        if (event.type === "start" && event.message_id !== null)
+          answer = { conversation_id: event.conversation_id, message_id: event.message_id };
+        lastEventId = event.id;
+        left = retries;
+      }
+      // Nothing to come: the event that was known is the last one.
+      if (response.status === 204) return;
+      if (left === 0 || !answer) throw new Error("The stream ended before the answer did.");
+    } catch (error) {
+      if (error instanceof ApiError || left === 0 || !answer || signal?.aborted) throw error;
+    }
+    await wait(UNANSWERED_WAIT_SECONDS * 1000, signal);
+    response = await resume(answer, lastEventId);
+  }
+}
+
+/** The events of a stream. The service ends lines with "\n", writes data on one line, and comments to keep the connection open. */
+async function* readEvents<Answer, Start>(response: Response): AsyncGenerator<StreamEvent<Answer, Start>, void> {
+  if (!response.body) return;
+  const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      const blocks = (text + decoder.decode(read.value, { stream: true })).split("\n\n");
+      text = blocks.pop()!;
+      for (const block of blocks) {
+        const fields = Object.fromEntries(
+          block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]),
+        );
+        if (fields["data"] !== undefined) yield eventOf(fields, response);
+      }
+    }
+  } finally {
+    // Where reading failed there is nothing left to hang up.
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+function eventOf<Answer, Start>(
+  { id = "", event: type, data = "{}" }: Record<string, string>,
+  response: Response,
+): StreamEvent<Answer, Start> {
+  const read = JSON.parse(data);
+  if (type === "error") throw new ApiError(response, read);
+  return type === "done" ? { id, type, answer: read } : { id, type, ...read };
+}

@@ -1,0 +1,445 @@
+// Written by `npm run client` from the service's OpenAPI document. Do not edit.
+
+/** The records, and the bodies that requests have. */
+export interface Schemas {
+  EndUser: {
+    /** Your stable id for the person; groups that person's conversations. */
+    id: string;
+    /** Their name. */
+    name?: string | null | undefined;
+    /** Their email address. */
+    email?: string | null | undefined;
+  };
+  Handoff: {
+    /** Its identifier. */
+    id: string;
+    /** The conversation. */
+    conversation_id: string;
+    /** Why a human is needed. */
+    reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure";
+    /** What the visitor wants, in a sentence. */
+    summary: string | null;
+    /** The message that led to it. */
+    trigger_message_id: string | null;
+    /** Whether somebody has taken it. */
+    status: "pending" | "accepted" | "resolved";
+    /** When it was requested. */
+    requested_at: string;
+    /** When somebody of the team took it. */
+    accepted_at: string | null;
+    /** When it was resolved. */
+    resolved_at: string | null;
+  };
+  ContactForm: {
+    /** Its fields, in their order. */
+    fields: {
+      /** `name`, `email`, `phone` and `message` are the lead's own; others are custom fields. */
+      name: string;
+      /** Null: in the visitor's language. */
+      label?: string | null | undefined;
+      /** Whether the form cannot be sent without it. */
+      required?: boolean | undefined;
+      /** What can be chosen; none: it is typed. */
+      options?: string[] | undefined;
+    }[];
+  };
+  WidgetSettings: {
+    /** Its identifier. */
+    id: string;
+    /** What visitors call it. */
+    name: string;
+    /** A paused agent answers no questions. */
+    status: "active" | "paused";
+    /** A BCP 47 tag: the language of its texts. */
+    language: string;
+    /** What visitors read before they write. */
+    welcome_message: string;
+    /** What visitors read when a human is needed. */
+    handoff_message: string;
+    /** Of the Turnstile widget to solve before the first message; null for none. */
+    turnstile_site_key: string | null;
+    appearance: Schemas["Appearance"];
+    /** What visitors are asked for where nobody can answer; null for no form. */
+    contact_form: Schemas["ContactForm"] | null;
+    /**
+     * The languages that the chat speaks, the first one for everybody else, each with texts that replace its own. Empty: all.
+     *
+     * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, challenge, challenge_failed, not_loaded.
+     */
+    languages: Record<string, Record<string, string>>;
+  };
+  /** How the chat looks. */
+  Appearance: {
+    /** Of the launcher, buttons and the visitor's messages; text on it is black or white. */
+    accent: string;
+    /** The corner of the launcher and its panel. */
+    position: "right" | "left";
+    /** An icon, an icon with a text, or none: then the page opens the chat by `SupportAgent("open")`. */
+    launcher: "icon" | "label" | "hidden";
+    /** A headline above the welcome message. */
+    greeting: string | null;
+    /** Questions that a visitor can ask by a click. */
+    suggestions: string[];
+    /** auto: as the visitor's system. */
+    theme: "auto" | "light" | "dark";
+    /** Whether the chat names this service. */
+    show_branding: boolean;
+  };
+  Error: {
+    /** The error. */
+    error: {
+      /** What went wrong, for programs. */
+      code: "missing_api_key" | "invalid_api_key" | "revoked_api_key" | "quota_exceeded" | "insufficient_scope" | "plan_required" | "not_found" | "method_not_allowed" | "conflict" | "endpoint_disabled" | "idempotency_conflict" | "payload_too_large" | "validation_error" | "rate_limited" | "internal_error" | "unavailable" | "missing_visitor_token" | "invalid_visitor_token" | "invalid_identity" | "origin_not_allowed" | "challenge_required";
+      /** What to do about it. */
+      message: string;
+      /** Of a 500 or 503 to a question: it is kept, and will be answered in this conversation. Without it, nothing of the question is kept. */
+      conversation_id?: string | undefined;
+      /** The answer that will be written: resume its stream. */
+      message_id?: string | undefined;
+      /** Under /openai alone: the kind of error, in OpenAI's words. */
+      type?: string | undefined;
+      /** Under /openai alone: the field that is wrong; null where no one field is. */
+      param?: string | null | undefined;
+      /** Equal to the header X-Request-Id. */
+      request_id: string;
+    };
+  };
+  ValidationError: Schemas["Error"] & {
+    /** Every failed check. */
+    detail: Schemas["ValidationItem"][];
+  };
+  ValidationItem: {
+    /** Where it is: body, query or path, and the names below. */
+    loc: (string | number)[];
+    /** What is wrong with it. */
+    msg: string;
+    /** The kind of error, in the words of Pydantic v2. */
+    type: string;
+    /** What was sent. */
+    input?: unknown | undefined;
+    /** The bounds or choices of the check. */
+    ctx?: Record<string, unknown> | undefined;
+  };
+  VisitorAnswer: Schemas["ChatAnswer"] & {
+    /** Send it with the visitor's next request, and keep it in their browser. */
+    visitor_token: string;
+    /** Names the visitor within the workspace. */
+    anon_id: string;
+  };
+  Citation: {
+    /** The title of the page or text, with the heading above the passage. */
+    title: string;
+    /** The page; null for a text or a curated answer. */
+    url: string | null;
+    /** The source, or the curated answer, that it came from. */
+    source_id: string;
+    /** What kind of source it is. */
+    type: "page" | "text" | "answer";
+    /** The beginning of the passage. */
+    snippet: string;
+    /** 0 to 1: how well the passage fits the question. */
+    score: number;
+  };
+  ChatAnswer: {
+    /** What the agent says, or the hand-off message. */
+    answer: string;
+    /** Where the answer comes from; empty with a hand-off. */
+    citations: Schemas["Citation"][];
+    /** 0 to 1: how likely the answer is right. */
+    confidence: number;
+    /** Whether a human is needed: except in the playground, the conversation waits for one. */
+    needs_human: boolean;
+    /** The conversation. */
+    conversation_id: string;
+    /** The agent's message; null when a human has the conversation and the agent stayed silent. */
+    message_id: string | null;
+    /** The status of the conversation after the answer. */
+    status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
+    /** Why a human is needed; null where none is, or where the team took the conversation itself. */
+    handoff_reason: "customer_request" | "missing_knowledge" | "low_confidence" | "unsupported_request" | "tool_failure" | "model_failure" | null;
+  };
+  /**
+   * Server-Sent Events, each with an `id` and one line of JSON:
+   *
+   * - `start` {conversation_id, message_id}: the question is stored and will be answered. When it comes again (after a reconnection), the answer starts over: discard what came before. `message_id` is null where a human has the conversation.
+   * - `delta` {text}: the next part of the answer. All parts joined are the answer.
+   * - `done`: the whole answer, as without streaming. It is the last event.
+   * - `error` {error: {code, message, request_id}}: our side failed. It is the last event of this response.
+   *
+   * A comment every 15 seconds keeps the connection open. A client that hangs up does not stop the answer.
+   *
+   * With `Accept: text/event-stream; profile=ai-sdk` the events are a UI message stream of the AI SDK instead.
+   */
+  ChatEvents: string;
+  VisitorMessageIn: {
+    /** The question. */
+    message: string;
+    /** Continues a conversation; omit to start a new one. */
+    conversation_id?: string | null | undefined;
+    /** The one of the last answer; leave it out the first time. */
+    visitor_token?: string | null | undefined;
+    /** For agents with a turnstile_site_key, where there is no visitor_token. */
+    turnstile_token?: string | null | undefined;
+    /** A JWT that your backend signed with the agent's identity secret: it says who the visitor is. */
+    identity_token?: string | null | undefined;
+    /** Hex HMAC-SHA256 of user.id with the agent's identity secret. */
+    user_hash?: string | null | undefined;
+    /** Who the visitor is, with user_hash. */
+    user?: {
+      /** Your stable id for the person; groups that person's conversations. */
+      id: string;
+      /** Their name. */
+      name?: string | null | undefined;
+      /** Their email address. */
+      email?: string | null | undefined;
+    } | null | undefined;
+    /** Where the visitor writes. */
+    channel?: "widget" | "hosted" | undefined;
+    /** True streams the answer as Server-Sent Events. */
+    stream?: boolean | undefined;
+  };
+  Lead: {
+    /** Its identifier. */
+    id: string;
+    /** The agent. */
+    agent_id: string;
+    /** The conversation that it was left in. */
+    conversation_id: string | null;
+    /** Who left it. */
+    visitor_id: string | null;
+    /** Their name. */
+    name: string | null;
+    /** Their email address. */
+    email: string | null;
+    /** Their phone number. */
+    phone: string | null;
+    /** What they want. */
+    message: string | null;
+    /** Further fields of the form, by name. */
+    custom_fields: Record<string, string | number | boolean | null>;
+    /** The page that it was left on. */
+    source_url: string | null;
+    /** When it was created. */
+    created_at: string;
+  };
+  LeadIn: {
+    /** Their name. */
+    name?: string | null | undefined;
+    /** Their email address. */
+    email?: string | null | undefined;
+    /** Their phone number. */
+    phone?: string | null | undefined;
+    /** What they want. */
+    message?: string | null | undefined;
+    /** Further fields of your form, by name. */
+    custom_fields?: Record<string, string | number | boolean | null> | null | undefined;
+    /** The conversation that it is left in. */
+    conversation_id?: string | null | undefined;
+    /** The one of the last answer; leave it out the first time. */
+    visitor_token?: string | null | undefined;
+    /** For agents with a turnstile_site_key, where there is no visitor_token. */
+    turnstile_token?: string | null | undefined;
+    /** The page that it is left on. */
+    source_url?: string | null | undefined;
+  };
+  PastConversations: {
+    /** The conversations, the latest first. */
+    data: Schemas["PastConversation"][];
+  };
+  PastConversation: {
+    /** Its identifier. */
+    id: string;
+    /** Whether it is with the agent, with the team, or resolved. */
+    status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
+    /** The beginning of the latest message. */
+    last_message_preview: string | null;
+    /** When the latest message came. */
+    last_message_at: string;
+    /** When it was created. */
+    created_at: string;
+  };
+  NewMessages: {
+    /** The messages, oldest first. */
+    data: (Schemas["Message"] & {
+      /** Who speaks: the visitor (user), the agent (assistant), the team (human) or the service. */
+      role?: "user" | "assistant" | "human" | "system" | undefined;
+    })[];
+    /** The status of the conversation. */
+    status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
+  };
+  Message: {
+    /** Its identifier. */
+    id: string;
+    /** The conversation. */
+    conversation_id: string;
+    /** user is the visitor, human the team; a note is the team's alone: no visitor and no model ever reads it. */
+    role: "user" | "assistant" | "human" | "system" | "note";
+    /** Who wrote it. */
+    author: {
+      /** What kind of author it is. */
+      type: "visitor" | "agent" | "member" | "system";
+      /** The visitor or agent; null for the team. */
+      id: string | null;
+      /** Their name, if known. */
+      name: string | null;
+    };
+    /** The text. */
+    content: string;
+    /** Where an answer comes from. */
+    citations: Schemas["Citation"][];
+    /** 0 to 1: how likely an answer is right; null for other messages. */
+    confidence: number | null;
+    /** Whether the message hands the conversation to a human. */
+    needs_human: boolean;
+    /** When it was created. */
+    created_at: string;
+  };
+  HandoffAnswer: {
+    /** The hand-off; null where the team has the conversation already. */
+    handoff: Schemas["Handoff"] | null;
+    /** The status of the conversation. */
+    status: "open" | "ai_handled" | "needs_human" | "human_active" | "resolved";
+    /** What the visitor reads. */
+    handoff_message: string;
+  };
+  Feedback: {
+    /** Its identifier. */
+    id: string;
+    /** The agent. */
+    agent_id: string;
+    /** The conversation. */
+    conversation_id: string;
+    /** The message. */
+    message_id: string;
+    /** `visitor`, or the id of the API key that rated. */
+    author: string;
+    /** Whether the answer helped. */
+    rating: "up" | "down";
+    /** What the rater adds. */
+    comment: string | null;
+    /** When it was created. */
+    created_at: string;
+    /** When it was last changed. */
+    updated_at: string;
+  };
+  FeedbackIn: {
+    /** Whether the answer helped. */
+    rating: "up" | "down";
+    /** What the rater adds. */
+    comment?: string | null | undefined;
+  };
+  Csat: {
+    /** 1 to 5. */
+    score: number;
+    /** What the visitor adds. */
+    comment: string | null;
+  };
+  CsatIn: {
+    /** 1 to 5, the best. */
+    score: number;
+    /** What the visitor adds. */
+    comment?: string | null | undefined;
+  };
+}
+
+/** What each operation takes (the parameters of its path and query, and its body) and what it answers. */
+export interface Operations {
+  /** What visitors may know of an agent. */
+  getWidgetSettings: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+    };
+    answer: Schemas["WidgetSettings"];
+  };
+  /** Ask an agent, as a visitor. */
+  sendVisitorMessage: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      body: Schemas["VisitorMessageIn"];
+    };
+    answer: Schemas["VisitorAnswer"];
+  };
+  /** Resume the stream of an answer. */
+  resumeVisitorAnswer: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+      /** The message. */
+      message_id: string;
+    };
+    answer: Schemas["ChatEvents"];
+  };
+  /** Leave contact details. */
+  sendVisitorLead: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      body: Schemas["LeadIn"];
+    };
+    answer: Schemas["Lead"];
+  };
+  /** List the visitor's conversations. */
+  listVisitorConversations: {
+    input: {};
+    answer: Schemas["PastConversations"];
+  };
+  /** Read new messages of a conversation. */
+  pollVisitorMessages: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+      /** The latest message that you have; all are read without it. */
+      after?: string | undefined;
+    };
+    answer: Schemas["NewMessages"];
+  };
+  /** Ask for a human. */
+  requestVisitorHandoff: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+    };
+    answer: Schemas["HandoffAnswer"];
+  };
+  /** End all sessions of a visitor. */
+  endVisitorSessions: {
+    input: {};
+    answer: undefined;
+  };
+  /** Rate an answer. */
+  rateVisitorAnswer: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+      /** The message. */
+      message_id: string;
+      body: Schemas["FeedbackIn"];
+    };
+    answer: Schemas["Feedback"];
+  };
+  /** Rate a conversation. */
+  rateConversation: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+      body: Schemas["CsatIn"];
+    };
+    answer: Schemas["Csat"];
+  };
+}
+
+/** The method and the path of each operation, and whether its body is a form with a file. */
+export const ROUTES = {
+  getWidgetSettings: ["GET", "/widget/v1/agents/{agent_id}"],
+  sendVisitorMessage: ["POST", "/widget/v1/agents/{agent_id}/messages"],
+  resumeVisitorAnswer: ["GET", "/widget/v1/conversations/{conversation_id}/messages/{message_id}/stream"],
+  sendVisitorLead: ["POST", "/widget/v1/agents/{agent_id}/leads"],
+  listVisitorConversations: ["GET", "/widget/v1/conversations"],
+  pollVisitorMessages: ["GET", "/widget/v1/conversations/{conversation_id}/messages"],
+  requestVisitorHandoff: ["POST", "/widget/v1/conversations/{conversation_id}/handoff"],
+  endVisitorSessions: ["POST", "/widget/v1/sessions/end"],
+  rateVisitorAnswer: ["POST", "/widget/v1/conversations/{conversation_id}/messages/{message_id}/feedback"],
+  rateConversation: ["POST", "/widget/v1/conversations/{conversation_id}/csat"],
+} as const satisfies Record<keyof Operations, readonly [method: string, path: string, body?: "form"]>;
