@@ -3,19 +3,22 @@ import type { MiddlewareHandler } from "hono";
 import { dbFor, isBoundShard } from "../platform/db/client.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
+import { truncate } from "../platform/text.ts";
 import { limitAddress } from "./rate-limit.ts";
 import { findAllowedOrigins } from "./store.ts";
 
 /** How long a browser may cache a preflight, and so how soon a changed list of origins takes effect. */
 const PREFLIGHT_SECONDS = 600;
 const ANY_ORIGIN = "*";
+/** How much of an origin an error repeats. */
+const MAX_ORIGIN_LENGTH = 200;
 
 const AGENT_PATH = /^\/widget\/v1\/agents\/([^/]+)/;
 const CONVERSATION_PATH = /^\/widget\/v1\/conversations\/([^/]+)/;
 
 /**
- * Lets browsers read responses, and answers their preflights. Any page may read what says nothing about an agent (rate
- * limits, failed checks, unknown ids); once the agent is known, its allowed origins decide.
+ * Lets browsers read responses, and answers their preflights. Any page may read an error, so that its developer sees in the
+ * browser's console what is wrong; only pages of the agent's allowed origins get anything else.
  */
 export const cors: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.header("Vary", "Origin");
@@ -40,10 +43,9 @@ export function checkOrigin(c: AppContext, allowedOrigins: readonly string[]): v
   const origin = c.req.header("Origin");
   if (origin === undefined || origin === new URL(c.req.url).origin) return;
   if (allowedOrigins.includes(origin) || allowedOrigins.includes(ANY_ORIGIN)) return;
-  c.header("Access-Control-Allow-Origin", undefined);
   throw new ApiError(
     "origin_not_allowed",
-    "Pages of this origin may not use the agent. Ask its operator to add the origin to the agent's allowed_origins.",
+    `Pages of ${truncate(origin, MAX_ORIGIN_LENGTH)} may not use the agent. Add this origin to the agent's allowed_origins.`,
   );
 }
 

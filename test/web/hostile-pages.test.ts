@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openPage, serveSite, service } from "./browser.ts";
+import { call, openPage, serveSite, service } from "./browser.ts";
 import { chatOn, embedding, question } from "./chat.ts";
 
 /** Opens the chat on a page, and asks: it works, and the page reports nothing. */
@@ -103,9 +103,13 @@ test("the page's calls are obeyed, from before and after loading", async () => {
   expect(errors).toEqual([]);
 });
 
-test("an agent that the page may not use shows nothing, and says why in the console", async () => {
+test("an agent that does not exist, or that the page may not use, shows nothing and says why in the console", async () => {
   const { page, errors } = await openPage();
   await page.goto(await serveSite({ "/": embedding({ agentId: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }) }));
   await expect.poll(() => errors.join("\n")).toContain("No agent with this id");
+  const { id: agentId } = await call<{ id: string }>("POST", "/agents", { name: "Private", allowed_origins: ["https://www.example.com"] });
+  const site = await serveSite({ "/": embedding({ agentId }) });
+  await page.goto(site);
+  await expect.poll(() => errors.join("\n")).toContain(`Pages of ${site} may not use the agent`);
   expect(await page.getByRole("button").count()).toBe(0);
 });
