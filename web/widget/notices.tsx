@@ -57,6 +57,7 @@ function ProblemNotice({ problem }: { problem: Problem }): VNode {
         <Chip icon="compose" label={t("new_conversation")} onClick={() => void chat.openConversation(undefined)} />
       )}
       {(problem.kind === "paused" || problem.kind === "quota_exceeded") && <ContactOffer />}
+      {chat.hasContact.value && <p>{t("contact_sent")}</p>}
     </div>
   );
 }

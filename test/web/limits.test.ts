@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import { openPage, operate, serveSite, service } from "./browser.ts";
+import { chatOn, embedding, question } from "./chat.ts";
+
+/** An agent in a workspace of its own, whose plan and settings are these. */
+async function createAgent({ limits = {}, settings = {} }: { limits?: object; settings?: object }): Promise<string> {
+  const slug = `limits-${crypto.randomUUID().slice(0, 8)}`;
+  const workspace = { name: "Acme", slug, plan: "enterprise", limits };
+  const { id: workspaceId } = await operate<{ id: string }>("POST", "/workspaces", workspace);
+  const contact_form = { fields: [{ name: "email", required: true }] };
+  const agent = { name: "Demo agent", allowed_origins: ["*"], contact_form, ...settings };
+  return (await operate<{ id: string }>("POST", `/workspaces/${workspaceId}/agents`, agent)).id;
+}
+
+async function openChat(agentId: string) {
+  const { page } = await openPage();
+  await page.goto(await serveSite({ "/": embedding({ agentId }) }));
+  const chat = chatOn(page);
+  return { page, chat };
+}
+
+test("a visitor reads that the chat is closed, and can leave an address", async () => {
+  const { page, chat } = await openChat(await createAgent({ settings: { status: "paused" } }));
+  await chat.open();
+  await page.getByText("The chat is closed at the moment.").waitFor();
+  await chat.button("Leave contact details").click();
+  await page.getByLabel("Email").fill("ada@example.com");
+  await chat.button("Submit").click();
+  await page.getByText("Thank you").waitFor();
+});
+
+test("past the month's quota a visitor reads that nobody answers now, and what was written is kept", async () => {
+  const { page, chat } = await openChat(await createAgent({ limits: { messages: 0 } }));
+  await chat.open();
+  await chat.ask("Are you open on Sunday?");
+  await page.getByText("The assistant cannot answer at the moment.").waitFor();
+  await chat.button("Leave contact details").waitFor();
+  await chat.log.getByText("Are you open on Sunday?").waitFor();
+});
+
+test("a visitor who writes too much reads when to go on", async () => {
+  const { page, chat } = await openChat(await createAgent({ limits: { visitor_messages_per_day: 1 } }));
+  await chat.open();
+  await chat.ask("hello");
+  await chat.log.locator("article.assistant:not(.draft)").waitFor();
+  await chat.ask("hello again");
+  await page.getByText(/^That was a lot of messages\. Please try again in \d+ (?:minutes|hours)\.$/).waitFor();
+});
+
+/** What https://challenges.cloudflare.com/turnstile/v0/api.js offers, for a challenge that ends at once. */
+const challengeThat = (outcome: "succeeds" | "fails") => `window.turnstile = {
+  render(element, options) {
+    setTimeout(() => ${outcome === "succeeds" ? 'options.callback("solved-token")' : "options['error-callback']()"});
+    return "challenge-1";
+  },
+  remove() {},
+};`;
+
+test.each(["succeeds", "fails"] as const)("the first message carries the token of the challenge, if that %s", async (outcome) => {
+  const { page } = await openPage();
+  await page.route("https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit", (route) =>
+    route.fulfill({ contentType: "text/javascript", body: challengeThat(outcome) }),
+  );
+  // The key is added here: the real siteverify could not check the token.
+  await page.route(`${service.url}/widget/v1/agents/${service.agentId}`, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...((await response.json()) as object), turnstile_site_key: "0x4AAA" } });
+  });
+  const tokens: unknown[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "POST" && request.url().endsWith("/messages"))
+      tokens.push((request.postDataJSON() as { turnstile_token?: string }).turnstile_token);
+  });
+  await page.goto(await serveSite({ "/": embedding() }));
+  const chat = chatOn(page);
+  await chat.open();
+  await chat.ask(question("markdown"));
+  if (outcome === "fails") {
+    await page.getByText("The check did not work. Please try again.").waitFor();
+    expect(tokens).toEqual([]);
+    return;
+  }
+  await chat.answered();
+  await chat.ask(question("markdown"));
+  await chat.answered(2);
+  expect(tokens).toEqual(["solved-token", undefined]);
+});
