@@ -1,3 +1,4 @@
+import { closeLive } from "../events/live-channel.ts";
 import { secretValues } from "../platform/config.ts";
 import { workspaceDb } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
@@ -55,5 +56,6 @@ export async function removeKey(op: Change, keyId: string, keepsLast: boolean): 
   if (!key) return "not_found";
   if (key.revokedAt === null) return "is_last";
   await reloadGate(env, op.meter, workspaceId);
+  closeLive(env, workspaceId, keyId);
   return "done";
 }

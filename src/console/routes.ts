@@ -1,10 +1,12 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { secretValues } from "../platform/config.ts";
 import { newId } from "../platform/db/ids.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { liveChannelOf, VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
+import { type Change, closeLive, liveChannelOf, VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
 import { isOperatorToken, requireOperator } from "../operator/auth.ts";
+import { verifyApiKey } from "../workspaces/api-key.ts";
 import { admitKey, unauthorized } from "../workspaces/middleware.ts";
 import { beginSession, createLink, endSession, isOwnPage, redeemLink, type Session, sessionOf } from "./session.ts";
 
@@ -53,7 +55,9 @@ consoleRoutes.get("/session", async (c) => {
 
 consoleRoutes.delete("/session", async (c) => {
   if (!isOwnPage(c)) throw notThisPage();
-  await endSession(c);
+  const session = await endSession(c);
+  const claim = session && (await verifyApiKey(session.credential, secretValues(c.env.KEY_SECRET)));
+  if (claim) closeLive(c.env, claim.workspaceId, session.id);
   return c.body(null, 204);
 });
 
@@ -65,15 +69,20 @@ consoleRoutes.post("/links", async (c) => {
   return c.json({ url, expires_at: new Date(expiresAtMs).toISOString() }, 201);
 });
 
+/** The scope that a key needs to read what changed. */
+const READ_SCOPES = { conversation: "conversations:read", lead: "leads:read", source: "knowledge:read" } as const;
+
 consoleRoutes.get("/live", async (c) => {
   if (c.req.header("Upgrade")?.toLowerCase() !== "websocket") throw new ApiError("not_found", "Only a WebSocket is opened here.");
-  const { credential, name, expiresAtMs } = await requireSession(c);
+  const { id: sessionId, credential, name, expiresAtMs } = await requireSession(c);
   c.set("credential", credential);
   await admitKey(c);
-  const { workspace } = c.get("caller");
+  const { workspace, key } = c.get("caller");
+  const kinds = (Object.keys(READ_SCOPES) as Change["kind"][]).filter((kind) => key.scopes.includes(READ_SCOPES[kind]));
+  const viewer: Viewer = { id: newId(0, Date.now()), name, sessionId, keyId: key.id, kinds, expiresAtMs };
   const headers = new Headers(c.req.raw.headers);
   // A header holds bytes: JSON with escapes alone is ASCII.
-  headers.set(VIEWER_HEADER, toAscii(JSON.stringify({ id: newId(0, Date.now()), name, expiresAtMs } satisfies Viewer)));
+  headers.set(VIEWER_HEADER, toAscii(JSON.stringify(viewer)));
   return liveChannelOf(c.env, workspace.id).fetch(new Request(c.req.raw, { headers }));
 });
 

@@ -34,11 +34,12 @@ export async function beginSession(c: AppContext, credential: string, name: stri
   return session;
 }
 
-/** Signs out; the cookie is worthless from then on, wherever it was copied to. */
-export async function endSession(c: AppContext): Promise<void> {
+/** Signs out; the cookie is worthless from then on, wherever it was copied to. @returns the session, if there was one. */
+export async function endSession(c: AppContext): Promise<Session | undefined> {
   const session = await readCookie(c);
   if (session) await signIn(c.env, session.id).end();
   deleteCookie(c, cookieName(c), cookieOptions(c));
+  return session;
 }
 
 /**

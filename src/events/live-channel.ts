@@ -8,11 +8,16 @@ export interface Change {
   id: string;
 }
 
-/** Who looks at a page of the console, as the workspace's others see it. */
+/** Who looks at a page of the console. */
 export interface Viewer {
   /** Of this page, not of the person, who may have opened several. */
   id: string;
+  /** As the workspace's others see it. */
   name: string;
+  sessionId: string;
+  keyId: string;
+  /** What the key may read. */
+  kinds: Change["kind"][];
   /** Unix milliseconds, when the session ends. */
   expiresAtMs: number;
 }
@@ -27,8 +32,11 @@ type Attachment = Viewer & Presence;
 
 const MAX_VIEWERS = 200;
 const MAX_MESSAGE_LENGTH = 200;
+/** How long a socket is good. Its page opens another one, so that its key is checked again even if its revocation was not told. */
+const MAX_OPEN_MS = 10 * 60_000;
 /** The code of a socket that the server closes because it may not stay open (RFC 6455, section 7.4.1). */
 const POLICY_VIOLATION = 1008;
+const SESSION_ENDED = "The session has ended.";
 
 /**
  * One object per workspace: it tells the open pages of the console what changed, by kind and id, and who else has the same
@@ -45,14 +53,24 @@ export class LiveChannel extends DurableObject<Env> {
     if (this.ctx.getWebSockets().length >= MAX_VIEWERS) return new Response(null, { status: 503 });
     const viewer = JSON.parse(request.headers.get(VIEWER_HEADER)!) as Viewer;
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
-    this.ctx.acceptWebSocket(server);
-    server.serializeAttachment({ ...viewer, conversation_id: null, is_replying: false } satisfies Attachment);
+    this.ctx.acceptWebSocket(server, [viewer.sessionId, viewer.keyId]);
+    const expiresAtMs = Math.min(viewer.expiresAtMs, Date.now() + MAX_OPEN_MS);
+    server.serializeAttachment({ ...viewer, expiresAtMs, conversation_id: null, is_replying: false } satisfies Attachment);
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  /** Tells every open page what changed. */
+  /** Tells every open page what changed of what its key may read. */
   publish(changes: readonly Change[]): void {
-    this.send(JSON.stringify({ changes }));
+    for (const socket of this.ctx.getWebSockets()) {
+      const { kinds } = socket.deserializeAttachment() as Attachment;
+      const readable = changes.filter(({ kind }) => kinds.includes(kind));
+      if (readable.length > 0) sendTo(socket, JSON.stringify({ changes: readable }));
+    }
+  }
+
+  /** Closes the sockets of a session that was signed out, or of a key that was revoked. */
+  close(sessionOrKeyId: string): void {
+    for (const socket of this.ctx.getWebSockets(sessionOrKeyId)) socket.close(POLICY_VIOLATION, SESSION_ENDED);
   }
 
   /** A viewer opens or leaves a conversation, or begins or stops to write a reply. */
@@ -60,6 +78,7 @@ export class LiveChannel extends DurableObject<Env> {
     const presence = readPresence(message);
     if (!presence) return socket.close(POLICY_VIOLATION, "Not a message of this channel.");
     const before = socket.deserializeAttachment() as Attachment;
+    if (!before.kinds.includes("conversation")) return;
     socket.serializeAttachment({ ...before, ...presence } satisfies Attachment);
     this.publishPresence(before.conversation_id);
     if (presence.conversation_id !== before.conversation_id) this.publishPresence(presence.conversation_id);
@@ -83,10 +102,6 @@ export class LiveChannel extends DurableObject<Env> {
       sendTo(socket, JSON.stringify({ presence: { conversation_id: conversationId, viewers: others } }));
     }
   }
-
-  private send(text: string): void {
-    for (const socket of this.ctx.getWebSockets()) sendTo(socket, text);
-  }
 }
 
 /** The header by which the entrance tells the channel who connects. */
@@ -95,7 +110,7 @@ export const VIEWER_HEADER = "X-Viewer";
 function sendTo(socket: WebSocket, text: string): void {
   const { expiresAtMs } = socket.deserializeAttachment() as Attachment;
   try {
-    if (Date.now() >= expiresAtMs) socket.close(POLICY_VIOLATION, "The session has ended.");
+    if (Date.now() >= expiresAtMs) socket.close(POLICY_VIOLATION, SESSION_ENDED);
     else socket.send(text);
   } catch {
     // It is closing: its page reconnects, and reads everything anew.
@@ -118,6 +133,12 @@ export function announce(env: Env, workspaceId: string, ...changes: Change[]): v
   if (changes.length === 0) return;
   const published = liveChannelOf(env, workspaceId).publish(changes);
   waitUntil(Promise.resolve(published).catch((error: unknown) => logRarely("change_not_announced", {}, error)));
+}
+
+/** Closes the live channel of a session that was signed out, or of a key that was revoked. Nothing waits for it. */
+export function closeLive(env: Env, workspaceId: string, sessionOrKeyId: string): void {
+  const closed = liveChannelOf(env, workspaceId).close(sessionOrKeyId);
+  waitUntil(Promise.resolve(closed).catch((error: unknown) => logRarely("live_not_closed", {}, error)));
 }
 
 /** The live channel of a workspace. */

@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createAgent, createNeighbour, createWorkspace, learn, newAddress, send, type Workspace } from "../harness.ts";
-import { openBrowser } from "./browser.ts";
+import { type Browser, openBrowser } from "./browser.ts";
 
 async function colleague(workspace: Workspace, name: string) {
   const browser = openBrowser();
@@ -58,6 +58,50 @@ test("two people on one conversation see each other, and who is writing", async 
   await ada.next(({ presence }) => presence?.viewers.length === 1);
   grace.close();
   await ada.next(({ presence }) => presence?.viewers.length === 0);
+});
+
+test("it is closed when the session is signed out, and when the key is revoked", async () => {
+  const workspace = await createWorkspace();
+  const { body: key } = await workspace.call("POST", "/keys", { name: "Guest", scopes: ["conversations:read"] });
+  const [staying, leaving, guest] = [openBrowser(), openBrowser(), openBrowser()];
+  const open = async (browser: Browser, secret: string) => {
+    await browser.call("POST", "/console/session", { secret, name: "Ada" });
+    return browser.live();
+  };
+  const stays = await open(staying, workspace.key);
+  const leaves = await open(leaving, workspace.key);
+  const revoked = await open(guest, key.key);
+  await leaving.call("DELETE", "/console/session");
+  expect(await leaves.closed).toBe(1008);
+  await workspace.call("DELETE", `/keys/${key.id}`);
+  expect(await revoked.closed).toBe(1008);
+  stays.send({ conversation_id: "c1", is_replying: false });
+  await stays.next(({ presence }) => presence?.viewers.length === 0);
+});
+
+test("it is closed after ten minutes, so that a key is checked again whose revocation was not told", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const live = await colleague(workspace, "Ada");
+  vi.setSystemTime(Date.now() + 11 * 60_000);
+  await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hello?" });
+  expect(await live.closed).toBe(1008);
+});
+
+test("a page is told only what its key may read", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const { body: key } = await workspace.call("POST", "/keys", { name: "Editor", scopes: ["knowledge:read"] });
+  const [ada, editor] = [await colleague(workspace, "Ada"), await colleague({ ...workspace, key: key.key }, "Eve")];
+  const { body } = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Hello?" });
+  await ada.next(changed("conversation", body.conversation_id));
+  editor.send({ conversation_id: body.conversation_id, is_replying: true });
+  const source = await learn(workspace, agent.id, "# Refunds\n\nRefunds take five days.");
+  const first = await editor.next(() => true);
+  expect(first).toEqual({ changes: [{ kind: "source", id: source.id }] });
+  ada.send({ conversation_id: body.conversation_id, is_replying: false });
+  const seen = await ada.next(({ presence }) => presence);
+  expect(seen.presence.viewers).toEqual([]);
 });
 
 test("a socket that sends anything else is closed", async () => {
