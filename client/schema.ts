@@ -1510,7 +1510,7 @@ export interface Schemas {
     };
     /** Each day, oldest first. */
     daily: Schemas["AnalyticsDay"][];
-    /** At most 10 questions that knowledge was missing for, most frequent first. */
+    /** At most 10 questions that the agent could not answer, most frequent first. */
     top_unanswered: Schemas["UnansweredQuestion"][];
     /** The same number of days before. */
     previous: {
@@ -1586,7 +1586,7 @@ export interface Schemas {
     question: string;
     /** How often it was asked in vain: `unanswered` and `rated_down` together. */
     count: number;
-    /** How often knowledge was missing for it, and it was handed off. */
+    /** How often it was handed off because the agent could not answer it. */
     unanswered: number;
     /** How many answers to it were rated down. */
     rated_down: number;

@@ -48,6 +48,7 @@ const SAMPLES: readonly Sample[] = [
     messages: ["What happens when a webhook endpoint is down?", "Can I talk to a person about our contract?"],
   },
   { person: person("mary", "Mary Jackson"), messages: ["Can your invoices show our purchase order number?"] },
+  { person: person("dorothy", "Dorothy Vaughan"), messages: ["Is it possible to have our purchase order number on invoices?"] },
 ];
 
 const LEAD = { name: "Mary Jackson", email: "mary@example.com", message: "Please send an offer for forty seats." };

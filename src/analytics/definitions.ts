@@ -38,7 +38,7 @@ import type { Sums } from "./store.ts";
  * | unanswered            | unanswered ÷ ai_replies                                                                      |
  *
  * A rate is null when its divisor is 0. Erasing records does not change past numbers, which hold no personal data; a question
- * is deleted with the last hand-off that asked it. `by_status` counts all conversations as they are now, whatever the range.
+ * (that was handed off because the agent could not answer it, or not surely) is deleted with the last hand-off that asked it. `by_status` counts all conversations as they are now, whatever the range.
  */
 
 /** The first and the last day of a range, as days since 1970-01-01. */

@@ -86,7 +86,7 @@ export const overviewSchema = z
           })
           .openapi("UnansweredQuestion"),
       )
-      .openapi({ description: "At most 10 questions that knowledge was missing for, most frequent first." }),
+      .openapi({ description: "At most 10 questions that the agent could not answer, most frequent first." }),
     previous: z
       .object({
         totals: totalsSchema.openapi({ description: "What happened then." }),
@@ -119,7 +119,7 @@ export const gapSchema = z
   .object({
     question: z.string().openapi({ description: "The most frequent of the questions.", example: "Do you ship to Iceland?" }),
     count: z.int().openapi({ description: "How often it was asked in vain: `unanswered` and `rated_down` together." }),
-    unanswered: z.int().openapi({ description: "How often knowledge was missing for it, and it was handed off." }),
+    unanswered: z.int().openapi({ description: "How often it was handed off because the agent could not answer it." }),
     rated_down: z.int().openapi({ description: "How many answers to it were rated down." }),
     first_at: timestamp().openapi({ description: "When first, in the range." }),
     last_at: timestamp().openapi({ description: "When last." }),

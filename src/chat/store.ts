@@ -17,7 +17,7 @@ import { HUMAN_STATUSES, SILENCING_REASONS, transitionOn } from "../conversation
 import { appendEvent, IF_CHANGED } from "../events/outbox.ts";
 import { smallTalkOf } from "../models/intents.ts";
 import type { Database } from "../platform/db/client.ts";
-import type { HandoffReason } from "../platform/db/columns.ts";
+import { type HandoffReason, UNANSWERED_REASONS } from "../platform/db/columns.ts";
 import { compiledStatements } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { agents, conversations, handoffs, leads, messages, sources, usagePeriods, visitors, workspaces } from "../platform/db/schema.ts";
@@ -292,7 +292,7 @@ function addAnswer(db: Database, turn: Turn, { text, citations, confidence, need
 }
 
 function handOff(db: Database, turn: Turn, handoff: NonNullable<Reply["handoff"]>, nowMs: number) {
-  const questionKey = handoff.reason === "missing_knowledge" ? questionKeyOf(turn.message) : null;
+  const questionKey = UNANSWERED_REASONS.includes(handoff.reason) ? questionKeyOf(turn.message) : null;
   return createHandoff(db, { ...turn, nowMs }, { ...handoff, triggerMessageId: turn.questionId, questionKey });
 }
 

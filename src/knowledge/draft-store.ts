@@ -1,6 +1,7 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
+import { UNANSWERED_REASONS } from "../platform/db/columns.ts";
 import { agents, answerDrafts, answers, handoffs, messages } from "../platform/db/schema.ts";
 import { insertWhere, jsonIds } from "../platform/db/sql.ts";
 
@@ -27,7 +28,7 @@ export function createDraft(db: Database, workspaceId: string, conversationId: s
   const from = sql`${handoffs} h CROSS JOIN ${messages} q ON q.id = h.trigger_message_id AND q.workspace_id = h.workspace_id
     CROSS JOIN ${messages} r ON r.id = ${messageId} AND r.workspace_id = h.workspace_id`;
   const isUnanswered = sql`h.workspace_id = ${workspaceId} AND h.conversation_id = ${conversationId} AND h.status <> 'resolved'
-    AND h.reason IN ('missing_knowledge', 'low_confidence')`;
+    AND h.reason IN ${jsonIds(UNANSWERED_REASONS)}`;
   const hasVisitorWritten = sql`EXISTS (SELECT 1 FROM ${messages} m WHERE m.workspace_id = ${workspaceId}
     AND m.conversation_id = ${conversationId} AND m.role = 'user' AND m.created_at > ${answerDrafts.updatedAt})`;
   return insertWhere(db, answerDrafts, row, isUnanswered, from).onConflictDoUpdate({

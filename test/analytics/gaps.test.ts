@@ -6,8 +6,8 @@ import { createWidget } from "../widget/widget.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** An agent and what visitors ask it. */
-async function createDesk() {
-  const { workspace, agent } = await createWidget();
+async function createDesk(agentSettings: Record<string, unknown> = {}) {
+  const { workspace, agent } = await createWidget({ agent: agentSettings });
   const path = `/agents/${agent.id}`;
   return {
     workspace,
@@ -53,6 +53,12 @@ test("what visitors asked in vain is grouped by what it asks, with counts, times
     { conversation_id: answered.conversation_id, message_id: answered.message_id, kind: "rated_down", comment: "Which days?" },
   ]);
   expect(shown(await list("?limit=1&offset=2"))).toEqual([["How is bread baked?", 1, 0]]);
+});
+
+test("a question whose answer the agent was not sure enough of was asked in vain too", async () => {
+  const { ask, list } = await createDesk({ confidence_threshold: 1 });
+  expect((await ask("When are refunds paid?")).handoff_reason).toBe("low_confidence");
+  expect(shown(await list())).toEqual([["When are refunds paid?", 1, 0]]);
 });
 
 test("an answer that several rated down counts once, and one that was rated up again not at all", async () => {

@@ -162,7 +162,7 @@ function topUnanswered({ messages }: Records, handoffs: Handoff[]) {
   const contents = new Map(messages.map(({ id, content }) => [id, content]));
   const found = new Map<string, { question: string; count: number; lastMs: number }>();
   for (const { reason, trigger_message_id: id, requested_at: atMs } of handoffs.toSorted((a, b) => a.requested_at - b.requested_at)) {
-    if (reason !== "missing_knowledge") continue;
+    if (reason !== "missing_knowledge" && reason !== "low_confidence") continue;
     const question = contents.get(id)!;
     const key = questionKeyOf(question);
     found.set(key, { question, count: (found.get(key)?.count ?? 0) + 1, lastMs: atMs });

@@ -149,7 +149,18 @@ export async function answersOf(workspace: FullWorkspace): Promise<Record<string
     return body;
   };
   const ofAgent = `/agents/${workspace.agentId}`;
-  const paths = ["/me", "/usage", "/agents", ofAgent, "/analytics/overview?days=30", `${ofAgent}/answers`, "/webhooks"];
+  const paths = [
+    "/me",
+    "/usage",
+    "/agents",
+    ofAgent,
+    "/analytics/overview?days=30",
+    `${ofAgent}/answers`,
+    `${ofAgent}/gaps`,
+    `${ofAgent}/drafts`,
+    "/feedback",
+    "/webhooks",
+  ];
   const searches = ["/leads", "/leads?q=anna", "/leads?q=5551212", "/privacy/visitors?external_id=ann", "/privacy/export?external_id=ann"];
   for (const path of [...paths, ...searches, `/webhooks/${workspace.webhookId}/deliveries?limit=100`]) await get(path);
   for (const filter of ["", "?status=needs_human", `?agent_id=${workspace.agentId}&channel=widget`]) await get(`/conversations${filter}`);

@@ -11,6 +11,8 @@ interface Office {
   call<Body>(method: string, path: string, body?: unknown): Promise<Body>;
   /** A visitor's question; the conversation's id. */
   ask(message: string, name?: string): Promise<string>;
+  /** A colleague's reply. */
+  reply(conversationId: string, content: string): Promise<unknown>;
 }
 
 /** A workspace with an agent that knows nothing, so that each question waits for a human. */
@@ -36,7 +38,8 @@ async function createOffice(scopes: string[] = ["*"]): Promise<Office> {
     const user = { id: crypto.randomUUID(), name, email: "ada@example.com" };
     return (await call<{ conversation_id: string }>("POST", `/agents/${agentId}/messages`, { message, user })).conversation_id;
   };
-  return { workspaceId, key, keyId, agentId, call, ask };
+  const reply = (conversationId: string, content: string) => call("POST", `/conversations/${conversationId}/messages`, { content });
+  return { workspaceId, key, keyId, agentId, call, ask, reply };
 }
 
 async function signIn(page: Page, key: string, name = "Grace Hopper"): Promise<void> {
@@ -91,6 +94,35 @@ test("a conversation that waits is answered and resolved by keyboard, and the vi
   });
   expect(messages.find(({ role }) => role === "note")).toMatchObject({ content: "Norway is fine." });
   expect(errors.filter((error) => !error.includes("401"))).toEqual([]);
+});
+
+test("the team sees what was asked in vain, and teaches the agent a colleague's reply", async () => {
+  const office = await createOffice();
+  const id = await office.ask("Is there a student discount?");
+  await office.ask("Do students get a discount?");
+  await office.ask("Do you deliver to Norway?");
+  await office.reply(id, "Hello Ada, students pay 15 percent less.");
+  const { page } = await openPage();
+  await signIn(page, office.key);
+  await page.goto(`${service.url}/console/#/knowledge`);
+  await page.getByRole("link", { name: "Gaps" }).click();
+  const gaps = page.getByRole("region", { name: "Gaps" });
+  await gaps.getByText("2 times without an answer").waitFor();
+  await gaps.getByRole("listitem").filter({ hasText: "Norway" }).getByRole("button", { name: "Add an answer" }).first().click();
+  const dialog = page.getByRole("dialog", { name: "Teach an answer" });
+  expect(await dialog.getByLabel("Question").inputValue()).toBe("Do you deliver to Norway?");
+  await dialog.getByLabel("Answer").fill("Yes, within five days.");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await gaps.getByText("Norway").first().waitFor({ state: "detached" });
+  await gaps.getByRole("link", { name: "Is there a student discount?" }).click();
+  await page.getByRole("log").getByText("students pay 15 percent less").waitFor();
+  await page.goto(`${service.url}/console/#/knowledge/drafts`);
+  const drafts = page.getByRole("region", { name: "Drafts" });
+  await drafts.getByText("Students pay 15 percent less.", { exact: true }).waitFor();
+  await drafts.getByRole("button", { name: "Accept" }).click();
+  await drafts.getByText("No drafts").waitFor();
+  const asked = await office.call<{ answer: string }>("POST", `/agents/${office.agentId}/messages`, { message: "Any student discount?" });
+  expect(asked.answer).toBe("Students pay 15 percent less.");
 });
 
 test("a conversation that comes in appears by itself", async () => {
@@ -176,6 +208,7 @@ test("an operator sees workspaces, their keys, health and the audit log", async 
 test.each(["light", "dark"] as const)("no page has a barrier that axe finds (%s)", async (colorScheme) => {
   const office = await createOffice();
   const id = await office.ask("Do you deliver to Norway?");
+  await office.reply(await office.ask("Is there a student discount?"), "Yes, 15 percent.");
   await office.call("POST", `/agents/${office.agentId}/sources`, {
     type: "text",
     name: "Delivery",
@@ -191,6 +224,8 @@ test.each(["light", "dark"] as const)("no page has a barrier that axe finds (%s)
     "playground",
     "knowledge",
     "knowledge/answers",
+    "knowledge/gaps",
+    "knowledge/drafts",
     "analytics",
     "leads",
     "people",

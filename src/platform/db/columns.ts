@@ -30,6 +30,8 @@ export const HANDOFF_REASONS = [
   "model_failure",
 ] as const;
 export type HandoffReason = (typeof HANDOFF_REASONS)[number];
+/** The reasons that say that the agent could not answer the question. */
+export const UNANSWERED_REASONS: readonly HandoffReason[] = ["missing_knowledge", "low_confidence"];
 
 /** How an answer is rated. */
 export const RATINGS = ["up", "down"] as const;

@@ -595,7 +595,7 @@ export const handoffs = sqliteTable(
     reason: text("reason", { enum: HANDOFF_REASONS }).notNull(),
     summary: text("summary"),
     triggerMessageId: text("trigger_message_id"),
-    /** The question that knowledge was missing for, normalized, by which analytics groups questions. */
+    /** The question that the agent could not answer, normalized, by which analytics groups questions. */
     questionKey: text("question_key"),
     /** How the model failed, where that is the reason. */
     failure: text("failure"),
@@ -723,7 +723,7 @@ export const analyticsChanges = sqliteTable("analytics_changes", {
   resolutionMs: integer("resolution_ms"),
 });
 
-/** Questions that knowledge was missing for. A question is deleted with its last hand-off. */
+/** Questions that the agent could not answer. A question is deleted with its last hand-off. */
 export const unansweredQuestions = sqliteTable(
   "unanswered_questions",
   {

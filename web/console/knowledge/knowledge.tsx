@@ -2,14 +2,18 @@ import { useState } from "preact/hooks";
 import { Link, Route, Switch, useLocation } from "wouter-preact";
 import { AgentPicker, useAgents } from "../agents.tsx";
 import { PageFrame } from "../ui/page.tsx";
-import { Empty, Loaded } from "../ui/states.tsx";
+import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
 import { Answers } from "./answers.tsx";
+import { Drafts } from "./drafts.tsx";
+import { Gaps } from "./gaps.tsx";
 import { SourcePage } from "./source-page.tsx";
 import { Sources } from "./sources.tsx";
 
 const TABS = [
   ["/", "Sources"],
   ["/answers", "Curated answers"],
+  ["/gaps", "Gaps"],
+  ["/drafts", "Drafts"],
 ] as const;
 
 /** What an agent knows, and where it is fed. */
@@ -43,6 +47,14 @@ export function Knowledge() {
                 </Route>
                 <Route path="/answers">
                   <Answers key={agentId} agentId={agentId} />
+                </Route>
+                <Route path="/gaps">
+                  <NeedsScope scope="analytics:read">
+                    <Gaps key={agentId} agentId={agentId} />
+                  </NeedsScope>
+                </Route>
+                <Route path="/drafts">
+                  <Drafts key={agentId} agentId={agentId} />
                 </Route>
                 <Route path="/sources/:id">{({ id }) => <SourcePage agentId={agentId} sourceId={id} />}</Route>
               </Switch>

@@ -10,12 +10,14 @@ interface Props {
   agentId: string;
   question: string;
   answer: string;
+  /** Saves it in place of a new answer of the agent. */
+  save?: (body: { question: string; answer: string }) => Promise<unknown>;
   onClose: () => void;
   onSaved?: () => void;
 }
 
 /** Teaches the agent an answer: it is used from the next question on. */
-export function SaveAnswer({ agentId, question, answer, onClose, onSaved }: Props) {
+export function SaveAnswer({ agentId, question, answer, save: saveAs, onClose, onSaved }: Props) {
   const [error, setError] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const save = async (event: SubmitEvent) => {
@@ -23,7 +25,7 @@ export function SaveAnswer({ agentId, question, answer, onClose, onSaved }: Prop
     setBusy(true);
     try {
       const body = { question: text("question"), answer: text("answer") };
-      await api.createAnswer({ agent_id: agentId, body });
+      await (saveAs ? saveAs(body) : api.createAnswer({ agent_id: agentId, body }));
       say("The agent knows this answer now");
       onSaved?.();
       onClose();

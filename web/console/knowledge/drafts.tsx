@@ -1,0 +1,116 @@
+import { useState } from "preact/hooks";
+import { api, type Schemas } from "../api.ts";
+import { byOffset, usePages } from "../pages.ts";
+import { SaveAnswer } from "../playground/save-answer.tsx";
+import { hasScope } from "../session.ts";
+import { Button } from "../ui/button.tsx";
+import { EndOfPages } from "../ui/pages.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
+import { formatNumber, Time } from "../ui/time.tsx";
+import { say, sayError } from "../ui/toast.tsx";
+import { ConversationLink, otherWords } from "./gaps.tsx";
+
+type Draft = Schemas["Draft"];
+
+const PAGE_SIZE = 50;
+
+/** What colleagues replied to questions that the agent could not answer, for the team to accept as answers or to dismiss. */
+export function Drafts({ agentId }: { agentId: string }) {
+  const [editing, setEditing] = useState<Draft>();
+  const [busyId, setBusyId] = useState<string>();
+  const read = byOffset((offset, signal) => api.listDrafts({ agent_id: agentId, limit: PAGE_SIZE, offset }, signal ? { signal } : {}));
+  const pages = usePages(agentId, read);
+  const decide = async ({ id }: Draft, action: "accept" | "dismiss") => {
+    const ids = { agent_id: agentId, draft_id: id };
+    setBusyId(id);
+    try {
+      await (action === "accept" ? api.acceptDraft(ids) : api.dismissDraft(ids));
+      say(action === "accept" ? "The agent knows this answer now" : "Dismissed");
+      pages.first.reload();
+    } catch (error) {
+      sayError(error);
+    }
+    setBusyId(undefined);
+  };
+  return (
+    <section class="stack" aria-label="Drafts">
+      <p class="quiet">
+        What colleagues replied to questions that the agent could not answer. It answers by what you accept, word for word, for everybody:
+        take out what is about one person.
+      </p>
+      <Loaded query={pages.first}>
+        {() =>
+          pages.items.length === 0 ? (
+            <Empty title="No drafts">A reply to a question that the agent could not answer appears here.</Empty>
+          ) : (
+            <ul class="stack">
+              {pages.items.map((draft) => (
+                <DraftCard
+                  key={draft.id}
+                  draft={draft}
+                  isBusy={busyId === draft.id}
+                  onAccept={() => void decide(draft, "accept")}
+                  onEdit={() => setEditing(draft)}
+                  onDismiss={() => void decide(draft, "dismiss")}
+                />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+      <EndOfPages pages={pages} />
+      {editing && (
+        <SaveAnswer
+          agentId={agentId}
+          question={editing.question}
+          answer={editing.answer}
+          save={(body) => api.acceptDraft({ agent_id: agentId, draft_id: editing.id, body })}
+          onClose={() => setEditing(undefined)}
+          onSaved={pages.first.reload}
+        />
+      )}
+    </section>
+  );
+}
+
+interface CardProps {
+  draft: Draft;
+  isBusy: boolean;
+  onAccept: () => void;
+  onEdit: () => void;
+  onDismiss: () => void;
+}
+
+function DraftCard({ draft, isBusy, onAccept, onEdit, onDismiss }: CardProps) {
+  return (
+    <li class="card">
+      <strong>{draft.question}</strong>
+      <p class="plain">{draft.answer}</p>
+      <p class="quiet">
+        {draft.count === 1 ? "One reply" : `${formatNumber(draft.count)} replies that say the same`}
+        {" · "}
+        <Time at={draft.updated_at} />
+      </p>
+      <ul class="examples">
+        {draft.conversations.map(({ conversation_id: id, question }) => (
+          <li key={id}>
+            <ConversationLink id={id} text={otherWords(question, draft.question)} />
+          </li>
+        ))}
+      </ul>
+      {hasScope("knowledge:write") && (
+        <div class="actions">
+          <Button variant="quiet" disabled={isBusy} onClick={onDismiss}>
+            Dismiss
+          </Button>
+          <Button disabled={isBusy} onClick={onEdit}>
+            Edit
+          </Button>
+          <Button variant="primary" isBusy={isBusy} onClick={onAccept}>
+            Accept
+          </Button>
+        </div>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,106 @@
+import { useState } from "preact/hooks";
+import { Link } from "wouter-preact";
+import { api, type Schemas } from "../api.ts";
+import { byOffset, usePages } from "../pages.ts";
+import { SaveAnswer } from "../playground/save-answer.tsx";
+import { hasScope } from "../session.ts";
+import { Button } from "../ui/button.tsx";
+import { Select } from "../ui/field.tsx";
+import { EndOfPages } from "../ui/pages.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
+import { formatNumber, Time } from "../ui/time.tsx";
+
+type Gap = Schemas["Gap"];
+
+const PAGE_SIZE = 50;
+const RANGES = [
+  ["7", "Last 7 days"],
+  ["30", "Last 30 days"],
+  ["90", "Last 90 days"],
+  ["365", "Last year"],
+] as const;
+
+/** What visitors asked in vain, grouped, with where they asked it. */
+export function Gaps({ agentId }: { agentId: string }) {
+  const [days, setDays] = useState("30");
+  const [answering, setAnswering] = useState<Gap>();
+  const read = byOffset(async (offset, signal) => {
+    const input = { agent_id: agentId, days: Number(days), limit: PAGE_SIZE, offset };
+    const page = await api.listGaps(input, signal ? { signal } : {});
+    return { ...page, data: page.data.map((gap) => ({ ...gap, id: gap.question })) };
+  });
+  const pages = usePages(`${agentId} ${days}`, read);
+  return (
+    <section class="stack" aria-label="Gaps">
+      <div class="card-top">
+        <p class="quiet">Questions that the agent could not answer, and those whose answer was rated down.</p>
+        <Select label="Range" hideLabel options={RANGES} value={days} onChange={({ currentTarget }) => setDays(currentTarget.value)} />
+      </div>
+      <Loaded query={pages.first}>
+        {() =>
+          pages.items.length === 0 ? (
+            <Empty title="No gaps">What visitors ask in vain appears here, the most frequent first.</Empty>
+          ) : (
+            <ul class="stack">
+              {pages.items.map((gap) => (
+                <GapCard key={gap.id} gap={gap} onAnswer={() => setAnswering(gap)} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+      <EndOfPages pages={pages} />
+      {answering && (
+        <SaveAnswer
+          agentId={agentId}
+          question={answering.question}
+          answer=""
+          onClose={() => setAnswering(undefined)}
+          onSaved={pages.first.reload}
+        />
+      )}
+    </section>
+  );
+}
+
+function GapCard({ gap, onAnswer }: { gap: Gap; onAnswer: () => void }) {
+  return (
+    <li class="card">
+      <div class="card-top">
+        <strong>{gap.question}</strong>
+        {hasScope("knowledge:write") && <Button onClick={onAnswer}>Add an answer</Button>}
+      </div>
+      <p class="quiet">
+        {[timesOf(gap.unanswered, "without an answer"), timesOf(gap.rated_down, "rated down")].filter(Boolean).join(" · ")}
+        {" · "}
+        <Time at={gap.last_at} />
+      </p>
+      <ul class="examples">
+        {gap.examples.map((example) => (
+          <li key={`${example.conversation_id} ${example.at}`}>
+            <ConversationLink id={example.conversation_id} text={otherWords(example.question, gap.question)} />
+            <span class="quiet">
+              {example.kind === "rated_down" && "rated down "}
+              <Time at={example.at} />
+            </span>
+            {example.comment && <p class="quiet plain">“{example.comment}”</p>}
+          </li>
+        ))}
+      </ul>
+    </li>
+  );
+}
+
+function timesOf(count: number, what: string): string | undefined {
+  return count === 0 ? undefined : `${formatNumber(count)} ${count === 1 ? "time" : "times"} ${what}`;
+}
+
+/** What a conversation is shown as, below the question that it is about. */
+export function otherWords(asked: string, question: string): string {
+  return asked === question ? "Open the conversation" : asked;
+}
+
+/** A link to a conversation in the inbox; its text alone where the key may not read conversations. */
+export function ConversationLink({ id, text }: { id: string; text: string }) {
+  return hasScope("conversations:read") ? <Link href={`~/inbox/${id}`}>{text}</Link> : <span>{text}</span>;
+}
