@@ -37,8 +37,9 @@ import type { Sums } from "./store.ts";
  * | reopen                | reopened ÷ resolved                                                                          |
  * | unanswered            | unanswered ÷ ai_replies                                                                      |
  *
- * A rate is null when its divisor is 0. Erasing records does not change past numbers, which hold no personal data; a question
- * (that was handed off because the agent could not answer it, or not surely) is deleted with the last hand-off that asked it. `by_status` counts all conversations as they are now, whatever the range.
+ * A rate is null when its divisor is 0. Erasing records does not change past numbers, which hold no personal data. The questions
+ * that were not answered are those of hand-offs with the reason `missing_knowledge` or `low_confidence`; each is deleted with the
+ * last hand-off that asked it. `by_status` counts all conversations as they are now, whatever the range.
  */
 
 /** The first and the last day of a range, as days since 1970-01-01. */
