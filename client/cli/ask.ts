@@ -2,7 +2,8 @@ import { createInterface } from "node:readline/promises";
 import type { Client, Question, Schemas } from "../index.ts";
 import { AGENT_OPTION, agentOf, defineCommand, onlyParameter, UsageError } from "./command.ts";
 import { explain } from "./errors.ts";
-import { note, print, printable, printRecord, readInput } from "./terminal.ts";
+import { readInput } from "./input.ts";
+import { note, print, printable, printRecord } from "./terminal.ts";
 
 type Answer = Schemas["ChatAnswer"];
 

@@ -1,6 +1,7 @@
 import { type Client, paginate, type Schemas } from "../index.ts";
 import { choiceOf, countOf, defineCommand, onlyParameter, UsageError } from "./command.ts";
-import { note, print, printRecord, printTable, readInput, timeText } from "./terminal.ts";
+import { readInput } from "./input.ts";
+import { note, print, printRecord, printTable, timeText } from "./terminal.ts";
 
 type Conversation = Schemas["Conversation"];
 type Message = Schemas["ConversationWithMessages"]["messages"][number];

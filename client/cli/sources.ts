@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Client, Schemas } from "../index.ts";
 import { AGENT_OPTION, agentOf, choiceOf, countOf, defineCommand, FailedError, UsageError } from "./command.ts";
 import { explain } from "./errors.ts";
-import { endProgress, note, print, printRecord, printTable, readInput, showProgress, sleep, timeText } from "./terminal.ts";
+import { readInput, readNamedFile } from "./input.ts";
+import { endProgress, note, print, printRecord, printTable, showProgress, sleep, timeText } from "./terminal.ts";
 
 type Source = Schemas["Source"];
 
@@ -126,17 +126,8 @@ async function addSource(
     if (name === undefined) throw new UsageError("What is piped in needs a --name.");
     return client.createSource({ agent_id, body: { type: "text", name, text: await readInput(), metadata } });
   }
-  const file = new File([await contentOf(target)], basename(target));
+  const file = new File([await readNamedFile(target, "Name a file, or a URL that begins with https://.")], basename(target));
   return client.uploadSourceFile({ agent_id, body: { file, name, metadata } });
-}
-
-async function contentOf(path: string): Promise<Uint8Array<ArrayBuffer>> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === "ENOENT" ? "there is no such file" : (error as Error).message;
-    throw new UsageError(`${path} cannot be read: ${reason}. Name a file, or a URL that begins with https://.`);
-  }
 }
 
 /**

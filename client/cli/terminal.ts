@@ -50,13 +50,6 @@ export function timeText(timestamp: string | null): string {
   return timestamp === null ? "never" : new Date(timestamp).toLocaleString("sv-SE");
 }
 
-/** Everything that is piped in. */
-export async function readInput(): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
-}
-
 /** Waits between two looks at something. */
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
