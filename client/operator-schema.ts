@@ -41,6 +41,8 @@ export interface Schemas {
       leads_per_day?: number | undefined;
       /** Messages that your team writes, a UTC day. */
       team_messages_per_day?: number | undefined;
+      /** Cases of evaluations, a UTC day. */
+      evaluation_cases_per_day?: number | undefined;
       /** Agents of the workspace. */
       agents?: number | undefined;
       /** API keys that are not revoked. */
@@ -76,6 +78,8 @@ export interface Schemas {
     leads_per_day: number;
     /** Messages that your team writes, a UTC day. */
     team_messages_per_day: number;
+    /** Cases of evaluations, a UTC day. */
+    evaluation_cases_per_day: number;
     /** Agents of the workspace. */
     agents: number;
     /** API keys that are not revoked. */
@@ -158,6 +162,8 @@ export interface Schemas {
       leads_per_day?: number | null | undefined;
       /** team_messages_per_day */
       team_messages_per_day?: number | null | undefined;
+      /** evaluation_cases_per_day */
+      evaluation_cases_per_day?: number | null | undefined;
       /** agents */
       agents?: number | null | undefined;
       /** api_keys */
@@ -215,6 +221,8 @@ export interface Schemas {
       leads_per_day?: number | null | undefined;
       /** team_messages_per_day */
       team_messages_per_day?: number | null | undefined;
+      /** evaluation_cases_per_day */
+      evaluation_cases_per_day?: number | null | undefined;
       /** agents */
       agents?: number | null | undefined;
       /** api_keys */
@@ -611,6 +619,8 @@ export interface Schemas {
       leads_today: number;
       /** Messages that your team wrote on this UTC day. */
       team_messages_today: number;
+      /** Cases of the evaluations that were started on this UTC day. */
+      evaluation_cases_today: number;
       /** Agents now. */
       agents: number;
       /** API keys that are not revoked. */

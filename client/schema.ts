@@ -155,6 +155,8 @@ export interface Schemas {
       leads_today: number;
       /** Messages that your team wrote on this UTC day. */
       team_messages_today: number;
+      /** Cases of the evaluations that were started on this UTC day. */
+      evaluation_cases_today: number;
       /** Agents now. */
       agents: number;
       /** API keys that are not revoked. */
@@ -188,6 +190,8 @@ export interface Schemas {
     leads_per_day: number;
     /** Messages that your team writes, a UTC day. */
     team_messages_per_day: number;
+    /** Cases of evaluations, a UTC day. */
+    evaluation_cases_per_day: number;
     /** Agents of the workspace. */
     agents: number;
     /** API keys that are not revoked. */
@@ -1432,6 +1436,146 @@ export interface Schemas {
     /** Your labels, which a `filter` can name: up to 16 keys of 40 characters, values of 500. */
     metadata?: Record<string, string> | null | undefined;
   };
+  Evaluation: {
+    /** Its identifier. */
+    id: string;
+    /** The agent. */
+    agent_id: string;
+    /** What it is called. */
+    name: string | null;
+    /** How far it has come. */
+    status: "pending" | "running" | "completed" | "failed";
+    /** How many cases it has. */
+    cases_count: number;
+    /** How many of them have run. */
+    done_count: number;
+    /** As expected. */
+    right_count: number;
+    /** Answered otherwise, or answered where a refusal is expected. */
+    wrong_count: number;
+    /** Handed over, where an answer is expected. */
+    refused_count: number;
+    /** The model failed: they say nothing about the knowledge. */
+    failed_count: number;
+    /** Why it failed; null where it did not. */
+    error: string | null;
+    /** When its first case ran. */
+    started_at: string | null;
+    /** When it ended. */
+    completed_at: string | null;
+    /** When it was created. */
+    created_at: string;
+  };
+  EvaluationIn: {
+    /** What it is called. */
+    name?: string | null | undefined;
+    /** The questions, each with what is expected of its answer. */
+    cases: {
+      /** The question. */
+      question: string;
+      /** What the visitor wrote before it, oldest first. */
+      previous?: string[] | undefined;
+      expect: Schemas["EvaluationExpectation"];
+    }[];
+  };
+  /** What is expected. What is given must all hold; `refusal: false` alone means any answer. */
+  EvaluationExpectation: {
+    /** The source, or the curated answer, that the answer cites. */
+    source_id?: string | undefined;
+    /** What the answer says, in whatever case and white space. */
+    answer_contains?: string | undefined;
+    /** True: the agent hands over, since it must not or cannot answer. */
+    refusal?: boolean | undefined;
+  };
+  EvaluationPage: {
+    /** The records of this page. */
+    data: Schemas["Evaluation"][];
+    /** How many records there are on all pages. */
+    total: number;
+    /** How many records a page holds at most. */
+    limit: number;
+    /** How many records come before the page. */
+    offset: number;
+    /** Whether there are records after this page. */
+    has_more: boolean;
+  };
+  EvaluationResult: Schemas["Evaluation"] & {
+    metrics: Schemas["EvaluationMetrics"];
+    /** The difference from the run named by `compare_to`; cases are matched by their question and those before it. */
+    comparison: {
+      /** The earlier run. */
+      evaluation_id: string;
+      /** Cases that became better. */
+      better: number;
+      /** Cases that became worse. */
+      worse: number;
+      /** Cases that stayed as they were. */
+      same: number;
+      /** Cases that it did not have. */
+      new: number;
+      /** Its cases that are missing here. */
+      missing: number;
+    } | null;
+    /** All cases, in their order. */
+    cases: Schemas["EvaluationCase"][];
+  };
+  /** Of the cases that have run. */
+  EvaluationMetrics: {
+    /** The share of right cases, of those that did not fail. Null where there is none. */
+    accuracy: number | null;
+    /** Of the cases with a `source_id`: the share in which it was found, whether or not it was cited. Null where there is none. */
+    recall: number | null;
+    /** How many cases have a `source_id`. */
+    recall_cases: number;
+    /** How far the confidence is from what is right, of the cases that are right or wrong: 0 is best, 0.25 knows nothing. Null where there is none. */
+    brier: number | null;
+    /** By confidence. */
+    calibration: {
+      /** The least confidence. */
+      from: number;
+      /** The largest. */
+      to: number;
+      /** How many right and wrong cases have it. */
+      cases: number;
+      /** Their average confidence. Null where there is none. */
+      confidence: number | null;
+      /** The share of them that is right. Where the agent is calibrated it is about the confidence. Null where there is none. */
+      right: number | null;
+    }[];
+  };
+  EvaluationCase: {
+    /** Its place in the evaluation, from 0. */
+    position: number;
+    /** The question. */
+    question: string;
+    /** What the visitor wrote before it, oldest first. */
+    previous: string[];
+    expect: Schemas["EvaluationExpectation"];
+    /** What became of it; null until it has run. */
+    verdict: "right" | "wrong" | "refused" | "failed" | null;
+    /** What the agent says: its first 1,000 characters. */
+    answer: string | null;
+    /** 0 to 1: how likely the agent thinks it is right. */
+    confidence: number | null;
+    /** Whether the expected source is among what was found; null where none is expected. */
+    source_found: boolean | null;
+    /** What became of it in the run that this is compared with. */
+    before: "right" | "wrong" | "refused" | "failed" | null;
+    /** Since that run: right is better than refused, and refused than wrong. Null without a comparison or a verdict. */
+    change: "better" | "worse" | "same" | "new" | null;
+    /** How it came about, in at most 3 KB; null until it has run. */
+    trace: {
+      decision: Schemas["TraceDecision"];
+      /** What was found in the knowledge. */
+      searches: Schemas["TraceSearch"][];
+      /** Each call of the model, in order; none for a curated answer. */
+      model_calls: Schemas["TraceModelCall"][];
+      /** Each call of a tool, in order. */
+      tool_calls: Schemas["TraceToolCall"][];
+      /** From the question to the answer. */
+      duration_ms: number;
+    } | null;
+  };
   AnalyticsOverview: {
     /** Whole UTC days, both included; the last is today. */
     range: {
@@ -2403,6 +2547,49 @@ export interface Operations {
     };
     answer: Schemas["Answer"];
   };
+  /** Run questions against an agent. Each question is asked as a visitor would ask it: the same search, threshold, model and filters. No conversation, event or lead comes of it, no message of the quota is used, and no tool is called that changes something. It runs in the background; the ten latest runs of an agent are kept. Scope: `knowledge:write`. */
+  createEvaluation: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      body: Schemas["EvaluationIn"];
+    };
+    answer: Schemas["Evaluation"];
+  };
+  /** List an agent's evaluations. Scope: `knowledge:read`. */
+  listEvaluations: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      /** How many records a page holds at most. */
+      limit?: number | undefined;
+      /** How many records come before the page. */
+      offset?: number | undefined;
+    };
+    answer: Schemas["EvaluationPage"];
+  };
+  /** The progress and results of an evaluation. With `compare_to`, each case says whether it became better or worse since that run. Scope: `knowledge:read`. */
+  getEvaluation: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      /** The evaluation. */
+      evaluation_id: string;
+      /** An earlier evaluation of the agent, to compare this one with. */
+      compare_to?: string | undefined;
+    };
+    answer: Schemas["EvaluationResult"];
+  };
+  /** Cancel or delete an evaluation. One that runs ends; its results are deleted too. Scope: `knowledge:write`. */
+  deleteEvaluation: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      /** The evaluation. */
+      evaluation_id: string;
+    };
+    answer: undefined;
+  };
   /** Activity of the last days, and how well questions were answered. Of the whole workspace or of one agent. Rates of conversations cover those that started in the range. Scope: `analytics:read`. */
   getAnalyticsOverview: {
     input: {
@@ -2598,6 +2785,10 @@ export const ROUTES = {
   listDrafts: ["GET", "/api/v1/agents/{agent_id}/drafts"],
   dismissDraft: ["POST", "/api/v1/agents/{agent_id}/drafts/{draft_id}/dismiss"],
   acceptDraft: ["POST", "/api/v1/agents/{agent_id}/drafts/{draft_id}/accept"],
+  createEvaluation: ["POST", "/api/v1/agents/{agent_id}/evaluations"],
+  listEvaluations: ["GET", "/api/v1/agents/{agent_id}/evaluations"],
+  getEvaluation: ["GET", "/api/v1/agents/{agent_id}/evaluations/{evaluation_id}"],
+  deleteEvaluation: ["DELETE", "/api/v1/agents/{agent_id}/evaluations/{evaluation_id}"],
   getAnalyticsOverview: ["GET", "/api/v1/analytics/overview"],
   listGaps: ["GET", "/api/v1/agents/{agent_id}/gaps"],
   findPerson: ["GET", "/api/v1/privacy/visitors"],

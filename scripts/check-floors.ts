@@ -13,7 +13,7 @@ const FLOORS = [
   ".",
   "sweep", "docs", "backup", "console", "operator", "email", "widget", "mcp",
   "administration", "privacy", "analytics", "webhooks",
-  "chat",
+  "evaluations", "chat",
   "leads", "conversations", "knowledge",
   "agents", "models", "text",
   "events", "workspaces",

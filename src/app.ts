@@ -15,6 +15,7 @@ import { openApiDocument } from "./docs/openapi.ts";
 import { docsRoutes } from "./docs/routes.ts";
 import { API, OPERATOR, type Surface, WIDGET } from "./docs/surfaces.ts";
 import { draftRoutes } from "./knowledge/draft-routes.ts";
+import { evaluationRoutes } from "./evaluations/routes.ts";
 import { knowledgeRoutes } from "./knowledge/routes.ts";
 import { leadRoutes } from "./leads/routes.ts";
 import { mcpRoutes } from "./mcp/routes.ts";
@@ -46,6 +47,7 @@ const features = [
   leadRoutes,
   knowledgeRoutes,
   draftRoutes,
+  evaluationRoutes,
   analyticsRoutes,
   privacyRoutes,
   webhookRoutes,

@@ -1,4 +1,5 @@
 import { sendMail } from "./email/outbound.ts";
+import { continueEvaluation, type EvaluationMessage, failEvaluation } from "./evaluations/consumer.ts";
 import type { EmailMessage } from "./events/outbox.ts";
 import { failAfterRetries, ingest } from "./knowledge/consumer.ts";
 import type { IngestionMessage } from "./knowledge/sources.ts";
@@ -27,7 +28,8 @@ const ingestSource: MessageHandler = (env, body: IngestionMessage, meter) => ing
 
 const MESSAGE_HANDLERS: Partial<Record<Job, MessageHandler>> = {
   ingestion: ingestSource,
-  crawls: ingestSource,
+  crawls: (env, body: IngestionMessage | EvaluationMessage, meter) =>
+    "evaluationId" in body ? continueEvaluation(env, body, meter) : ingest(env, body, Date.now, meter),
   erasure: (env, body: ErasureMessage | PruneMessage, meter) =>
     "prune" in body ? prune(env, body, Date.now(), meter) : eraseDeleted(env, body, meter),
   email: (env, body: EmailMessage, meter) => sendMail(env, body, Date.now(), meter),
@@ -55,7 +57,11 @@ const failSource: DeadLetterPolicy = {
 
 const DEAD_LETTER_POLICIES: Partial<Record<Job, DeadLetterPolicy>> = {
   "ingestion-dlq": failSource,
-  "crawls-dlq": failSource,
+  "crawls-dlq": {
+    action: "The source or evaluation is set to failed. The failed jobs of its id say why; then sync it again, or run it again.",
+    handler: (env, body: IngestionMessage | EvaluationMessage, meter) =>
+      "evaluationId" in body ? failEvaluation(env, body, meter) : failAfterRetries(env, body, meter),
+  },
   "erasure-dlq": {
     action:
       "The sweep starts an erasure again each minute, and the work of a retention each hour. If it keeps failing, its failed jobs say why.",

@@ -389,6 +389,25 @@ const OPERATIONS: [
     },
   ],
   [
+    "POST evaluations",
+    202,
+    1,
+    1,
+    async ({ workspace, path }) =>
+      () =>
+        workspace.call("POST", `${path}/evaluations`, { cases: [{ question: "When?", expect: { refusal: true } }] }),
+  ],
+  [
+    "GET an evaluation, compared with another one",
+    200,
+    1,
+    1,
+    async ({ workspace, path }) => {
+      const { body } = await workspace.call("POST", `${path}/evaluations`, { cases: [{ question: "When?", expect: { refusal: true } }] });
+      return () => workspace.call("GET", `${path}/evaluations/${body.id}?compare_to=${body.id}`);
+    },
+  ],
+  [
     "POST search",
     200,
     2,

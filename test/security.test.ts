@@ -24,6 +24,7 @@ interface Records {
   source_id: string;
   answer_id: string;
   draft_id: string;
+  evaluation_id: string;
   conversation_id: string;
   message_id: string;
   webhook_id: string;
@@ -84,6 +85,14 @@ const ENTRIES: Record<string, Entry> = {
   acceptDraft: { scope: "knowledge:write", status: 200, body: () => ({ question: "taken" }) },
   dismissDraft: { scope: "knowledge:write", status: 204 },
   listGaps: { scope: "analytics:read", status: 200 },
+  createEvaluation: {
+    scope: "knowledge:write",
+    status: 202,
+    body: () => ({ cases: [{ question: "When are refunds paid?", expect: { refusal: false } }] }),
+  },
+  listEvaluations: { scope: "knowledge:read", status: 200 },
+  getEvaluation: { scope: "knowledge:read", status: 200 },
+  deleteEvaluation: { scope: "knowledge:write", status: 204 },
   searchKnowledge: { scope: "knowledge:read", status: 200, body: () => ({ query: "refunds" }) },
   listConversations: { scope: "conversations:read", status: 200 },
   updateConversation: { scope: "conversations:write", status: 200, body: () => ({ status: "resolved", tags: ["taken"] }) },
@@ -125,6 +134,8 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
     events: ["conversation.created"],
   });
   const answer = await workspace.call("POST", `/agents/${agent.id}/answers`, { question: "MARK-question", answer: "MARK-answer" });
+  const cases = [{ question: "MARK-question", expect: { refusal: true } }];
+  const evaluation = await workspace.call("POST", `/agents/${agent.id}/evaluations`, { name: "MARK-evaluation", cases });
   const asked = await workspace.call("POST", `/agents/${agent.id}/messages`, { ...QUESTION, user: { id: "MARK-user" } });
   const unanswered = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "MARK-gap: how is bread baked?" });
   await workspace.call("POST", `/conversations/${unanswered.body.conversation_id}/messages`, { content: "MARK-draft: ask a baker." });
@@ -137,6 +148,7 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
     source_id: source.id,
     answer_id: answer.body.id,
     draft_id: draft.id,
+    evaluation_id: evaluation.body.id,
     conversation_id: asked.body.conversation_id,
     message_id: asked.body.message_id,
     webhook_id: webhook.body.id,

@@ -14,6 +14,7 @@ import {
   updateAgent,
 } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
+import { eraseAgentEvaluations } from "../evaluations/store.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
@@ -146,6 +147,7 @@ export async function removeAgent(op: Change, agentId: string): Promise<boolean>
   await indexOf(env, meter, workspaceId, agentId).erase();
   await db.batch([
     ...eraseAgentKnowledge(db, workspaceId, agentId),
+    ...eraseAgentEvaluations(db, workspaceId, agentId),
     eraseAgent(db, workspaceId, agentId),
     ...op.record(db, { targetId: agentId }),
   ]);

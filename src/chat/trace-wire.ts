@@ -130,3 +130,8 @@ export const traceSchema = z
   .openapi("Trace");
 
 export type Trace = z.output<typeof traceSchema>;
+
+/** A trace of what is no message. */
+export const traceFactsSchema = traceSchema.omit({ message_id: true, conversation_id: true, agent_id: true, created_at: true });
+
+export type TraceFacts = z.output<typeof traceFactsSchema>;

@@ -3,10 +3,10 @@ import type { ModelCallReport, ModelObserver, ToolCallReport } from "../models/m
 import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
 import { truncate, utf8Length } from "../platform/text.ts";
 import { type Reply, snippetOf } from "./reply.ts";
-import type { Trace } from "./trace-wire.ts";
+import type { Trace, TraceFacts } from "./trace-wire.ts";
 
-/** Of one trace, as JSON. Most have some 5 KB. */
-const MAX_BYTES = 32 * 1024;
+/** Of the trace of an answer, as JSON. Most have some 5 KB. */
+const MAX_TRACE_BYTES = 32 * 1024;
 const MAX_CONTENT_LENGTH = 500;
 const MAX_TEXT_LENGTH = 200;
 const MAX_QUERY_LENGTH = 2_000;
@@ -51,24 +51,35 @@ export class TraceRecorder implements ModelObserver {
     });
   }
 
-  /** The trace of a reply, within MAX_BYTES. */
+  /** The trace of an answer. */
   traceOf(of: Pick<Trace, "message_id" | "conversation_id" | "agent_id">, reply: Reply, threshold: number): Trace {
-    const nowMs = Date.now();
-    return bounded({
-      ...of,
-      created_at: new Date(nowMs).toISOString(),
+    return { ...of, created_at: new Date().toISOString(), ...this.factsOf(reply, threshold, MAX_TRACE_BYTES) };
+  }
+
+  /** How a reply came about, in so many bytes as JSON. */
+  factsOf(reply: Reply, threshold: number, maxBytes: number): TraceFacts {
+    const facts = {
       decision: decisionOf(reply, threshold),
       searches: this.searches.map((search) => tracedSearch(search, reply)),
       model_calls: this.modelCalls,
       tool_calls: [...this.toolCalls],
-      duration_ms: nowMs - this.startedMs,
-    });
+      duration_ms: Date.now() - this.startedMs,
+    };
+    return bounded(facts, maxBytes);
+  }
+
+  /** Whether a source or a curated answer is among what was found. */
+  hasFound(sourceId: string): boolean {
+    return this.searches.some(
+      ({ retrieval: { passages, curated } }) =>
+        passages.some((passage) => passage.sourceId === sourceId) || curated.some(({ answerId }) => answerId === sourceId),
+    );
   }
 }
 
-type ToolFacts = Pick<Trace["tool_calls"][number], "outcome" | "note" | "status" | "response_length">;
+type ToolCallFacts = Pick<Trace["tool_calls"][number], "outcome" | "note" | "status" | "response_length">;
 
-function factsOf(outcome: ToolCallReport["outcome"]): ToolFacts {
+function factsOf(outcome: ToolCallReport["outcome"]): ToolCallFacts {
   const facts = { note: null, status: null, response_length: null };
   switch (outcome?.kind) {
     case undefined:
@@ -160,13 +171,13 @@ function tracedAnswer({ answerId, question, score }: CuratedMatch, { citations }
 }
 
 /** A trace that would be too large loses the texts of its passages, the last ones first, and then its last searches and calls. */
-function bounded(trace: Trace): Trace {
-  const isTooLarge = () => utf8Length(JSON.stringify(trace)) > MAX_BYTES;
+function bounded(trace: TraceFacts, maxBytes: number): TraceFacts {
+  const isTooLarge = () => utf8Length(JSON.stringify(trace)) > maxBytes;
   const passages = trace.searches.flatMap((search) => search.passages);
   while (isTooLarge()) {
     const passage = passages.pop();
     if (passage) passage.content = "";
-    else if (!trace.searches.pop()) trace.tool_calls.pop();
+    else if (!trace.searches.pop() && !trace.tool_calls.pop()) break;
   }
   return trace;
 }

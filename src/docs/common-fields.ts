@@ -10,6 +10,7 @@ const DESCRIPTIONS: Record<string, string> = {
   source_id: "The source.",
   answer_id: "The curated answer.",
   draft_id: "The draft of a curated answer.",
+  evaluation_id: "The evaluation.",
   webhook_id: "The webhook endpoint.",
   delivery_id: "The delivery.",
   event_id: "The event.",

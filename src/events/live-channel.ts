@@ -4,7 +4,7 @@ import { logRarely } from "../platform/telemetry/log.ts";
 
 /** A record that was created or changed. Pages that show it read it again, with what their key may read. */
 export interface Change {
-  kind: "conversation" | "lead" | "source";
+  kind: "conversation" | "evaluation" | "lead" | "source";
   id: string;
 }
 

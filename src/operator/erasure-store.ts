@@ -35,6 +35,8 @@ const WORKSPACE_TABLES = [
   schema.analyticsChanges,
   schema.analyticsDays,
   schema.visitors,
+  schema.evaluationCases,
+  schema.evaluations,
   schema.answers,
   schema.sources,
   schema.agents,

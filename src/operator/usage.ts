@@ -28,6 +28,7 @@ export async function usageOf({ env, meter, nowMs }: { env: Env; meter: Meter; n
       visitor_messages_today: sentToday("messages"),
       leads_today: sentToday("leads"),
       team_messages_today: sentToday("team_messages"),
+      evaluation_cases_today: sentToday("evaluation_cases"),
       agents: workspace.agentsCount,
       sources: workspace.sourcesCount,
       pages: workspace.pagesCount,

@@ -71,6 +71,7 @@ const limitsInput = z
     visitor_messages_per_day: limit("visitor_messages_per_day"),
     leads_per_day: limit("leads_per_day"),
     team_messages_per_day: limit("team_messages_per_day"),
+    evaluation_cases_per_day: limit("evaluation_cases_per_day"),
     agents: limit("agents"),
     api_keys: limit("api_keys"),
     sources: limit("sources"),

@@ -7,6 +7,7 @@ const ID_FIELDS = {
   agentId: "agent_id",
   conversationId: "conversation_id",
   sourceId: "source_id",
+  evaluationId: "evaluation_id",
   deliveryId: "delivery_id",
   messageId: "message_id",
   id: "id",

@@ -1,6 +1,7 @@
 import { resolveIdleWrites } from "../conversations/conversations.ts";
 import { type ConversationKey, listIdle } from "../conversations/store.ts";
 import { listDueMails, pruneArrivals } from "../email/store.ts";
+import { listStrandedEvaluations } from "../evaluations/store.ts";
 import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { indexAnswer } from "../knowledge/answers.ts";
@@ -77,6 +78,7 @@ export function listTasks(run: Run): Task[] {
     ]),
     task("sources", listStrandedSources(db, beforeMs, nowMs, MAX_PER_RUN), (sources) => [{ done: wakeSources(env, sources) }]),
     task("syncs", requestDueSyncs(db, nowMs, MAX_PER_RUN), (sources) => [{ done: wakeSources(env, sources) }]),
+    task("evaluations", listStrandedEvaluations(db, beforeMs, nowMs, MAX_PER_RUN), (stranded) => [wake(env.CRAWL_QUEUE, stranded)]),
     task("answers", listUnindexedAnswers(db, beforeMs, nowMs, MAX_PER_RUN), (answers) =>
       answers.map((answer) => ({ key: answer.agentId, done: indexAnswer(run, answer) })),
     ),

@@ -13,6 +13,8 @@ export interface Limits {
   leads_per_day: number;
   /** Messages of the team, over the API and the console, a UTC day. */
   team_messages_per_day: number;
+  /** Cases of evaluations, a UTC day. */
+  evaluation_cases_per_day: number;
   agents: number;
   /** API keys that are not revoked. */
   api_keys: number;
@@ -35,6 +37,7 @@ const PLANS = {
     visitor_messages_per_day: 50,
     leads_per_day: 50,
     team_messages_per_day: 50,
+    evaluation_cases_per_day: 50,
     agents: 1,
     api_keys: 10,
     sources: 5,
@@ -50,6 +53,7 @@ const PLANS = {
     visitor_messages_per_day: 500,
     leads_per_day: 500,
     team_messages_per_day: 500,
+    evaluation_cases_per_day: 500,
     agents: 3,
     api_keys: 20,
     sources: 20,
@@ -65,6 +69,7 @@ const PLANS = {
     visitor_messages_per_day: 3_000,
     leads_per_day: 5_000,
     team_messages_per_day: 3_000,
+    evaluation_cases_per_day: 2_000,
     agents: 10,
     api_keys: 50,
     sources: 100,
@@ -80,6 +85,7 @@ const PLANS = {
     visitor_messages_per_day: 30_000,
     leads_per_day: 50_000,
     team_messages_per_day: 30_000,
+    evaluation_cases_per_day: 10_000,
     agents: 50,
     api_keys: 200,
     sources: 1_000,

@@ -58,6 +58,7 @@ accountRoutes.openapi(getUsage, async (c) => {
     visitor_messages_today: sentToday("messages"),
     leads_today: sentToday("leads"),
     team_messages_today: sentToday("team_messages"),
+    evaluation_cases_today: sentToday("evaluation_cases"),
   };
   return c.json(toUsage(workspace.plan, workspace.limits, usage, nowMs), 200);
 });

@@ -6,8 +6,8 @@ const HOUR_MS = 60 * 60 * 1000;
 /** What visitors send: messages on every channel but the API, and leads. */
 export type VisitorFlow = "messages" | "leads";
 
-/** What is counted by the day. The team is no single sender. */
-export const DAILY_FLOWS = ["messages", "leads", "team_messages"] as const;
+/** What is counted by the day. The team, which also runs the evaluations, is no single sender. */
+export const DAILY_FLOWS = ["messages", "leads", "team_messages", "evaluation_cases"] as const;
 export type DailyFlow = (typeof DAILY_FLOWS)[number];
 
 const LIMIT_OF = { messages: "visitor_messages_per_day", leads: "leads_per_day" } as const satisfies Record<VisitorFlow, keyof Limits>;
@@ -65,9 +65,9 @@ export function startOfDay(nowMs: number): number {
   return nowMs - (nowMs % DAY_MS);
 }
 
-/** The window that has room last, of those that have none; undefined while all have. */
-export function fullWindow(windows: readonly VisitorWindow[], counts: readonly VisitorCount[]): VisitorWindow | undefined {
+/** The window that has room last, of those that have none for so many more; undefined while all have. */
+export function fullWindow(windows: readonly VisitorWindow[], counts: readonly VisitorCount[], more = 1): VisitorWindow | undefined {
   const countOf = ({ flow, sender, startMs }: VisitorWindow) =>
     counts.find((counted) => counted.flow === flow && counted.sender === sender && counted.startMs === startMs)?.count ?? 0;
-  return windows.filter((window) => countOf(window) >= window.limit).sort((a, b) => b.endMs - a.endMs)[0];
+  return windows.filter((window) => countOf(window) + more > window.limit).sort((a, b) => b.endMs - a.endMs)[0];
 }

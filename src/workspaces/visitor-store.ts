@@ -4,12 +4,12 @@ import { visitorCounts } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere } from "../platform/db/sql.ts";
 import { ALL_SENDERS, DAILY_FLOWS, startOfDay, type VisitorWindow } from "./visitor-limits.ts";
 
-/** SQL condition of what is sent: each of the windows has room. */
-export function mayBeSent(workspaceId: string, windows: readonly VisitorWindow[]): SQL {
+/** SQL condition of what is sent: each of the windows has room for so many more. */
+export function mayBeSent(workspaceId: string, windows: readonly VisitorWindow[], more = 1): SQL {
   const rooms = windows.map(({ flow, startMs, sender, limit }) => {
     const counted = sql`(SELECT count FROM ${visitorCounts}
       WHERE workspace_id = ${workspaceId} AND flow = ${flow} AND starts_at = ${startMs} AND sender = ${sender})`;
-    return sql`coalesce(${counted}, 0) < ${limit}`;
+    return sql`coalesce(${counted}, 0) + ${more} <= ${limit}`;
   });
   return and(sql`TRUE`, ...rooms)!;
 }
@@ -18,11 +18,14 @@ export function mayBeSent(workspaceId: string, windows: readonly VisitorWindow[]
  * Counts what was sent, in each window. The statements follow the one that stores it.
  * @param ifStored SQL condition: the statement before changed one row, which is true of each of these too.
  */
-export function countSent(db: Database, workspaceId: string, windows: readonly VisitorWindow[], ifStored: SQL) {
+export function countSent(db: Database, workspaceId: string, windows: readonly VisitorWindow[], ifStored: SQL, more = 1) {
   const target = [visitorCounts.workspaceId, visitorCounts.flow, visitorCounts.startsAt, visitorCounts.sender];
   return windows.map(({ flow, startMs, sender }) => {
-    const first = { workspaceId, flow, startsAt: startMs, sender, count: 1 };
-    return insertWhere(db, visitorCounts, first, ifStored).onConflictDoUpdate({ target, set: { count: sql`${visitorCounts.count} + 1` } });
+    const first = { workspaceId, flow, startsAt: startMs, sender, count: more };
+    return insertWhere(db, visitorCounts, first, ifStored).onConflictDoUpdate({
+      target,
+      set: { count: sql`${visitorCounts.count} + ${more}` },
+    });
   });
 }
 

@@ -63,6 +63,9 @@ async function teach(workspace: Workspace, agentId: string): Promise<void> {
   await work({ workspaceId: workspace.id, agentId, sourceId: body.id });
   await workspace.call("POST", `/agents/${agentId}/sources`, { type: "text", name: "Waiting", text: "Parcels leave in the evening." });
   await workspace.call("POST", `/agents/${agentId}/answers`, { question: "Where are you?", answer: "In Bern." });
+  const cases = ["When are refunds paid?", "Who?", "Where?", "How?"].map((question) => ({ question, expect: { refusal: false } }));
+  const evaluation = await workspace.call("POST", `/agents/${agentId}/evaluations`, { name: "Weekly", cases });
+  await deliver("support-agent-crawls", { workspaceId: workspace.id, evaluationId: evaluation.body.id });
 }
 
 async function talk(workspace: Workspace, agentId: string): Promise<void> {
@@ -144,8 +147,9 @@ export async function answersOf(workspace: FullWorkspace): Promise<Record<string
   const answers: Record<string, any> = {};
   const get = async (path: string) => {
     const { status, body } = await workspace.call("GET", path);
-    // A person's export says when it was made.
-    answers[path] = { status, body: { ...body, exported_at: null } };
+    // A person's export says when it was made, and traces are not part of a backup.
+    const withoutTraces = (key: string, value: unknown) => (key === "traces" ? [] : value);
+    answers[path] = { status, body: JSON.parse(JSON.stringify({ ...body, exported_at: null }, withoutTraces)) };
     return body;
   };
   const ofAgent = `/agents/${workspace.agentId}`;
@@ -166,6 +170,7 @@ export async function answersOf(workspace: FullWorkspace): Promise<Record<string
   for (const filter of ["", "?status=needs_human", `?agent_id=${workspace.agentId}&channel=widget`]) await get(`/conversations${filter}`);
   for (const { id } of answers["/conversations"].body.data) await get(`/conversations/${id}`);
   for (const { id } of (await get(`${ofAgent}/sources`)).data) await get(`${ofAgent}/sources/${id}/pages?limit=100`);
+  for (const { id } of (await get(`${ofAgent}/evaluations`)).data) await get(`${ofAgent}/evaluations/${id}`);
   for (const text of ["refunds", "striped zebras", "Where are you?"]) {
     answers[`search ${text}`] = (await workspace.call("POST", `${ofAgent}/search`, { query: text })).body;
   }

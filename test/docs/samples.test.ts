@@ -33,6 +33,8 @@ async function createVariables(): Promise<Record<string, string>> {
   const source = await learn(workspace, agentId, "# Refunds\n\nRefunds are paid within five working days.");
   const webhook = await listen(workspace, ["conversation.created"]);
   const answer = await workspace.call("POST", `/agents/${agentId}/answers`, { question: "Who?", answer: "Us." });
+  const cases = [{ question: "Who?", expect: { refusal: true } }];
+  const evaluation = await workspace.call("POST", `/agents/${agentId}/evaluations`, { cases });
   const asked = await workspace.call("POST", `/agents/${agentId}/messages`, { message: "When are refunds paid?" });
   const unanswered = await workspace.call("POST", `/agents/${agentId}/messages`, { message: "How is bread baked?" });
   await workspace.call("POST", `/conversations/${unanswered.body.conversation_id}/messages`, { content: "In an oven." });
@@ -48,6 +50,8 @@ async function createVariables(): Promise<Record<string, string>> {
     AGENT_ID: agentId,
     SOURCE_ID: source.id,
     ANSWER_ID: answer.body.id,
+    EVALUATION_ID: evaluation.body.id,
+    COMPARE_TO: evaluation.body.id,
     CONVERSATION_ID: asked.body.conversation_id,
     MESSAGE_ID: asked.body.message_id,
     DRAFT_ID: draft.id,

@@ -13,6 +13,7 @@ const FREE = {
   visitor_messages_per_day: 50,
   leads_per_day: 50,
   team_messages_per_day: 50,
+  evaluation_cases_per_day: 50,
   agents: 1,
   api_keys: 10,
   sources: 5,

@@ -49,6 +49,21 @@ export const SCHEDULES = ["manual", "daily", "weekly"] as const;
 export const DELIVERY_STATUSES = ["pending", "succeeded", "failed"] as const;
 export const DELIVERY_TRIGGERS = ["event", "test", "redelivery"] as const;
 
+export const EVALUATION_STATUSES = ["pending", "running", "completed", "failed"] as const;
+/** What became of a case: as expected; answered otherwise; handed over though an answer was expected; our side failed. */
+export const VERDICTS = ["right", "wrong", "refused", "failed"] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** What is expected of the answer to a case. What is given must all hold. */
+export interface Expectation {
+  /** The source or curated answer that it cites. */
+  source_id?: string | undefined;
+  /** What it says, whatever the case. */
+  answer_contains?: string | undefined;
+  /** Whether it is handed over instead. */
+  refusal?: boolean | undefined;
+}
+
 /** Labels of a source or of a curated answer, which filters name. */
 export type Metadata = Record<string, string>;
 

@@ -10,6 +10,8 @@ import {
   DELIVERY_STATUSES,
   DELIVERY_TRIGGERS,
   DRAFT_STATUSES,
+  EVALUATION_STATUSES,
+  type Expectation,
   HANDOFF_REASONS,
   HANDOFF_STATUSES,
   type HostedPage,
@@ -23,6 +25,8 @@ import {
   SOURCE_STATUSES,
   SOURCE_TYPES,
   type StoredTool,
+  type Verdict,
+  VERDICTS,
 } from "./columns.ts";
 import { JURISDICTIONS } from "./regions.ts";
 
@@ -189,13 +193,13 @@ export const usagePeriods = sqliteTable(
 
 /**
  * What visitors sent (workspaces/visitor-limits.ts): all of them in a UTC day, and each sender in an hour; and what the team wrote
- * in a day. The sweep prunes it.
+ * and evaluated in a day. The sweep prunes it.
  */
 export const visitorCounts = sqliteTable(
   "visitor_counts",
   {
     workspaceId: workspaceId(),
-    flow: text("flow", { enum: ["messages", "leads", "team_messages"] }).notNull(),
+    flow: text("flow", { enum: ["messages", "leads", "team_messages", "evaluation_cases"] }).notNull(),
     startsAt: integer("starts_at").notNull(),
     /** A keyed hash of the address or the verified person; empty for all of them together. */
     sender: text("sender").notNull(),
@@ -392,6 +396,57 @@ export const answerDrafts = sqliteTable(
     index("answer_drafts_agent").on(t.workspaceId, t.agentId, t.id),
     index("answer_drafts_conversation").on(t.workspaceId, t.conversationId),
   ],
+);
+
+/** Runs of questions whose answers are held against what is expected. */
+export const evaluations = sqliteTable(
+  "evaluations",
+  {
+    id: id(),
+    workspaceId: workspaceId(),
+    agentId: text("agent_id").notNull(),
+    name: text("name"),
+    status: text("status", { enum: EVALUATION_STATUSES }).notNull(),
+    casesCount: integer("cases_count").notNull(),
+    /** How many cases have which verdict by now. */
+    verdicts: json<Partial<Record<Verdict, number>>>("verdicts", "{}"),
+    /** Why it failed. */
+    error: text("error"),
+    /** A consumer's claim on it expires then; another may claim it afterwards. */
+    leaseUntil: integer("lease_until"),
+    leaseId: text("lease_id"),
+    startedAt: integer("started_at"),
+    completedAt: integer("completed_at"),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (t) => [
+    index("evaluations_agent").on(t.workspaceId, t.agentId, t.id),
+    partialIndex("evaluations_unfinished", [t.workspaceId, t.updatedAt], sql`status IN ('pending', 'running')`),
+  ],
+);
+
+/** The cases of an evaluation, with their results as far as it has come. */
+export const evaluationCases = sqliteTable(
+  "evaluation_cases",
+  {
+    workspaceId: workspaceId(),
+    evaluationId: text("evaluation_id").notNull(),
+    position: integer("position").notNull(),
+    question: text("question").notNull(),
+    /** The visitor's questions before it, oldest first. */
+    previous: list("previous"),
+    expect: json<Expectation>("expect", "{}"),
+    /** Null until it has run. */
+    verdict: text("verdict", { enum: VERDICTS }),
+    answer: text("answer"),
+    confidence: real("confidence"),
+    /** Whether the expected source was found; null where none is expected. */
+    sourceFound: integer("source_found", { mode: "boolean" }),
+    /** How the answer came about: see chat/trace-wire.ts. */
+    trace: json<Record<string, unknown>>("trace", "{}"),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.evaluationId, t.position] })],
 );
 
 // --- People and conversations ---------------------------------------------------------------------------------------

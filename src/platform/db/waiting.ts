@@ -19,13 +19,25 @@ export interface WaitingRows {
   indexed: SQL;
 }
 
-const { answers, conversations, deliveries, emailOutbox, leads, privacyErasures, sources, sweepBackoffs, webhookErasures, workspaces } =
-  schema;
+const {
+  answers,
+  conversations,
+  deliveries,
+  emailOutbox,
+  evaluations,
+  leads,
+  privacyErasures,
+  sources,
+  sweepBackoffs,
+  webhookErasures,
+  workspaces,
+} = schema;
 
 /** What the cron works on. */
 export const WAITING = {
   answers: waiting(answers, answers.createdAt, "answers_unindexed", sql`indexed_at IS NULL`),
   deliveries: waiting(deliveries, deliveries.nextAttemptAt, "deliveries_due", sql`status = 'pending'`),
+  evaluations: waiting(evaluations, evaluations.updatedAt, "evaluations_unfinished", sql`status IN ('pending', 'running')`),
   idleConversations: waiting(conversations, conversations.idleAt, "conversations_idle", sql`status = 'ai_handled'`),
   leads: waiting(leads, leads.createdAt, "leads_unindexed", sql`indexed_at IS NULL`),
   mails: waiting(emailOutbox, emailOutbox.nextAttemptAt, "email_outbox_due", sql`status = 'pending'`),

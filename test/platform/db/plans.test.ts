@@ -12,7 +12,7 @@ import { directoryDb } from "../../../src/platform/db/client.ts";
 import { newId } from "../../../src/platform/db/ids.ts";
 import { workspaces } from "../../../src/platform/db/schema.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";
-import { windowsOf } from "../../../src/workspaces/visitor-limits.ts";
+import { dayWindow, windowsOf } from "../../../src/workspaces/visitor-limits.ts";
 
 /** Every module that queries D1. Each function that they export is called below, with samples of its parameters. */
 const MODULES = import.meta.glob(
@@ -154,6 +154,10 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   "workspaces/store.createKey": [undefined, OTHER].map((granterId) => [{ ...RECORD, scopes: ["agents:read"] }, 10, granterId]),
   "workspaces/store.revokeKey": [true, false].map((keepsLast) => [WORKSPACE, ID, { nowMs: NOW, keepsLast }]),
   "operator/store.listUsage": [[[WORKSPACE, OTHER], "2026-01", { sender: "", startMs: NOW }]],
+  "evaluations/store.createEvaluation": [
+    [RECORD, [{ question: "When?", previous: [], expect: {} }], { window: dayWindow("evaluation_cases", 10, NOW), maxUnfinished: 3 }],
+  ],
+  "evaluations/store.recordResults": [[{ workspaceId: WORKSPACE, evaluationId: ID }, [RECORD], { leaseId: ID, untilMs: NOW }, NOW]],
   "events/outbox.appendEvent": [[RECORD, "conversation.created", conversationRecord(ID)]],
   "webhooks/event-store.pageEvents": [undefined, OTHER].map((cursor) => [WORKSPACE, { cursor, limit: 20 }]),
   "widget/store.listNewMessages": [undefined, OTHER].map((after) => [RECORD, ID, after]),
@@ -299,6 +303,9 @@ const MEANT_SORTS: Record<string, string[]> = {
   "knowledge/store.requestDueSyncs": TURNS,
   "knowledge/store.listStrandedSources": TURNS,
   "knowledge/store.listUnindexedAnswers": TURNS,
+  "evaluations/store.listStrandedEvaluations": TURNS,
+  // The verdicts of one evaluation, of which there are four.
+  "evaluations/store.recordResults": ["USE TEMP B-TREE FOR GROUP BY"],
   "leads/store.listUnindexedLeads": TURNS,
   "operator/health-store.findWaitingWork": TURNS,
   "operator/health-store.listModelFailures": ["USE TEMP B-TREE FOR GROUP BY"],
@@ -324,6 +331,8 @@ const MEANT_WIDE: Record<string, string[]> = {
   "workspaces/store.findAgentSums": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
   // The same of some workspaces.
   "operator/store.listUsage": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
+  // At most three.
+  "evaluations/store.createEvaluation": ["SEARCH evaluations USING INDEX evaluations_unfinished (workspace_id=?)"],
   // What is unfinished, in the order of the index: it ends with what a run takes.
   "knowledge/store.listStrandedSources": ["SEARCH sources USING INDEX sources_unfinished (workspace_id=?)"],
   "webhooks/endpoint-store.listLogErasures": ["SEARCH webhook_erasures USING INDEX webhook_erasures_workspace (workspace_id=?)"],

@@ -1,0 +1,141 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { findAgent } from "../agents/store.ts";
+import { shardOf } from "../platform/db/ids.ts";
+import { transact } from "../platform/db/sql.ts";
+import { jsonBody } from "../platform/http/body.ts";
+import { ApiError, notFound } from "../platform/http/errors.ts";
+import { uuid } from "../platform/http/fields.ts";
+import { pageQuery, toPage } from "../platform/http/page.ts";
+import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { callerDb, flowLimited, needsScope } from "../workspaces/middleware.ts";
+import { dayWindow, fullWindow } from "../workspaces/visitor-limits.ts";
+import { listSent } from "../workspaces/visitor-store.ts";
+import { wakeEvaluation } from "./consumer.ts";
+import { countEvaluations, createEvaluation, eraseEvaluation, findEvaluation, listCases, listEvaluations } from "./store.ts";
+import {
+  evaluationInSchema,
+  evaluationPageSchema,
+  evaluationQuery,
+  evaluationResultSchema,
+  evaluationSchema,
+  toEvaluation,
+  toEvaluationResult,
+} from "./wire.ts";
+
+export const evaluationRoutes = createRouter("Evaluations");
+
+const params = z.object({ agent_id: uuid() });
+const evaluationParams = params.extend({ evaluation_id: uuid() });
+
+/** Evaluations of a workspace that wait or run: visitors' questions need the model too. */
+const MAX_UNFINISHED = 3;
+
+const createEvaluationRoute = createRoute({
+  operationId: "createEvaluation",
+  method: "post",
+  path: "/agents/{agent_id}/evaluations",
+  summary: "Run questions against an agent",
+  description:
+    "Each question is asked as a visitor would ask it: the same search, threshold, model and filters. No conversation, event or lead comes of it, no message of the quota is used, and no tool is called that changes something. It runs in the background; the ten latest runs of an agent are kept.",
+  ...needsScope("knowledge:write"),
+  request: { params, body: jsonBody(evaluationInSchema) },
+  responses: { 202: jsonResponse(evaluationSchema, "The evaluation, which waits to run."), ...errorResponses(403, 404, 409, 413, 422) },
+});
+
+evaluationRoutes.openapi(createEvaluationRoute, async (c) => {
+  const { agent_id: agentId } = c.req.valid("param");
+  const { name, cases } = c.req.valid("json");
+  const { workspace } = c.get("caller");
+  const nowMs = Date.now();
+  const id = c.get("newId")(shardOf(workspace.id));
+  const window = dayWindow("evaluation_cases", workspace.limits.evaluation_cases_per_day, nowMs);
+  const row = { id, workspaceId: workspace.id, agentId, name, status: "pending" as const, casesCount: cases.length };
+  const db = callerDb(c);
+  const {
+    before: [[agent], sent],
+    after: [[evaluation]],
+  } = await transact(db, {
+    before: [findAgent(db, workspace.id, agentId), listSent(db, workspace.id, [window])],
+    writes: createEvaluation(db, { ...row, createdAt: nowMs, updatedAt: nowMs }, cases, { window, maxUnfinished: MAX_UNFINISHED }),
+    after: [findEvaluation(db, workspace.id, agentId, id)],
+  });
+  if (!agent) throw notFound("agent");
+  if (!evaluation) {
+    const full = fullWindow([window], sent, cases.length);
+    if (full) throw flowLimited(full, nowMs);
+    throw new ApiError("conflict", `${MAX_UNFINISHED} evaluations are unfinished. Wait until one has ended, or delete one.`);
+  }
+  await wakeEvaluation(c.env, { workspaceId: workspace.id, evaluationId: id });
+  return c.json(toEvaluation(evaluation), 202);
+});
+
+const listEvaluationsRoute = createRoute({
+  operationId: "listEvaluations",
+  method: "get",
+  path: "/agents/{agent_id}/evaluations",
+  summary: "List an agent's evaluations",
+  ...needsScope("knowledge:read"),
+  request: { params, query: pageQuery },
+  responses: { 200: jsonResponse(evaluationPageSchema, "A page of evaluations, newest first."), ...errorResponses(403, 404, 422) },
+});
+
+evaluationRoutes.openapi(listEvaluationsRoute, async (c) => {
+  const { workspace } = c.get("caller");
+  const { agent_id: agentId } = c.req.valid("param");
+  const page = c.req.valid("query");
+  const db = callerDb(c);
+  const [[agent], rows, [counted]] = await db.batch([
+    findAgent(db, workspace.id, agentId),
+    listEvaluations(db, workspace.id, agentId, page),
+    countEvaluations(db, workspace.id, agentId),
+  ]);
+  if (!agent) throw notFound("agent");
+  return c.json(toPage(rows.map(toEvaluation), counted?.count ?? 0, page), 200);
+});
+
+const getEvaluationRoute = createRoute({
+  operationId: "getEvaluation",
+  method: "get",
+  path: "/agents/{agent_id}/evaluations/{evaluation_id}",
+  summary: "The progress and results of an evaluation",
+  description: "With `compare_to`, each case says whether it became better or worse since that run.",
+  ...needsScope("knowledge:read"),
+  request: { params: evaluationParams, query: evaluationQuery },
+  responses: { 200: jsonResponse(evaluationResultSchema, "The evaluation with all its cases."), ...errorResponses(403, 404, 422) },
+});
+
+evaluationRoutes.openapi(getEvaluationRoute, async (c) => {
+  const { id: workspaceId } = c.get("caller").workspace;
+  const { agent_id: agentId, evaluation_id: evaluationId } = c.req.valid("param");
+  const { compare_to: earlierId } = c.req.valid("query");
+  const db = callerDb(c);
+  const [[evaluation], cases, [earlier], earlierCases] = await db.batch([
+    findEvaluation(db, workspaceId, agentId, evaluationId),
+    listCases(db, { workspaceId, evaluationId }),
+    findEvaluation(db, workspaceId, agentId, earlierId ?? ""),
+    listCases(db, { workspaceId, evaluationId: earlierId ?? "" }),
+  ]);
+  if (!evaluation) throw notFound("evaluation");
+  if (earlierId !== undefined && !earlier) throw notFound("evaluation to compare with");
+  return c.json(toEvaluationResult(evaluation, cases, earlier && { id: earlier.id, cases: earlierCases }), 200);
+});
+
+const deleteEvaluationRoute = createRoute({
+  operationId: "deleteEvaluation",
+  method: "delete",
+  path: "/agents/{agent_id}/evaluations/{evaluation_id}",
+  summary: "Cancel or delete an evaluation",
+  description: "One that runs ends; its results are deleted too.",
+  ...needsScope("knowledge:write"),
+  request: { params: evaluationParams },
+  responses: { 204: emptyResponse("Deleted."), ...errorResponses(403, 404, 422) },
+});
+
+evaluationRoutes.openapi(deleteEvaluationRoute, async (c) => {
+  const { agent_id: agentId, evaluation_id: evaluationId } = c.req.valid("param");
+  const db = callerDb(c);
+  const [, [deleted]] = await db.batch(eraseEvaluation(db, c.get("caller").workspace.id, agentId, evaluationId));
+  if (!deleted) throw notFound("evaluation");
+  return c.body(null, 204);
+});

@@ -1,0 +1,227 @@
+import { and, asc, desc, eq, inArray, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { agentExists } from "../agents/store.ts";
+import { IF_CHANGED } from "../events/outbox.ts";
+import type { Database } from "../platform/db/client.ts";
+import type { Expectation } from "../platform/db/columns.ts";
+import { evaluationCases, evaluations, workspaces } from "../platform/db/schema.ts";
+import { importCompleted, insertWhere } from "../platform/db/sql.ts";
+import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
+import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
+import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";
+
+type NewEvaluation = typeof evaluations.$inferInsert;
+
+/** A question with what is expected of its answer. */
+export interface EvaluationCase {
+  question: string;
+  previous: string[];
+  expect: Expectation;
+}
+
+/** An evaluation of an agent. */
+export interface EvaluationKey {
+  workspaceId: string;
+  evaluationId: string;
+}
+
+/** How many of an agent's finished runs are kept, a new one included. */
+const KEPT_RUNS = 10;
+
+/**
+ * Adds an evaluation with its cases, if the agent exists, the workspace has fewer than so many unfinished ones, and the day has room
+ * for the cases; one with the same id stays as it is. The oldest finished runs of the agent are deleted.
+ */
+export function createEvaluation(
+  db: Database,
+  evaluation: NewEvaluation,
+  cases: readonly EvaluationCase[],
+  { window, maxUnfinished }: { window: VisitorWindow; maxUnfinished: number },
+) {
+  const { id, workspaceId, agentId } = evaluation;
+  const unfinished = sql`(SELECT count(*) FROM ${evaluations} WHERE workspace_id = ${workspaceId} AND ${IS_UNFINISHED})`;
+  const condition = and(
+    agentExists(workspaceId, agentId),
+    sql`${unfinished} < ${maxUnfinished}`,
+    mayBeSent(workspaceId, [window], cases.length),
+  )!;
+  const added = sql`EXISTS (SELECT 1 FROM ${evaluations} WHERE id = ${id} AND workspace_id = ${workspaceId} AND status = 'pending')`;
+  const row = {
+    workspaceId,
+    evaluationId: id,
+    position: sql`json_each.key`,
+    question: sql`json_each.value ->> '$.question'`,
+    previous: sql`json_each.value -> '$.previous'`,
+    expect: sql`json_each.value -> '$.expect'`,
+  };
+  const old = sql`(SELECT id FROM ${evaluations} WHERE workspace_id = ${workspaceId} AND agent_id = ${agentId}
+    AND status IN ('completed', 'failed') ORDER BY id DESC LIMIT -1 OFFSET ${KEPT_RUNS - 1})`;
+  return [
+    insertWhere(db, evaluations, evaluation, condition).onConflictDoNothing(),
+    ...countSent(db, workspaceId, [window], IF_CHANGED, cases.length),
+    insertWhere(db, evaluationCases, row, added, sql`json_each(${JSON.stringify(cases)})`).onConflictDoNothing(),
+    db.delete(evaluationCases).where(sql`${evaluationCases.workspaceId} = ${workspaceId} AND ${evaluationCases.evaluationId} IN ${old}`),
+    db.delete(evaluations).where(sql`${evaluations.id} IN ${old}`),
+  ];
+}
+
+/** Literal SQL: SQLite does not match the condition of a partial index with bound values. */
+const IS_UNFINISHED = sql`status IN ('pending', 'running')`;
+
+/** One page of an agent's evaluations, newest first. */
+export function listEvaluations(db: Database, workspaceId: string, agentId: string, { limit, offset }: { limit: number; offset: number }) {
+  return db.select().from(evaluations).where(isOfAgent(workspaceId, agentId)).orderBy(desc(evaluations.id)).limit(limit).offset(offset);
+}
+
+export function countEvaluations(db: Database, workspaceId: string, agentId: string) {
+  return db
+    .select({ count: sql<number>`count(*)`.as("count") })
+    .from(evaluations)
+    .where(isOfAgent(workspaceId, agentId));
+}
+
+/** The evaluation, if it is the agent's. */
+export function findEvaluation(db: Database, workspaceId: string, agentId: string, evaluationId: string) {
+  return db
+    .select()
+    .from(evaluations)
+    .where(and(eq(evaluations.id, evaluationId), eq(evaluations.workspaceId, workspaceId), eq(evaluations.agentId, agentId)));
+}
+
+/** The cases of an evaluation, in their order. */
+export function listCases(db: Database, { workspaceId, evaluationId }: EvaluationKey) {
+  return db.select().from(evaluationCases).where(isOf({ workspaceId, evaluationId })).orderBy(asc(evaluationCases.position));
+}
+
+/** The first cases that have not run. */
+export function listNextCases(db: Database, key: EvaluationKey, limit: number) {
+  return db
+    .select()
+    .from(evaluationCases)
+    .where(and(isOf(key), isNull(evaluationCases.verdict)))
+    .orderBy(asc(evaluationCases.position))
+    .limit(limit);
+}
+
+/** A consumer's claim on an evaluation. */
+export interface Lease {
+  leaseId: string;
+  untilMs: number;
+}
+
+/** Claims an evaluation that waits, or whose consumer died, unless its workspace is deleted. */
+export function claimEvaluation(db: Database, key: EvaluationKey, { leaseId, untilMs }: Lease, nowMs: number) {
+  const { leaseUntil, startedAt } = evaluations;
+  const isLive = sql`EXISTS (SELECT 1 FROM ${workspaces} WHERE id = ${key.workspaceId} AND deleted_at IS NULL)`;
+  return db
+    .update(evaluations)
+    .set({
+      status: "running",
+      leaseId,
+      leaseUntil: untilMs,
+      startedAt: sql`coalesce(${startedAt}, ${nowMs})`,
+      updatedAt: nowMs,
+    })
+    .where(and(isEvaluation(key), IS_UNFINISHED, or(isNull(leaseUntil), lt(leaseUntil, nowMs)), isLive))
+    .returning();
+}
+
+/** The result of a case. */
+export type CaseResult = Pick<
+  typeof evaluationCases.$inferSelect,
+  "position" | "verdict" | "answer" | "confidence" | "sourceFound" | "trace"
+>;
+
+/**
+ * Stores results, as long as the lease holds, and counts them; after the last one the evaluation is complete.
+ * @returns statements, the last of which gives back the evaluation if the lease held.
+ */
+export function recordResults(
+  db: Database,
+  key: EvaluationKey,
+  results: readonly CaseResult[],
+  { leaseId, untilMs }: Lease,
+  nowMs: number,
+) {
+  const { workspaceId, evaluationId } = key;
+  const isHeld = sql`EXISTS (SELECT 1 FROM ${evaluations} WHERE id = ${evaluationId} AND lease_id = ${leaseId})`;
+  const cases = sql`FROM ${evaluationCases} WHERE workspace_id = ${workspaceId} AND evaluation_id = ${evaluationId}`;
+  const counted = sql`SELECT verdict, count(*) AS cases ${cases} AND verdict IS NOT NULL GROUP BY verdict`;
+  const isLeft = sql`EXISTS (SELECT 1 ${cases} AND verdict IS NULL)`;
+  return {
+    writes: results.map(({ position, ...result }) =>
+      db
+        .update(evaluationCases)
+        .set(result)
+        .where(and(isOf(key), eq(evaluationCases.position, position), isNull(evaluationCases.verdict), isHeld)),
+    ),
+    end: db
+      .update(evaluations)
+      .set({
+        verdicts: sql`(SELECT json_group_object(verdict, cases) FROM (${counted}))`,
+        status: sql`CASE WHEN ${isLeft} THEN 'running' ELSE 'completed' END`,
+        completedAt: sql`CASE WHEN NOT ${isLeft} THEN ${nowMs} END`,
+        leaseUntil: untilMs,
+        updatedAt: nowMs,
+      })
+      .where(and(isEvaluation(key), eq(evaluations.leaseId, leaseId), IS_UNFINISHED))
+      .returning(),
+  };
+}
+
+/** Gives a claim back, so that the next consumer need not wait for its end. */
+export function releaseEvaluation(db: Database, key: EvaluationKey, leaseId: string) {
+  return db
+    .update(evaluations)
+    .set({ leaseId: null, leaseUntil: null })
+    .where(and(isEvaluation(key), eq(evaluations.leaseId, leaseId)));
+}
+
+/** Ends an evaluation that is not complete. */
+export function failEvaluationRow(db: Database, key: EvaluationKey, error: string, nowMs: number) {
+  return db
+    .update(evaluations)
+    .set({ status: "failed", error, leaseId: null, leaseUntil: null, completedAt: nowMs, updatedAt: nowMs })
+    .where(and(isEvaluation(key), IS_UNFINISHED));
+}
+
+/** Unfinished evaluations that nobody has worked on since `beforeMs`, workspaces in turn. */
+export function listStrandedEvaluations(db: Database, beforeMs: number, nowMs: number, limit: number) {
+  const { id, workspaceId, leaseUntil, updatedAt } = evaluations;
+  const isFree = or(isNull(leaseUntil), lt(leaseUntil, nowMs));
+  const where = and(lt(updatedAt, beforeMs), isFree, importCompleted(workspaceId), isNotPutOff("evaluations", id, nowMs));
+  return db
+    .select({ workspaceId, evaluationId: id })
+    .from(evaluations)
+    .where(isNextInTurn(WAITING.evaluations, where, limit));
+}
+
+/** Deletes an evaluation, which ends it if it runs. */
+export function eraseEvaluation(db: Database, workspaceId: string, agentId: string, evaluationId: string) {
+  const isOwn = and(isOfAgent(workspaceId, agentId), eq(evaluations.id, evaluationId));
+  const own = db.select({ id: evaluations.id }).from(evaluations).where(isOwn);
+  return [
+    db.delete(evaluationCases).where(and(eq(evaluationCases.workspaceId, workspaceId), inArray(evaluationCases.evaluationId, own))),
+    db.delete(evaluations).where(isOwn).returning({ id: evaluations.id }),
+  ] as const;
+}
+
+/** Deletes all evaluations of an agent. */
+export function eraseAgentEvaluations(db: Database, workspaceId: string, agentId: string) {
+  const own = db.select({ id: evaluations.id }).from(evaluations).where(isOfAgent(workspaceId, agentId));
+  return [
+    db.delete(evaluationCases).where(and(eq(evaluationCases.workspaceId, workspaceId), inArray(evaluationCases.evaluationId, own))),
+    db.delete(evaluations).where(isOfAgent(workspaceId, agentId)),
+  ] as const;
+}
+
+function isOfAgent(workspaceId: string, agentId: string): SQL {
+  return and(eq(evaluations.workspaceId, workspaceId), eq(evaluations.agentId, agentId))!;
+}
+
+function isEvaluation({ workspaceId, evaluationId }: EvaluationKey): SQL {
+  return and(eq(evaluations.id, evaluationId), eq(evaluations.workspaceId, workspaceId))!;
+}
+
+function isOf({ workspaceId, evaluationId }: EvaluationKey): SQL {
+  return and(eq(evaluationCases.workspaceId, workspaceId), eq(evaluationCases.evaluationId, evaluationId))!;
+}

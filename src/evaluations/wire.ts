@@ -1,0 +1,191 @@
+import { z } from "@hono/zod-openapi";
+import { traceFactsSchema } from "../chat/trace-wire.ts";
+import { EVALUATION_STATUSES, VERDICTS } from "../platform/db/columns.ts";
+import type { evaluationCases, evaluations } from "../platform/db/schema.ts";
+import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
+import { pageOf } from "../platform/http/page.ts";
+import { valueErrorParams } from "../platform/http/validation.ts";
+import { comparer, metricsOf } from "./metrics.ts";
+
+const MAX_CASES = 500;
+const SOURCE = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
+
+const expectSchema = z
+  .object({
+    source_id: uuid().optional().openapi({ description: "The source, or the curated answer, that the answer cites." }),
+    answer_contains: z.string().min(1).max(500).optional().openapi({
+      description: "What the answer says, in whatever case and white space.",
+      example: "five working days",
+    }),
+    refusal: z.boolean().optional().openapi({ description: "True: the agent hands over, since it must not or cannot answer." }),
+  })
+  .superRefine(({ source_id: sourceId, answer_contains: contained, refusal }, ctx) => {
+    const isAnswer = sourceId !== undefined || contained !== undefined;
+    if (!isAnswer && refusal === undefined)
+      ctx.addIssue({ code: "custom", ...valueErrorParams("give source_id, answer_contains or refusal") });
+    if (isAnswer && refusal) ctx.addIssue({ code: "custom", ...valueErrorParams("a refusal has neither source_id nor answer_contains") });
+  })
+  .openapi("EvaluationExpectation", {
+    description: "What is expected. What is given must all hold; `refusal: false` alone means any answer.",
+  });
+
+const questionSchema = () => z.string().min(1).max(2000).openapi({ description: "The question.", example: "How long do refunds take?" });
+
+const previousSchema = () =>
+  z.array(z.string().min(1).max(2000)).max(10).openapi({ description: "What the visitor wrote before it, oldest first.", example: [] });
+
+export const evaluationInSchema = z
+  .object({
+    name: z.string().min(1).max(120).nullable().default(null).openapi({ description: "What it is called." }),
+    cases: z
+      .array(z.object({ question: questionSchema(), previous: previousSchema().default([]), expect: expectSchema }))
+      .min(1)
+      .max(MAX_CASES)
+      .openapi({ description: "The questions, each with what is expected of its answer." }),
+  })
+  .openapi("EvaluationIn", {
+    example: {
+      name: "After the new refund policy",
+      cases: [
+        { question: "How long do refunds take?", expect: { answer_contains: "five working days" } },
+        { question: "Who won the world cup?", expect: { refusal: true } },
+      ],
+    },
+  });
+
+const count = (description: string) => z.int().openapi({ description, example: 12 });
+
+export const evaluationSchema = z
+  .object({
+    id: uuid(),
+    agent_id: uuid(),
+    name: z.string().nullable().openapi({ description: "What it is called.", example: "After the new refund policy" }),
+    status: z.enum(EVALUATION_STATUSES).openapi({ description: "How far it has come.", example: "running" }),
+    cases_count: count("How many cases it has."),
+    done_count: count("How many of them have run."),
+    right_count: count("As expected."),
+    wrong_count: count("Answered otherwise, or answered where a refusal is expected."),
+    refused_count: count("Handed over, where an answer is expected."),
+    failed_count: count("The model failed: they say nothing about the knowledge."),
+    error: z.string().nullable().openapi({ description: "Why it failed; null where it did not.", example: null }),
+    started_at: timestamp().nullable().openapi({ description: "When its first case ran." }),
+    completed_at: timestamp().nullable().openapi({ description: "When it ended." }),
+    created_at: timestamp(),
+  })
+  .openapi("Evaluation");
+
+export const evaluationPageSchema = pageOf(evaluationSchema, "EvaluationPage");
+
+const share = (description: string) =>
+  z
+    .number()
+    .nullable()
+    .openapi({ description: `${description} Null where there is none.`, example: 0.9 });
+
+const metricsSchema = z
+  .object({
+    accuracy: share("The share of right cases, of those that did not fail."),
+    recall: share("Of the cases with a `source_id`: the share in which it was found, whether or not it was cited."),
+    recall_cases: count("How many cases have a `source_id`."),
+    brier: share("How far the confidence is from what is right, of the cases that are right or wrong: 0 is best, 0.25 knows nothing."),
+    calibration: z
+      .array(
+        z.object({
+          from: z.number().openapi({ description: "The least confidence.", example: 0.8 }),
+          to: z.number().openapi({ description: "The largest.", example: 1 }),
+          cases: count("How many right and wrong cases have it."),
+          confidence: share("Their average confidence."),
+          right: share("The share of them that is right. Where the agent is calibrated it is about the confidence."),
+        }),
+      )
+      .openapi({ description: "By confidence." }),
+  })
+  .openapi("EvaluationMetrics");
+
+const verdictSchema = () => z.enum(VERDICTS).nullable();
+
+const caseSchema = z
+  .object({
+    position: z.int().openapi({ description: "Its place in the evaluation, from 0.", example: 0 }),
+    question: questionSchema(),
+    previous: previousSchema(),
+    expect: expectSchema,
+    verdict: verdictSchema().openapi({ description: "What became of it; null until it has run.", example: "right" }),
+    answer: z
+      .string()
+      .nullable()
+      .openapi({ description: "What the agent says: its first 1,000 characters.", example: "Refunds are paid within five working days." }),
+    confidence: z.number().nullable().openapi({ description: "0 to 1: how likely the agent thinks it is right.", example: 0.86 }),
+    source_found: z
+      .boolean()
+      .nullable()
+      .openapi({ description: "Whether the expected source is among what was found; null where none is expected.", example: null }),
+    before: verdictSchema().openapi({ description: "What became of it in the run that this is compared with.", example: null }),
+    change: z.enum(["better", "worse", "same", "new"]).nullable().openapi({
+      description: "Since that run: right is better than refused, and refused than wrong. Null without a comparison or a verdict.",
+      example: null,
+    }),
+    trace: traceFactsSchema.nullable().openapi({ description: "How it came about, in at most 3 KB; null until it has run." }),
+  })
+  .openapi("EvaluationCase");
+
+export const evaluationResultSchema = evaluationSchema
+  .extend({
+    metrics: metricsSchema.openapi({ description: "Of the cases that have run." }),
+    comparison: z
+      .object({
+        evaluation_id: uuid().openapi({ description: "The earlier run." }),
+        better: count("Cases that became better."),
+        worse: count("Cases that became worse."),
+        same: count("Cases that stayed as they were."),
+        new: count("Cases that it did not have."),
+        missing: count("Its cases that are missing here."),
+      })
+      .nullable()
+      .openapi({
+        description: "The difference from the run named by `compare_to`; cases are matched by their question and those before it.",
+      }),
+    cases: z.array(caseSchema).openapi({ description: "All cases, in their order." }),
+  })
+  .openapi("EvaluationResult");
+
+export const evaluationQuery = z.object({
+  compare_to: uuid().optional().openapi({ description: "An earlier evaluation of the agent, to compare this one with.", example: SOURCE }),
+});
+
+type EvaluationRow = typeof evaluations.$inferSelect;
+type CaseRow = typeof evaluationCases.$inferSelect;
+
+/** The wire record of an evaluation. */
+export function toEvaluation(row: EvaluationRow): z.infer<typeof evaluationSchema> {
+  const { right = 0, wrong = 0, refused = 0, failed = 0 } = row.verdicts;
+  const done = right + wrong + refused + failed;
+  return toRecord(evaluationSchema, row, {
+    done_count: done,
+    right_count: right,
+    wrong_count: wrong,
+    refused_count: refused,
+    failed_count: failed,
+  });
+}
+
+/** An evaluation with its cases, compared with an earlier one. */
+export function toEvaluationResult(row: EvaluationRow, cases: readonly CaseRow[], earlier?: { id: string; cases: readonly CaseRow[] }) {
+  const compare = earlier && comparer(earlier.cases);
+  const shown = cases.map((one) => toCase(one, compare?.(one) ?? { before: null, change: null }));
+  const changed = (change: string) => shown.filter((one) => one.change === change).length;
+  const comparison = earlier && {
+    evaluation_id: earlier.id,
+    better: changed("better"),
+    worse: changed("worse"),
+    same: changed("same"),
+    new: changed("new"),
+    missing: earlier.cases.length - shown.filter(({ change }) => change !== "new").length,
+  };
+  return { ...toEvaluation(row), metrics: metricsOf(cases), comparison: comparison ?? null, cases: shown };
+}
+
+function toCase(row: CaseRow, since: Pick<z.infer<typeof caseSchema>, "before" | "change">): z.infer<typeof caseSchema> {
+  const trace = row.verdict === null ? null : (row.trace as z.infer<typeof traceFactsSchema>);
+  return toRecord(caseSchema, row, { ...since, trace });
+}

@@ -1,0 +1,310 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, test, vi } from "vitest";
+import { continueEvaluation } from "../../src/evaluations/consumer.ts";
+import { modelFor } from "../../src/models/providers.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { sweep } from "../../src/sweep/sweep.ts";
+import { HANDBOOK } from "../chat/handbook.ts";
+import { createAgent, createWorkspace, deliver, envWith, learn, operate, query } from "../harness.ts";
+import { LIMITS } from "../models/converse.ts";
+import { behaveAt, newHost, receivedBy } from "../outbound.ts";
+import { type ChatRequest, OpenAiStandIn } from "../stand-ins/openai.ts";
+
+const QUEUE = "support-agent-crawls";
+const MINUTE_MS = 60_000;
+
+interface Case {
+  question: string;
+  previous?: string[];
+  expect: { source_id?: string; answer_contains?: string; refusal?: boolean };
+}
+
+const REFUNDS: Case = { question: "When are refunds paid?", expect: { answer_contains: "Five  Working days" } };
+const FRANCE: Case = { question: "What is the capital of France?", expect: { refusal: true } };
+const NORWAY: Case = { question: "How long does shipping to Norway take?", expect: { answer_contains: "three days" } };
+const SUNDAYS: Case = { question: "Are you open on Sundays?", expect: { answer_contains: "no" } };
+
+async function createDesk(settings: Record<string, unknown> = {}, limits?: Record<string, unknown>) {
+  const workspace = await createWorkspace(limits ? { limits } : {});
+  const agent = await createAgent(workspace, settings);
+  const source = await learn(workspace, agent.id, HANDBOOK);
+  const path = `/agents/${agent.id}/evaluations`;
+  const create = (cases: Case[], name?: string) => workspace.call("POST", path, { cases, ...(name && { name }) });
+  const message = (evaluationId: string) => ({ workspaceId: workspace.id, evaluationId });
+  const read = async (id: string, search = "") => (await workspace.call("GET", `${path}/${id}${search}`)).body;
+  const run = async (cases: Case[], name?: string) => {
+    const { id } = (await create(cases, name)).body;
+    while ((await read(id)).completed_at === null) await deliver(QUEUE, message(id));
+    return id as string;
+  };
+  return { workspace, agent, source, path, create, message, read, run };
+}
+
+const verdictsOf = ({ cases }: { cases: { verdict: string | null }[] }) => cases.map(({ verdict }) => verdict);
+
+describe("an evaluation", () => {
+  test("asks each question as a visitor would, and holds the answer against what is expected", async () => {
+    const { create, read, message, source, agent } = await createDesk();
+    const found: Case = { question: "What does the warranty cover?", expect: { source_id: source.id, answer_contains: "heating element" } };
+    const created = await create([REFUNDS, FRANCE, NORWAY, SUNDAYS, found], "Weekly");
+    expect(created.status).toBe(202);
+    const { id } = created.body;
+    expect(created.body).toMatchObject({ name: "Weekly", agent_id: agent.id, status: "pending", cases_count: 5, done_count: 0 });
+    expect(verdictsOf(await read(id))).toEqual([null, null, null, null, null]);
+    await deliver(QUEUE, message(id));
+    const result = await read(id);
+    expect(verdictsOf(result)).toEqual(["right", "right", "wrong", "refused", "right"]);
+    expect(result).toMatchObject({ status: "completed", done_count: 5, right_count: 3, wrong_count: 1, refused_count: 1, failed_count: 0 });
+    expect(result.metrics).toMatchObject({ accuracy: 0.6, recall: 1, recall_cases: 1, brier: expect.any(Number) });
+    const buckets: { cases: number }[] = result.metrics.calibration;
+    expect(buckets.map(({ cases }) => cases).reduce((sum, count) => sum + count)).toBe(4);
+    expect(result.cases[4]).toMatchObject({ position: 4, source_found: true, change: null, before: null });
+    expect(result.cases[0].answer).toContain("within five working days");
+    expect(result.cases[0].trace.decision).toMatchObject({ outcome: "answered", reason: "confident", threshold: 0.5 });
+    expect(result.cases[0].trace.searches[0].passages[0]).toMatchObject({ source_id: source.id, is_cited: true });
+    expect(result.cases[1].trace.decision).toMatchObject({ outcome: "handed_off", reason: "missing_knowledge" });
+  });
+
+  test("leaves no conversation, no event, no lead, and uses no message of the quota", async () => {
+    const { run, workspace } = await createDesk({}, { messages: 0 });
+    await workspace.call("POST", "/webhooks", { url: "https://hooks.example.com/", events: ["*"] });
+    const before = await countRows(workspace.id);
+    await run([REFUNDS, FRANCE]);
+    expect(await countRows(workspace.id)).toEqual(before);
+    expect((await workspace.call("GET", "/usage")).body.usage).toMatchObject({ messages: 0, evaluation_cases_today: 2 });
+  });
+
+  test("is compared with an earlier one: what became better, and what worse", async () => {
+    const { run, read, workspace, agent, source } = await createDesk();
+    const first = await run([REFUNDS, SUNDAYS, FRANCE, { ...REFUNDS, previous: ["Hello?"] }]);
+    await learn(workspace, agent.id, "# Sundays\n\nNo, we are not open on Sundays.", "Opening hours");
+    await workspace.call("DELETE", `/agents/${agent.id}/sources/${source.id}`);
+    const second = await run([REFUNDS, SUNDAYS, FRANCE, NORWAY]);
+    const { comparison, cases } = await read(second, `?compare_to=${first}`);
+    expect(comparison).toEqual({ evaluation_id: first, better: 1, worse: 1, same: 1, new: 1, missing: 1 });
+    expect(cases.map(({ before, verdict, change }: any) => [before, verdict, change])).toEqual([
+      ["right", "refused", "worse"],
+      ["refused", "right", "better"],
+      ["right", "right", "same"],
+      [null, "refused", "new"],
+    ]);
+  });
+
+  test("takes the questions before one into account", async () => {
+    const { run, read } = await createDesk();
+    const followUp = {
+      question: "And how long does it take?",
+      previous: ["Do you ship to Norway?"],
+      expect: { answer_contains: "nine days" },
+    };
+    const { cases } = await read(await run([followUp]));
+    expect(cases[0].trace.searches[0].previous_question).toBe("Do you ship to Norway?");
+  });
+
+  test("of another agent or workspace is not found, nor one to compare with", async () => {
+    const { run, read, workspace } = await createDesk();
+    const other = await createDesk();
+    const id = await run([REFUNDS]);
+    const theirs = await other.run([REFUNDS]);
+    expect((await read(theirs)).error.code).toBe("not_found");
+    expect((await read(id, `?compare_to=${theirs}`)).error.code).toBe("not_found");
+    const second = await createAgent(workspace, { name: "Second" });
+    expect((await workspace.call("GET", `/agents/${second.id}/evaluations/${id}`)).status).toBe(404);
+    expect((await workspace.call("DELETE", `/agents/${second.id}/evaluations/${id}`)).status).toBe(404);
+  });
+});
+
+async function countRows(workspaceId: string): Promise<unknown[]> {
+  const tables = ["conversations", "messages", "events", "leads", "handoffs", "visitors", "deliveries"];
+  const counts = tables.map((table) => `(SELECT count(*) FROM ${table} WHERE workspace_id = ?) AS ${table}`).join();
+  return query(workspaceId, `SELECT ${counts}`, ...tables.map(() => workspaceId));
+}
+
+describe("what is refused", () => {
+  const many = (count: number): Case[] => Array.from({ length: count }, (_, at) => ({ ...FRANCE, question: `Who won in ${at}?` }));
+
+  test.each<[string, object]>([
+    ["no case", { cases: [] }],
+    ["more than 500 cases", { cases: many(501) }],
+    ["a case without a question", { cases: [{ question: "", expect: { refusal: true } }] }],
+    ["a case that expects nothing", { cases: [{ question: "Who?", expect: {} }] }],
+    ["a refusal that says something", { cases: [{ question: "Who?", expect: { refusal: true, answer_contains: "us" } }] }],
+    ["a source that is no id", { cases: [{ question: "Who?", expect: { source_id: "handbook" } }] }],
+  ])("%s is 422", async (_, body) => {
+    const { workspace, path } = await createDesk();
+    expect((await workspace.call("POST", path, body)).status).toBe(422);
+  });
+
+  test("an unknown agent is 404", async () => {
+    const { workspace } = await createDesk();
+    const unknown = newId(shardOf(workspace.id), Date.now());
+    expect((await workspace.call("POST", `/agents/${unknown}/evaluations`, { cases: [FRANCE] })).status).toBe(404);
+  });
+
+  test("500 cases are taken, and more than the plan allows in a day are not", async () => {
+    const { create, workspace } = await createDesk({}, { evaluation_cases_per_day: 501 });
+    expect((await create(many(500))).body).toMatchObject({ cases_count: 500 });
+    const refused = await create(many(2));
+    expect([refused.status, refused.body.error.code]).toEqual([429, "rate_limited"]);
+    expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
+    expect((await create([FRANCE])).status).toBe(202);
+    expect((await workspace.call("GET", "/usage")).body.usage.evaluation_cases_today).toBe(501);
+  });
+
+  test("a fourth while three are unfinished is 409", async () => {
+    const { create, workspace, path } = await createDesk();
+    const ids = [];
+    for (let at = 0; at < 3; at++) ids.push((await create([FRANCE])).body.id);
+    const refused = await create([FRANCE]);
+    expect([refused.status, refused.body.error.code]).toEqual([409, "conflict"]);
+    expect((await workspace.call("DELETE", `${path}/${ids[0]}`)).status).toBe(204);
+    expect((await create([FRANCE])).status).toBe(202);
+  });
+});
+
+describe("work that is interrupted", () => {
+  test("a step whose search fails stores nothing, and the next one runs its cases", async () => {
+    const { create, message, read } = await createDesk();
+    const { id } = (await create([REFUNDS, FRANCE])).body;
+    const failing = { getByName: () => ({ search: () => Promise.reject(new Error("the object is overloaded")) }) };
+    await expect(continueEvaluation(envWith({ INDEX: failing }), message(id))).rejects.toThrow("overloaded");
+    expect(verdictsOf(await read(id))).toEqual([null, null]);
+    expect(await continueEvaluation(env, message(id))).toBe("completed");
+    expect(verdictsOf(await read(id))).toEqual(["right", "right"]);
+  });
+
+  test("one whose consumer died in the middle is found by the sweep once its lease has expired, and loses no result", async () => {
+    const { create, message, read, workspace } = await createDesk();
+    const { id } = (await create([REFUNDS, FRANCE, NORWAY, SUNDAYS])).body;
+    // The model answers one step, and then the consumer dies: it never settles.
+    let asked = 0;
+    const model = modelFor(env);
+    const dying = { answer: (request: never) => (++asked > 3 ? new Promise<never>(() => undefined) : model.answer(request)) };
+    void continueEvaluation(env, message(id), new Meter(), dying);
+    await vi.waitUntil(async () => (await read(id)).done_count === 3, { timeout: 20_000, interval: 10 });
+    const sent: unknown[] = [];
+    const queue = { sendBatch: async (messages: Iterable<{ body: unknown }>) => void sent.push(...[...messages].map(({ body }) => body)) };
+    const own = () => sent.filter((body) => (body as { workspaceId: string }).workspaceId === workspace.id);
+    await sweep(envWith({ CRAWL_QUEUE: queue }), Date.now() + 2 * MINUTE_MS);
+    expect(own()).toEqual([]);
+    expect(await continueEvaluation(env, message(id))).toBe("nothing_to_do");
+    await sweep(envWith({ CRAWL_QUEUE: queue }), Date.now() + 6 * MINUTE_MS);
+    expect(own()).toEqual([message(id)]);
+    await query(id, "UPDATE evaluations SET lease_until = 1 WHERE id = ?", id);
+    expect(await continueEvaluation(env, message(id))).toBe("completed");
+    expect(verdictsOf(await read(id))).toEqual(["right", "right", "wrong", "refused"]);
+  });
+
+  test("two consumers of one evaluation run each case once", async () => {
+    const { create, message, read } = await createDesk();
+    const { id } = (await create([REFUNDS, FRANCE, NORWAY, SUNDAYS])).body;
+    const model = modelFor(env);
+    let asked = 0;
+    const counting = { answer: (request: never) => (asked++, model.answer(request)) };
+    const outcomes = await Promise.all([1, 2].map(() => continueEvaluation(env, message(id), new Meter(), counting)));
+    expect(outcomes.toSorted()).toEqual(["completed", "nothing_to_do"]);
+    expect(asked).toBe(4);
+    expect((await read(id)).done_count).toBe(4);
+  });
+
+  test("one that keeps failing is set to failed, with what has run", async () => {
+    const { create, message, read } = await createDesk();
+    const { id } = (await create([REFUNDS])).body;
+    await deliver(`${QUEUE}-dlq`, message(id));
+    expect(await read(id)).toMatchObject({ status: "failed", error: expect.stringContaining("run it again"), done_count: 0 });
+    expect(await continueEvaluation(env, message(id))).toBe("nothing_to_do");
+  });
+});
+
+describe("what is deleted", () => {
+  const rowsOf = (id: string) =>
+    query(
+      id,
+      "SELECT evaluation_id FROM evaluation_cases WHERE evaluation_id = ? UNION ALL SELECT id FROM evaluations WHERE id = ?",
+      id,
+      id,
+    );
+
+  test("one that is deleted while it runs ends, and comes not back", async () => {
+    const { create, message, workspace, path } = await createDesk();
+    const { id } = (await create([REFUNDS, FRANCE])).body;
+    const model = modelFor(env);
+    const deleting = {
+      answer: async (request: never) => {
+        await workspace.call("DELETE", `${path}/${id}`);
+        return model.answer(request);
+      },
+    };
+    expect(await continueEvaluation(env, message(id), new Meter(), deleting)).toBe("nothing_to_do");
+    expect(await rowsOf(id)).toEqual([]);
+  });
+
+  test("an agent's are deleted with it, whether they wait or have ended", async () => {
+    const { create, run, workspace, agent, message } = await createDesk();
+    const ended = await run([FRANCE]);
+    const { id } = (await create([REFUNDS])).body;
+    await operate("DELETE", `/workspaces/${workspace.id}/agents/${agent.id}`);
+    expect([...(await rowsOf(ended)), ...(await rowsOf(id))]).toEqual([]);
+    expect(await continueEvaluation(env, message(id))).toBe("nothing_to_do");
+  });
+
+  test("the ten latest runs of an agent are kept", { timeout: 30_000 }, async () => {
+    const { run, workspace, path } = await createDesk();
+    const ids: string[] = [];
+    for (let at = 0; at < 11; at++) ids.push(await run([FRANCE]));
+    const { data, total } = (await workspace.call("GET", `${path}?limit=20`)).body;
+    expect([total, data.map(({ id }: { id: string }) => id)]).toEqual([10, ids.toReversed().slice(0, 10)]);
+    expect(await rowsOf(ids[0]!)).toEqual([]);
+  });
+});
+
+describe("with a language model", () => {
+  const tool = (host: string, name: string, method: string, url: string) => ({
+    name,
+    description: "A tool of the shop.",
+    parameters: { type: "object", properties: { order: { type: "string" } }, required: ["order"] },
+    method,
+    url: `https://${host}${url}`,
+    timeout_seconds: 1,
+  });
+
+  async function runWith(
+    script: (
+      request: ChatRequest,
+      count: number,
+    ) => { text?: string[]; toolCalls?: { name: string; arguments: unknown }[]; status?: number },
+  ) {
+    const host = newHost();
+    const desk = await createDesk({
+      tools: [
+        tool(host, "order_status", "GET", "/orders/{order}"),
+        tool(host, "cancel_order", "POST", "/orders/{order}/cancel"),
+        tool(host, "own_orders", "GET", "/customers/{visitor.external_id}/orders/{order}"),
+      ],
+    });
+    await behaveAt(host, { body: "It is in Rotterdam." });
+    const standIn = new OpenAiStandIn(script);
+    const withModel = envWith({ OPENAI_BASE_URL: "http://stand-in.test/v1", OPENAI_MODEL: "answer" });
+    const { id } = (await desk.create([{ question: "Where is my order A1?", expect: { answer_contains: "rotterdam" } }])).body;
+    const model = modelFor(withModel, { fetch: standIn.fetch, limits: LIMITS });
+    await continueEvaluation(withModel, desk.message(id), new Meter(), model);
+    return { ...(await desk.read(id)), requests: standIn.requests, received: await receivedBy(host) };
+  }
+
+  test("tools that change something, or act for a visitor, are not offered; others are called", async () => {
+    const { cases, requests, received } = await runWith((_, count) =>
+      count === 1 ? { toolCalls: [{ name: "order_status", arguments: { order: "A1" } }] } : { text: ["@sources t1\nIt is in Rotterdam."] },
+    );
+    const offered = requests[0]!.tools!.map(({ function: { name } }: { function: { name: string } }) => name);
+    expect(offered).toEqual(["search_knowledge", "request_human", "order_status"]);
+    expect(received).toHaveLength(1);
+    expect(cases[0]).toMatchObject({ verdict: "right", trace: { tool_calls: [{ name: "order_status", outcome: "answered" }] } });
+  });
+
+  test("a case whose model fails says nothing about the knowledge", async () => {
+    const result = await runWith(() => ({ status: 401 }));
+    expect(result).toMatchObject({ status: "completed", failed_count: 1, metrics: { accuracy: null } });
+    expect(result.cases[0]).toMatchObject({ verdict: "failed", trace: { decision: { reason: "model_failure" } } });
+  });
+});
