@@ -70,7 +70,12 @@ consoleRoutes.post("/links", async (c) => {
 });
 
 /** The scope that a key needs to read what changed. */
-const READ_SCOPES = { conversation: "conversations:read", lead: "leads:read", source: "knowledge:read" } as const;
+const READ_SCOPES = {
+  conversation: "conversations:read",
+  lead: "leads:read",
+  evaluation: "knowledge:read",
+  source: "knowledge:read",
+} as const;
 
 consoleRoutes.get("/live", async (c) => {
   if (c.req.header("Upgrade")?.toLowerCase() !== "websocket") throw new ApiError("not_found", "Only a WebSocket is opened here.");

@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { hasEnded, session } from "./session.ts";
 
 export interface Change {
-  kind: "conversation" | "lead" | "source";
+  kind: "conversation" | "evaluation" | "lead" | "source";
   id: string;
 }
 
@@ -79,7 +79,7 @@ function connect(): void {
     pauseMs = FIRST_PAUSE_MS;
     sendPresence();
     // What changed while it was closed is not told again.
-    if (isAgain) tell(["conversation", "lead", "source"].map((kind) => ({ kind: kind as Change["kind"], id: "*" })));
+    if (isAgain) tell(["conversation", "evaluation", "lead", "source"].map((kind) => ({ kind: kind as Change["kind"], id: "*" })));
   });
   opened.addEventListener("message", ({ data }) => {
     if (data !== "pong") receive(JSON.parse(String(data)) as Message);
