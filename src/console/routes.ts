@@ -7,7 +7,7 @@ import { createRouter } from "../platform/http/router.ts";
 import { type Change, closeLive, liveChannelOf, VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
 import { isOperatorToken, requireOperator } from "../operator/auth.ts";
 import { verifyApiKey } from "../workspaces/api-key.ts";
-import { admitKey, unauthorized } from "../workspaces/middleware.ts";
+import { admitKey, requireAddressRoom, unauthorized } from "../workspaces/middleware.ts";
 import { beginSession, createLink, endSession, isOwnPage, redeemLink, type Session, sessionOf } from "./session.ts";
 
 /*
@@ -40,9 +40,7 @@ export const consoleRoutes = createRouter();
 consoleRoutes.openapi(signIn, async (c) => {
   if (!isOwnPage(c)) throw notThisPage();
   const { secret, link, name } = c.req.valid("json");
-  const credential = secret ?? (await redeemLink(c.env, link!));
-  if (credential === undefined)
-    throw unauthorized(c, "invalid_api_key", "This link was used, or is older than an hour. Sign in with an API key.");
+  const credential = secret ?? (await credentialOf(c, link!));
   await authenticate(c, credential.trim());
   return c.json(sessionRecord(c, await beginSession(c, credential.trim(), name)), 200);
 });
@@ -90,6 +88,14 @@ consoleRoutes.get("/live", async (c) => {
   headers.set(VIEWER_HEADER, toAscii(JSON.stringify(viewer)));
   return liveChannelOf(c.env, workspace.id).fetch(new Request(c.req.raw, { headers }));
 });
+
+/** What a link signs in with. Each link has an object of its own, so the address is counted before that is asked. */
+async function credentialOf(c: AppContext, link: string): Promise<string> {
+  requireAddressRoom(c);
+  const credential = await redeemLink(c.env, link);
+  if (credential !== undefined) return credential;
+  throw new ApiError("invalid_api_key", "This link was used, or is older than an hour. Sign in with an API key.");
+}
 
 /** Checks a key at its gate, or the operator's token. */
 async function authenticate(c: AppContext, credential: string): Promise<void> {

@@ -78,7 +78,7 @@ conversationRoutes.openapi(listConversations, async (c) => {
     const positionOf = (row: ConversationRow) => ({ atMs: row.updatedAt, id: row.id });
     return toCursorPage(found.rows, found.total, asked, positionOf, toItem);
   };
-  return wantsCsv(c) ? csvResponse("conversations", conversationColumns, readPage) : c.json(await readPage(page), 200);
+  return wantsCsv(c) ? csvResponse(c, "conversations", conversationColumns, readPage) : c.json(await readPage(page), 200);
 });
 
 async function listConversationPage(c: AppContext, filter: ConversationFilter, page: Parameters<typeof pageConversations>[3]) {

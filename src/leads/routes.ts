@@ -28,5 +28,5 @@ leadRoutes.openapi(listLeadsRoute, async (c) => {
     const { rows, total } = await findLeads(op, { agentId, q, sinceMs, ...asked });
     return toCursorPage(rows, total, asked, positionOf, toLead);
   };
-  return wantsCsv(c) ? csvResponse("leads", leadColumns, readPage) : c.json(await readPage(page), 200);
+  return wantsCsv(c) ? csvResponse(c, "leads", leadColumns, readPage) : c.json(await readPage(page), 200);
 });

@@ -4,9 +4,11 @@ import { findAgentWithPlan } from "../agents/store.ts";
 import { toWidgetSettings } from "../agents/widget-wire.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { welcomeMessageOf } from "../agents/messages.ts";
+import { dbFor } from "../platform/db/client.ts";
+import { isKnownShard } from "../platform/db/shards.ts";
 import type { AppContext, AppEnv } from "../platform/http/context.ts";
 import { uuid } from "../platform/http/fields.ts";
-import { agentDb } from "./access.ts";
+import { limitAddress } from "./rate-limit.ts";
 
 /** How long browsers keep the page, and so how soon changed settings are seen. */
 const CACHE_CONTROL = "public, max-age=60";
@@ -24,10 +26,11 @@ hostedPageRoutes.get("/:agent_id", async (c) => {
 
 /** The agent of the path, if it has a page. */
 async function findHostedAgent(c: AppContext): Promise<AgentRow | undefined> {
+  limitAddress(c);
   const agentId = uuid().safeParse(c.req.param("agent_id")).data;
-  if (agentId === undefined) return undefined;
-  const db = await agentDb(c, agentId).catch(() => undefined);
-  const [[agent]] = db ? await db.batch([findAgentWithPlan(db, agentId)]) : [[]];
+  if (agentId === undefined || !(await isKnownShard(c.env, c.get("meter"), agentId))) return undefined;
+  const db = dbFor(c.env, agentId, c.get("meter"));
+  const [[agent]] = await db.batch([findAgentWithPlan(db, agentId)]);
   return agent && toWidgetSettings(agent).hosted_page.enabled ? agent : undefined;
 }
 

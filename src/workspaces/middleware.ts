@@ -143,10 +143,15 @@ async function callGate(c: AppContext, claim: ApiKeyClaim, knownVersion: string 
 
 /** Limits requests that need no key, by address. */
 export const limitAddress: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const limited = overAddressLimit(c);
-  if (limited) throw limited;
+  requireAddressRoom(c);
   await next();
 };
+
+/** Counts a request against its address. @throws ApiError rate_limited. */
+export function requireAddressRoom(c: AppContext): void {
+  const limited = overAddressLimit(c);
+  if (limited) throw limited;
+}
 
 /** The scope that a route requires, for its OpenAPI document and as middleware: 403 unless the key carries it. */
 export function needsScope(scope: Scope, ...middleware: MiddlewareHandler<AppEnv>[]) {

@@ -1,7 +1,7 @@
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { app } from "../../src/app.ts";
-import { createKey, createWorkspace, envWith, operate, send } from "../harness.ts";
+import { createKey, createWorkspace, envWith, newAddress, operate, send } from "../harness.ts";
 import { openBrowser } from "./browser.ts";
 
 async function signedIn() {
@@ -141,4 +141,19 @@ test("a sign-in link signs in once", async () => {
   expect(answers.find((answer) => answer.status === 401)!.body.error.message).toMatch(/used, or is older than an hour/);
   expect((await openBrowser().call("POST", "/console/session", { link: "made-up" })).status).toBe(401);
   expect((await send("POST", "/console/links", { token: "sk_live_wrong" })).status).toBe(401);
+});
+
+test("links are tried a minute's number of times, and then no object is asked", async () => {
+  const headers = { ...newAddress(), "X-Support-Agent-Console": "1", "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json" };
+  let asked = 0;
+  const links = { getByName: () => ({ end: async () => void asked++ }) };
+  const context = { waitUntil: () => undefined, passThroughOnException: () => undefined } as unknown as ExecutionContext;
+  const signIn = async (at: number) => {
+    const init = { method: "POST", headers, body: JSON.stringify({ link: `made-up-${at}` }) };
+    return (await app.request("https://service.test/console/session", init, envWith({ SIGN_IN: links }), context)).status;
+  };
+  const statuses: number[] = [];
+  for (let at = 0; at < 65; at++) statuses.push(await signIn(at));
+  expect(statuses).toEqual([...Array(60).fill(401), ...Array(5).fill(429)]);
+  expect(asked).toBe(60);
 });

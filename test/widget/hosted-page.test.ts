@@ -42,3 +42,10 @@ test("there is no page of an agent that has switched it off, or that does not ex
   await operate("PATCH", `/workspaces/${workspace.id}/agents/${agent.id}`, { hosted_page: {} });
   expect((await open(agent.id)).status).toBe(200);
 });
+
+test("a flood from one address is refused before the database is asked", async () => {
+  const headers = newAddress();
+  const statuses = await Promise.all(Array.from({ length: 601 }, async () => (await send("GET", "/chat/nobody", { headers })).status));
+  expect(statuses.filter((status) => status === 404)).toHaveLength(600);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(1);
+});

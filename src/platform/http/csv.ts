@@ -25,6 +25,7 @@ export function orCsv<Response extends ReturnType<typeof jsonResponse>>(response
  * @param readPage the records after a position, as the list's own pages have them.
  */
 export async function csvResponse<Item>(
+  c: AppContext,
   name: string,
   columns: CsvColumns<Item>,
   readPage: (page: {
@@ -45,6 +46,7 @@ export async function csvResponse<Item>(
     page = page.next_cursor === null ? undefined : await read(page.next_cursor);
   };
   const body = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
-  const headers = { "Content-Type": "text/csv; charset=utf-8", "Content-Disposition": `attachment; filename="${name}.csv"` };
-  return new Response(body, { headers });
+  c.header("Content-Type", "text/csv; charset=utf-8");
+  c.header("Content-Disposition", `attachment; filename="${name}.csv"`);
+  return c.body(body);
 }

@@ -1,4 +1,6 @@
+import { Context } from "hono";
 import { expect, test } from "vitest";
+import type { AppEnv } from "../../../src/platform/http/context.ts";
 import { csvResponse } from "../../../src/platform/http/csv.ts";
 import { toCursorPage } from "../../../src/platform/http/page.ts";
 import { createAgent, createKey, createWorkspace, newAddress, send } from "../../harness.ts";
@@ -6,7 +8,8 @@ import { createAgent, createKey, createWorkspace, newAddress, send } from "../..
 test("a list is one file, however many pages it takes, and is read as the client takes it", async () => {
   const rows = Array.from({ length: 1_201 }, (_, n) => ({ id: crypto.randomUUID(), atMs: 1_201 - n, n }));
   let reads = 0;
-  const response = await csvResponse("numbers", { n: ({ n }: { n: number }) => n }, async ({ limit, cursor, offset }) => {
+  const context = new Context<AppEnv>(new Request("https://service.test/"));
+  const response = await csvResponse(context, "numbers", { n: ({ n }: { n: number }) => n }, async ({ limit, cursor, offset }) => {
     reads++;
     const from = cursor ? rows.findIndex(({ id }) => id === cursor.id) + 1 : 0;
     const page = { limit, offset, cursor };
@@ -39,6 +42,9 @@ test("leads and conversations are downloaded as CSV, in which no cell is a formu
   const csv = (path: string) => workspace.call("GET", path, undefined, { Accept: "text/csv" });
   const leads = await csv("/leads?limit=1");
   expect(leads.headers.get("Content-Type")).toBe("text/csv; charset=utf-8");
+  for (const name of ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]) {
+    expect(leads.headers.get(name), name).toMatch(/./);
+  }
   expect(leads.headers.get("Content-Disposition")).toBe('attachment; filename="leads.csv"');
   expect(leads.body).toMatch(/^id,created_at,name,email,phone,message,custom_fields,/);
   expect(leads.body).toContain(`,"'=HYPERLINK(""http://evil.test"")",ada@example.com,,"Two lines,\nand a ""quote""","{""seats"":12}",`);
