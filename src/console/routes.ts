@@ -94,7 +94,9 @@ async function credentialOf(c: AppContext, link: string): Promise<string> {
   requireAddressRoom(c);
   const credential = await redeemLink(c.env, link);
   if (credential !== undefined) return credential;
-  throw new ApiError("invalid_api_key", "This link was used, or is older than an hour. Sign in with an API key.");
+  throw new ApiError("invalid_api_key", "This link was used, or is older than an hour. Sign in with an API key.", {
+    headers: { "WWW-Authenticate": "Bearer" },
+  });
 }
 
 /** Checks a key at its gate, or the operator's token. */

@@ -261,14 +261,16 @@ export class ConversationIndex extends DurableObject<Env> {
 
   /** Conversations whose erasure did not come about, because something happened in them, are indexed again. */
   private async reviveErased(db: Database): Promise<void> {
+    const beforeMs = Date.now() - ERASURE_MS;
     const query = `SELECT id FROM erased WHERE at < ? LIMIT ${PAGE_SIZE}`;
     const ids = this.sql
-      .exec<{ id: string }>(query, Date.now() - ERASURE_MS)
+      .exec<{ id: string }>(query, beforeMs)
       .toArray()
       .map(({ id }) => id);
     if (ids.length === 0) return;
     const [rows] = await db.batch([listExisting(db, this.workspaceId, ids)]);
-    for (const id of ids) this.sql.exec("DELETE FROM erased WHERE id = ?", id);
+    // One that was removed again meanwhile stays marked, and out.
+    for (const id of ids) this.sql.exec("DELETE FROM erased WHERE id = ? AND at < ?", id, beforeMs);
     await this.take(db, rows);
   }
 

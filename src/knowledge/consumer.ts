@@ -114,6 +114,7 @@ export async function failAfterRetries(env: Env, { workspaceId, agentId, sourceI
     ...appendEvent(db, event, "source.failed", sourceRecord(workspaceId, sourceId)),
   ]);
   await wakeDeliveries(env, written);
+  announce(env, workspaceId, { kind: "source", id: sourceId });
 }
 
 /** Indexes a text, or that of a file, step by step; undefined when another run has taken over. */

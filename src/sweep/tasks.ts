@@ -128,7 +128,9 @@ async function resolveIdle({ env, db, nowMs }: Run, idle: readonly ConversationK
   );
   const written = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
   await wakeDeliveries(env, written);
-  for (const { workspaceId, conversationId } of idle) announce(env, workspaceId, { kind: "conversation", id: conversationId });
+  for (const [workspaceId, keys] of Map.groupBy(idle, (key) => key.workspaceId)) {
+    announce(env, workspaceId, ...keys.map(({ conversationId }) => ({ kind: "conversation" as const, id: conversationId })));
+  }
   return results.map((result, at) => ({
     key: idle[at]!.conversationId,
     done: result.status === "fulfilled" ? Promise.resolve() : Promise.reject(result.reason as Error),

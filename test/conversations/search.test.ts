@@ -213,6 +213,19 @@ test("a conversation that is erased while it is read stays out, and one whose er
   expect((await search(workspace, { q: "zebra" })).body.total).toBe(2);
 });
 
+test("a conversation that is erased while an earlier erasure of it is given up stays out", async () => {
+  const { workspace, rows } = await createArchive([["zebra one"]]);
+  expect((await search(workspace, { q: "zebra" })).body.total).toBe(1);
+  await runInDurableObject(env.CONVERSATIONS.getByName(workspace.id), async (index, { storage: { sql } }) => {
+    await index.remove([rows[0]!.id]);
+    sql.exec("UPDATE erased SET at = at - 3600000");
+    const searching = index.search({ q: "zebra", limit: 20, offset: 0 });
+    await index.remove([rows[0]!.id]);
+    await searching;
+  });
+  expect((await indexStorage(workspace)).texts).toEqual([]);
+});
+
 test("an index that was lost builds itself, and a search costs two hops and two trips", async () => {
   const { workspace, rows } = await createArchive(Array.from({ length: 450 }, (_, at) => [`message ${at} about zebras`, "and more"]));
   expect((await search(workspace, { q: "zebras", limit: "1" })).body.total).toBe(450);
