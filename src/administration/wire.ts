@@ -12,7 +12,7 @@ import {
 import { type AgentRow, agentSchema, toAgent } from "../agents/wire.ts";
 import { AGENT_STATUSES } from "../platform/db/columns.ts";
 import type { apiKeys } from "../platform/db/schema.ts";
-import { slug, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
+import { filledText, slug, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { ALL_SCOPES, expandScopes, SCOPES } from "../workspaces/scopes.ts";
@@ -39,7 +39,7 @@ const DESCRIPTIONS = {
 };
 
 const agentFields = z.object({
-  name: z.string().min(1).max(120).openapi({ description: "What your team and visitors call it." }),
+  name: filledText(120).openapi({ description: "What your team and visitors call it." }),
   slug: slug().openapi({
     description: "A short name, unique in the workspace. Made from the name where it is left out.",
   }),
@@ -68,7 +68,7 @@ const agentFields = z.object({
     .object({
       site_key: z
         .string()
-        .regex(/^[\w-]{1,100}$/)
+        .regex(/^[\w-]{1,100}$/, "copy it from the widget's page in Cloudflare's dashboard")
         .openapi({ description: "The widget's public key." }),
       secret: z.string().min(1).max(200).openapi({ description: "Its secret key, which is never shown again." }),
     })
@@ -167,7 +167,7 @@ export const keyPageSchema = pageOf(keySchema, "KeyPage");
 
 export const keyCreateSchema = z
   .object({
-    name: z.string().min(1).max(120).openapi({ description: "What it will be used for." }),
+    name: filledText(120).openapi({ description: "What it will be used for." }),
     scopes: z
       .array(z.enum([...SCOPES, ALL_SCOPES]))
       .min(1)

@@ -29,7 +29,7 @@ export const appearanceSchema = z
   .object({
     accent: z
       .string()
-      .regex(/^#[0-9a-fA-F]{6}$/)
+      .regex(/^#[0-9a-fA-F]{6}$/, "use a colour such as #3538cd")
       .toLowerCase()
       .openapi({ description: "Of the launcher, buttons and the visitor's messages; text on it is black or white.", example: "#3538cd" }),
     position: z.enum(POSITIONS).openapi({ description: "The corner of the launcher and its panel." }),
@@ -55,7 +55,7 @@ const contactFieldSchema = z
   .object({
     name: z
       .string()
-      .regex(/^[a-z][a-z0-9_]{0,63}$/)
+      .regex(/^[a-z][a-z0-9_]{0,63}$/, "use up to 64 small letters, digits and underscores, a letter first")
       .openapi({ description: "`name`, `email`, `phone` and `message` are the lead's own; others are custom fields.", example: "email" }),
     label: z.string().min(1).max(MAX_TEXT_LENGTH).nullable().default(null).openapi({ description: "Null: in the visitor's language." }),
     required: z.boolean().default(false).openapi({ description: "Whether the form cannot be sent without it." }),

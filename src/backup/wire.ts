@@ -9,7 +9,7 @@ const totals = {
   counts: z.record(z.string(), z.int().gte(0)).openapi({ description: "How many records there are of each kind." }),
   checksum: z
     .string()
-    .regex(/^[0-9a-f]{64}$/)
+    .regex(/^[0-9a-f]{64}$/, "use the checksum of the export, unchanged")
     .openapi({ description: "Of all records together, in any order." }),
 };
 

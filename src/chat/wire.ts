@@ -3,7 +3,7 @@ import { CONVERSATION_STATUSES, type ConversationStatus, HANDOFF_REASONS, type H
 import { filterSchema } from "../knowledge/wire.ts";
 import { type Citation, citationSchema, memberSchema } from "../conversations/wire.ts";
 import type { messages } from "../platform/db/schema.ts";
-import { uuid } from "../platform/http/fields.ts";
+import { filledText, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 
 /** A user of the integrator. */
@@ -123,7 +123,7 @@ export const startInSchema = z
       description: "Without it, a mail has the beginning of its text as the subject.",
       example: "Your order 4711",
     }),
-    content: z.string().min(1).max(8000).openapi({ description: "The message." }),
+    content: filledText(8000).openapi({ description: "The message." }),
     author: memberSchema.nullable().optional().openapi({ description: "Who on the team writes. Visitors see the name." }),
   })
   .superRefine(({ channel, to, user }, ctx) => {

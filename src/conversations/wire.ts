@@ -11,7 +11,7 @@ import {
   TRANSCRIPT_ROLES,
 } from "../platform/db/columns.ts";
 import type { conversations, handoffs, messageFeedback, messages, notes, visitors } from "../platform/db/schema.ts";
-import { timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
+import { filledText, timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
 import { SETTABLE_STATUSES } from "./status.ts";
 
@@ -72,7 +72,7 @@ export const handoffSchema = z
 export const memberSchema = z
   .object({
     id: z.string().min(1).max(128).openapi({ description: "Your stable id for the member of the team.", example: "grace" }),
-    name: z.string().min(1).max(120).openapi({ description: "Their name.", example: "Grace Hopper" }),
+    name: filledText(120).openapi({ description: "Their name.", example: "Grace Hopper" }),
   })
   .openapi("TeamMember");
 
@@ -243,7 +243,7 @@ const author = () => memberSchema.nullable().optional().openapi({ description: "
 
 export const replyInSchema = z
   .object({
-    content: z.string().min(1).max(8000).openapi({ description: "What the visitor reads." }),
+    content: filledText(8000).openapi({ description: "What the visitor reads." }),
     resolve: z.boolean().default(false).openapi({ description: "Whether it resolves the conversation." }),
     author: author(),
   })
@@ -251,7 +251,7 @@ export const replyInSchema = z
 
 export const noteInSchema = z
   .object({
-    content: z.string().min(1).max(8000).openapi({ description: "What your team reads." }),
+    content: filledText(8000).openapi({ description: "What your team reads." }),
     author: memberSchema.nullable().optional().openapi({ description: "Who on the team writes." }),
   })
   .openapi("NoteIn", {

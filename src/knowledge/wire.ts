@@ -5,7 +5,7 @@ import type { Passage } from "../models/retrieval.ts";
 import type { answers, sources } from "../platform/db/schema.ts";
 import { targetProblem } from "../platform/egress/target.ts";
 import { CRAWLER_POLICY } from "../platform/egress/url-rules.ts";
-import { timestamp, toRecord, toTimestamp, uuid } from "../platform/http/fields.ts";
+import { filledText, timestamp, toRecord, toTimestamp, uuid } from "../platform/http/fields.ts";
 import { FormFile } from "../platform/http/multipart.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { joinedBytes } from "../platform/read-stream.ts";
@@ -75,7 +75,7 @@ function urlProblemOf({ type, url }: UncheckedSource): string | undefined {
 export const sourceCreateSchema = z
   .object({
     type: z.enum(SOURCE_TYPES).exclude(["file"]).openapi({ description: "A whole website, one page, or a text." }),
-    name: z.string().min(1).max(300).openapi({ description: "What your team calls it." }),
+    name: filledText(300).openapi({ description: "What your team calls it." }),
     url: z.string().max(2000).nullable().optional().openapi({ description: "Required when type is website or url." }),
     text: z
       .string()
@@ -114,7 +114,7 @@ export const sourceFileSchema = z
         format: "binary",
         description: "A PDF, DOCX, HTML, Markdown, text or CSV file of at most 20 MB (20,971,520 bytes).",
       }),
-    name: z.string().min(1).max(300).optional().openapi({ description: "The title of its passages; by default the file's name." }),
+    name: filledText(300).optional().openapi({ description: "The title of its passages; by default the file's name." }),
     metadata: z
       .string()
       .transform(parseJson)
@@ -130,7 +130,7 @@ export const sourceFileSchema = z
 
 export const sourcePatchSchema = z
   .object({
-    name: z.string().min(1).max(300).nullable().openapi({ description: "The title of a text's passages: it is read again with it." }),
+    name: filledText(300).nullable().openapi({ description: "The title of a text's passages: it is read again with it." }),
     schedule: z.enum(SCHEDULES).nullable().openapi({ description: "How often it is read again; a text or file never is." }),
     max_pages: z.int().gte(1).lte(MAX_PAGES).nullable().openapi({ description: "From the next sync on; the plan's cap applies." }),
     text: z.string().min(1).nullable().openapi({
@@ -206,16 +206,16 @@ export const crawledPagesSchema = pageOf(crawledPageSchema, "CrawledPagePage");
 
 export const answerCreateSchema = z
   .object({
-    question: z.string().min(1).max(2000).openapi({ description: "The question, as a visitor would ask it." }),
-    answer: z.string().min(1).max(8000).openapi({ description: "What the agent answers, word for word." }),
+    question: filledText(2000).openapi({ description: "The question, as a visitor would ask it." }),
+    answer: filledText(8000).openapi({ description: "What the agent answers, word for word." }),
     metadata: metadata().default({}),
   })
   .openapi("AnswerCreate", { example: { question: "Do you ship to Iceland?", answer: "Yes: six working days, for 12 euros." } });
 
 export const answerPatchSchema = z
   .object({
-    question: z.string().min(1).max(2000).nullable().openapi({ description: "The question, as a visitor would ask it." }),
-    answer: z.string().min(1).max(8000).nullable().openapi({ description: "What the agent answers, word for word." }),
+    question: filledText(2000).nullable().openapi({ description: "The question, as a visitor would ask it." }),
+    answer: filledText(8000).nullable().openapi({ description: "What the agent answers, word for word." }),
     metadata: metadata().nullable().openapi({ description: "Replaces all metadata. `{}` clears them." }),
   })
   .partial()
@@ -278,8 +278,8 @@ export const draftPageSchema = pageOf(draftSchema, "DraftPage");
 
 export const draftAcceptSchema = z
   .object({
-    question: z.string().min(1).max(2000).nullable().openapi({ description: "The question, in place of the draft's." }),
-    answer: z.string().min(1).max(8000).nullable().openapi({ description: "What the agent answers, in place of the draft's." }),
+    question: filledText(2000).nullable().openapi({ description: "The question, in place of the draft's." }),
+    answer: filledText(8000).nullable().openapi({ description: "What the agent answers, in place of the draft's." }),
     metadata: metadata().nullable(),
   })
   .partial()

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { PLAN_NAMES, type Retention } from "../platform/db/columns.ts";
 import type { operatorAudit, workspaces } from "../platform/db/schema.ts";
-import { slug, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
+import { filledText, slug, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { type Region, REGIONS } from "../platform/db/regions.ts";
@@ -12,7 +12,7 @@ import { limitsSchema, toUsage, usageSchema } from "../workspaces/wire.ts";
 /** The highest value of a limit. */
 const MAX_LIMIT = 1_000_000_000;
 
-const name = () => z.string().min(1).max(120).openapi({ description: "What people call it.", example: "Acme" });
+const name = () => filledText(120).openapi({ description: "What people call it.", example: "Acme" });
 const plan = () => z.enum(PLAN_NAMES).openapi({ description: "What it may use, see Limits in the guides." });
 
 // --- Workspaces ------------------------------------------------------------------------------------------------------

@@ -4,6 +4,16 @@ import { valueErrorParams } from "./validation.ts";
 /** An id: any UUID, turned into lower case. */
 export const uuid = () => z.guid().toLowerCase().openapi({ format: "uuid", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" });
 
+const HAS_CONTENT = /[^\s\p{Cc}\p{Cf}]/u;
+
+/** A text that people read: not empty, nor white space and control characters alone. */
+export const filledText = (maxLength: number) =>
+  z
+    .string()
+    .min(1)
+    .max(maxLength)
+    .refine((value) => HAS_CONTENT.test(value), valueErrorParams("write something that can be seen"));
+
 /** A time in a response: RFC 3339 in UTC with milliseconds. */
 export const timestamp = () => z.string().openapi({ format: "date-time", example: "2026-01-31T12:00:00.000Z" });
 

@@ -37,8 +37,8 @@ type FormResult =
   | { ok: false; item: ValidationItem };
 
 /**
- * Reads a request's form within the limits, which are checked while it streams in; the first part of each name counts. A file is in
- * memory once: `Request.formData` holds it in the body and in the form.
+ * Reads a request's form within the limits, which are checked while it streams in. A file is in memory once:
+ * `Request.formData` holds it in the body and in the form.
  * @returns the form, and what tells it from others.
  * @throws ApiError payload_too_large.
  */
@@ -55,7 +55,9 @@ export async function readForm(request: Request, limits: BodyLimits): Promise<Fo
     const parser = new MultipartParser(boundary, { maxFileSize, maxParts: MAX_PARTS, maxTotalSize });
     for await (const part of partsIn(request.body, parser)) {
       const { name } = part;
-      if (name === undefined || form.has(name)) continue;
+      if (name === undefined) continue;
+      // Choosing one of two files silently would mislead the caller.
+      if (form.has(name)) return fail("send one part of this name", name);
       form.set(name, valueOf(part));
       digests.push(`${name} ${part.filename ?? ""} ${await digestOf(part.content)}`);
     }
@@ -95,8 +97,8 @@ async function digestOf(pieces: readonly Uint8Array[]): Promise<string> {
   return new Uint8Array(await stream.digest).toHex();
 }
 
-function fail(error: string): FormResult {
-  return { ok: false, item: { loc: ["body"], msg: `Value error, ${error}`, type: "value_error", input: null, ctx: { error } } };
+function fail(error: string, ...path: string[]): FormResult {
+  return { ok: false, item: { loc: ["body", ...path], msg: `Value error, ${error}`, type: "value_error", input: null, ctx: { error } } };
 }
 
 /** The form with a file in a route's `request`. */

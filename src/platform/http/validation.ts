@@ -8,7 +8,7 @@ const MAX_ECHOED_INPUT_LENGTH = 16_384;
 const MAX_ITEMS = 100;
 
 /** Fields that hold the caller's secrets: inputs with them are not echoed. */
-const SECRET_FIELDS = ["headers"];
+const SECRET_FIELDS = ["headers", "secret", "link"];
 
 type Issue = z.core.$ZodIssue;
 type Target = "body" | "query" | "path";
@@ -98,7 +98,7 @@ function ruleOf(issue: Issue, input: unknown, target: Target): Rule {
     case "invalid_value":
       return literalRule(issue.values.map(String));
     case "invalid_format":
-      return formatRule(issue.format, input);
+      return issue.format === "regex" ? valueErrorRule(issue.message) : formatRule(issue.format, input);
     case "custom":
       return customRule(issue.params as CustomParams | undefined, issue.message);
     default:

@@ -52,6 +52,7 @@ const SCOPES =
 const NO_AT = "an email address must have an @-sign";
 const NO_PARTS = "check the part before and after the @-sign";
 const SLUG_RULE = "use small letters, digits and single hyphens between them";
+const UNSEEN = "write something that can be seen";
 const SEND_JSON = "send the body as JSON, with Content-Type: application/json";
 const DIGITS = "9".repeat(30);
 const MANY_DIGITS = "9".repeat(400);
@@ -293,6 +294,20 @@ const OPERATOR: BadInput[] = [
     body: { name: "", slug: "A b", plan: "gold" },
     detail: [tooShort("body.name", "", 1), wrong("body.slug", "A b", SLUG_RULE), notOneOf("body.plan", "gold", PLANS)],
   },
+  {
+    operation: "PATCH /api/v1/agents/:agent",
+    body: { appearance: { accent: "red" }, contact_form: { fields: [{ name: "Email", label: "Email" }, { name: "email" }] } },
+    detail: [
+      wrong("body.appearance.accent", "red", "use a colour such as #3538cd"),
+      wrong("body.contact_form.fields.0.name", "Email", "use up to 64 small letters, digits and underscores, a letter first"),
+    ],
+  },
+  {
+    operation: ADD_ANSWER,
+    body: { question: "\n", answer: " " },
+    detail: [wrong("body.question", "\n", UNSEEN), wrong("body.answer", " ", UNSEEN)],
+  },
+  { operation: ADD_WORKSPACE, body: { name: " \u200b\0", slug: "a" }, detail: [wrong("body.name", " \u200b\0", UNSEEN)] },
   { operation: ADD_WORKSPACE, body: { name: "x", slug: "a--b" }, detail: [wrong("body.slug", "a--b", SLUG_RULE)] },
   { operation: ADD_WORKSPACE, body: { name: "x", slug: "-a" }, detail: [wrong("body.slug", "-a", SLUG_RULE)] },
   { operation: ADD_WORKSPACE, body: { name: "x", slug: "é" }, detail: [wrong("body.slug", "é", SLUG_RULE)] },
