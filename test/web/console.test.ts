@@ -256,6 +256,13 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   const saved = page.waitForResponse((response) => response.request().method() === "PATCH");
   await page.getByRole("button", { name: "Save" }).nth(1).click();
   await saved;
+  await page.getByLabel("Description").fill("Not saved yet");
+  await page.getByLabel("Email", { exact: true }).selectOption("Required");
+  await page.getByLabel("Search engines may list the chat page").check();
+  const savedForm = page.waitForResponse((response) => response.request().method() === "PATCH");
+  await page.getByRole("button", { name: "Save" }).nth(2).click();
+  await savedForm;
+  expect(await page.getByLabel("Description").inputValue()).toBe("Not saved yet");
   await page.goto(`${service.url}/console/#/settings/keys`);
   await page.getByRole("button", { name: "Create key" }).click();
   const dialog = page.getByRole("dialog", { name: "Create key" });
@@ -267,8 +274,12 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   await page.getByRole("cell", { name: "Shop backend" }).waitFor();
   const agents = await fetch(`${service.url}/api/v1/agents/${office.agentId}`, { headers: { Authorization: `Bearer ${key}` } });
   expect(agents.status).toBe(200);
-  const agent = await office.call<{ instructions: string; appearance: { greeting: string } }>("GET", `/agents/${office.agentId}`);
-  expect(agent).toMatchObject({ instructions: "Be brief.", appearance: { greeting: "Hello there" } });
+  expect(await office.call("GET", `/agents/${office.agentId}`)).toMatchObject({
+    instructions: "Be brief.",
+    appearance: { greeting: "Hello there" },
+    contact_form: { fields: [{ name: "email", required: true }] },
+    hosted_page: { enabled: true, indexed: true },
+  });
 });
 
 test("a phone shows the list, then the conversation, and nothing wider than itself", async () => {

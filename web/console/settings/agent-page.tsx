@@ -12,6 +12,7 @@ import { say, sayError } from "../ui/toast.tsx";
 import { AppearanceForm } from "./appearance-form.tsx";
 import { Tools } from "./tools.tsx";
 import { readForm } from "../ui/form.ts";
+import { VisitorsForm } from "./visitors-form.tsx";
 
 export type AgentSettings = Schemas["AgentSettings"];
 type Update = Schemas["AgentUpdate"];
@@ -40,8 +41,9 @@ export function AgentPage({ id }: { id: string }) {
         {(agent) =>
           hasScope("agents:write") ? (
             <>
-              <General key={agent.updated_at} agent={agent as AgentSettings} save={save} />
+              <General agent={agent as AgentSettings} save={save} />
               <AppearanceForm agent={agent as AgentSettings} save={save} />
+              <VisitorsForm agent={agent as AgentSettings} save={save} />
               <Embed agentId={id} />
               <Tools agent={agent as AgentSettings} />
               <Danger agent={agent as AgentSettings} />

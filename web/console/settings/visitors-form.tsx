@@ -1,0 +1,69 @@
+import { useState } from "preact/hooks";
+import type { Schemas } from "../api.ts";
+import { Button } from "../ui/button.tsx";
+import { Checkbox, Select } from "../ui/field.tsx";
+import { readForm } from "../ui/form.ts";
+import type { AgentSettings, SaveAgent } from "./agent-page.tsx";
+
+type ContactField = NonNullable<AgentSettings["contact_form"]>["fields"][number];
+
+/** The fields of a contact form that the chat names by itself. */
+const FIELDS = [
+  ["name", "Name"],
+  ["email", "Email"],
+  ["phone", "Phone"],
+  ["message", "Message"],
+] as const;
+const USES = [
+  ["off", "Not asked for"],
+  ["optional", "Optional"],
+  ["required", "Required"],
+] as const;
+
+/** The chat page, and what visitors are asked for where nobody can answer. */
+export function VisitorsForm({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
+  const [isBusy, setBusy] = useState(false);
+  const asked = agent.contact_form?.fields ?? [];
+  const submit = async (event: SubmitEvent) => {
+    const text = readForm(event);
+    setBusy(true);
+    await save({
+      hosted_page: { enabled: text("hosted_page") === "on", indexed: text("is_indexed") === "on" },
+      contact_form: formOf(text, asked),
+    });
+    setBusy(false);
+  };
+  return (
+    <form class="card" onSubmit={(event) => void submit(event)}>
+      <h2>Visitors</h2>
+      <Checkbox label="Has a chat page of its own" name="hosted_page" defaultChecked={agent.hosted_page.enabled} />
+      <Checkbox label="Search engines may list the chat page" name="is_indexed" defaultChecked={agent.hosted_page.indexed} />
+      <fieldset>
+        <legend>Contact form</legend>
+        <p class="hint">Visitors who wait for a person can leave these details. It needs an email address or a phone number.</p>
+        <div class="columns">
+          {FIELDS.map(([name, label]) => (
+            <Select key={name} label={label} name={name} options={USES} value={useOf(asked.find((field) => field.name === name))} />
+          ))}
+        </div>
+      </fieldset>
+      <div class="actions">
+        <Button variant="primary" type="submit" isBusy={isBusy}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function useOf(field: ContactField | undefined): (typeof USES)[number][0] {
+  if (!field) return "off";
+  return field.required ? "required" : "optional";
+}
+
+/** The form with these fields, and with the fields of the agent's own as they are; null where none is asked for. */
+function formOf(text: (name: string) => string, before: readonly ContactField[]): Schemas["AgentUpdate"]["contact_form"] {
+  const named = FIELDS.flatMap(([name]) => (text(name) === "off" ? [] : [{ name, required: text(name) === "required" }]));
+  const own = before.filter(({ name }) => !FIELDS.some(([known]) => known === name));
+  return named.length + own.length === 0 ? null : { fields: [...named, ...own] };
+}
