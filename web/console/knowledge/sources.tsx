@@ -53,7 +53,7 @@ export function Sources({ agentId }: { agentId: string }) {
     >
       {mayWrite && (
         <div class="actions">
-          <p class="quiet grow">Drop files here: PDF, DOCX, HTML, Markdown, text, CSV.</p>
+          <p class="quiet grow only-wide">Drop files here: PDF, DOCX, HTML, Markdown, text, CSV.</p>
           <label class="button">
             Upload files
             <input
