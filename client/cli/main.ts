@@ -3,6 +3,7 @@ import { ask, chat } from "./ask.ts";
 import { type Command, columns, runCommand, UsageError } from "./command.ts";
 import { listConversations, replyToConversation, showConversation } from "./conversations.ts";
 import { explain } from "./errors.ts";
+import { runEvaluation } from "./evaluations.ts";
 import { listenToEvents } from "./events.ts";
 import { addSources, listSources, syncSources } from "./sources.ts";
 import { note } from "./terminal.ts";
@@ -16,6 +17,7 @@ const COMMANDS: readonly Command[] = [
   listConversations,
   showConversation,
   replyToConversation,
+  runEvaluation,
   listenToEvents,
 ];
 

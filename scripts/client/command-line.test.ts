@@ -220,6 +220,41 @@ void test("a reply is sent, and says what became of the conversation", async () 
   assert.deepEqual(JSON.parse(requests[0]!.body), { content: "On its way.", resolve: true });
 });
 
+void test("questions are run against an agent, what is not as expected is shown, and too little of it fails the command", async () => {
+  const run = { id: "e-1", agent_id: "a-1", status: "running", cases_count: 2, done_count: 1, right_count: 1, error: null };
+  const counts = { wrong_count: 1, refused_count: 0, failed_count: 0 };
+  const cases = [
+    { verdict: "right", question: "When?", expect: { refusal: false }, answer: "On Mondays." },
+    { verdict: "wrong", question: "How much?", expect: { answer_contains: "5 euros" }, answer: "Nothing." },
+  ];
+  const comparison = { evaluation_id: "e-0", better: 1, worse: 0, same: 1 };
+  const result = { ...run, ...counts, status: "completed", cases, metrics: { recall: 0.5 }, comparison };
+  const { url, requests } = await serve({
+    [`POST ${AGENT}/evaluations`]: [{ ...run, status: "pending" }],
+    [`GET ${AGENT}/evaluations`]: [{ data: [run] }, { data: [{ ...run, status: "completed" }] }],
+    [`GET ${AGENT}/evaluations/e-1`]: [result],
+    [`GET ${AGENT}/evaluations/e-0`]: [result],
+  });
+  const input = JSON.stringify(cases.map(({ question, expect }) => ({ question, expect })));
+  assert.deepEqual(await support(["evals", "run", "-", "--name", "Before", "--compare-to", "e-0"], { url, input }), {
+    code: 1,
+    out: [
+      "wrong: How much?",
+      '  expected: {"answer_contains":"5 euros"}',
+      "  answered: Nothing.",
+      "1 of 2 right, 1 wrong",
+      "The expected source is found in 50 % of the cases that name one.",
+      "Since e-0: 1 better, 0 worse, 1 the same.",
+      "Evaluation e-1\n",
+    ].join("\n"),
+    err: "1 of 2 questions, 1 right\nFewer than 100 % of the answers are right.\n",
+  });
+  assert.deepEqual(JSON.parse(requests[1]!.body), { cases: JSON.parse(input) as unknown, name: "Before" });
+  writeFileSync(join(folder, "cases.json"), JSON.stringify({ name: "Kept", cases: JSON.parse(input) as unknown }));
+  const { code, out } = await support(["evals", "run", join(folder, "cases.json"), "--min-accuracy", "0.5", "--json"], { url });
+  assert.deepEqual([code, JSON.parse(out)], [0, result]);
+});
+
 const eventOf = (id: string) => ({ id, type: "lead.created", created_at: "2026-01-31T12:00:00.000Z", data: { name: "Zoë" } });
 
 void test("events are forwarded as they happen, signed as webhooks are, with the secret that is printed", { timeout: 60_000 }, async () => {
@@ -277,6 +312,8 @@ const MISTAKES: [what: string, args: string[], env: NodeJS.ProcessEnv, code: num
     2,
     /nothing\.pdf cannot be read: there is no such file/,
   ],
+  ["a share that is none", ["evals", "run", "-", "--min-accuracy", "90"], {}, 2, /from 0 to 1, such as 0\.9/],
+  ["cases that are no JSON", ["evals", "run", "-"], {}, 2, /What is piped in is not JSON/],
   ["a status that is none", ["conversations", "ls", "--status", "shut"], {}, 2, /--status is one of open, /],
   ["a target that is none", ["events", "listen", "--forward-to", "localhost:3000"], { SUPPORT_KEY: "k" }, 2, /is not a URL such as/],
 ];
