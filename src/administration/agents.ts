@@ -18,8 +18,8 @@ import { eraseAgentEvaluations } from "../evaluations/store.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
-import { type Database, dbFor, directoryDb, type Operation, workspaceDb } from "../platform/db/client.ts";
-import { shardOf } from "../platform/db/ids.ts";
+import { type Database, dbFor, directoryDb, isBoundShard, type Operation, workspaceDb } from "../platform/db/client.ts";
+import { shardOf, timeOf } from "../platform/db/ids.ts";
 import type { agents } from "../platform/db/schema.ts";
 import { type Statement, writeThenRead } from "../platform/db/sql.ts";
 import type { Limits } from "../workspaces/plans.ts";
@@ -28,6 +28,8 @@ import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";
 /** How long the previous secret stays valid after a rotation. */
 const PREVIOUS_SECRET_MS = 24 * 60 * 60 * 1000;
 const SECRET_BYTES = 32;
+/** Longer than the creation of an agent takes, which claims its mail address first. */
+const CLAIM_MS = 60_000;
 
 const DEFAULTS = {
   status: "active" as const,
@@ -231,7 +233,22 @@ export async function claimMailAddress(
   const directory = directoryDb(env, meter);
   const entry = { address, workspaceId, agentId };
   const [, [holder]] = await directory.batch([claimAddress(directory, entry), findAddress(directory, address)]);
-  return holder?.agentId === agentId;
+  if (holder?.agentId === agentId) return true;
+  if (!holder || !(await isAbandoned({ env, meter }, holder))) return false;
+  const [, , [next]] = await directory.batch([
+    releaseAddresses(directory, holder.workspaceId, holder.agentId, null),
+    claimAddress(directory, entry),
+    findAddress(directory, address),
+  ]);
+  return next?.agentId === agentId;
+}
+
+/** Whether an address belongs to no agent: a request that created or deleted one failed halfway. */
+async function isAbandoned({ env, meter }: Pick<Operation, "env" | "meter">, claim: { workspaceId: string; agentId: string }) {
+  if (Date.now() - timeOf(claim.agentId) < CLAIM_MS || !isBoundShard(env, claim.workspaceId)) return false;
+  const db = dbFor(env, claim.workspaceId, meter);
+  const [[agent]] = await db.batch([findAgent(db, claim.workspaceId, claim.agentId)]);
+  return !agent;
 }
 
 /** Releases every mail address of an agent except the one that it keeps. */

@@ -1,6 +1,9 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { claimMailAddress } from "../../src/administration/agents.ts";
 import { decryptSecret } from "../../src/platform/crypto/secrets.ts";
+import { seededId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { type Answer, createAgent, createNeighbour, createWorkspace, learn, operate, query, send, type Workspace } from "../harness.ts";
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -105,6 +108,18 @@ describe("POST /workspaces/{id}/agents", () => {
     expect(created).toMatchObject({ ...FULL, email_address: address });
     expect(created.channels).toContain("email");
     expect(created.channels).not.toContain("hosted");
+  });
+
+  test("an address that was claimed for an agent that was never created is free again after a minute", async () => {
+    const workspace = await createWorkspace();
+    const claimed = async (ageMs: number) => {
+      const email_address = newAddress();
+      const agentId = seededId(shardOf(workspace.id), Date.now() - ageMs, crypto.getRandomValues(new Uint8Array(16)));
+      const claim = { env, meter: new Meter(), workspaceId: workspace.id };
+      expect(await claimMailAddress(claim, agentId, email_address)).toBe(true);
+      return (await call("POST", agentsOf(workspace), { name: "Post", email_address })).status;
+    };
+    expect([await claimed(0), await claimed(61_000)]).toEqual([409, 201]);
   });
 
   test("checks the settings of the chat", async () => {
