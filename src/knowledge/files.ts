@@ -40,7 +40,7 @@ function* partsOf(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
   if (length > 0) yield joinedBytes(held);
 }
 
-/** What became of a stored file: its text is stored instead, there was none, or why it cannot be used. */
+/** The outcome for a stored file: its text is stored in its place, no file is stored, or why it cannot be used. */
 export type FileExtraction = { outcome: "extracted" | "none" } | { outcome: "failed"; code: string; message: string };
 
 /** Extracts the text of a source's file, and stores it in place of the file. */
@@ -51,7 +51,11 @@ export async function extractFile(
 ): Promise<FileExtraction> {
   const parts: Uint8Array[] = [];
   for (let part = await index.readFilePart(id, 0); part; part = await index.readFilePart(id, parts.length)) parts.push(part);
-  if (parts.length === 0) return { outcome: "none" };
+  if (parts.length === 0) {
+    // The source may have been renamed while its text was extracted.
+    await index.stageText(id, name, null, maxBytes);
+    return { outcome: "none" };
+  }
   const reading = await readFile(joinedBytes(parts));
   if (reading.kind === "text") {
     const excess = await index.stageText(id, name, reading.text, maxBytes);

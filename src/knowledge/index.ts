@@ -63,7 +63,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
   }
 
   /**
-   * Stores the text of a source, in place of the file that it comes from; null keeps the text that is stored. `name` becomes the
+   * Stores the text of a source, in place of the file that it comes from; null keeps the text or file that is stored. `name` becomes the
    * title of its passages. Where the agent would have more than `maxBytes` of text then, nothing is stored, and the bytes that it
    * would have are returned.
    */

@@ -99,6 +99,23 @@ test("a sync of a file, and a new name, use the text that was read", async () =>
   expect(refused.status).toBe(422);
 });
 
+test("a file that is renamed before or while it is read is read, under its new name", async () => {
+  const { workspace, agentId, path, upload, read, found, waiting } = await createDesk();
+  const { body: source } = await upload(fileForm(KETTLE, { name: "Draft" }));
+  const rename = (name: string) => workspace.call("PATCH", `${path}/sources/${source.id}`, { name });
+  expect((await rename("Prices")).status).toBe(200);
+  expect(await waiting()).toBeGreaterThan(0);
+  // What a run stores that began before the change.
+  await env.INDEX.getByName(`${workspace.id}/${agentId}`).stageText(source.id, "Draft", KETTLE, MIB);
+  expect(await read(source.id)).toMatchObject({ status: "ready", name: "Prices" });
+  expect((await found("What does the kettle cost?"))[0].title).toBe("Prices");
+
+  const { body: other } = await upload(fileForm("The toaster costs 25 euros.", { name: "Draft" }));
+  await workspace.call("PATCH", `${path}/sources/${other.id}`, { name: "More prices" });
+  expect(await read(other.id)).toMatchObject({ status: "ready", error: null });
+  expect((await found("What does the toaster cost?"))[0].title).toBe("More prices");
+});
+
 test("a file of several parts is stored whole", SLOW, async () => {
   const { upload, read, found } = await createDesk();
   const text = `${"All work and no play makes Jack a dull boy. ".repeat(60_000)}\n\nThe okapi lives in the forest.`;

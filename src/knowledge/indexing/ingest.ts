@@ -58,14 +58,17 @@ export class TextIngestion {
   }
 
   /**
-   * Stores a text to be indexed; null is the text that is stored, under another name. The same text again changes nothing.
+   * Stores a text to be indexed; null renames the text that is stored, if there is one. The same text again changes nothing.
    * @param maxBytes of all texts and pages of the agent.
    * @returns how many they would be, where that is more; nothing is stored then.
    */
   async stage(sourceId: string, { name, text }: { name: string; text: string | null }, maxBytes: number): Promise<number | undefined> {
-    const bytes = new TextEncoder().encode(text ?? (this.store.isEmpty ? "" : this.store.readText(sourceId)));
+    const stored = this.store.isEmpty ? undefined : this.store.findText(sourceId);
+    // The text of a file that waits gets its name when it is extracted.
+    if (text === null && !stored) return undefined;
+    const bytes = new TextEncoder().encode(text ?? this.store.readText(sourceId));
     const hash = await contentHash(name, bytes);
-    if (!this.store.isEmpty && this.store.findText(sourceId)?.hash === hash) return undefined;
+    if (stored?.hash === hash) return undefined;
     const total = textBytesBeside(this.store, sourceId) + bytes.length;
     if (total > maxBytes) return total;
     this.store.write(() => {
