@@ -8,7 +8,11 @@ export interface Seed {
   agentId: string;
   /** Takes what the bench writes, so that the first one's knowledge stays as it is. */
   scratchAgentId: string;
+  /** Of three questions. */
   conversationId: string;
+  /** Its last answer. */
+  messageId: string;
+  sourceId: string;
 }
 
 /** As many agents as one page of the list holds. */
@@ -80,34 +84,41 @@ export async function seed(port: number, operatorToken: string): Promise<Seed> {
   const [agentId, scratchAgentId] = ids as [string, string];
   const authorization = { Authorization: `Bearer ${key}` };
   const call: Call = (method, path, body, status) => send(port, { method, path: `/api/v1${path}`, headers: authorization, body, status });
-  await teach(call, agentId);
-  return { authorization, agentId, scratchAgentId, conversationId: await converse(call, agentId) };
+  const sourceId = await teach(call, agentId);
+  return { authorization, agentId, scratchAgentId, sourceId, ...(await converse(call, agentId)) };
+}
+
+interface Answer {
+  conversation_id: string;
+  message_id: string;
+  needs_human: boolean;
 }
 
 type Call = (method: string, path: string, body: unknown, status: number) => Promise<unknown>;
 
-async function teach(call: Call, agentId: string): Promise<void> {
+async function teach(call: Call, agentId: string): Promise<string> {
   const path = `/agents/${agentId}/sources`;
-  await call("POST", path, { type: "text", name: "Handbook", text: HANDBOOK }, 202);
+  const source = { type: "text", name: "Handbook", text: HANDBOOK };
+  const { id } = (await call("POST", path, source, 202)) as { id: string };
   for (const answer of ANSWERS) await call("POST", `/agents/${agentId}/answers`, answer, 201);
   const deadlineMs = Date.now() + INGESTION_DEADLINE_MS;
   for (;;) {
     const { data } = (await call("GET", path, undefined, 200)) as { data: { status: string }[] };
-    if (data[0]?.status === "ready") return;
+    if (data[0]?.status === "ready") return id;
     if (data[0]?.status === "failed" || Date.now() > deadlineMs) throw new Error(`The source is not ready: ${JSON.stringify(data)}`);
     await sleep(100);
   }
 }
 
-async function converse(call: Call, agentId: string): Promise<string> {
-  let conversationId: string | undefined;
+async function converse(call: Call, agentId: string): Promise<Pick<Seed, "conversationId" | "messageId">> {
+  let [conversationId, messageId] = ["", ""];
   for (const message of [QUESTION, "How much is express shipping?", "What does the warranty cover?"]) {
     const body = { message, ...(conversationId && { conversation_id: conversationId }) };
-    const answer = (await call("POST", `/agents/${agentId}/messages`, body, 200)) as { conversation_id: string; needs_human: boolean };
+    const answer = (await call("POST", `/agents/${agentId}/messages`, body, 200)) as Answer;
     if (answer.needs_human) throw new Error(`The agent knows no answer to: ${message}`);
-    conversationId = answer.conversation_id;
+    ({ conversation_id: conversationId, message_id: messageId } = answer);
   }
-  return conversationId!;
+  return { conversationId, messageId };
 }
 
 /** An operation of the service, and the path of the floor that makes the same hops. */
@@ -120,21 +131,36 @@ export interface Operation {
 }
 
 /** What is measured. */
-export function operations({ authorization, agentId, scratchAgentId, conversationId }: Seed): Operation[] {
+export function operations({ authorization, agentId, scratchAgentId, sourceId, conversationId, messageId }: Seed): Operation[] {
   const operation = (name: string, floor: string, method: string, path: string, body?: unknown, status = 200): Operation => {
     const label = `${method} ${path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}")}`;
     return { name, label, floor, request: { method, path: `/api/v1${path}`, headers: authorization, body, status } };
   };
   const agent = `/agents/${agentId}`;
+  const conversation = `/conversations/${conversationId}`;
+  const message = `${conversation}/messages/${messageId}`;
+  const completion = { model: agentId, messages: [{ role: "user", content: QUESTION }] };
   return [
     operation("me", "/rpc", "GET", "/me"),
     operation("usage", "/rpc-read/usage", "GET", "/usage"),
     operation("agents", "/rpc-read/agents", "GET", "/agents"),
     operation("agent", "/rpc-read/agent", "GET", agent),
-    operation("conversation", "/rpc-read/conversation", "GET", `/conversations/${conversationId}`),
+    operation("conversation", "/rpc-read/conversation", "GET", conversation),
     operation("sources", "/rpc-read/sources", "GET", `${agent}/sources`),
     operation("search", "/rpc-read-search", "POST", `${agent}/search`, { query: QUESTION }),
     operation("answers", "/rpc-write-rpc", "POST", `/agents/${scratchAgentId}/answers`, ANSWERS[0], 201),
     operation("ask", "/ask", "POST", `${agent}/messages`, { message: QUESTION }),
+    operation("completion", "/ask-completion", "POST", "/openai/chat/completions", completion),
+    operation("source", "/rpc-read/agent", "GET", `${agent}/sources/${sourceId}`),
+    operation("keys", "/rpc-read/agent", "GET", "/keys"),
+    operation("events", "/rpc-read/sources", "GET", "/events"),
+    operation("feedback", "/rpc-read/agent", "GET", "/feedback"),
+    operation("gaps", "/rpc-read/agent", "GET", `${agent}/gaps`),
+    operation("drafts", "/rpc-read/agent", "GET", `${agent}/drafts`),
+    operation("trace", "/rpc-read-session", "GET", `${message}/trace`),
+    operation("conversation-search", "/rpc-read-search", "GET", "/conversations?q=refund"),
+    operation("rate", "/rpc-write", "POST", `${message}/feedback`, { rating: "up" }),
+    operation("note", "/rpc-write", "POST", `${conversation}/notes`, { content: "Asked the warehouse." }, 201),
+    operation("assign", "/rpc-write", "PATCH", conversation, { assignee: { id: "grace", name: "Grace Hopper" } }),
   ];
 }

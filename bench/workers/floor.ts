@@ -71,6 +71,8 @@ const INSERT_MESSAGE = `INSERT INTO messages (id, workspace_id, conversation_id,
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 const RECORD_ANSWER = `UPDATE conversations SET status = 'ai_handled', message_count = message_count + 1, last_message_preview = ?2,
   last_message_at = ?3, latest_message_id = ?4, idle_at = ?3, updated_at = ?3, first_ai_reply_at = coalesce(first_ai_reply_at, ?3) WHERE id = ?1`;
+const INSERT_FEEDBACK = `INSERT INTO message_feedback (id, workspace_id, agent_id, conversation_id, message_id, author, rating, created_at, updated_at)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?1, 'up', ?6, ?6)`;
 const INSERT_ANSWER = `INSERT INTO answers (id, workspace_id, agent_id, question, answer, created_at, updated_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`;
 const TEXT =
@@ -110,6 +112,10 @@ export class FloorIndex extends DurableObject<FloorEnv> {
 
 /** Answers one question: its own storage, the index beside the first batch, then the second batch. */
 export class FloorSession extends DurableObject<FloorEnv> {
+  findTurn(): Promise<unknown> {
+    return this.ctx.storage.get("turn");
+  }
+
   async ask(message: string, isModelAsked = false): Promise<{ answer: string; conversation_id: string; message_id: string }> {
     const [conversationId, questionId, answerId] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
     const { DB: db, INDEX: index } = this.env;
@@ -178,9 +184,27 @@ const ROUTES: Record<string, Handler> = {
     await env.INDEX.getByName(AGENT).putAnswer(id, body.question, body.answer);
     return { id, ...body };
   },
+  "/rpc-write": async (env) => {
+    await env.GATE.getByName(WORKSPACE).admit();
+    const values = [crypto.randomUUID(), WORKSPACE, AGENT, CONVERSATION, crypto.randomUUID(), Date.now()];
+    await env.DB.batch([env.DB.prepare(INSERT_FEEDBACK).bind(...values)]);
+    return { id: values[0] };
+  },
+  "/rpc-read-session": async (env) => {
+    await env.GATE.getByName(WORKSPACE).admit();
+    const [turn, found] = await Promise.all([
+      env.SESSION.getByName(CONVERSATION).findTurn(),
+      env.DB.batch([env.DB.prepare(FIND_CONVERSATION).bind(WORKSPACE, CONVERSATION)]),
+    ]);
+    return { turn, data: found[0]?.results };
+  },
   "/ask": async (env, request) => {
     const [{ message }] = await Promise.all([request.json<{ message: string }>(), env.GATE.getByName(WORKSPACE).admit()]);
     return env.SESSION.getByName(crypto.randomUUID()).ask(message);
+  },
+  "/ask-completion": async (env, request) => {
+    const [{ messages }] = await Promise.all([request.json<{ messages: [{ content: string }] }>(), env.GATE.getByName(WORKSPACE).admit()]);
+    return env.SESSION.getByName(crypto.randomUUID()).ask(messages[0].content);
   },
   "/ask-model": async (env, request) => {
     const [{ message }] = await Promise.all([request.json<{ message: string }>(), env.GATE.getByName(WORKSPACE).admit()]);
