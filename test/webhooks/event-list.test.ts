@@ -142,6 +142,18 @@ test("events are recorded for seven days after they were read, and a read writes
   expect(typesIn(await read(workspace))).toEqual(["source.synced", "conversation.created", "message.ai_replied"]);
 });
 
+test("a read costs the same however many events are kept", async () => {
+  const { workspace } = await createDesk();
+  const ids = newDescendingIds();
+  for (const id of ids) await addEvent(workspace, id);
+  const rowsOf = async (search: string) => (await costOf(() => read(workspace, search))).rows_read;
+  const searches = ["?limit=1", `?cursor=${ids[0]}&limit=1`, "?cursor=latest"];
+  await read(workspace);
+  const before = await Array.fromAsync(searches, rowsOf);
+  for (let at = 0; at < 40; at++) await addEvent(workspace, crypto.randomUUID());
+  expect(await Array.fromAsync(searches, rowsOf)).toEqual(before);
+});
+
 test("a plan without webhooks has no list of events, and records none", async () => {
   const { workspace, ask } = await createDesk({ plan: "starter" });
   expect(await read(workspace)).toMatchObject({ status: 403, body: { error: { code: "plan_required" } } });
