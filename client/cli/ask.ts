@@ -1,7 +1,8 @@
 import { createInterface } from "node:readline/promises";
 import type { Client, Question, Schemas } from "../index.ts";
-import { AGENT_OPTION, agentOf, defineCommand, onlyParameter, UsageError } from "./command.ts";
-import { explain } from "./errors.ts";
+import { defineCommand, onlyParameter } from "./command.ts";
+import { AGENT_OPTION, agentOf, connect } from "./environment.ts";
+import { explain, UsageError } from "./errors.ts";
 import { readInput } from "./input.ts";
 import { note, print, printable, printRecord } from "./terminal.ts";
 
@@ -23,7 +24,7 @@ export const ask = defineCommand({
     'support-agent ask --json "Which plans include webhooks?" | jq -r .answer',
     "support-agent ask - < question.txt",
   ],
-  run: async ({ parameters, options, connect }) => {
+  run: async ({ parameters, options }) => {
     const given = onlyParameter(parameters, "QUESTION");
     const message = (given === "-" ? await readInput() : given).trim();
     if (message === "") throw new UsageError("The question is empty.");
@@ -44,8 +45,7 @@ export const chat = defineCommand({
     "support-agent chat --user u-1",
     "support-agent chat --conversation 019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00",
   ],
-  run: async ({ parameters, options, connect }) => {
-    if (parameters.length > 0) throw new UsageError("chat takes no question: it asks for them. See: support-agent ask --help");
+  run: async ({ options }) => {
     const client = connect();
     const agent_id = await agentOf(client, options.agent);
     const isTyped = process.stdin.isTTY;

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { type Client, createClient } from "../index.ts";
-import { note } from "./terminal.ts";
+import { UsageError } from "./errors.ts";
+import { columns } from "./terminal.ts";
 
 interface Option {
   type: "string" | "boolean";
@@ -18,8 +18,6 @@ type Values<Own extends Options> = { [Name in keyof Own]?: Given<Own[Name]> };
 interface Call<Own extends Options> {
   parameters: string[];
   options: Values<Own> & { json?: boolean };
-  /** A client of the workspace that the environment names. */
-  connect: () => Client;
 }
 
 /** A command: what help says of it, and what it does. */
@@ -40,19 +38,6 @@ export function defineCommand<const Own extends Options>(command: Command<Own>):
   return command as unknown as Command;
 }
 
-/** A command line, or an environment, that cannot be used. */
-export class UsageError extends Error {}
-
-/** What was asked for did not come about, although the service answered. */
-export class FailedError extends Error {}
-
-/** The option of every command that is about one agent. */
-export const AGENT_OPTION = {
-  type: "string",
-  value: "ID",
-  about: "The agent. Default: $SUPPORT_AGENT, or the only one of the workspace.",
-} as const;
-
 const COMMON = {
   json: { type: "boolean", about: "Writes records as JSON, one a line." },
   help: { type: "boolean", about: "Shows this." },
@@ -61,8 +46,10 @@ const COMMON = {
 /** Runs a command with the arguments that follow its name. */
 export async function runCommand(command: Command, args: string[]): Promise<void> {
   const { values, positionals } = parse(command, args);
-  if (values["help"]) process.stdout.write(helpOf(command));
-  else await command.run({ parameters: positionals, options: values as Values<Options>, connect });
+  if (values["help"]) return void process.stdout.write(helpOf(command));
+  if (command.parameters === "" && positionals.length > 0)
+    throw new UsageError(`${command.name} takes no parameter, such as ${positionals[0]!}.\nSee: support-agent ${command.name} --help`);
+  await command.run({ parameters: positionals, options: values as Values<Options> });
 }
 
 function parse(command: Command, args: string[]) {
@@ -74,8 +61,6 @@ function parse(command: Command, args: string[]) {
   }
 }
 
-const GAP = 2;
-
 /** The help of a command. */
 function helpOf({ name, about, parameters, options, examples }: Command): string {
   const lines = Object.entries({ ...options, ...COMMON }).map(([option, { value, about: text }]: [string, Option]): [string, string] => [
@@ -84,12 +69,6 @@ function helpOf({ name, about, parameters, options, examples }: Command): string
   ]);
   const usage = ["support-agent", name, "[options]", parameters].filter(Boolean).join(" ");
   return `${about}\n\nUsage: ${usage}\n\nOptions:\n${columns(lines)}\n\nExamples:\n${examples.map((example) => `  ${example}\n`).join("")}`;
-}
-
-/** Two columns, indented. */
-export function columns(lines: readonly [left: string, right: string][]): string {
-  const width = Math.max(...lines.map(([left]) => left.length)) + GAP;
-  return lines.map(([left, right]) => `  ${left.padEnd(width)}${right}`).join("\n");
 }
 
 /** The one parameter of a command. */
@@ -113,51 +92,4 @@ export function countOf(option: string, given: string | undefined): number | und
   if (given === undefined) return undefined;
   if (!/^[1-9][0-9]{0,8}$/.test(given)) throw new UsageError(`--${option} is a whole number of at least 1.`);
   return Number(given);
-}
-
-/** The API key of the environment. */
-export function apiKeyOf(): string {
-  const apiKey = process.env["SUPPORT_KEY"]?.trim();
-  if (!apiKey) {
-    throw new UsageError(
-      "SUPPORT_KEY is not set. Make an API key in the console, under Settings, and run: export SUPPORT_KEY=sk_live_…\nOf a service on this machine, npm run dev prints the line to paste.",
-    );
-  }
-  return apiKey;
-}
-
-/** The address of the service, from the environment. */
-function addressOf(): string {
-  const url = process.env["SUPPORT_URL"]?.trim();
-  if (!url)
-    throw new UsageError(
-      "SUPPORT_URL is not set. Run: export SUPPORT_URL=https://support.example.com\nA service on this machine is at http://localhost:8787.",
-    );
-  if (!/^https?:\/\/[^/\s]+\/?$/.test(url))
-    throw new UsageError(`SUPPORT_URL is ${url}, which is not an address such as https://support.example.com: a host without a path.`);
-  return url;
-}
-
-/** Waits that are shorter are not worth a word. */
-const SILENT_WAIT_MS = 3_000;
-
-function connect(): Client {
-  return createClient({
-    baseUrl: addressOf(),
-    apiKey: apiKeyOf(),
-    wait: async (ms) => {
-      if (ms >= SILENT_WAIT_MS) note(`The service asks to wait ${ms / 1000} s.`);
-      await new Promise((resolve) => setTimeout(resolve, ms));
-    },
-  });
-}
-
-/** The agent that a command is about. */
-export async function agentOf(client: Client, given: string | undefined): Promise<string> {
-  const named = given ?? process.env["SUPPORT_AGENT"]?.trim();
-  if (named) return named;
-  const { data, total } = await client.listAgents({ limit: 20 });
-  if (data.length === 1) return data[0]!.id;
-  if (total === 0) throw new UsageError("The workspace has no agent. Make one in the console, or with POST /api/v1/agents.");
-  throw new UsageError(`Choose an agent with --agent or SUPPORT_AGENT:\n${columns(data.map(({ id, name }) => [id, name]))}`);
 }

@@ -1,5 +1,7 @@
 import { type Client, paginate, type Schemas } from "../index.ts";
-import { choiceOf, countOf, defineCommand, onlyParameter, UsageError } from "./command.ts";
+import { choiceOf, countOf, defineCommand, onlyParameter } from "./command.ts";
+import { connect } from "./environment.ts";
+import { UsageError } from "./errors.ts";
 import { readInput } from "./input.ts";
 import { note, print, printRecord, printTable, timeText } from "./terminal.ts";
 
@@ -23,7 +25,7 @@ export const listConversations = defineCommand({
     limit: { type: "string", value: "N", about: `How many at most. Default: ${DEFAULT_LIMIT}.` },
   },
   examples: ["support-agent conversations ls --status needs_human", "support-agent conversations ls --q refund --limit 500 --json"],
-  run: async ({ options, connect }) => {
+  run: async ({ options }) => {
     const filter = {
       agent_id: options.agent,
       q: options.q,
@@ -60,7 +62,7 @@ export const showConversation = defineCommand({
   parameters: "CONVERSATION_ID",
   options: {},
   examples: ["support-agent conversations show 019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00"],
-  run: async ({ parameters, options, connect }) => {
+  run: async ({ parameters, options }) => {
     const conversation = await connect().getConversation({ conversation_id: onlyParameter(parameters, "CONVERSATION_ID") });
     if (options.json) return printRecord(conversation);
     const { status, channel, visitor, handoff, tags, messages, has_more_messages } = conversation;
@@ -92,7 +94,7 @@ export const replyToConversation = defineCommand({
     'support-agent conversations reply 019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00 "It is on its way." --resolve',
     "support-agent conversations reply 019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00 - < reply.txt",
   ],
-  run: async ({ parameters: [conversation_id, ...texts], options, connect }) => {
+  run: async ({ parameters: [conversation_id, ...texts], options }) => {
     if (conversation_id === undefined) throw new UsageError("CONVERSATION_ID is missing. See: support-agent conversations ls");
     const text = onlyParameter(texts, "TEXT");
     const content = (text === "-" ? await readInput() : text).trim();

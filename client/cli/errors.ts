@@ -1,5 +1,10 @@
 import { ApiError } from "../index.ts";
-import { FailedError, UsageError } from "./command.ts";
+
+/** A command line, or an environment, that cannot be used. */
+export class UsageError extends Error {}
+
+/** What was asked for did not come about, although the service answered. */
+export class FailedError extends Error {}
 
 /** Why a request was not answered, in the words of whatever failed below `fetch`. */
 export function networkReason(error: unknown): string {

@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client, Schemas } from "../index.ts";
-import { AGENT_OPTION, agentOf, defineCommand, FailedError, onlyParameter, UsageError } from "./command.ts";
+import { defineCommand, onlyParameter } from "./command.ts";
+import { AGENT_OPTION, agentOf, connect } from "./environment.ts";
+import { FailedError, UsageError } from "./errors.ts";
 import { readInput, readNamedFile } from "./input.ts";
-import { endProgress, print, printRecord, showProgress, sleep } from "./terminal.ts";
+import { endProgress, print, printRecord, showProgress } from "./terminal.ts";
 
 type Evaluation = Schemas["Evaluation"];
 type Result = Schemas["EvaluationResult"];
@@ -20,7 +23,7 @@ export const runEvaluation = defineCommand({
     "support-agent evals run cases.json --min-accuracy 0.9",
     `echo '[{"question": "How long do refunds take?", "expect": {"answer_contains": "five days"}}]' | support-agent evals run -`,
   ],
-  run: async ({ parameters, options, connect }) => {
+  run: async ({ parameters, options }) => {
     const file = onlyParameter(parameters, "FILE");
     const least = shareOf(options["min-accuracy"]);
     const body = await readCases(file);

@@ -1,9 +1,11 @@
 import { createHmac, randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError, type Client, type WebhookEvent } from "../index.ts";
 import { signWebhook } from "../webhook.ts";
-import { apiKeyOf, defineCommand, UsageError } from "./command.ts";
-import { explain, networkReason } from "./errors.ts";
-import { note, print, printRecord, sleep, timeText } from "./terminal.ts";
+import { defineCommand } from "./command.ts";
+import { apiKeyOf, connect } from "./environment.ts";
+import { explain, networkReason, UsageError } from "./errors.ts";
+import { note, print, printRecord, timeText } from "./terminal.ts";
 
 export const listenToEvents = defineCommand({
   name: "events listen",
@@ -24,8 +26,7 @@ export const listenToEvents = defineCommand({
     "support-agent events listen --forward-to http://localhost:3000/hook --types handoff.created,lead.created",
     "export WEBHOOK_SECRET=$(support-agent events listen --print-secret)",
   ],
-  run: async ({ parameters, options, connect }) => {
-    if (parameters.length > 0) throw new UsageError("events listen takes no parameter. To forward events: --forward-to URL");
+  run: async ({ options }) => {
     const secret = secretOf(options.secret);
     if (options["print-secret"]) return print(secret);
     const target = options["forward-to"] === undefined ? undefined : targetOf(options["forward-to"]);

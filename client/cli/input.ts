@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { UsageError } from "./command.ts";
+import { UsageError } from "./errors.ts";
 
 /** Everything that is piped in. */
 export async function readInput(): Promise<string> {

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 import { ask, chat } from "./ask.ts";
-import { type Command, columns, runCommand, UsageError } from "./command.ts";
+import { type Command, runCommand } from "./command.ts";
 import { listConversations, replyToConversation, showConversation } from "./conversations.ts";
-import { explain } from "./errors.ts";
+import { explain, UsageError } from "./errors.ts";
 import { runEvaluation } from "./evaluations.ts";
 import { listenToEvents } from "./events.ts";
 import { addSources, listSources, syncSources } from "./sources.ts";
-import { note } from "./terminal.ts";
+import { columns, note } from "./terminal.ts";
 
 const COMMANDS: readonly Command[] = [
   ask,

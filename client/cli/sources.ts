@@ -1,9 +1,11 @@
 import { basename } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client, Schemas } from "../index.ts";
-import { AGENT_OPTION, agentOf, choiceOf, countOf, defineCommand, FailedError, UsageError } from "./command.ts";
-import { explain } from "./errors.ts";
+import { choiceOf, countOf, defineCommand } from "./command.ts";
+import { AGENT_OPTION, agentOf, connect } from "./environment.ts";
+import { explain, FailedError, UsageError } from "./errors.ts";
 import { readInput, readNamedFile } from "./input.ts";
-import { endProgress, note, print, printRecord, printTable, showProgress, sleep, timeText } from "./terminal.ts";
+import { endProgress, note, print, printRecord, printTable, showProgress, timeText } from "./terminal.ts";
 
 type Source = Schemas["Source"];
 
@@ -32,7 +34,7 @@ export const addSources = defineCommand({
     "support-agent sources add https://www.example.com/help --website --max-pages 500 --wait",
     'git log -20 --format=%s | support-agent sources add - --name "Latest changes"',
   ],
-  run: async ({ parameters, options, connect }) => {
+  run: async ({ parameters, options }) => {
     if (parameters.length === 0)
       throw new UsageError("Name a FILE, a URL, or - for what is piped in. See: support-agent sources add --help");
     if (options.name !== undefined && parameters.length > 1) throw new UsageError("--name names one source: add the others by themselves.");
@@ -49,7 +51,7 @@ export const listSources = defineCommand({
   parameters: "",
   options: { agent: AGENT_OPTION },
   examples: ["support-agent sources ls", "support-agent sources ls --json | jq -r 'select(.status == \"failed\") | .error.message'"],
-  run: async ({ options, connect }) => {
+  run: async ({ options }) => {
     const client = connect();
     const { data } = await client.listSources({ agent_id: await agentOf(client, options.agent) });
     if (options.json) return data.forEach(printRecord);
@@ -72,7 +74,7 @@ export const syncSources = defineCommand({
   parameters: "SOURCE_ID ...",
   options: { agent: AGENT_OPTION, wait: WAIT_OPTION },
   examples: ["support-agent sources sync 019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00 --wait"],
-  run: async ({ parameters, options, connect }) => {
+  run: async ({ parameters, options }) => {
     if (parameters.length === 0) throw new UsageError("Name a SOURCE_ID. See: support-agent sources ls");
     const client = connect();
     const agent_id = await agentOf(client, options.agent);

@@ -50,7 +50,10 @@ export function timeText(timestamp: string | null): string {
   return timestamp === null ? "never" : new Date(timestamp).toLocaleString("sv-SE");
 }
 
-/** Waits between two looks at something. */
-export function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+const GAP = 2;
+
+/** Two columns, indented. */
+export function columns(lines: readonly [left: string, right: string][]): string {
+  const width = Math.max(...lines.map(([left]) => left.length)) + GAP;
+  return lines.map(([left, right]) => `  ${left.padEnd(width)}${right}`).join("\n");
 }

@@ -299,6 +299,13 @@ void test("a handler that is not there and a service that fails for a while do n
 
 /** What goes wrong, with the exit code and the words that it ends with. */
 const MISTAKES: [what: string, args: string[], env: NodeJS.ProcessEnv, code: number, words: RegExp][] = [
+  [
+    "a parameter where there is none",
+    ["sources", "ls", "mine"],
+    {},
+    2,
+    /sources ls takes no parameter, such as mine\.\nSee: support-agent sources/,
+  ],
   ["no key", ["sources", "ls"], { SUPPORT_URL: "http://localhost:8787" }, 2, /SUPPORT_KEY is not set\. .*export SUPPORT_KEY=sk_live_/],
   ["no address", ["ask", "When?"], { SUPPORT_KEY: "sk_live_1" }, 2, /SUPPORT_URL is not set\. Run: export SUPPORT_URL=/],
   ["an address with a path", ["ask", "When?"], { SUPPORT_KEY: "k", SUPPORT_URL: "http://localhost/api" }, 2, /a host without a path/],
