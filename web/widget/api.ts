@@ -1,19 +1,11 @@
-import type { Schemas } from "../../client/schema.ts";
+import type { Schemas } from "../../client/widget-schema.ts";
 import type { Memory } from "./memory.ts";
 
-/** Visitors are sent no notes. */
-export type ApiMessage = Schemas["Message"] & { role: Exclude<Schemas["Message"]["role"], "note"> };
+export type ApiMessage = Schemas["NewMessages"]["data"][number];
+export type PastConversation = Schemas["PastConversation"];
 export type ApiAnswer = Schemas["ChatAnswer"];
 export type Citation = Schemas["Citation"];
 export type ConversationStatus = ApiAnswer["status"];
-
-/** A conversation of the visitor, as the history lists it. */
-export interface PastConversation {
-  id: string;
-  status: ConversationStatus;
-  last_message_preview: string | null;
-  last_message_at: string;
-}
 
 /** What a visitor leaves in a contact form. */
 export interface Contact {
