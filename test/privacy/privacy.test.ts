@@ -28,6 +28,8 @@ async function live() {
   const reply = `/conversations/${handed.body.conversation_id}/messages`;
   await workspace.call("POST", reply, { content: `Dear ${mark}`, resolve: true }, { "Idempotency-Key": "k-2" });
   await workspace.call("PATCH", `/conversations/${first.body.conversation_id}`, { tags: [mark] });
+  const feedback = `/conversations/${first.body.conversation_id}/messages/${first.body.message_id}/feedback`;
+  await workspace.call("POST", feedback, { rating: "down", comment: `Not what ${mark} asked` });
   const widget = `/widget/v1/agents/${agent.id}`;
   const visitor = await send("POST", `${widget}/messages`, { body: { message: `Hello, ${mark} here` } });
   const contact = { name: mark, email, message: mark, custom_fields: { company: mark }, visitor_token: visitor.body.visitor_token };
@@ -81,7 +83,7 @@ test("an erased person is found nowhere, and the others stay", async () => {
   const { workspace, mark, email, other } = await live();
   const before = await placesOf(mark);
   const rows = ["visitors", "conversations", "messages", "handoffs", "leads", "events", "delivery_attempts"];
-  expect(before).toEqual(expect.arrayContaining([...rows, "unanswered_questions"]));
+  expect(before).toEqual(expect.arrayContaining([...rows, "message_feedback", "answer_drafts", "unanswered_questions"]));
   expect(before.some((place) => place.startsWith("LEADS."))).toBe(true);
   const path = `/privacy/visitors${by({ email })}`;
   const erased = await workspace.call("DELETE", path);
