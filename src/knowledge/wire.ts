@@ -12,6 +12,7 @@ import { joinedBytes } from "../platform/read-stream.ts";
 import { pageOf, pageQuery } from "../platform/http/page.ts";
 import { isReadable } from "./extract/file.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
+import { HEADING_SEPARATOR } from "./indexing/chunk.ts";
 import { type Draft, withoutSalutation } from "./merge-drafts.ts";
 
 const MAX_PAGES = 10_000;
@@ -365,9 +366,10 @@ export function toSearchResult(passage: Passage): z.infer<typeof searchResultIte
   return { title: titleOf(passage), url, source_id: passage.sourceId, type, content, score };
 }
 
-/** A passage's title with the heading it stands under. */
+/** A passage's title with the headings it stands under; the first one is often the title itself. */
 export function titleOf({ title, heading }: Pick<Passage, "title" | "heading">): string {
-  return heading === null || heading === title ? title : `${title} › ${heading}`;
+  const headings = heading?.split(HEADING_SEPARATOR) ?? [];
+  return [title, ...(headings[0] === title ? headings.slice(1) : headings)].join(" › ");
 }
 
 /** The wire record of a draft as it is stored, for the export of a person. */

@@ -34,6 +34,13 @@ test("what is found has a source, a title with its heading, its text and a score
   });
 });
 
+test("a title names the headings from the top, and the first one once where the text begins with its own name", async () => {
+  const { workspace, agent, search } = await createDesk();
+  await learn(workspace, agent.id, "# Handbook\n\n## Money\n\n### Refunds\n\nRefunds are paid within five working days.");
+  const { data } = (await search({ query: "When are refunds paid?" })).body;
+  expect(data[0].title).toBe("Handbook › Money › Refunds");
+});
+
 test("curated answers that match come before texts, and count toward the limit", async () => {
   const { workspace, agent, search } = await createDesk();
   await learn(workspace, agent.id, "# Refunds\n\nWhen are refunds paid? Refunds are paid within five working days.");

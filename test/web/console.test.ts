@@ -67,7 +67,7 @@ test("a conversation that waits is answered and resolved by keyboard, and the vi
   const id = await office.ask("Do you deliver to Norway?");
   const { page, errors } = await openPage();
   await signIn(page, office.key);
-  await page.getByRole("button", { name: /Ada Lovelace/ }).waitFor();
+  await page.getByRole("button", { name: /Ada Lovelace.*Do you deliver to Norway\?/s }).waitFor();
   await page.keyboard.press("j");
   await page.getByRole("log").getByText("Do you deliver to Norway?").waitFor();
   await page.keyboard.press("r");
@@ -94,6 +94,25 @@ test("a conversation that waits is answered and resolved by keyboard, and the vi
   });
   expect(messages.find(({ role }) => role === "note")).toMatchObject({ content: "Norway is fine." });
   expect(errors.filter((error) => !error.includes("401"))).toEqual([]);
+});
+
+test("a sign-in link without a name asks for it, and signs in once", async () => {
+  const office = await createOffice();
+  const headers = { Authorization: `Bearer ${office.key}` };
+  const link = async () =>
+    ((await (await fetch(`${service.url}/console/links`, { method: "POST", headers })).json()) as { url: string }).url;
+  const [{ page }, { page: late }] = await Promise.all([openPage(), openPage()]);
+  const url = await link();
+  for (const opened of [page, late]) {
+    await opened.goto(url);
+    await opened.getByLabel("Your name").fill("Grace Hopper");
+    expect(await opened.getByLabel("API key or operator token").count()).toBe(0);
+  }
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Console" }).getByText("Grace Hopper").waitFor();
+  await late.getByRole("button", { name: "Sign in" }).click();
+  await late.getByText("This link was used").waitFor();
+  await late.getByLabel("API key or operator token").waitFor();
 });
 
 test("the team sees what was asked in vain, and teaches the agent a colleague's reply", async () => {

@@ -28,6 +28,9 @@ export const session = signal<Session | null | undefined>(undefined);
 /** Whether the session ended while a page was open. The page stays, so that what was written is kept. */
 export const hasEnded = signal(false);
 
+/** A sign-in link that waits for the name of who opened it. */
+export const namelessLink = signal<string>();
+
 /** What a link in the address signs in with, and the name that it proposes; taken out of the address bar. */
 function takeLink(): { link: string; name: string } | undefined {
   const parameters = new URLSearchParams(location.hash.slice(1));
@@ -40,6 +43,11 @@ function takeLink(): { link: string; name: string } | undefined {
 /** Finds out who is signed in; a sign-in link in the address signs in. */
 export async function loadSession(): Promise<void> {
   const link = takeLink();
+  if (link?.name === "") {
+    namelessLink.value = link.link;
+    session.value = null;
+    return;
+  }
   try {
     session.value = link === undefined ? await request<Session>("GET", "/console/session") : await signInWith(link);
   } catch (error) {
@@ -48,9 +56,10 @@ export async function loadSession(): Promise<void> {
   }
 }
 
-/** @throws ApiError for what is neither a key nor the operator's token. */
-export async function signIn(secret: string, name: string): Promise<void> {
-  const next = await signInWith({ secret, name });
+/** @throws ApiError for what is neither a key nor the operator's token, and for a link that was used. */
+export async function signIn(credential: { secret: string } | { link: string }, name: string): Promise<void> {
+  const next = await signInWith({ ...credential, name });
+  namelessLink.value = undefined;
   localStorage.setItem(NAME, name);
   const isSame = session.value && keyOf(session.value) === keyOf(next);
   session.value = next;

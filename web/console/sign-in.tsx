@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
+import { ApiError } from "../../client/index.ts";
 import { errorText } from "./api.ts";
-import { NAME, session, signIn } from "./session.ts";
+import { NAME, namelessLink, session, signIn } from "./session.ts";
 import { Button } from "./ui/button.tsx";
 import { Dialog } from "./ui/dialog.tsx";
 import { TextField } from "./ui/field.tsx";
@@ -9,36 +10,44 @@ import { readForm } from "./ui/form.ts";
 function SignInForm({ problem }: { problem?: string | undefined }) {
   const [error, setError] = useState(problem);
   const [isBusy, setBusy] = useState(false);
+  const link = namelessLink.value;
   const submit = async (event: SubmitEvent) => {
     const text = readForm(event);
     setBusy(true);
     setError(undefined);
     try {
-      await signIn(text("secret"), text("name"));
+      await signIn(link === undefined ? { secret: text("secret") } : { link }, text("name"));
     } catch (failure) {
       setError(errorText(failure));
+      // A link that was refused is worth nothing, and asks for the key instead.
+      if (failure instanceof ApiError) namelessLink.value = undefined;
     }
     setBusy(false);
   };
   return (
     <form class="stack" onSubmit={(event) => void submit(event)}>
-      <TextField
-        label="API key or operator token"
-        name="secret"
-        type="password"
-        autoComplete="current-password"
-        required
-        autoFocus
-        error={error}
-        hint="A workspace's key shows what its scopes allow. It is exchanged for a session of 12 hours and not kept in this browser."
-      />
+      {link === undefined && (
+        <TextField
+          label="API key or operator token"
+          name="secret"
+          type="password"
+          autoComplete="current-password"
+          required
+          autoFocus
+          error={error}
+          hint="A workspace's key shows what its scopes allow. It is exchanged for a session of 12 hours and not kept in this browser."
+        />
+      )}
       <TextField
         label="Your name"
         name="name"
         autoComplete="name"
         maxLength={100}
+        error={link === undefined ? undefined : error}
+        autoFocus={link !== undefined}
+        required={link !== undefined}
         defaultValue={session.value?.name ?? localStorage.getItem(NAME) ?? ""}
-        hint="Your colleagues see it."
+        hint="Your colleagues and the visitors you reply to see it."
       />
       <Button variant="primary" type="submit" isBusy={isBusy}>
         Sign in

@@ -11,6 +11,8 @@ export interface Chunk {
 
 /** The most UTF-8 that a chunk's content has, whatever its words look like. */
 export const MAX_CHUNK_BYTES = 8_192;
+/** Stands between the headings that a chunk is under. */
+export const HEADING_SEPARATOR = " > ";
 /** A paragraph or two: enough context for an answer, and about one subject. */
 const TARGET_WORDS = 350;
 /** A list, table or code block up to this length is not split. */
@@ -125,7 +127,7 @@ class Packer {
 
   private headingPath(): string | null {
     if (this.path.length === 0) return null;
-    const path = this.path.map((heading) => heading.text).join(" > ");
+    const path = this.path.map((heading) => heading.text).join(HEADING_SEPARATOR);
     return path.length > MAX_HEADING_PATH ? path.slice(-MAX_HEADING_PATH).toWellFormed() : path;
   }
 }

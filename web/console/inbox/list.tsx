@@ -104,7 +104,7 @@ function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversatio
   useEffect(() => {
     if (isOpen) element.current?.scrollIntoView({ block: "nearest" });
   }, [isOpen]);
-  const { id, unread_count: unread, last_message_preview: preview, last_message_at: at, assignee, match } = conversation;
+  const { id, unread_count: unread, last_message_at: at, assignee, match } = conversation;
   return (
     <li ref={element}>
       <button type="button" class={unread > 0 ? "row is-unread" : "row"} aria-current={isOpen} onClick={() => onOpen(id)}>
@@ -112,7 +112,9 @@ function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversatio
           <strong>{titleOf(conversation)}</strong>
           <Time at={at} />
         </span>
-        <span class="preview">{match ? <Snippet parts={match.snippet} /> : hasDraft(id) ? <em>Draft: not sent yet</em> : preview}</span>
+        <span class="preview">
+          {match ? <Snippet parts={match.snippet} /> : hasDraft(id) ? <em>Draft: not sent yet</em> : previewOf(conversation)}
+        </span>
         <span class="row-bottom">
           <Status status={conversation.status} />
           {assignee && <span class="tag">{assignee.name}</span>}
@@ -125,6 +127,11 @@ function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversatio
       </button>
     </li>
   );
+}
+
+/** What was said last; what was asked, where the last thing said is that somebody will reply. */
+function previewOf({ last_message_preview: preview, last_message_at: at, handoff }: ListedConversation): string | null {
+  return handoff?.requested_at === at ? (handoff.summary ?? preview) : preview;
 }
 
 /** What was found, with the match marked. */

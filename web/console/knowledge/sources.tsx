@@ -14,7 +14,7 @@ type Source = Schemas["Source"];
 
 const FILE_TYPES = ".pdf,.docx,.html,.htm,.md,.txt,.csv";
 
-/** The sources of an agent, with how far each has been read. Files are added by dropping them. */
+/** The sources of an agent, the latest first, with how far each has been read. Files are added by dropping them. */
 export function Sources({ agentId }: { agentId: string }) {
   const [isAdding, setAdding] = useState(false);
   const [isOver, setOver] = useState(false);
@@ -77,7 +77,7 @@ export function Sources({ agentId }: { agentId: string }) {
             </Empty>
           ) : (
             <ul class="stack">
-              {data.map((source) => (
+              {data.toReversed().map((source) => (
                 <SourceCard key={source.id} source={source} />
               ))}
             </ul>
