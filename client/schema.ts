@@ -255,27 +255,8 @@ export interface Schemas {
     inactivity_minutes?: number | undefined;
     /** The language model by its name at the provider; null for the deployment's own. */
     model?: string | null | undefined;
-    /** Requests to your API that the model may make while it answers. */
-    tools?: {
-      /** What the model calls it. */
-      name: string;
-      /** What it does and when to use it, for the model. */
-      description: string;
-      /** What the model fills in, as JSON Schema. */
-      parameters: Record<string, unknown>;
-      /** The method of the request. */
-      method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-      /** The request goes here; {name} stands for a parameter. */
-      url: string;
-      /** null stands for a value that is set; values are never shown. */
-      headers: Record<string, null>;
-      /** Fields that the service adds to the body. */
-      body: Record<string, unknown>;
-      /** Whether the model has it only where something vouches for the visitor. */
-      requires_verified_visitor: boolean;
-      /** How long a response may take. */
-      timeout_seconds: number;
-    }[] | undefined;
+    /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
+    tools?: (Schemas["HttpTool"] | Schemas["McpServer"])[] | undefined;
     /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
     allowed_origins?: string[] | undefined;
     /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
@@ -297,6 +278,59 @@ export interface Schemas {
      */
     languages?: Record<string, Record<string, string>> | undefined;
     hosted_page?: Schemas["HostedPage"] | undefined;
+  };
+  HttpTool: {
+    /** A request to your API. */
+    type: "http";
+    /** What the model calls it. */
+    name: string;
+    /** What it does and when to use it, for the model. */
+    description: string;
+    /** What the model fills in, as JSON Schema. */
+    parameters: Record<string, unknown>;
+    /** The method of the request. */
+    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+    /** The request goes here; {name} stands for a parameter. */
+    url: string;
+    /** null stands for a value that is set; values are never shown. */
+    headers: Record<string, null>;
+    /** Fields that the service adds to the body. */
+    body: Record<string, unknown>;
+    /** Whether the model has it only where something vouches for the visitor. */
+    requires_verified_visitor: boolean;
+    /** How long a response may take. */
+    timeout_seconds: number;
+  };
+  McpServer: {
+    /** A server of the Model Context Protocol. */
+    type: "mcp";
+    /** What the names of its tools begin with. */
+    name: string;
+    /** Where it is reached. */
+    url: string;
+    /** null stands for a value that is set; values are never shown. */
+    headers: Record<string, null>;
+    /** The tools that may be called; null for all that the server had when it was saved. */
+    allowed_tools: string[] | null;
+    /** Whether the model has them only where something vouches for the visitor. */
+    requires_verified_visitor: boolean;
+    /** How long a call may take. */
+    timeout_seconds: number;
+    /** Its tools as they were when it was saved. */
+    tools: {
+      /** What the server calls it. */
+      name: string;
+      /** What the model reads of it. */
+      description: string;
+      /** What the model fills in, as JSON Schema. */
+      parameters: Record<string, unknown>;
+      /** Whether the server says that it changes nothing: such a call may be repeated. */
+      read_only: boolean;
+    }[];
+    /** `changed`: none of its tools is called until it is saved again. */
+    status: "ready" | "changed";
+    /** What has changed; null while it is ready. */
+    problem: string | null;
   };
   /** How the chat looks. */
   Appearance: {
@@ -373,27 +407,8 @@ export interface Schemas {
     inactivity_minutes: number;
     /** The language model by its name at the provider; null for the deployment's own. */
     model: string | null;
-    /** Requests to your API that the model may make while it answers. */
-    tools: {
-      /** What the model calls it. */
-      name: string;
-      /** What it does and when to use it, for the model. */
-      description: string;
-      /** What the model fills in, as JSON Schema. */
-      parameters: Record<string, unknown>;
-      /** The method of the request. */
-      method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-      /** The request goes here; {name} stands for a parameter. */
-      url: string;
-      /** null stands for a value that is set; values are never shown. */
-      headers: Record<string, null>;
-      /** Fields that the service adds to the body. */
-      body: Record<string, unknown>;
-      /** Whether the model has it only where something vouches for the visitor. */
-      requires_verified_visitor: boolean;
-      /** How long a response may take. */
-      timeout_seconds: number;
-    }[];
+    /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
+    tools: (Schemas["HttpTool"] | Schemas["McpServer"])[];
     /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
     allowed_origins: string[];
     /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
@@ -439,8 +454,10 @@ export interface Schemas {
     status?: "active" | "paused" | undefined;
     /** The language model by its name at the provider; null for the deployment's own. */
     model?: string | null | undefined;
-    /** Requests to your API that the model may make while it answers. */
-    tools?: {
+    /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
+    tools?: ({
+      /** A request to your API, which is the default. */
+      type?: "http" | undefined;
       /** What the model calls it: lower-case letters, digits and _. */
       name: string;
       /** What it does and when to use it, for the model. */
@@ -459,7 +476,28 @@ export interface Schemas {
       requires_verified_visitor?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
-    }[] | undefined;
+    } | {
+      /** A server of the Model Context Protocol, whose tools the model may call. */
+      type: "mcp";
+      /** What the names of its tools begin with. */
+      name: string;
+      /** Where it is reached by Streamable HTTP. */
+      url: string;
+      /** Headers of each request, stored encrypted. null keeps a stored value. */
+      headers?: Record<string, string | null> | undefined;
+      /** The tools that may be called; null for all that the server has now. */
+      allowed_tools?: string[] | null | undefined;
+      /** Whether the model has it only where something vouches for the visitor. */
+      requires_verified_visitor?: boolean | undefined;
+      /** How long a response may take. */
+      timeout_seconds?: number | undefined;
+      /** Read only. */
+      tools?: unknown | undefined;
+      /** Read only. */
+      status?: unknown | undefined;
+      /** Read only. */
+      problem?: unknown | undefined;
+    })[] | undefined;
     /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
     allowed_origins?: string[] | undefined;
     /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */
@@ -528,8 +566,10 @@ export interface Schemas {
     status?: "active" | "paused" | undefined;
     /** The language model by its name at the provider; null for the deployment's own. */
     model?: string | null | undefined;
-    /** Requests to your API that the model may make while it answers. */
-    tools?: {
+    /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
+    tools?: ({
+      /** A request to your API, which is the default. */
+      type?: "http" | undefined;
       /** What the model calls it: lower-case letters, digits and _. */
       name: string;
       /** What it does and when to use it, for the model. */
@@ -548,7 +588,28 @@ export interface Schemas {
       requires_verified_visitor?: boolean | undefined;
       /** How long a response may take. */
       timeout_seconds?: number | undefined;
-    }[] | undefined;
+    } | {
+      /** A server of the Model Context Protocol, whose tools the model may call. */
+      type: "mcp";
+      /** What the names of its tools begin with. */
+      name: string;
+      /** Where it is reached by Streamable HTTP. */
+      url: string;
+      /** Headers of each request, stored encrypted. null keeps a stored value. */
+      headers?: Record<string, string | null> | undefined;
+      /** The tools that may be called; null for all that the server has now. */
+      allowed_tools?: string[] | null | undefined;
+      /** Whether the model has it only where something vouches for the visitor. */
+      requires_verified_visitor?: boolean | undefined;
+      /** How long a response may take. */
+      timeout_seconds?: number | undefined;
+      /** Read only. */
+      tools?: unknown | undefined;
+      /** Read only. */
+      status?: unknown | undefined;
+      /** Read only. */
+      problem?: unknown | undefined;
+    })[] | undefined;
     /** The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page. */
     allowed_origins?: string[] | undefined;
     /** The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it. */

@@ -1,5 +1,9 @@
+import type { ServedMcp } from "./stand-ins/mcp.ts";
+
 /** What a host of the Internet does with a request. */
 export interface Behaviour {
+  /** Is a server of the Model Context Protocol, whatever else is given. */
+  mcp?: ServedMcp;
   /** 200 unless given. */
   status?: number;
   headers?: Record<string, string>;

@@ -5,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { createGzip } from "node:zlib";
 import { CONTROL_HOST, type Behaviour, type Received } from "./outbound-protocol.ts";
+import { answerMcp } from "./stand-ins/mcp.ts";
 import { SITEVERIFY_PLACE, verifyToken } from "./stand-ins/siteverify.ts";
 
 const behavioursByPlace = new Map<string, Behaviour[]>();
@@ -28,7 +29,16 @@ export async function answerOutbound(request: IncomingMessage, response: ServerR
   });
   const isSiteverify = path === SITEVERIFY_PLACE;
   const behaviour = isSiteverify ? verifyToken(request.headers["content-type"] ?? "", body.toString()) : undefined;
-  await behave(behaviour ?? nextBehaviour([path + url.search, path, host]), response);
+  const next = behaviour ?? nextBehaviour([path + url.search, path, host]);
+  if (!next.mcp) return behave(next, response);
+  const { status, headers, body: answer } = await answerMcp(next.mcp, requestOf(request, url, body), body.toString());
+  response.writeHead(status, Object.fromEntries(headers));
+  response.end(answer && (await new Response(answer).text()));
+}
+
+function requestOf({ method = "GET", headers }: IncomingMessage, url: URL, body: Buffer): Request {
+  const given = Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string]);
+  return new Request(url, { method, headers: given, ...(body.length > 0 && { body: body.toString() }) });
 }
 
 function control({ pathname, searchParams }: URL, body: Buffer, response: ServerResponse): void {

@@ -13,6 +13,18 @@ const TYPES: [schema: object, type: string][] = [
   [{ anyOf: [{ $ref: "#/components/schemas/Visitor" }, { type: "null" }] }, `Schemas["Visitor"] | null`],
   [{ allOf: [{ $ref: "#/components/schemas/A" }, { anyOf: [{ type: "string" }, { type: "null" }] }] }, `Schemas["A"] & (string | null)`],
   [{ type: "array", items: { type: "object", properties: { a: { type: "null" } } } }, "{\n  a?: null | undefined;\n}[]"],
+  [
+    {
+      type: "array",
+      items: {
+        oneOf: [
+          { type: "object", properties: { a: { type: "null" } } },
+          { type: "object", properties: {} },
+        ],
+      },
+    },
+    "({\n  a?: null | undefined;\n} | {\n\n})[]",
+  ],
 ];
 
 for (const [schema, type] of TYPES) void test(`${JSON.stringify(schema)} is ${type}`, () => assert.equal(typeFor(schema as Schema), type));

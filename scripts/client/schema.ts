@@ -72,7 +72,8 @@ function indent(text: string): string {
 }
 
 function grouped(type: string): string {
-  return / [|&] /.test(type) && !type.startsWith("{") ? `(${type})` : type;
+  const isOneObject = type.startsWith("{") && !/^\} [|&] /m.test(type);
+  return / [|&] /.test(type) && !isOneObject ? `(${type})` : type;
 }
 
 /** What the client needs of the OpenAPI document. */

@@ -1,5 +1,6 @@
 import type { z } from "@hono/zod-openapi";
 import { DEFAULT_HANDOFF, DEFAULT_WELCOME } from "../agents/messages.ts";
+import { pinServers, type RefusedServer } from "../agents/mcp-saving.ts";
 import { type GivenTool, identityContext, type MissingHeader, encryptTools, encryptTurnstile } from "../agents/secrets.ts";
 import {
   claimAddress,
@@ -19,6 +20,7 @@ import { indexOf } from "../knowledge/index.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
 import { type Database, dbFor, directoryDb, isBoundShard, type Operation, workspaceDb } from "../platform/db/client.ts";
+import type { StoredTool } from "../platform/db/columns.ts";
 import { shardOf, timeOf } from "../platform/db/ids.ts";
 import type { agents } from "../platform/db/schema.ts";
 import { type Statement, writeThenRead } from "../platform/db/sql.ts";
@@ -72,7 +74,8 @@ export type AgentChange =
   | { outcome: "address_taken" }
   | { outcome: "mailbox_refused" }
   | { outcome: "too_many" }
-  | { outcome: "header_missing"; missing: MissingHeader };
+  | { outcome: "header_missing"; missing: MissingHeader }
+  | { outcome: "server_refused"; refused: RefusedServer };
 
 /**
  * Adds an agent to a workspace. Without a slug, it gets one derived from its name. A repeated request returns the agent of its
@@ -80,13 +83,13 @@ export type AgentChange =
  */
 export async function addAgent(op: Change, limits: Limits, body: AgentCreate): Promise<AgentChange> {
   const id = op.newId(shardOf(op.workspaceId));
-  const encrypted = await encryptTools(op.env, id, body.tools ?? [], []);
-  if ("missing" in encrypted) return { outcome: "header_missing", missing: encrypted.missing };
+  const saved = await readyTools(op.env, id, body.tools ?? [], []);
+  if ("outcome" in saved) return saved;
   const refused = await claimMailbox(op, id, body.email_address);
   if (refused) return refused;
   const { workspaceId, nowMs } = op;
   const columns = await toColumns(op.env, id, body);
-  const row = { ...DEFAULTS, ...columns, ...encrypted, id, workspaceId, name: body.name, createdAt: nowMs, updatedAt: nowMs };
+  const row = { ...DEFAULTS, ...columns, ...saved, id, workspaceId, name: body.name, createdAt: nowMs, updatedAt: nowMs };
   const insert = (slug: string) => insertAgent(op, { ...row, slug }, { limits, fields: Object.keys(body) });
   let change = await insert(body.slug ?? slugOf(body.name));
   if (change.outcome === "slug_taken" && body.slug === undefined) change = await insert(`${slugOf(body.name)}-${id.slice(-8, -2)}`);
@@ -112,11 +115,11 @@ async function insertAgent(op: Change, row: NewAgent, { limits, fields }: { limi
 export async function changeAgent(op: Change, agentId: string, body: AgentUpdate): Promise<AgentChange> {
   const { env, workspaceId, nowMs } = op;
   const db = workspaceDb(op);
-  const encrypted = body.tools && (await encryptChangedTools(op, agentId, body.tools));
-  if (encrypted && "outcome" in encrypted) return encrypted;
+  const saved = body.tools && (await readyChangedTools(op, agentId, body.tools));
+  if (saved && "outcome" in saved) return saved;
   const refused = await claimMailbox(op, agentId, body.email_address);
   if (refused) return refused;
-  const changes = { ...(await toColumns(env, agentId, body)), ...encrypted, updatedAt: nowMs };
+  const changes = { ...(await toColumns(env, agentId, body)), ...saved, updatedAt: nowMs };
   const [[found], [agent]] = await db.batch([
     findAgent(db, workspaceId, agentId),
     updateAgent(db, workspaceId, agentId, changes),
@@ -127,13 +130,19 @@ export async function changeAgent(op: Change, agentId: string, body: AgentUpdate
   return { outcome: found ? "slug_taken" : "not_found" };
 }
 
-/** Encrypts the headers of an agent's new tools; headers without a value keep the stored one. */
-async function encryptChangedTools({ env, meter, workspaceId }: Operation, agentId: string, tools: GivenTool[]) {
+/** The tools as they are stored: headers without a value keep the stored one, and servers are asked for their tools. */
+async function readyTools(env: Env, agentId: string, given: readonly GivenTool[], stored: readonly StoredTool[]) {
+  const encrypted = await encryptTools(env, agentId, given, stored);
+  if ("missing" in encrypted) return { outcome: "header_missing" as const, missing: encrypted.missing };
+  const pinned = await pinServers(env, agentId, encrypted.tools);
+  return "refused" in pinned ? { outcome: "server_refused" as const, refused: pinned.refused } : pinned;
+}
+
+async function readyChangedTools({ env, meter, workspaceId }: Operation, agentId: string, tools: GivenTool[]) {
   const db = dbFor(env, workspaceId, meter);
   const [[agent]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   if (!agent) return { outcome: "not_found" as const };
-  const encrypted = await encryptTools(env, agentId, tools, agent.tools);
-  return "missing" in encrypted ? { outcome: "header_missing" as const, missing: encrypted.missing } : encrypted;
+  return readyTools(env, agentId, tools, agent.tools);
 }
 
 /**

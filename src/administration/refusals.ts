@@ -1,3 +1,4 @@
+import type { RefusedServer } from "../agents/mcp-saving.ts";
 import type { GivenTool, MissingHeader } from "../agents/secrets.ts";
 import { sampleUrl } from "../agents/tool-url.ts";
 import { toolUrlRefusal } from "../agents/tool-wire.ts";
@@ -45,6 +46,8 @@ export function requireChanged(change: AgentChange) {
       throw invalid([valueError(["email_address"], "the operator gives an agent its mailbox: ask them, or send null for none")]);
     case "header_missing":
       throw missingHeader(change.missing);
+    case "server_refused":
+      throw refusedServer(change.refused);
     case "too_many":
       throw new ApiError(
         "plan_required",
@@ -70,6 +73,11 @@ export async function requireToolTargets(env: Env, tools: readonly GivenTool[] =
 function missingHeader({ toolIndex, header }: MissingHeader): ApiError<"validation_error"> {
   const error = "no value is stored for this header of this tool at this host: send one";
   return invalid([valueError(["tools", toolIndex, "headers", header], error)]);
+}
+
+/** 422: a server of tools cannot be saved. */
+function refusedServer({ toolIndex, field, problem }: RefusedServer): ApiError<"validation_error"> {
+  return invalid([valueError(["tools", toolIndex, field], problem)]);
 }
 
 function valueError(path: (string | number)[], error: string): ValidationItem {

@@ -31,7 +31,7 @@ const DESCRIPTIONS = {
   instructions: "What the model reads before every question, beside the knowledge: tone, rules, what not to answer.",
   inactivity_minutes: "After so many minutes without a message, an answered conversation is resolved.",
   model: "The language model by its name at the provider; null for the deployment's own.",
-  tools: "Requests to your API that the model may make while it answers.",
+  tools: "Requests to your API, and tools of MCP servers, that the model may call while it answers.",
   allowed_origins:
     "The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page.",
   email_address: "The agent's mailbox: what arrives there is answered by mail. Only the operator sets one; null removes it.",

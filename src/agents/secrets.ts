@@ -1,5 +1,5 @@
 import { decryptSecret, encryptSecret, UnreadableSecretError } from "../platform/crypto/secrets.ts";
-import type { StoredTool } from "../platform/db/columns.ts";
+import type { StoredHttpTool, StoredMcpServer, StoredTool } from "../platform/db/columns.ts";
 import { sampleUrl } from "./tool-url.ts";
 import { variablesIn } from "./tool-variables.ts";
 import type { AgentRow } from "./wire.ts";
@@ -46,8 +46,12 @@ export async function turnstileSecretOf(env: Env, { id, turnstileSecret }: Agent
   return turnstileSecret === null ? null : decryptSecret(env, turnstileSecret, turnstileContext(id));
 }
 
+/** A server before its tools are listed. */
+export type UnlistedServer = Omit<StoredMcpServer, "tools" | "problem">;
+
 /** A tool as the operator sends it. A header of null keeps its stored value, and without headers all stored ones are kept. */
-export type GivenTool = Omit<StoredTool, "headers" | "headerVariables"> & { headers: Record<string, string | null> | undefined };
+export type GivenTool = Given<StoredHttpTool> | Given<UnlistedServer>;
+type Given<Tool> = Omit<Tool, "headers" | "headerVariables"> & { headers: Record<string, string | null> | undefined };
 
 /** A header that should keep its value, but has none stored. */
 export interface MissingHeader {
@@ -64,8 +68,8 @@ export async function encryptTools(
   agentId: string,
   given: readonly GivenTool[],
   stored: readonly StoredTool[],
-): Promise<{ tools: StoredTool[] } | { missing: MissingHeader }> {
-  const tools: StoredTool[] = [];
+): Promise<{ tools: (StoredHttpTool | UnlistedServer)[] } | { missing: MissingHeader }> {
+  const tools: (StoredHttpTool | UnlistedServer)[] = [];
   for (const [toolIndex, tool] of given.entries()) {
     const before = keptTool(tool, stored);
     const headers: Record<string, string> = {};
@@ -86,7 +90,11 @@ export async function encryptTools(
  * A tool's headers with their values.
  * @throws UnreadableSecretError when one cannot be decrypted.
  */
-export async function decryptHeaders(env: Env, agentId: string, { name, headers }: StoredTool): Promise<Record<string, string>> {
+export async function decryptHeaders(
+  env: Env,
+  agentId: string,
+  { name, headers }: Pick<StoredTool, "name" | "headers">,
+): Promise<Record<string, string>> {
   const decrypted = Object.entries(headers).map(async ([header, value]) => {
     return [header, await decryptSecret(env, value, headerContext(agentId, name, header))] as const;
   });

@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
-import type { Plan } from "../platform/db/columns.ts";
+import type { Plan, StoredTool } from "../platform/db/columns.ts";
 import { agents, emailDirectory, workspaces } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
 import type { Limits } from "../workspaces/plans.ts";
@@ -75,6 +75,19 @@ export function updateAgent(db: Database, workspaceId: string, agentId: string, 
     .set(changes)
     .where(and(isAgent(workspaceId, agentId), slugIsFree))
     .returning();
+}
+
+/** Replaces an agent's tools by what was found out of them, unless the agent was saved since. */
+export function replaceTools(
+  db: Database,
+  workspaceId: string,
+  agentId: string,
+  { tools, savedAtMs }: { tools: StoredTool[]; savedAtMs: number },
+) {
+  return db
+    .update(agents)
+    .set({ tools })
+    .where(and(isAgent(workspaceId, agentId), eq(agents.updatedAt, savedAtMs)));
 }
 
 /** Replaces an agent's identity secret; the one before is valid until then. `once`: not if that was done at this very time. */

@@ -1,4 +1,4 @@
-import type { Method, StoredTool } from "../platform/db/columns.ts";
+import type { Method, StoredHttpTool, StoredTool } from "../platform/db/columns.ts";
 import { type Exchange, guardedFetch } from "../platform/egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { log } from "../platform/telemetry/log.ts";
@@ -7,11 +7,11 @@ import { decryptHeaders } from "./secrets.ts";
 import { expandUrl, placeholdersOf, withQuery } from "./tool-url.ts";
 import { fillHeader, fillJson, type VariableValues } from "./tool-variables.ts";
 
-const USER_AGENT = "Support-Agent-Tools/1.0";
+export const USER_AGENT = "Support-Agent-Tools/1.0";
 const ACCEPT = "application/json, text/*;q=0.9, application/xml;q=0.8";
 const MAX_RESPONSE_BYTES = 65_536;
 /** A model reads the beginning of the response. */
-const MAX_TEXT_LENGTH = 8_000;
+export const MAX_TEXT_LENGTH = 8_000;
 const MAX_FAILURE_LENGTH = 1_000;
 
 /** Statuses that say something about the request, such as that there is no such order: the model may answer from them. */
@@ -28,7 +28,7 @@ export type CallResult =
   | { kind: "unknown"; problem: string };
 
 export interface ToolCall {
-  tool: StoredTool;
+  tool: StoredHttpTool;
   agentId: string;
   /** Only declared parameters are sent. */
   input: Record<string, unknown>;
@@ -68,13 +68,18 @@ export async function callTool(env: Env, { tool, agentId, input, variables, idem
   return resultOf(exchange);
 }
 
-function parametersOutsideUrl({ url, parameters }: StoredTool, input: Record<string, unknown>): Record<string, unknown> {
+function parametersOutsideUrl({ url, parameters }: StoredHttpTool, input: Record<string, unknown>): Record<string, unknown> {
   const inUrl = new Set(placeholdersOf(url));
   const names = Object.keys(parameters.properties).filter((name) => !inUrl.has(name) && Object.hasOwn(input, name));
   return Object.fromEntries(names.map((name) => [name, input[name]]));
 }
 
-function filledHeaders({ headerVariables }: StoredTool, headers: Record<string, string>, variables: VariableValues) {
+/** A tool's headers with what the service knows of the visitor. */
+export function filledHeaders(
+  { headerVariables }: Pick<StoredTool, "headerVariables">,
+  headers: Record<string, string>,
+  variables: VariableValues,
+): Record<string, string> {
   const entries = Object.entries(headers);
   // Values stored before there were variables are sent as they are, whatever braces they have.
   if (headerVariables === undefined) return headers;

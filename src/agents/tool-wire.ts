@@ -1,6 +1,13 @@
 import { z } from "@hono/zod-openapi";
 import { env } from "cloudflare:workers";
-import { type Method, METHODS, type StoredTool, type ToolParameters } from "../platform/db/columns.ts";
+import {
+  type Method,
+  METHODS,
+  type StoredHttpTool,
+  type StoredMcpServer,
+  type StoredTool,
+  type ToolParameters,
+} from "../platform/db/columns.ts";
 import { targetProblem } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
@@ -13,9 +20,9 @@ import { variableProblem } from "./tool-variables.ts";
 /** The tools that every agent has. */
 export const BUILT_IN_NAMES = ["search_knowledge", "request_human", "collect_lead"] as const;
 
-const MAX_TOOLS = 20;
+export const MAX_TOOLS = 20;
 /** Of the names, descriptions and parameters of all tools as JSON: some 6,000 tokens that a model reads with every question. */
-const MAX_TOTAL_LENGTH = 24_000;
+export const MAX_TOTAL_LENGTH = 24_000;
 const MAX_DESCRIPTION_LENGTH = 1_000;
 const MAX_URL_LENGTH = 1_000;
 const MAX_HEADERS = 10;
@@ -25,6 +32,9 @@ const MAX_HEADER_LENGTH = 4_096;
 const MAX_BODY_LENGTH = 4_096;
 const MAX_TIMEOUT_SECONDS = 30;
 const DEFAULT_TIMEOUT_SECONDS = 10;
+
+/** The longest that the protocol's own schema suggests. */
+const MAX_TOOL_NAME_LENGTH = 128;
 
 const NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
@@ -86,8 +96,21 @@ const body = z
     if (problem !== undefined) ctx.addIssue({ code: "custom", ...valueErrorParams(problem) });
   });
 
-const toolInput = z
+const requiresVerifiedVisitor = z
+  .boolean()
+  .default(false)
+  .openapi({ description: "Whether the model has it only where something vouches for the visitor." });
+
+const timeoutSeconds = z
+  .int()
+  .gte(1)
+  .lte(MAX_TIMEOUT_SECONDS)
+  .default(DEFAULT_TIMEOUT_SECONDS)
+  .openapi({ description: "How long a response may take." });
+
+const httpToolInput = z
   .object({
+    type: z.literal("http").optional().openapi({ description: "A request to your API, which is the default." }),
     name: name.openapi({ description: "What the model calls it: lower-case letters, digits and _." }),
     description: z.string().min(1).max(MAX_DESCRIPTION_LENGTH).openapi({ description: "What it does and when to use it, for the model." }),
     parameters: parametersSchema.openapi({
@@ -99,16 +122,8 @@ const toolInput = z
     url: z.string().min(1).max(MAX_URL_LENGTH).openapi({ description: "The request goes here; {name} stands for a parameter." }),
     headers: headers.optional().openapi({ description: "Headers of the request, stored encrypted. null keeps a stored value." }),
     body: body.default({}).openapi({ description: "Fields that the service adds to the body, such as {visitor.external_id}." }),
-    requires_verified_visitor: z
-      .boolean()
-      .default(false)
-      .openapi({ description: "Whether the model has it only where something vouches for the visitor." }),
-    timeout_seconds: z
-      .int()
-      .gte(1)
-      .lte(MAX_TIMEOUT_SECONDS)
-      .default(DEFAULT_TIMEOUT_SECONDS)
-      .openapi({ description: "How long a response may take." }),
+    requires_verified_visitor: requiresVerifiedVisitor,
+    timeout_seconds: timeoutSeconds,
   })
   .superRefine(({ url, method, parameters, body: fields }, ctx) => {
     const problem = targetProblem(env, sampleUrl(url), WEBHOOK_POLICY) ?? templateProblem(url, parameters);
@@ -116,14 +131,43 @@ const toolInput = z
     const fieldProblem = bodyProblem(method, parameters, fields);
     if (fieldProblem !== undefined) ctx.addIssue({ code: "custom", path: ["body"], ...valueErrorParams(fieldProblem) });
   })
-  .transform(
-    ({ timeout_seconds: timeoutSeconds, requires_verified_visitor: requiresVerifiedVisitor, headers: given, ...tool }): GivenTool => {
-      return { ...tool, timeoutSeconds, requiresVerifiedVisitor, headers: given };
-    },
-  );
+  .transform(({ timeout_seconds, requires_verified_visitor, headers: given, ...tool }): GivenTool => {
+    return { ...tool, timeoutSeconds: timeout_seconds, requiresVerifiedVisitor: requires_verified_visitor, headers: given };
+  });
+
+const notSet = () => z.unknown().optional().openapi({ description: "Read only." });
+
+const mcpServerInput = z
+  .object({
+    type: z.literal("mcp").openapi({ description: "A server of the Model Context Protocol, whose tools the model may call." }),
+    name: name.openapi({ description: "What the names of its tools begin with." }),
+    url: z.string().min(1).max(MAX_URL_LENGTH).openapi({ description: "Where it is reached by Streamable HTTP." }),
+    headers: headers.optional().openapi({ description: "Headers of each request, stored encrypted. null keeps a stored value." }),
+    allowed_tools: z
+      .array(z.string().min(1).max(MAX_TOOL_NAME_LENGTH))
+      .min(1)
+      .max(MAX_TOOLS)
+      .nullable()
+      .default(null)
+      .openapi({ description: "The tools that may be called; null for all that the server has now." }),
+    requires_verified_visitor: requiresVerifiedVisitor,
+    timeout_seconds: timeoutSeconds,
+    tools: notSet(),
+    status: notSet(),
+    problem: notSet(),
+  })
+  .superRefine(({ url }, ctx) => {
+    const problem = targetProblem(env, url, WEBHOOK_POLICY);
+    if (problem !== undefined) ctx.addIssue({ code: "custom", path: ["url"], ...valueErrorParams(toolUrlRefusal(problem)) });
+  })
+  .transform(({ type, name: own, url, headers: given, ...server }): GivenTool => {
+    const { allowed_tools: allowedTools, timeout_seconds, requires_verified_visitor } = server;
+    const settings = { timeoutSeconds: timeout_seconds, requiresVerifiedVisitor: requires_verified_visitor };
+    return { type, name: own, url, headers: given, allowedTools, ...settings };
+  });
 
 export const toolsInputSchema = z
-  .array(toolInput)
+  .array(z.discriminatedUnion("type", [httpToolInput, mcpServerInput], "use http or mcp as the type"))
   .max(MAX_TOOLS)
   .superRefine((tools, ctx) => {
     for (const [at, { name: own }] of tools.entries()) {
@@ -136,33 +180,77 @@ export const toolsInputSchema = z
     }
   });
 
-/** A tool as the operator sees it. Sent back unchanged, it changes nothing. */
-export const toolSchema = z.object({
-  name: z.string().openapi({ description: "What the model calls it." }),
-  description: z.string().openapi({ description: "What it does and when to use it, for the model." }),
-  parameters: z.record(z.string(), z.unknown()).openapi({ description: "What the model fills in, as JSON Schema." }),
-  method: z.enum(METHODS).openapi({ description: "The method of the request." }),
-  url: z.string().openapi({ description: "The request goes here; {name} stands for a parameter." }),
-  headers: z.record(z.string(), z.null()).openapi({ description: "null stands for a value that is set; values are never shown." }),
-  body: z.record(z.string(), z.unknown()).openapi({ description: "Fields that the service adds to the body." }),
-  requires_verified_visitor: z.boolean().openapi({ description: "Whether the model has it only where something vouches for the visitor." }),
-  timeout_seconds: z.int().openapi({ description: "How long a response may take." }),
-});
+/** A request to an API as the operator sees it. Sent back unchanged, it changes nothing. */
+const httpToolSchema = z
+  .object({
+    type: z.literal("http").openapi({ description: "A request to your API." }),
+    name: z.string().openapi({ description: "What the model calls it." }),
+    description: z.string().openapi({ description: "What it does and when to use it, for the model." }),
+    parameters: z.record(z.string(), z.unknown()).openapi({ description: "What the model fills in, as JSON Schema." }),
+    method: z.enum(METHODS).openapi({ description: "The method of the request." }),
+    url: z.string().openapi({ description: "The request goes here; {name} stands for a parameter." }),
+    headers: z.record(z.string(), z.null()).openapi({ description: "null stands for a value that is set; values are never shown." }),
+    body: z.record(z.string(), z.unknown()).openapi({ description: "Fields that the service adds to the body." }),
+    requires_verified_visitor: z
+      .boolean()
+      .openapi({ description: "Whether the model has it only where something vouches for the visitor." }),
+    timeout_seconds: z.int().openapi({ description: "How long a response may take." }),
+  })
+  .openapi("HttpTool");
+
+/** A server as the operator sees it. Sent back unchanged, its tools are listed and allowed again. */
+const mcpServerSchema = z
+  .object({
+    type: z.literal("mcp").openapi({ description: "A server of the Model Context Protocol." }),
+    name: z.string().openapi({ description: "What the names of its tools begin with." }),
+    url: z.string().openapi({ description: "Where it is reached." }),
+    headers: z.record(z.string(), z.null()).openapi({ description: "null stands for a value that is set; values are never shown." }),
+    allowed_tools: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: "The tools that may be called; null for all that the server had when it was saved." }),
+    requires_verified_visitor: z
+      .boolean()
+      .openapi({ description: "Whether the model has them only where something vouches for the visitor." }),
+    timeout_seconds: z.int().openapi({ description: "How long a call may take." }),
+    tools: z
+      .array(
+        z.object({
+          name: z.string().openapi({ description: "What the server calls it." }),
+          description: z.string().openapi({ description: "What the model reads of it." }),
+          parameters: z.record(z.string(), z.unknown()).openapi({ description: "What the model fills in, as JSON Schema." }),
+          read_only: z.boolean().openapi({ description: "Whether the server says that it changes nothing: such a call may be repeated." }),
+        }),
+      )
+      .openapi({ description: "Its tools as they were when it was saved." }),
+    status: z.enum(["ready", "changed"]).openapi({ description: "`changed`: none of its tools is called until it is saved again." }),
+    problem: z.string().nullable().openapi({ description: "What has changed; null while it is ready." }),
+  })
+  .openapi("McpServer");
+
+export const toolSchema = z.discriminatedUnion("type", [httpToolSchema, mcpServerSchema]);
 
 export function toTool(tool: StoredTool): z.infer<typeof toolSchema> {
-  const { name: own, description, parameters, method, url, headers: stored, body: fields = {} } = tool;
-  const shown = Object.fromEntries(Object.keys(stored).map((one) => [one, null]));
-  return {
-    name: own,
-    description,
-    parameters: { ...parameters },
-    method,
-    url,
-    headers: shown,
-    body: fields,
+  const common = {
+    name: tool.name,
+    url: tool.url,
+    headers: Object.fromEntries(Object.keys(tool.headers).map((one) => [one, null])),
     requires_verified_visitor: tool.requiresVerifiedVisitor ?? false,
     timeout_seconds: tool.timeoutSeconds,
   };
+  return tool.type === "mcp" ? { ...common, ...toMcpServer(tool) } : { ...common, ...toHttpTool(tool) };
+}
+
+function toHttpTool({ description, parameters, method, body: fields = {} }: StoredHttpTool) {
+  return { type: "http" as const, description, parameters: { ...parameters }, method, body: fields };
+}
+
+function toMcpServer({ allowedTools, tools, problem }: StoredMcpServer) {
+  const shown = tools.map(({ name: own, description, parameters, isReadOnly }) => {
+    return { name: own, description, parameters, read_only: isReadOnly };
+  });
+  const status = problem === null ? ("ready" as const) : ("changed" as const);
+  return { type: "mcp" as const, allowed_tools: allowedTools, tools: shown, status, problem };
 }
 
 /** The message for a URL that a tool may not call. */
@@ -170,8 +258,8 @@ export function toolUrlRefusal(reason: string): string {
   return `this url cannot be called: ${reason}. Use an https URL on a public host, such as https://api.example.com/orders/{order_id}`;
 }
 
-function lengthOf({ name: own, description, parameters }: GivenTool): number {
-  return JSON.stringify({ name: own, description, parameters }).length;
+function lengthOf(tool: GivenTool): number {
+  return tool.type === "mcp" ? 0 : JSON.stringify({ name: tool.name, description: tool.description, parameters: tool.parameters }).length;
 }
 
 /** Why a tool cannot have these fields in its body, as a clause for a message; undefined when it can. */

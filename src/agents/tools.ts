@@ -1,10 +1,17 @@
 import type { Tool, ToolOutcome } from "../models/model.ts";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
-import type { StoredTool } from "../platform/db/columns.ts";
-import { type CallResult, callTool, isChanging, type ToolCall } from "./tool-call.ts";
+import { dbFor } from "../platform/db/client.ts";
+import type { StoredHttpTool, StoredMcpServer, StoredTool } from "../platform/db/columns.ts";
+import { logProblem } from "../platform/telemetry/log.ts";
+import type { Meter } from "../platform/telemetry/meter.ts";
+import { canonical, modelName } from "./mcp-pins.ts";
+import { callPinnedTool } from "./mcp-server.ts";
+import { replaceTools } from "./store.ts";
+import { type CallResult, callTool, isChanging } from "./tool-call.ts";
 import type { CallJournal } from "./tool-journal.ts";
 import { expandUrl, placeholdersOf } from "./tool-url.ts";
 import { type Variable, variablesIn, type VariableValues } from "./tool-variables.ts";
+import type { AgentRow } from "./wire.ts";
 
 /** For decrypting the headers and resolving the host, besides the request itself. */
 const GRACE_MS = 2_000;
@@ -12,6 +19,7 @@ const GRACE_MS = 2_000;
 /** The turn in which the tools are called. */
 export interface AgentToolContext {
   env: Env;
+  meter: Meter;
   workspaceId: string;
   conversationId: string;
   /** The answer's id. */
@@ -19,7 +27,11 @@ export interface AgentToolContext {
   journal: Pick<CallJournal, "once">;
   /** Null where nothing vouches for who the visitor is. */
   visitor: VouchedVisitor | null;
+  /** Whether tools that may change something are left out. */
+  readsOnly?: boolean;
 }
+
+type AgentWithTools = Pick<AgentRow, "id" | "tools" | "updatedAt">;
 
 /** A visitor whose identifier an API key or a signature proves, and their email where that is proven too. */
 export interface VouchedVisitor {
@@ -31,17 +43,60 @@ export interface VouchedVisitor {
  * The tools that the operator gave an agent, for one turn. Those that need to know the visitor are left out where nothing
  * vouches for them. Only language models call tools, the extractive engine does not.
  */
-export function agentTools(context: AgentToolContext, agent: { id: string; tools: StoredTool[] }): Tool[] {
+export function agentTools(context: AgentToolContext, agent: AgentWithTools): Tool[] {
   const variables = variablesOf(context);
   const offered = agent.tools.filter((tool) => (context.visitor || !tool.requiresVerifiedVisitor) && canFill(tool, variables));
-  return offered.map((tool) => ({
+  return offered.flatMap((tool) => {
+    if (tool.type === "mcp") return mcpTools(context, agent, tool, variables);
+    return context.readsOnly && isChanging(tool.method) ? [] : httpTool(context, agent, tool, variables);
+  });
+}
+
+function httpTool(context: AgentToolContext, agent: AgentWithTools, tool: StoredHttpTool, variables: VariableValues): Tool {
+  const logFields = logFieldsOf(context);
+  return {
     name: tool.name,
     description: tool.description,
     // Undeclared parameters are not sent, so the model must not invent any.
-    parameters: { ...tool.parameters, additionalProperties: false } as Tool["parameters"],
+    parameters: { ...tool.parameters, additionalProperties: false },
     timeoutMs: tool.timeoutSeconds * 1_000 + GRACE_MS,
-    run: (input) => runTool(context, { agentId: agent.id, tool, variables }, input),
+    run: async (input) => {
+      const idempotencyKey = await callKey(context, tool.name, input);
+      const make = () => callTool(context.env, { tool, agentId: agent.id, input, variables, idempotencyKey, logFields });
+      return runOnce(context, isChanging(tool.method) ? idempotencyKey : null, make);
+    },
+  };
+}
+
+/** The tools of a server that are on. */
+function mcpTools(context: AgentToolContext, agent: AgentWithTools, server: StoredMcpServer, variables: VariableValues): Tool[] {
+  if (server.problem !== null) return [];
+  const target = { agentId: agent.id, server, variables };
+  const onChange = (problem: string) => turnOff(context, agent, server, problem);
+  const tools = context.readsOnly ? server.tools.filter(({ isReadOnly }) => isReadOnly) : server.tools;
+  return tools.map((pinned) => ({
+    name: modelName(server.name, pinned.name),
+    description: pinned.description,
+    parameters: pinned.parameters as Tool["parameters"],
+    checksInput: true,
+    timeoutMs: server.timeoutSeconds * 1_000 + GRACE_MS,
+    run: async (input) => {
+      const key = pinned.isReadOnly ? null : await callKey(context, modelName(server.name, pinned.name), input);
+      return runOnce(context, key, () => callPinnedTool(context.env, target, { pinned, input, onChange, logFields: logFieldsOf(context) }));
+    },
   }));
+}
+
+/** Leaves a server's tools out from now on, and says to the team why, unless somebody has saved the agent meanwhile. */
+async function turnOff({ env, workspaceId, meter }: AgentToolContext, agent: AgentWithTools, server: StoredMcpServer, problem: string) {
+  logProblem("tool_changed", { workspace_id: workspaceId, agent_id: agent.id, tool: server.name });
+  const db = dbFor(env, workspaceId, meter);
+  const tools = agent.tools.map((tool) => (tool === server ? { ...server, problem } : tool));
+  await db.batch([replaceTools(db, workspaceId, agent.id, { tools, savedAtMs: agent.updatedAt })]);
+}
+
+function logFieldsOf({ workspaceId, conversationId }: AgentToolContext): Record<string, string> {
+  return { workspace_id: workspaceId, conversation_id: conversationId };
 }
 
 function variablesOf({ conversationId, visitor }: AgentToolContext): VariableValues {
@@ -54,24 +109,27 @@ function variablesOf({ conversationId, visitor }: AgentToolContext): VariableVal
 }
 
 /** Whether all that a tool names is known, and can stand in its URL. */
-function canFill({ url, headerVariables = {}, body = {} }: StoredTool, variables: VariableValues): boolean {
+function canFill(tool: StoredTool, variables: VariableValues): boolean {
+  const { url, headerVariables = {} } = tool;
+  if (tool.type === "mcp")
+    return Object.values(headerVariables)
+      .flat()
+      .every((name) => Object.hasOwn(variables, name));
+  const { body = {} } = tool;
   const named = [...variablesIn(url), ...Object.values(headerVariables).flat(), ...variablesIn(JSON.stringify(body))];
   const parameters = Object.fromEntries(placeholdersOf(url).map((name) => [name, "x"]));
   return named.every((name) => Object.hasOwn(variables, name)) && "url" in expandUrl(url, { ...parameters, ...variables });
 }
 
-async function runTool(
-  context: AgentToolContext,
-  bound: Pick<ToolCall, "agentId" | "tool" | "variables">,
-  input: Record<string, unknown>,
-): Promise<ToolOutcome> {
-  const { env, workspaceId, conversationId, turnId, journal } = context;
-  const { tool } = bound;
-  const idempotencyKey = await sha256Hex(JSON.stringify([turnId, tool.name, canonical(input)]));
-  const logFields = { workspace_id: workspaceId, conversation_id: conversationId };
-  const make = () => callTool(env, { ...bound, input, idempotencyKey, logFields });
-  if (!isChanging(tool.method)) return outcomeOf(await make());
-  const journaled = await journal.once(idempotencyKey, make);
+/** Names a call: the same one is made once in a turn. */
+function callKey({ turnId }: AgentToolContext, name: string, input: Record<string, unknown>): Promise<string> {
+  return sha256Hex(JSON.stringify([turnId, name, canonical(input)]));
+}
+
+/** Makes a call. @param key of one that may change something; null of one that may be repeated. */
+async function runOnce({ journal }: AgentToolContext, key: string | null, make: () => Promise<CallResult>): Promise<ToolOutcome> {
+  if (key === null) return outcomeOf(await make());
+  const journaled = await journal.once(key, make);
   // Only a human can find out whether the call took effect.
   return journaled.isKnown ? outcomeOf(journaled.result) : { kind: "handed_off", reason: "tool_failure" };
 }
@@ -87,12 +145,4 @@ function outcomeOf(result: CallResult): ToolOutcome {
     case "unknown":
       return { kind: "failed", note: result.problem, text: "" };
   }
-}
-
-/** The value with the fields of its objects sorted. */
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical);
-  if (typeof value !== "object" || value === null) return value;
-  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(fields.map(([name, one]) => [name, canonical(one)]));
 }

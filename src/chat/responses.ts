@@ -70,11 +70,14 @@ export async function streamedAnswer(
   return answerStream(c, body!, question.conversationId, format);
 }
 
-const AI_SDK_PROFILE = /\btext\/event-stream\s*;[^,]*\bprofile\s*=\s*"?ai-sdk\b/i;
-
 /** The form of a stream that the Accept header names; undefined for the service's own. */
 export function acceptedFormat(c: AppContext): StreamFormat | undefined {
-  return AI_SDK_PROFILE.test(c.req.header("Accept") ?? "") ? { name: "ui-messages" } : undefined;
+  const accepted = (c.req.header("Accept") ?? "").toLowerCase().replaceAll('"', "").split(",");
+  const isUiMessages = accepted.some((one) => {
+    const [type, ...parameters] = one.split(";").map((part) => part.trim());
+    return type === "text/event-stream" && parameters.includes("profile=ai-sdk");
+  });
+  return isUiMessages ? { name: "ui-messages" } : undefined;
 }
 
 function answerStream(c: AppContext, body: ReadableStream<Uint8Array>, conversationId: string, format: StreamFormat | undefined): Response {

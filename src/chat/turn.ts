@@ -251,14 +251,14 @@ export class TurnRunner {
     return searchFor({ env: this.env, meter, turn }, turn.message, previousQuestions);
   }
 
-  private agentTools({ turn, signal }: TurnContext, agent: AgentRow, visitor: VouchedVisitor | null) {
+  private agentTools({ turn, meter, signal }: TurnContext, agent: AgentRow, visitor: VouchedVisitor | null) {
     const { workspaceId, conversationId, answerId } = turn;
     this.journal.open(answerId);
     const once: CallJournal["once"] = async (key, make) => {
       signal.throwIfAborted();
       return this.journal.once(key, make);
     };
-    return agentTools({ env: this.env, workspaceId, conversationId, turnId: answerId, journal: { once }, visitor }, agent);
+    return agentTools({ env: this.env, meter, workspaceId, conversationId, turnId: answerId, journal: { once }, visitor }, agent);
   }
 
   private async finish({ turn, db, listener, trace }: TurnContext, agent: AgentRow, reply: Reply): Promise<ChatAnswer> {

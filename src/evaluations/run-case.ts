@@ -1,5 +1,4 @@
 import { agentTools } from "../agents/tools.ts";
-import { isChanging } from "../agents/tool-call.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { lastQuestions, readingTools, searchFor } from "../chat/built-in-tools.ts";
 import { generateReply } from "../chat/reply.ts";
@@ -50,9 +49,9 @@ export async function runCase(context: CaseContext, { position, ...asked }: Eval
 const NO_CONVERSATION = "";
 
 /** The agent's tools that change nothing. */
-function readingAgentTools({ env, agent }: CaseContext): Tool[] {
-  const { id, workspaceId, tools } = agent;
+function readingAgentTools({ env, meter, agent }: CaseContext): Tool[] {
+  const { workspaceId } = agent;
   const journal = { once: async () => ({ isKnown: false }) as const };
-  const context = { env, workspaceId, conversationId: NO_CONVERSATION, turnId: NO_CONVERSATION, journal, visitor: null };
-  return agentTools(context, { id, tools: tools.filter(({ method }) => !isChanging(method)) });
+  const ids = { workspaceId, conversationId: NO_CONVERSATION, turnId: NO_CONVERSATION };
+  return agentTools({ env, meter, ...ids, journal, visitor: null, readsOnly: true }, agent);
 }

@@ -111,6 +111,8 @@ export interface Tool {
   description: string;
   /** JSON Schema of an object; input that breaks it never reaches `run`. */
   parameters: JsonSchema;
+  /** Whether the other side checks the input, which may be any object then: its schema may be written to keep a validator busy. */
+  checksInput?: boolean;
   /** Overrides ModelLimits.toolMs. */
   timeoutMs?: number;
   /** @throws Error when it fails: a human takes over, by `tool_failure`. */

@@ -113,8 +113,9 @@ function inputOf({ input }: ToolCall): unknown {
 }
 
 /** Why an input does not fit the tool, for the model to correct; undefined where it fits. */
-function inputProblem({ parameters }: Tool, input: unknown): string | undefined {
+function inputProblem({ parameters, checksInput = false }: Tool, input: unknown): string | undefined {
   if (input === undefined) return "The input is not JSON. Nothing was done.";
+  if (checksInput) return typeof input === "object" && input !== null && !Array.isArray(input) ? undefined : "The input is no object.";
   const { valid, errors } = new Validator(parameters, "2020-12", false).validate(input);
   if (valid) return undefined;
   const locations = errors.slice(0, MAX_SCHEMA_ERRORS_SHOWN).map(({ keywordLocation }) => keywordLocation);

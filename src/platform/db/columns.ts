@@ -78,22 +78,49 @@ export interface ToolParameters {
   required?: string[];
 }
 
-/** A tool of an agent, in `agents.tools`. */
-export interface StoredTool {
+/** What an agent calls, in `agents.tools`: a request to an API, or the tools of a server. */
+export type StoredTool = StoredHttpTool | StoredMcpServer;
+
+interface StoredTarget {
   name: string;
-  description: string;
-  parameters: ToolParameters;
-  method: Method;
-  /** With a placeholder such as `{order}` for each parameter in its path or query. */
   url: string;
   /** By name. The values are encrypted, each bound to its tool and name: see agents/secrets.ts. */
   headers: Record<string, string>;
   /** The variables that encrypted values name, by header. */
   headerVariables?: Record<string, string[]>;
-  /** Fields of the JSON body that the operator wrote, beside the parameters. */
-  body?: Record<string, unknown>;
   requiresVerifiedVisitor?: boolean;
   timeoutSeconds: number;
+}
+
+/** Its URL has a placeholder such as `{order}` for each parameter in path or query. */
+export interface StoredHttpTool extends StoredTarget {
+  type?: "http" | undefined;
+  description: string;
+  parameters: ToolParameters;
+  method: Method;
+  /** Fields of the JSON body that the operator wrote, beside the parameters. */
+  body?: Record<string, unknown>;
+}
+
+/** A server of the Model Context Protocol. */
+export interface StoredMcpServer extends StoredTarget {
+  type: "mcp";
+  /** The names of the tools that may be called; null for all that it had when it was saved. */
+  allowedTools: string[] | null;
+  /** Those tools as the server described them then. */
+  tools: PinnedTool[];
+  /** Why none of them is called, until the server is saved again; null while they are. */
+  problem: string | null;
+}
+
+/** A server's tool as it was when somebody allowed it. */
+export interface PinnedTool {
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
+  isReadOnly: boolean;
+  /** Of all that the server says of it to a model. */
+  hash: string;
 }
 
 /** How many days a workspace's records are kept, in `workspaces.retention`; null keeps them forever. */

@@ -13,7 +13,11 @@ export function Tools({ agent: { tools } }: { agent: AgentSettings }) {
         <ul class="stack">
           {tools.map((tool) => (
             <li key={tool.name}>
-              <code>{tool.name}</code> <span class="quiet">{"description" in tool ? tool.description : ""}</span>
+              <code>{tool.name}</code>{" "}
+              <span class="quiet">
+                {tool.type === "http" ? tool.description : `${tool.url}: ${tool.tools.map(({ name }) => name).join(", ")}`}
+              </span>
+              {tool.type === "mcp" && tool.problem && <p class="field-error">{tool.problem}</p>}
             </li>
           ))}
         </ul>

@@ -1,0 +1,70 @@
+import type { StoredHttpTool, StoredMcpServer, StoredTool } from "../platform/db/columns.ts";
+import { modelTools, pinAllowed } from "./mcp-pins.ts";
+import { listTools } from "./mcp-server.ts";
+import type { UnlistedServer } from "./secrets.ts";
+import { BUILT_IN_NAMES, MAX_TOOLS, MAX_TOTAL_LENGTH } from "./tool-wire.ts";
+
+/** Why an agent cannot have a server. */
+export interface RefusedServer {
+  toolIndex: number;
+  field: "url" | "allowed_tools" | "name";
+  /** A clause for a message. */
+  problem: string;
+}
+
+type Pinned = { tool: StoredTool } | { refused: RefusedServer };
+
+/** How many names a message holds. */
+const MAX_NAMES = 30;
+
+/** Asks each server among an agent's tools for the tools that it is allowed, which are stored as they are now. */
+export async function pinServers(
+  env: Env,
+  agentId: string,
+  given: readonly (StoredHttpTool | UnlistedServer)[],
+): Promise<{ tools: StoredTool[] } | { refused: RefusedServer }> {
+  const pinned = await Promise.all(
+    given.map(async (tool, toolIndex): Promise<Pinned> => (tool.type === "mcp" ? pinServer(env, agentId, tool, toolIndex) : { tool })),
+  );
+  const refused = pinned.find((one) => "refused" in one);
+  if (refused) return refused;
+  const tools = pinned.map((one) => (one as { tool: StoredTool }).tool);
+  const last = tools.findLastIndex(({ type }) => type === "mcp");
+  const problem = last === -1 ? undefined : setProblem(tools);
+  return problem ? { refused: { ...problem, toolIndex: last } } : { tools };
+}
+
+async function pinServer(env: Env, agentId: string, server: UnlistedServer, toolIndex: number): Promise<Pinned> {
+  // What the service knows of a visitor is not known here.
+  const listed = await listTools(env, { agentId, server, variables: {} });
+  if ("problem" in listed) {
+    return { refused: { toolIndex, field: "url", problem: `its tools could not be listed: ${listed.problem}` } };
+  }
+  const allowed = await pinAllowed(listed.tools, server.allowedTools);
+  const names = listed.tools
+    .map(({ name }) => name)
+    .slice(0, MAX_NAMES)
+    .join(", ");
+  if ("missing" in allowed) {
+    return { refused: { toolIndex, field: "allowed_tools", problem: `the server has no ${allowed.missing.join(", ")}, but: ${names}` } };
+  }
+  const { tools } = allowed;
+  if (tools.length === 0) return { refused: { toolIndex, field: "url", problem: "the server has no tools" } };
+  if (tools.length > MAX_TOOLS) {
+    return { refused: { toolIndex, field: "allowed_tools", problem: `allow at most ${MAX_TOOLS} of: ${names}` } };
+  }
+  return { tool: { ...server, tools, problem: null } satisfies StoredMcpServer };
+}
+
+/** What is wrong with all tools together. */
+function setProblem(tools: readonly StoredTool[]): Omit<RefusedServer, "toolIndex"> | undefined {
+  const shown = modelTools(tools);
+  const names = [...BUILT_IN_NAMES, ...shown.map(({ name }) => name)];
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  if (twice !== undefined) return { field: "name", problem: `two tools would be called ${twice}: choose another name` };
+  if (JSON.stringify(shown).length <= MAX_TOTAL_LENGTH) return undefined;
+  return {
+    field: "allowed_tools",
+    problem: `allow fewer: names, descriptions and parameters of all tools hold at most ${MAX_TOTAL_LENGTH} characters together`,
+  };
+}
