@@ -38,12 +38,12 @@ export function listGapQuestions(db: Database, workspaceId: string, agentId: str
     .where(candidateQuestions(workspaceId, agentId));
 }
 
-/** The latest answers of a range that were rated down, each with the question before it. */
+/** The latest answers of a range that were rated down, each with the question before it; none of a message that handed it off. */
 export function listRatedDown(db: Database, workspaceId: string, agentId: string, { fromDay }: DayRange) {
   const rated = messageFeedback;
   const question = sql<string | null>`(SELECT substr(q.content, 1, ${MAX_QUESTION_CHARS}) FROM ${messages} a
     JOIN ${messages} q ON q.workspace_id = a.workspace_id AND q.conversation_id = a.conversation_id AND q.created_at <= a.created_at
-    WHERE a.id = ${rated.messageId} AND q.role = 'user' ORDER BY q.created_at DESC, q.id DESC LIMIT 1)`;
+    WHERE a.id = ${rated.messageId} AND NOT a.needs_human AND q.role = 'user' ORDER BY q.created_at DESC, q.id DESC LIMIT 1)`;
   return db
     .select({
       question: question.as("question"),

@@ -28,6 +28,8 @@ test("what visitors asked in vain is grouped by what it asks, with counts, times
   const first = await ask("Is there a student discount?");
   const second = await ask("is there a student discount");
   const third = await ask("Do students get a discount?");
+  // That it was not answered is counted already.
+  await rate(third, "down");
   await ask("How is bread baked?");
   await ask("When are refunds paid?");
   const answered = await ask("When do you pay refunds?");
