@@ -212,6 +212,42 @@ test("a key without the scope of a page reads which one it needs, and does not s
   await page.getByText("webhooks:read").waitFor();
 });
 
+test("an engineer sees why an answer was given, teaches another one, and runs the questions again", async () => {
+  const office = await createOffice();
+  const id = await office.ask("Do you deliver to Norway?");
+  const { page } = await openPage();
+  await signIn(page, office.key);
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  await page.getByRole("button", { name: "Why this answer" }).click();
+  const why = page.getByRole("dialog", { name: "Why this answer" });
+  await why.getByText("What the model wrote rests on nothing that was found.").waitFor();
+  await why.getByText("Found for “Do you deliver to Norway?”").waitFor();
+  await page.keyboard.press("Escape");
+  await page.goto(`${service.url}/console/#/knowledge/evaluations`);
+  await page.getByRole("button", { name: "New evaluation" }).click();
+  const dialog = page.getByRole("dialog", { name: "New evaluation" });
+  await dialog.getByLabel("Name").fill("Delivery");
+  await dialog.getByLabel("Questions").fill("=> five days");
+  await dialog.getByRole("button", { name: "Run" }).click();
+  await dialog.getByText("Line 1 has no question.").waitFor();
+  const csv = 'Question,Expected\nDo you deliver to Norway?,five days\n"Who won, then?",refuse\n';
+  await dialog.getByLabel("Read a CSV file").setInputFiles({ name: "cases.csv", mimeType: "text/csv", buffer: Buffer.from(csv) });
+  await expect
+    .poll(() => dialog.getByLabel("Questions").inputValue())
+    .toBe("Do you deliver to Norway? => five days\nWho won, then? => refuse");
+  await dialog.getByRole("button", { name: "Run" }).click();
+  await page.getByText("2 of 2 asked: 1 right, 0 wrong, 1 refused").waitFor();
+  await office.call("POST", `/agents/${office.agentId}/answers`, {
+    question: "Do you deliver to Norway?",
+    answer: "Yes, within five days.",
+  });
+  await page.getByRole("button", { name: "Run again" }).click();
+  await page.getByText("2 of 2 asked: 2 right, 0 wrong, 0 refused").waitFor();
+  await page.getByText("Better, was refused").waitFor();
+  await page.getByRole("button", { name: "Why: Do you deliver to Norway?" }).click();
+  await page.getByRole("dialog").getByText("The question is that of a curated answer: 1 alike").waitFor();
+});
+
 test("an operator sees workspaces, their keys, health and the audit log", async () => {
   const office = await createOffice();
   const { page } = await openPage();
@@ -233,6 +269,8 @@ test.each(["light", "dark"] as const)("no page has a barrier that axe finds (%s)
     name: "Delivery",
     text: "We deliver to Norway within five days.",
   });
+  const cases = [{ question: "Do you deliver to Norway?", expect: { refusal: true } }];
+  const { id: evaluationId } = await office.call<{ id: string }>("POST", `/agents/${office.agentId}/evaluations`, { cases });
   const { page } = await openPage({ colorScheme });
   await page.goto(`${service.url}/console/`);
   await page.getByLabel("API key or operator token").waitFor();
@@ -245,6 +283,8 @@ test.each(["light", "dark"] as const)("no page has a barrier that axe finds (%s)
     "knowledge/answers",
     "knowledge/gaps",
     "knowledge/drafts",
+    "knowledge/evaluations",
+    `knowledge/evaluations/${evaluationId}`,
     "analytics",
     "leads",
     "people",
@@ -260,6 +300,10 @@ test.each(["light", "dark"] as const)("no page has a barrier that axe finds (%s)
     await page.locator(".skeleton").first().waitFor({ state: "detached" });
     barriers[path] = await findBarriers(page);
   }
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  await page.getByRole("button", { name: "Why this answer" }).first().click();
+  await page.getByRole("dialog").getByText("What the model wrote rests on nothing that was found.").waitFor();
+  barriers["why an answer was given"] = await findBarriers(page);
   expect(Object.entries(barriers).filter(([, found]) => found.length > 0)).toEqual([]);
 });
 

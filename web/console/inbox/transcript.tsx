@@ -4,6 +4,7 @@ import { api, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { sayError } from "../ui/toast.tsx";
 import { Time } from "../ui/time.tsx";
+import { WhyDialog } from "../trace.tsx";
 import type { Sending } from "./composer.tsx";
 
 type Message = Schemas["Message"];
@@ -105,8 +106,9 @@ function MessageView({ message }: { message: Message }) {
 }
 
 /** What an answer rests on. */
-function AnswerFacts({ message: { citations, confidence, needs_human: needsHuman } }: { message: Message }) {
-  if (citations.length === 0 && confidence === null && !needsHuman) return null;
+function AnswerFacts({ message }: { message: Message }) {
+  const [isAsking, setAsking] = useState(false);
+  const { citations, confidence, needs_human: needsHuman } = message;
   return (
     <footer>
       {confidence !== null && <span title="How sure the agent was, from 0 to 1">Confidence {confidence.toFixed(2)}</span>}
@@ -120,6 +122,10 @@ function AnswerFacts({ message: { citations, confidence, needs_human: needsHuman
           <span key={at}>{citation.title}</span>
         ),
       )}
+      <Button variant="quiet" onClick={() => setAsking(true)}>
+        Why this answer
+      </Button>
+      {isAsking && <WhyDialog conversationId={message.conversation_id} messageId={message.id} onClose={() => setAsking(false)} />}
     </footer>
   );
 }

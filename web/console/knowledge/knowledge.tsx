@@ -5,6 +5,8 @@ import { PageFrame } from "../ui/page.tsx";
 import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
 import { Answers } from "./answers.tsx";
 import { Drafts } from "./drafts.tsx";
+import { EvaluationPage } from "./evaluation-page.tsx";
+import { Evaluations } from "./evaluations.tsx";
 import { Gaps } from "./gaps.tsx";
 import { SourcePage } from "./source-page.tsx";
 import { Sources } from "./sources.tsx";
@@ -14,6 +16,7 @@ const TABS = [
   ["/answers", "Curated answers"],
   ["/gaps", "Gaps"],
   ["/drafts", "Drafts"],
+  ["/evaluations", "Evaluations"],
 ] as const;
 
 /** What an agent knows, and where it is fed. */
@@ -55,6 +58,12 @@ export function Knowledge() {
                 </Route>
                 <Route path="/drafts">
                   <Drafts key={agentId} agentId={agentId} />
+                </Route>
+                <Route path="/evaluations">
+                  <Evaluations key={agentId} agentId={agentId} />
+                </Route>
+                <Route path="/evaluations/:id/:earlier?">
+                  {({ id, earlier }) => <EvaluationPage key={id} agentId={agentId} id={id} earlierId={earlier} />}
                 </Route>
                 <Route path="/sources/:id">{({ id }) => <SourcePage agentId={agentId} sourceId={id} />}</Route>
               </Switch>

@@ -5,10 +5,10 @@ import { AgentPicker, useAgents } from "../agents.tsx";
 import { useShortcuts } from "../keyboard.ts";
 import { HANDOFF_WORDS } from "../inbox/words.tsx";
 import { hasScope } from "../session.ts";
+import { AnswerTrace } from "../trace.tsx";
 import { Button } from "../ui/button.tsx";
 import { PageFrame } from "../ui/page.tsx";
-import { Empty } from "../ui/states.tsx";
-import { Retrieved } from "./retrieved.tsx";
+import { Empty, Skeleton } from "../ui/states.tsx";
 import { SaveAnswer } from "./save-answer.tsx";
 
 /** A question that was asked here, and its answer as far as it has come. */
@@ -86,9 +86,20 @@ export function Playground() {
           ))}
           <Ask fieldRef={field} isBusy={isAsking || agentId === ""} onAsk={(question) => void ask(question)} />
         </section>
-        {hasScope("knowledge:read") && asked.length > 0 && <Retrieved agentId={agentId} question={asked.at(-1)!.question} />}
+        {hasScope("conversations:read") && asked.length > 0 && <Why asked={asked.at(-1)!} />}
       </div>
     </PageFrame>
+  );
+}
+
+/** Why the last answer was given. */
+function Why({ asked: { answer, error } }: { asked: Asked }) {
+  return (
+    <aside class="stack" aria-label="Why this answer">
+      <h2>Why this answer</h2>
+      {answer?.message_id && <AnswerTrace conversationId={answer.conversation_id} messageId={answer.message_id} />}
+      {!answer && !error && <Skeleton />}
+    </aside>
   );
 }
 

@@ -7,11 +7,12 @@ interface Props {
   onClose: () => void;
   /** It cannot be left without an answer. */
   isRequired?: boolean;
+  isWide?: boolean;
   children: ComponentChildren;
 }
 
 /** A modal dialog. The browser keeps the focus in it, closes it with Esc, and gives the focus back. */
-export function Dialog({ title, onClose, isRequired = false, children }: Props) {
+export function Dialog({ title, onClose, isRequired = false, isWide = false, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     dialog.current?.showModal();
@@ -19,7 +20,7 @@ export function Dialog({ title, onClose, isRequired = false, children }: Props) 
   return (
     <dialog
       ref={dialog}
-      class="dialog"
+      class={isWide ? "dialog is-wide" : "dialog"}
       aria-label={title}
       onCancel={(event) => {
         event.preventDefault();

@@ -1,0 +1,244 @@
+import { useState } from "preact/hooks";
+import { Link, useLocation } from "wouter-preact";
+import { api, type Schemas } from "../api.ts";
+import { useQuery } from "../query.ts";
+import { hasScope } from "../session.ts";
+import { TraceView } from "../trace.tsx";
+import { Button } from "../ui/button.tsx";
+import { Confirm, Dialog } from "../ui/dialog.tsx";
+import { Select } from "../ui/field.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
+import { say, sayError } from "../ui/toast.tsx";
+import { expectText } from "./cases.ts";
+import { EvaluationProgress, EvaluationStatus, nameOf } from "./evaluations.tsx";
+
+type Result = Schemas["EvaluationResult"];
+type Case = Result["cases"][number];
+type Verdict = NonNullable<Case["verdict"]>;
+
+const VERDICT_WORDS: Record<Verdict, string> = { right: "Right", wrong: "Wrong", refused: "Refused", failed: "Failed" };
+const CHANGE_WORDS = { better: "Better", worse: "Worse", same: "", new: "New" } as const;
+/** As many as there are: the service keeps ten of an agent. */
+const MOST_RUNS = 20;
+
+interface Props {
+  agentId: string;
+  id: string;
+  /** The run that it is compared with. */
+  earlierId: string | undefined;
+}
+
+/** One run: what became of each question, and what changed since another run. */
+export function EvaluationPage({ agentId, id, earlierId }: Props) {
+  const [isDeleting, setDeleting] = useState(false);
+  const [, navigate] = useLocation();
+  const ids = { agent_id: agentId, evaluation_id: id };
+  const query = useQuery(
+    `${id} ${earlierId}`,
+    (signal) => api.getEvaluation({ ...ids, ...(earlierId !== undefined && { compare_to: earlierId }) }, { signal }),
+    { watch: (change) => change.kind === "evaluation" && (change.id === id || change.id === "*") },
+  );
+  const again = async ({ name, cases }: Result) => {
+    try {
+      const body = { name, cases: cases.map(({ question, previous, expect }) => ({ question, previous, expect })) };
+      const next = await api.createEvaluation({ agent_id: agentId, body });
+      navigate(`/evaluations/${next.id}/${id}`);
+    } catch (error) {
+      sayError(error);
+    }
+  };
+  const remove = async () => {
+    try {
+      await api.deleteEvaluation(ids);
+      say("Deleted");
+      navigate("/evaluations");
+    } catch (error) {
+      sayError(error);
+    }
+  };
+  return (
+    <section class="stack" aria-label="Evaluation">
+      <p>
+        <Link href="/evaluations">All evaluations</Link>
+      </p>
+      <Loaded query={query}>
+        {(result) => (
+          <>
+            <div class="card">
+              <div class="card-top">
+                <h2>{nameOf(result)}</h2>
+                <EvaluationStatus evaluation={result} />
+              </div>
+              <EvaluationProgress evaluation={result} />
+              <div class="actions">
+                <EarlierRun agentId={agentId} id={id} earlierId={earlierId} />
+                {hasScope("knowledge:write") && (
+                  <>
+                    <Button onClick={() => void again(result)}>Run again</Button>
+                    <Button variant="danger" onClick={() => setDeleting(true)}>
+                      {result.completed_at === null ? "Cancel" : "Delete"}
+                    </Button>
+                  </>
+                )}
+              </div>
+            </div>
+            <Figures result={result} />
+            <Cases agentId={agentId} result={result} />
+            {isDeleting && (
+              <Confirm
+                title={`Delete “${nameOf(result)}”`}
+                confirm="Delete"
+                isDanger
+                onClose={() => setDeleting(false)}
+                onConfirm={() => void remove()}
+              >
+                <p>Its results are deleted, and what has not been asked is not asked any more.</p>
+              </Confirm>
+            )}
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+/** Chooses the run to compare with. */
+function EarlierRun({ agentId, id, earlierId }: Props) {
+  const [, navigate] = useLocation();
+  const { data } = useQuery(agentId, (signal) => api.listEvaluations({ agent_id: agentId, limit: MOST_RUNS }, { signal }));
+  const others = data?.data.filter((one) => one.id !== id) ?? [];
+  if (others.length === 0) return null;
+  const dateOf = (at: string) =>
+    new Intl.DateTimeFormat(navigator.language, { dateStyle: "short", timeStyle: "short" }).format(new Date(at));
+  return (
+    <Select
+      label="Compare with"
+      hideLabel
+      options={[["", "Compare with …"], ...others.map((one) => [one.id, `${nameOf(one)}, ${dateOf(one.created_at)}`] as const)]}
+      value={earlierId ?? ""}
+      onChange={({ currentTarget: { value } }) => navigate(value === "" ? `/evaluations/${id}` : `/evaluations/${id}/${value}`)}
+    />
+  );
+}
+
+function Figures({ result: { metrics, comparison } }: { result: Result }) {
+  return (
+    <div class="cards">
+      <Figure name="Right" value={percent(metrics.accuracy)} hint="of the questions that were asked" />
+      {metrics.recall_cases > 0 && (
+        <Figure name="Source found" value={percent(metrics.recall)} hint={`of ${metrics.recall_cases} with an expected source`} />
+      )}
+      {comparison && (
+        <>
+          <Figure name="Better" value={String(comparison.better)} hint="than in the other run" />
+          <Figure name="Worse" value={String(comparison.worse)} hint="than in the other run" />
+        </>
+      )}
+      <Figure
+        name="Error of the confidence"
+        value={metrics.brier === null ? "–" : metrics.brier.toFixed(2)}
+        hint="0 is best; 0.25 knows nothing"
+      />
+    </div>
+  );
+}
+
+function Figure({ name, value, hint }: { name: string; value: string; hint: string }) {
+  return (
+    <div class="card">
+      <h3 class="figure-name">{name}</h3>
+      <p class="big-number">{value}</p>
+      <p class="quiet">{hint}</p>
+    </div>
+  );
+}
+
+type Filter = "all" | Verdict | "better" | "worse";
+
+const FILTER_WORDS: Record<Filter, string> = { all: "All", ...VERDICT_WORDS, better: "Better", worse: "Worse" };
+
+const matches = (filter: Filter, { verdict, change }: Case) => filter === "all" || verdict === filter || change === filter;
+
+function Cases({ agentId, result: { cases, comparison } }: { agentId: string; result: Result }) {
+  const [filter, setFilter] = useState<Filter>("all");
+  const [opened, setOpened] = useState<Case>();
+  const sources = useQuery(agentId, (signal) => api.listSources({ agent_id: agentId }, { signal }));
+  const sourceName = (id: string) => sources.data?.data.find((one) => one.id === id)?.name ?? "a curated answer or a deleted source";
+  const filters = (Object.keys(FILTER_WORDS) as Filter[]).filter((one) => one === "all" || cases.some((each) => matches(one, each)));
+  const shown = cases.filter((one) => matches(filter, one));
+  return (
+    <section class="stack" aria-label="Questions">
+      <div class="chips">
+        {filters.map((one) => (
+          <button key={one} type="button" class="chip" aria-pressed={one === filter} onClick={() => setFilter(one)}>
+            {FILTER_WORDS[one]} {cases.filter((each) => matches(one, each)).length}
+          </button>
+        ))}
+      </div>
+      {shown.length === 0 ? (
+        <Empty title="None of these">Choose another filter.</Empty>
+      ) : (
+        <div class="table-scroll" tabIndex={0} role="region" aria-label="Questions and results">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Question</th>
+                <th scope="col">Expected</th>
+                <th scope="col">Result</th>
+                {comparison && <th scope="col">Change</th>}
+                <th scope="col" class="number">
+                  Confidence
+                </th>
+                <th scope="col">
+                  <span class="sr-only">Details</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((one) => (
+                <tr key={one.position}>
+                  <td>{one.question}</td>
+                  <td>{expectText(one.expect, sourceName)}</td>
+                  <td>
+                    <VerdictTag verdict={one.verdict} />
+                  </td>
+                  {comparison && <td>{changeText(one)}</td>}
+                  <td class="number">{one.confidence?.toFixed(2) ?? "–"}</td>
+                  <td>
+                    {one.trace && (
+                      <Button variant="quiet" aria-label={`Why: ${one.question}`} onClick={() => setOpened(one)}>
+                        Why
+                      </Button>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {opened && (
+        <Dialog title={opened.question} isWide onClose={() => setOpened(undefined)}>
+          <p class="plain">{opened.answer}</p>
+          <TraceView trace={opened.trace!} />
+        </Dialog>
+      )}
+    </section>
+  );
+}
+
+function VerdictTag({ verdict }: { verdict: Case["verdict"] }) {
+  if (verdict === null) return <span class="status">Waits</span>;
+  return <span class={`status ${verdict === "right" ? "ready" : verdict === "refused" ? "" : "failed"}`}>{VERDICT_WORDS[verdict]}</span>;
+}
+
+function changeText({ change, before }: Case) {
+  if (change === null) return "–";
+  if (change === "same" || change === "new") return CHANGE_WORDS[change] || "–";
+  const was = before === null ? "" : `, was ${VERDICT_WORDS[before].toLowerCase()}`;
+  return <span class={`status ${change === "better" ? "ready" : "failed"}`}>{CHANGE_WORDS[change] + was}</span>;
+}
+
+function percent(share: number | null): string {
+  return share === null ? "–" : new Intl.NumberFormat(navigator.language, { style: "percent", maximumFractionDigits: 0 }).format(share);
+}

@@ -1,0 +1,172 @@
+import { useState } from "preact/hooks";
+import { Link, useLocation } from "wouter-preact";
+import { api, errorText, type Schemas } from "../api.ts";
+import { byOffset, usePages } from "../pages.ts";
+import { hasScope } from "../session.ts";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { TextArea, TextField } from "../ui/field.tsx";
+import { readForm } from "../ui/form.ts";
+import { EndOfPages } from "../ui/pages.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
+import { Time } from "../ui/time.tsx";
+import { linesOfCsv, parseCases } from "./cases.ts";
+
+type Evaluation = Schemas["Evaluation"];
+
+const PAGE_SIZE = 20;
+
+/** The runs of questions that tell whether the answers became better or worse. */
+export function Evaluations({ agentId }: { agentId: string }) {
+  const [isAdding, setAdding] = useState(false);
+  const read = byOffset((offset, signal) => api.listEvaluations({ agent_id: agentId, limit: PAGE_SIZE, offset }, signal ? { signal } : {}));
+  const pages = usePages(agentId, read, ({ kind }) => kind === "evaluation");
+  return (
+    <section class="stack" aria-label="Evaluations">
+      {hasScope("knowledge:write") && (
+        <div class="actions">
+          <p class="quiet grow">Ask the same questions before and after a change, and see what became better or worse.</p>
+          <Button variant="primary" onClick={() => setAdding(true)}>
+            New evaluation
+          </Button>
+        </div>
+      )}
+      <Loaded query={pages.first}>
+        {() =>
+          pages.items.length === 0 ? (
+            <Empty title="No evaluations yet">
+              Paste the questions that matter, with what you expect of the answers. The agent answers them as it would answer visitors.
+            </Empty>
+          ) : (
+            <ul class="stack">
+              {pages.items.map((evaluation) => (
+                <li key={evaluation.id} class="card">
+                  <div class="card-top">
+                    <Link href={`/evaluations/${evaluation.id}`}>
+                      <strong>{nameOf(evaluation)}</strong>
+                    </Link>
+                    <EvaluationStatus evaluation={evaluation} />
+                  </div>
+                  <EvaluationProgress evaluation={evaluation} />
+                  <p class="quiet">
+                    <Time at={evaluation.created_at} />
+                  </p>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+      <EndOfPages pages={pages} />
+      {isAdding && <NewEvaluation agentId={agentId} onClose={() => setAdding(false)} />}
+    </section>
+  );
+}
+
+export function nameOf({ name, cases_count: count }: Evaluation): string {
+  return name ?? (count === 1 ? "1 question" : `${count} questions`);
+}
+
+const STATUS_WORDS = {
+  pending: ["Waiting to run", "pending"],
+  running: ["Running", "processing"],
+  completed: ["Complete", "ready"],
+  failed: ["Failed", "failed"],
+} as const;
+
+export function EvaluationStatus({ evaluation: { status } }: { evaluation: Evaluation }) {
+  const [words, style] = STATUS_WORDS[status];
+  return <span class={`status ${style}`}>{words}</span>;
+}
+
+/** How far it has come, and with what result. */
+export function EvaluationProgress({ evaluation }: { evaluation: Evaluation }) {
+  const {
+    cases_count: all,
+    done_count: done,
+    right_count: right,
+    wrong_count: wrong,
+    refused_count: refused,
+    failed_count: failed,
+  } = evaluation;
+  return (
+    <>
+      {evaluation.completed_at === null && <progress max={all} value={done} aria-label="Questions asked" />}
+      <p>
+        {done} of {all} asked: {right} right, {wrong} wrong, {refused} refused{failed > 0 && `, ${failed} failed`}
+      </p>
+      {evaluation.error && <p class="field-error">{evaluation.error}</p>}
+    </>
+  );
+}
+
+const EXAMPLE = "How long do refunds take? => five working days\nDo you ship to Iceland?\nWho won the world cup? => refuse";
+
+function NewEvaluation({ agentId, onClose }: { agentId: string; onClose: () => void }) {
+  const [text, setText] = useState("");
+  const [error, setError] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const [, navigate] = useLocation();
+  const create = async (event: SubmitEvent) => {
+    const name = readForm(event)("name") || null;
+    setError(undefined);
+    setBusy(true);
+    try {
+      const { data: sources } = await api.listSources({ agent_id: agentId });
+      const { id } = await api.createEvaluation({ agent_id: agentId, body: { name, cases: casesOf(text, sources) } });
+      navigate(`/evaluations/${id}`);
+    } catch (failure) {
+      setError(failure instanceof LineError ? failure.message : errorText(failure));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title="New evaluation" isWide onClose={onClose}>
+      <form class="stack" onSubmit={(event) => void create(event)}>
+        <TextField label="Name" name="name" maxLength={120} placeholder="Before the new refund policy" />
+        <TextArea
+          label="Questions"
+          required
+          rows={10}
+          placeholder={EXAMPLE}
+          value={text}
+          onInput={({ currentTarget }) => setText(currentTarget.value)}
+          error={error}
+          hint={
+            <>
+              One a line. Behind <code>{"=>"}</code> stands what the answer says, <code>refuse</code> where the agent should hand over, or{" "}
+              <code>source: its name</code>. Without it any answer will do.
+            </>
+          }
+        />
+        <div class="actions">
+          <label class="button">
+            Read a CSV file
+            <input
+              type="file"
+              class="sr-only"
+              accept=".csv,text/csv"
+              onChange={async ({ currentTarget: { files } }) => {
+                if (files?.[0]) setText(await linesOfCsv(files[0]));
+              }}
+            />
+          </label>
+          <Button variant="primary" type="submit" isBusy={isBusy} disabled={text.trim() === ""}>
+            Run
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** What a person wrote cannot be read. */
+class LineError extends Error {}
+
+function casesOf(text: string, sources: Schemas["Source"][]) {
+  try {
+    return parseCases(text, sources);
+  } catch (error) {
+    throw new LineError((error as Error).message);
+  }
+}
