@@ -25,7 +25,7 @@ export function ConversationView({ id, onClose, onDone }: Props) {
   const query = useQuery(id, (signal) => api.getConversation({ conversation_id: id }, { signal }), {
     watch: (change) => change.kind === "conversation" && (change.id === id || change.id === "*"),
   });
-  const [showsDetails, setShowsDetails] = useState(() => matchMedia("(min-width: 1200px)").matches);
+  const [showsDetails, setShowsDetails] = useState(() => matchMedia("(min-width: 1360px)").matches);
   const { data: conversation, error, reload, set } = query;
   useMarkRead(conversation);
   const change = useChange(conversation, set, reload);

@@ -23,7 +23,7 @@ export function Details({ conversation, change, onClose }: { conversation: Conve
         <Facts
           facts={[
             ["Name", visitor?.name],
-            ["E-mail", visitor?.email],
+            ["Email", visitor?.email],
             ["Your id", visitor?.external_id],
             ["Identity", visitor && (visitor.verified ? "Verified" : "Not verified")],
           ]}

@@ -22,7 +22,7 @@ export const HANDOFF_WORDS: Record<Schemas["Handoff"]["reason"], string> = {
 export const CHANNEL_WORDS: Record<Conversation["channel"], string> = {
   widget: "Widget",
   hosted: "Chat page",
-  email: "E-mail",
+  email: "Email",
   api: "API",
   playground: "Playground",
 };

@@ -48,7 +48,7 @@ export function Leads() {
         label="Leads"
         columns={[
           ["Name", ({ name }) => name ?? "–"],
-          ["E-mail", ({ email }) => (email ? <a href={`mailto:${encodeURIComponent(email)}`}>{email}</a> : "–")],
+          ["Email", ({ email }) => (email ? <a href={`mailto:${encodeURIComponent(email)}`}>{email}</a> : "–")],
           ["Phone", ({ phone }) => phone ?? "–"],
           ["Message", ({ message }) => <span class="clamp">{message ?? "–"}</span>],
           ["Left", ({ created_at: at }) => <Time at={at} />],

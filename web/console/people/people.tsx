@@ -13,7 +13,7 @@ import { readForm } from "../ui/form.ts";
 type Found = Schemas["PrivacyFound"];
 
 const KINDS = [
-  ["email", "E-mail"],
+  ["email", "Email"],
   ["external_id", "Your id of the person"],
   ["anon_id", "Visitor id"],
 ] as const;

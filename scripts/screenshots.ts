@@ -1,0 +1,97 @@
+import { join } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { findChromium } from "../test/web/chromium.ts";
+import { startService } from "./docs/service.ts";
+import { ROOT, UserError } from "./shared/cli.ts";
+
+/*
+ * `npm run screenshots`: takes the pictures of the console in docs/images, of the demo workspace as `npm run dev` makes it: each
+ * screen on a sheet, once light and once dark.
+ */
+
+const IMAGES = join(ROOT, "docs/images");
+const SCREEN = { width: 1360, height: 850 };
+/** How wide a screen is on a sheet, and how many stand side by side. */
+const SHEET_SCREEN_PX = 480;
+const SHEET_COLUMNS = 3;
+/** Screens ask for more after they are shown. */
+const QUIET_MS = 1_000;
+
+/** A screen by its address; what is done on it before it is taken. */
+interface Screen {
+  path: string;
+  prepare?: (page: Page) => Promise<unknown>;
+}
+
+const openFirst = (page: Page) => page.locator(".conversation-list .row").first().click();
+const ask = async (page: Page) => {
+  await page.getByLabel("Question").fill("How are webhooks signed?");
+  await page.getByRole("button", { name: "Ask" }).click();
+  await page.getByRole("button", { name: "Teach an answer" }).waitFor();
+};
+
+const WORKSPACE_SCREENS = (agentId: string): readonly Screen[] => [
+  { path: "inbox", prepare: openFirst },
+  { path: "playground", prepare: ask },
+  { path: "knowledge" },
+  { path: "knowledge/gaps" },
+  { path: "knowledge/drafts" },
+  { path: "knowledge/evaluations" },
+  { path: "analytics" },
+  { path: "leads" },
+  { path: "people" },
+  { path: "webhooks" },
+  { path: `settings/agents/${agentId}` },
+  { path: "settings/keys" },
+  { path: "settings/usage" },
+];
+const OPERATOR_SCREENS: readonly Screen[] = [{ path: "workspaces" }, { path: "health" }, { path: "audit" }];
+
+async function signIn(browser: Browser, url: string, key: string, options: BrowserContextOptions): Promise<Page> {
+  const context = await browser.newContext({ viewport: SCREEN, reducedMotion: "reduce", locale: "en", ...options });
+  const page = await context.newPage();
+  await page.goto(`${url}/console/`);
+  await page.getByLabel("API key or operator token").fill(key);
+  await page.getByLabel("Your name").fill("Grace Hopper");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Console" }).waitFor();
+  return page;
+}
+
+async function take(page: Page, url: string, screens: readonly Screen[]): Promise<Buffer[]> {
+  const taken: Buffer[] = [];
+  for (const { path, prepare } of screens) {
+    await page.goto(`${url}/console/#/${path}`);
+    await prepare?.(page);
+    await page.waitForTimeout(QUIET_MS);
+    taken.push(await page.screenshot());
+  }
+  return taken;
+}
+
+async function writeSheet(browser: Browser, images: readonly Buffer[], file: string): Promise<void> {
+  const page = await browser.newPage({ viewport: { width: SHEET_SCREEN_PX * SHEET_COLUMNS + 40, height: 100 } });
+  const tags = images.map((image) => `<img src="data:image/png;base64,${image.toString("base64")}">`).join("");
+  const css = `body { margin: 10px; display: grid; gap: 10px; grid-template-columns: repeat(${SHEET_COLUMNS}, ${SHEET_SCREEN_PX}px); background: #8a8f98 }
+    img { width: 100%; border-radius: 6px }`;
+  await page.setContent(`<style>${css}</style>${tags}`);
+  await page.screenshot({ path: join(IMAGES, file), fullPage: true });
+  await page.close();
+}
+
+const executablePath = findChromium();
+if (!executablePath) throw new UserError("There is no Chromium here: install it, or set CHROMIUM_PATH.");
+const service = startService();
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+try {
+  const { SUPPORT_URL: url = "", SUPPORT_KEY: key = "", SUPPORT_AGENT: agentId = "" } = await service.variables;
+  for (const colorScheme of ["light", "dark"] as const) {
+    const team = await signIn(browser, url, key, { colorScheme });
+    const operator = await signIn(browser, url, service.operatorToken(), { colorScheme });
+    const images = [...(await take(team, url, WORKSPACE_SCREENS(agentId))), ...(await take(operator, url, OPERATOR_SCREENS))];
+    await writeSheet(browser, images, `console-screens-${colorScheme}.png`);
+  }
+} finally {
+  await browser.close();
+  await service.stop();
+}
