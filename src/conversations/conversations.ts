@@ -58,10 +58,11 @@ export async function changeConversation(op: ConversationOperation, { status, ta
     findConversationVisitor(db, workspaceId, conversationId),
     findLatestHandoff(db, workspaceId, conversationId),
   ]);
+  const [[conversation], [visitor], [handoff]] = found;
+  if (!conversation) return undefined;
   await wakeDeliveries(op.env, written);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
-  const [[conversation], [visitor], [handoff]] = found;
-  return conversation && { conversation, visitor, handoff };
+  return { conversation, visitor, handoff };
 }
 
 interface TeamText {
@@ -96,11 +97,14 @@ export async function replyAsHuman(op: ConversationOperation, { resolve, perDay,
     writes,
     after: [findMessage(db, workspaceId, messageId), findConversation(db, workspaceId, conversationId)],
   });
-  await wakeDeliveries(op.env, written);
-  announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
   const [[message], [conversation]] = after;
-  if (message && conversation?.channel === "email") await wakeEmails(op.env, [{ messageId }]);
-  return conversation && { message, status: conversation.status, full: fullWindow(windows, before[0]) };
+  if (!conversation) return undefined;
+  if (message) {
+    await wakeDeliveries(op.env, written);
+    announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
+    if (conversation.channel === "email") await wakeEmails(op.env, [{ messageId }]);
+  }
+  return { message, status: conversation.status, full: fullWindow(windows, before[0]) };
 }
 
 /**
@@ -122,8 +126,8 @@ export async function addNote(op: ConversationOperation, { perDay, ...text }: Te
     ],
     after: [findNote(db, workspaceId, id), findConversation(db, workspaceId, op.conversationId)],
   });
-  announce(op.env, workspaceId, { kind: "conversation", id: op.conversationId });
   const [[note], [conversation]] = after;
+  if (note) announce(op.env, workspaceId, { kind: "conversation", id: op.conversationId });
   return conversation && { note, full: fullWindow(windows, before[0]) };
 }
 

@@ -87,7 +87,7 @@ export const messageSchema = z
     author: z
       .object({
         type: z.enum(AUTHOR_TYPES).openapi({ description: "What kind of author it is." }),
-        id: z.string().nullable().openapi({ description: "The visitor or agent; null for the team." }),
+        id: z.string().nullable().openapi({ description: "The visitor, the agent or the member of the team; null if unknown." }),
         name: z.string().nullable().openapi({ description: "Their name, if known." }),
       })
       .openapi({ description: "Who wrote it." }),

@@ -1,10 +1,10 @@
-/** Spreadsheets take a cell that begins so for a formula. https://owasp.org/www-community/attacks/CSV_Injection */
-const FORMULA = /^[=+\-@\t\r]/;
+/** Spreadsheets evaluate a cell that begins with one of these. https://owasp.org/www-community/attacks/CSV_Injection */
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 export type Cell = string | number | boolean | null;
 
-/** A row of CSV (RFC 4180), with the end of its line. A text that looks like a formula is marked as text. */
+/** A line of CSV (RFC 4180). A text that a spreadsheet would evaluate gets a leading apostrophe. */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(textOf).join(",")}\r\n`;
 }

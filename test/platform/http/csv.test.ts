@@ -1,6 +1,7 @@
 import { Context } from "hono";
 import { expect, test } from "vitest";
 import type { AppEnv } from "../../../src/platform/http/context.ts";
+import { csvLine } from "../../../src/platform/csv.ts";
 import { csvResponse } from "../../../src/platform/http/csv.ts";
 import { toCursorPage } from "../../../src/platform/http/page.ts";
 import { createAgent, createKey, createWorkspace, newAddress, send } from "../../harness.ts";
@@ -53,6 +54,13 @@ test("leads and conversations are downloaded as CSV, in which no cell is a formu
   expect((await csv("/conversations?channel=email")).body.split("\r\n")).toHaveLength(2);
   expect((await csv("/leads?q=nobody")).body.split("\r\n")).toHaveLength(2);
 });
+
+test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "＠SUM(A1)"])(
+  "%j is not evaluated by a spreadsheet",
+  (cell) => {
+    expect(csvLine([cell]).replace(/^"/, "").startsWith("'")).toBe(true);
+  },
+);
 
 test("what is refused as JSON is refused as CSV", async () => {
   const workspace = await createWorkspace();
