@@ -201,7 +201,7 @@ export interface Schemas {
     /** Whether there are records after this page. */
     has_more: boolean;
   };
-  /** A field that is left out stays as it is. */
+  /** Fields that are left out stay unchanged. */
   WorkspaceUpdate: {
     /** What people call it. */
     name?: string | undefined;
@@ -313,9 +313,9 @@ export interface Schemas {
     created_at: string;
     /** When it was last changed. */
     updated_at: string;
-    /** What the model reads before every question, beside the knowledge: tone, rules, what not to answer. */
+    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
     instructions: string | null;
-    /** After so many minutes without a message, an answered conversation is resolved. */
+    /** The number of minutes without a message after which an answered conversation is resolved. */
     inactivity_minutes: number;
     /** The language model by its name at the provider; null for the deployment's own. */
     model: string | null;
@@ -429,15 +429,15 @@ export interface Schemas {
     description?: string | null | undefined;
     /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
     language?: string | undefined;
-    /** What the model reads before every question, beside the knowledge: tone, rules, what not to answer. */
+    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
     instructions?: string | null | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
-    /** What visitors read when a human is needed, whatever the reason and in whatever language they write. */
+    /** What visitors read when a human is needed, for every reason and in every language. */
     handoff_message?: string | undefined;
     /** 0 to 1: answers that are less sure are handed to a human. */
     confidence_threshold?: number | undefined;
-    /** After so many minutes without a message, an answered conversation is resolved. */
+    /** The number of minutes without a message after which an answered conversation is resolved. */
     inactivity_minutes?: number | undefined;
     /** A paused agent answers no questions. */
     status?: "active" | "paused" | undefined;
@@ -543,7 +543,7 @@ export interface Schemas {
     /** Whether there are records after this page. */
     has_more: boolean;
   };
-  /** A field that is left out stays as it is. */
+  /** Fields that are left out stay unchanged. */
   AgentUpdate: {
     /** What your team and visitors call it. */
     name?: string | undefined;
@@ -553,15 +553,15 @@ export interface Schemas {
     description?: string | null | undefined;
     /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
     language?: string | undefined;
-    /** What the model reads before every question, beside the knowledge: tone, rules, what not to answer. */
+    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
     instructions?: string | null | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
-    /** What visitors read when a human is needed, whatever the reason and in whatever language they write. */
+    /** What visitors read when a human is needed, for every reason and in every language. */
     handoff_message?: string | undefined;
     /** 0 to 1: answers that are less sure are handed to a human. */
     confidence_threshold?: number | undefined;
-    /** After so many minutes without a message, an answered conversation is resolved. */
+    /** The number of minutes without a message after which an answered conversation is resolved. */
     inactivity_minutes?: number | undefined;
     /** A paused agent answers no questions. */
     status?: "active" | "paused" | undefined;
@@ -1140,7 +1140,7 @@ export interface Operations {
       limit?: number | undefined;
       /** How many records come before the page. */
       offset?: number | undefined;
-      /** The next_cursor of the page before. It is steady under inserts; leave offset out beside it. */
+      /** The next_cursor of the page before. Pages stay the same while records are added. Do not send offset with it. */
       cursor?: string | undefined;
       /** The workspace. */
       workspace_id?: string | undefined;

@@ -21,7 +21,7 @@ export interface Schemas {
     name: string | null;
     /** Their email address, if known. */
     email: string | null;
-    /** Whether something vouches for who they are: the API or a signed identity. */
+    /** Whether the API or a signed identity confirms who they are. */
     verified: boolean;
   };
   Handoff: {
@@ -47,7 +47,7 @@ export interface Schemas {
   Csat: {
     /** 1 to 5. */
     score: number;
-    /** What the visitor adds. */
+    /** The visitor's comment. */
     comment: string | null;
   };
   TeamMember: {
@@ -249,9 +249,9 @@ export interface Schemas {
     created_at: string;
     /** When it was last changed. */
     updated_at: string;
-    /** What the model reads before every question, beside the knowledge: tone, rules, what not to answer. */
+    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
     instructions?: string | null | undefined;
-    /** After so many minutes without a message, an answered conversation is resolved. */
+    /** The number of minutes without a message after which an answered conversation is resolved. */
     inactivity_minutes?: number | undefined;
     /** The language model by its name at the provider; null for the deployment's own. */
     model?: string | null | undefined;
@@ -401,9 +401,9 @@ export interface Schemas {
     created_at: string;
     /** When it was last changed. */
     updated_at: string;
-    /** What the model reads before every question, beside the knowledge: tone, rules, what not to answer. */
+    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
     instructions: string | null;
-    /** After so many minutes without a message, an answered conversation is resolved. */
+    /** The number of minutes without a message after which an answered conversation is resolved. */
     inactivity_minutes: number;
     /** The language model by its name at the provider; null for the deployment's own. */
     model: string | null;
@@ -440,15 +440,15 @@ export interface Schemas {
     description?: string | null | undefined;
     /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
     language?: string | undefined;
-    /** What the model reads before every question, beside the knowledge: tone, rules, what not to answer. */
+    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
     instructions?: string | null | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
-    /** What visitors read when a human is needed, whatever the reason and in whatever language they write. */
+    /** What visitors read when a human is needed, for every reason and in every language. */
     handoff_message?: string | undefined;
     /** 0 to 1: answers that are less sure are handed to a human. */
     confidence_threshold?: number | undefined;
-    /** After so many minutes without a message, an answered conversation is resolved. */
+    /** The number of minutes without a message after which an answered conversation is resolved. */
     inactivity_minutes?: number | undefined;
     /** A paused agent answers no questions. */
     status?: "active" | "paused" | undefined;
@@ -542,7 +542,7 @@ export interface Schemas {
       indexed?: boolean | undefined;
     } | undefined;
   };
-  /** A field that is left out stays as it is. */
+  /** Fields that are left out stay unchanged. */
   AgentUpdate: {
     /** What your team and visitors call it. */
     name?: string | undefined;
@@ -552,15 +552,15 @@ export interface Schemas {
     description?: string | null | undefined;
     /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
     language?: string | undefined;
-    /** What the model reads before every question, beside the knowledge: tone, rules, what not to answer. */
+    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
     instructions?: string | null | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
-    /** What visitors read when a human is needed, whatever the reason and in whatever language they write. */
+    /** What visitors read when a human is needed, for every reason and in every language. */
     handoff_message?: string | undefined;
     /** 0 to 1: answers that are less sure are handed to a human. */
     confidence_threshold?: number | undefined;
-    /** After so many minutes without a message, an answered conversation is resolved. */
+    /** The number of minutes without a message after which an answered conversation is resolved. */
     inactivity_minutes?: number | undefined;
     /** A paused agent answers no questions. */
     status?: "active" | "paused" | undefined;
@@ -1014,7 +1014,7 @@ export interface Schemas {
     author: {
       /** What kind of author it is. */
       type: "visitor" | "agent" | "member" | "system";
-      /** The visitor or agent; null for the team. */
+      /** The visitor, the agent or the member of the team; null if unknown. */
       id: string | null;
       /** Their name, if known. */
       name: string | null;
@@ -1043,7 +1043,7 @@ export interface Schemas {
     subject: string | null;
     /** Your team's tags. */
     tags: string[];
-    /** The member of the team who has it. */
+    /** The member of the team whom it is assigned to. */
     assignee: Schemas["TeamMember"] | null;
     /** Who asks; null once they are erased. */
     visitor: Schemas["Visitor"] | null;
@@ -1144,16 +1144,16 @@ export interface Schemas {
   ConversationUpdate: {
     /** open gives the conversation back to the agent. */
     status?: "open" | "resolved" | "needs_human" | "human_active" | null | undefined;
-    /** Replaces the tags; null leaves them. */
+    /** Replaces the tags; null leaves them unchanged. */
     tags?: string[] | null | undefined;
-    /** Who has it from now on; null takes it from everyone. */
+    /** The member of the team to assign it to; null unassigns it. */
     assignee?: {
       /** Your stable id for the member of the team. */
       id: string;
       /** Their name. */
       name: string;
     } | null | undefined;
-    /** Whether the team has read it: true sets unread_count to 0, false to at least 1. It is no activity. */
+    /** Whether the team has read it: true sets unread_count to 0, false to at least 1. It does not count as activity. */
     read?: boolean | null | undefined;
   };
   Reply: Schemas["Message"] & {
@@ -1197,7 +1197,7 @@ export interface Schemas {
     author: string;
     /** Whether the answer helped. */
     rating: "up" | "down";
-    /** What the rater adds. */
+    /** A comment on the rating. */
     comment: string | null;
     /** When it was created. */
     created_at: string;
@@ -1207,7 +1207,7 @@ export interface Schemas {
   FeedbackIn: {
     /** Whether the answer helped. */
     rating: "up" | "down";
-    /** What the rater adds. */
+    /** A comment on the rating. */
     comment?: string | null | undefined;
   };
   FeedbackPage: Schemas["FeedbackPageBase"] & {
@@ -2219,7 +2219,7 @@ export interface Operations {
     };
     answer: Schemas["AgentSettings"];
   };
-  /** One agent. A key that carries `agents:write` too sees all settings. Scope: `agents:read`. */
+  /** Get an agent. A key that carries `agents:write` too sees all settings. Scope: `agents:read`. */
   getAgent: {
     input: {
       /** The agent. */
@@ -2253,19 +2253,19 @@ export interface Operations {
     };
     answer: Schemas["IdentitySecret"];
   };
-  /** List the workspace's API keys. Revoked ones included, of which the latest 100 are kept. Scope: `keys:write`. */
+  /** List the workspace's API keys. Includes revoked keys, of which the latest 100 are kept. Scope: `keys:write`. */
   listKeys: {
     input: {};
     answer: Schemas["KeyPage"];
   };
-  /** Add an API key. It works from the next request on. A key grants no scope that it lacks itself. Scope: `keys:write`. */
+  /** Add an API key. It works from the next request on. A key can only grant scopes that it has. Scope: `keys:write`. */
   createKey: {
     input: {
       body: Schemas["KeyCreate"];
     };
     answer: Schemas["NewKey"];
   };
-  /** Revoke an API key. It is refused from the next request on. The last key that carries `keys:write` stays. Scope: `keys:write`. */
+  /** Revoke an API key. It is refused from the next request on. The last key with `keys:write` cannot be revoked. Scope: `keys:write`. */
   revokeKey: {
     input: {
       /** The API key. */
@@ -2321,14 +2321,14 @@ export interface Operations {
     };
     answer: Schemas["ConversationWithMessages"];
   };
-  /** List and search conversations, by last activity. With `Accept: text/csv` all of them that fit, as a CSV file, without their messages. Scope: `conversations:read`. */
+  /** List and search conversations, by last activity. With `Accept: text/csv`, all that match as a CSV file, without their messages. Scope: `conversations:read`. */
   listConversations: {
     input: {
       /** How many records a page holds at most. */
       limit?: number | undefined;
       /** How many records come before the page. */
       offset?: number | undefined;
-      /** The next_cursor of the page before. It is steady under inserts; leave offset out beside it. */
+      /** The next_cursor of the page before. Pages stay the same while records are added. Do not send offset with it. */
       cursor?: string | undefined;
       /** The agent. */
       agent_id?: string | undefined;
@@ -2347,7 +2347,7 @@ export interface Operations {
     };
     answer: Schemas["ConversationPage"];
   };
-  /** One conversation with its latest messages. Scope: `conversations:read`. */
+  /** Get a conversation with its latest messages. Scope: `conversations:read`. */
   getConversation: {
     input: {
       /** The conversation. */
@@ -2355,7 +2355,7 @@ export interface Operations {
     };
     answer: Schemas["ConversationWithMessages"];
   };
-  /** Change a conversation's status, tags or assignee. What is left out stays as it is. Scope: `conversations:write`. */
+  /** Change a conversation's status, tags or assignee. Fields that are left out stay unchanged. Scope: `conversations:write`. */
   updateConversation: {
     input: {
       /** The conversation. */
@@ -2371,12 +2371,12 @@ export interface Operations {
       conversation_id: string;
       /** How many records a page holds at most. */
       limit?: number | undefined;
-      /** The next_cursor of the page before. It is steady under inserts; leave offset out beside it. */
+      /** The next_cursor of the page before. Pages stay the same while records are added. Do not send offset with it. */
       cursor?: string | undefined;
     };
     answer: Schemas["MessagePage"];
   };
-  /** Reply as a human on the team. The agent stays silent from then on, until the conversation is resolved or its status is set to open. Scope: `conversations:write`. */
+  /** Reply as a human on the team. The agent then stays silent until the conversation is resolved or its status is set to open. Scope: `conversations:write`. */
   replyToConversation: {
     input: {
       /** The conversation. */
@@ -2385,7 +2385,7 @@ export interface Operations {
     };
     answer: Schemas["Reply"];
   };
-  /** Add a note for the team. A note stands between the messages and is the team's alone: no visitor reads it, no model, and no event carries it. The status stays as it is. Scope: `conversations:write`. */
+  /** Add a note for the team. A note appears in the transcript for the team only: visitors, models and events never contain it. The status does not change. Scope: `conversations:write`. */
   addNote: {
     input: {
       /** The conversation. */
@@ -2405,14 +2405,14 @@ export interface Operations {
     };
     answer: Schemas["Feedback"];
   };
-  /** List ratings of answers, newest first. Those of visitors and of API keys. A rating that was changed keeps its place. Scope: `conversations:read`. */
+  /** List ratings of answers, newest first. Ratings by visitors and by API keys. A changed rating keeps its place in the list. Scope: `conversations:read`. */
   listFeedback: {
     input: {
       /** How many records a page holds at most. */
       limit?: number | undefined;
       /** How many records come before the page. */
       offset?: number | undefined;
-      /** The next_cursor of the page before. It is steady under inserts; leave offset out beside it. */
+      /** The next_cursor of the page before. Pages stay the same while records are added. Do not send offset with it. */
       cursor?: string | undefined;
       /** The agent. */
       agent_id?: string | undefined;
@@ -2430,7 +2430,7 @@ export interface Operations {
       limit?: number | undefined;
       /** How many records come before the page. */
       offset?: number | undefined;
-      /** The next_cursor of the page before. It is steady under inserts; leave offset out beside it. */
+      /** The next_cursor of the page before. Pages stay the same while records are added. Do not send offset with it. */
       cursor?: string | undefined;
       /** The agent. */
       agent_id?: string | undefined;
@@ -2458,7 +2458,7 @@ export interface Operations {
     };
     answer: Schemas["Source"];
   };
-  /** Add a file as a knowledge source. Sent as multipart/form-data. Its bytes tell what it is, not its name. Its text is read in the background: poll the source until its status is ready or failed. Scope: `knowledge:write`. */
+  /** Add a file as a knowledge source. Send it as multipart/form-data. The type is detected from the content, not from the name. The text is read in the background: poll the source until its status is ready or failed. Scope: `knowledge:write`. */
   uploadSourceFile: {
     input: {
       /** The agent. */
@@ -2773,7 +2773,7 @@ export interface Operations {
       limit?: number | undefined;
       /** How many records come before the page. */
       offset?: number | undefined;
-      /** The next_cursor of the page before. It is steady under inserts; leave offset out beside it. */
+      /** The next_cursor of the page before. Pages stay the same while records are added. Do not send offset with it. */
       cursor?: string | undefined;
       /** Only deliveries with this status. */
       status?: "pending" | "succeeded" | "failed" | undefined;

@@ -176,9 +176,9 @@ export interface Schemas {
     message: string;
     /** Continues a conversation; omit to start a new one. */
     conversation_id?: string | null | undefined;
-    /** The one of the last answer; leave it out the first time. */
+    /** The token from the last answer; leave it out of the first request. */
     visitor_token?: string | null | undefined;
-    /** For agents with a turnstile_site_key, where there is no visitor_token. */
+    /** Required for agents with a turnstile_site_key, in requests without a visitor_token. */
     turnstile_token?: string | null | undefined;
     /** A JWT that your backend signed with the agent's identity secret: it says who the visitor is. */
     identity_token?: string | null | undefined;
@@ -235,9 +235,9 @@ export interface Schemas {
     custom_fields?: Record<string, string | number | boolean | null> | null | undefined;
     /** The conversation that it is left in. */
     conversation_id?: string | null | undefined;
-    /** The one of the last answer; leave it out the first time. */
+    /** The token from the last answer; leave it out of the first request. */
     visitor_token?: string | null | undefined;
-    /** For agents with a turnstile_site_key, where there is no visitor_token. */
+    /** Required for agents with a turnstile_site_key, in requests without a visitor_token. */
     turnstile_token?: string | null | undefined;
     /** The page that it is left on. */
     source_url?: string | null | undefined;
@@ -278,7 +278,7 @@ export interface Schemas {
     author: {
       /** What kind of author it is. */
       type: "visitor" | "agent" | "member" | "system";
-      /** The visitor or agent; null for the team. */
+      /** The visitor, the agent or the member of the team; null if unknown. */
       id: string | null;
       /** Their name, if known. */
       name: string | null;
@@ -315,7 +315,7 @@ export interface Schemas {
     author: string;
     /** Whether the answer helped. */
     rating: "up" | "down";
-    /** What the rater adds. */
+    /** A comment on the rating. */
     comment: string | null;
     /** When it was created. */
     created_at: string;
@@ -325,26 +325,26 @@ export interface Schemas {
   FeedbackIn: {
     /** Whether the answer helped. */
     rating: "up" | "down";
-    /** What the rater adds. */
+    /** A comment on the rating. */
     comment?: string | null | undefined;
   };
   Csat: {
     /** 1 to 5. */
     score: number;
-    /** What the visitor adds. */
+    /** The visitor's comment. */
     comment: string | null;
   };
   CsatIn: {
     /** 1 to 5, the best. */
     score: number;
-    /** What the visitor adds. */
+    /** The visitor's comment. */
     comment?: string | null | undefined;
   };
 }
 
 /** What each operation takes (the parameters of its path and query, and its body) and what it answers. */
 export interface Operations {
-  /** What visitors may know of an agent. */
+  /** Get an agent's public settings. */
   getWidgetSettings: {
     input: {
       /** The agent. */

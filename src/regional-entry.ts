@@ -3,8 +3,8 @@ import { app } from "./app.ts";
 import { arrive } from "./platform/http/region.ts";
 
 /**
- * An object that holds nothing and stands in a region: it has requests answered where it is. Each is an invocation of its
- * own, since an object's own requests share its connections and its limits.
+ * An object without state in a region, which forwards requests to the Worker there. Each becomes an invocation of its own,
+ * since the requests of one object share its connections and limits.
  */
 export class RegionalEntry extends DurableObject<Env> {
   override fetch(request: Request): Promise<Response> {
@@ -12,7 +12,7 @@ export class RegionalEntry extends DurableObject<Env> {
   }
 }
 
-/** The Worker, called by an entry: it runs beside it. */
+/** The Worker as entries call it: it runs in the same place. */
 export class RegionalWorker extends WorkerEntrypoint<Env> {
   override fetch(request: Request): Response | Promise<Response> {
     return app.fetch(arrive(request), this.env, this.ctx);

@@ -49,7 +49,7 @@ const getAgentRoute = createRoute({
   operationId: "getAgent",
   method: "get",
   path: "/agents/{agent_id}",
-  summary: "One agent",
+  summary: "Get an agent",
   description: "A key that carries `agents:write` too sees all settings.",
   ...needsScope("agents:read"),
   request: { params },

@@ -12,7 +12,7 @@ import type { Change } from "./agents.ts";
 
 type KeyRow = typeof apiKeys.$inferSelect;
 
-/** The outcome of adding a key; `not_granted` if the granting key lacks one of its scopes, or was revoked just now. */
+/** The outcome of adding a key; `not_granted` if the granting key lacks one of its scopes, or was just revoked. */
 export type KeyAddition = { outcome: "done"; row: KeyRow; key: string } | { outcome: "too_many" } | { outcome: "not_granted" };
 
 /**

@@ -11,7 +11,7 @@ import { callerOperation } from "../workspaces/middleware.ts";
 import type { AgentChange, Change } from "./agents.ts";
 import type { KeyAddition } from "./keys.ts";
 
-/* Changes of agents and keys over HTTP: by whom, and why one is not made. The operator's routes share the reasons. */
+/* Changes of agents and keys over HTTP: who makes them, and the error when one is refused. The operator's routes share the errors. */
 
 /** A change by one of the workspace's keys, which the request's log line names. */
 export function ownChange(c: AppContext): Change {

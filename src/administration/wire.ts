@@ -28,8 +28,8 @@ const isOrigin = (value: string) => value === "*" || (!value.includes("*") && UR
 // --- Agents ----------------------------------------------------------------------------------------------------------
 
 const DESCRIPTIONS = {
-  instructions: "What the model reads before every question, beside the knowledge: tone, rules, what not to answer.",
-  inactivity_minutes: "After so many minutes without a message, an answered conversation is resolved.",
+  instructions: "What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer.",
+  inactivity_minutes: "The number of minutes without a message after which an answered conversation is resolved.",
   model: "The language model by its name at the provider; null for the deployment's own.",
   tools: "Requests to your API, and tools of MCP servers, that the model may call while it answers.",
   allowed_origins:
@@ -51,7 +51,7 @@ const agentFields = z.object({
   welcome_message: longText().openapi({ description: "What visitors read before they write." }),
   handoff_message: longText()
     .min(1)
-    .openapi({ description: "What visitors read when a human is needed, whatever the reason and in whatever language they write." }),
+    .openapi({ description: "What visitors read when a human is needed, for every reason and in every language." }),
   confidence_threshold: z
     .custom<number>(isFraction, valueErrorParams("use a number from 0 to 1"))
     .openapi({ type: "number", description: "0 to 1: answers that are less sure are handed to a human." }),
@@ -78,7 +78,7 @@ const agentFields = z.object({
 });
 
 export const agentUpdateSchema = agentFields.partial().openapi("AgentUpdate", {
-  description: "A field that is left out stays as it is.",
+  description: "Fields that are left out stay unchanged.",
   example: { confidence_threshold: 0.6, instructions: "Answer in two sentences at most." },
 });
 

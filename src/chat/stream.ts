@@ -8,7 +8,7 @@ import type { ChatAnswer } from "./wire.ts";
 const HEARTBEAT_MS = 15_000;
 
 const FAILED =
-  "Something failed on our side, and the question is kept: it will be answered. Resume the stream with the id of its last event.";
+  "Something failed on our side. The question is stored and will be answered: resume the stream with the id of its last event.";
 
 /** What is known of an answer before its first word. */
 export interface StreamStart {

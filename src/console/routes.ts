@@ -11,8 +11,8 @@ import { admitKey, requireAddressRoom, unauthorized } from "../workspaces/middle
 import { beginSession, createLink, endSession, isOwnPage, redeemLink, type Session, sessionOf } from "./session.ts";
 
 /*
- * What the console has beside the published surfaces: sign-in, sign-out and the live channel. It reads and writes through
- * /api/v1 and /operator/v1 with the session's credential, see `useSession`.
+ * The console's own endpoints: sign-in, sign-out and the live channel. For everything else it uses /api/v1 and /operator/v1
+ * with the session's credential, see `useSession`.
  */
 
 const MAX_SECRET_LENGTH = 500;
@@ -76,7 +76,7 @@ const READ_SCOPES = {
 } as const;
 
 consoleRoutes.get("/live", async (c) => {
-  if (c.req.header("Upgrade")?.toLowerCase() !== "websocket") throw new ApiError("not_found", "Only a WebSocket is opened here.");
+  if (c.req.header("Upgrade")?.toLowerCase() !== "websocket") throw new ApiError("not_found", "Connect with a WebSocket.");
   const { id: sessionId, credential, name, expiresAtMs } = await requireSession(c);
   c.set("credential", credential);
   await admitKey(c);

@@ -34,7 +34,7 @@ export async function beginSession(c: AppContext, credential: string, name: stri
   return session;
 }
 
-/** Signs out; the cookie is worthless from then on, wherever it was copied to. @returns the session, if there was one. */
+/** Signs out: the cookie and its copies are refused from then on. @returns the session, if there was one. */
 export async function endSession(c: AppContext): Promise<Session | undefined> {
   const session = await readCookie(c);
   if (session) await signIn(c.env, session.id).end();

@@ -64,7 +64,7 @@ const HITS = `hits AS MATERIALIZED (SELECT rowid / ${PLACES} AS number, max(rowi
 const MATCHES = `FROM hits CROSS JOIN conversations c ON c.number = hits.number
   WHERE (?2 IS NULL OR agent_id = ?2) AND (?3 IS NULL OR status = ?3) AND (?4 IS NULL OR channel = ?4) AND updated_at >= ?5
     AND (?6 IS NULL OR assignee_id = ?6) AND (?7 IS NULL OR id IN (SELECT value FROM json_each(?7)))`;
-/** The total counts the whole list, whatever the page. */
+/** The total counts the whole list, not the page. */
 const SEARCH = `WITH ${HITS}, list AS MATERIALIZED (SELECT id, updated_at, newest ${MATCHES})
   SELECT id, (SELECT record_id FROM texts WHERE position = newest) AS recordId, (SELECT count(*) FROM list) AS total FROM list
   WHERE (updated_at, id) < (?8, ?9) ORDER BY updated_at DESC, id DESC LIMIT ?10 OFFSET ?11`;
@@ -73,20 +73,19 @@ const COUNT = `WITH ${HITS} SELECT count(*) AS total ${MATCHES}`;
 /** Conversations, and texts, that are read at once. */
 const PAGE_SIZE = 200;
 const TEXTS_SIZE = 1_000;
-/** More unread conversations than this are not told apart from others. */
+/** A search for unread conversations finds them among at most so many. */
 const MAX_UNREAD = 10_000;
-/** A change is committed at most this long after the time that it bears. */
+/** The longest time between a change's timestamp and its commit. */
 const OVERLAP_MS = 2 * 60_000;
 /** How long a search waits for the index to be complete, and an alarm works on it. */
 const SEARCH_WAIT_MS = 2_000;
 const ALARM_MS = 30_000;
-/** What is being erased is gone from D1 by then; what is still there was not erased. */
+/** An erasure has ended by then: a conversation that D1 still has was not erased. */
 const ERASURE_MS = 10 * 60_000;
 
 /**
- * The full-text search of one workspace's conversations. D1 holds them; the index reads what changed since, whenever it is
- * asked, so that it is in step with every answer, questions cost nothing more, and an index that is new, or was lost, builds
- * itself.
+ * The full-text search of one workspace's conversations. D1 holds them. Each search first reads what has changed since the last one, so
+ * that results are current, questions cost nothing extra, and an index that is new or was lost builds itself.
  */
 export class ConversationIndex extends DurableObject<Env> {
   private readonly sql: SqlStorage;
@@ -159,7 +158,7 @@ export class ConversationIndex extends DurableObject<Env> {
     return JSON.stringify(rows.map(({ id }) => id));
   }
 
-  /** Reads what changed. Who asks while it is being read waits for the next time, since the change may have come after. */
+  /** Reads what changed. A search during a read waits for another read, since its change may be later. */
   private catchUp(forMs: number, meter: Meter): Promise<boolean> {
     if (!this.reading) {
       this.reading = this.read(Date.now() + forMs, meter).finally(() => (this.reading = undefined));
@@ -259,7 +258,7 @@ export class ConversationIndex extends DurableObject<Env> {
     return this.sql.exec("SELECT 1 FROM erased WHERE id = ?", id).toArray().length > 0;
   }
 
-  /** Conversations whose erasure did not come about, because something happened in them, are indexed again. */
+  /** Indexes conversations again that were not erased after all, because of new activity. */
   private async reviveErased(db: Database): Promise<void> {
     const beforeMs = Date.now() - ERASURE_MS;
     const query = `SELECT id FROM erased WHERE at < ? LIMIT ${PAGE_SIZE}`;
@@ -269,7 +268,7 @@ export class ConversationIndex extends DurableObject<Env> {
       .map(({ id }) => id);
     if (ids.length === 0) return;
     const [rows] = await db.batch([listExisting(db, this.workspaceId, ids)]);
-    // One that was removed again meanwhile stays marked, and out.
+    // A conversation that was removed again in the meantime stays marked.
     for (const id of ids) this.sql.exec("DELETE FROM erased WHERE id = ? AND at < ?", id, beforeMs);
     await this.take(db, rows);
   }

@@ -44,7 +44,7 @@ interface Changes {
 export async function changeConversation(op: ConversationOperation, { status, tags, assignee, read }: Changes) {
   const { workspaceId, conversationId } = op;
   const db = workspaceDb(op);
-  // Who decides what becomes of it has read it, unless it is to wait for others.
+  // A new status marks it read, unless it is to wait for others.
   const isRead = read ?? (status && status !== "needs_human" ? true : undefined);
   const changes = { tags: tags ? [...new Set(tags)] : undefined, assignee, read: isRead };
   const isChanged = Object.values(changes).some((value) => value !== undefined);

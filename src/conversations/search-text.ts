@@ -8,7 +8,7 @@ interface Word {
 /** What a query looks for: words that follow each other. */
 export interface Phrase {
   terms: readonly string[];
-  /** Whether the last one may go on. */
+  /** Whether the last one may be the beginning of a word. */
   isPrefix: boolean;
 }
 

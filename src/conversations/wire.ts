@@ -47,7 +47,7 @@ export const visitorSchema = z
     }),
     name: z.string().nullable().openapi({ description: "Their name, if known.", example: "Ann Lee" }),
     email: z.string().nullable().openapi({ description: "Their email address, if known.", example: "ann@example.com" }),
-    verified: z.boolean().openapi({ description: "Whether something vouches for who they are: the API or a signed identity." }),
+    verified: z.boolean().openapi({ description: "Whether the API or a signed identity confirms who they are." }),
   })
   .openapi("Visitor");
 
@@ -105,14 +105,14 @@ export const messageSchema = z
 export const csatSchema = z
   .object({
     score: z.int().openapi({ description: "1 to 5.", example: 5 }),
-    comment: z.string().nullable().openapi({ description: "What the visitor adds.", example: "Quick and clear." }),
+    comment: z.string().nullable().openapi({ description: "The visitor's comment.", example: "Quick and clear." }),
   })
   .openapi("Csat");
 
 export const feedbackInSchema = z
   .object({
     rating: z.enum(RATINGS).openapi({ description: "Whether the answer helped." }),
-    comment: z.string().max(2000).nullable().optional().openapi({ description: "What the rater adds." }),
+    comment: z.string().max(2000).nullable().optional().openapi({ description: "A comment on the rating." }),
   })
   .openapi("FeedbackIn", { example: { rating: "down", comment: "It does not say how long a refund takes." } });
 
@@ -124,7 +124,10 @@ export const feedbackSchema = z
     message_id: uuid(),
     author: z.string().openapi({ description: "`visitor`, or the id of the API key that rated.", example: "visitor" }),
     rating: z.enum(RATINGS).openapi({ description: "Whether the answer helped." }),
-    comment: z.string().nullable().openapi({ description: "What the rater adds.", example: "It does not say how long a refund takes." }),
+    comment: z
+      .string()
+      .nullable()
+      .openapi({ description: "A comment on the rating.", example: "It does not say how long a refund takes." }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })
@@ -152,7 +155,7 @@ export const conversationSchema = z
       .nullable()
       .openapi({ description: "The beginning of the first message, or the subject of a mail.", example: "How long do refunds take?" }),
     tags: z.array(z.string()).openapi({ description: "Your team's tags.", example: ["refund"] }),
-    assignee: memberSchema.nullable().openapi({ description: "The member of the team who has it." }),
+    assignee: memberSchema.nullable().openapi({ description: "The member of the team whom it is assigned to." }),
     visitor: visitorSchema.nullable().openapi({ description: "Who asks; null once they are erased." }),
     message_count: z.int().openapi({ description: "How many messages it has, without notes.", example: 2 }),
     unread_count: z.int().openapi({
@@ -229,10 +232,15 @@ export const conversationQuery = cursorQuery.extend({
 export const conversationUpdateSchema = z
   .object({
     status: z.enum(SETTABLE_STATUSES).nullable().optional().openapi({ description: "open gives the conversation back to the agent." }),
-    tags: z.array(z.string().max(200)).max(20).nullable().optional().openapi({ description: "Replaces the tags; null leaves them." }),
-    assignee: memberSchema.nullable().optional().openapi({ description: "Who has it from now on; null takes it from everyone." }),
+    tags: z
+      .array(z.string().max(200))
+      .max(20)
+      .nullable()
+      .optional()
+      .openapi({ description: "Replaces the tags; null leaves them unchanged." }),
+    assignee: memberSchema.nullable().optional().openapi({ description: "The member of the team to assign it to; null unassigns it." }),
     read: z.boolean().nullable().optional().openapi({
-      description: "Whether the team has read it: true sets unread_count to 0, false to at least 1. It is no activity.",
+      description: "Whether the team has read it: true sets unread_count to 0, false to at least 1. It does not count as activity.",
     }),
   })
   .openapi("ConversationUpdate", {

@@ -67,15 +67,16 @@ export async function extractFile(
 }
 
 const PROBLEMS: Record<FileProblem | "knowledge_limit", string> = {
-  unsupported_type: "This is no PDF, Word document (DOCX), HTML, Markdown, text or CSV file. Save it as one of these, and upload that.",
+  unsupported_type:
+    "This is not a PDF, Word document (DOCX), HTML, Markdown, text or CSV file. Save it as one of these and upload it again.",
   empty: "The file is empty. Upload one with text.",
-  pdf_encrypted: "The PDF is protected by a password. Upload one without.",
-  pdf_damaged: "The PDF is damaged. Export it again, and upload that.",
-  pdf_without_text: "The PDF has pictures of text only. Upload one with text, as text recognition (OCR) makes it.",
-  pdf_too_large: "The PDF unpacks to more than can be read. Upload it in parts.",
-  docx_damaged: "The Word document is damaged. Save it again, and upload that.",
-  docx_too_large: "The Word document unpacks to more than can be read. Upload it in parts.",
-  too_much_text: "The file has more text than one source may hold. Upload it in parts.",
+  pdf_encrypted: "The PDF is protected by a password. Remove the password and upload it again.",
+  pdf_damaged: "The PDF is damaged. Export it again and upload the new file.",
+  pdf_without_text: "The PDF contains only images. Run text recognition (OCR) on it and upload it again.",
+  pdf_too_large: "The PDF is too large to read once it is unpacked. Split it and upload the parts.",
+  docx_damaged: "The Word document is damaged. Save it again and upload the new file.",
+  docx_too_large: "The Word document is too large to read once it is unpacked. Split it and upload the parts.",
+  too_much_text: "The file has more text than one source can hold. Split it and upload the parts.",
   knowledge_limit:
-    "With this file the agent would have more knowledge than the plan includes. Delete sources, or ask for a larger plan; then upload it again.",
+    "With this file the agent would have more knowledge than the plan includes. Delete sources or ask for a larger plan, then upload it again.",
 };

@@ -100,7 +100,7 @@ const uploadSourceFileRoute = createRoute({
   path: "/agents/{agent_id}/sources/files",
   summary: "Add a file as a knowledge source",
   description:
-    "Sent as multipart/form-data. Its bytes tell what it is, not its name. Its text is read in the background: poll the source until its status is ready or failed.",
+    "Send it as multipart/form-data. The type is detected from the content, not from the name. The text is read in the background: poll the source until its status is ready or failed.",
   ...needsScope("knowledge:write"),
   request: { params, body: formBody(sourceFileSchema) },
   responses: { 202: jsonResponse(sourceSchema, "The new source, pending."), ...errorResponses(403, 404, 413, 422) },
@@ -131,7 +131,7 @@ function createdSource(c: AppContext, creation: SourceCreation) {
     case "too_large":
       throw tooMuchText(c, creation.bytes);
     case "too_many_waiting": {
-      const message = "Many files of this agent wait to be read. Send this one again when some of their sources are ready.";
+      const message = "Too many files of this agent are waiting to be read. Try again when some of their sources are ready.";
       throw new ApiError("rate_limited", message, { headers: { "Retry-After": String(WAITING_RETRY_SECONDS) } });
     }
   }

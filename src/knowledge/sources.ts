@@ -38,7 +38,7 @@ export interface KnowledgeOperation {
   newId: (shard: number) => string;
 }
 
-/** With its text the agent would have so many bytes of text, more than it may. */
+/** The agent's text would have this many bytes, which is over its limit. */
 type TooLarge = { outcome: "too_large"; bytes: number };
 
 export type SourceCreation =
@@ -66,7 +66,7 @@ interface UploadedFile {
 
 /**
  * Adds a source and queues its ingestion. The row is added first, so that limits and agent are checked before any text or file
- * is stored. Until that is, the row has a lease of its own: when the request dies, the sweep removes it.
+ * is stored. Until then the row has a staging lease: when the request dies, the sweep removes it.
  */
 export async function addSource(op: KnowledgeOperation, body: NewSource): Promise<SourceCreation> {
   const { env, workspace, agentId, nowMs } = op;

@@ -319,7 +319,7 @@ export const searchResultSchema = z
   .object({ data: z.array(searchResultItemSchema).openapi({ description: "Passages, best first." }) })
   .openapi("SearchResults");
 
-/** By so many bytes a file is recognised. */
+/** How many bytes are enough to detect a file's type. */
 const HEAD_BYTES = 1_024;
 
 function headOf(pieces: readonly Uint8Array[]): Uint8Array {

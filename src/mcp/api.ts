@@ -16,10 +16,10 @@ export interface ApiRequest {
 /** Sends a request for the caller of the tool. @throws Refusal where the API answers with an error. */
 export type Api = <Answer>(request: ApiRequest) => Promise<Answer>;
 
-/** Why a tool did nothing, in words for the model that called it. */
+/** Why a tool did nothing, as a message for the model that called it. */
 export class Refusal extends Error {}
 
-/** What the API knows of a caller whom `/mcp` has admitted. */
+/** The variables that a request of a tool takes over from the request to `/mcp`, which was admitted. */
 const CARRIED = ["caller", "meter", "newId", "requestId", "startedAtMs", "logFields"] as const;
 
 /** The requests to `/mcp` by the requests that their tools send. */
@@ -66,7 +66,7 @@ interface ErrorBody {
   detail?: { loc: (string | number)[]; msg: string }[];
 }
 
-/** An error with all that a model needs to mend its call. */
+/** An error with everything that a model needs to correct its call. */
 export function wordsOf({ error, detail = [] }: ErrorBody): string {
   const { code, message, ...further } = error;
   const checks = detail.map(({ loc, msg }) => `- ${loc.slice(1).join(".")}: ${msg}`);

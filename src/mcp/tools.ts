@@ -80,7 +80,7 @@ export const tools: Record<ToolName, Tool> = {
   reply_to_conversation: {
     title: "Reply to a customer",
     description:
-      "Sends the customer a reply of the team, at once. The support agent stays silent in this conversation from then on, until it is resolved or its status is set to open.",
+      "Sends the customer a reply from the team immediately. The support agent then stays silent in this conversation until it is resolved or its status is set to open.",
     scope: "conversations:write",
     annotations: { ...ADDS, openWorldHint: true },
     run: (api, { conversation_id, idempotency_key, ...body }) =>
@@ -88,7 +88,7 @@ export const tools: Record<ToolName, Tool> = {
   },
   update_conversation: {
     title: "Change a conversation",
-    description: "Sets a conversation's status, tags, assignee, or whether it is read. What is left out stays as it is.",
+    description: "Sets a conversation's status, tags, assignee, or whether it is read. Fields that are left out stay unchanged.",
     scope: "conversations:write",
     annotations: { ...SETS, destructiveHint: true, openWorldHint: false },
     run: (api, { conversation_id, ...body }) => api({ method: "PATCH", path: ["conversations", conversation_id], body }),

@@ -30,7 +30,7 @@ const idempotencyKey = () =>
   z.string().min(1).max(255).optional().openapi({
     description: "A text of your choice. The same call with the same text is done once within 24 hours: send it when you repeat a call.",
   });
-const nextCursor = () => z.string().nullable().openapi({ description: "Give it as cursor to read on; null at the end." });
+const nextCursor = () => z.string().nullable().openapi({ description: "Send it as cursor to get the next page; null on the last page." });
 
 function pageOf<Item extends z.ZodType>(item: Item) {
   const total = z.int().openapi({ description: "How many there are on all pages." });

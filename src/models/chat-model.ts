@@ -1,6 +1,6 @@
 /*
- * The port to language models that converse: what an engine sends to one, and what it reads. Servers of the OpenAI protocol
- * and Workers AI are behind it, see chat-servers.ts.
+ * The interface to chat models: what a request contains, and what a reply is read as. chat-servers.ts implements it for servers
+ * of the OpenAI protocol and for Workers AI.
  */
 
 /** A language model, by its server's name for it. */
@@ -83,10 +83,10 @@ export interface ModelStream {
 }
 
 const TOO_MANY_REQUESTS = 429;
-/** A timeout, and a conflict of two requests: not the request's own fault. */
+/** Timeouts and conflicts are worth a retry, unlike other client errors. */
 const PASSING = new Set([408, 409, TOO_MANY_REQUESTS]);
 
-/** A server refused a call. Its own words are left out: they may hold a key or a visitor's message. */
+/** A server refused a call. Its message is left out, since it may contain a key or what a visitor wrote. */
 export class ModelCallError extends Error {
   /** @param status undefined where it is unknown. */
   constructor(

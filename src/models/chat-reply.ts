@@ -4,10 +4,10 @@ import { StreamError } from "./stream-with-retry.ts";
 
 /*
  * Replies of the chat completions protocol. A chunk holds `choices`, the last one also `usage`; older models of Workers AI write
- * `response` and `tool_calls` at the top instead. Nothing else of a chunk is read, so nothing else of it is checked.
+ * `response` and `tool_calls` at the top instead. Only these fields are read, so only they are checked.
  */
 
-/** A chunk, or a whole reply, as far as it is read. All of it may be missing or of another type. */
+/** The fields of a chunk, or of a whole reply, that are read. Each may be missing or have another type. */
 interface Chunk {
   error?: unknown;
   choices?: { delta?: Delta; message?: Delta; finish_reason?: unknown }[];

@@ -110,7 +110,7 @@ export const workspaceUpdateSchema = z
   .object({ name: name(), plan: plan(), limits: limitsInput, retention: retentionInput })
   .partial()
   .openapi("WorkspaceUpdate", {
-    description: "A field that is left out stays as it is.",
+    description: "Fields that are left out stay unchanged.",
     example: { plan: "enterprise", limits: { requests_per_minute: null }, retention: { conversations_days: 365 } },
   });
 

@@ -4,8 +4,8 @@ import { shardOf } from "./db/ids.ts";
 import { type Jurisdiction, jurisdictionOf, type Location, type Region } from "./db/regions.ts";
 
 /*
- * The one place where Durable Objects are named. An object is created with its first call, near the caller unless it is told
- * where, and never moves: so each is told the region of its workspace's database.
+ * All Durable Objects are addressed here. An object is created by its first call, near the caller by default, and never moves:
+ * so each call names the region of its workspace's database.
  */
 
 type Namespace<Type extends Rpc.DurableObjectBranded | undefined> = DurableObjectNamespace<Type>;
@@ -43,8 +43,8 @@ export function objectOf<Type extends Rpc.DurableObjectBranded | undefined>(
 let entry: number | undefined;
 
 /**
- * A region's entry. An isolate keeps to one, so that quiet deployments use few, which stay warm, and busy ones spread their
- * requests as Cloudflare spreads them over isolates.
+ * A region's entry. An isolate uses one, so that a quiet deployment uses few, which stay warm, and a busy one spreads its
+ * requests over many.
  */
 export function entryOf(env: Env, region: Region): DurableObjectStub {
   entry ??= Math.floor(Math.random() * ENTRIES);

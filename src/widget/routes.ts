@@ -48,9 +48,9 @@ const getSettings = createRoute({
   operationId: "getWidgetSettings",
   method: "get",
   path: "/agents/{agent_id}",
-  summary: "What visitors may know of an agent",
+  summary: "Get an agent's public settings",
   request: { params: agentParams },
-  responses: { 200: jsonResponse(settingsSchema, "What every visitor may know of the agent."), ...errorResponses(403, 404, 422) },
+  responses: { 200: jsonResponse(settingsSchema, "The agent's public settings."), ...errorResponses(403, 404, 422) },
 });
 
 widgetRoutes.openapi(getSettings, async (c) => {

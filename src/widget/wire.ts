@@ -21,9 +21,9 @@ const visitorToken = () =>
     .max(MAX_TOKEN_LENGTH)
     .nullable()
     .optional()
-    .openapi({ description: "The one of the last answer; leave it out the first time." });
+    .openapi({ description: "The token from the last answer; leave it out of the first request." });
 
-/** A token has at most so many characters. */
+/** The length of the longest token of Turnstile. */
 const MAX_TURNSTILE_TOKEN_LENGTH = 2048;
 
 const turnstileToken = () =>
@@ -32,7 +32,7 @@ const turnstileToken = () =>
     .max(MAX_TURNSTILE_TOKEN_LENGTH)
     .nullable()
     .optional()
-    .openapi({ description: "For agents with a turnstile_site_key, where there is no visitor_token." });
+    .openapi({ description: "Required for agents with a turnstile_site_key, in requests without a visitor_token." });
 
 // --- The agent -------------------------------------------------------------------------------------------------------
 
@@ -169,7 +169,7 @@ export const handoffAnswerSchema = z
 export const csatInSchema = z
   .object({
     score: z.int().gte(1).lte(5).openapi({ description: "1 to 5, the best." }),
-    comment: z.string().max(2000).nullable().optional().openapi({ description: "What the visitor adds." }),
+    comment: z.string().max(2000).nullable().optional().openapi({ description: "The visitor's comment." }),
   })
   .openapi("CsatIn", { example: { score: 5, comment: "Quick and clear." } });
 

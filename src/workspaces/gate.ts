@@ -51,7 +51,7 @@ interface Directory {
   keysByHash: Map<string, KnownKey>;
 }
 
-/** From this age on, the directory is read again beside the requests; until the next one is there, it serves. */
+/** From this age on, the directory is read again in the background, while requests use the current one. */
 const REFRESH_AFTER_MS = 30_000;
 /**
  * A directory of this age admits nobody. It bounds how long a key outlives its revocation where the service died between D1
@@ -70,7 +70,7 @@ const USE_INTERVAL_MS = 60 * 60 * 1000;
 export class WorkspaceGate extends DurableObject<Env> {
   private window = new SlidingWindow();
   private readonly store: WindowStore;
-  /** A read that hangs longer has failed: what waits for it is answered 503, and the next request reads anew. */
+  /** A read that hangs longer has failed: requests that wait for it get 503, and the next one reads again. */
   private readonly readLimitMs = 5_000;
   /** Undefined until loaded; null if the workspace does not exist. */
   private directory: Directory | null | undefined;

@@ -43,10 +43,10 @@ interface Refusal {
  * workspace's other keys. Nothing makes such a key valid: a new key has never been sent before.
  */
 const REFUSED_FOR_MS = 10_000;
-/** The keys that were refused just now, by their hashes. */
+/** The keys that were refused recently, by their hashes. */
 const refusedKeys = new LruCache<string, Refusal & { untilMs: number }>(10_000);
 
-/** What the gate said of the callers of late, by the hashes of their keys. The gate admits each request and says whether it still holds. */
+/** Recent callers as the gate described them, by the hashes of their keys. The gate checks each request and says whether an entry is current. */
 const knownCallers = new LruCache<string, Omit<Caller, "window"> & { version: string }>(2_000);
 
 const KEY_ERRORS = {

@@ -52,7 +52,7 @@ export function listActiveKeys(db: Database, workspaceId: string) {
     .where(and(eq(apiKeys.workspaceId, workspaceId), isNull(apiKeys.revokedAt)));
 }
 
-/** The latest revoked keys are told that they were revoked; older ones are unknown, so that they do not grow for ever. */
+/** Callers with one of the latest revoked keys are told so. Older ones are deleted, which bounds their number. */
 const MAX_REVOKED_KEYS = 100;
 
 /** The latest revoked keys of a workspace. */

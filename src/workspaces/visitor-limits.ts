@@ -12,7 +12,7 @@ export type DailyFlow = (typeof DAILY_FLOWS)[number];
 
 const LIMIT_OF = { messages: "visitor_messages_per_day", leads: "leads_per_day" } as const satisfies Record<VisitorFlow, keyof Limits>;
 
-/** What one sender may send in an hour at the least: more than a person does. */
+/** The smallest limit of one sender in an hour: more than a person sends. */
 const SENDER_MINIMUM: Record<VisitorFlow, number> = { messages: 30, leads: 10 };
 /** On larger plans a sender may use this share of a day's limit in an hour: many people may share an address. */
 const SENDER_SHARE = 1 / 10;
@@ -28,7 +28,7 @@ export interface VisitorLimit {
   sender: string | null;
 }
 
-/** A span of time in which a sender may send so much. */
+/** A period in which a sender may send up to a limit. */
 export interface VisitorWindow {
   flow: DailyFlow;
   sender: string;

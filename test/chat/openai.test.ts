@@ -251,5 +251,5 @@ test("a stream that fails on its way ends with an error of OpenAI's shape", asyn
   );
   expect(read.join("")).toBe("Refunds ");
   expect(error).toMatchObject({ code: "internal_error", type: "server_error" });
-  expect(error.message).toContain("the question is kept");
+  expect(error.message).toContain("The question is stored");
 });

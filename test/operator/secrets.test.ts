@@ -367,7 +367,7 @@ describe("without the old key", () => {
     const { ask, identity, previousIdentity, workspace } = await liveBefore();
     const lost = await ask(NEW, await hashOf(identity, "u-1"));
     expect([lost.status, lost.body.error.code, lost.headers.get("Retry-After")]).toEqual([503, "unavailable", "60"]);
-    expect(lost.body.error.message).toContain("cannot be read just now");
+    expect(lost.body.error.message).toContain("cannot be read at the moment");
     expect((await ask(NEW)).status).toBe(200);
     // A new secret serves at once; what only the unreadable one could vouch for waits.
     const [agent] = await query<{ id: string }>(workspace.id, "SELECT id FROM agents WHERE workspace_id = ?", workspace.id);

@@ -21,7 +21,7 @@ const MAX_UNPACKED_BYTES = 48 * 1024 * 1024;
 const MAX_ENTRIES = 10_000;
 /** Of the styles, and of the lists; what comes after is ignored. Word writes half a megabyte at most. */
 const MAX_DEFINITION_CHARS = 2 * 1024 * 1024;
-/** The document, whose name has a number where some services have saved it. */
+/** The document. Some services add a number to its name. */
 const DOCUMENT = /^word\/document\d*\.xml$/;
 
 /** Reads the text of a Word document, with its headings, lists and tables. */
@@ -113,7 +113,7 @@ interface Container {
 interface Table {
   element: Element;
   hasHeader: boolean;
-  /** The cells that go on downwards, by column. */
+  /** The cells that span further rows, by column. */
   spanning: Map<number, Element>;
   column: number;
 }
@@ -243,7 +243,7 @@ class DocumentTree {
     container.element.children.push(this.createElement(isHeading ? `h${Math.min(heading + 1, 6)}` : "p", nodes));
   }
 
-  /** Adds an item to the list of its level, which may be a new one within the last item, or go on with an earlier one's number. */
+  /** Adds an item to the list of its level, which may be a new one within the last item, or continue the numbering of an earlier one. */
   private addItem(container: Container, nodes: ChildNode[], listId: string, wantedLevel: number): void {
     const { lists } = container;
     const level = Math.min(Number.isInteger(wantedLevel) ? Math.max(wantedLevel, 0) : 0, lists.length, MAX_LEVEL);

@@ -490,7 +490,7 @@ export const conversations = sqliteTable(
     status: text("status", { enum: CONVERSATION_STATUSES }).notNull(),
     subject: text("subject"),
     tags: list("tags"),
-    /** The member of the team who has it. */
+    /** The member of the team whom it is assigned to. */
     assigneeId: text("assignee_id"),
     assigneeName: text("assignee_name"),
     visitorId: text("visitor_id"),

@@ -14,14 +14,14 @@ export function wantsCsv(c: AppContext): boolean {
   return /^\s*text\/csv\b/i.test(c.req.header("Accept") ?? "");
 }
 
-/** Adds CSV to what a list is documented to answer. */
+/** Documents CSV as a further format of a list. */
 export function orCsv<Response extends ReturnType<typeof jsonResponse>>(response: Response) {
-  const schema = z.string().openapi({ description: "With `Accept: text/csv`: the whole list, whatever its limit and offset." });
+  const schema = z.string().openapi({ description: "With `Accept: text/csv`: the whole list; limit and offset are ignored." });
   return { ...response, content: { ...response.content, "text/csv": { schema } } };
 }
 
 /**
- * A whole list as CSV (RFC 4180, UTF-8), read page by page as the client takes it. A failure on the way breaks the response off.
+ * A whole list as CSV (RFC 4180, UTF-8), read page by page as the client takes it. A failure aborts the response.
  * @param readPage the records after a position, as the list's own pages have them.
  */
 export async function csvResponse<Item>(

@@ -11,11 +11,12 @@ const TRANSIENT_RETRY_SECONDS = 2;
 /** After an error that only the operator can repair. */
 const OPERATOR_RETRY_SECONDS = 60;
 
-const BUSY = "The service is busy just now. Try again in a moment.";
+const BUSY = "The service is busy. Try again in a moment.";
 /** A write may have been done although its response was lost. */
 const UNKNOWN_FATE =
-  "The service is busy just now, and this request may have taken effect. Look before you repeat it; with an Idempotency-Key it can be repeated safely.";
-const KEPT = "Something failed on our side, and the question is kept: it will be answered. Read the answer by these ids, do not ask again.";
+  "The service is busy, and this request may have taken effect. Check before you repeat it; with an Idempotency-Key it can be repeated safely.";
+const KEPT =
+  "Something failed on our side. The question is stored and will be answered: read the answer by these ids instead of asking again.";
 
 /** Responds to any error with the error envelope. Details that are not for the caller go to the log alone. */
 export function handleError(error: unknown, c: AppContext): Response {
@@ -41,16 +42,19 @@ export function handleMethodNotAllowed(c: AppContext, allowedMethods: string[]):
 function toApiError(c: AppContext, error: unknown): ApiError {
   logFailure(c, error);
   if (error instanceof UnreadableSecretError) {
-    const message = "A stored secret that this needs cannot be read just now. Try again later: nothing was lost and nothing was done.";
+    const message = "A stored secret that this request needs cannot be read at the moment. Nothing was changed. Try again later.";
     return unavailable(message, OPERATOR_RETRY_SECONDS);
   }
   const shardProblem = explainShardError(error);
   if (shardProblem !== undefined) {
     logProblem("shard_fault", { request_id: c.get("requestId"), detail: shardProblem });
-    return unavailable("The service cannot reach this workspace's data just now. Its log says what is missing.", OPERATOR_RETRY_SECONDS);
+    return unavailable(
+      "The service cannot reach this workspace's data at the moment. Its log says what is missing.",
+      OPERATOR_RETRY_SECONDS,
+    );
   }
   if (isTransient(error)) return unavailable(isRepeatable(c) ? BUSY : UNKNOWN_FATE, TRANSIENT_RETRY_SECONDS);
-  return new ApiError("internal_error", "Something failed on our side. Try again, and tell us the request_id if it goes on.");
+  return new ApiError("internal_error", "Something failed on our side. Try again, and send us the request_id if it keeps failing.");
 }
 
 /** Whether the same request may be sent again without doing anything twice, or could not have had an Idempotency-Key. */

@@ -10,7 +10,7 @@ import {
 import { type BodyLimits, payloadTooLarge } from "./body.ts";
 import type { ValidationItem } from "./errors.ts";
 
-/** All fields and headers, beside the file. */
+/** All fields and headers together, without the file. */
 const MAX_FIELDS_BYTES = 64 * 1024;
 const MAX_PARTS = 20;
 
@@ -39,7 +39,7 @@ type FormResult =
 /**
  * Reads a request's form within the limits, which are checked while it streams in. A file is in memory once:
  * `Request.formData` holds it in the body and in the form.
- * @returns the form, and what tells it from others.
+ * @returns the form, and a digest by which a repeated one is recognized.
  * @throws ApiError payload_too_large.
  */
 export async function readForm(request: Request, limits: BodyLimits): Promise<FormResult> {
@@ -69,7 +69,7 @@ export async function readForm(request: Request, limits: BodyLimits): Promise<Fo
   return { ok: true, value: Object.fromEntries(form), digest: Uint8Array.from(new TextEncoder().encode(digests.join("\n"))) };
 }
 
-/** The parts of a form. What comes after its last boundary is left out, where the parser throws. */
+/** The parts of a form. What follows its last boundary is ignored; the parser would throw. */
 async function* partsIn(body: ReadableStream<Uint8Array>, parser: MultipartParser): AsyncGenerator<MultipartPart> {
   for await (const chunk of body) if (!isFinished(parser)) yield* parser.write(chunk);
   parser.finish();

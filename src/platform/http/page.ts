@@ -58,7 +58,7 @@ export const cursorQuery = pageQuery.extend({
     })
     .openapi({
       type: "string",
-      description: "The next_cursor of the page before. It is steady under inserts; leave offset out beside it.",
+      description: "The next_cursor of the page before. Pages stay the same while records are added. Do not send offset with it.",
     }),
 });
 

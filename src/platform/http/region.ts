@@ -6,7 +6,7 @@ import type { AppContext, AppEnv } from "./context.ts";
 /** The requests that came through a region's entry. */
 const arrived = new WeakSet<Request>();
 
-/** Notes that a request came through its region's entry, so that it is answered here. */
+/** Marks a request as forwarded by its region's entry, so that it is answered here. */
 export function arrive(request: Request): Request {
   arrived.add(request);
   return request;
@@ -31,7 +31,7 @@ export async function answerInRegion(c: AppContext, id: string): Promise<Respons
   return response;
 }
 
-/** Has requests answered in the region of the id in their path. */
+/** Answers requests in the region of the id in their path. */
 export function inRegionOf(parameter: string): MiddlewareHandler<AppEnv> {
   return async (c, next) => (await answerInRegion(c, c.req.param(parameter) ?? "")) ?? next();
 }
@@ -46,7 +46,7 @@ function requestOf(c: AppContext): Request {
   return new Request(c.req.raw, { headers });
 }
 
-/** An entry fails when its machine does, and with each deployment: what only reads is then sent again. */
+/** An entry fails with its machine and with each deployment: a GET is then sent again. */
 async function callEntry(env: Env, region: Region, request: Request): Promise<Response> {
   try {
     return await entryOf(env, region).fetch(request);

@@ -80,7 +80,7 @@ const DESCRIPTIONS = {
   422: "The request is not valid.",
   429: "The rate limit is exceeded.",
   500: "Something failed on our side.",
-  503: "Not available just now: try again later.",
+  503: "Temporarily unavailable: try again later.",
 } as const;
 
 /** The error statuses of every operation. */
@@ -106,8 +106,8 @@ const EXAMPLES: Record<ErrorStatus, { code: ErrorCode; message: string }> = {
   413: { code: "payload_too_large", message: "The body is too large: send at most 524,288 bytes." },
   422: { code: "validation_error", message: "The request is not valid. Each item of detail says what to change." },
   429: { code: "rate_limited", message: "The workspace's rate limit is exceeded, all its keys together. Try again in 12 s." },
-  500: { code: "internal_error", message: "Something failed on our side. Try again, and tell us the request_id if it goes on." },
-  503: { code: "unavailable", message: "The service is busy just now. Try again in a moment." },
+  500: { code: "internal_error", message: "Something failed on our side. Try again, and send us the request_id if it keeps failing." },
+  503: { code: "unavailable", message: "The service is busy. Try again in a moment." },
 };
 
 const INVALID_ITEM = { loc: ["body", "name"], msg: "Field required", type: "missing", input: {} };

@@ -9,7 +9,7 @@ const MAX_NAME_LENGTH = 100;
 
 export type FieldPath = (string | number)[];
 
-/** What a schema is made of: the part of zod's own definition that tells which fields there are. */
+/** The part of zod's definition of a schema that tells which fields there are. */
 interface Definition {
   type: string;
   shape?: Record<string, z.ZodType>;
@@ -21,7 +21,7 @@ interface Definition {
   options?: z.ZodType[];
 }
 
-/** The fields of a value that its schema ignores, by their paths. A strict schema refuses them itself, a record has no others. */
+/** The paths of the fields in a value that its schema ignores. A strict schema refuses them itself; a record knows all. */
 export function unknownFields(schema: z.ZodType, value: unknown): FieldPath[] {
   const def = schema.def as unknown as Definition;
   if (Array.isArray(value))
@@ -37,7 +37,7 @@ export function unknownFields(schema: z.ZodType, value: unknown): FieldPath[] {
 /** The same for a schema around another one, such as an optional or a transformed one. */
 function inner({ innerType, in: input, out, options }: Definition, value: unknown): FieldPath[] {
   if (innerType) return unknownFields(innerType, value);
-  // A check or a preparation before the fields stands where their schema would.
+  // One side of a pipe may be a check or a transform; the other one has the fields.
   if (input && out) return unknownFields(["custom", "transform"].includes(input.def.type) ? out : input, value);
   if (!options) return [];
   const fitting = options.find((option) => option.safeParse(value).success);
