@@ -71,7 +71,7 @@ test.for([
   const asked: Session[] = [];
   const failed = await ask(`/api/v1${path}`, { message: KNOWN }, sessionsWithFailingD1(asked, text), bearer(workspace));
   expect([failed.status, failed.body.error.code]).toEqual([status, code]);
-  expect(failed.body.error.message).toContain("do not ask again");
+  expect(failed.body.error.message).toContain("instead of asking again");
   const { conversation_id: id, message_id: messageId } = failed.body.error;
   expect(await conversations()).toEqual([]);
   await recover(asked);
