@@ -1,5 +1,6 @@
 import type { Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
+import { trimTrailingSlash } from "hono/trailing-slash";
 import { agentRoutes } from "./administration/agent-routes.ts";
 import { keyRoutes } from "./administration/key-routes.ts";
 import { analyticsRoutes } from "./analytics/routes.ts";
@@ -86,7 +87,7 @@ app.route("/operator/v1", operatorRoutes);
 app.route("/widget/v1", widgetRoutes);
 app.use("/console/*", requireConfig);
 app.route("/console", consoleRoutes);
-app.use("/chat/*", requireConfig);
+app.use("/chat/*", requireConfig, trimTrailingSlash());
 app.route("/chat", hostedPageRoutes);
 app.route("/docs", docsRoutes);
 app.route("/", homeRoutes);

@@ -61,16 +61,19 @@ test("two chats stand on one page, and one that is taken out and put back goes o
 });
 
 test("it fits 320 pixels, a zoom of 200 percent, and right-to-left languages", async () => {
-  for (const [attributes, viewport] of [
-    [`lang="ar"`, { width: 320, height: 480 }],
+  for (const [attributes, viewport, direction] of [
+    [`lang="ar"`, { width: 320, height: 480 }, "rtl"],
     // A window of 1280 pixels, zoomed.
-    [`lang="de"`, { width: 640, height: 400 }],
+    [`lang="de"`, { width: 640, height: 400 }, "ltr"],
   ] as const) {
     const { page, errors } = await openPage({ viewport });
     await page.goto(await serveSite({ "/": embedding({ attributes }) }));
     await page.locator(".launcher").click();
     const field = page.locator("textarea");
+    const directionOf = () => field.evaluate((element) => getComputedStyle(element).direction);
+    expect(await directionOf()).toBe(direction);
     await field.fill(question("markdown"));
+    expect(await directionOf()).toBe("ltr");
     await field.press("Enter");
     await page.locator(".thumbs").waitFor();
     const inside = await page.locator(".window").evaluate((window) => {

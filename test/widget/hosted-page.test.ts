@@ -43,6 +43,13 @@ test("there is no page of an agent that has switched it off, or that does not ex
   expect((await open(agent.id)).status).toBe(200);
 });
 
+test("an address that somebody typed with a slash at its end leads to the page", async () => {
+  const agent = await createAgent(await createWorkspace());
+  const { status, body } = await open(`${agent.id}/`);
+  expect(status).toBe(200);
+  expect(body).toContain("<title>");
+});
+
 test("a flood from one address is refused before the database is asked", async () => {
   const headers = newAddress();
   const statuses = await Promise.all(Array.from({ length: 601 }, async () => (await send("GET", "/chat/nobody", { headers })).status));

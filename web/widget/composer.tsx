@@ -29,7 +29,8 @@ export function Composer(): VNode {
       <textarea
         ref={field}
         rows={1}
-        dir="auto"
+        // Of what is written; the placeholder has the direction of the chat.
+        dir={text.value === "" ? undefined : "auto"}
         aria-label={t("message_label")}
         placeholder={t("message_placeholder")}
         enterkeyhint="send"

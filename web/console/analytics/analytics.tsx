@@ -123,7 +123,7 @@ function Figure({ name, value, change }: { name: string; value: string; change?:
     <div class="card">
       <h2 class="figure-name">{name}</h2>
       <p class="big-number">{value}</p>
-      <p class="quiet">{change ?? "\u00a0"}</p>
+      {change && <p class="quiet">{change}</p>}
     </div>
   );
 }
