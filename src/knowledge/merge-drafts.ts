@@ -12,7 +12,7 @@ export type Draft = readonly [DraftRow, ...DraftRow[]];
 
 /** From this similarity on questions whose answers say the same ask the same too. */
 const SAME_WITH_ANSWER = 0.4;
-/** What an answer says, it says in so many characters. */
+/** Longer replies say the same only where they are equal. */
 const MAX_COMPARED_CHARS = 2_000;
 
 /**
@@ -21,27 +21,28 @@ const MAX_COMPARED_CHARS = 2_000;
  */
 export function mergeDrafts(rows: readonly DraftRow[], language: string): Draft[] {
   const read = rows.filter(({ status }) => status !== "accepted").map((row) => readDraft(row, language));
-  return groupItems(read, resemblance).map((group) => group.map(({ row }) => row) as [DraftRow, ...DraftRow[]]);
+  return groupItems(read, resemblance, saySame).map((group) => group.map(({ row }) => row) as [DraftRow, ...DraftRow[]]);
 }
 
 /** A draft as it is compared with others. */
 interface ReadDraft {
   row: DraftRow;
-  wording: Wording;
-  answer: Statement;
+  question: Wording;
+  answer: Wording;
+  statement: Statement;
 }
 
 function readDraft(row: DraftRow, language: string): ReadDraft {
-  return {
-    row,
-    wording: wordingOf(row.question, language),
-    answer: new Statement(withoutSalutation(row.answer).slice(0, MAX_COMPARED_CHARS)),
-  };
+  const answer = withoutSalutation(row.answer);
+  return { row, question: wordingOf(row.question, language), answer: wordingOf(answer, language), statement: new Statement(answer) };
 }
 
 function resemblance(first: ReadDraft, draft: ReadDraft): number {
-  const similarity = similarityOf(first.wording, draft.wording);
-  return similarity >= SAME_WITH_ANSWER && first.answer.saysSameAs(draft.answer) ? similarity : 0;
+  return similarityOf(first.question, draft.question) >= SAME_WITH_ANSWER ? similarityOf(first.answer, draft.answer) : 0;
+}
+
+function saySame(first: ReadDraft, draft: ReadDraft): boolean {
+  return first.statement.saysSameAs(draft.statement);
 }
 
 /** What an answer says, analysed when it is first compared. */
@@ -52,7 +53,12 @@ class Statement {
 
   /** Whether each says all that the other does, politeness apart. */
   saysSameAs(other: Statement): boolean {
-    return this.content.trim() === other.content.trim() || (this.saysAllOf(other) && other.saysAllOf(this));
+    if (this.content === other.content) return true;
+    return !this.isLong && !other.isLong && this.saysAllOf(other) && other.saysAllOf(this);
+  }
+
+  private get isLong(): boolean {
+    return this.content.length > MAX_COMPARED_CHARS;
   }
 
   private saysAllOf(other: Statement): boolean {

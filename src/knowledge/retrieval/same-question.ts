@@ -74,20 +74,26 @@ function commonWeight({ words }: Wording, { known }: Wording): number {
   return common;
 }
 
+/** An item is held against so many groups, those that it resembles most: that bounds what a slow comparison takes. */
+const MAX_COMPARED_GROUPS = 3;
+
 /**
  * Puts what belongs together into groups: each item joins the group whose first item it resembles most, or begins one. An item
  * that comes after others changes nothing about their groups.
  * @param resemblance of an item and a group's first one; 0 where they do not belong together.
+ * @param isSame decides in the end.
  */
-export function groupItems<Item>(items: readonly Item[], resemblance: (first: Item, item: Item) => number): [Item, ...Item[]][] {
+export function groupItems<Item>(
+  items: readonly Item[],
+  resemblance: (first: Item, item: Item) => number,
+  isSame: (first: Item, item: Item) => boolean = () => true,
+): [Item, ...Item[]][] {
   const groups: [Item, ...Item[]][] = [];
   for (const item of items) {
-    let best: { group: Item[]; score: number } | undefined;
-    for (const group of groups) {
-      const score = resemblance(group[0], item);
-      if (score > (best?.score ?? 0)) best = { group, score };
-    }
-    if (best) best.group.push(item);
+    const scored = groups.map((group) => ({ group, score: resemblance(group[0], item) })).filter(({ score }) => score > 0);
+    const closest = scored.sort((a, b) => b.score - a.score).slice(0, MAX_COMPARED_GROUPS);
+    const own = closest.find(({ group }) => isSame(group[0], item));
+    if (own) own.group.push(item);
     else groups.push([item]);
   }
   return groups;
