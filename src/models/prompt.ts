@@ -70,7 +70,7 @@ function agentPart({ agentName, language, instructions }: ModelRequest): string 
 
 function withQuoted({ role, text, isReported = false }: HistoryMessage, quoter: Quoter): HistoryMessage {
   if (role === "visitor") return { role, text: quoter.quote("visitor", text) };
-  return { role, text: isReported ? quoter.quote("earlier reply", text) : text };
+  return { role, text: isReported ? quoter.quote("reply", text) : text };
 }
 
 /** Joins consecutive messages of one role: many models require that roles alternate. */

@@ -52,7 +52,14 @@ async function createDesk(
   const serve = (tools: ServedTool[]) => behaveAt(host, { mcp: { tools, isLegacy } });
   await serve(served);
   const workspace = await createWorkspace();
-  const shop = { type: "mcp", name: "shop", url: `https://${host}/mcp`, headers: { Authorization: SECRET }, timeout_seconds: 2, ...server };
+  const shop = {
+    type: "mcp",
+    name: "shop",
+    url: `https://${host}/mcp`,
+    headers: { Authorization: SECRET },
+    timeout_seconds: 30,
+    ...server,
+  };
   const agent = await createAgent(workspace, { handoff_message: "A colleague takes over.", tools: [shop] });
   await learn(workspace, agent.id, HANDBOOK);
   const standIn = new OpenAiStandIn(typeof script === "function" ? script : () => script);

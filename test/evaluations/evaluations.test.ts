@@ -275,9 +275,11 @@ describe("with a language model", () => {
       count: number,
     ) => { text?: string[]; toolCalls?: { name: string; arguments: unknown }[]; status?: number },
   ) {
-    const host = newHost();
+    const [host, shop] = [newHost(), newHost()];
+    await behaveAt(shop, { mcp: { tools: [{ name: "find_order", annotations: { readOnlyHint: true } }, { name: "refund_order" }] } });
     const desk = await createDesk({
       tools: [
+        { type: "mcp", name: "shop", url: `https://${shop}/mcp` },
         tool(host, "order_status", "GET", "/orders/{order}"),
         tool(host, "cancel_order", "POST", "/orders/{order}/cancel"),
         tool(host, "own_orders", "GET", "/customers/{visitor.external_id}/orders/{order}"),
@@ -297,7 +299,7 @@ describe("with a language model", () => {
       count === 1 ? { toolCalls: [{ name: "order_status", arguments: { order: "A1" } }] } : { text: ["@sources t1\nIt is in Rotterdam."] },
     );
     const offered = requests[0]!.tools!.map(({ function: { name } }: { function: { name: string } }) => name);
-    expect(offered).toEqual(["search_knowledge", "request_human", "order_status"]);
+    expect(offered).toEqual(["search_knowledge", "request_human", "shop_find_order", "order_status"]);
     expect(received).toHaveLength(1);
     expect(cases[0]).toMatchObject({ verdict: "right", trace: { tool_calls: [{ name: "order_status", outcome: "answered" }] } });
   });

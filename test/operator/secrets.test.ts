@@ -93,6 +93,7 @@ const all = (state: string) => ({
   turnstile: state,
   "order_status Authorization": state,
   "order_status X-Shop": state,
+  "shop Authorization": state,
   webhook: state,
   "previous webhook": state,
 });
@@ -107,7 +108,10 @@ async function liveBefore(shard?: number) {
   const headers = { Authorization: "Bearer shop-token", "X-Shop": "7" };
   const parameters = { type: "object", properties: { order: { type: "string" } }, required: ["order"] };
   const tool = { name: "order_status", description: "Orders.", parameters, method: "GET", url: `https://${host}/{order}`, headers };
-  const agent = await operateOn(OLD, "POST", `/workspaces/${workspace.id}/agents`, { name: "Agent", tools: [tool] });
+  const shopHost = newHost();
+  await behaveAt(shopHost, { mcp: { tools: [{ name: "find_order" }] } });
+  const shop = { type: "mcp", name: "shop", url: `https://${shopHost}/mcp`, headers: { Authorization: headers.Authorization } };
+  const agent = await operateOn(OLD, "POST", `/workspaces/${workspace.id}/agents`, { name: "Agent", tools: [tool, shop] });
   const guarded = await operateOn(OLD, "POST", `/workspaces/${workspace.id}/agents`, { name: "Guarded", turnstile: TURNSTILE });
   const rotation = `/workspaces/${workspace.id}/agents/${agent.id}/rotate-identity-secret`;
   const previousIdentity: string = (await operateOn(OLD, "POST", rotation)).secret;
@@ -201,9 +205,9 @@ describe("a rotation", () => {
     const counted = kinds(await walk(BOTH, "GET"));
     const grown = (kind: string, name: string) => counted[kind]![name]! - before[kind]![name]!;
     const made = ["identity_secrets", "turnstile_secrets", "tool_headers", "webhook_secrets"].map((kind) => grown(kind, "outdated"));
-    expect(made).toEqual([2, 1, 2, 2]);
+    expect(made).toEqual([2, 1, 3, 2]);
     expect(grown("webhook_secrets", "current")).toBe(0);
-    expect(kinds(await walk(BOTH, "POST"))["tool_headers"]).toMatchObject({ outdated: 0, reencrypted: 2 });
+    expect(kinds(await walk(BOTH, "POST"))["tool_headers"]).toMatchObject({ outdated: 0, reencrypted: 3 });
     expect(kinds(await walk(BOTH, "GET"))["tool_headers"]).toMatchObject({ outdated: 0, reencrypted: 0 });
   });
 
