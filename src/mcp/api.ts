@@ -46,7 +46,7 @@ export function innerApi(...routers: readonly Hono<AppEnv>[]): Hono<AppEnv> {
 /** The API as the tools of one request to `/mcp` call it. */
 export function apiFor(c: AppContext, inner: Hono<AppEnv>): Api {
   return async <Answer>({ method, path, query = {}, body, idempotencyKey }: ApiRequest) => {
-    const url = new URL(`/api/v1/${path.map((segment) => encodeURIComponent(String(segment).toWellFormed())).join("/")}`, c.req.url);
+    const url = new URL(`/api/v1/${path.map(segmentOf).join("/")}`, c.req.url);
     for (const [name, value] of Object.entries(query)) if ((value ?? null) !== null) url.searchParams.set(name, String(value));
     const headers = new Headers({ "Content-Type": "application/json" });
     // Encoded, since headers hold Latin-1 alone.
@@ -58,6 +58,13 @@ export function apiFor(c: AppContext, inner: Hono<AppEnv>): Api {
     if (!response.ok) throw new Refusal(wordsOf(answer));
     return answer;
   };
+}
+
+function segmentOf(value: unknown): string {
+  const segment = encodeURIComponent(String(value).toWellFormed());
+  // A URL drops these segments, and would name another operation.
+  if (segment === "." || segment === "..") throw new Refusal(`${segment} is not an id.`);
+  return segment;
 }
 
 /** The body of the API's errors. */

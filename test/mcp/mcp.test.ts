@@ -243,6 +243,7 @@ test("an error says what the model has to change", async () => {
   expect(unknown.text).toContain("list_conversations takes no state. It takes q, status, channel");
   const missing = await use(client, "get_conversation", { conversation_id: crypto.randomUUID() });
   expect(missing.text).toMatch(/^not_found: No conversation with this id/);
+  expect((await use(client, "get_conversation", { conversation_id: ".." })).text).toBe(".. is not an id.");
   expect((await use(client, "fetch", { id: "x" })).text).toContain("Give the id of a search result");
   await expect(client.callTool({ name: "erase_person", arguments: {} })).rejects.toThrow("Tool erase_person not found");
 });

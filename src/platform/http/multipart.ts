@@ -69,9 +69,12 @@ export async function readForm(request: Request, limits: BodyLimits): Promise<Fo
   return { ok: true, value: Object.fromEntries(form), digest: Uint8Array.from(new TextEncoder().encode(digests.join("\n"))) };
 }
 
-/** The parts of a form. What follows its last boundary is ignored; the parser would throw. */
+/** The parts of a form. What follows its last boundary is not read. */
 async function* partsIn(body: ReadableStream<Uint8Array>, parser: MultipartParser): AsyncGenerator<MultipartPart> {
-  for await (const chunk of body) if (!isFinished(parser)) yield* parser.write(chunk);
+  for await (const chunk of body) {
+    if (isFinished(parser)) return;
+    yield* parser.write(chunk);
+  }
   parser.finish();
 }
 

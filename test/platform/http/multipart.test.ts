@@ -65,6 +65,14 @@ test("a file of the largest size is read, and a larger one refused", async () =>
   await expect(read(part(FILE, "x".repeat(1_001)) + END, { size: 64 })).rejects.toMatchObject({ code: "payload_too_large" });
 });
 
+test("a form ends with its last boundary, however much is sent after it", async () => {
+  const pieces = [part(FILE, "abc") + END];
+  const pull = (controller: ReadableStreamDefaultController) => controller.enqueue(new TextEncoder().encode(pieces.pop() ?? "more"));
+  const headers = { "Content-Type": `multipart/form-data; boundary=${BOUNDARY}` };
+  const request = new Request("https://service.test", { method: "POST", headers, body: new ReadableStream({ pull }) });
+  expect((await readForm(request, { "x-max-file-bytes": 1_000 })).ok).toBe(true);
+});
+
 test("two files are refused: taking one of them would lose the other", async () => {
   const form = await read(part(FILE, "abc") + part(FILE, "def") + END);
   expect(form).toMatchObject({ ok: false, item: { loc: ["body", "file"], ctx: { error: "send one part of this name" } } });
