@@ -115,6 +115,19 @@ test("a sign-in link without a name asks for it, and signs in once", async () =>
   await late.getByLabel("API key or operator token").waitFor();
 });
 
+test("signing out in one window tells the others at once", async () => {
+  const office = await createOffice();
+  const { page } = await openPage();
+  await signIn(page, office.key);
+  const other = await page.context().newPage();
+  const isLive = new Promise((resolve) => other.once("websocket", (socket) => socket.once("framesent", resolve)));
+  // Nothing on this page asks by itself.
+  await other.goto(`${service.url}/console/#/playground`);
+  await isLive;
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await other.getByRole("dialog", { name: "Your session has ended" }).waitFor();
+});
+
 test("the team sees what was asked in vain, and teaches the agent a colleague's reply", async () => {
   const office = await createOffice();
   const id = await office.ask("Is there a student discount?");

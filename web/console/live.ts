@@ -1,5 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { request } from "./api.ts";
 import { hasEnded, session } from "./session.ts";
 
 export interface Change {
@@ -21,6 +22,8 @@ export const viewers = signal<{ conversationId: string; all: Viewer[] }>({ conve
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 const PING_MS = 30_000;
+/** The code by which the service closes the channel of a session that may have ended (RFC 6455, section 7.4.1). */
+const POLICY_VIOLATION = 1008;
 
 const listeners = new Set<(changes: Change[]) => void>();
 let socket: WebSocket | undefined;
@@ -84,8 +87,10 @@ function connect(): void {
   opened.addEventListener("message", ({ data }) => {
     if (data !== "pong") receive(JSON.parse(String(data)) as Message);
   });
-  opened.addEventListener("close", () => {
+  opened.addEventListener("close", ({ code }) => {
     if (socket !== opened) return;
+    // What says that the session has ended, before somebody writes in vain.
+    if (code === POLICY_VIOLATION) void request("GET", "/api/v1/me").catch(() => undefined);
     socket = undefined;
     isLive.value = false;
     if (session.peek()?.kind !== "workspace" || hasEnded.peek()) return;
