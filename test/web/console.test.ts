@@ -225,6 +225,17 @@ test("a key without the scope of a page reads which one it needs, and does not s
   await page.getByText("webhooks:read").waitFor();
 });
 
+test("the same holds for a part of a page", async () => {
+  const office = await createOffice(["agents:read", "knowledge:read"]);
+  const { page } = await openPage();
+  await signIn(page, office.key);
+  const tabs = page.getByRole("navigation", { name: "Knowledge" });
+  await tabs.getByRole("link", { name: "Drafts" }).waitFor();
+  expect(await tabs.getByRole("link", { name: "Gaps" }).count()).toBe(0);
+  await page.goto(`${service.url}/console/#/knowledge/gaps`);
+  await page.getByText("analytics:read").waitFor();
+});
+
 test("an engineer sees why an answer was given, teaches another one, and runs the questions again", async () => {
   const office = await createOffice();
   const id = await office.ask("Do you deliver to Norway?");

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { Link, Route, Switch, useLocation } from "wouter-preact";
 import { AgentPicker, useAgents } from "../agents.tsx";
+import { hasScope, type Scope } from "../session.ts";
 import { PageFrame } from "../ui/page.tsx";
 import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
 import { Answers } from "./answers.tsx";
@@ -11,13 +12,14 @@ import { Gaps } from "./gaps.tsx";
 import { SourcePage } from "./source-page.tsx";
 import { Sources } from "./sources.tsx";
 
-const TABS = [
+/** What may be read with the scope of the page; gaps take one more. */
+const TABS: readonly (readonly [href: string, title: string, scope?: Scope])[] = [
   ["/", "Sources"],
   ["/answers", "Curated answers"],
-  ["/gaps", "Gaps"],
+  ["/gaps", "Gaps", "analytics:read"],
   ["/drafts", "Drafts"],
   ["/evaluations", "Evaluations"],
-] as const;
+];
 
 /** What an agent knows, and where it is fed. */
 export function Knowledge() {
@@ -38,7 +40,7 @@ export function Knowledge() {
           ) : (
             <>
               <nav class="tabs" aria-label="Knowledge">
-                {TABS.map(([href, title]) => (
+                {TABS.filter(([, , scope]) => scope === undefined || hasScope(scope)).map(([href, title]) => (
                   <Link key={href} href={href} aria-current={path === href ? "page" : undefined}>
                     {title}
                   </Link>
