@@ -1,7 +1,7 @@
 import type { Client, CallToolResult } from "@modelcontextprotocol/client";
 import { waitUntil } from "cloudflare:workers";
 import type { PinnedTool } from "../platform/db/columns.ts";
-import { guardedFetch } from "../platform/egress/guarded-fetch.ts";
+import { type Exchange, guardedFetch } from "../platform/egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { log } from "../platform/telemetry/log.ts";
 import { truncate } from "../platform/text.ts";
@@ -13,6 +13,8 @@ import type { VariableValues } from "./tool-variables.ts";
 /** A list of tools is long where they have many parameters. */
 const MAX_RESPONSE_BYTES = 262_144;
 const MAX_PAGES = 5;
+/** Somebody waits for it who saves an agent. */
+const MAX_LISTING_MS = 15_000;
 const CLIENT = { name: "support-agent-service", version: "1.0.0" };
 /** Results are read as text whatever schema they should have. */
 const UNCHECKED = { getValidator: () => (data: unknown) => ({ valid: true as const, data: data as never, errorMessage: undefined }) };
@@ -26,12 +28,25 @@ export interface ServerTarget {
 }
 
 /** What keeps a server from being used, as a sentence. */
-class ServerFault extends Error {}
+class ServerFault extends Error {
+  /**
+   * @param isAnswered whether there was a response, so that it is known that a call was made.
+   * @param said the server's own words, where it refused a call by the protocol.
+   */
+  constructor(
+    message: string,
+    readonly isAnswered: boolean,
+    readonly said?: string,
+  ) {
+    super(message);
+  }
+}
 
 /** The tools of a server, or why they cannot be listed. */
 export async function listTools(env: Env, target: ServerTarget): Promise<{ tools: ListedTool[] } | { problem: string }> {
   try {
-    return { tools: await withClient(env, target, (client, timeout) => listed(client, timeout)) };
+    const timeoutMs = Math.min(target.server.timeoutSeconds * 1_000, MAX_LISTING_MS);
+    return { tools: await withClient(env, target, timeoutMs, listed) };
   } catch (error) {
     if (error instanceof ServerFault) return { problem: error.message };
     throw error;
@@ -56,31 +71,34 @@ export async function callPinnedTool(
   { pinned, input, onChange, logFields }: PinnedCall,
 ): Promise<CallResult> {
   const startedMs = Date.now();
-  let isSent = false;
-  const call = async (): Promise<CallResult> => {
-    try {
-      return await withClient(env, target, async (client, timeout) => {
-        const change = await changeOf(target.server.tools, await listed(client, timeout));
-        if (change !== undefined) {
-          await onChange(change);
-          return { kind: "failed", problem: CHANGED, text: "" };
-        }
-        isSent = true;
-        return resultOf(await client.callTool({ name: pinned.name, arguments: input }, { timeout }));
-      });
-    } catch (error) {
-      if (!(error instanceof ServerFault)) throw error;
-      return isSent ? { kind: "unknown", problem: error.message } : { kind: "failed", problem: error.message, text: "" };
-    }
-  };
-  const result = await call();
-  log("tool_call", {
-    ...logFields,
-    tool: `${target.server.name}.${pinned.name}`,
-    outcome: result.kind,
-    duration_ms: Date.now() - startedMs,
-  });
+  const { change, result } = await call(env, target, pinned, input);
+  const { server } = target;
+  log("tool_call", { ...logFields, tool: `${server.name}.${pinned.name}`, outcome: result.kind, duration_ms: Date.now() - startedMs });
+  if (change !== undefined) await onChange(change);
   return result;
+}
+
+async function call(
+  env: Env,
+  target: ServerTarget & { server: { tools: PinnedTool[] } },
+  { name }: PinnedTool,
+  input: Record<string, unknown>,
+): Promise<{ change?: string; result: CallResult }> {
+  let isSent = false;
+  try {
+    return await withClient(env, target, target.server.timeoutSeconds * 1_000, async (client, timeout) => {
+      const change = await changeOf(target.server.tools, await listed(client, timeout));
+      if (change !== undefined) return { change, result: { kind: "failed", problem: CHANGED, text: "" } };
+      isSent = true;
+      return { result: resultOf(await client.callTool({ name, arguments: input }, { timeout })) };
+    });
+  } catch (error) {
+    if (!(error instanceof ServerFault)) throw error;
+    const { message: problem, said } = error;
+    if (isSent && said !== undefined) return { result: { kind: "answered", text: `Error. ${truncate(said, MAX_TEXT_LENGTH)}` } };
+    const isUnknown = isSent && !error.isAnswered;
+    return { result: isUnknown ? { kind: "unknown", problem } : { kind: "failed", problem, text: "" } };
+  }
 }
 
 async function listed(client: Client, timeout: number): Promise<ListedTool[]> {
@@ -103,13 +121,13 @@ function resultOf({ content, structuredContent, isError = false }: CallToolResul
 async function withClient<Result>(
   env: Env,
   { agentId, server, variables }: ServerTarget,
+  timeoutMs: number,
   use: (client: Client, timeoutMs: number) => Promise<Result>,
 ): Promise<Result> {
-  const timeoutMs = server.timeoutSeconds * 1_000;
   const headers = filledHeaders(server, await decryptHeaders(env, agentId, server), variables);
   const exchange = new Exchanges(env, headers, Date.now() + timeoutMs);
   // Few agents have a server.
-  const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
+  const { Client, ProtocolError, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
   const options = { versionNegotiation: { mode: "auto" as const }, listMaxPages: MAX_PAGES, jsonSchemaValidator: UNCHECKED };
   const client = new Client(CLIENT, { ...options, inputRequired: { autoFulfill: false } });
   const transport = new StreamableHTTPClientTransport(new URL(server.url), {
@@ -120,21 +138,20 @@ async function withClient<Result>(
     await client.connect(transport, { timeout: timeoutMs });
     return await use(client, timeoutMs);
   } catch (error) {
-    throw exchange.faultOf(error);
+    const said = error instanceof ProtocolError ? error.message : undefined;
+    const { message = MALFORMED, isAnswered = said !== undefined } = exchange.fault ?? {};
+    throw new ServerFault(message, isAnswered, said);
   } finally {
     // Nobody waits for the end of a session.
-    waitUntil(
-      transport.terminateSession().then(
-        () => client.close(),
-        () => client.close(),
-      ),
-    );
+    const ended = transport.terminateSession().catch(() => undefined);
+    waitUntil(ended.then(() => client.close()));
   }
 }
 
-/** The requests to one server, through the egress guard, and what went wrong with the last one. */
+/** The requests to one server, through the egress guard. */
 class Exchanges {
-  private problem: string | undefined;
+  /** What went wrong with the last one. */
+  fault: ServerFault | undefined;
 
   constructor(
     private readonly env: Env,
@@ -155,27 +172,22 @@ class Exchanges {
       timeoutMs: Math.max(1, this.deadlineMs - Date.now()),
       maxResponseBytes: MAX_RESPONSE_BYTES,
     });
-    this.problem = undefined;
-    if (exchange.outcome !== "answered") throw this.fail(UNANSWERED[exchange.outcome]);
-    const { status, isTruncated } = exchange;
-    if (isTruncated) throw this.fail(`It answered with more than ${MAX_RESPONSE_BYTES.toLocaleString("en")} bytes.`);
-    if (status >= 300) this.problem = `It answered with status ${status}.`;
+    this.fault = faultOf(exchange);
+    // A status is for the client to read: by it, it finds out which revisions a server speaks.
+    if (exchange.outcome !== "answered" || exchange.isTruncated) throw this.fault!;
     const shown = [...exchange.headers].filter(([name]) => ["content-type", "mcp-session-id"].includes(name));
-    return new Response(exchange.body.length > 0 ? exchange.body : null, { status, headers: shown });
-  }
-
-  /** What an error of the client says of the server. */
-  faultOf(error: unknown): unknown {
-    if (this.problem !== undefined) return new ServerFault(this.problem);
-    if (error instanceof ServerFault || !(error instanceof Error)) return error;
-    return new ServerFault("It does not speak the Model Context Protocol as it should.");
-  }
-
-  private fail(problem: string): ServerFault {
-    this.problem = problem;
-    return new ServerFault(problem);
+    return new Response(exchange.body.length > 0 ? exchange.body : null, { status: exchange.status, headers: shown });
   }
 }
+
+function faultOf(exchange: Exchange): ServerFault | undefined {
+  if (exchange.outcome !== "answered") return new ServerFault(UNANSWERED[exchange.outcome], false);
+  const { status, isTruncated } = exchange;
+  if (isTruncated) return new ServerFault(`It answered with more than ${MAX_RESPONSE_BYTES.toLocaleString("en")} bytes.`, true);
+  return status >= 300 ? new ServerFault(`It answered with status ${status}.`, true) : undefined;
+}
+
+const MALFORMED = "It does not speak the Model Context Protocol as it should.";
 
 const UNANSWERED = {
   blocked_url: "It may not be called.",

@@ -211,6 +211,17 @@ test("a server that does not answer the call leaves it to a human", async () => 
   await serve([LOOK_UP, CANCEL]);
 });
 
+test("a call that is refused by the protocol, or by its status, is known to be none", async () => {
+  const served: Behaviour = { mcp: { tools: [LOOK_UP, CANCEL] } };
+  const strict = await createDesk((_, count) => (count === 1 ? asks("shop_cancel_order", {}) : { text: ["@unknown"] }));
+  await strict.run();
+  expect(JSON.stringify(quotationsOf(strict.requests[1]!))).toContain("Error. ");
+  const busy = await createDesk((_, count) => (count === 1 ? asks("shop_cancel_order") : { text: ["@unknown"] }));
+  await busy.behave(served, served, { status: 503 });
+  await busy.run();
+  expect(String(busy.requests[1]!.messages.at(-1)!.content)).toContain("It answered with status 503.");
+});
+
 test.each<[string, Partial<ServedTool>, string]>([
   ["an error", { answer: "There is no order A1.", isError: true }, "Error. There is no order A1."],
   ["a long text", { answer: "x".repeat(20_000) }, "x".repeat(8_000)],
