@@ -72,7 +72,7 @@ test("without regions, workspaces have none, and go to any database", async () =
   expect(shards).toEqual(new Set([0, 1]));
 });
 
-test("a region without a database is refused, and an unknown one", async () => {
+test("an unknown region, and one without a database, are refused", async () => {
   setRegions(TWO_REGIONS);
   const slug = crypto.randomUUID();
   for (const [region, type] of [
@@ -85,7 +85,7 @@ test("a region without a database is refused, and an unknown one", async () => {
   expect((await add({ slug })).status).toBe(201);
 });
 
-test("a slug is another workspace's in every region", async () => {
+test("a slug is unique across regions", async () => {
   setRegions(TWO_REGIONS);
   const slug = crypto.randomUUID();
   expect((await add({ slug, region: "weur" })).status).toBe(201);
@@ -211,7 +211,7 @@ test("a key that was revoked is refused by its region, and then at the edge", as
   expect(entries.calls).toHaveLength(1);
 });
 
-test("where an entry fails, what only reads is sent again, and what writes is not", async () => {
+test("when an entry fails, reads are sent again and writes are not", async () => {
   setRegions(ONE_REGION);
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);

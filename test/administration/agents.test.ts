@@ -49,7 +49,7 @@ test("an agent that is read can be sent back", async () => {
   expect({ ...changed.body, updated_at: "" }).toEqual({ ...body, updated_at: "" });
 });
 
-test("a mailbox is the operator's to give: mail is sent from it too", async () => {
+test("only the operator gives an agent a mailbox", async () => {
   const workspace = await createWorkspace();
   const email_address = `${crypto.randomUUID()}@support.example.com`;
   const refused = await workspace.call("POST", "/agents", { name: "Post", email_address });
@@ -62,7 +62,7 @@ test("a mailbox is the operator's to give: mail is sent from it too", async () =
   expect(body).toMatchObject({ email_address: null, channels: ["widget", "hosted", "api"] });
 });
 
-test("past the plan's agents: 403; a slug that is taken: 409", async () => {
+test("an agent over the plan's limit is 403, and a taken slug is 409", async () => {
   const workspace = await createWorkspace({ limits: { agents: 1 } });
   await createAgent(workspace, { name: "One", slug: "one" });
   const many = await workspace.call("POST", "/agents", { name: "Two" });

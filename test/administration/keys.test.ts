@@ -27,7 +27,7 @@ test("a key that is added works at once, is shown once, and is listed without it
   expect(JSON.stringify(listed.body)).not.toContain(key.slice(16));
 });
 
-test("a key grants no scope that it lacks", async () => {
+test("a key cannot grant a scope that it lacks", async () => {
   const workspace = await createWorkspace({ scopes: ["keys:write", "leads:read"] });
   for (const [scopes, lacking] of [
     [["leads:read", "privacy:write", "chat:write"], "privacy:write, chat:write"],
@@ -41,7 +41,7 @@ test("a key grants no scope that it lacks", async () => {
   expect(await activeScopes(workspace)).toHaveLength(2);
 });
 
-test("* is granted by a key that has it, and not by one with every scope of today by name", async () => {
+test("only a key with * can grant *, not one that lists every scope", async () => {
   const workspace = await createWorkspace();
   expect((await add(workspace, ["*"])).status).toBe(201);
   const { body: me } = await workspace.call("GET", "/me");
@@ -59,7 +59,7 @@ test("a revoked key is refused on the next request", async () => {
   expect((await workspace.call("DELETE", `/keys/${other.id}`)).status).toBe(204);
 });
 
-test("the last key that carries keys:write stays", async () => {
+test("the last key with keys:write cannot be revoked", async () => {
   const workspace = await createWorkspace();
   await createKey(workspace, ["agents:read", "chat:write"]);
   const kept = await workspace.call("DELETE", `/keys/${workspace.keyId}`);
@@ -70,7 +70,7 @@ test("the last key that carries keys:write stays", async () => {
   expect((await callWith(other.key)("GET", "/keys")).status).toBe(200);
 });
 
-test("of keys that revoke each other at once, one stays", async () => {
+test("when keys revoke each other concurrently, one stays", async () => {
   const workspace = await createWorkspace();
   const keys = [{ id: workspace.keyId, key: workspace.key }, await createKey(workspace, ["keys:write"]), await createKey(workspace, ["*"])];
   await Promise.all(keys.map(({ key }, at) => callWith(key)("DELETE", `/keys/${keys[(at + 1) % 3]!.id}`)));
@@ -93,7 +93,7 @@ test("a repeated request adds one key, and shows it again", async () => {
   expect(await activeScopes(workspace)).toHaveLength(2);
 });
 
-test("a repeated request whose response was lost replaces the key that nobody has seen", async () => {
+test("repeating a request whose response was lost replaces the key that was never shown", async () => {
   const workspace = await createWorkspace();
   const request = () => workspace.call("POST", "/keys", { name: "Once", scopes: ["agents:read"] }, { "Idempotency-Key": "lost" });
   const first = await request();
@@ -109,7 +109,7 @@ test("a repeated request whose response was lost replaces the key that nobody ha
   expect(await activeScopes(workspace)).toHaveLength(2);
 });
 
-test("past the plan's keys: 403, also when they are added at once", async () => {
+test("a key over the plan's limit is 403, also when keys are added concurrently", async () => {
   const workspace = await createWorkspace({ limits: { api_keys: 3 } });
   const added = await Promise.all(Array.from({ length: 5 }, () => add(workspace, ["agents:read"])));
   expect(added.map(({ status }) => status).sort()).toEqual([201, 201, 403, 403, 403]);

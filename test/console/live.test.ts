@@ -13,7 +13,7 @@ async function colleague(workspace: Workspace, name: string) {
 const changed = (kind: string, id: string) => (message: any) =>
   message.changes?.some((change: { kind: string; id: string }) => change.kind === kind && change.id === id);
 
-test("an open page is told what changed: by whom it is asked, answered, and what was read", async () => {
+test("an open page is told of changed conversations, leads and sources", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const live = await colleague(workspace, "Grace");
@@ -79,7 +79,7 @@ test("it is closed when the session is signed out, and when the key is revoked",
   await stays.next(({ presence }) => presence?.viewers.length === 0);
 });
 
-test("it is closed after ten minutes, so that a key is checked again whose revocation was not told", async () => {
+test("it is closed after ten minutes, so that a key is checked again even if its revocation was missed", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const live = await colleague(workspace, "Ada");

@@ -42,7 +42,7 @@ test("on a laptop, over http, the cookie is not marked as secure", async () => {
   expect((await browser.call("GET", "/api/v1/me")).status).toBe(200);
 });
 
-test("what is no key signs nobody in, and gets no cookie", async () => {
+test("an invalid key is refused and gets no cookie", async () => {
   const browser = openBrowser();
   for (const secret of ["sk_live_wrong", "nothing", env.OPERATOR_TOKEN.slice(1)]) {
     const answer = await browser.call("POST", "/console/session", { secret });
@@ -53,7 +53,7 @@ test("what is no key signs nobody in, and gets no cookie", async () => {
   expect((await browser.call("POST", "/console/session", { secret: "a", link: "b" })).status).toBe(422);
 });
 
-test("a session that is signed out is worth nothing, also to who copied its cookie", async () => {
+test("a signed-out session is refused, even with a copied cookie", async () => {
   const { browser } = await signedIn();
   const thief = openBrowser("https://service.test", browser.cookie);
   expect((await thief.call("GET", "/api/v1/me")).status).toBe(200);
@@ -63,14 +63,14 @@ test("a session that is signed out is worth nothing, also to who copied its cook
   expect((await thief.live()).status).toBe(401);
 });
 
-test("signing in again makes another session: nobody can set the session of somebody else", async () => {
+test("signing in again creates a new session, so that no session can be fixed in advance", async () => {
   const { browser, workspace } = await signedIn();
   const before = browser.cookie;
   await browser.call("POST", "/console/session", { secret: workspace.key });
   expect(browser.cookie).not.toBe(before);
 });
 
-test("a request that another site caused has no session", async () => {
+test("a request from another site has no session", async () => {
   const { browser } = await signedIn();
   const post = (headers: Record<string, string>) => browser.call("POST", "/api/v1/leads", { email: "a@example.com" }, headers);
   const foreign = [
@@ -112,7 +112,7 @@ test("a session ends after twelve hours, and leaves nothing", async () => {
   expect((await browser.call("GET", "/api/v1/me")).status).toBe(401);
 });
 
-test("a cookie is good under a rotated ENCRYPTION_KEY until the old value is taken out", async () => {
+test("a cookie stays valid under a rotated ENCRYPTION_KEY until the old value is removed", async () => {
   const { browser } = await signedIn();
   const me = (key: string) => {
     const headers = { Cookie: browser.cookie!, "X-Support-Agent-Console": "1", "Sec-Fetch-Site": "same-origin" };
@@ -124,7 +124,7 @@ test("a cookie is good under a rotated ENCRYPTION_KEY until the old value is tak
   expect((await me(fresh)).status).toBe(401);
 });
 
-test("a changed cookie signs nobody in", async () => {
+test("a tampered cookie is refused", async () => {
   const { browser } = await signedIn();
   const changed = openBrowser("https://service.test", browser.cookie!.slice(0, -6) + "AAAAAA");
   expect((await changed.call("GET", "/api/v1/me")).status).toBe(401);
@@ -143,7 +143,7 @@ test("a sign-in link signs in once", async () => {
   expect((await send("POST", "/console/links", { token: "sk_live_wrong" })).status).toBe(401);
 });
 
-test("links are tried a minute's number of times, and then no object is asked", async () => {
+test("sign-in links are rate limited by address before any object is called", async () => {
   const headers = { ...newAddress(), "X-Support-Agent-Console": "1", "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json" };
   let asked = 0;
   const links = { getByName: () => ({ end: async () => void asked++ }) };

@@ -93,7 +93,7 @@ test.each(["zzzz", "fund", "policy 退", "退策", '"refund my"', "政退", "!!!
   },
 );
 
-test("what stands in quotation marks is found word for word, and an empty search finds all", async () => {
+test("a quoted phrase is matched exactly, and an empty search finds everything", async () => {
   const { workspace, rows } = await createArchive([["late refund"], ["refund late"], ["late refunds"]]);
   expect(idsOf(await search(workspace, { q: '"late refund"' }))).toEqual([rows[2]!.id]);
   expect((await search(workspace, { q: "late refund" })).body.total).toBe(3);
@@ -146,7 +146,7 @@ test("every filter gives the right pages and the exact total, by last activity, 
   }
 });
 
-test("what is written, noted, assigned or resolved is found at once", async () => {
+test("new messages, notes, assignees and statuses are found at once", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const total = async (filter: Record<string, string>) => (await search(workspace, filter)).body.total;
@@ -188,7 +188,7 @@ function indexStorage(workspace: Workspace) {
   });
 }
 
-test("an erased person's words are in no index, and a deleted workspace leaves nothing", async () => {
+test("an erased person's words are removed from the index, and a deleted workspace leaves nothing", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   for (const id of ["ann", "bob"]) await workspace.call("POST", `/agents/${agent.id}/messages`, { message: `zebra ${id}`, user: { id } });
@@ -202,7 +202,7 @@ test("an erased person's words are in no index, and a deleted workspace leaves n
   expect(await indexStorage(workspace)).toMatchObject({ tables: 0 });
 });
 
-test("a conversation that is erased while it is read stays out, and one whose erasure did not come about comes back", async () => {
+test("a conversation that is erased while it is indexed stays out, and one that was not erased after all comes back", async () => {
   const { workspace, rows } = await createArchive([["zebra one"], ["zebra two"]]);
   expect((await search(workspace, { q: "zebra" })).body.total).toBe(2);
   const index = env.CONVERSATIONS.getByName(workspace.id);
@@ -213,7 +213,7 @@ test("a conversation that is erased while it is read stays out, and one whose er
   expect((await search(workspace, { q: "zebra" })).body.total).toBe(2);
 });
 
-test("a conversation that is erased while an earlier erasure of it is given up stays out", async () => {
+test("a conversation whose erasure is repeated while it is indexed again stays out", async () => {
   const { workspace, rows } = await createArchive([["zebra one"]]);
   expect((await search(workspace, { q: "zebra" })).body.total).toBe(1);
   await runInDurableObject(env.CONVERSATIONS.getByName(workspace.id), async (index, { storage: { sql } }) => {
@@ -226,7 +226,7 @@ test("a conversation that is erased while an earlier erasure of it is given up s
   expect((await indexStorage(workspace)).texts).toEqual([]);
 });
 
-test("an index that was lost builds itself, and a search costs two hops and two trips", async () => {
+test("a lost index rebuilds itself, and a search costs two hops and two trips", async () => {
   const { workspace, rows } = await createArchive(Array.from({ length: 450 }, (_, at) => [`message ${at} about zebras`, "and more"]));
   expect((await search(workspace, { q: "zebras", limit: "1" })).body.total).toBe(450);
   await env.CONVERSATIONS.getByName(workspace.id).erase();
@@ -235,7 +235,7 @@ test("an index that was lost builds itself, and a search costs two hops and two 
   expect(await costOf(() => search(workspace, { q: "zebras" }))).toMatchObject({ object_hops: 2, d1_trips: 2 });
 });
 
-test("q has at most 200 characters, and what it finds is the workspace's own", async () => {
+test("q has at most 200 characters, and finds only the workspace's own conversations", async () => {
   const { workspace } = await createArchive([["zebra"]]);
   const other = await createWorkspace();
   expect((await search(other, { q: "zebra" })).body.total).toBe(0);

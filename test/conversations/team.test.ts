@@ -48,7 +48,7 @@ test("a conversation is assigned, found by its assignee, and taken back", async 
   ]);
 });
 
-test("a note stands in the team's transcript alone: not with visitors, models, events or the conversation's numbers", async () => {
+test("a note is only in the team's transcript: visitors, models, events and counts do not contain it", async () => {
   const { workspace, id, path, poll, note, read, write, change } = await handOff(KNOWN.message);
   const before = await read();
   const added = await note("SECRET: she is a VIP.", GRACE);
@@ -97,7 +97,7 @@ test("visitors learn the name of who replies, and not the id", async () => {
   expect((await read()).messages.at(-1).author).toEqual({ type: "member", ...GRACE });
 });
 
-test("what hands a conversation off is unread, with what the visitor writes after it, until the team reads, replies or decides", async () => {
+test("the message that hands a conversation off and later ones are unread until the team reads, replies or sets a status", async () => {
   const { workspace, id, write, read, change, reply } = await handOff();
   const unread = async () => (await workspace.call("GET", "/conversations?unread=true")).body;
   expect((await read()).unread_count).toBe(1);
@@ -115,7 +115,7 @@ test("what hands a conversation off is unread, with what the visitor writes afte
   expect((await change({ status: "open" })).unread_count).toBe(0);
 });
 
-test("what the agent handles by itself is not the team's to read", async () => {
+test("a conversation that the agent handles has no unread messages", async () => {
   const { workspace, write, read, id, browser, token } = await handOff(KNOWN.message);
   await write("When are refunds paid?");
   expect((await read()).unread_count).toBe(0);

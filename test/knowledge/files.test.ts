@@ -86,7 +86,7 @@ test("the name may come before or after the file, and is the title", async () =>
   for (const form of [before, after]) expect((await upload(form)).body.name).toBe("Prices");
 });
 
-test("a sync of a file, and a new name, use the text that was read", async () => {
+test("syncing and renaming a file use the text that was extracted", async () => {
   const { workspace, path, upload, read, found } = await createDesk();
   const { id } = (await upload(fileForm(KETTLE))).body;
   await read(id);
@@ -99,7 +99,7 @@ test("a sync of a file, and a new name, use the text that was read", async () =>
   expect(refused.status).toBe(422);
 });
 
-test("a file that is renamed before or while it is read is read, under its new name", async () => {
+test("a file that is renamed before or during its extraction is indexed under the new name", async () => {
   const { workspace, agentId, path, upload, read, found, waiting } = await createDesk();
   const { body: source } = await upload(fileForm(KETTLE, { name: "Draft" }));
   const rename = (name: string) => workspace.call("PATCH", `${path}/sources/${source.id}`, { name });
@@ -148,7 +148,7 @@ test.for([
   expect(await waiting()).toBe(0);
 });
 
-test("all that is wrong with a form is named at once, and leaves nothing", async () => {
+test("all problems of a form are reported together, and nothing is stored", async () => {
   const { upload, list, path, workspace } = await createDesk();
   const form = new FormData();
   form.append("name", "");
@@ -213,7 +213,7 @@ test("a repeated upload with its key adds one source", async () => {
   expect(await list()).toHaveLength(1);
 });
 
-test("a deleted source, and an upload that died, leave no bytes", async () => {
+test("a deleted source and an interrupted upload leave no bytes", async () => {
   const { workspace, path, upload, waiting, read } = await createDesk();
   const { id } = (await upload(fileForm(KETTLE))).body;
   expect(id).toBeDefined();

@@ -101,7 +101,7 @@ test("a tool's arguments are described as the API describes them", async () => {
   expect(propertiesOf("reply_to_conversation")["content"]).toMatchObject({ type: "string", minLength: 1, maxLength: 8000 });
 });
 
-test("a key sees the tools of its scopes alone, and another one says which scope it needs", async () => {
+test("a key sees only the tools of its scopes, and other tools say which scope they need", async () => {
   for (const scope of new Set(Object.values(TOOLS))) {
     const { key } = await createKey(desk.workspace, [scope]);
     const { tools } = await (await connect(key)).listTools();
@@ -183,7 +183,7 @@ test.each(["auto", "legacy"] as const)("the official client calls every tool (%s
   expect((await use(client, "fetch", { id: curated.id })).value).toMatchObject({ text: "Yes, in six days.", metadata: { type: "answer" } });
 });
 
-test("lists and documents have pages of 20, and a cursor reads on", async () => {
+test("lists and documents have pages of 20 with a cursor", async () => {
   const { workspace, agent } = await createDesk();
   const client = await connect(workspace.key);
   await client.listTools();
@@ -232,7 +232,7 @@ test("lists and documents have pages of 20, and a cursor reads on", async () => 
   }
 });
 
-test("an error says what the model has to change", async () => {
+test("an error tells the model what to change", async () => {
   const client = await connect(desk.workspace.key);
   const wrong = await use(client, "ask_agent", { message: "", conversation_id: "x" });
   expect(wrong.isError).toBe(true);
@@ -248,7 +248,7 @@ test("an error says what the model has to change", async () => {
   await expect(client.callTool({ name: "erase_person", arguments: {} })).rejects.toThrow("Tool erase_person not found");
 });
 
-test("without an agent_id the only agent is meant, and several are named", async () => {
+test("without an agent_id the only agent is used; if there are several, the error lists them", async () => {
   const workspace = await createWorkspace();
   const client = await connect(workspace.key);
   expect((await use(client, "search", { query: QUESTION })).text).toContain("has no agent yet");
@@ -395,7 +395,7 @@ test("a page of this machine may connect to a service that is developed on it", 
   await response.text();
 });
 
-test("no client is kept waiting for changes that never come", async () => {
+test("a subscription to changes ends at once", async () => {
   const client = await connect(desk.workspace.key);
   expect(client.getServerCapabilities()).toEqual({ tools: { listChanged: false } });
 });

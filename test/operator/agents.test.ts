@@ -110,7 +110,7 @@ describe("POST /workspaces/{id}/agents", () => {
     expect(created.channels).not.toContain("hosted");
   });
 
-  test("an address that was claimed for an agent that was never created is free again after a minute", async () => {
+  test("a mail address claimed for an agent that was never created is free after a minute", async () => {
     const workspace = await createWorkspace();
     const claimed = async (ageMs: number) => {
       const email_address = newAddress();

@@ -22,7 +22,7 @@ test("an agent's page has its name and colour, is not listed by search engines, 
   expect(policy).not.toMatch(/unsafe|cloudflare/);
 });
 
-test("search engines and Turnstile are let in where the agent says so", async () => {
+test("the agent's settings allow search engines and Turnstile", async () => {
   const workspace = await createWorkspace();
   const turnstile = { site_key: "1x00", secret: "s" };
   const agent = await createAgent(workspace, { hosted_page: { indexed: true }, turnstile });

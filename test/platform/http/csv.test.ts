@@ -6,7 +6,7 @@ import { csvResponse } from "../../../src/platform/http/csv.ts";
 import { toCursorPage } from "../../../src/platform/http/page.ts";
 import { createAgent, createKey, createWorkspace, newAddress, send } from "../../harness.ts";
 
-test("a list is one file, however many pages it takes, and is read as the client takes it", async () => {
+test("a list is one file, whose pages are read as the client consumes it", async () => {
   const rows = Array.from({ length: 1_201 }, (_, n) => ({ id: crypto.randomUUID(), atMs: 1_201 - n, n }));
   let reads = 0;
   const context = new Context<AppEnv>(new Request("https://service.test/"));
@@ -28,7 +28,7 @@ test("a list is one file, however many pages it takes, and is read as the client
   expect(reads).toBe(3);
 });
 
-test("leads and conversations are downloaded as CSV, in which no cell is a formula", async () => {
+test("leads and conversations are downloaded as CSV with the usual headers, and no cell is a formula", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);
   const body = {

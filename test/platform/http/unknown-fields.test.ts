@@ -41,7 +41,7 @@ test("they are named beside a 422, and in items of a list", async () => {
   expect(unknownOf(await workspace.call("PATCH", `/agents/${id}`, { tools: [tool] }))).toBe("tools.0.tmeout");
 });
 
-test("what is free-form has no unknown fields", async () => {
+test("free-form objects have no unknown fields", async () => {
   const workspace = await createWorkspace();
   const { id } = await createAgent(workspace, { allowed_origins: ["*"] });
   const lead = await send("POST", `/widget/v1/agents/${id}/leads`, {
