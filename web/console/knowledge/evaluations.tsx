@@ -10,6 +10,7 @@ import { readForm } from "../ui/form.ts";
 import { EndOfPages } from "../ui/pages.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
+import { sayError } from "../ui/toast.tsx";
 import { linesOfCsv, parseCases } from "./cases.ts";
 
 type Evaluation = Schemas["Evaluation"];
@@ -146,8 +147,8 @@ function NewEvaluation({ agentId, onClose }: { agentId: string; onClose: () => v
               type="file"
               class="sr-only"
               accept=".csv,text/csv"
-              onChange={async ({ currentTarget: { files } }) => {
-                if (files?.[0]) setText(await linesOfCsv(files[0]));
+              onChange={({ currentTarget: { files } }) => {
+                if (files?.[0]) linesOfCsv(files[0]).then(setText, sayError);
               }}
             />
           </label>
