@@ -71,6 +71,14 @@ async function useLearning(client: Client, agent_id: string) {
   await expect(client.dismissDraft({ agent_id, draft_id: draft!.id })).rejects.toThrow(ApiError);
 }
 
+async function useEvaluations(client: Client, agent_id: string) {
+  const cases = [{ question: "When are refunds paid?", expect: { refusal: false } }];
+  const { id: evaluation_id } = await client.createEvaluation({ agent_id, body: { name: "Weekly", cases } });
+  expect((await client.listEvaluations({ agent_id })).data).toMatchObject([{ id: evaluation_id, status: "pending" }]);
+  expect((await client.getEvaluation({ agent_id, evaluation_id, compare_to: evaluation_id })).comparison).toMatchObject({ new: 0 });
+  expect(await client.deleteEvaluation({ agent_id, evaluation_id })).toBeUndefined();
+}
+
 async function useConversations(client: Client, agent_id: string) {
   const question = { agent_id, body: { message: "When are refunds paid?", user: { id: "ann" } } };
   const { conversation_id, message_id, citations } = await client.askAgent(question);
@@ -134,6 +142,7 @@ test("every operation is called by its method, and answers what the types say", 
   const source_id = await useKnowledge(client, agent_id, read);
   await useConversations(client, agent_id);
   await useLearning(client, agent_id);
+  await useEvaluations(client, agent_id);
   await useWebhooks(client, agent_id, () =>
     query(workspace.id, "UPDATE deliveries SET status = 'failed' WHERE workspace_id = ? AND status = 'pending'", workspace.id),
   );
