@@ -95,7 +95,7 @@ test("a slug is unique across regions", async () => {
 test("every object of a workspace is created in its region, from the first request to its erasure", async () => {
   setRegions(ONE_REGION);
   const hints = new Set<unknown>();
-  const names = ["GATE", "INDEX", "SESSION", "LEADS", "LIVE", "ENTRY"] as const;
+  const names = ["GATE", "INDEX", "SESSION", "LEADS", "CONVERSATIONS", "LIVE", "ENTRY"] as const;
   for (const name of names) {
     const real = env[name] as DurableObjectNamespace;
     const getByName = (object: string, options?: DurableObjectNamespaceGetDurableObjectOptions) => {
@@ -110,6 +110,7 @@ test("every object of a workspace is created in its region, from the first reque
   await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "How long do refunds take?" });
   await send("POST", `/widget/v1/agents/${agent.id}/leads`, { body: { email: "ann@example.com" }, headers: newAddress() });
   await workspace.call("GET", "/leads?q=ann");
+  await workspace.call("GET", "/conversations?q=refunds");
   await workspace.call("DELETE", "/privacy/visitors?email=ann@example.com");
   await operate("DELETE", `/workspaces/${workspace.id}`);
   while ((await eraseDeleted(env, { workspaceId: workspace.id })) === "goes_on");
