@@ -26,7 +26,7 @@ const COMPILER_OPTIONS = {
   types: ["node"],
   typeRoots: [join(ROOT, "node_modules/@types")],
 };
-const IDS = ["AGENT", "ANSWER", "CONVERSATION", "DELIVERY", "KEY", "MESSAGE", "SOURCE", "WEBHOOK", "WORKSPACE"];
+const IDS = ["AGENT", "ANSWER", "CONVERSATION", "DELIVERY", "DRAFT", "EVALUATION", "KEY", "MESSAGE", "SOURCE", "WEBHOOK", "WORKSPACE"];
 const DOCUMENTS = ["openapi", "openapi.widget", "openapi.operator"];
 const EXTENSIONS = { Shell: "sh", TypeScript: "ts", Python: "py" };
 
@@ -106,6 +106,7 @@ async function sentBy(language: Language): Promise<Recorded[]> {
     SUPPORT_URL: recorder.origin,
     SUPPORT_KEY: "sk_live_1",
     AFTER: "message-1",
+    COMPARE_TO: "evaluation-2",
     VISITOR_TOKEN: "vt_1",
     OPERATOR_TOKEN: "op_1",
   });
