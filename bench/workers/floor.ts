@@ -112,7 +112,7 @@ export class FloorIndex extends DurableObject<FloorEnv> {
 
 /** Answers one question: its own storage, the index beside the first batch, then the second batch. */
 export class FloorSession extends DurableObject<FloorEnv> {
-  findTurn(): Promise<unknown> {
+  findTurn(): Promise<{ message: string } | undefined> {
     return this.ctx.storage.get("turn");
   }
 
