@@ -664,6 +664,27 @@ export interface Schemas {
     /** Whether the previous secret and the tokens of the agent's visitors end at once, as after a leak. */
     revoke?: boolean | undefined;
   };
+  ToolTest: {
+    /** refused: nothing was sent, because the arguments do not fit. failed: the other side failed, or did not answer in time. */
+    outcome: "answered" | "refused" | "failed";
+    /** The HTTP status of an answer, if there is one. */
+    status: number | null;
+    /** What the model would read. */
+    text: string;
+    /** How long it took. */
+    duration_ms: number;
+  };
+  ToolTestIn: {
+    /** What a model would pass, by the tool's parameters. */
+    arguments?: Record<string, unknown> | undefined;
+    /** Whom the tool takes for the visitor. Tools that name the visitor need it. */
+    visitor?: {
+      /** Your id of the visitor. */
+      external_id?: string | null | undefined;
+      /** Their email address. */
+      email?: string | null | undefined;
+    } | null | undefined;
+  };
   KeyPage: {
     /** The records of this page. */
     data: Schemas["Key"][];
@@ -2253,6 +2274,17 @@ export interface Operations {
     };
     answer: Schemas["IdentitySecret"];
   };
+  /** Call a tool as the agent would. Calls the tool for real: one that changes something changes it. No conversation is made. A tool of an MCP server has the server's name before its own, such as `support_search`. Scope: `agents:write`. */
+  testTool: {
+    input: {
+      /** The agent. */
+      agent_id: string;
+      /** The name by which models call it. */
+      tool_name: string;
+      body: Schemas["ToolTestIn"];
+    };
+    answer: Schemas["ToolTest"];
+  };
   /** List the workspace's API keys. Includes revoked keys, of which the latest 100 are kept. Scope: `keys:write`. */
   listKeys: {
     input: {};
@@ -2812,6 +2844,7 @@ export const ROUTES = {
   updateAgent: ["PATCH", "/api/v1/agents/{agent_id}"],
   deleteAgent: ["DELETE", "/api/v1/agents/{agent_id}"],
   rotateIdentitySecret: ["POST", "/api/v1/agents/{agent_id}/rotate-identity-secret"],
+  testTool: ["POST", "/api/v1/agents/{agent_id}/tools/{tool_name}/test"],
   listKeys: ["GET", "/api/v1/keys"],
   createKey: ["POST", "/api/v1/keys"],
   revokeKey: ["DELETE", "/api/v1/keys/{key_id}"],

@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { trimTrailingSlash } from "hono/trailing-slash";
 import { agentRoutes } from "./administration/agent-routes.ts";
+import { toolRoutes } from "./administration/tool-routes.ts";
 import { keyRoutes } from "./administration/key-routes.ts";
 import { analyticsRoutes } from "./analytics/routes.ts";
 import { backupRoutes } from "./backup/routes.ts";
@@ -40,6 +41,7 @@ const api = createRouter();
 const features = [
   accountRoutes,
   agentRoutes,
+  toolRoutes,
   keyRoutes,
   chatRoutes,
   openAiRoutes,

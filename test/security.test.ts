@@ -30,6 +30,7 @@ interface Records {
   webhook_id: string;
   delivery_id: string;
   key_id: string;
+  tool_name: string;
 }
 
 interface Entry {
@@ -43,6 +44,13 @@ interface Entry {
 
 const SOURCE = { type: "text", name: "Notes", text: "Parcels leave in the evening." };
 const WEBHOOK = { url: "https://hooks.example.com/new", events: ["*"] };
+const TOOL = {
+  name: "opening_hours",
+  description: "Says when a shop is open.",
+  parameters: { type: "object", properties: {} },
+  method: "GET",
+  url: "https://api.example.com/hours",
+};
 const QUESTION = { message: "When are refunds paid?" };
 
 /** Every operation of the API: a new one must be added here. */
@@ -55,6 +63,7 @@ const ENTRIES: Record<string, Entry> = {
   updateAgent: { scope: "agents:write", status: 200, body: () => ({ name: "taken", status: "paused" }) },
   deleteAgent: { scope: "agents:write", status: 204 },
   rotateIdentitySecret: { scope: "agents:write", status: 200, body: () => ({ revoke: true }) },
+  testTool: { scope: "agents:write", status: 200, body: () => ({ arguments: {} }) },
   listKeys: { scope: "keys:write", status: 200 },
   createKey: { scope: "keys:write", status: 201, body: () => ({ name: "New", scopes: ["keys:write"] }) },
   revokeKey: { scope: "keys:write", status: 204 },
@@ -127,7 +136,7 @@ const OPERATIONS = await listOperations();
 /** A workspace with a record of every kind, and their ids. */
 async function createRecords(made: Promise<Workspace> = createWorkspace()): Promise<{ workspace: Workspace; records: Records }> {
   const workspace = await made;
-  const agent = await createAgent(workspace, { name: "MARK-agent" });
+  const agent = await createAgent(workspace, { name: "MARK-agent", tools: [TOOL] });
   const source = await learn(workspace, agent.id, "# Refunds\n\nMARK-text: refunds are paid within five working days.");
   const webhook = await workspace.call("POST", "/webhooks", {
     url: "https://hooks.example.com/MARK-hook",
@@ -154,6 +163,7 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
     webhook_id: webhook.body.id,
     delivery_id: delivery!.id,
     key_id: (await createKey(workspace, ["leads:read"])).id,
+    tool_name: TOOL.name,
   };
   return { workspace, records };
 }

@@ -113,7 +113,7 @@ function inputOf({ input }: ToolCall): unknown {
 }
 
 /** Why an input does not fit the tool, for the model to correct; undefined where it fits. */
-function inputProblem({ parameters, checksInput = false }: Tool, input: unknown): string | undefined {
+export function inputProblem({ parameters, checksInput = false }: Tool, input: unknown): string | undefined {
   if (input === undefined) return "The input is not JSON. Nothing was done.";
   if (checksInput) return typeof input === "object" && input !== null && !Array.isArray(input) ? undefined : "The input is no object.";
   const { valid, errors } = new Validator(parameters, "2020-12", false).validate(input);

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import axe from "axe-core";
 import { expect, test } from "vitest";
-import { openPage, operate, service } from "./browser.ts";
+import { openPage, operate, serveSite, service } from "./browser.ts";
 
 interface Office {
   workspaceId: string;
@@ -367,6 +367,25 @@ test("an agent is changed in the settings, and a key is made that is shown once"
     contact_form: { fields: [{ name: "email", required: true }] },
     hosted_page: { enabled: true, indexed: true },
   });
+});
+
+test("a tool is called from the settings, and what the model would read is shown", async () => {
+  const office = await createOffice();
+  const site = await serveSite({ "/orders/4711": "It is on its way." });
+  const parameters = { type: "object", properties: { order: { type: "string" } }, required: ["order"] };
+  const tool = { name: "order_status", description: "Says where an order is.", parameters, method: "GET", url: `${site}/orders/{order}` };
+  await office.call("PATCH", `/agents/${office.agentId}`, { tools: [tool] });
+  const { page } = await openPage();
+  await signIn(page, office.key);
+  await page.goto(`${service.url}/console/#/settings/agents/${office.agentId}`);
+  await page.getByRole("button", { name: "Test order_status" }).click();
+  const dialog = page.getByRole("dialog", { name: "Test order_status" });
+  await dialog.getByLabel("Arguments").fill('{"order": "4711"}');
+  await dialog.getByRole("button", { name: "Call" }).click();
+  await dialog.getByText("It is on its way.").waitFor();
+  await dialog.getByLabel("Arguments").fill("4711");
+  await dialog.getByRole("button", { name: "Call" }).click();
+  await dialog.getByText("Input should be").waitFor();
 });
 
 test("a phone shows the list, then the conversation, and nothing wider than itself", async () => {

@@ -1,0 +1,111 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { findAgent } from "../agents/store.ts";
+import { agentTools } from "../agents/tools.ts";
+import type { AgentRow } from "../agents/wire.ts";
+import { inputProblem } from "../models/tool-runner.ts";
+import type { Tool, ToolOutcome } from "../models/model.ts";
+import { shardOf } from "../platform/db/ids.ts";
+import { jsonBody } from "../platform/http/body.ts";
+import { invalid, notFound } from "../platform/http/errors.ts";
+import { uuid } from "../platform/http/fields.ts";
+import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
+import { createRouter } from "../platform/http/router.ts";
+import { callerDb, needsScope } from "../workspaces/middleware.ts";
+
+export const toolRoutes = createRouter("Agents");
+
+const toolTestInSchema = z
+  .object({
+    arguments: z.record(z.string(), z.unknown()).default({}).openapi({ description: "What a model would pass, by the tool's parameters." }),
+    visitor: z
+      .object({
+        external_id: z
+          .string()
+          .max(128)
+          .nullable()
+          .default(null)
+          .openapi({ description: "Your id of the visitor.", example: "customer-4711" }),
+        email: z.email().nullable().default(null).openapi({ description: "Their email address.", example: "ann@example.com" }),
+      })
+      .nullable()
+      .default(null)
+      .openapi({ description: "Whom the tool takes for the visitor. Tools that name the visitor need it." }),
+  })
+  .openapi("ToolTestIn", { example: { arguments: { order: "4711" }, visitor: { external_id: "customer-4711" } } });
+
+const toolTestSchema = z
+  .object({
+    outcome: z.enum(["answered", "refused", "failed"]).openapi({
+      description: "refused: nothing was sent, because the arguments do not fit. failed: the other side failed, or did not answer in time.",
+    }),
+    status: z.int().nullable().openapi({ description: "The HTTP status of an answer, if there is one.", example: 200 }),
+    text: z.string().openapi({ description: "What the model would read.", example: '{"status":"shipped"}' }),
+    duration_ms: z.int().openapi({ description: "How long it took.", example: 84 }),
+  })
+  .openapi("ToolTest");
+
+const testTool = createRoute({
+  operationId: "testTool",
+  method: "post",
+  path: "/agents/{agent_id}/tools/{tool_name}/test",
+  summary: "Call a tool as the agent would",
+  description:
+    "Calls the tool for real: one that changes something changes it. No conversation is made. A tool of an MCP server has the server's name before its own, such as `support_search`.",
+  ...needsScope("agents:write"),
+  request: {
+    params: z.object({
+      agent_id: uuid(),
+      tool_name: z.string().max(200).openapi({ description: "The name by which models call it.", example: "order_status" }),
+    }),
+    body: jsonBody(toolTestInSchema),
+  },
+  responses: { 200: jsonResponse(toolTestSchema, "What the tool answered."), ...errorResponses(403, 404, 422) },
+});
+
+toolRoutes.openapi(testTool, async (c) => {
+  const { agent_id: agentId, tool_name: name } = c.req.valid("param");
+  const { arguments: input, visitor } = c.req.valid("json");
+  const { id: workspaceId } = c.get("caller").workspace;
+  const db = callerDb(c);
+  const [[agent]]: [AgentRow[]] = await db.batch([findAgent(db, workspaceId, agentId)]);
+  if (!agent) throw notFound("agent");
+  const nextId = () => c.get("newId")(shardOf(workspaceId));
+  const offered = agentTools(
+    {
+      env: c.env,
+      meter: c.get("meter"),
+      workspaceId,
+      conversationId: nextId(),
+      turnId: nextId(),
+      journal: { once: async (_, make) => ({ isKnown: true, result: await make() }) },
+      visitor: visitor && { externalId: visitor.external_id, email: visitor.email },
+    },
+    agent,
+  );
+  const tool = offered.find((one) => one.name === name);
+  if (tool) return c.json(await call(tool, input), 200);
+  if (!agent.tools.some((one) => one.name === name)) throw notFound("tool of the agent that is on");
+  throw invalid([{ loc: ["body", "visitor"], msg: "give the visitor's external_id or email: the tool names them", type: "missing" }]);
+});
+
+async function call(tool: Tool, input: Record<string, unknown>): Promise<z.output<typeof toolTestSchema>> {
+  const startedMs = Date.now();
+  const problem = inputProblem(tool, input);
+  const outcome: ToolOutcome =
+    problem === undefined ? await tool.run(input, AbortSignal.timeout(tool.timeoutMs!)) : { kind: "note", text: problem };
+  return { ...toResult(outcome), duration_ms: Date.now() - startedMs };
+}
+
+function toResult(outcome: ToolOutcome): Pick<z.output<typeof toolTestSchema>, "outcome" | "status" | "text"> {
+  switch (outcome.kind) {
+    case "data":
+      return { outcome: "answered", status: outcome.status ?? null, text: outcome.text };
+    case "note":
+      return { outcome: "refused", status: null, text: outcome.text };
+    case "failed":
+      return { outcome: "failed", status: null, text: [outcome.note, outcome.text].filter(Boolean).join("\n") };
+    case "found":
+    case "handed_off":
+      throw new Error(`An agent's own tool does not end as ${outcome.kind}.`);
+  }
+}
