@@ -45,7 +45,6 @@ interface Entry {
 const SOURCE = { type: "text", name: "Notes", text: "Parcels leave in the evening." };
 const WEBHOOK = { url: "https://hooks.example.com/new", events: ["*"] };
 const TOOL = {
-  name: "opening_hours",
   description: "Says when a shop is open.",
   parameters: { type: "object", properties: {} },
   method: "GET",
@@ -136,7 +135,8 @@ const OPERATIONS = await listOperations();
 /** A workspace with a record of every kind, and their ids. */
 async function createRecords(made: Promise<Workspace> = createWorkspace()): Promise<{ workspace: Workspace; records: Records }> {
   const workspace = await made;
-  const agent = await createAgent(workspace, { name: "MARK-agent", tools: [TOOL] });
+  const toolName = `hours_${crypto.randomUUID().slice(0, 8)}`;
+  const agent = await createAgent(workspace, { name: "MARK-agent", tools: [{ ...TOOL, name: toolName }] });
   const source = await learn(workspace, agent.id, "# Refunds\n\nMARK-text: refunds are paid within five working days.");
   const webhook = await workspace.call("POST", "/webhooks", {
     url: "https://hooks.example.com/MARK-hook",
@@ -163,7 +163,7 @@ async function createRecords(made: Promise<Workspace> = createWorkspace()): Prom
     webhook_id: webhook.body.id,
     delivery_id: delivery!.id,
     key_id: (await createKey(workspace, ["leads:read"])).id,
-    tool_name: TOOL.name,
+    tool_name: toolName,
   };
   return { workspace, records };
 }

@@ -36,6 +36,13 @@ async function useSettings(client: Client) {
   const { id: agent_id } = await client.createAgent({ body: { name: "Night shift" } });
   expect((await client.updateAgent({ agent_id, body: { instructions: "Be brief." } })).instructions).toBe("Be brief.");
   expect((await client.rotateIdentitySecret({ agent_id })).previous_valid_until).toBeNull();
+  const url = "https://api.example.com/hours";
+  const parameters = { type: "object", properties: {} } as const;
+  await client.updateAgent({
+    agent_id,
+    body: { tools: [{ name: "hours", description: "Opening hours.", parameters, method: "GET", url }] },
+  });
+  expect((await client.testTool({ agent_id, tool_name: "hours", body: {} })).outcome).toBe("answered");
   await client.deleteAgent({ agent_id });
   const { id: key_id, key } = await client.createKey({ body: { name: "Reader", scopes: ["agents:read"] } });
   expect((await clientOf(key).client.listAgents()).total).toBe(1);
