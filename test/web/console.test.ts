@@ -270,6 +270,9 @@ test("an engineer sees why an answer was given, teaches another one, and runs th
   await page.getByText("Better, was refused").waitFor();
   await page.getByRole("button", { name: "Why: Do you deliver to Norway?" }).click();
   await page.getByRole("dialog").getByText("The question is that of a curated answer: 1 alike").waitFor();
+  await page.keyboard.press("Escape");
+  await page.setViewportSize({ width: 375, height: 720 });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
 });
 
 test("an operator sees workspaces, their keys, health and the audit log", async () => {
