@@ -30,7 +30,11 @@ async function expectOneAnswer(workspace: Workspace, { conversation_id: id, mess
   expect(await countBy("deliveries", "event_type", workspace.id)).toEqual(EVENTS);
 }
 
+/** That its curated answer is indexed is written some time after it was added: it is no call of the question. */
+const only = /^(?!D1 writes answers )/;
+
 await withEachFault("a question", {
+  only,
   prepare: createDesk,
   act: async (desk) => {
     desk.result = (await insist(desk.ask)).body;
@@ -50,6 +54,7 @@ async function withEvents(response: Promise<Answer>): Promise<Answer> {
 }
 
 await withEachFault("a streamed question", {
+  only,
   prepare: () => createDesk({ stream: true }),
   act: async ({ workspace, ask, result }) => {
     let { body: events } = await insist(() => withEvents(ask()));
