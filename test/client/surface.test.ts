@@ -10,7 +10,9 @@ const OPERATIONS = await listOperations();
 /** The operation that a request called. */
 function operationOf({ method, path }: Sent): string {
   const found = OPERATIONS.filter((operation) => {
-    const pattern = new RegExp(`^/api/v1${operation.path.replaceAll(/\{\w+_id\}/g, "[0-9a-f-]{36}").replaceAll(/\{\w+\}/g, "\\w+")}$`);
+    const pattern = new RegExp(
+      `^/api/v1${operation.path.replaceAll(/\{(\w+)\}/g, (_, name) => (name.endsWith("_id") ? "[0-9a-f-]{36}" : "\\w+"))}$`,
+    );
     return operation.method === method && pattern.test(path);
   });
   if (found.length !== 1) throw new Error(`${method} ${path} is ${found.length} operations`);
