@@ -255,7 +255,9 @@ describe("paths and methods", () => {
       const allowed = known.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method])).sort();
       for (const method of METHODS.filter((name) => !allowed.includes(name))) {
         const answer = await workspace.call(method, path.replaceAll(/\{\w+\}/g, NO_AGENT));
-        expectError(answer, 405, "method_not_allowed", 1200);
+        // Errors of these paths have the fields of OpenAI's too.
+        if (path.startsWith("/openai/")) expect(answer.body.error).toMatchObject({ code: "method_not_allowed", param: null });
+        else expectError(answer, 405, "method_not_allowed", 1200);
         expect(answer.headers.get("Allow"), path).toBe(allowed.join(", "));
         expect(answer.body.error.message).toContain(allowed.join(", "));
       }
