@@ -31,9 +31,12 @@ async function describe() {
   return found;
 }
 
-/** How many records there are of each type but the counts of visitors, which are pruned after a day. */
+/**
+ * How many records there are of each type but the counts of visitors, which are pruned after a day, and the attempts of
+ * deliveries, which begin once the import is complete.
+ */
 function countsOf({ end }: ExportFile) {
-  const { visitor_counts: _, ...counts } = end["counts"];
+  const { visitor_counts: _, delivery_attempts: _attempts, ...counts } = end["counts"];
   return counts;
 }
 
