@@ -39,7 +39,7 @@ export function TraceView({ trace }: { trace: Trace }) {
     <div class="stack trace">
       <section class="card" aria-label="Decision">
         <p>
-          <span class={`status ${isAnswered ? "ready" : "failed"}`}>{isAnswered ? "Answered" : "Handed to the team"}</span>
+          <span class={`status ${isAnswered ? "ready" : "failed"}`}>{isAnswered ? "Answered" : "Not answered"}</span>
         </p>
         <p>{decision.explanation}</p>
         <p class="quiet">
