@@ -107,6 +107,7 @@ async function sentBy(language: Language): Promise<Recorded[]> {
     SUPPORT_KEY: "sk_live_1",
     AFTER: "message-1",
     COMPARE_TO: "evaluation-2",
+    TOOL_NAME: "order_status",
     VISITOR_TOKEN: "vt_1",
     OPERATOR_TOKEN: "op_1",
   });
