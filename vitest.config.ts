@@ -27,7 +27,9 @@ const closingLine: Reporter = {
   },
 };
 
-const { consumers } = readConfig({ config: "./wrangler.toml" }).queues;
+const { producers } = readConfig({ config: "./wrangler.toml" }).queues;
+/** Twelve hours, the longest. */
+const NEVER_SECONDS = 43_200;
 
 const BROWSER_TESTS = "test/web/**";
 
@@ -45,7 +47,9 @@ const service = async () => ({
         // What the service requests of other hosts, a stand-in answers: see test/outbound.ts.
         outboundService: { node: answerOutbound },
         // Tests deliver messages themselves, when they want them delivered.
-        queueConsumers: Object.fromEntries(consumers!.map(({ queue }) => [queue, { maxBatchTimeout: 60, maxBatchSize: 100 }])),
+        queueProducers: Object.fromEntries(
+          producers!.map(({ binding, queue }) => [binding, { queueName: queue!, deliveryDelay: NEVER_SECONDS }]),
+        ),
         bindings: {
           TEST_MIGRATIONS: await readD1Migrations("./migrations"),
           OPERATOR_TOKEN: "test-operator-token",

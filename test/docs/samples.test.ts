@@ -29,7 +29,10 @@ const DELETIONS_LAST = OPERATIONS.toSorted((a, b) => (depthOfDeletion(a) < depth
 /** The environment variables of the samples, for a workspace with a record of every kind. */
 async function createVariables(): Promise<Record<string, string>> {
   const workspace = await createWorkspace();
-  const { id: agentId } = await createAgent(workspace);
+  const parameters = { type: "object", properties: { order: { type: "string" } }, required: ["order"] };
+  const url = "https://api.example.com/orders/{order}";
+  const tool = { name: "order_status", description: "Says where an order is.", parameters, method: "GET", url };
+  const { id: agentId } = await createAgent(workspace, { tools: [tool] });
   const source = await learn(workspace, agentId, "# Refunds\n\nRefunds are paid within five working days.");
   const webhook = await listen(workspace, ["conversation.created"]);
   const answer = await workspace.call("POST", `/agents/${agentId}/answers`, { question: "Who?", answer: "Us." });
@@ -58,6 +61,7 @@ async function createVariables(): Promise<Record<string, string>> {
     WEBHOOK_ID: webhook.id,
     DELIVERY_ID: delivery!.id,
     KEY_ID: (await createKey(workspace, ["agents:read"])).id,
+    TOOL_NAME: tool.name,
   };
 }
 
