@@ -27,9 +27,7 @@ const closingLine: Reporter = {
   },
 };
 
-const { producers } = readConfig({ config: "./wrangler.toml" }).queues;
-/** Twelve hours, the longest. */
-const NEVER_SECONDS = 43_200;
+const { consumers } = readConfig({ config: "./wrangler.toml" }).queues;
 
 const BROWSER_TESTS = "test/web/**";
 
@@ -47,9 +45,7 @@ const service = async () => ({
         // What the service requests of other hosts, a stand-in answers: see test/outbound.ts.
         outboundService: { node: answerOutbound },
         // Tests deliver messages themselves, when they want them delivered.
-        queueProducers: Object.fromEntries(
-          producers!.map(({ binding, queue }) => [binding, { queueName: queue!, deliveryDelay: NEVER_SECONDS }]),
-        ),
+        queueConsumers: Object.fromEntries(consumers!.map(({ queue }) => [queue, { maxBatchTimeout: 60, maxBatchSize: 100 }])),
         bindings: {
           TEST_MIGRATIONS: await readD1Migrations("./migrations"),
           OPERATOR_TOKEN: "test-operator-token",

@@ -12,7 +12,7 @@ import { arrive, createMailbox, mailService, outbox } from "../../email/mailbox.
 import { createAgent, createWorkspace, deliver, envWith, learn, operate, query } from "../../harness.ts";
 import { behaveAt } from "../../outbound.ts";
 import { addEvent, createReceiver } from "../../webhooks/world.ts";
-import { jobIn, watch } from "./watch.ts";
+import { jobIn, watch, type Watched } from "./watch.ts";
 
 const FAILING_D1 = { prepare: (text: string) => env.DB.prepare(text), batch: () => Promise.reject(new Error("D1_ERROR: it is down")) };
 const DOWN = { DB: FAILING_D1, DB_1: FAILING_D1 };
@@ -31,6 +31,8 @@ async function createSource() {
   return { workspace, agent, message: { workspaceId: workspace.id, agentId: agent.id, sourceId: body.id as string } };
 }
 
+const pointsOf = ({ points }: Watched, workspaceId: string) => points.filter(({ indexes }) => indexes?.[0] === workspaceId);
+
 /** One message, as the platform hands it over after so many tries. */
 function batchOf(queue: string, body: unknown, attempts = 1) {
   const fates: unknown[] = [];
@@ -48,7 +50,7 @@ function batchOf(queue: string, body: unknown, attempts = 1) {
 test("a message's log line has its job, workspace, ids, outcome, attempts and cost", async () => {
   const { message } = await createSource();
   const watched = await watch(() => deliver("support-agent-ingestion", message, 3));
-  expect(jobIn(watched, "ingestion")).toEqual({
+  expect(jobIn(watched, "ingestion", message.workspaceId)).toEqual({
     event: "job",
     job: "ingestion",
     outcome: "ready",
@@ -63,21 +65,25 @@ test("a message's log line has its job, workspace, ids, outcome, attempts and co
     object_hops: 1,
     d1_trips: 2,
   });
-  const { rows_read, rows_written, duration_ms } = jobIn(watched, "ingestion");
+  const { rows_read, rows_written, duration_ms } = jobIn(watched, "ingestion", message.workspaceId);
   expect([rows_read > 0, rows_written > 0]).toEqual([true, true]);
   const blobs = ["job", "ingestion", "ready", "", "", ""];
-  expect(watched.points).toEqual([{ indexes: [message.workspaceId], blobs, doubles: [duration_ms, 1, 2, rows_read, rows_written, 3, 1] }]);
-  expect(jobIn(await watch(() => deliver("support-agent-ingestion", message)), "ingestion")).toMatchObject({ outcome: "nothing_to_do" });
+  expect(pointsOf(watched, message.workspaceId)).toEqual([
+    { indexes: [message.workspaceId], blobs, doubles: [duration_ms, 1, 2, rows_read, rows_written, 3, 1] },
+  ]);
+  expect(jobIn(await watch(() => deliver("support-agent-ingestion", message)), "ingestion", message.workspaceId)).toMatchObject({
+    outcome: "nothing_to_do",
+  });
 });
 
 test("a failed message is one log line with its error, and one data point", async () => {
   const { message } = await createSource();
   const { batch, fates } = batchOf("support-agent-ingestion", message, 2);
   const watched = await watch(() => consume(batch, envWith(DOWN)));
-  expect(watched.lines).toMatchObject([
+  expect(watched.lines.filter((line) => line["workspace_id"] === message.workspaceId)).toMatchObject([
     { event: "job", job: "ingestion", outcome: "failed", attempts: 2, workspace_id: message.workspaceId, detail: "D1_ERROR: it is down" },
   ]);
-  expect(watched.points).toMatchObject([{ blobs: ["job", "ingestion", "failed", "", "", ""] }]);
+  expect(pointsOf(watched, message.workspaceId)).toMatchObject([{ blobs: ["job", "ingestion", "failed", "", "", ""] }]);
   expect(fates).toEqual([{ delaySeconds: 10 }]);
 });
 
@@ -94,8 +100,8 @@ test("the erasure of a workspace", async () => {
   await createAgent(workspace);
   await operate("DELETE", `/workspaces/${workspace.id}`);
   const watched = await watch(() => deliver("support-agent-erasure", { workspaceId: workspace.id }));
-  expect(jobIn(watched, "erasure")).toMatchObject({ outcome: "erased", workspace_id: workspace.id });
-  const { object_hops, d1_trips } = jobIn(watched, "erasure");
+  expect(jobIn(watched, "erasure", workspace.id)).toMatchObject({ outcome: "erased", workspace_id: workspace.id });
+  const { object_hops, d1_trips } = jobIn(watched, "erasure", workspace.id);
   // The index of the agent, those of leads and conversations, and the gate.
   expect(object_hops).toBe(4);
   expect(d1_trips).toBeGreaterThanOrEqual(5);
@@ -297,5 +303,5 @@ test("a dead letter whose handler fails is logged each time", async () => {
 test("the Worker's own handlers report", async () => {
   const { message } = await createSource();
   const { batch } = batchOf("support-agent-ingestion", message);
-  expect(jobIn(await watch(async () => worker.queue(batch, env)), "ingestion")).toMatchObject({ outcome: "ready" });
+  expect(jobIn(await watch(async () => worker.queue(batch, env)), "ingestion", message.workspaceId)).toMatchObject({ outcome: "ready" });
 });

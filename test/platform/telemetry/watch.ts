@@ -28,9 +28,12 @@ export async function watch(work: () => Promise<unknown>): Promise<Watched> {
   return { texts, points, lines: texts.map((text) => JSON.parse(text) as Record<string, any>) };
 }
 
-/** The one line of a job. */
-export function jobIn({ lines }: Watched, job: string): Record<string, any> {
-  const found = lines.filter((line) => line["job"] === job);
+/**
+ * The one line of a job.
+ * @param workspaceId of this workspace alone: what other files have sent to the queues can be delivered meanwhile.
+ */
+export function jobIn({ lines }: Watched, job: string, workspaceId?: string): Record<string, any> {
+  const found = lines.filter((line) => line["job"] === job && (workspaceId === undefined || line["workspace_id"] === workspaceId));
   if (found.length !== 1) throw new Error(`${found.length} lines of ${job}`);
   return found[0]!;
 }
