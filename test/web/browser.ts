@@ -55,7 +55,8 @@ export async function call<Body>(method: string, path: string, body?: unknown): 
   return send<Body>(method, `/api/v1${path}`, service.key, body);
 }
 
-async function send<Body>(method: string, path: string, token: string, body: unknown): Promise<Body> {
+/** A request with a key or the operator's token, which must succeed. */
+export async function send<Body>(method: string, path: string, token: string, body?: unknown): Promise<Body> {
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
   const response = await fetch(service.url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
   const text = await response.text();

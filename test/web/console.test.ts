@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import axe from "axe-core";
 import { expect, test } from "vitest";
-import { openPage, operate, serveSite, service } from "./browser.ts";
+import { openPage, operate, send, serveSite, service } from "./browser.ts";
 
 interface Office {
   workspaceId: string;
@@ -24,16 +24,7 @@ async function createOffice(scopes: string[] = ["*"]): Promise<Office> {
     scopes,
   });
   const { id: agentId } = await operate<{ id: string }>("POST", `/workspaces/${workspaceId}/agents`, { name: "Acme agent" });
-  const call = async <Body>(method: string, path: string, body?: unknown): Promise<Body> => {
-    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
-    const response = await fetch(`${service.url}/api/v1${path}`, {
-      method,
-      headers,
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`);
-    return (await response.json()) as Body;
-  };
+  const call = <Body>(method: string, path: string, body?: unknown) => send<Body>(method, `/api/v1${path}`, key, body);
   const ask = async (message: string, name = "Ada Lovelace") => {
     const user = { id: crypto.randomUUID(), name, email: "ada@example.com" };
     return (await call<{ conversation_id: string }>("POST", `/agents/${agentId}/messages`, { message, user })).conversation_id;
