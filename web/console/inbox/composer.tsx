@@ -5,7 +5,7 @@ import { showPresence, viewers } from "../live.ts";
 import { session } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
-import { sayError } from "../ui/toast.tsx";
+import { attempt } from "../ui/toast.tsx";
 import type { Change } from "./conversation.tsx";
 import { keepDraft, readDraft } from "./drafts.ts";
 import { memberId } from "./list.tsx";
@@ -53,13 +53,11 @@ export function Composer(props: Props) {
     const { isNote } = draft;
     write({ text: "", isNote });
     const one = props.begin({ content, isNote });
-    try {
-      await deliver(id, { content, isNote, resolve });
+    if (await attempt(() => deliver(id, { content, isNote, resolve }))) {
       props.reload();
       if (resolve) props.onDone();
-    } catch (error) {
+    } else {
       write({ text: content, isNote });
-      sayError(error);
     }
     props.end(one);
   };

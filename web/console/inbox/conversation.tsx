@@ -6,7 +6,7 @@ import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { ErrorState, Skeleton } from "../ui/states.tsx";
-import { say, sayError } from "../ui/toast.tsx";
+import { attempt } from "../ui/toast.tsx";
 import { Composer, type Sending } from "./composer.tsx";
 import { Details } from "./details.tsx";
 import { Transcript } from "./transcript.tsx";
@@ -54,16 +54,10 @@ function useChange(conversation: Conversation | undefined, set: (data: Conversat
     if (!conversation) return false;
     const { status, tags, assignee } = body;
     set({ ...conversation, ...(status && { status }), ...(tags && { tags }), ...(assignee !== undefined && { assignee }) });
-    try {
-      await api.updateConversation({ conversation_id: conversation.id, body });
-      if (done) say(done);
-      reload();
-      return true;
-    } catch (error) {
-      set(conversation);
-      sayError(error);
-      return false;
-    }
+    const isDone = await attempt(() => api.updateConversation({ conversation_id: conversation.id, body }), done);
+    if (isDone) reload();
+    else set(conversation);
+    return isDone;
   };
 }
 

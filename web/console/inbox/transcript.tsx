@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { RichText } from "../ui/rich-text.tsx";
 import { api, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
-import { sayError } from "../ui/toast.tsx";
+import { attempt } from "../ui/toast.tsx";
 import { Time } from "../ui/time.tsx";
 import { WhyDialog } from "../trace.tsx";
 import type { Sending } from "./composer.tsx";
@@ -25,18 +25,15 @@ export function Transcript({ conversation, sending }: { conversation: Schemas["C
   useLayoutEffect(() => {
     if (isAtEnd.current) scroller.current?.scrollTo(0, scroller.current.scrollHeight);
   }, [last, sending.length]);
-  const loadEarlier = async () => {
-    const element = scroller.current!;
-    const fromEnd = element.scrollHeight - element.scrollTop;
-    try {
+  const loadEarlier = () =>
+    attempt(async () => {
+      const element = scroller.current!;
+      const fromEnd = element.scrollHeight - element.scrollTop;
       const read = await readBefore(conversation.id, messages.length);
       setEarlier(read.messages);
       setHasEarlier(read.hasMore);
       requestAnimationFrame(() => element.scrollTo(0, element.scrollHeight - fromEnd));
-    } catch (error) {
-      sayError(error);
-    }
-  };
+    });
   return (
     <div
       class="transcript scroll"

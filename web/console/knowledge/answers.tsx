@@ -7,7 +7,7 @@ import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { EndOfPages } from "../ui/pages.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
-import { say, sayError } from "../ui/toast.tsx";
+import { attempt } from "../ui/toast.tsx";
 
 const PAGE_SIZE = 50;
 
@@ -19,13 +19,7 @@ export function Answers({ agentId }: { agentId: string }) {
   const pages = usePages(agentId, read);
   const mayWrite = hasScope("knowledge:write");
   const remove = async (id: string) => {
-    try {
-      await api.deleteAnswer({ agent_id: agentId, answer_id: id });
-      say("Deleted");
-      pages.first.reload();
-    } catch (error) {
-      sayError(error);
-    }
+    if (await attempt(() => api.deleteAnswer({ agent_id: agentId, answer_id: id }), "Deleted")) pages.first.reload();
     setDeleting(undefined);
   };
   return (

@@ -7,7 +7,7 @@ import { Button } from "../ui/button.tsx";
 import { EndOfPages } from "../ui/pages.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/time.tsx";
-import { say, sayError } from "../ui/toast.tsx";
+import { attempt } from "../ui/toast.tsx";
 import { ConversationLink, otherWords } from "./gaps.tsx";
 
 type Draft = Schemas["Draft"];
@@ -23,13 +23,10 @@ export function Drafts({ agentId }: { agentId: string }) {
   const decide = async ({ id }: Draft, action: "accept" | "dismiss") => {
     const ids = { agent_id: agentId, draft_id: id };
     setBusyId(id);
-    try {
-      await (action === "accept" ? api.acceptDraft(ids) : api.dismissDraft(ids));
-      say(action === "accept" ? "The agent knows this answer now" : "Dismissed");
-      pages.first.reload();
-    } catch (error) {
-      sayError(error);
-    }
+    const isDone = await (action === "accept"
+      ? attempt(() => api.acceptDraft(ids), "The agent knows this answer now")
+      : attempt(() => api.dismissDraft(ids), "Dismissed"));
+    if (isDone) pages.first.reload();
     setBusyId(undefined);
   };
   return (

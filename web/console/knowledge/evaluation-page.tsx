@@ -8,7 +8,7 @@ import { Button } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
 import { Select } from "../ui/field.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
-import { say, sayError } from "../ui/toast.tsx";
+import { attempt } from "../ui/toast.tsx";
 import { expectText } from "./cases.ts";
 import { EvaluationProgress, EvaluationStatus, nameOf } from "./evaluations.tsx";
 
@@ -38,23 +38,14 @@ export function EvaluationPage({ agentId, id, earlierId }: Props) {
     (signal) => api.getEvaluation({ ...ids, ...(earlierId !== undefined && { compare_to: earlierId }) }, { signal }),
     { watch: (change) => change.kind === "evaluation" && (change.id === id || change.id === "*") },
   );
-  const again = async ({ name, cases }: Result) => {
-    try {
+  const again = ({ name, cases }: Result) =>
+    attempt(async () => {
       const body = { name, cases: cases.map(({ question, previous, expect }) => ({ question, previous, expect })) };
       const next = await api.createEvaluation({ agent_id: agentId, body });
       navigate(`/evaluations/${next.id}/${id}`);
-    } catch (error) {
-      sayError(error);
-    }
-  };
+    });
   const remove = async () => {
-    try {
-      await api.deleteEvaluation(ids);
-      say("Deleted");
-      navigate("/evaluations");
-    } catch (error) {
-      sayError(error);
-    }
+    if (await attempt(() => api.deleteEvaluation(ids), "Deleted")) navigate("/evaluations");
   };
   return (
     <section class="stack" aria-label="Evaluation">

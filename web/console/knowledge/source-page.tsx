@@ -10,7 +10,7 @@ import { Select } from "../ui/field.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
-import { say, sayError } from "../ui/toast.tsx";
+import { attempt } from "../ui/toast.tsx";
 import { Progress, SOURCE_STATUS } from "./sources.tsx";
 
 type CrawledPage = Schemas["CrawledPage"];
@@ -25,22 +25,13 @@ export function SourcePage({ agentId, sourceId }: { agentId: string; sourceId: s
   const query = useQuery(sourceId, (signal) => api.getSource(ids, { signal }), {
     watch: (change) => change.kind === "source" && (change.id === sourceId || change.id === "*"),
   });
-  const sync = async () => {
-    try {
-      query.set(await api.syncSource(ids));
-      say("It is being read again; the agent answers from what was read before until then");
-    } catch (error) {
-      sayError(error);
-    }
-  };
+  const sync = () =>
+    attempt(
+      async () => query.set(await api.syncSource(ids)),
+      "It is being read again; the agent answers from what was read before until then",
+    );
   const remove = async () => {
-    try {
-      await api.deleteSource(ids);
-      say("Deleted");
-      navigate("/");
-    } catch (error) {
-      sayError(error);
-    }
+    if (await attempt(() => api.deleteSource(ids), "Deleted")) navigate("/");
   };
   return (
     <Loaded query={query}>

@@ -7,7 +7,7 @@ import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/time.tsx";
-import { say, sayError } from "../ui/toast.tsx";
+import { attempt } from "../ui/toast.tsx";
 import { SourceForm } from "./source-form.tsx";
 
 type Source = Schemas["Source"];
@@ -26,12 +26,7 @@ export function Sources({ agentId }: { agentId: string }) {
     for (const file of files ?? []) {
       const form = new FormData();
       form.set("file", file);
-      try {
-        await request("POST", `/api/v1/agents/${agentId}/sources/files`, form);
-        say(`${file.name} is being read`);
-      } catch (error) {
-        sayError(error);
-      }
+      await attempt(() => request("POST", `/api/v1/agents/${agentId}/sources/files`, form), `${file.name} is being read`);
     }
     query.reload();
   };

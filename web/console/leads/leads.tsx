@@ -8,7 +8,7 @@ import { focusSearch, PageFrame, saveFile, SearchField } from "../ui/page.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/time.tsx";
-import { sayError } from "../ui/toast.tsx";
+import { attempt } from "../ui/toast.tsx";
 
 const PAGE_SIZE = 50;
 
@@ -24,11 +24,8 @@ export function Leads() {
   useShortcuts({ "/": ["Search", focusSearch] });
   const exportAll = async () => {
     setExporting(true);
-    try {
-      saveFile("leads.csv", await download(`/api/v1/leads${q && `?q=${encodeURIComponent(q)}`}`, "text/csv"));
-    } catch (error) {
-      sayError(error);
-    }
+    const path = `/api/v1/leads${q && `?q=${encodeURIComponent(q)}`}`;
+    await attempt(async () => saveFile("leads.csv", await download(path, "text/csv")));
     setExporting(false);
   };
   return (

@@ -10,7 +10,7 @@ import { PageFrame } from "../ui/page.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/time.tsx";
-import { say, sayError } from "../ui/toast.tsx";
+import { attempt, say } from "../ui/toast.tsx";
 import { operator, type Schemas } from "./api.ts";
 import { Keys } from "./keys.tsx";
 
@@ -98,14 +98,8 @@ function CreateForm({ onCreated }: { onCreated: () => void }) {
 
 function WorkspacePage({ id }: { id: string }) {
   const query = useQuery(id, () => operator.getWorkspace({ workspace_id: id }));
-  const save = async (body: Schemas["WorkspaceUpdate"]) => {
-    try {
-      query.set(await operator.updateWorkspace({ workspace_id: id, body }));
-      say("Saved");
-    } catch (error) {
-      sayError(error);
-    }
-  };
+  const save = (body: Schemas["WorkspaceUpdate"]) =>
+    attempt(async () => query.set(await operator.updateWorkspace({ workspace_id: id, body })), "Saved");
   return (
     <PageFrame title={query.data?.name ?? "Workspace"}>
       <p>
@@ -141,7 +135,7 @@ function LimitsCard({
   save,
 }: {
   workspace: Workspace;
-  save: (body: Schemas["WorkspaceUpdate"]) => Promise<void>;
+  save: (body: Schemas["WorkspaceUpdate"]) => Promise<unknown>;
 }) {
   const names = (Object.keys(limits) as (keyof Limits)[]).filter((name) => typeof limits[name] === "number");
   const submit = (event: SubmitEvent) => {

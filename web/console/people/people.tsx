@@ -7,7 +7,7 @@ import { Select, TextField } from "../ui/field.tsx";
 import { PageFrame, saveFile } from "../ui/page.tsx";
 import { Empty } from "../ui/states.tsx";
 import { formatNumber } from "../ui/time.tsx";
-import { say, sayError } from "../ui/toast.tsx";
+import { attempt, say, sayError } from "../ui/toast.tsx";
 import { readForm } from "../ui/form.ts";
 
 type Found = Schemas["PrivacyFound"];
@@ -65,14 +65,11 @@ function Person({ found, onErased }: { found: Found; onErased: () => void }) {
   const [isErasing, setErasing] = useState(false);
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0) + visitors.length;
   const query = { [identifier.type]: identifier.value };
-  const exportAll = async () => {
-    try {
+  const exportAll = () =>
+    attempt(async () => {
       const data = await api.exportPerson(query);
       saveFile("person.json", new Blob([JSON.stringify(data, null, 2)], { type: "application/json" }));
-    } catch (error) {
-      sayError(error);
-    }
-  };
+    });
   if (total === 0 && shared.length === 0)
     return <Empty title="Nothing is stored about this person">Look for another identifier too.</Empty>;
   return (

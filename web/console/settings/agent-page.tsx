@@ -8,10 +8,10 @@ import { Confirm } from "../ui/dialog.tsx";
 import { Checkbox, Select, TextArea, TextField } from "../ui/field.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { Loaded } from "../ui/states.tsx";
-import { say, sayError } from "../ui/toast.tsx";
+import { attempt } from "../ui/toast.tsx";
 import { AppearanceForm } from "./appearance-form.tsx";
 import { Tools } from "./tools.tsx";
-import { readForm } from "../ui/form.ts";
+import { SettingsForm } from "./settings-form.tsx";
 import { VisitorsForm } from "./visitors-form.tsx";
 
 export type AgentSettings = Schemas["AgentSettings"];
@@ -22,16 +22,7 @@ export type SaveAgent = (body: Update) => Promise<boolean>;
 
 export function AgentPage({ id }: { id: string }) {
   const query = useQuery(id, (signal) => api.getAgent({ agent_id: id }, { signal }));
-  const save: SaveAgent = async (body) => {
-    try {
-      query.set(await api.updateAgent({ agent_id: id, body }));
-      say("Saved");
-      return true;
-    } catch (error) {
-      sayError(error);
-      return false;
-    }
-  };
+  const save: SaveAgent = (body) => attempt(async () => query.set(await api.updateAgent({ agent_id: id, body })), "Saved");
   return (
     <>
       <p>
@@ -64,11 +55,8 @@ export function AgentPage({ id }: { id: string }) {
 }
 
 function General({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (event: SubmitEvent) => {
-    const text = readForm(event);
-    setBusy(true);
-    await save({
+  const saveGeneral = (text: (name: string) => string) =>
+    save({
       name: text("name"),
       description: text("description") || null,
       instructions: text("instructions") || null,
@@ -78,11 +66,8 @@ function General({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
       status: text("is_active") === "on" ? "active" : "paused",
       allowed_origins: text("allowed_origins").split(/\s+/).filter(Boolean),
     });
-    setBusy(false);
-  };
   return (
-    <form class="card" onSubmit={(event) => void submit(event)}>
-      <h2>Agent</h2>
+    <SettingsForm title="Agent" onSave={saveGeneral}>
       <Checkbox label="Answers questions" name="is_active" defaultChecked={agent.status === "active"} />
       <TextField label="Name" name="name" required maxLength={120} defaultValue={agent.name} />
       <TextField label="Description" name="description" maxLength={2000} defaultValue={agent.description ?? ""} hint="For your team." />
@@ -120,12 +105,7 @@ function General({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
         defaultValue={agent.allowed_origins.join("\n")}
         hint="One origin a line, such as https://www.example.com; * for all."
       />
-      <div class="actions">
-        <Button variant="primary" type="submit" isBusy={isBusy}>
-          Save
-        </Button>
-      </div>
-    </form>
+    </SettingsForm>
   );
 }
 
@@ -159,20 +139,10 @@ function Danger({ agent }: { agent: AgentSettings }) {
   const [secret, setSecret] = useState<string>();
   const [, navigate] = useLocation();
   const remove = async () => {
-    try {
-      await api.deleteAgent({ agent_id: agent.id });
-      say("Deleted");
-      navigate("/");
-    } catch (error) {
-      sayError(error);
-    }
+    if (await attempt(() => api.deleteAgent({ agent_id: agent.id }), "Deleted")) navigate("/");
   };
   const rotate = async () => {
-    try {
-      setSecret((await api.rotateIdentitySecret({ agent_id: agent.id, body: {} })).secret);
-    } catch (error) {
-      sayError(error);
-    }
+    await attempt(async () => setSecret((await api.rotateIdentitySecret({ agent_id: agent.id, body: {} })).secret));
     setOpen(undefined);
   };
   return (

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import { contrastOf, textOn } from "../../shared/colour.ts";
 import { Icon } from "../ui/icon.tsx";
-import { Button } from "../ui/button.tsx";
 import { Checkbox, Select, TextArea, TextField } from "../ui/field.tsx";
 import type { AgentSettings, SaveAgent } from "./agent-page.tsx";
+import { SettingsForm } from "./settings-form.tsx";
 
 type Appearance = AgentSettings["appearance"];
 
@@ -21,17 +21,11 @@ const MAX_SUGGESTIONS = 4;
 /** How the chat looks, with a preview of it. */
 export function AppearanceForm({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
   const [appearance, setAppearance] = useState<Appearance>(agent.appearance);
-  const [isBusy, setBusy] = useState(false);
   const change = (part: Partial<Appearance>) => setAppearance({ ...appearance, ...part });
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    await save({ appearance: { ...appearance, suggestions: appearance.suggestions.filter((text) => text.trim() !== "") } });
-    setBusy(false);
-  };
+  const saveAppearance = () =>
+    save({ appearance: { ...appearance, suggestions: appearance.suggestions.filter((text) => text.trim() !== "") } });
   return (
-    <form class="card" onSubmit={(event) => void submit(event)}>
-      <h2>Appearance</h2>
+    <SettingsForm title="Appearance" onSave={saveAppearance}>
       <div class="columns">
         <div class="stack">
           <TextField
@@ -73,12 +67,7 @@ export function AppearanceForm({ agent, save }: { agent: AgentSettings; save: Sa
         </div>
         <Preview agent={agent} appearance={appearance} />
       </div>
-      <div class="actions">
-        <Button variant="primary" type="submit" isBusy={isBusy}>
-          Save
-        </Button>
-      </div>
-    </form>
+    </SettingsForm>
   );
 }
 

@@ -7,7 +7,7 @@ import { Checkbox, TextField } from "../ui/field.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
-import { say, sayError } from "../ui/toast.tsx";
+import { attempt } from "../ui/toast.tsx";
 import { readForm } from "../ui/form.ts";
 
 interface ListedKey {
@@ -34,13 +34,7 @@ export function KeyList({ query, grantable, create, revoke, onChanged }: Props) 
   const [key, setKey] = useState<string>();
   const [revoking, setRevoking] = useState<ListedKey>();
   const confirmRevoke = async (id: string) => {
-    try {
-      await revoke(id);
-      say("Revoked");
-      onChanged();
-    } catch (error) {
-      sayError(error);
-    }
+    if (await attempt(() => revoke(id), "Revoked")) onChanged();
     setRevoking(undefined);
   };
   return (

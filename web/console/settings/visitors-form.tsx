@@ -1,9 +1,7 @@
-import { useState } from "preact/hooks";
 import type { Schemas } from "../api.ts";
-import { Button } from "../ui/button.tsx";
 import { Checkbox, Select } from "../ui/field.tsx";
-import { readForm } from "../ui/form.ts";
 import type { AgentSettings, SaveAgent } from "./agent-page.tsx";
+import { SettingsForm } from "./settings-form.tsx";
 
 type ContactField = NonNullable<AgentSettings["contact_form"]>["fields"][number];
 
@@ -22,20 +20,14 @@ const USES = [
 
 /** The chat page, and what visitors are asked for where nobody can answer. */
 export function VisitorsForm({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
-  const [isBusy, setBusy] = useState(false);
   const asked = agent.contact_form?.fields ?? [];
-  const submit = async (event: SubmitEvent) => {
-    const text = readForm(event);
-    setBusy(true);
-    await save({
+  const saveVisitors = (text: (name: string) => string) =>
+    save({
       hosted_page: { enabled: text("hosted_page") === "on", indexed: text("is_indexed") === "on" },
       contact_form: formOf(text, asked),
     });
-    setBusy(false);
-  };
   return (
-    <form class="card" onSubmit={(event) => void submit(event)}>
-      <h2>Visitors</h2>
+    <SettingsForm title="Visitors" onSave={saveVisitors}>
       <Checkbox label="Has a chat page of its own" name="hosted_page" defaultChecked={agent.hosted_page.enabled} />
       <Checkbox label="Search engines may list the chat page" name="is_indexed" defaultChecked={agent.hosted_page.indexed} />
       <fieldset>
@@ -47,12 +39,7 @@ export function VisitorsForm({ agent, save }: { agent: AgentSettings; save: Save
           ))}
         </div>
       </fieldset>
-      <div class="actions">
-        <Button variant="primary" type="submit" isBusy={isBusy}>
-          Save
-        </Button>
-      </div>
-    </form>
+    </SettingsForm>
   );
 }
 

@@ -24,6 +24,18 @@ export function sayError(error: unknown): void {
   show(errorText(error), true);
 }
 
+/** Does something and says that it is done, or why it did not work. @returns whether it worked. */
+export async function attempt(action: () => Promise<unknown>, done?: string): Promise<boolean> {
+  try {
+    await action();
+  } catch (error) {
+    sayError(error);
+    return false;
+  }
+  if (done !== undefined) say(done);
+  return true;
+}
+
 function show(text: string, isError: boolean): number {
   const id = ++made;
   toasts.value = [...toasts.peek().filter((toast) => toast.text !== text), { id, text, isError }].slice(-3);

@@ -8,7 +8,7 @@ import { Select } from "../ui/field.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
-import { say, sayError } from "../ui/toast.tsx";
+import { attempt } from "../ui/toast.tsx";
 
 type Delivery = Schemas["Delivery"];
 
@@ -76,14 +76,9 @@ function answerOf(attempt: Schemas["DeliveryAttempt"] | undefined): string {
 
 function DeliveryDialog({ delivery, onClose, onRedelivered }: { delivery: Delivery; onClose: () => void; onRedelivered: () => void }) {
   const redeliver = async () => {
-    try {
-      await api.redeliverEvent({ delivery_id: delivery.id });
-      say("The event is sent again");
-      onRedelivered();
-      onClose();
-    } catch (error) {
-      sayError(error);
-    }
+    if (!(await attempt(() => api.redeliverEvent({ delivery_id: delivery.id }), "The event is sent again"))) return;
+    onRedelivered();
+    onClose();
   };
   return (
     <Dialog title={delivery.event_type} onClose={onClose}>

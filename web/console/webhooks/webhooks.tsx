@@ -9,7 +9,7 @@ import { PageFrame } from "../ui/page.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
-import { say, sayError } from "../ui/toast.tsx";
+import { attempt } from "../ui/toast.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { EndpointForm } from "./endpoint-form.tsx";
 
@@ -140,14 +140,9 @@ function EndpointPage({ webhook, types, reload }: { webhook: Webhook; types: Sch
   const [, navigate] = useLocation();
   const { id: webhook_id } = webhook;
   const act = async (action: () => Promise<unknown>, done: string) => {
-    try {
-      await action();
-      say(done);
-      reload();
-      setOpen(undefined);
-    } catch (error) {
-      sayError(error);
-    }
+    if (!(await attempt(action, done))) return;
+    reload();
+    setOpen(undefined);
   };
   const test = () =>
     act(async () => {
