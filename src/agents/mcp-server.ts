@@ -150,7 +150,7 @@ async function withClient<Result>(
 
 /** The requests to one server, through the egress guard. */
 class Exchanges {
-  /** What went wrong with the last one. */
+  /** What went wrong with the last one. One that has not ended when the client gives up did not answer in time. */
   fault: ServerFault | undefined;
 
   constructor(
@@ -162,6 +162,7 @@ class Exchanges {
   async fetch(url: string, { method = "GET", headers, body }: RequestInit = {}): Promise<Response> {
     // What a server sends without being asked is not listened for.
     if (method !== "POST" && method !== "DELETE") return new Response(null, { status: 405 });
+    this.fault = new ServerFault(UNANSWERED.timeout, false);
     const exchange = await guardedFetch(this.env, {
       url,
       policy: WEBHOOK_POLICY,
