@@ -1,5 +1,6 @@
 import service, {
   ChatSession as Session,
+  ConversationIndex as Conversations,
   KnowledgeIndex as Index,
   LeadIndex as Leads,
   LiveChannel as Live,
@@ -8,7 +9,7 @@ import service, {
   WorkspaceGate as Gate,
 } from "../../src/index.ts";
 
-export { DeliverySender, ShardSweeper, SignIn } from "../../src/index.ts";
+export * from "../../src/index.ts";
 
 /*
  * The service, with distances between its parts: bindings are wrapped so that each call takes as long as from where its caller
@@ -86,17 +87,13 @@ function farNamespace(inner: DurableObjectNamespace, here: Place): DurableObject
 
 /** The bindings, as they are for code in this place. */
 function seenFrom(here: Place, env: Env): Env {
-  const namespace = <Name extends "GATE" | "INDEX" | "SESSION" | "LEADS" | "LIVE" | "ENTRY">(name: Name) =>
-    farNamespace(env[name], here) as unknown as Env[Name];
-  const objects = {
-    GATE: namespace("GATE"),
-    INDEX: namespace("INDEX"),
-    SESSION: namespace("SESSION"),
-    LEADS: namespace("LEADS"),
-    LIVE: namespace("LIVE"),
-    ENTRY: namespace("ENTRY"),
-  };
-  return { ...env, ...objects, DB: farDatabase(env.DB, here) };
+  const objects = Object.entries(env).filter((binding): binding is [string, DurableObjectNamespace] => isNamespace(binding[1]));
+  const far = Object.fromEntries(objects.map(([name, inner]) => [name, farNamespace(inner, here)]));
+  return { ...env, ...far, DB: farDatabase(env.DB, here) };
+}
+
+function isNamespace(binding: unknown): boolean {
+  return typeof binding === "object" && binding !== null && "getByName" in binding;
 }
 
 function placed(original: new (ctx: DurableObjectState, env: Env) => object) {
@@ -110,6 +107,7 @@ function placed(original: new (ctx: DurableObjectState, env: Env) => object) {
 export const WorkspaceGate = placed(Gate);
 export const KnowledgeIndex = placed(Index);
 export const ChatSession = placed(Session);
+export const ConversationIndex = placed(Conversations);
 export const LeadIndex = placed(Leads);
 export const LiveChannel = placed(Live);
 export const RegionalEntry = placed(Entry);
