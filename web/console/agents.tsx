@@ -1,3 +1,4 @@
+import { signal } from "@preact/signals";
 import { api, type Schemas } from "./api.ts";
 import { type Query, useQuery } from "./query.ts";
 import { hasScope } from "./session.ts";
@@ -10,6 +11,19 @@ export function useAgents(): Query<Schemas["Agent"][]> {
   return useQuery("agents", async (signal) =>
     hasScope("agents:read") ? (await api.listAgents({ limit: MAX_AGENTS }, { signal })).data : [],
   );
+}
+
+const chosenId = signal("");
+
+/** The agent that is worked on, the same on each page: the first one until another is chosen. */
+export function useChosenAgent() {
+  const agents = useAgents();
+  const agent = agents.data?.find(({ id }) => id === chosenId.value) ?? agents.data?.[0];
+  return { agents, agent, agentId: agent?.id ?? "" };
+}
+
+export function chooseAgent(agentId: string): void {
+  chosenId.value = agentId;
 }
 
 interface Props {

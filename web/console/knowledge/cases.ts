@@ -2,6 +2,17 @@ import type { Schemas } from "../api.ts";
 
 export type Case = Schemas["EvaluationIn"]["cases"][number];
 
+/** The cases of a run, as another one takes them. */
+export function casesOf({ cases }: Schemas["EvaluationResult"]): Case[] {
+  return cases.map(({ question, previous, expect }) => ({ question, previous, expect }));
+}
+
+/** The cases with one more, which takes the place of one that asks the same. */
+export function withCase(cases: readonly Case[], added: Case): Case[] {
+  const asked = ({ question, previous = [] }: Case) => JSON.stringify([...previous, question]);
+  return [...cases.filter((one) => asked(one) !== asked(added)), added];
+}
+
 const ARROW = "=>";
 const REFUSE = "refuse";
 const SOURCE = "source:";

@@ -9,7 +9,7 @@ import { Confirm, Dialog } from "../ui/dialog.tsx";
 import { Select } from "../ui/field.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { attempt } from "../ui/toast.tsx";
-import { expectText } from "./cases.ts";
+import { casesOf, expectText } from "./cases.ts";
 import { EvaluationProgress, EvaluationStatus, nameOf } from "./evaluations.tsx";
 
 type Result = Schemas["EvaluationResult"];
@@ -38,10 +38,9 @@ export function EvaluationPage({ agentId, id, earlierId }: Props) {
     (signal) => api.getEvaluation({ ...ids, ...(earlierId !== undefined && { compare_to: earlierId }) }, { signal }),
     { watch: (change) => change.kind === "evaluation" && (change.id === id || change.id === "*") },
   );
-  const again = ({ name, cases }: Result) =>
+  const again = (result: Result) =>
     attempt(async () => {
-      const body = { name, cases: cases.map(({ question, previous, expect }) => ({ question, previous, expect })) };
-      const next = await api.createEvaluation({ agent_id: agentId, body });
+      const next = await api.createEvaluation({ agent_id: agentId, body: { name: result.name, cases: casesOf(result) } });
       navigate(`/evaluations/${next.id}/${id}`);
     });
   const remove = async () => {

@@ -114,7 +114,7 @@ function NewEvaluation({ agentId, onClose }: { agentId: string; onClose: () => v
     setBusy(true);
     try {
       const { data: sources } = await api.listSources({ agent_id: agentId });
-      const { id } = await api.createEvaluation({ agent_id: agentId, body: { name, cases: casesOf(text, sources) } });
+      const { id } = await api.createEvaluation({ agent_id: agentId, body: { name, cases: readCases(text, sources) } });
       navigate(`/evaluations/${id}`);
     } catch (failure) {
       setError(failure instanceof LineError ? failure.message : errorText(failure));
@@ -164,7 +164,7 @@ function NewEvaluation({ agentId, onClose }: { agentId: string; onClose: () => v
 /** What a person wrote cannot be read. */
 class LineError extends Error {}
 
-function casesOf(text: string, sources: Schemas["Source"][]) {
+function readCases(text: string, sources: Schemas["Source"][]) {
   try {
     return parseCases(text, sources);
   } catch (error) {

@@ -1,6 +1,5 @@
-import { useState } from "preact/hooks";
 import { Link, Route, Switch, useLocation } from "wouter-preact";
-import { AgentPicker, useAgents } from "../agents.tsx";
+import { AgentPicker, chooseAgent, useChosenAgent } from "../agents.tsx";
 import { hasScope, type Scope } from "../session.ts";
 import { PageFrame } from "../ui/page.tsx";
 import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
@@ -23,12 +22,10 @@ const TABS: readonly (readonly [href: string, title: string, scope?: Scope])[] =
 
 /** What an agent knows, and where it is fed. */
 export function Knowledge() {
-  const agents = useAgents();
-  const [chosen, setChosen] = useState("");
+  const { agents, agentId } = useChosenAgent();
   const [path, navigate] = useLocation();
-  const agentId = chosen || agents.data?.[0]?.id || "";
   const choose = (id: string) => {
-    setChosen(id);
+    chooseAgent(id);
     navigate("/");
   };
   return (

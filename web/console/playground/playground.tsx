@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Link } from "wouter-preact";
 import { RichText } from "../ui/rich-text.tsx";
 import { api, errorText, type Schemas } from "../api.ts";
-import { AgentPicker, useAgents } from "../agents.tsx";
+import { AgentPicker, chooseAgent, useChosenAgent } from "../agents.tsx";
 import { useShortcuts } from "../keyboard.ts";
 import { HANDOFF_WORDS } from "../inbox/words.tsx";
 import { hasScope } from "../session.ts";
@@ -9,7 +10,9 @@ import { AnswerTrace } from "../trace.tsx";
 import { Button } from "../ui/button.tsx";
 import { PageFrame } from "../ui/page.tsx";
 import { Empty, Skeleton } from "../ui/states.tsx";
+import { say } from "../ui/toast.tsx";
 import { SaveAnswer } from "./save-answer.tsx";
+import { SaveCase, type SavedCase } from "./save-case.tsx";
 
 /** A question that was asked here, and its answer as far as it has come. */
 interface Asked {
@@ -21,16 +24,13 @@ interface Asked {
 
 /** Asks an agent as a visitor would, and shows why it answered so. */
 export function Playground() {
-  const agents = useAgents();
-  const [chosen, setChosen] = useState("");
-  const agentId = chosen || agents.data?.[0]?.id || "";
-  const agent = agents.data?.find(({ id }) => id === agentId);
+  const { agent, agentId } = useChosenAgent();
   const [asked, setAsked] = useState<readonly Asked[]>([]);
   const [isAsking, setAsking] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   useShortcuts({ "/": ["Ask", () => field.current?.focus()] });
   const beginAnew = (id: string) => {
-    setChosen(id);
+    chooseAgent(id);
     setAsked([]);
   };
   const ask = async (question: string) => {
@@ -79,6 +79,7 @@ export function Playground() {
             <AskedView
               key={at}
               asked={one}
+              previous={questionsOf(asked.slice(0, at))}
               threshold={agent?.confidence_threshold}
               isOpen={isAsking && at === asked.length - 1}
               agentId={agentId}
@@ -90,6 +91,17 @@ export function Playground() {
       </div>
     </PageFrame>
   );
+}
+
+/** A case takes so many of the questions before it. */
+const MAX_PREVIOUS = 10;
+
+/** What the agent was asked, and has answered or handed over. */
+function questionsOf(asked: readonly Asked[]): string[] {
+  return asked
+    .filter(({ answer }) => answer)
+    .map(({ question }) => question)
+    .slice(-MAX_PREVIOUS);
 }
 
 /** Why the last answer was given. */
@@ -132,7 +144,7 @@ function Ask({
         aria-label="Question"
         placeholder="How long do refunds take?"
         rows={2}
-        maxLength={4000}
+        maxLength={2000}
         value={text}
         onInput={({ currentTarget }) => setText(currentTarget.value)}
         onKeyDown={(event) => {
@@ -157,13 +169,17 @@ function Ask({
 
 interface AskedProps {
   asked: Asked;
+  /** What was asked before it. */
+  previous: readonly string[];
   threshold: number | undefined;
   isOpen: boolean;
   agentId: string;
 }
 
-function AskedView({ asked: { question, text, answer, error }, threshold, isOpen, agentId }: AskedProps) {
-  const [isSaving, setSaving] = useState(false);
+function AskedView({ asked: { question, text, answer, error }, previous, threshold, isOpen, agentId }: AskedProps) {
+  const [saving, setSaving] = useState<"answer" | "case">();
+  const [saved, setSaved] = useState<SavedCase>();
+  const close = () => setSaving(undefined);
   return (
     <>
       <article class="message user">
@@ -180,15 +196,32 @@ function AskedView({ asked: { question, text, answer, error }, threshold, isOpen
           <footer>
             <Verdict answer={answer} threshold={threshold} />
             {hasScope("knowledge:write") && (
-              <Button variant="quiet" onClick={() => setSaving(true)}>
+              <Button variant="quiet" onClick={() => setSaving("answer")}>
                 Teach an answer
               </Button>
             )}
+            {hasScope("knowledge:write") && hasScope("knowledge:read") && !saved && (
+              <Button variant="quiet" onClick={() => setSaving("case")}>
+                Save as a case
+              </Button>
+            )}
+            {saved && <Link href={saved.href}>Saved in “{saved.name}”</Link>}
           </footer>
         )}
       </article>
-      {isSaving && (
-        <SaveAnswer agentId={agentId} question={question} answer={answer?.needs_human ? "" : text} onClose={() => setSaving(false)} />
+      {saving === "answer" && <SaveAnswer agentId={agentId} question={question} answer={answer?.needs_human ? "" : text} onClose={close} />}
+      {saving === "case" && (
+        <SaveCase
+          agentId={agentId}
+          question={question}
+          previous={previous}
+          onSaved={(one) => {
+            setSaved(one);
+            close();
+            say("The question is a case now");
+          }}
+          onClose={close}
+        />
       )}
     </>
   );

@@ -1,0 +1,55 @@
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { operate, send, service } from "./browser.ts";
+
+/** A workspace whose team works in the console. */
+export interface Office {
+  workspaceId: string;
+  key: string;
+  keyId: string;
+  agentId: string;
+  call<Body>(method: string, path: string, body?: unknown): Promise<Body>;
+  /** A visitor's question; the conversation's id. */
+  ask(message: string, name?: string): Promise<string>;
+  /** A colleague's reply. */
+  reply(conversationId: string, content: string): Promise<unknown>;
+}
+
+/** A workspace with an agent that knows nothing, so that each question waits for a human. */
+export async function createOffice(scopes: string[] = ["*"]): Promise<Office> {
+  const slug = `console-${crypto.randomUUID().slice(0, 8)}`;
+  const { id: workspaceId } = await operate<{ id: string }>("POST", "/workspaces", { name: "Acme", slug, plan: "enterprise" });
+  const { id: keyId, key } = await operate<{ id: string; key: string }>("POST", `/workspaces/${workspaceId}/keys`, {
+    name: "Team",
+    scopes,
+  });
+  const { id: agentId } = await operate<{ id: string }>("POST", `/workspaces/${workspaceId}/agents`, { name: "Acme agent" });
+  const call = <Body>(method: string, path: string, body?: unknown) => send<Body>(method, `/api/v1${path}`, key, body);
+  const ask = async (message: string, name = "Ada Lovelace") => {
+    const user = { id: crypto.randomUUID(), name, email: "ada@example.com" };
+    return (await call<{ conversation_id: string }>("POST", `/agents/${agentId}/messages`, { message, user })).conversation_id;
+  };
+  const reply = (conversationId: string, content: string) => call("POST", `/conversations/${conversationId}/messages`, { content });
+  return { workspaceId, key, keyId, agentId, call, ask, reply };
+}
+
+/** Signs in to the console. */
+export async function signIn(page: Page, key: string, name = "Grace Hopper"): Promise<void> {
+  await page.goto(`${service.url}/console/`);
+  await page.getByLabel("API key or operator token").fill(key);
+  await page.getByLabel("Your name").fill(name);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Console" }).waitFor();
+}
+
+/** What axe finds, in words. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  // The policy of the page lets no script in; the browser's own way past it is for tools like this one.
+  const session = await page.context().newCDPSession(page);
+  await session.send("Runtime.evaluate", { expression: axe.source });
+  const { result } = await session.send("Runtime.evaluate", {
+    expression: `axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }).then(({ violations }) => JSON.stringify(violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" "))))`,
+    awaitPromise: true,
+  });
+  return JSON.parse(String(result.value)) as string[];
+}

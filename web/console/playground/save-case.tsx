@@ -1,0 +1,151 @@
+import { useState } from "preact/hooks";
+import { api, errorText, type Schemas } from "../api.ts";
+import { type Case, casesOf, withCase } from "../knowledge/cases.ts";
+import { nameOf } from "../knowledge/evaluations.tsx";
+import { useQuery } from "../query.ts";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { Select, TextArea, TextField } from "../ui/field.tsx";
+import { readForm } from "../ui/form.ts";
+import { Loaded } from "../ui/states.tsx";
+
+type Evaluation = Schemas["Evaluation"];
+
+/** More than the service keeps of an agent. */
+const MOST_RUNS = 20;
+const MOST_ANSWERS = 100;
+const RIGHT = [
+  ["answer", "It answers"],
+  ["refuse", "It hands over"],
+] as const;
+
+/** The run that a case was saved in. */
+export interface SavedCase {
+  name: string;
+  href: string;
+}
+
+interface Props {
+  agentId: string;
+  question: string;
+  /** What was asked before it in its conversation, oldest first. */
+  previous: readonly string[];
+  onSaved: (saved: SavedCase) => void;
+  onClose: () => void;
+}
+
+/** Keeps a question, with what is expected of its answer, among those of an evaluation, which are asked again with it. */
+export function SaveCase({ agentId, onClose, ...props }: Props) {
+  const query = useQuery(agentId, async (signal) => {
+    const of = { agent_id: agentId };
+    const [runs, sources, answers] = await Promise.all([
+      api.listEvaluations({ ...of, limit: MOST_RUNS }, { signal }),
+      api.listSources(of, { signal }),
+      api.listAnswers({ ...of, limit: MOST_ANSWERS }, { signal }),
+    ]);
+    return { runs: latestByName(runs.data), sources: sources.data, answers: answers.data };
+  });
+  return (
+    <Dialog title="Save as a case" onClose={onClose}>
+      <Loaded query={query}>{(known) => <CaseForm agentId={agentId} known={known} {...props} />}</Loaded>
+    </Dialog>
+  );
+}
+
+interface Known {
+  runs: readonly Evaluation[];
+  sources: readonly Schemas["Source"][];
+  answers: readonly Schemas["Answer"][];
+}
+
+function CaseForm({ agentId, question, previous, known: { runs, sources, answers }, onSaved }: Omit<Props, "onClose"> & { known: Known }) {
+  const [isRefusal, setRefusal] = useState(false);
+  const [runId, setRunId] = useState(runs[0]?.id ?? "");
+  const [error, setError] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const run = runs.find(({ id }) => id === runId);
+  const save = async (event: SubmitEvent) => {
+    const text = readForm(event);
+    setError(undefined);
+    setBusy(true);
+    try {
+      onSaved(await saveCase(agentId, run, text("name"), { question: text("question"), previous: [...previous], expect: expectOf(text) }));
+    } catch (failure) {
+      setError(errorText(failure));
+      setBusy(false);
+    }
+  };
+  return (
+    <form class="stack" onSubmit={(event) => void save(event)}>
+      <TextArea label="Question" name="question" required maxLength={2000} rows={2} defaultValue={question} hint={previousText(previous)} />
+      <Select
+        label="It is right when"
+        name="right"
+        options={RIGHT}
+        value={isRefusal ? "refuse" : "answer"}
+        onChange={({ currentTarget }) => setRefusal(currentTarget.value === "refuse")}
+      />
+      {!isRefusal && (
+        <>
+          <TextField
+            label="And says"
+            name="contains"
+            maxLength={500}
+            placeholder="five working days"
+            hint="In whatever case and white space. Empty: whatever it says."
+          />
+          <Select label="And cites" name="source" options={citable(sources, answers)} value="" />
+        </>
+      )}
+      <Select
+        label="Evaluation"
+        options={[...runs.map((one) => [one.id, nameOf(one)] as const), ["", "A new one"]]}
+        value={runId}
+        onChange={({ currentTarget }) => setRunId(currentTarget.value)}
+        hint={run && `${run.cases_count === 1 ? "Its question is" : `Its ${run.cases_count} questions are`} asked again, with this one.`}
+      />
+      {!run && <TextField label="Name" name="name" maxLength={120} placeholder="From the playground" />}
+      {error && (
+        <p class="field-error" role="alert">
+          {error}
+        </p>
+      )}
+      <Button variant="primary" type="submit" isBusy={isBusy}>
+        Save and run
+      </Button>
+    </form>
+  );
+}
+
+/** Runs the cases of an evaluation again with one more; without an evaluation, the case alone. */
+async function saveCase(agentId: string, run: Evaluation | undefined, newName: string, added: Case): Promise<SavedCase> {
+  const of = { agent_id: agentId };
+  const before = run && casesOf(await api.getEvaluation({ ...of, evaluation_id: run.id }));
+  const name = run ? run.name : newName || "From the playground";
+  const next = await api.createEvaluation({ ...of, body: { name, cases: withCase(before ?? [], added) } });
+  return { name: nameOf(next), href: `~/knowledge/evaluations/${next.id}${run ? `/${run.id}` : ""}` };
+}
+
+function expectOf(text: (name: string) => string): Case["expect"] {
+  if (text("right") === "refuse") return { refusal: true };
+  const [contained, sourceId] = [text("contains"), text("source")];
+  if (!contained && !sourceId) return { refusal: false };
+  return { ...(contained && { answer_contains: contained }), ...(sourceId && { source_id: sourceId }) };
+}
+
+function citable(sources: Known["sources"], answers: Known["answers"]) {
+  return [
+    ["", "Any source"] as const,
+    ...sources.map(({ id, name }) => [id, name] as const),
+    ...answers.map(({ id, question }) => [id, `Curated answer: ${question}`] as const),
+  ];
+}
+
+/** Of each name the latest run: it has the cases that were added last. */
+function latestByName(newestFirst: readonly Evaluation[]): Evaluation[] {
+  return newestFirst.filter((one, at) => newestFirst.findIndex((other) => nameOf(other) === nameOf(one)) === at);
+}
+
+function previousText(previous: readonly string[]) {
+  return previous.length === 0 ? undefined : `Asked after “${previous.join("”, “")}”.`;
+}
