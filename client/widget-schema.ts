@@ -395,6 +395,25 @@ export interface Operations {
     };
     answer: Schemas["NewMessages"];
   };
+  /**
+   * Learn at once of new messages. A WebSocket that sends `{"kind": "conversation", "id": "…"}` when a message or the status of the conversation is new. Read
+   * the new messages then, and each time that you connect. A browser names its token as a protocol:
+   *
+   * ```js
+   * const socket = new WebSocket(url, ["support-agent", visitorToken]);
+   * socket.onopen = socket.onmessage = readNewMessages;
+   * ```
+   *
+   * Send nothing but `ping`, which is answered with `pong`. The service closes it when the conversation is resolved or erased, when
+   * the token expires, and after 10 minutes: connect again then.
+   */
+  followConversation: {
+    input: {
+      /** The conversation. */
+      conversation_id: string;
+    };
+    answer: undefined;
+  };
   /** Ask for a human. */
   requestVisitorHandoff: {
     input: {
@@ -438,6 +457,7 @@ export const ROUTES = {
   sendVisitorLead: ["POST", "/widget/v1/agents/{agent_id}/leads"],
   listVisitorConversations: ["GET", "/widget/v1/conversations"],
   pollVisitorMessages: ["GET", "/widget/v1/conversations/{conversation_id}/messages"],
+  followConversation: ["GET", "/widget/v1/conversations/{conversation_id}/live"],
   requestVisitorHandoff: ["POST", "/widget/v1/conversations/{conversation_id}/handoff"],
   endVisitorSessions: ["POST", "/widget/v1/sessions/end"],
   rateVisitorAnswer: ["POST", "/widget/v1/conversations/{conversation_id}/messages/{message_id}/feedback"],

@@ -5,7 +5,7 @@ import { configProblems } from "../src/platform/config.ts";
 import { shardOf } from "../src/platform/db/ids.ts";
 import { objectOf, regionOf } from "../src/platform/objects.ts";
 import { eraseDeleted } from "../src/operator/erasure.ts";
-import { openBrowser } from "./console/browser.ts";
+import { collect, type Live, openBrowser } from "./console/browser.ts";
 import { distantTrips } from "./distance.ts";
 import { createAgent, createWorkspace, deliver, envWith, learn, newAddress, operate, query, send } from "./harness.ts";
 import { readEvents } from "./stream-client.ts";
@@ -158,6 +158,23 @@ test("a visitor's request is answered in its region, for the browser's origin", 
   expect((await send("GET", `/widget/v1/conversations/${answered.body.conversation_id}/messages`, { headers })).body.data).toHaveLength(2);
   expect((await send("POST", "/widget/v1/sessions/end", { headers })).status).toBe(204);
   expect((await ask("https://elsewhere.example")).status).toBe(403);
+});
+
+test("a visitor learns of a reply through the region", async () => {
+  setRegions(ONE_REGION);
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const { body } = await send("POST", `/widget/v1/agents/${agent.id}/messages`, { body: { message: "Hello" }, headers: newAddress() });
+  const { conversation_id: id, visitor_token: token } = body;
+  const headers = { ...newAddress(), Upgrade: "websocket", "Sec-WebSocket-Protocol": `support-agent, ${token}` };
+  const connect = () => exports.default.fetch(new Request(`http://service.test/widget/v1/conversations/${id}/live`, { headers }));
+  let live: Live | undefined;
+  const trips = await distantTrips("weur", async () => {
+    live = collect(await connect());
+  });
+  expect([live!.status, trips]).toEqual([101, ["ENTRY"]]);
+  await workspace.call("POST", `/conversations/${id}/messages`, { content: "Hello" });
+  expect(await live!.next(() => true)).toEqual({ kind: "conversation", id });
 });
 
 test("a stream comes through its region event by event", async () => {

@@ -34,7 +34,7 @@ type Language = keyof typeof EXTENSIONS;
 
 interface Operation {
   operationId: string;
-  "x-codeSamples": { lang: Language; label: string; source: string }[];
+  "x-codeSamples"?: { lang: Language; label: string; source: string }[];
 }
 
 interface ClientPackage {
@@ -65,7 +65,7 @@ function writeProject() {
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: COMPILER_OPTIONS }));
   const files: Record<Language, string[]> = { Shell: [], TypeScript: [], Python: [] };
   for (const document of DOCUMENTS) {
-    for (const { operationId, "x-codeSamples": samples } of operationsOf(document)) {
+    for (const { operationId, "x-codeSamples": samples = [] } of operationsOf(document)) {
       for (const { lang, label, source } of samples) {
         const file = join(folder, `${`${document} ${operationId} ${label}`.replaceAll(/\W+/g, "-")}.${EXTENSIONS[lang]}`);
         writeFileSync(file, source);

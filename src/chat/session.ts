@@ -1,5 +1,6 @@
 import { DurableObject, RpcTarget } from "cloudflare:workers";
 import { modelFor } from "../models/providers.ts";
+import type { ConversationStatus } from "../platform/db/columns.ts";
 import { objectOf } from "../platform/objects.ts";
 import { idFields, logDeadLetter } from "../platform/queue.ts";
 import { withoutData } from "../platform/telemetry/errors.ts";
@@ -12,6 +13,7 @@ import { TraceStore } from "./trace-store.ts";
 import type { Trace } from "./trace-wire.ts";
 import { type Attempt, TurnErasedError, TurnQueue } from "./turn-queue.ts";
 import { toTurn, type Turn, type TurnListener, type TurnRequest, type TurnResult, TurnRunner } from "./turn.ts";
+import { VisitorSockets } from "./visitor-sockets.ts";
 
 /** Who waits for a turn. */
 interface TurnCaller {
@@ -54,6 +56,7 @@ export class ChatSession extends DurableObject<Env> {
   private readonly turns: TurnQueue<TurnRequest, Turn>;
   private readonly runner: TurnRunner;
   private readonly traces: TraceStore;
+  private readonly visitors: VisitorSockets;
   /** How often its storage was erased: a turn that began before must not store its trace. */
   private erasures = 0;
   /** The answers of turns that run, or that a client resumed before they ran, by the answer's id. */
@@ -72,6 +75,7 @@ export class ChatSession extends DurableObject<Env> {
     const assignIds = (request: TurnRequest) => toTurn(request, Date.now());
     const rescue = (turn: Turn, attempt: Attempt) => this.run(turn, attempt, { meter: new Meter() });
     this.traces = new TraceStore(ctx.storage.kv);
+    this.visitors = new VisitorSockets(ctx);
     this.turns = new TurnQueue(ctx.storage, assignIds, rescue, logStuckTurn, () => this.traces.nextExpiryMs);
     this.runner = new TurnRunner(env, modelFor(env), ctx.storage.kv);
   }
@@ -107,6 +111,20 @@ export class ChatSession extends DurableObject<Env> {
     return this.turns.isUnfinished((request, turn) => (turn ?? request.ids)?.answerId === answerId);
   }
 
+  /** Opens a socket of the conversation's visitor, whom the entrance has checked. */
+  override fetch(request: Request): Response {
+    return this.visitors.accept(request);
+  }
+
+  /** Tells the visitor's open pages that something changed in the conversation, which has this status now. */
+  tellVisitor(conversationId: string, status: ConversationStatus): void {
+    this.visitors.tell(conversationId, status);
+  }
+
+  override webSocketMessage(socket: WebSocket): void {
+    this.visitors.refuse(socket);
+  }
+
   override async alarm(): Promise<void> {
     const [workspaceId, conversationId] = this.ctx.id.name?.split("/") ?? [];
     const head = { job: "session_alarm", workspaceId: workspaceId ?? null, fields: { conversation_id: conversationId } } as const;
@@ -132,6 +150,7 @@ export class ChatSession extends DurableObject<Env> {
     this.erasures++;
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
+    this.visitors.closeAll();
     // A turn that never starts ends no stream.
     for (const stream of this.streams.values()) if (!stream.started) stream.fail();
     await this.questionStored;
@@ -208,7 +227,10 @@ export class ChatSession extends DurableObject<Env> {
     try {
       const running = this.runner.run(turn, meter, attempt, listener, end.signal);
       const result = await withTimeout(this.attemptLimitMs, running, "A turn");
-      if (result.outcome === "answered") stream.finish(result.answer);
+      if (result.outcome === "answered") {
+        stream.finish(result.answer);
+        this.visitors.tell(turn.conversationId, result.answer.status);
+      }
       return result;
     } finally {
       end.abort();

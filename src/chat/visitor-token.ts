@@ -70,7 +70,12 @@ export function isEnded(
   nowMs: number,
 ): boolean {
   const endedAtMs = Math.max(agent.tokensEndedAt ?? 0, visitor.tokensEndedAt ?? 0);
-  return issuedAtMs <= endedAtMs || (visitor.verified && nowMs >= issuedAtMs + VERIFIED_LIFETIME_MS);
+  return issuedAtMs <= endedAtMs || nowMs >= expiryOf(issuedAtMs, visitor);
+}
+
+/** Until when a visitor's token is good that was issued at this time, if nobody ends it before. */
+export function expiryOf(issuedAtMs: number, visitor: { verified: boolean }): number {
+  return issuedAtMs + (visitor.verified ? VERIFIED_LIFETIME_MS : TOKEN_LIFETIME_MS);
 }
 
 /** Where the secret that signs tokens comes from. */

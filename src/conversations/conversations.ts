@@ -1,4 +1,5 @@
 import { announce } from "../events/live-channel.ts";
+import { tellVisitor } from "../events/visitor-news.ts";
 import { appendEvent, IF_CHANGED, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { createDraft } from "../knowledge/draft-store.ts";
 import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
@@ -62,6 +63,7 @@ export async function changeConversation(op: ConversationOperation, { status, ta
   if (!conversation) return undefined;
   await wakeDeliveries(op.env, written);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
+  if (status) tellVisitor(op.env, conversation);
   return { conversation, visitor, handoff };
 }
 
@@ -102,6 +104,7 @@ export async function replyAsHuman(op: ConversationOperation, { resolve, perDay,
   if (message) {
     await wakeDeliveries(op.env, written);
     announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
+    tellVisitor(op.env, conversation);
     if (conversation.channel === "email") await wakeEmails(op.env, [{ messageId }]);
   }
   return { message, status: conversation.status, full: fullWindow(windows, before[0]) };

@@ -56,6 +56,8 @@ export function addSamples(document: DocumentedApi, credential = API_KEY): void 
   const root = document.servers?.[0]?.url ?? "";
   for (const [path, methods] of Object.entries(document.paths ?? {})) {
     for (const [method, operation] of Object.entries<DocumentedOperation>({ ...methods })) {
+      // A WebSocket is no request with a response: its description shows how to connect.
+      if (operation.responses["101"]) continue;
       const content = operation.requestBody?.content ?? {};
       const ref = (content["application/json"] ?? content[FORM])?.schema.$ref;
       const body = ref === undefined ? undefined : exampleOf(document, ref);

@@ -2,6 +2,7 @@ import type { MiddlewareHandler } from "hono";
 import { turnstileSecretOf } from "../agents/secrets.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
+import { LIVE_PROTOCOL } from "../chat/visitor-sockets.ts";
 import { isEnded, type VisitorClaim, type VisitorToken, verifyVisitorToken } from "../chat/visitor-token.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
 import { secretValues } from "../platform/config.ts";
@@ -29,7 +30,7 @@ declare module "../platform/http/context.ts" {
 
 /** Admits requests that carry a visitor's token. */
 export const requireVisitor: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const token = bearerToken(c);
+  const token = bearerToken(c) ?? protocolToken(c);
   if (token === undefined) {
     throw unauthorized("missing_visitor_token", "Send the visitor_token of the last answer in the header: Authorization: Bearer vt_…");
   }
@@ -37,6 +38,12 @@ export const requireVisitor: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.set("visitor", visitor);
   return (await answerInRegion(c, visitor.agentId)) ?? next();
 };
+
+/** The token that a browser names as a protocol of its WebSocket, since it lets pages send no header of their own with one. */
+function protocolToken(c: AppContext): string | undefined {
+  const protocols = c.req.header("Sec-WebSocket-Protocol")?.split(",") ?? [];
+  return protocols.map((protocol) => protocol.trim()).find((protocol) => protocol !== LIVE_PROTOCOL);
+}
 
 /**
  * The visitor that a token names. It reads no storage.

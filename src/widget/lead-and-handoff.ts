@@ -10,6 +10,7 @@ import {
   transitionConversation,
 } from "../conversations/store.ts";
 import { announce } from "../events/live-channel.ts";
+import { tellVisitor } from "../events/visitor-news.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
 import { addLead, type NewLead } from "../leads/leads.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
@@ -100,5 +101,6 @@ export async function requestHandoff(op: HandoffOperation, message: string) {
   await wakeDeliveries(op.env, written);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
   const [[conversation], [handoff]] = read;
+  if (conversation) tellVisitor(op.env, conversation);
   return { status: conversation?.status ?? "resolved", handoff };
 }

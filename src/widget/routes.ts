@@ -1,6 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { findAgentWithPlan } from "../agents/store.ts";
 import { acceptedFormat } from "../chat/responses.ts";
+import { LIVE_PROTOCOL } from "../chat/visitor-sockets.ts";
 import { chatEventsSchema, resumeHeaders } from "../chat/wire.ts";
 import { BY_VISITOR, setFeedback } from "../conversations/feedback-store.ts";
 import { csatSchema, feedbackInSchema, feedbackSchema, toFeedback, toHandoff } from "../conversations/wire.ts";
@@ -16,6 +17,7 @@ import { requireConfig } from "../workspaces/middleware.ts";
 import { agentDb, endSessions, openConversation, ownConversations, requireAgent, requireVisitor } from "./access.ts";
 import { askForVisitor, resumeForVisitor, streamForVisitor } from "./ask.ts";
 import { cors } from "./cors.ts";
+import { followForVisitor } from "./live.ts";
 import { createVisitorLead, requestedHandoffMessage, requestHandoff } from "./lead-and-handoff.ts";
 import { listLastWritten, listNewMessages, setCsat } from "./store.ts";
 import {
@@ -147,6 +149,29 @@ widgetRoutes.openapi(poll, async (c) => {
   ]);
   return c.json({ data: read[0].map(toVisitorMessage), status: conversation.status }, 200);
 });
+
+const follow = createRoute({
+  operationId: "followConversation",
+  method: "get",
+  path: "/conversations/{conversation_id}/live",
+  summary: "Learn at once of new messages",
+  description: `A WebSocket that sends \`{"kind": "conversation", "id": "…"}\` when a message or the status of the conversation is new. Read
+the new messages then, and each time that you connect. A browser names its token as a protocol:
+
+\`\`\`js
+const socket = new WebSocket(url, ["${LIVE_PROTOCOL}", visitorToken]);
+socket.onopen = socket.onmessage = readNewMessages;
+\`\`\`
+
+Send nothing but \`ping\`, which is answered with \`pong\`. The service closes it when the conversation is resolved or erased, when
+the token expires, and after 10 minutes: connect again then.`,
+  security: VISITOR,
+  middleware: [requireVisitor] as const,
+  request: { params: conversationParams },
+  responses: { 101: emptyResponse("The connection is a WebSocket from here on."), ...errorResponses(403, 404, 409, 422) },
+});
+
+widgetRoutes.openapi(follow, (c) => followForVisitor(c, c.req.valid("param").conversation_id));
 
 const handOff = createRoute({
   operationId: "requestVisitorHandoff",

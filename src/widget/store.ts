@@ -5,12 +5,10 @@ import { type ConversationKey, messageTime } from "../conversations/store.ts";
 import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
 import { IF_CHANGED } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
+import { VISITOR_CHANNELS } from "../platform/db/columns.ts";
 import { agents, conversations, messages, visitors } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
 import { listSentToday } from "../workspaces/visitor-store.ts";
-
-/** The channels of this surface. Conversations of other channels do not exist here. */
-export const VISITOR_CHANNELS = ["widget", "hosted"] as const;
 
 /** How many messages a poll returns; the next one, after the last of them, returns more. */
 const POLL_LIMIT = 200;
@@ -149,6 +147,7 @@ function isOwn({ agentId, visitorId }: VisitorClaim, conversationId: string): SQ
   )!;
 }
 
+/** Conversations of other channels do not exist on this surface. */
 function isVisitorConversation(agentId: string, conversationId: string): SQL {
   return and(
     eq(conversations.id, conversationId),

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { AGENT_STATUSES, CONVERSATION_STATUSES, MESSAGE_ROLES } from "../platform/db/columns.ts";
+import { AGENT_STATUSES, CONVERSATION_STATUSES, MESSAGE_ROLES, VISITOR_CHANNELS } from "../platform/db/columns.ts";
 import { type AgentRow } from "../agents/wire.ts";
 import { handoffMessageOf, welcomeMessageOf } from "../agents/messages.ts";
 import { appearanceSchema, contactFormSchema, languagesSchema, toWidgetSettings, WIDGET_DESCRIPTIONS } from "../agents/widget-wire.ts";
@@ -9,7 +9,6 @@ import type { CustomFields } from "../leads/wire.ts";
 import type { messages } from "../platform/db/schema.ts";
 import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
-import { VISITOR_CHANNELS } from "./store.ts";
 
 const MAX_TOKEN_LENGTH = 200;
 /** A signed identity has a few hundred characters. */

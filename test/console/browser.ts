@@ -19,6 +19,8 @@ export interface Live {
   send(message: unknown): void;
   /** The next message that fits. */
   next(fits: (message: any) => boolean): Promise<any>;
+  /** The messages that `next` has not given. */
+  unread: readonly any[];
   close(): void;
   closed: Promise<number>;
 }
@@ -59,12 +61,13 @@ export function openBrowser(origin = "https://service.test", cookie?: string): B
   };
 }
 
-function collect({ status, webSocket }: Response): Live {
+/** Opens the socket of a response, and collects its messages. */
+export function collect({ status, webSocket }: Response): Live {
   const received: any[] = [];
   let waiting: (() => void)[] = [];
   const closed = new Promise<number>((resolve) => webSocket?.addEventListener("close", ({ code }) => resolve(code)));
   webSocket?.addEventListener("message", ({ data }) => {
-    received.push(JSON.parse(String(data)));
+    received.push(data === "pong" ? data : JSON.parse(String(data)));
     for (const wake of waiting.splice(0)) wake();
   });
   webSocket?.accept();
@@ -75,5 +78,6 @@ function collect({ status, webSocket }: Response): Live {
       await new Promise<void>((resolve) => (waiting = [...waiting, resolve]));
     }
   };
-  return { status, next, closed, send: (message) => webSocket!.send(JSON.stringify(message)), close: () => webSocket!.close(1000) };
+  const send = (message: unknown) => webSocket!.send(message === "ping" ? message : JSON.stringify(message));
+  return { status, next, closed, unread: received, send, close: () => webSocket!.close(1000) };
 }

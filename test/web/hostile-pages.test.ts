@@ -29,7 +29,7 @@ test("no style of the page reaches the chat, and nothing of the page stands abov
 
 test("it needs no more of a strict Content-Security-Policy than the guide says, under COEP and Trusted Types", async () => {
   const { host } = new URL(service.url);
-  const policy = `default-src 'none'; script-src http://${host}; connect-src http://${host}; require-trusted-types-for 'script'; trusted-types 'none'`;
+  const policy = `default-src 'none'; script-src http://${host}; connect-src http://${host} ws://${host}; require-trusted-types-for 'script'; trusted-types 'none'`;
   await converse(embedding(), {
     "Content-Security-Policy": policy,
     "Cross-Origin-Embedder-Policy": "require-corp",

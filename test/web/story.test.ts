@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { call, openPage, serveSite } from "./browser.ts";
+import { call, openPage, serveSite, service } from "./browser.ts";
 import { chatOn, conversationOn, embedding, question } from "./chat.ts";
 
 interface Conversation {
@@ -62,6 +62,55 @@ test("a visitor asks, loses the network in the middle, reads on, talks to a pers
   await chat.window.getByText("Thank you for your rating.").waitFor();
   expect(await read(id)).toMatchObject({ channel: "widget", csat: { score: 4, comment: "Quick." } });
   expect([...new Set(events)]).toEqual(["opened", "message_sent", "answered", "rated", "handed_off", "contact_sent", "message_received"]);
+});
+
+/** A page whose visitor has a conversation that waits for a person since the page was loaded, and how often it is read. */
+async function openWaiting(headers: Record<string, string> = {}) {
+  const { page, errors } = await openPage();
+  await page.goto(await serveSite({ "/": embedding() }, headers));
+  const chat = chatOn(page);
+  await chat.open();
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  const id = await conversationOn(page);
+  await call("PATCH", `/conversations/${id}`, { status: "needs_human" });
+  const reads: string[] = [];
+  const readAgain = (count: number) => expect.poll(() => reads.length).toBe(count);
+  page.on("response", (response) => response.url().includes(`/conversations/${id}/messages`) && reads.push(response.url()));
+  await page.clock.install();
+  return { page, errors, chat, id, reads, readAgain };
+}
+
+test("while a visitor waits for a person, a reply is there at once, and the page asks for nothing until then", async () => {
+  const { page, errors, chat, id, reads, readAgain } = await openWaiting();
+  await page.reload();
+  const [socket] = await Promise.all([page.waitForEvent("websocket"), chat.open()]);
+  expect(socket.url()).toBe(`${service.url.replace("http", "ws")}/widget/v1/conversations/${id}/live`);
+  // What was said so far, and what came before the socket was open.
+  await readAgain(2);
+  const isNews = ({ payload }: { payload: string | Buffer }) => payload !== "pong";
+  const news = socket.waitForEvent("framereceived", isNews);
+  await page.clock.runFor(60_000);
+  expect(reads).toHaveLength(2);
+  await call("POST", `/conversations/${id}/messages`, { content: "Hello, this is Grace." });
+  expect(JSON.parse(String((await news).payload))).toEqual({ kind: "conversation", id });
+  await chat.log.getByText("Hello, this is Grace.").waitFor();
+  expect(reads).toHaveLength(3);
+  await Promise.all([socket.waitForEvent("close"), call("PATCH", `/conversations/${id}`, { status: "resolved" })]);
+  await chat.button("Good").waitFor();
+  expect(errors).toEqual([]);
+});
+
+test("on a page whose policy allows no socket, a reply is looked for", async () => {
+  const policy = `default-src 'none'; script-src ${service.url}; connect-src ${service.url}`;
+  const { page, errors, chat, id } = await openWaiting({ "Content-Security-Policy": policy });
+  await page.reload();
+  await chat.open();
+  await chat.window.getByText("Waiting for a person").waitFor();
+  await call("POST", `/conversations/${id}/messages`, { content: "Hello, this is Grace." });
+  await page.clock.runFor(20_000);
+  await chat.log.getByText("Hello, this is Grace.").waitFor();
+  expect(errors.join()).toContain("/live");
 });
 
 test("a conversation is there again after a reload, and earlier ones are in the history", async () => {

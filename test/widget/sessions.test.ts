@@ -26,6 +26,7 @@ async function statusesOf(agentId: string, token: string, conversationId: string
     await visitor.send("POST", `/agents/${agentId}/leads`, { email: "a@example.com", visitor_token: token }),
     await visitor.on(token, conversationId, "GET", "messages"),
     await visitor.on(token, conversationId, "GET", `messages/${crypto.randomUUID()}/stream`),
+    await visitor.on(token, conversationId, "GET", "live"),
     await visitor.on(token, conversationId, "POST", "handoff"),
     await visitor.on(token, conversationId, "POST", "csat", { score: 5 }),
   ];
@@ -33,8 +34,8 @@ async function statusesOf(agentId: string, token: string, conversationId: string
   return answers.map(({ status }) => status);
 }
 
-const REFUSED = [401, 401, 401, 401, 401, 401, 401];
-const VALID = [200, 200, 201, 200, 404, 200, 200];
+const REFUSED = [401, 401, 401, 401, 401, 401, 401, 401];
+const VALID = [200, 200, 201, 200, 404, 404, 200, 200];
 
 describe("POST /sessions/end", () => {
   test("ends every token of the visitor, and of nobody else", async () => {

@@ -77,6 +77,12 @@ export class Api {
     return this.json("GET", `conversations/${conversationId}/messages${after ? `?after=${after}` : ""}`);
   }
 
+  /** A socket by which the service says that there is something new in a conversation. @throws DOMException where the page may not. */
+  follow(conversationId: string): WebSocket {
+    const url = `${this.service.replace(/^http/, "ws")}/widget/v1/conversations/${conversationId}/live`;
+    return new WebSocket(url, ["support-agent", this.memory.value.token!]);
+  }
+
   listConversations(): Promise<{ data: PastConversation[] }> {
     return this.json("GET", "conversations");
   }

@@ -84,7 +84,10 @@ export class Chat {
     const { service, settings, channel } = options;
     this.memory = new Memory(settings.id);
     this.api = new Api(service, settings.id, channel, this.memory);
-    this.poller = new Poller(() => this.catchUp());
+    this.poller = new Poller(
+      () => this.catchUp(),
+      () => this.api.follow(this.memory.value.conversation!),
+    );
     this.readMemory();
   }
 
@@ -171,7 +174,7 @@ export class Chat {
   private async ask(message: Message, epoch: number): Promise<void> {
     const question: Question = { message: message.content, key: message.key, identity: this.identity, turnstile: undefined };
     const draft = { key: `answer-${message.key}`, text: "" };
-    this.poller.stop();
+    this.poller.pause();
     this.problem.value = undefined;
     this.draft.value = draft;
     try {
@@ -239,6 +242,7 @@ export class Chat {
     const isGone = error instanceof ApiFailure && (error.code === "invalid_visitor_token" || error.status === 404);
     if (!isGone || (!token && !conversation)) return false;
     this.memory.set({ token: error.status === 404 ? token : undefined, conversation: undefined, seen: undefined, live: false });
+    this.poller.stop();
     this.status.value = undefined;
     return true;
   }
@@ -277,7 +281,9 @@ export class Chat {
       const { data, status } = await this.api.poll(conversation, after).catch((error: unknown) => this.forgetIfGone(error));
       if (epoch !== this.epoch || this.draft.value) return hasNews;
       const isNews = data.length > 0 || status !== this.status.value;
+      const { value: wasWithHuman } = this.isWithHuman;
       this.status.value = status;
+      if (this.isWithHuman.value !== wasWithHuman) this.watch();
       for (const message of data) this.receive(message, after === undefined);
       this.countUnread();
       if (data.length < POLL_LIMIT) return hasNews || isNews;
@@ -295,6 +301,8 @@ export class Chat {
 
   /** @param isHistory whether it is of an earlier visit, and no news. */
   private receive(message: ApiMessage, isHistory: boolean): void {
+    // It was read twice, at the same time.
+    if (this.messages.value.some(({ id }) => id === message.id)) return;
     if (message.role === "user") {
       // What was written here comes back with its id.
       const own = this.messages.value.findLast(({ id, role, content }) => id === null && role === "user" && content === message.content);

@@ -11,6 +11,9 @@ export const AGENT_STATUSES = ["active", "paused"] as const;
 export const CHANNELS = ["widget", "hosted", "email", "api", "playground"] as const;
 export type Channel = (typeof CHANNELS)[number];
 
+/** The channels on which visitors write from a browser. */
+export const VISITOR_CHANNELS = ["widget", "hosted"] as const satisfies Channel[];
+
 export const CONVERSATION_STATUSES = ["open", "ai_handled", "needs_human", "human_active", "resolved"] as const;
 export type ConversationStatus = (typeof CONVERSATION_STATUSES)[number];
 

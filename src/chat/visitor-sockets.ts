@@ -1,0 +1,74 @@
+import type { ConversationStatus } from "../platform/db/columns.ts";
+
+/** How many sockets a conversation may have: a visitor's open tabs and devices. */
+const MAX_SOCKETS = 8;
+/** How long a socket is good. Its page then opens another one, so that its token, its origin and its agent are checked again. */
+const MAX_OPEN_MS = 10 * 60_000;
+/** The header by which the entrance says until when the visitor's token is good, in Unix milliseconds. */
+export const EXPIRY_HEADER = "X-Expires-At";
+/** The protocol that a browser names beside its token, and the service confirms. */
+export const LIVE_PROTOCOL = "support-agent";
+
+/** Codes of RFC 6455, section 7.4.1. */
+const NORMAL_CLOSURE = 1000;
+const POLICY_VIOLATION = 1008;
+
+/**
+ * The sockets by which a conversation's object tells its visitor's pages that there is something new, which they then read.
+ * They hibernate: an open page costs nothing while nothing happens.
+ */
+export class VisitorSockets {
+  constructor(private readonly ctx: DurableObjectState) {}
+
+  /** Opens a socket; 429 where the conversation has too many. */
+  accept({ headers }: Request): Response {
+    const open = this.ctx.getWebSockets().filter((socket) => !closeExpired(socket));
+    if (open.length >= MAX_SOCKETS) return new Response(null, { status: 429 });
+    const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
+    this.ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
+    this.ctx.acceptWebSocket(server);
+    server.serializeAttachment(Math.min(Number(headers.get(EXPIRY_HEADER)), Date.now() + MAX_OPEN_MS));
+    const asks = headers.get("Sec-WebSocket-Protocol") !== null;
+    return new Response(null, { status: 101, webSocket: client, headers: asks ? { "Sec-WebSocket-Protocol": LIVE_PROTOCOL } : {} });
+  }
+
+  /** Tells that something changed in the conversation. Nothing more is to come in one that is resolved. */
+  tell(conversationId: string, status: ConversationStatus): void {
+    const news = JSON.stringify({ kind: "conversation", id: conversationId });
+    for (const socket of this.ctx.getWebSockets()) {
+      if (closeExpired(socket)) continue;
+      attempt(() => socket.send(news));
+      if (status === "resolved") close(socket, NORMAL_CLOSURE, "The conversation is resolved.");
+    }
+  }
+
+  /** Closes all: the conversation is erased. */
+  closeAll(): void {
+    for (const socket of this.ctx.getWebSockets()) close(socket, NORMAL_CLOSURE, "The conversation has ended.");
+  }
+
+  /** Pages have nothing to say here but "ping". */
+  refuse(socket: WebSocket): void {
+    close(socket, POLICY_VIOLATION, "Send nothing but ping.");
+  }
+}
+
+/** Closes a socket that was open for too long. @returns whether it did. */
+function closeExpired(socket: WebSocket): boolean {
+  const isExpired = Date.now() >= (socket.deserializeAttachment() as number);
+  if (isExpired) close(socket, POLICY_VIOLATION, "Connect again.");
+  return isExpired;
+}
+
+function close(socket: WebSocket, code: number, reason: string): void {
+  attempt(() => socket.close(code, reason));
+}
+
+/** A socket that is closing already takes nothing: its page connects again, and reads what it missed. */
+function attempt(act: () => void): void {
+  try {
+    act();
+  } catch {
+    // As said above.
+  }
+}

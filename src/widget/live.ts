@@ -1,0 +1,28 @@
+import { sessionOf } from "../chat/session.ts";
+import { EXPIRY_HEADER } from "../chat/visitor-sockets.ts";
+import { expiryOf } from "../chat/visitor-token.ts";
+import type { AppContext } from "../platform/http/context.ts";
+import { ApiError } from "../platform/http/errors.ts";
+import { openConversation } from "./access.ts";
+
+const RETRY_SECONDS = 60;
+
+/**
+ * Opens a socket by which a visitor is told that there is something new in their conversation.
+ * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token, conflict, rate_limited.
+ */
+export async function followForVisitor(c: AppContext, conversationId: string): Promise<Response> {
+  const { workspaceId, conversation, claim, visitor } = await openConversation(c, conversationId);
+  if (c.req.header("Upgrade")?.toLowerCase() !== "websocket") throw new ApiError("not_found", "Connect with a WebSocket.");
+  if (conversation.status === "resolved") {
+    throw new ApiError("conflict", "The conversation is resolved. Send a message, which opens it again, before you follow it.");
+  }
+  const headers = new Headers(c.req.raw.headers);
+  headers.set(EXPIRY_HEADER, String(expiryOf(claim.issuedAtMs, visitor)));
+  const session = sessionOf(c.env, c.get("meter"), workspaceId, conversationId);
+  const response = await session.fetch(new Request(c.req.raw, { headers }));
+  if (response.status === 101) return response;
+  throw new ApiError("rate_limited", "The conversation is followed by too many pages. Close one, or read its messages from time to time.", {
+    headers: { "Retry-After": String(RETRY_SECONDS) },
+  });
+}
