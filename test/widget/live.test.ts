@@ -92,7 +92,7 @@ test("the socket of an erased conversation is closed", async () => {
 });
 
 test("another visitor, another site and a token that is not good are refused as they are for the messages", async () => {
-  const { workspace, agent, ...widget } = await createWidget({ agent: { allowed_origins: ["https://shop.example"] } });
+  const widget = await createWidget({ agent: { allowed_origins: ["https://shop.example"] } });
   const [ada, eve] = [await waiting(widget), await waiting(widget)];
   expect((await connect(ada.id, ada.token, { Origin: "https://shop.example" })).status).toBe(101);
   expect(await codeOf(await connect(ada.id, ada.token, { Origin: "https://evil.example" }))).toEqual([403, "origin_not_allowed"]);

@@ -126,20 +126,20 @@ export class Poller {
 
   private listen(socket: WebSocket): void {
     this.socket = socket;
-    socket.onopen = () => {
+    socket.addEventListener("open", () => {
       this.openedMs = Date.now();
       // What came before it was open was not told.
       void this.run();
-    };
-    socket.onmessage = ({ data }) => data !== "pong" && void this.run();
-    socket.onclose = () => {
+    });
+    socket.addEventListener("message", ({ data }) => data !== "pong" && void this.run());
+    socket.addEventListener("close", () => {
       if (this.socket !== socket) return;
       this.disconnect();
       if (this.pace === "nobody") return;
       // Not all pages at once, where the service closes them all.
       this.pauseMs = PAUSES[this.pace].firstMs * (0.5 + Math.random());
       this.schedule();
-    };
+    });
     this.ping = setInterval(() => this.isOpen && socket.send("ping"), PING_MS);
   }
 
