@@ -16,7 +16,7 @@ export const toolRoutes = createRouter("Agents");
 
 const toolTestInSchema = z
   .object({
-    arguments: z.record(z.string(), z.unknown()).default({}).openapi({ description: "What a model would pass, by the tool's parameters." }),
+    arguments: z.record(z.string(), z.unknown()).default({}).meta({ description: "What a model would pass, by the tool's parameters." }),
     visitor: z
       .object({
         external_id: z
@@ -24,23 +24,23 @@ const toolTestInSchema = z
           .max(128)
           .nullable()
           .default(null)
-          .openapi({ description: "Your id of the visitor.", example: "customer-4711" }),
-        email: z.email().nullable().default(null).openapi({ description: "Their email address.", example: "ann@example.com" }),
+          .meta({ description: "Your id of the visitor.", example: "customer-4711" }),
+        email: z.email().nullable().default(null).meta({ description: "Their email address.", example: "ann@example.com" }),
       })
       .nullable()
       .default(null)
-      .openapi({ description: "Whom the tool takes for the visitor. Tools that name the visitor need it." }),
+      .meta({ description: "Whom the tool takes for the visitor. Tools that name the visitor need it." }),
   })
   .openapi("ToolTestIn", { example: { arguments: { order: "4711" }, visitor: { external_id: "customer-4711" } } });
 
 const toolTestSchema = z
   .object({
-    outcome: z.enum(["answered", "refused", "failed"]).openapi({
+    outcome: z.enum(["answered", "refused", "failed"]).meta({
       description: "refused: nothing was sent, because the arguments do not fit. failed: the other side failed, or did not answer in time.",
     }),
-    status: z.int().nullable().openapi({ description: "The HTTP status of an answer, if there is one.", example: 200 }),
-    text: z.string().openapi({ description: "What the model would read.", example: '{"status":"shipped"}' }),
-    duration_ms: z.int().openapi({ description: "How long it took.", example: 84 }),
+    status: z.int().nullable().meta({ description: "The HTTP status of an answer, if there is one.", example: 200 }),
+    text: z.string().meta({ description: "What the model would read.", example: '{"status":"shipped"}' }),
+    duration_ms: z.int().meta({ description: "How long it took.", example: 84 }),
   })
   .openapi("ToolTest");
 
@@ -55,7 +55,7 @@ const testTool = createRoute({
   request: {
     params: z.object({
       agent_id: uuid(),
-      tool_name: z.string().max(200).openapi({ description: "The name by which models call it.", example: "order_status" }),
+      tool_name: z.string().max(200).meta({ description: "The name by which models call it.", example: "order_status" }),
     }),
     body: jsonBody(toolTestInSchema),
   },

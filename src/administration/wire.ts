@@ -39,41 +39,41 @@ const DESCRIPTIONS = {
 };
 
 const agentFields = z.object({
-  name: filledText(120).openapi({ description: "What your team and visitors call it." }),
-  slug: slug().openapi({
+  name: filledText(120).meta({ description: "What your team and visitors call it." }),
+  slug: slug().meta({
     description: "A short name, unique in the workspace. Made from the name where it is left out.",
   }),
-  description: z.string().max(2000).nullable().openapi({ description: "What it is for, for your team." }),
-  language: z.string().min(2).max(35).openapi({
+  description: z.string().max(2000).nullable().meta({ description: "What it is for, for your team." }),
+  language: z.string().min(2).max(35).meta({
     description: "A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's.",
   }),
-  instructions: z.string().max(20_000).nullable().openapi({ description: DESCRIPTIONS.instructions }),
-  welcome_message: longText().openapi({ description: "What visitors read before they write." }),
+  instructions: z.string().max(20_000).nullable().meta({ description: DESCRIPTIONS.instructions }),
+  welcome_message: longText().meta({ description: "What visitors read before they write." }),
   handoff_message: longText()
     .min(1)
-    .openapi({ description: "What visitors read when a human is needed, for every reason and in every language." }),
+    .meta({ description: "What visitors read when a human is needed, for every reason and in every language." }),
   confidence_threshold: z
     .custom<number>(isFraction, valueErrorParams("use a number from 0 to 1"))
-    .openapi({ type: "number", description: "0 to 1: answers that are less sure are handed to a human." }),
-  inactivity_minutes: z.int().gte(1).lte(MAX_INACTIVITY_MINUTES).openapi({ description: DESCRIPTIONS.inactivity_minutes }),
-  status: z.enum(AGENT_STATUSES).openapi({ description: "A paused agent answers no questions." }),
-  model: z.string().min(1).max(200).nullable().openapi({ description: DESCRIPTIONS.model }),
-  tools: toolsInputSchema.openapi({ description: DESCRIPTIONS.tools }),
+    .meta({ type: "number", description: "0 to 1: answers that are less sure are handed to a human." }),
+  inactivity_minutes: z.int().gte(1).lte(MAX_INACTIVITY_MINUTES).meta({ description: DESCRIPTIONS.inactivity_minutes }),
+  status: z.enum(AGENT_STATUSES).meta({ description: "A paused agent answers no questions." }),
+  model: z.string().min(1).max(200).nullable().meta({ description: DESCRIPTIONS.model }),
+  tools: toolsInputSchema.meta({ description: DESCRIPTIONS.tools }),
   allowed_origins: z
     .array(z.string().refine(isOrigin, valueErrorParams("use an origin such as https://www.example.com, or *")))
     .max(50)
-    .openapi({ description: DESCRIPTIONS.allowed_origins }),
-  email_address: z.email().max(320).toLowerCase().nullable().openapi({ description: DESCRIPTIONS.email_address }),
+    .meta({ description: DESCRIPTIONS.allowed_origins }),
+  email_address: z.email().max(320).toLowerCase().nullable().meta({ description: DESCRIPTIONS.email_address }),
   turnstile: z
     .object({
       site_key: z
         .string()
         .regex(/^[\w-]{1,100}$/, "copy it from the widget's page in Cloudflare's dashboard")
-        .openapi({ description: "The widget's public key." }),
-      secret: z.string().min(1).max(200).openapi({ description: "Its secret key, which is never shown again." }),
+        .meta({ description: "The widget's public key." }),
+      secret: z.string().min(1).max(200).meta({ description: "Its secret key, which is never shown again." }),
     })
     .nullable()
-    .openapi({ description: DESCRIPTIONS.turnstile }),
+    .meta({ description: DESCRIPTIONS.turnstile }),
   ...widgetFields,
 });
 
@@ -89,21 +89,21 @@ export const agentCreateSchema = agentFields
 
 /** What only its administrators see of an agent, besides what `agentSchema` has. */
 const settings = {
-  instructions: z.string().nullable().openapi({ description: DESCRIPTIONS.instructions, example: "Be brief and friendly." }),
-  inactivity_minutes: z.int().openapi({ description: DESCRIPTIONS.inactivity_minutes, example: 1440 }),
-  model: z.string().nullable().openapi({ description: DESCRIPTIONS.model }),
-  tools: z.array(toolSchema).openapi({ description: DESCRIPTIONS.tools }),
-  allowed_origins: z.array(z.string()).openapi({ description: DESCRIPTIONS.allowed_origins, example: ["https://www.example.com"] }),
-  email_address: z.string().nullable().openapi({ description: DESCRIPTIONS.email_address }),
+  instructions: z.string().nullable().meta({ description: DESCRIPTIONS.instructions, example: "Be brief and friendly." }),
+  inactivity_minutes: z.int().meta({ description: DESCRIPTIONS.inactivity_minutes, example: 1440 }),
+  model: z.string().nullable().meta({ description: DESCRIPTIONS.model }),
+  tools: z.array(toolSchema).meta({ description: DESCRIPTIONS.tools }),
+  allowed_origins: z.array(z.string()).meta({ description: DESCRIPTIONS.allowed_origins, example: ["https://www.example.com"] }),
+  email_address: z.string().nullable().meta({ description: DESCRIPTIONS.email_address }),
   turnstile: z
-    .object({ site_key: z.string().openapi({ description: "The widget's public key." }) })
+    .object({ site_key: z.string().meta({ description: "The widget's public key." }) })
     .nullable()
-    .openapi({ description: DESCRIPTIONS.turnstile }),
-  has_identity_secret: z.boolean().openapi({ description: "Whether your website can verify visitors with a secret of the agent." }),
-  appearance: appearanceSchema.openapi({ description: WIDGET_DESCRIPTIONS.appearance }),
-  contact_form: contactFormSchema.nullable().openapi({ description: WIDGET_DESCRIPTIONS.contact_form }),
+    .meta({ description: DESCRIPTIONS.turnstile }),
+  has_identity_secret: z.boolean().meta({ description: "Whether your website can verify visitors with a secret of the agent." }),
+  appearance: appearanceSchema.meta({ description: WIDGET_DESCRIPTIONS.appearance }),
+  contact_form: contactFormSchema.nullable().meta({ description: WIDGET_DESCRIPTIONS.contact_form }),
   languages: languagesSchema,
-  hosted_page: hostedPageSchema.openapi({ description: WIDGET_DESCRIPTIONS.hosted_page }),
+  hosted_page: hostedPageSchema.meta({ description: WIDGET_DESCRIPTIONS.hosted_page }),
 };
 
 /** An agent with all its settings, but without secrets. */
@@ -122,16 +122,16 @@ export const identityRotateSchema = z
     revoke: z
       .boolean()
       .default(false)
-      .openapi({ description: "Whether the previous secret and the tokens of the agent's visitors end at once, as after a leak." }),
+      .meta({ description: "Whether the previous secret and the tokens of the agent's visitors end at once, as after a leak." }),
   })
   .openapi("IdentitySecretRotation", { example: { revoke: false } });
 
 export const identitySecretSchema = z
   .object({
-    secret: z.string().openapi({ description: "Signs visitors' identities. Shown here and never again.", example: "Zk3vQ0pA…" }),
+    secret: z.string().meta({ description: "Signs visitors' identities. Shown here and never again.", example: "Zk3vQ0pA…" }),
     previous_valid_until: timestamp()
       .nullable()
-      .openapi({ description: "Until then the previous secret is valid too; null if there is none." }),
+      .meta({ description: "Until then the previous secret is valid too; null if there is none." }),
   })
   .openapi("IdentitySecret");
 
@@ -151,28 +151,28 @@ export function toAgentSettings(row: AgentRow): z.infer<typeof agentSettingsSche
 export const keySchema = z
   .object({
     id: uuid(),
-    name: z.string().openapi({ description: "What it is used for.", example: "Backend" }),
-    prefix: z.string().openapi({ description: "The key's first 16 characters, to recognize it by.", example: "sk_live_Zk3vQ0pA" }),
-    scopes: z.array(z.enum(SCOPES)).openapi({ description: "What it may do." }),
+    name: z.string().meta({ description: "What it is used for.", example: "Backend" }),
+    prefix: z.string().meta({ description: "The key's first 16 characters, to recognize it by.", example: "sk_live_Zk3vQ0pA" }),
+    scopes: z.array(z.enum(SCOPES)).meta({ description: "What it may do." }),
     created_at: timestamp(),
-    revoked_at: timestamp().nullable().openapi({ description: "Since when it is refused; null while it is valid." }),
+    revoked_at: timestamp().nullable().meta({ description: "Since when it is refused; null while it is valid." }),
   })
   .openapi("Key");
 
 export const newKeySchema = keySchema
-  .extend({ key: z.string().openapi({ description: "The API key. Shown here and never again.", example: "sk_live_Zk3vQ0pA…" }) })
+  .extend({ key: z.string().meta({ description: "The API key. Shown here and never again.", example: "sk_live_Zk3vQ0pA…" }) })
   .openapi("NewKey");
 
 export const keyPageSchema = pageOf(keySchema, "KeyPage");
 
 export const keyCreateSchema = z
   .object({
-    name: filledText(120).openapi({ description: "What it will be used for." }),
+    name: filledText(120).meta({ description: "What it will be used for." }),
     scopes: z
       .array(z.enum([...SCOPES, ALL_SCOPES]))
       .min(1)
       .max(SCOPES.length)
-      .openapi({ description: "What it may do; * for everything, scopes of later versions included." }),
+      .meta({ description: "What it may do; * for everything, scopes of later versions included." }),
   })
   .openapi("KeyCreate", { example: { name: "Backend", scopes: ["agents:read", "chat:write"] } });
 

@@ -99,29 +99,29 @@ const body = z
 const requiresVerifiedVisitor = z
   .boolean()
   .default(false)
-  .openapi({ description: "Whether the model has it only where something vouches for the visitor." });
+  .meta({ description: "Whether the model has it only where something vouches for the visitor." });
 
 const timeoutSeconds = z
   .int()
   .gte(1)
   .lte(MAX_TIMEOUT_SECONDS)
   .default(DEFAULT_TIMEOUT_SECONDS)
-  .openapi({ description: "How long a response may take." });
+  .meta({ description: "How long a response may take." });
 
 const httpToolInput = z
   .object({
-    type: z.literal("http").optional().openapi({ description: "A request to your API, which is the default." }),
-    name: name.openapi({ description: "What the model calls it: lower-case letters, digits and _." }),
-    description: z.string().min(1).max(MAX_DESCRIPTION_LENGTH).openapi({ description: "What it does and when to use it, for the model." }),
-    parameters: parametersSchema.openapi({
+    type: z.literal("http").optional().meta({ description: "A request to your API, which is the default." }),
+    name: name.meta({ description: "What the model calls it: lower-case letters, digits and _." }),
+    description: z.string().min(1).max(MAX_DESCRIPTION_LENGTH).meta({ description: "What it does and when to use it, for the model." }),
+    parameters: parametersSchema.meta({
       type: "object",
       additionalProperties: {},
       description: "What the model fills in: a JSON Schema (2020-12) of type object, without references.",
     }),
-    method: z.enum(METHODS).openapi({ description: "The method of the request." }),
-    url: z.string().min(1).max(MAX_URL_LENGTH).openapi({ description: "The request goes here; {name} stands for a parameter." }),
-    headers: headers.optional().openapi({ description: "Headers of the request, stored encrypted. null keeps a stored value." }),
-    body: body.default({}).openapi({ description: "Fields that the service adds to the body, such as {visitor.external_id}." }),
+    method: z.enum(METHODS).meta({ description: "The method of the request." }),
+    url: z.string().min(1).max(MAX_URL_LENGTH).meta({ description: "The request goes here; {name} stands for a parameter." }),
+    headers: headers.optional().meta({ description: "Headers of the request, stored encrypted. null keeps a stored value." }),
+    body: body.default({}).meta({ description: "Fields that the service adds to the body, such as {visitor.external_id}." }),
     requires_verified_visitor: requiresVerifiedVisitor,
     timeout_seconds: timeoutSeconds,
   })
@@ -135,21 +135,21 @@ const httpToolInput = z
     return { ...tool, timeoutSeconds: timeout_seconds, requiresVerifiedVisitor: requires_verified_visitor, headers: given };
   });
 
-const notSet = () => z.unknown().optional().openapi({ description: "Read only." });
+const notSet = () => z.unknown().optional().meta({ description: "Read only." });
 
 const mcpServerInput = z
   .object({
-    type: z.literal("mcp").openapi({ description: "A server of the Model Context Protocol, whose tools the model may call." }),
-    name: name.openapi({ description: "What the names of its tools begin with." }),
-    url: z.string().min(1).max(MAX_URL_LENGTH).openapi({ description: "Where it is reached by Streamable HTTP." }),
-    headers: headers.optional().openapi({ description: "Headers of each request, stored encrypted. null keeps a stored value." }),
+    type: z.literal("mcp").meta({ description: "A server of the Model Context Protocol, whose tools the model may call." }),
+    name: name.meta({ description: "What the names of its tools begin with." }),
+    url: z.string().min(1).max(MAX_URL_LENGTH).meta({ description: "Where it is reached by Streamable HTTP." }),
+    headers: headers.optional().meta({ description: "Headers of each request, stored encrypted. null keeps a stored value." }),
     allowed_tools: z
       .array(z.string().min(1).max(MAX_TOOL_NAME_LENGTH))
       .min(1)
       .max(MAX_TOOLS)
       .nullable()
       .default(null)
-      .openapi({ description: "The tools that may be called; null for all that the server has now." }),
+      .meta({ description: "The tools that may be called; null for all that the server has now." }),
     requires_verified_visitor: requiresVerifiedVisitor,
     timeout_seconds: timeoutSeconds,
     tools: notSet(),
@@ -183,48 +183,46 @@ export const toolsInputSchema = z
 /** A request to an API as the operator sees it. Sent back unchanged, it changes nothing. */
 const httpToolSchema = z
   .object({
-    type: z.literal("http").openapi({ description: "A request to your API." }),
-    name: z.string().openapi({ description: "What the model calls it." }),
-    description: z.string().openapi({ description: "What it does and when to use it, for the model." }),
-    parameters: z.record(z.string(), z.unknown()).openapi({ description: "What the model fills in, as JSON Schema." }),
-    method: z.enum(METHODS).openapi({ description: "The method of the request." }),
-    url: z.string().openapi({ description: "The request goes here; {name} stands for a parameter." }),
-    headers: z.record(z.string(), z.null()).openapi({ description: "null stands for a value that is set; values are never shown." }),
-    body: z.record(z.string(), z.unknown()).openapi({ description: "Fields that the service adds to the body." }),
-    requires_verified_visitor: z
-      .boolean()
-      .openapi({ description: "Whether the model has it only where something vouches for the visitor." }),
-    timeout_seconds: z.int().openapi({ description: "How long a response may take." }),
+    type: z.literal("http").meta({ description: "A request to your API." }),
+    name: z.string().meta({ description: "What the model calls it." }),
+    description: z.string().meta({ description: "What it does and when to use it, for the model." }),
+    parameters: z.record(z.string(), z.unknown()).meta({ description: "What the model fills in, as JSON Schema." }),
+    method: z.enum(METHODS).meta({ description: "The method of the request." }),
+    url: z.string().meta({ description: "The request goes here; {name} stands for a parameter." }),
+    headers: z.record(z.string(), z.null()).meta({ description: "null stands for a value that is set; values are never shown." }),
+    body: z.record(z.string(), z.unknown()).meta({ description: "Fields that the service adds to the body." }),
+    requires_verified_visitor: z.boolean().meta({ description: "Whether the model has it only where something vouches for the visitor." }),
+    timeout_seconds: z.int().meta({ description: "How long a response may take." }),
   })
   .openapi("HttpTool");
 
 /** A server as the operator sees it. Sent back unchanged, its tools are listed and allowed again. */
 const mcpServerSchema = z
   .object({
-    type: z.literal("mcp").openapi({ description: "A server of the Model Context Protocol." }),
-    name: z.string().openapi({ description: "What the names of its tools begin with." }),
-    url: z.string().openapi({ description: "Where it is reached." }),
-    headers: z.record(z.string(), z.null()).openapi({ description: "null stands for a value that is set; values are never shown." }),
+    type: z.literal("mcp").meta({ description: "A server of the Model Context Protocol." }),
+    name: z.string().meta({ description: "What the names of its tools begin with." }),
+    url: z.string().meta({ description: "Where it is reached." }),
+    headers: z.record(z.string(), z.null()).meta({ description: "null stands for a value that is set; values are never shown." }),
     allowed_tools: z
       .array(z.string())
       .nullable()
-      .openapi({ description: "The tools that may be called; null for all that the server had when it was saved." }),
+      .meta({ description: "The tools that may be called; null for all that the server had when it was saved." }),
     requires_verified_visitor: z
       .boolean()
-      .openapi({ description: "Whether the model has them only where something vouches for the visitor." }),
-    timeout_seconds: z.int().openapi({ description: "How long a call may take." }),
+      .meta({ description: "Whether the model has them only where something vouches for the visitor." }),
+    timeout_seconds: z.int().meta({ description: "How long a call may take." }),
     tools: z
       .array(
         z.object({
-          name: z.string().openapi({ description: "What the server calls it." }),
-          description: z.string().openapi({ description: "What the model reads of it." }),
-          parameters: z.record(z.string(), z.unknown()).openapi({ description: "What the model fills in, as JSON Schema." }),
-          read_only: z.boolean().openapi({ description: "Whether the server says that it changes nothing: such a call may be repeated." }),
+          name: z.string().meta({ description: "What the server calls it." }),
+          description: z.string().meta({ description: "What the model reads of it." }),
+          parameters: z.record(z.string(), z.unknown()).meta({ description: "What the model fills in, as JSON Schema." }),
+          read_only: z.boolean().meta({ description: "Whether the server says that it changes nothing: such a call may be repeated." }),
         }),
       )
-      .openapi({ description: "Its tools as they were when it was saved." }),
-    status: z.enum(["ready", "changed"]).openapi({ description: "`changed`: none of its tools is called until it is saved again." }),
-    problem: z.string().nullable().openapi({ description: "What has changed; null while it is ready." }),
+      .meta({ description: "Its tools as they were when it was saved." }),
+    status: z.enum(["ready", "changed"]).meta({ description: "`changed`: none of its tools is called until it is saved again." }),
+    problem: z.string().nullable().meta({ description: "What has changed; null while it is ready." }),
   })
   .openapi("McpServer");
 

@@ -31,23 +31,23 @@ export const appearanceSchema = z
       .string()
       .regex(/^#[0-9a-fA-F]{6}$/, "use a colour such as #3538cd")
       .toLowerCase()
-      .openapi({ description: "Of the launcher, buttons and the visitor's messages; text on it is black or white.", example: "#3538cd" }),
-    position: z.enum(POSITIONS).openapi({ description: "The corner of the launcher and its panel." }),
+      .meta({ description: "Of the launcher, buttons and the visitor's messages; text on it is black or white.", example: "#3538cd" }),
+    position: z.enum(POSITIONS).meta({ description: "The corner of the launcher and its panel." }),
     launcher: z
       .enum(LAUNCHERS)
-      .openapi({ description: 'An icon, an icon with a text, or none: then the page opens the chat by `SupportAgent("open")`.' }),
+      .meta({ description: 'An icon, an icon with a text, or none: then the page opens the chat by `SupportAgent("open")`.' }),
     greeting: z
       .string()
       .min(1)
       .max(MAX_TEXT_LENGTH)
       .nullable()
-      .openapi({ description: "A headline above the welcome message.", example: "Hi there" }),
+      .meta({ description: "A headline above the welcome message.", example: "Hi there" }),
     suggestions: z
       .array(z.string().min(1).max(MAX_TEXT_LENGTH))
       .max(MAX_SUGGESTIONS)
-      .openapi({ description: "Questions that a visitor can ask by a click.", example: ["How long do refunds take?"] }),
-    theme: z.enum(THEMES).openapi({ description: "auto: as the visitor's system." }),
-    show_branding: z.boolean().openapi({ description: "Whether the chat names this service." }),
+      .meta({ description: "Questions that a visitor can ask by a click.", example: ["How long do refunds take?"] }),
+    theme: z.enum(THEMES).meta({ description: "auto: as the visitor's system." }),
+    show_branding: z.boolean().meta({ description: "Whether the chat names this service." }),
   })
   .openapi("Appearance");
 
@@ -56,14 +56,14 @@ const contactFieldSchema = z
     name: z
       .string()
       .regex(/^[a-z][a-z0-9_]{0,63}$/, "use up to 64 small letters, digits and underscores, a letter first")
-      .openapi({ description: "`name`, `email`, `phone` and `message` are the lead's own; others are custom fields.", example: "email" }),
-    label: z.string().min(1).max(MAX_TEXT_LENGTH).nullable().default(null).openapi({ description: "Null: in the visitor's language." }),
-    required: z.boolean().default(false).openapi({ description: "Whether the form cannot be sent without it." }),
+      .meta({ description: "`name`, `email`, `phone` and `message` are the lead's own; others are custom fields.", example: "email" }),
+    label: z.string().min(1).max(MAX_TEXT_LENGTH).nullable().default(null).meta({ description: "Null: in the visitor's language." }),
+    required: z.boolean().default(false).meta({ description: "Whether the form cannot be sent without it." }),
     options: z
       .array(z.string().min(1).max(MAX_TEXT_LENGTH))
       .max(MAX_OPTIONS)
       .default([])
-      .openapi({ description: "What can be chosen; none: it is typed." }),
+      .meta({ description: "What can be chosen; none: it is typed." }),
   })
   .refine(({ name, label }) => label !== null || OWN_FIELDS.has(name), valueErrorParams("give a label"));
 
@@ -78,13 +78,13 @@ export const contactFormSchema = z
       .max(MAX_CONTACT_FIELDS)
       .refine((fields) => fields.some(({ name }) => name === "email" || name === "phone"), valueErrorParams("ask for email or phone"))
       .refine((fields) => new Set(fields.map(({ name }) => name)).size === fields.length, valueErrorParams("use each name once"))
-      .openapi({ description: "Its fields, in their order." }),
+      .meta({ description: "Its fields, in their order." }),
   })
   .openapi("ContactForm");
 
 export const languagesSchema = z
   .partialRecord(z.enum(WIDGET_LANGUAGES), z.partialRecord(z.enum(WIDGET_TEXTS), z.string().min(1).max(MAX_TEXT_LENGTH)))
-  .openapi({
+  .meta({
     type: "object",
     additionalProperties: { type: "object", additionalProperties: { type: "string" } },
     description: `The languages that the chat speaks, the first one for everybody else, each with texts that replace its own. Empty: all.
@@ -95,8 +95,8 @@ Languages: ${WIDGET_LANGUAGES.join(", ")}. Texts: ${WIDGET_TEXTS.join(", ")}.`,
 
 export const hostedPageSchema = z
   .object({
-    enabled: z.boolean().openapi({ description: "Whether there is a page /chat/{agent_id}." }),
-    indexed: z.boolean().openapi({ description: "Whether search engines may list it." }),
+    enabled: z.boolean().meta({ description: "Whether there is a page /chat/{agent_id}." }),
+    indexed: z.boolean().meta({ description: "Whether search engines may list it." }),
   })
   .openapi("HostedPage");
 
@@ -108,10 +108,10 @@ export const WIDGET_DESCRIPTIONS = {
 
 /** The settings of an agent's chat as callers send them. */
 export const widgetFields = {
-  appearance: appearanceSchema.partial().openapi({ description: WIDGET_DESCRIPTIONS.appearance }),
-  contact_form: contactFormSchema.nullable().openapi({ description: WIDGET_DESCRIPTIONS.contact_form }),
+  appearance: appearanceSchema.partial().meta({ description: WIDGET_DESCRIPTIONS.appearance }),
+  contact_form: contactFormSchema.nullable().meta({ description: WIDGET_DESCRIPTIONS.contact_form }),
   languages: languagesSchema,
-  hosted_page: hostedPageSchema.partial().openapi({ description: WIDGET_DESCRIPTIONS.hosted_page }),
+  hosted_page: hostedPageSchema.partial().meta({ description: WIDGET_DESCRIPTIONS.hosted_page }),
 };
 
 /** The settings of an agent's chat, defaults included. */

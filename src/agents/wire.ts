@@ -7,24 +7,24 @@ import { handoffMessageOf, welcomeMessageOf } from "./messages.ts";
 /** What any key that reads agents may know of one: neither secrets nor prompts. */
 export const agentSchema = z.object({
   id: uuid(),
-  name: z.string().openapi({ description: "What your team and visitors call it.", example: "Acme support" }),
-  slug: z.string().openapi({ description: "Its short name, unique in the workspace.", example: "acme-support" }),
+  name: z.string().meta({ description: "What your team and visitors call it.", example: "Acme support" }),
+  slug: z.string().meta({ description: "Its short name, unique in the workspace.", example: "acme-support" }),
   description: z
     .string()
     .nullable()
-    .openapi({ description: "What it is for, for your team.", example: "Answers questions of the shop's customers." }),
-  status: z.enum(AGENT_STATUSES).openapi({ description: "A paused agent answers no questions." }),
-  language: z.string().openapi({ description: "A BCP 47 tag: the language of the texts that you do not set.", example: "en" }),
-  welcome_message: z.string().openapi({ description: "What visitors read before they write.", example: "Hello! How can we help?" }),
-  handoff_message: z.string().openapi({
+    .meta({ description: "What it is for, for your team.", example: "Answers questions of the shop's customers." }),
+  status: z.enum(AGENT_STATUSES).meta({ description: "A paused agent answers no questions." }),
+  language: z.string().meta({ description: "A BCP 47 tag: the language of the texts that you do not set.", example: "en" }),
+  welcome_message: z.string().meta({ description: "What visitors read before they write.", example: "Hello! How can we help?" }),
+  handoff_message: z.string().meta({
     description:
       "What the visitor reads when a human is needed. Where the operator has set none, the sentence depends on the reason and on the visitor's language; this is the one for a question without an answer.",
     example: "A colleague will take it from here.",
   }),
-  confidence_threshold: z.number().openapi({ description: "Answers below it are handed to a human.", example: 0.5 }),
-  channels: z.array(z.enum(CHANNELS)).openapi({ description: "Where visitors can write to it." }),
-  sources_count: z.int().openapi({ description: "Its knowledge sources.", example: 3 }),
-  answers_count: z.int().openapi({ description: "Its curated answers.", example: 12 }),
+  confidence_threshold: z.number().meta({ description: "Answers below it are handed to a human.", example: 0.5 }),
+  channels: z.array(z.enum(CHANNELS)).meta({ description: "Where visitors can write to it." }),
+  sources_count: z.int().meta({ description: "Its knowledge sources.", example: 3 }),
+  answers_count: z.int().meta({ description: "Its curated answers.", example: 12 }),
   created_at: timestamp(),
   updated_at: timestamp(),
 });

@@ -7,20 +7,20 @@ import { sumByName, type DayRange, medianSeconds, ratesOf, ratio } from "./defin
 import type { Gap } from "./gaps.ts";
 import type { Day, Sums } from "./store.ts";
 
-const date = () => z.string().openapi({ format: "date", example: "2026-01-31" });
+const date = () => z.string().meta({ format: "date", example: "2026-01-31" });
 const rate = (description: string) =>
   z
     .number()
     .nullable()
-    .openapi({ description: `${description} Null without any.` });
+    .meta({ description: `${description} Null without any.` });
 
 const totalsShape = {
-  conversations: z.int().openapi({ description: "Conversations that started." }),
-  messages: z.int().openapi({ description: "Messages of all authors." }),
-  ai_replies: z.int().openapi({ description: "Answers of the agent." }),
-  human_replies: z.int().openapi({ description: "Replies of the team." }),
-  leads: z.int().openapi({ description: "Leads that were left." }),
-  handoffs: z.int().openapi({ description: "Hand-offs to a human." }),
+  conversations: z.int().meta({ description: "Conversations that started." }),
+  messages: z.int().meta({ description: "Messages of all authors." }),
+  ai_replies: z.int().meta({ description: "Answers of the agent." }),
+  human_replies: z.int().meta({ description: "Replies of the team." }),
+  leads: z.int().meta({ description: "Leads that were left." }),
+  handoffs: z.int().meta({ description: "Hand-offs to a human." }),
 };
 
 const totalsSchema = z.object(totalsShape).openapi("AnalyticsTotals");
@@ -36,68 +36,68 @@ const ratesSchema = z
   .openapi("AnalyticsRates");
 
 const countsByName = <Name extends string>(names: readonly Name[]) =>
-  z.object(Object.fromEntries(names.map((name) => [name, z.int().openapi({ description: `With ${name}.` })])) as Record<Name, z.ZodInt>);
+  z.object(Object.fromEntries(names.map((name) => [name, z.int().meta({ description: `With ${name}.` })])) as Record<Name, z.ZodInt>);
 
 const seconds = (of: string) =>
   z
     .number()
     .nullable()
-    .openapi({ description: `From a conversation's start to its first ${of}, within 5 %. Null without any.` });
+    .meta({ description: `From a conversation's start to its first ${of}, within 5 %. Null without any.` });
 
 export const overviewSchema = z
   .object({
     range: z
       .object({
-        days: z.int().openapi({ description: "How many days it has." }),
-        from: date().openapi({ description: "The first day." }),
-        to: date().openapi({ description: "The last day." }),
+        days: z.int().meta({ description: "How many days it has." }),
+        from: date().meta({ description: "The first day." }),
+        to: date().meta({ description: "The last day." }),
       })
-      .openapi({ description: "Whole UTC days, both included; the last is today." }),
-    agent_id: uuid().nullable().openapi({ description: "The agent that it is limited to; null for all." }),
-    totals: totalsSchema.openapi({ description: "What happened in the range." }),
-    rates: ratesSchema.openapi({ description: "How much of it went well." }),
+      .meta({ description: "Whole UTC days, both included; the last is today." }),
+    agent_id: uuid().nullable().meta({ description: "The agent that it is limited to; null for all." }),
+    totals: totalsSchema.meta({ description: "What happened in the range." }),
+    rates: ratesSchema.meta({ description: "How much of it went well." }),
     csat: z
       .object({
-        average: z.number().nullable().openapi({ description: "1 to 5; null without any." }),
-        count: z.int().openapi({ description: "How many there are." }),
+        average: z.number().nullable().meta({ description: "1 to 5; null without any." }),
+        count: z.int().meta({ description: "How many there are." }),
       })
-      .openapi({ description: "Visitors' ratings." }),
+      .meta({ description: "Visitors' ratings." }),
     feedback: z
       .object({
-        up: z.int().openapi({ description: "Answers that were rated up." }),
-        down: z.int().openapi({ description: "Answers that were rated down." }),
+        up: z.int().meta({ description: "Answers that were rated up." }),
+        down: z.int().meta({ description: "Answers that were rated down." }),
       })
-      .openapi({ description: "How answers were rated: each rating as it is now, on the day it was first given." }),
+      .meta({ description: "How answers were rated: each rating as it is now, on the day it was first given." }),
     times: z
       .object({ median_first_response_seconds: seconds("reply"), median_resolution_seconds: seconds("resolution") })
-      .openapi({ description: "How long visitors waited." }),
-    handoff_reasons: countsByName(HANDOFF_REASONS).openapi({ description: "Hand-offs by their reason." }),
-    by_channel: countsByName(CHANNELS).openapi({ description: "Conversations that started." }),
-    by_status: countsByName(CONVERSATION_STATUSES).openapi({ description: "All conversations as they are now, whatever the range." }),
+      .meta({ description: "How long visitors waited." }),
+    handoff_reasons: countsByName(HANDOFF_REASONS).meta({ description: "Hand-offs by their reason." }),
+    by_channel: countsByName(CHANNELS).meta({ description: "Conversations that started." }),
+    by_status: countsByName(CONVERSATION_STATUSES).meta({ description: "All conversations as they are now, whatever the range." }),
     daily: z
-      .array(z.object({ date: date().openapi({ description: "The day, UTC." }), ...totalsShape }).openapi("AnalyticsDay"))
-      .openapi({ description: "Each day, oldest first." }),
+      .array(z.object({ date: date().meta({ description: "The day, UTC." }), ...totalsShape }).openapi("AnalyticsDay"))
+      .meta({ description: "Each day, oldest first." }),
     top_unanswered: z
       .array(
         z
           .object({
-            question: z.string().openapi({ description: "The question." }),
-            count: z.int().openapi({ description: "How often it was asked." }),
+            question: z.string().meta({ description: "The question." }),
+            count: z.int().meta({ description: "How often it was asked." }),
           })
           .openapi("UnansweredQuestion"),
       )
-      .openapi({ description: "At most 10 questions that the agent could not answer, most frequent first." }),
+      .meta({ description: "At most 10 questions that the agent could not answer, most frequent first." }),
     previous: z
       .object({
-        totals: totalsSchema.openapi({ description: "What happened then." }),
-        rates: ratesSchema.openapi({ description: "How much of it went well." }),
+        totals: totalsSchema.meta({ description: "What happened then." }),
+        rates: ratesSchema.meta({ description: "How much of it went well." }),
       })
-      .openapi({ description: "The same number of days before." }),
+      .meta({ description: "The same number of days before." }),
   })
   .openapi("AnalyticsOverview");
 
 export const overviewQuery = z.object({
-  days: integerQuery({ min: 1, max: 365, default: 30 }).openapi({ description: "How many days, today included." }),
+  days: integerQuery({ min: 1, max: 365, default: 30 }).meta({ description: "How many days, today included." }),
   agent_id: uuid().optional(),
 });
 
@@ -106,24 +106,24 @@ const MAX_SHOWN_EXAMPLES = 5;
 
 const gapExampleSchema = z
   .object({
-    question: z.string().openapi({ description: "What the visitor asked.", example: "is shipping to iceland possible?" }),
+    question: z.string().meta({ description: "What the visitor asked.", example: "is shipping to iceland possible?" }),
     conversation_id: uuid(),
-    message_id: uuid().nullable().openapi({ description: "The question that was not answered, or the answer that was rated down." }),
-    kind: z.enum(["unanswered", "rated_down"]).openapi({ description: "What became of it." }),
-    comment: z.string().nullable().openapi({ description: "What who rated it down adds." }),
-    at: timestamp().openapi({ description: "When it was handed off, or rated down." }),
+    message_id: uuid().nullable().meta({ description: "The question that was not answered, or the answer that was rated down." }),
+    kind: z.enum(["unanswered", "rated_down"]).meta({ description: "What became of it." }),
+    comment: z.string().nullable().meta({ description: "What who rated it down adds." }),
+    at: timestamp().meta({ description: "When it was handed off, or rated down." }),
   })
   .openapi("GapExample");
 
 export const gapSchema = z
   .object({
-    question: z.string().openapi({ description: "The most frequent of the questions.", example: "Do you ship to Iceland?" }),
-    count: z.int().openapi({ description: "How often it was asked in vain: `unanswered` and `rated_down` together." }),
-    unanswered: z.int().openapi({ description: "How often it was handed off because the agent could not answer it." }),
-    rated_down: z.int().openapi({ description: "How many answers to it were rated down." }),
-    first_at: timestamp().openapi({ description: "When first, in the range." }),
-    last_at: timestamp().openapi({ description: "When last." }),
-    examples: z.array(gapExampleSchema).openapi({ description: `The latest ${MAX_SHOWN_EXAMPLES} times, latest first.` }),
+    question: z.string().meta({ description: "The most frequent of the questions.", example: "Do you ship to Iceland?" }),
+    count: z.int().meta({ description: "How often it was asked in vain: `unanswered` and `rated_down` together." }),
+    unanswered: z.int().meta({ description: "How often it was handed off because the agent could not answer it." }),
+    rated_down: z.int().meta({ description: "How many answers to it were rated down." }),
+    first_at: timestamp().meta({ description: "When first, in the range." }),
+    last_at: timestamp().meta({ description: "When last." }),
+    examples: z.array(gapExampleSchema).meta({ description: `The latest ${MAX_SHOWN_EXAMPLES} times, latest first.` }),
   })
   .openapi("Gap");
 

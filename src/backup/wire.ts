@@ -6,11 +6,11 @@ const position = z.array(z.union([z.string(), z.number()]));
 
 /** How many records of each type, and their checksum. */
 const totals = {
-  counts: z.record(z.string(), z.int().gte(0)).openapi({ description: "How many records there are of each kind." }),
+  counts: z.record(z.string(), z.int().gte(0)).meta({ description: "How many records there are of each kind." }),
   checksum: z
     .string()
     .regex(/^[0-9a-f]{64}$/, "use the checksum of the export, unchanged")
-    .openapi({ description: "Of all records together, in any order." }),
+    .meta({ description: "Of all records together, in any order." }),
 };
 
 /** How much of a workspace has been read, and the totals so far. It is stored with imports and in cursors. */
@@ -45,37 +45,37 @@ const MAX_RECORDS = 500;
 export const MAX_IMPORT_BYTES = 1_900_000;
 
 export const exportQuery = z.object({
-  cursor: z.string().max(MAX_CURSOR_LENGTH).optional().openapi({ description: "The cursor in the last line of the previous response." }),
-  pages: integerQuery({ min: 1, max: MAX_PAGES, default: MAX_PAGES }).openapi({ description: "How much one response holds." }),
+  cursor: z.string().max(MAX_CURSOR_LENGTH).optional().meta({ description: "The cursor in the last line of the previous response." }),
+  pages: integerQuery({ min: 1, max: MAX_PAGES, default: MAX_PAGES }).meta({ description: "How much one response holds." }),
 });
 
 /** The first line of an export. */
 const headerSchema = z.strictObject({
-  type: z.literal("header").openapi({ description: "What the line is." }),
-  format: z.literal(FORMAT).openapi({ description: "The version of the file format." }),
-  schema: z.string().openapi({ description: "Identifies the tables and columns of the records." }),
-  export_id: uuid().openapi({ description: "Names the export." }),
+  type: z.literal("header").meta({ description: "What the line is." }),
+  format: z.literal(FORMAT).meta({ description: "The version of the file format." }),
+  schema: z.string().meta({ description: "Identifies the tables and columns of the records." }),
+  export_id: uuid().meta({ description: "Names the export." }),
   workspace_id: uuid(),
-  slug: slug().openapi({ description: "The workspace's slug." }),
-  exported_at: timestamp().openapi({ description: "When it was exported." }),
+  slug: slug().meta({ description: "The workspace's slug." }),
+  exported_at: timestamp().meta({ description: "When it was exported." }),
   key_ids: z
     .strictObject({
-      ENCRYPTION_KEY: z.array(z.string()).openapi({ description: "Its values, by their ids." }),
-      KEY_SECRET: z.array(z.string()).openapi({ description: "Its values, by their ids." }),
+      ENCRYPTION_KEY: z.array(z.string()).meta({ description: "Its values, by their ids." }),
+      KEY_SECRET: z.array(z.string()).meta({ description: "Its values, by their ids." }),
     })
-    .openapi({ description: "Which secrets the exporting deployment had." }),
+    .meta({ description: "Which secrets the exporting deployment had." }),
 });
 
 export type Header = z.infer<typeof headerSchema>;
 
 /** The last line of an export. */
-const endSchema = z.strictObject({ type: z.literal("end").openapi({ description: "What the line is." }), ...totals });
+const endSchema = z.strictObject({ type: z.literal("end").meta({ description: "What the line is." }), ...totals });
 
 export type End = z.infer<typeof endSchema>;
 
 const recordSchema = z.strictObject({
-  type: z.string().openapi({ description: "The kind of record." }),
-  record: z.record(z.string(), z.unknown()).openapi({ description: "Its columns." }),
+  type: z.string().meta({ description: "The kind of record." }),
+  record: z.record(z.string(), z.unknown()).meta({ description: "Its columns." }),
 });
 
 const HEADER_EXAMPLE = {
@@ -89,23 +89,23 @@ const HEADER_EXAMPLE = {
   key_ids: { ENCRYPTION_KEY: ["1f0c9a2b"], KEY_SECRET: ["7d4e8c11"] },
 };
 
-const header = headerSchema.openapi({ description: "The export's first line." });
+const header = headerSchema.meta({ description: "The export's first line." });
 
 export const importSchema = z
   .strictObject({
     header,
-    records: z.array(recordSchema).max(MAX_RECORDS).openapi({ description: "Further lines of the export, in any order." }),
+    records: z.array(recordSchema).max(MAX_RECORDS).meta({ description: "Further lines of the export, in any order." }),
   })
   .openapi("WorkspaceImport", { example: { header: HEADER_EXAMPLE, records: [] } });
 
 export const completeSchema = z
-  .strictObject({ header, end: endSchema.openapi({ description: "The export's last line." }) })
+  .strictObject({ header, end: endSchema.meta({ description: "The export's last line." }) })
   .openapi("ImportCompletion", { example: { header: HEADER_EXAMPLE, end: { type: "end", counts: { agents: 2 }, checksum: NO_RECORDS } } });
 
 export const importStateSchema = z
   .object({
-    state: z.enum(["importing", "checking", "complete"]).openapi({ description: "checking: repeat the request until it is complete." }),
-    warnings: z.array(z.string()).openapi({ description: "What works differently from before, such as a mail address that is taken." }),
+    state: z.enum(["importing", "checking", "complete"]).meta({ description: "checking: repeat the request until it is complete." }),
+    warnings: z.array(z.string()).meta({ description: "What works differently from before, such as a mail address that is taken." }),
   })
   .openapi("ImportState");
 

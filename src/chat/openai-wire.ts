@@ -11,7 +11,7 @@ const contentSchema = z.union(
   [
     z.string(),
     z.array(
-      z.object({ type: z.literal("text").openapi({ description: "Text alone." }), text: z.string().openapi({ description: "The text." }) }),
+      z.object({ type: z.literal("text").meta({ description: "Text alone." }), text: z.string().meta({ description: "The text." }) }),
     ),
   ],
   "send text: the agent reads nothing else",
@@ -21,15 +21,15 @@ const messageSchema = z
   .object({
     role: z
       .enum(["user", "assistant", "system", "developer"])
-      .openapi({ description: "`system` and `developer` are ignored: the agent has instructions of its own." }),
-    content: contentSchema.nullish().openapi({ description: "Its text." }),
+      .meta({ description: "`system` and `developer` are ignored: the agent has instructions of its own." }),
+    content: contentSchema.nullish().meta({ description: "Its text." }),
   })
   .openapi("ChatCompletionMessage");
 
 /** A parameter that only has an effect with values that the service does not offer. */
 function unsupported(isHarmless: (value: unknown) => boolean, words: string, description: string) {
   const check = (value: unknown) => (value ?? null) === null || isHarmless(value);
-  return z.unknown().refine(check, valueErrorParams(words)).optional().openapi({ description });
+  return z.unknown().refine(check, valueErrorParams(words)).optional().meta({ description });
 }
 
 const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
@@ -39,19 +39,19 @@ const OWN_TOOLS = "leave it out: an agent calls the tools of its own settings";
 
 export const completionInSchema = z
   .object({
-    model: uuid().openapi({ description: "The agent's id.", example: AGENT_ID }),
-    messages: z.array(messageSchema).min(1).openapi({ description: "The last one is the user's question, of at most 2,000 characters." }),
-    stream: z.boolean().nullish().openapi({ description: "True streams the answer as Server-Sent Events." }),
+    model: uuid().meta({ description: "The agent's id.", example: AGENT_ID }),
+    messages: z.array(messageSchema).min(1).meta({ description: "The last one is the user's question, of at most 2,000 characters." }),
+    stream: z.boolean().nullish().meta({ description: "True streams the answer as Server-Sent Events." }),
     stream_options: z
-      .object({ include_usage: z.boolean().nullish().openapi({ description: "True sends a chunk with the usage before the end." }) })
+      .object({ include_usage: z.boolean().nullish().meta({ description: "True sends a chunk with the usage before the end." }) })
       .nullish()
-      .openapi({ description: "Of a streamed answer." }),
+      .meta({ description: "Of a streamed answer." }),
     metadata: z
-      .object({ conversation_id: uuid().nullish().openapi({ description: "Continues this conversation. Without it a new one begins." }) })
+      .object({ conversation_id: uuid().nullish().meta({ description: "Continues this conversation. Without it a new one begins." }) })
       .nullish()
-      .openapi({ description: "What OpenAI's parameters have no place for." }),
+      .meta({ description: "What OpenAI's parameters have no place for." }),
     user: endUserSchema.shape.id.nullish(),
-    filter: filterSchema.nullish(),
+    filter: filterSchema,
     n: unsupported((value) => value === 1, "leave it out: an agent gives one answer", "1, if anything."),
     tools: unsupported(isEmpty, OWN_TOOLS, "None."),
     functions: unsupported(isEmpty, OWN_TOOLS, "None."),
@@ -112,35 +112,35 @@ function textOf({ content }: CompletionIn["messages"][number]): string {
 
 const usageSchema = z
   .object({
-    prompt_tokens: z.int().openapi({ description: "0.", example: 0 }),
-    completion_tokens: z.int().openapi({ description: "0.", example: 0 }),
-    total_tokens: z.int().openapi({ description: "0.", example: 0 }),
+    prompt_tokens: z.int().meta({ description: "0.", example: 0 }),
+    completion_tokens: z.int().meta({ description: "0.", example: 0 }),
+    total_tokens: z.int().meta({ description: "0.", example: 0 }),
   })
-  .openapi({ description: "The service counts messages, not tokens." });
+  .meta({ description: "The service counts messages, not tokens." });
 
 export const completionSchema = chatAnswerSchema
   .omit({ answer: true })
   .extend({
-    id: uuid().openapi({ description: "The completion's identifier." }),
-    object: z.literal("chat.completion").openapi({ description: "What this is." }),
-    created: z.int().openapi({ description: "Unix seconds.", example: 1_767_225_600 }),
-    model: uuid().openapi({ description: "The agent." }),
+    id: uuid().meta({ description: "The completion's identifier." }),
+    object: z.literal("chat.completion").meta({ description: "What this is." }),
+    created: z.int().meta({ description: "Unix seconds.", example: 1_767_225_600 }),
+    model: uuid().meta({ description: "The agent." }),
     choices: z
       .array(
         z.object({
-          index: z.int().openapi({ description: "0.", example: 0 }),
+          index: z.int().meta({ description: "0.", example: 0 }),
           message: z
             .object({
-              role: z.literal("assistant").openapi({ description: "Who speaks." }),
+              role: z.literal("assistant").meta({ description: "Who speaks." }),
               content: chatAnswerSchema.shape.answer,
-              refusal: z.null().openapi({ description: "Always null: a refusal is an answer too." }),
+              refusal: z.null().meta({ description: "Always null: a refusal is an answer too." }),
             })
-            .openapi({ description: "The answer." }),
-          logprobs: z.null().openapi({ description: "Always null." }),
-          finish_reason: z.literal("stop").openapi({ description: "Also of a hand-off to a human." }),
+            .meta({ description: "The answer." }),
+          logprobs: z.null().meta({ description: "Always null." }),
+          finish_reason: z.literal("stop").meta({ description: "Also of a hand-off to a human." }),
         }),
       )
-      .openapi({ description: "One." }),
+      .meta({ description: "One." }),
     usage: usageSchema,
   })
   .openapi("ChatCompletion");
@@ -152,17 +152,17 @@ export const completionChunksSchema = z.string().openapi("ChatCompletionChunks",
 
 export const modelListSchema = z
   .object({
-    object: z.literal("list").openapi({ description: "What this is." }),
+    object: z.literal("list").meta({ description: "What this is." }),
     data: z
       .array(
         z.object({
-          id: uuid().openapi({ description: "The agent's id, which is the `model` of a request." }),
-          object: z.literal("model").openapi({ description: "What this is." }),
-          created: z.int().openapi({ description: "Unix seconds.", example: 1_767_225_600 }),
-          owned_by: z.string().openapi({ description: "The workspace.", example: "acme" }),
-          name: z.string().openapi({ description: "The agent's name.", example: "Support" }),
+          id: uuid().meta({ description: "The agent's id, which is the `model` of a request." }),
+          object: z.literal("model").meta({ description: "What this is." }),
+          created: z.int().meta({ description: "Unix seconds.", example: 1_767_225_600 }),
+          owned_by: z.string().meta({ description: "The workspace.", example: "acme" }),
+          name: z.string().meta({ description: "The agent's name.", example: "Support" }),
         }),
       )
-      .openapi({ description: "The active agents, oldest first." }),
+      .meta({ description: "The active agents, oldest first." }),
   })
   .openapi("ModelList");

@@ -2,83 +2,81 @@ import { z } from "@hono/zod-openapi";
 import { HANDOFF_REASONS } from "../platform/db/columns.ts";
 import { timestamp, uuid } from "../platform/http/fields.ts";
 
-const ms = (description: string) => z.int().openapi({ description, example: 840 });
-const score = (description: string) => z.number().nullable().openapi({ description, example: 0.74 });
+const ms = (description: string) => z.int().meta({ description, example: 840 });
+const score = (description: string) => z.number().nullable().meta({ description, example: 0.74 });
 const tokens = (description: string) =>
   z
     .int()
     .nullable()
-    .openapi({ description: `${description} Null where the server does not say.` });
+    .meta({ description: `${description} Null where the server does not say.` });
 
 /** Why an answer was given, beside the reasons of hand-offs. */
 const ANSWER_REASONS = ["curated_answer", "confident"] as const;
 
 const decisionSchema = z
   .object({
-    outcome: z.enum(["answered", "handed_off"]).openapi({ description: "What became of the question.", example: "answered" }),
-    reason: z.enum([...ANSWER_REASONS, ...HANDOFF_REASONS]).openapi({
+    outcome: z.enum(["answered", "handed_off"]).meta({ description: "What became of the question.", example: "answered" }),
+    reason: z.enum([...ANSWER_REASONS, ...HANDOFF_REASONS]).meta({
       description: "A curated answer matched, the confidence reached the threshold, or why a human was needed.",
       example: "confident",
     }),
-    explanation: z.string().openapi({
+    explanation: z.string().meta({
       description: "The same in a sentence.",
       example: "The confidence of 0.86 reaches the agent's threshold of 0.5.",
     }),
-    confidence: z.number().openapi({ description: "0 to 1: how likely the answer is right.", example: 0.86 }),
-    threshold: z.number().openapi({ description: "The agent's confidence_threshold at that time.", example: 0.5 }),
+    confidence: z.number().meta({ description: "0 to 1: how likely the answer is right.", example: 0.86 }),
+    threshold: z.number().meta({ description: "The agent's confidence_threshold at that time.", example: 0.5 }),
   })
   .openapi("TraceDecision");
 
 const passageSchema = z
   .object({
     source_id: uuid(),
-    type: z.enum(["page", "text"]).openapi({ description: "The kind of its source." }),
-    title: z.string().openapi({ description: "The title of the page or text.", example: "Refunds" }),
-    heading: z.string().nullable().openapi({ description: "The heading above it.", example: "How long it takes" }),
-    url: z.string().nullable().openapi({ description: "The page's address.", example: null }),
-    content: z.string().openapi({ description: "How it begins.", example: "Refunds are paid within five working days." }),
-    score: z.number().openapi({ description: "0 to 1: how well it fits, and what the parts make of it.", example: 0.74 }),
+    type: z.enum(["page", "text"]).meta({ description: "The kind of its source." }),
+    title: z.string().meta({ description: "The title of the page or text.", example: "Refunds" }),
+    heading: z.string().nullable().meta({ description: "The heading above it.", example: "How long it takes" }),
+    url: z.string().nullable().meta({ description: "The page's address.", example: null }),
+    content: z.string().meta({ description: "How it begins.", example: "Refunds are paid within five working days." }),
+    score: z.number().meta({ description: "0 to 1: how well it fits, and what the parts make of it.", example: 0.74 }),
     scores: z
       .object({
         lexical: score("By its words; null where it was not found by them."),
         semantic: score("By its meaning; null where it was not found by it, or the deployment has no embeddings."),
         reranker: score("By the reranker, which then is the score; null without one."),
       })
-      .openapi({ description: "The parts of the score. Passages found by words and by meaning rank before those found by one of them." }),
-    is_cited: z.boolean().openapi({ description: "Whether the answer cites it.", example: true }),
+      .meta({ description: "The parts of the score. Passages found by words and by meaning rank before those found by one of them." }),
+    is_cited: z.boolean().meta({ description: "Whether the answer cites it.", example: true }),
   })
   .openapi("TracePassage");
 
 const searchSchema = z
   .object({
-    by: z.enum(["question", "tool"]).openapi({ description: "The search for the question, or one that the model asked for." }),
-    query: z.string().openapi({ description: "What was searched for.", example: "How long do refunds take?" }),
+    by: z.enum(["question", "tool"]).meta({ description: "The search for the question, or one that the model asked for." }),
+    query: z.string().meta({ description: "What was searched for.", example: "How long do refunds take?" }),
     previous_question: z
       .string()
       .nullable()
-      .openapi({ description: "The question before, where this one was understood only together with it.", example: null }),
-    language: z.string().openapi({ description: "The language in which it was understood.", example: "en" }),
-    terms: z
-      .array(z.string())
-      .openapi({ description: "The words that were looked for, in their basic form.", example: ["long", "refund"] }),
-    passages: z.array(passageSchema).openapi({ description: "What was found, best first." }),
+      .meta({ description: "The question before, where this one was understood only together with it.", example: null }),
+    language: z.string().meta({ description: "The language in which it was understood.", example: "en" }),
+    terms: z.array(z.string()).meta({ description: "The words that were looked for, in their basic form.", example: ["long", "refund"] }),
+    passages: z.array(passageSchema).meta({ description: "What was found, best first." }),
     answers: z
       .array(
         z.object({
           answer_id: uuid(),
-          question: z.string().openapi({ description: "Its question.", example: "How long do refunds take?" }),
-          score: z.number().openapi({ description: "0 to 1: how alike the questions are.", example: 0.42 }),
-          is_cited: z.boolean().openapi({ description: "Whether it was given as the answer.", example: false }),
+          question: z.string().meta({ description: "Its question.", example: "How long do refunds take?" }),
+          score: z.number().meta({ description: "0 to 1: how alike the questions are.", example: 0.42 }),
+          is_cited: z.boolean().meta({ description: "Whether it was given as the answer.", example: false }),
         }),
       )
-      .openapi({ description: "The curated answers with similar questions, best first." }),
+      .meta({ description: "The curated answers with similar questions, best first." }),
     duration_ms: ms("How long it took."),
   })
   .openapi("TraceSearch");
 
 const modelCallSchema = z
   .object({
-    model: z.string().openapi({
+    model: z.string().meta({
       description: "The model, by its server's name. `extractive` quotes the knowledge and is no language model.",
       example: "@cf/zai-org/glm-4.7-flash",
     }),
@@ -87,8 +85,8 @@ const modelCallSchema = z
     finish: z
       .string()
       .nullable()
-      .openapi({ description: "Why it stopped; null where it failed, or was stopped once enough was read.", example: "stop" }),
-    failure: z.string().nullable().openapi({ description: "How it failed; null where it did not.", example: null }),
+      .meta({ description: "Why it stopped; null where it failed, or was stopped once enough was read.", example: "stop" }),
+    failure: z.string().nullable().meta({ description: "How it failed; null where it did not.", example: null }),
     first_token_ms: ms("Until it began to write; null where it did not.").nullable(),
     duration_ms: ms("How long it took."),
   })
@@ -96,18 +94,18 @@ const modelCallSchema = z
 
 const toolCallSchema = z
   .object({
-    name: z.string().openapi({ description: "The tool.", example: "order_status" }),
-    arguments: z.string().openapi({
+    name: z.string().meta({ description: "The tool.", example: "order_status" }),
+    arguments: z.string().meta({
       description: "What the model asked for, as JSON. Headers, variables and other secrets of the request are never part of it.",
       example: '{"order":"A-17"}',
     }),
-    outcome: z.enum(["answered", "refused", "failed", "handed_off"]).openapi({
+    outcome: z.enum(["answered", "refused", "failed", "handed_off"]).meta({
       description: "It answered; it was not called, or did nothing; it failed; it handed the conversation over.",
       example: "answered",
     }),
-    note: z.string().nullable().openapi({ description: "Why it was refused or failed.", example: null }),
-    status: z.int().nullable().openapi({ description: "The HTTP status of its response.", example: 200 }),
-    response_length: z.int().nullable().openapi({
+    note: z.string().nullable().meta({ description: "Why it was refused or failed.", example: null }),
+    status: z.int().nullable().meta({ description: "The HTTP status of its response.", example: 200 }),
+    response_length: z.int().nullable().meta({
       description: "The characters that the model read of its response. The response itself is not kept, since it may hold secrets.",
       example: 312,
     }),
@@ -121,10 +119,10 @@ export const traceSchema = z
     conversation_id: uuid(),
     agent_id: uuid(),
     created_at: timestamp(),
-    decision: decisionSchema.openapi({ description: "What was decided, and why." }),
-    searches: z.array(searchSchema).openapi({ description: "What was found in the knowledge." }),
-    model_calls: z.array(modelCallSchema).openapi({ description: "Each call of the model, in order; none for a curated answer." }),
-    tool_calls: z.array(toolCallSchema).openapi({ description: "Each call of a tool, in order." }),
+    decision: decisionSchema.meta({ description: "What was decided, and why." }),
+    searches: z.array(searchSchema).meta({ description: "What was found in the knowledge." }),
+    model_calls: z.array(modelCallSchema).meta({ description: "Each call of the model, in order; none for a curated answer." }),
+    tool_calls: z.array(toolCallSchema).meta({ description: "Each call of a tool, in order." }),
     duration_ms: ms("From the question to the answer."),
   })
   .openapi("Trace");

@@ -13,27 +13,27 @@ export const endUserSchema = z
       .string()
       .min(1)
       .max(128)
-      .openapi({ description: "Your stable id for the person; groups that person's conversations.", example: "customer-4711" }),
-    name: z.string().max(120).nullable().optional().openapi({ description: "Their name.", example: "Ann Lee" }),
-    email: z.email().max(320).nullable().optional().openapi({ description: "Their email address.", example: "ann@example.com" }),
+      .meta({ description: "Your stable id for the person; groups that person's conversations.", example: "customer-4711" }),
+    name: z.string().max(120).nullable().optional().meta({ description: "Their name.", example: "Ann Lee" }),
+    email: z.email().max(320).nullable().optional().meta({ description: "Their email address.", example: "ann@example.com" }),
   })
   .openapi("EndUser");
 
-export const streamField = () => z.boolean().default(false).openapi({ description: "True streams the answer as Server-Sent Events." });
+export const streamField = () => z.boolean().default(false).meta({ description: "True streams the answer as Server-Sent Events." });
 
 export const chatInSchema = z
   .object({
-    message: z.string().min(1).max(2000).openapi({ description: "The question." }),
+    message: z.string().min(1).max(2000).meta({ description: "The question." }),
     conversation_id: uuid()
       .nullable()
       .optional()
-      .openapi({ description: "Continues a conversation of the same channel; omit to start a new one." }),
-    user: endUserSchema.nullable().optional().openapi({ description: "Who asks; omit for somebody unknown." }),
-    channel: z.enum(["api", "playground"]).optional().openapi({
+      .meta({ description: "Continues a conversation of the same channel; omit to start a new one." }),
+    user: endUserSchema.nullable().optional().meta({ description: "Who asks; omit for somebody unknown." }),
+    channel: z.enum(["api", "playground"]).optional().meta({
       description:
         "Without it, api. playground is for trying the agent out: the conversation never waits for a human, and what the agent does not know counts as no gap.",
     }),
-    filter: filterSchema.nullable().optional(),
+    filter: filterSchema,
     stream: streamField(),
   })
   .openapi("ChatIn", {
@@ -47,20 +47,18 @@ export const chatAnswerSchema = z
   .object({
     answer: z
       .string()
-      .openapi({ description: "What the agent says, or the hand-off message.", example: "Refunds are paid within five working days." }),
-    citations: z.array(citationSchema).openapi({ description: "Where the answer comes from; empty with a hand-off." }),
-    confidence: z.number().openapi({ description: "0 to 1: how likely the answer is right.", example: 0.86 }),
+      .meta({ description: "What the agent says, or the hand-off message.", example: "Refunds are paid within five working days." }),
+    citations: z.array(citationSchema).meta({ description: "Where the answer comes from; empty with a hand-off." }),
+    confidence: z.number().meta({ description: "0 to 1: how likely the answer is right.", example: 0.86 }),
     needs_human: z
       .boolean()
-      .openapi({ description: "Whether a human is needed: except in the playground, the conversation waits for one.", example: false }),
+      .meta({ description: "Whether a human is needed: except in the playground, the conversation waits for one.", example: false }),
     conversation_id: uuid(),
     message_id: uuid()
       .nullable()
-      .openapi({ description: "The agent's message; null when a human has the conversation and the agent stayed silent." }),
-    status: z
-      .enum(CONVERSATION_STATUSES)
-      .openapi({ description: "The status of the conversation after the answer.", example: "ai_handled" }),
-    handoff_reason: z.enum(HANDOFF_REASONS).nullable().openapi({
+      .meta({ description: "The agent's message; null when a human has the conversation and the agent stayed silent." }),
+    status: z.enum(CONVERSATION_STATUSES).meta({ description: "The status of the conversation after the answer.", example: "ai_handled" }),
+    handoff_reason: z.enum(HANDOFF_REASONS).nullable().meta({
       description: "Why a human is needed; null where none is, or where the team took the conversation itself.",
       example: null,
     }),
@@ -83,7 +81,7 @@ export function toChatAnswer(stored: StoredAnswer, status: ConversationStatus): 
 export const LAST_EVENT_ID = "Last-Event-ID";
 
 export const resumeHeaders = z.object({
-  [LAST_EVENT_ID]: z.string().optional().openapi({
+  [LAST_EVENT_ID]: z.string().optional().meta({
     description: "The id of the last event that you have. Without it, or with one that is not of this answer, the stream starts over.",
   }),
 });
@@ -106,25 +104,25 @@ const MAX_ADDRESS_LENGTH = 254;
 
 export const startInSchema = z
   .object({
-    agent_id: uuid().openapi({
+    agent_id: uuid().meta({
       description: "The agent that has the conversation once you give it to it; by mail, its mailbox is the sender.",
     }),
-    channel: z.enum(["email", "api"]).openapi({ description: "Where the person reads it." }),
+    channel: z.enum(["email", "api"]).meta({ description: "Where the person reads it." }),
     to: z
       .object({
-        email: z.email().max(MAX_ADDRESS_LENGTH).openapi({ description: "Their email address.", example: "ann@example.com" }),
-        name: z.string().max(120).nullable().optional().openapi({ description: "Their name.", example: "Ann Lee" }),
+        email: z.email().max(MAX_ADDRESS_LENGTH).meta({ description: "Their email address.", example: "ann@example.com" }),
+        name: z.string().max(120).nullable().optional().meta({ description: "Their name.", example: "Ann Lee" }),
       })
       .nullable()
       .optional()
-      .openapi({ description: "Whom a mail goes to: email needs it." }),
-    user: endUserSchema.nullable().optional().openapi({ description: "On the channel api: your user whose conversation it is." }),
-    subject: z.string().min(1).max(200).nullable().optional().openapi({
+      .meta({ description: "Whom a mail goes to: email needs it." }),
+    user: endUserSchema.nullable().optional().meta({ description: "On the channel api: your user whose conversation it is." }),
+    subject: z.string().min(1).max(200).nullable().optional().meta({
       description: "Without it, a mail has the beginning of its text as the subject.",
       example: "Your order 4711",
     }),
-    content: filledText(8000).openapi({ description: "The message." }),
-    author: memberSchema.nullable().optional().openapi({ description: "Who on the team writes. Visitors see the name." }),
+    content: filledText(8000).meta({ description: "The message." }),
+    author: memberSchema.nullable().optional().meta({ description: "Who on the team writes. Visitors see the name." }),
   })
   .superRefine(({ channel, to, user }, ctx) => {
     if (channel === "email" && !to) ctx.addIssue({ code: "custom", path: ["to"], params: { type: "missing" } });

@@ -19,35 +19,35 @@ export const citationSchema = z
   .object({
     title: z
       .string()
-      .openapi({ description: "The title of the page or text, with the heading above the passage.", example: "Help centre › Refunds" }),
+      .meta({ description: "The title of the page or text, with the heading above the passage.", example: "Help centre › Refunds" }),
     url: z
       .string()
       .nullable()
-      .openapi({ description: "The page; null for a text or a curated answer.", example: "https://help.example.com/refunds" }),
-    source_id: uuid().openapi({ description: "The source, or the curated answer, that it came from." }),
-    type: z.enum(["page", "text", "answer"]).openapi({ description: "What kind of source it is." }),
-    snippet: z.string().openapi({
+      .meta({ description: "The page; null for a text or a curated answer.", example: "https://help.example.com/refunds" }),
+    source_id: uuid().meta({ description: "The source, or the curated answer, that it came from." }),
+    type: z.enum(["page", "text", "answer"]).meta({ description: "What kind of source it is." }),
+    snippet: z.string().meta({
       description: "The beginning of the passage.",
       example: "Refunds are paid within five working days to the card that was charged.",
     }),
-    score: z.number().openapi({ description: "0 to 1: how well the passage fits the question.", example: 0.91 }),
+    score: z.number().meta({ description: "0 to 1: how well the passage fits the question.", example: 0.91 }),
   })
   .openapi("Citation");
 
 export const visitorSchema = z
   .object({
     id: uuid(),
-    anon_id: z.string().openapi({
+    anon_id: z.string().meta({
       description: "Names the visitor within the workspace; `api:` and your id for a user of the API.",
       example: "api:customer-4711",
     }),
-    external_id: z.string().nullable().openapi({
+    external_id: z.string().nullable().meta({
       description: "Your id for the person, given over the API or by a signed identity; null without one.",
       example: "customer-4711",
     }),
-    name: z.string().nullable().openapi({ description: "Their name, if known.", example: "Ann Lee" }),
-    email: z.string().nullable().openapi({ description: "Their email address, if known.", example: "ann@example.com" }),
-    verified: z.boolean().openapi({ description: "Whether the API or a signed identity confirms who they are." }),
+    name: z.string().nullable().meta({ description: "Their name, if known.", example: "Ann Lee" }),
+    email: z.string().nullable().meta({ description: "Their email address, if known.", example: "ann@example.com" }),
+    verified: z.boolean().meta({ description: "Whether the API or a signed identity confirms who they are." }),
   })
   .openapi("Visitor");
 
@@ -55,24 +55,24 @@ export const handoffSchema = z
   .object({
     id: uuid(),
     conversation_id: uuid(),
-    reason: z.enum(HANDOFF_REASONS).openapi({ description: "Why a human is needed." }),
+    reason: z.enum(HANDOFF_REASONS).meta({ description: "Why a human is needed." }),
     summary: z
       .string()
       .nullable()
-      .openapi({ description: "What the visitor wants, in a sentence.", example: "Wants a human for a refund that is two weeks late." }),
-    trigger_message_id: uuid().nullable().openapi({ description: "The message that led to it." }),
-    status: z.enum(HANDOFF_STATUSES).openapi({ description: "Whether somebody has taken it." }),
-    requested_at: timestamp().openapi({ description: "When it was requested." }),
-    accepted_at: timestamp().nullable().openapi({ description: "When somebody of the team took it." }),
-    resolved_at: timestamp().nullable().openapi({ description: "When it was resolved." }),
+      .meta({ description: "What the visitor wants, in a sentence.", example: "Wants a human for a refund that is two weeks late." }),
+    trigger_message_id: uuid().nullable().meta({ description: "The message that led to it." }),
+    status: z.enum(HANDOFF_STATUSES).meta({ description: "Whether somebody has taken it." }),
+    requested_at: timestamp().meta({ description: "When it was requested." }),
+    accepted_at: timestamp().nullable().meta({ description: "When somebody of the team took it." }),
+    resolved_at: timestamp().nullable().meta({ description: "When it was resolved." }),
   })
   .openapi("Handoff");
 
 /** Someone on the team, by an id of the caller's. */
 export const memberSchema = z
   .object({
-    id: z.string().min(1).max(128).openapi({ description: "Your stable id for the member of the team.", example: "grace" }),
-    name: filledText(120).openapi({ description: "Their name.", example: "Grace Hopper" }),
+    id: z.string().min(1).max(128).meta({ description: "Your stable id for the member of the team.", example: "grace" }),
+    name: filledText(120).meta({ description: "Their name.", example: "Grace Hopper" }),
   })
   .openapi("TeamMember");
 
@@ -80,39 +80,39 @@ export const messageSchema = z
   .object({
     id: uuid(),
     conversation_id: uuid(),
-    role: z.enum(TRANSCRIPT_ROLES).openapi({
+    role: z.enum(TRANSCRIPT_ROLES).meta({
       description: "user is the visitor, human the team; a note is the team's alone: no visitor and no model ever reads it.",
       example: "assistant",
     }),
     author: z
       .object({
-        type: z.enum(AUTHOR_TYPES).openapi({ description: "What kind of author it is." }),
-        id: z.string().nullable().openapi({ description: "The visitor, the agent or the member of the team; null if unknown." }),
-        name: z.string().nullable().openapi({ description: "Their name, if known." }),
+        type: z.enum(AUTHOR_TYPES).meta({ description: "What kind of author it is." }),
+        id: z.string().nullable().meta({ description: "The visitor, the agent or the member of the team; null if unknown." }),
+        name: z.string().nullable().meta({ description: "Their name, if known." }),
       })
-      .openapi({ description: "Who wrote it." }),
-    content: z.string().openapi({ description: "The text.", example: "Refunds are paid within five working days." }),
-    citations: z.array(citationSchema).openapi({ description: "Where an answer comes from." }),
+      .meta({ description: "Who wrote it." }),
+    content: z.string().meta({ description: "The text.", example: "Refunds are paid within five working days." }),
+    citations: z.array(citationSchema).meta({ description: "Where an answer comes from." }),
     confidence: z
       .number()
       .nullable()
-      .openapi({ description: "0 to 1: how likely an answer is right; null for other messages.", example: 0.86 }),
-    needs_human: z.boolean().openapi({ description: "Whether the message hands the conversation to a human." }),
+      .meta({ description: "0 to 1: how likely an answer is right; null for other messages.", example: 0.86 }),
+    needs_human: z.boolean().meta({ description: "Whether the message hands the conversation to a human." }),
     created_at: timestamp(),
   })
   .openapi("Message");
 
 export const csatSchema = z
   .object({
-    score: z.int().openapi({ description: "1 to 5.", example: 5 }),
-    comment: z.string().nullable().openapi({ description: "The visitor's comment.", example: "Quick and clear." }),
+    score: z.int().meta({ description: "1 to 5.", example: 5 }),
+    comment: z.string().nullable().meta({ description: "The visitor's comment.", example: "Quick and clear." }),
   })
   .openapi("Csat");
 
 export const feedbackInSchema = z
   .object({
-    rating: z.enum(RATINGS).openapi({ description: "Whether the answer helped." }),
-    comment: z.string().max(2000).nullable().optional().openapi({ description: "A comment on the rating." }),
+    rating: z.enum(RATINGS).meta({ description: "Whether the answer helped." }),
+    comment: z.string().max(2000).nullable().optional().meta({ description: "A comment on the rating." }),
   })
   .openapi("FeedbackIn", { example: { rating: "down", comment: "It does not say how long a refund takes." } });
 
@@ -122,12 +122,9 @@ export const feedbackSchema = z
     agent_id: uuid(),
     conversation_id: uuid(),
     message_id: uuid(),
-    author: z.string().openapi({ description: "`visitor`, or the id of the API key that rated.", example: "visitor" }),
-    rating: z.enum(RATINGS).openapi({ description: "Whether the answer helped." }),
-    comment: z
-      .string()
-      .nullable()
-      .openapi({ description: "A comment on the rating.", example: "It does not say how long a refund takes." }),
+    author: z.string().meta({ description: "`visitor`, or the id of the API key that rated.", example: "visitor" }),
+    rating: z.enum(RATINGS).meta({ description: "Whether the answer helped." }),
+    comment: z.string().nullable().meta({ description: "A comment on the rating.", example: "It does not say how long a refund takes." }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })
@@ -137,28 +134,28 @@ export const feedbackPageSchema = cursorPageOf(feedbackSchema, "FeedbackPage");
 
 export const feedbackQuery = cursorQuery.extend({
   agent_id: uuid().optional(),
-  rating: z.enum(RATINGS).optional().openapi({ description: "Only these ratings.", example: "down" }),
-  since: timeQuery().optional().openapi({ description: "Only ratings first given at or after it." }),
+  rating: z.enum(RATINGS).optional().meta({ description: "Only these ratings.", example: "down" }),
+  since: timeQuery().optional().meta({ description: "Only ratings first given at or after it." }),
 });
 
 export const conversationSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    channel: z.enum(CHANNELS).openapi({ description: "Where the visitor writes." }),
-    status: z.enum(CONVERSATION_STATUSES).openapi({
+    channel: z.enum(CHANNELS).meta({ description: "Where the visitor writes." }),
+    status: z.enum(CONVERSATION_STATUSES).meta({
       description:
         "open before the first answer, ai_handled after one, needs_human while it waits for the team, human_active while the team has it, resolved.",
     }),
     subject: z
       .string()
       .nullable()
-      .openapi({ description: "The beginning of the first message, or the subject of a mail.", example: "How long do refunds take?" }),
-    tags: z.array(z.string()).openapi({ description: "Your team's tags.", example: ["refund"] }),
-    assignee: memberSchema.nullable().openapi({ description: "The member of the team whom it is assigned to." }),
-    visitor: visitorSchema.nullable().openapi({ description: "Who asks; null once they are erased." }),
-    message_count: z.int().openapi({ description: "How many messages it has, without notes.", example: 2 }),
-    unread_count: z.int().openapi({
+      .meta({ description: "The beginning of the first message, or the subject of a mail.", example: "How long do refunds take?" }),
+    tags: z.array(z.string()).meta({ description: "Your team's tags.", example: ["refund"] }),
+    assignee: memberSchema.nullable().meta({ description: "The member of the team whom it is assigned to." }),
+    visitor: visitorSchema.nullable().meta({ description: "Who asks; null once they are erased." }),
+    message_count: z.int().meta({ description: "How many messages it has, without notes.", example: 2 }),
+    unread_count: z.int().meta({
       description:
         "The visitor's messages that wait for the team to read them: the one that handed the conversation off, and those after it. A reply and a new status mark them read.",
       example: 0,
@@ -166,14 +163,14 @@ export const conversationSchema = z
     last_message_preview: z
       .string()
       .nullable()
-      .openapi({ description: "The beginning of the latest message.", example: "Refunds are paid within five working days." }),
-    last_message_at: timestamp().openapi({ description: "When the latest message came." }),
-    handoff: handoffSchema.nullable().openapi({ description: "The latest hand-off to a human." }),
-    csat: csatSchema.nullable().openapi({ description: "The visitor's rating; null without one." }),
-    resolved_at: timestamp().nullable().openapi({ description: "When it was resolved; null while it is not." }),
-    resolved_by: z.enum(RESOLVERS).nullable().openapi({ description: "Who resolved it; auto stands for idle conversations." }),
-    first_human_reply_at: timestamp().nullable().openapi({ description: "When somebody of the team first replied." }),
-    reopened_count: z.int().openapi({ description: "How often the visitor wrote again after it was resolved." }),
+      .meta({ description: "The beginning of the latest message.", example: "Refunds are paid within five working days." }),
+    last_message_at: timestamp().meta({ description: "When the latest message came." }),
+    handoff: handoffSchema.nullable().meta({ description: "The latest hand-off to a human." }),
+    csat: csatSchema.nullable().meta({ description: "The visitor's rating; null without one." }),
+    resolved_at: timestamp().nullable().meta({ description: "When it was resolved; null while it is not." }),
+    resolved_by: z.enum(RESOLVERS).nullable().meta({ description: "Who resolved it; auto stands for idle conversations." }),
+    first_human_reply_at: timestamp().nullable().meta({ description: "When somebody of the team first replied." }),
+    reopened_count: z.int().meta({ description: "How often the visitor wrote again after it was resolved." }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })
@@ -183,15 +180,15 @@ export const matchSchema = z
   .object({
     message_id: uuid()
       .nullable()
-      .openapi({ description: "The latest message or note that matches; null where the subject or the visitor does." }),
+      .meta({ description: "The latest message or note that matches; null where the subject or the visitor does." }),
     snippet: z
       .array(
         z.object({
-          text: z.string().openapi({ description: "Plain text, as it was written." }),
-          is_match: z.boolean().openapi({ description: "Whether this part is what was searched for." }),
+          text: z.string().meta({ description: "Plain text, as it was written." }),
+          is_match: z.boolean().meta({ description: "Whether this part is what was searched for." }),
         }),
       )
-      .openapi({
+      .meta({
         description: "The part of the text around the match; all its parts joined are the text.",
         example: [
           { text: "Where is my ", is_match: false },
@@ -202,17 +199,17 @@ export const matchSchema = z
   .openapi("ConversationMatch");
 
 export const listedConversationSchema = conversationSchema
-  .extend({ match: matchSchema.nullable().openapi({ description: "Where it matches `q`; null without a search." }) })
+  .extend({ match: matchSchema.nullable().meta({ description: "Where it matches `q`; null without a search." }) })
   .openapi("ListedConversation");
 
 export const conversationPageSchema = cursorPageOf(listedConversationSchema, "ConversationPage");
 
 export const conversationQuery = cursorQuery.extend({
   agent_id: uuid().optional(),
-  status: z.enum(CONVERSATION_STATUSES).optional().openapi({ description: "Only conversations with this status.", example: "needs_human" }),
-  channel: z.enum(CHANNELS).optional().openapi({ description: "Only conversations of this channel." }),
-  updated_since: timeQuery().optional().openapi({ description: "Only conversations with activity at or after it." }),
-  q: z.string().max(200).optional().openapi({
+  status: z.enum(CONVERSATION_STATUSES).optional().meta({ description: "Only conversations with this status.", example: "needs_human" }),
+  channel: z.enum(CHANNELS).optional().meta({ description: "Only conversations of this channel." }),
+  updated_since: timeQuery().optional().meta({ description: "Only conversations with activity at or after it." }),
+  q: z.string().max(200).optional().meta({
     description:
       "Only conversations with a message or note that has all these words or beginnings of words, in any language, case and accents aside; or whose subject and visitor have them. What stands in quotation marks is found word for word.",
     example: "refund late",
@@ -222,24 +219,24 @@ export const conversationQuery = cursorQuery.extend({
     .min(1)
     .max(128)
     .optional()
-    .openapi({ description: "Only conversations of this member of the team.", example: "grace" }),
+    .meta({ description: "Only conversations of this member of the team.", example: "grace" }),
   unread: z
     .enum(["true"])
     .optional()
-    .openapi({ description: "Only conversations with unread messages: their `total` is the number of an inbox." }),
+    .meta({ description: "Only conversations with unread messages: their `total` is the number of an inbox." }),
 });
 
 export const conversationUpdateSchema = z
   .object({
-    status: z.enum(SETTABLE_STATUSES).nullable().optional().openapi({ description: "open gives the conversation back to the agent." }),
+    status: z.enum(SETTABLE_STATUSES).nullable().optional().meta({ description: "open gives the conversation back to the agent." }),
     tags: z
       .array(z.string().max(200))
       .max(20)
       .nullable()
       .optional()
-      .openapi({ description: "Replaces the tags; null leaves them unchanged." }),
-    assignee: memberSchema.nullable().optional().openapi({ description: "The member of the team to assign it to; null unassigns it." }),
-    read: z.boolean().nullable().optional().openapi({
+      .meta({ description: "Replaces the tags; null leaves them unchanged." }),
+    assignee: memberSchema.nullable().optional().meta({ description: "The member of the team to assign it to; null unassigns it." }),
+    read: z.boolean().nullable().optional().meta({
       description: "Whether the team has read it: true sets unread_count to 0, false to at least 1. It does not count as activity.",
     }),
   })
@@ -247,20 +244,20 @@ export const conversationUpdateSchema = z
     example: { status: "resolved", tags: ["refund", "vip"], assignee: { id: "grace", name: "Grace Hopper" } },
   });
 
-const author = () => memberSchema.nullable().optional().openapi({ description: "Who on the team writes. Visitors see the name." });
+const author = () => memberSchema.nullable().optional().meta({ description: "Who on the team writes. Visitors see the name." });
 
 export const replyInSchema = z
   .object({
-    content: filledText(8000).openapi({ description: "What the visitor reads." }),
-    resolve: z.boolean().default(false).openapi({ description: "Whether it resolves the conversation." }),
+    content: filledText(8000).meta({ description: "What the visitor reads." }),
+    resolve: z.boolean().default(false).meta({ description: "Whether it resolves the conversation." }),
     author: author(),
   })
   .openapi("ReplyIn", { example: { content: "Your refund went out this morning. You will have it by Friday.", resolve: true } });
 
 export const noteInSchema = z
   .object({
-    content: filledText(8000).openapi({ description: "What your team reads." }),
-    author: memberSchema.nullable().optional().openapi({ description: "Who on the team writes." }),
+    content: filledText(8000).meta({ description: "What your team reads." }),
+    author: memberSchema.nullable().optional().meta({ description: "Who on the team writes." }),
   })
   .openapi("NoteIn", {
     example: { content: "Called the bank: the refund arrives tomorrow.", author: { id: "grace", name: "Grace Hopper" } },
@@ -268,7 +265,7 @@ export const noteInSchema = z
 
 export const replySchema = messageSchema
   .extend({
-    conversation_status: z.enum(CONVERSATION_STATUSES).openapi({ description: "The status of the conversation after the reply." }),
+    conversation_status: z.enum(CONVERSATION_STATUSES).meta({ description: "The status of the conversation after the reply." }),
   })
   .openapi("Reply");
 
@@ -279,8 +276,8 @@ export const transcriptSchema = conversationSchema
   .extend({
     messages: z
       .array(messageSchema)
-      .openapi({ description: `The latest ${LATEST_MESSAGES}, oldest first, with the team's notes between them.` }),
-    has_more_messages: z.boolean().openapi({ description: "Whether there are earlier messages: see `GET …/messages`." }),
+      .meta({ description: `The latest ${LATEST_MESSAGES}, oldest first, with the team's notes between them.` }),
+    has_more_messages: z.boolean().meta({ description: "Whether there are earlier messages: see `GET …/messages`." }),
   })
   .openapi("ConversationWithMessages");
 

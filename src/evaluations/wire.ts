@@ -12,12 +12,12 @@ const SOURCE = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
 
 const expectSchema = z
   .object({
-    source_id: uuid().optional().openapi({ description: "The source, or the curated answer, that the answer cites." }),
-    answer_contains: z.string().min(1).max(500).optional().openapi({
+    source_id: uuid().optional().meta({ description: "The source, or the curated answer, that the answer cites." }),
+    answer_contains: z.string().min(1).max(500).optional().meta({
       description: "What the answer says, in whatever case and white space.",
       example: "five working days",
     }),
-    refusal: z.boolean().optional().openapi({ description: "True: the agent hands over, since it must not or cannot answer." }),
+    refusal: z.boolean().optional().meta({ description: "True: the agent hands over, since it must not or cannot answer." }),
   })
   .superRefine(({ source_id: sourceId, answer_contains: contained, refusal }, ctx) => {
     const isAnswer = sourceId !== undefined || contained !== undefined;
@@ -29,19 +29,19 @@ const expectSchema = z
     description: "What is expected. What is given must all hold; `refusal: false` alone means any answer.",
   });
 
-const questionSchema = () => z.string().min(1).max(2000).openapi({ description: "The question.", example: "How long do refunds take?" });
+const questionSchema = () => z.string().min(1).max(2000).meta({ description: "The question.", example: "How long do refunds take?" });
 
 const previousSchema = () =>
-  z.array(z.string().min(1).max(2000)).max(10).openapi({ description: "What the visitor wrote before it, oldest first.", example: [] });
+  z.array(z.string().min(1).max(2000)).max(10).meta({ description: "What the visitor wrote before it, oldest first.", example: [] });
 
 export const evaluationInSchema = z
   .object({
-    name: z.string().min(1).max(120).nullable().default(null).openapi({ description: "What it is called." }),
+    name: z.string().min(1).max(120).nullable().default(null).meta({ description: "What it is called." }),
     cases: z
       .array(z.object({ question: questionSchema(), previous: previousSchema().default([]), expect: expectSchema }))
       .min(1)
       .max(MAX_CASES)
-      .openapi({ description: "The questions, each with what is expected of its answer." }),
+      .meta({ description: "The questions, each with what is expected of its answer." }),
   })
   .openapi("EvaluationIn", {
     example: {
@@ -53,23 +53,23 @@ export const evaluationInSchema = z
     },
   });
 
-const count = (description: string) => z.int().openapi({ description, example: 12 });
+const count = (description: string) => z.int().meta({ description, example: 12 });
 
 export const evaluationSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    name: z.string().nullable().openapi({ description: "What it is called.", example: "After the new refund policy" }),
-    status: z.enum(EVALUATION_STATUSES).openapi({ description: "How far it has come.", example: "running" }),
+    name: z.string().nullable().meta({ description: "What it is called.", example: "After the new refund policy" }),
+    status: z.enum(EVALUATION_STATUSES).meta({ description: "How far it has come.", example: "running" }),
     cases_count: count("How many cases it has."),
     done_count: count("How many of them have run."),
     right_count: count("As expected."),
     wrong_count: count("Answered otherwise, or answered where a refusal is expected."),
     refused_count: count("Handed over, where an answer is expected."),
     failed_count: count("The model failed: they say nothing about the knowledge."),
-    error: z.string().nullable().openapi({ description: "Why it failed; null where it did not.", example: null }),
-    started_at: timestamp().nullable().openapi({ description: "When its first case ran." }),
-    completed_at: timestamp().nullable().openapi({ description: "When it ended." }),
+    error: z.string().nullable().meta({ description: "Why it failed; null where it did not.", example: null }),
+    started_at: timestamp().nullable().meta({ description: "When its first case ran." }),
+    completed_at: timestamp().nullable().meta({ description: "When it ended." }),
     created_at: timestamp(),
   })
   .openapi("Evaluation");
@@ -80,7 +80,7 @@ const share = (description: string) =>
   z
     .number()
     .nullable()
-    .openapi({ description: `${description} Null where there is none.`, example: 0.9 });
+    .meta({ description: `${description} Null where there is none.`, example: 0.9 });
 
 const metricsSchema = z
   .object({
@@ -91,14 +91,14 @@ const metricsSchema = z
     calibration: z
       .array(
         z.object({
-          from: z.number().openapi({ description: "The least confidence.", example: 0.8 }),
-          to: z.number().openapi({ description: "The largest.", example: 1 }),
+          from: z.number().meta({ description: "The least confidence.", example: 0.8 }),
+          to: z.number().meta({ description: "The largest.", example: 1 }),
           cases: count("How many right and wrong cases have it."),
           confidence: share("Their average confidence."),
           right: share("The share of them that is right. Where the agent is calibrated it is about the confidence."),
         }),
       )
-      .openapi({ description: "By confidence." }),
+      .meta({ description: "By confidence." }),
   })
   .openapi("EvaluationMetrics");
 
@@ -106,35 +106,35 @@ const verdictSchema = () => z.enum(VERDICTS).nullable();
 
 const caseSchema = z
   .object({
-    position: z.int().openapi({ description: "Its place in the evaluation, from 0.", example: 0 }),
+    position: z.int().meta({ description: "Its place in the evaluation, from 0.", example: 0 }),
     question: questionSchema(),
     previous: previousSchema(),
     expect: expectSchema,
-    verdict: verdictSchema().openapi({ description: "What became of it; null until it has run.", example: "right" }),
+    verdict: verdictSchema().meta({ description: "What became of it; null until it has run.", example: "right" }),
     answer: z
       .string()
       .nullable()
-      .openapi({ description: "What the agent says: its first 1,000 characters.", example: "Refunds are paid within five working days." }),
-    confidence: z.number().nullable().openapi({ description: "0 to 1: how likely the agent thinks it is right.", example: 0.86 }),
+      .meta({ description: "What the agent says: its first 1,000 characters.", example: "Refunds are paid within five working days." }),
+    confidence: z.number().nullable().meta({ description: "0 to 1: how likely the agent thinks it is right.", example: 0.86 }),
     source_found: z
       .boolean()
       .nullable()
-      .openapi({ description: "Whether the expected source is among what was found; null where none is expected.", example: null }),
-    before: verdictSchema().openapi({ description: "What became of it in the run that this is compared with.", example: null }),
-    change: z.enum(["better", "worse", "same", "new"]).nullable().openapi({
+      .meta({ description: "Whether the expected source is among what was found; null where none is expected.", example: null }),
+    before: verdictSchema().meta({ description: "What became of it in the run that this is compared with.", example: null }),
+    change: z.enum(["better", "worse", "same", "new"]).nullable().meta({
       description: "Since that run: right is better than refused, and refused than wrong. Null without a comparison or a verdict.",
       example: null,
     }),
-    trace: traceFactsSchema.nullable().openapi({ description: "How it came about, in at most 3 KB; null until it has run." }),
+    trace: traceFactsSchema.nullable().meta({ description: "How it came about, in at most 3 KB; null until it has run." }),
   })
   .openapi("EvaluationCase");
 
 export const evaluationResultSchema = evaluationSchema
   .extend({
-    metrics: metricsSchema.openapi({ description: "Of the cases that have run." }),
+    metrics: metricsSchema.meta({ description: "Of the cases that have run." }),
     comparison: z
       .object({
-        evaluation_id: uuid().openapi({ description: "The earlier run." }),
+        evaluation_id: uuid().meta({ description: "The earlier run." }),
         better: count("Cases that became better."),
         worse: count("Cases that became worse."),
         same: count("Cases that stayed as they were."),
@@ -142,15 +142,15 @@ export const evaluationResultSchema = evaluationSchema
         missing: count("Its cases that are missing here."),
       })
       .nullable()
-      .openapi({
+      .meta({
         description: "The difference from the run named by `compare_to`; cases are matched by their question and those before it.",
       }),
-    cases: z.array(caseSchema).openapi({ description: "All cases, in their order." }),
+    cases: z.array(caseSchema).meta({ description: "All cases, in their order." }),
   })
   .openapi("EvaluationResult");
 
 export const evaluationQuery = z.object({
-  compare_to: uuid().optional().openapi({ description: "An earlier evaluation of the agent, to compare this one with.", example: SOURCE }),
+  compare_to: uuid().optional().meta({ description: "An earlier evaluation of the agent, to compare this one with.", example: SOURCE }),
 });
 
 type EvaluationRow = typeof evaluations.$inferSelect;

@@ -34,7 +34,7 @@ const metadata = () =>
     .record(z.string(), z.string().max(MAX_VALUE_CHARS))
     .refine(hasFewPairs, FEW_PAIRS)
     .refine(hasShortKeys, SHORT_KEYS)
-    .openapi({
+    .meta({
       description: `Your labels, which a \`filter\` can name: up to ${MAX_PAIRS} keys of ${MAX_KEY_CHARS} characters, values of ${MAX_VALUE_CHARS}.`,
       example: { product: "billing", region: "eu" },
     });
@@ -44,14 +44,15 @@ const filterValues = z.array(z.string()).min(1).max(MAX_FILTER_VALUES);
 export const filterSchema = z
   .record(z.string(), z.union([z.string(), filterValues], { error: `give a string, or a list of 1 to ${MAX_FILTER_VALUES} strings` }))
   .refine(hasFewPairs, FEW_PAIRS)
-  .openapi({
+  .nullish()
+  .meta({
     description:
       "Only sources and curated answers are used whose `metadata` have, for each of these keys, this value or one of these values.",
     example: { product: "billing", region: ["eu", "uk"] },
   });
 
 /** What the metadata of a source or answer must hold: for each key the value, or one of the values. */
-export type MetadataFilter = z.output<typeof filterSchema>;
+export type MetadataFilter = NonNullable<z.output<typeof filterSchema>>;
 
 /** A source's body before it is validated, since the rules below run beside the other checks. */
 interface UncheckedSource {
@@ -75,17 +76,17 @@ function urlProblemOf({ type, url }: UncheckedSource): string | undefined {
 
 export const sourceCreateSchema = z
   .object({
-    type: z.enum(SOURCE_TYPES).exclude(["file"]).openapi({ description: "A whole website, one page, or a text." }),
-    name: filledText(300).openapi({ description: "What your team calls it." }),
-    url: z.string().max(2000).nullable().optional().openapi({ description: "Required when type is website or url." }),
+    type: z.enum(SOURCE_TYPES).exclude(["file"]).meta({ description: "A whole website, one page, or a text." }),
+    name: filledText(300).meta({ description: "What your team calls it." }),
+    url: z.string().max(2000).nullable().optional().meta({ description: "Required when type is website or url." }),
     text: z
       .string()
       .min(1)
       .nullable()
       .optional()
-      .openapi({ description: "Required when type is text; at most 5 MB (5,242,880 bytes) in UTF-8." }),
-    max_pages: z.int().gte(1).lte(MAX_PAGES).default(DEFAULT_MAX_PAGES).openapi({ description: "For websites; the plan's cap applies." }),
-    schedule: z.enum(SCHEDULES).default("weekly").openapi({ description: "How often it is read again; a text never is." }),
+      .meta({ description: "Required when type is text; at most 5 MB (5,242,880 bytes) in UTF-8." }),
+    max_pages: z.int().gte(1).lte(MAX_PAGES).default(DEFAULT_MAX_PAGES).meta({ description: "For websites; the plan's cap applies." }),
+    schedule: z.enum(SCHEDULES).default("weekly").meta({ description: "How often it is read again; a text never is." }),
     metadata: metadata().default({}),
   })
   .refine(...requiredWhen("text", ["text"]))
@@ -110,18 +111,18 @@ export const sourceFileSchema = z
         (file) => !isFile(file) || isReadable(headOf(file.pieces)),
         valueErrorParams("send a PDF, DOCX, HTML, Markdown, text or CSV file"),
       )
-      .openapi({
+      .meta({
         type: "string",
         format: "binary",
         description: "A PDF, DOCX, HTML, Markdown, text or CSV file of at most 20 MB (20,971,520 bytes).",
       }),
-    name: filledText(300).optional().openapi({ description: "The title of its passages; by default the file's name." }),
+    name: filledText(300).optional().meta({ description: "The title of its passages; by default the file's name." }),
     metadata: z
       .string()
       .transform(parseJson)
       .pipe(metadata())
       .optional()
-      .openapi({
+      .meta({
         type: "object",
         additionalProperties: { type: "string" },
         description: "Your labels as JSON, which a `filter` can name.",
@@ -131,13 +132,13 @@ export const sourceFileSchema = z
 
 export const sourcePatchSchema = z
   .object({
-    name: filledText(300).nullable().openapi({ description: "The title of a text's passages: it is read again with it." }),
-    schedule: z.enum(SCHEDULES).nullable().openapi({ description: "How often it is read again; a text or file never is." }),
-    max_pages: z.int().gte(1).lte(MAX_PAGES).nullable().openapi({ description: "From the next sync on; the plan's cap applies." }),
-    text: z.string().min(1).nullable().openapi({
+    name: filledText(300).nullable().meta({ description: "The title of a text's passages: it is read again with it." }),
+    schedule: z.enum(SCHEDULES).nullable().meta({ description: "How often it is read again; a text or file never is." }),
+    max_pages: z.int().gte(1).lte(MAX_PAGES).nullable().meta({ description: "From the next sync on; the plan's cap applies." }),
+    text: z.string().min(1).nullable().meta({
       description: "Replaces the text of a source of type text. The agent answers from the former one until the new one is read.",
     }),
-    metadata: metadata().nullable().openapi({ description: "Replaces all metadata, at once. `{}` clears them." }),
+    metadata: metadata().nullable().meta({ description: "Replaces all metadata, at once. `{}` clears them." }),
   })
   .partial()
   .openapi("SourcePatch", {
@@ -147,8 +148,8 @@ export const sourcePatchSchema = z
 
 export const sourceErrorSchema = z
   .object({
-    code: z.string().openapi({ description: "What went wrong, for programs." }),
-    message: z.string().openapi({ description: "What went wrong, and what to do." }),
+    code: z.string().meta({ description: "What went wrong, for programs." }),
+    message: z.string().meta({ description: "What went wrong, and what to do." }),
   })
   .openapi("SourceError");
 
@@ -156,21 +157,21 @@ export const sourceSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    type: z.enum(SOURCE_TYPES).openapi({ description: "A whole website, one page, a text, or a file." }),
-    name: z.string().openapi({ description: "What your team calls it.", example: "Help centre" }),
-    url: z.string().nullable().openapi({ description: "Where it is read; null for a text or file.", example: "https://help.example.com" }),
+    type: z.enum(SOURCE_TYPES).meta({ description: "A whole website, one page, a text, or a file." }),
+    name: z.string().meta({ description: "What your team calls it.", example: "Help centre" }),
+    url: z.string().nullable().meta({ description: "Where it is read; null for a text or file.", example: "https://help.example.com" }),
     metadata: metadata(),
-    status: z.enum(SOURCE_STATUSES).openapi({ description: "Whether it waits, is being read, is in use or failed." }),
-    schedule: z.enum(SCHEDULES).openapi({ description: "How often it is read again." }),
-    max_pages: z.int().openapi({ description: "The most pages that are read of a website, within the plan.", example: 200 }),
-    pages_found: z.int().openapi({ description: "Pages that were found.", example: 48 }),
-    pages_indexed: z.int().openapi({ description: "Pages that the agent answers from.", example: 45 }),
-    pages_failed: z.int().openapi({ description: "Pages that could not be read.", example: 1 }),
-    pages_skipped: z.int().openapi({ description: "Pages that were left out, such as copies.", example: 2 }),
-    chunks_count: z.int().openapi({ description: "Passages that its texts were cut into.", example: 312 }),
-    error: sourceErrorSchema.nullable().openapi({ description: "Why it failed; null unless it did." }),
-    last_synced_at: timestamp().nullable().openapi({ description: "When it was last read completely." }),
-    next_sync_at: timestamp().nullable().openapi({ description: "When it will be read again." }),
+    status: z.enum(SOURCE_STATUSES).meta({ description: "Whether it waits, is being read, is in use or failed." }),
+    schedule: z.enum(SCHEDULES).meta({ description: "How often it is read again." }),
+    max_pages: z.int().meta({ description: "The most pages that are read of a website, within the plan.", example: 200 }),
+    pages_found: z.int().meta({ description: "Pages that were found.", example: 48 }),
+    pages_indexed: z.int().meta({ description: "Pages that the agent answers from.", example: 45 }),
+    pages_failed: z.int().meta({ description: "Pages that could not be read.", example: 1 }),
+    pages_skipped: z.int().meta({ description: "Pages that were left out, such as copies.", example: 2 }),
+    chunks_count: z.int().meta({ description: "Passages that its texts were cut into.", example: 312 }),
+    error: sourceErrorSchema.nullable().meta({ description: "Why it failed; null unless it did." }),
+    last_synced_at: timestamp().nullable().meta({ description: "When it was last read completely." }),
+    next_sync_at: timestamp().nullable().meta({ description: "When it will be read again." }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })
@@ -190,16 +191,16 @@ export const STATES_OF_STATUS: Record<PageStatus, readonly PageState[]> = {
 };
 
 export const sourcePagesQuery = pageQuery.extend({
-  status: z.enum(PAGE_STATUSES).optional().openapi({ description: "Only pages of which this became.", example: "failed" }),
+  status: z.enum(PAGE_STATUSES).optional().meta({ description: "Only pages of which this became.", example: "failed" }),
 });
 
 export const crawledPageSchema = z
   .object({
-    url: z.string().openapi({ description: "Its address.", example: "https://help.example.com/refunds" }),
-    title: z.string().nullable().openapi({ description: "Its title; null until it is read.", example: "Refunds" }),
-    status: z.enum(PAGE_STATUSES).openapi({ description: "What became of it." }),
-    reason: z.string().nullable().openapi({ description: "Why it failed or was skipped, such as http_404, timeout, robots or noindex." }),
-    in_use: z.boolean().openapi({ description: "Whether the agent answers from it: also when it failed now, but was read before." }),
+    url: z.string().meta({ description: "Its address.", example: "https://help.example.com/refunds" }),
+    title: z.string().nullable().meta({ description: "Its title; null until it is read.", example: "Refunds" }),
+    status: z.enum(PAGE_STATUSES).meta({ description: "What became of it." }),
+    reason: z.string().nullable().meta({ description: "Why it failed or was skipped, such as http_404, timeout, robots or noindex." }),
+    in_use: z.boolean().meta({ description: "Whether the agent answers from it: also when it failed now, but was read before." }),
   })
   .openapi("CrawledPage");
 
@@ -207,17 +208,17 @@ export const crawledPagesSchema = pageOf(crawledPageSchema, "CrawledPagePage");
 
 export const answerCreateSchema = z
   .object({
-    question: filledText(2000).openapi({ description: "The question, as a visitor would ask it." }),
-    answer: filledText(8000).openapi({ description: "What the agent answers, word for word." }),
+    question: filledText(2000).meta({ description: "The question, as a visitor would ask it." }),
+    answer: filledText(8000).meta({ description: "What the agent answers, word for word." }),
     metadata: metadata().default({}),
   })
   .openapi("AnswerCreate", { example: { question: "Do you ship to Iceland?", answer: "Yes: six working days, for 12 euros." } });
 
 export const answerPatchSchema = z
   .object({
-    question: filledText(2000).nullable().openapi({ description: "The question, as a visitor would ask it." }),
-    answer: filledText(8000).nullable().openapi({ description: "What the agent answers, word for word." }),
-    metadata: metadata().nullable().openapi({ description: "Replaces all metadata. `{}` clears them." }),
+    question: filledText(2000).nullable().meta({ description: "The question, as a visitor would ask it." }),
+    answer: filledText(8000).nullable().meta({ description: "What the agent answers, word for word." }),
+    metadata: metadata().nullable().meta({ description: "Replaces all metadata. `{}` clears them." }),
   })
   .partial()
   .openapi("AnswerPatch", {
@@ -229,8 +230,8 @@ export const answerSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    question: z.string().openapi({ description: "The question.", example: "Do you ship to Iceland?" }),
-    answer: z.string().openapi({ description: "What the agent answers, word for word.", example: "Yes: six working days, for 12 euros." }),
+    question: z.string().meta({ description: "The question.", example: "Do you ship to Iceland?" }),
+    answer: z.string().meta({ description: "What the agent answers, word for word.", example: "Yes: six working days, for 12 euros." }),
     metadata: metadata(),
     created_at: timestamp(),
     updated_at: timestamp(),
@@ -246,22 +247,22 @@ export const draftSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    question: z.string().openapi({ description: "The question that the agent could not answer.", example: "Do you ship to Iceland?" }),
+    question: z.string().meta({ description: "The question that the agent could not answer.", example: "Do you ship to Iceland?" }),
     answer: z
       .string()
-      .openapi({ description: "What a colleague replied, without the salutation.", example: "Yes: six working days, for 12 euros." }),
-    count: z.int().openapi({ description: "How many replies said the same to the same question." }),
+      .meta({ description: "What a colleague replied, without the salutation.", example: "Yes: six working days, for 12 euros." }),
+    count: z.int().meta({ description: "How many replies said the same to the same question." }),
     conversations: z
       .array(
         z
           .object({
             conversation_id: uuid(),
-            message_id: uuid().openapi({ description: "The reply." }),
-            question: z.string().openapi({ description: "What the visitor asked.", example: "is shipping to iceland possible?" }),
+            message_id: uuid().meta({ description: "The reply." }),
+            question: z.string().meta({ description: "What the visitor asked.", example: "is shipping to iceland possible?" }),
           })
           .openapi("DraftConversation"),
       )
-      .openapi({ description: `The latest ${MAX_DRAFT_CONVERSATIONS} conversations that it comes from, latest first.` }),
+      .meta({ description: `The latest ${MAX_DRAFT_CONVERSATIONS} conversations that it comes from, latest first.` }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })
@@ -270,8 +271,8 @@ export const draftSchema = z
 export const storedDraftSchema = draftSchema
   .omit({ count: true, conversations: true })
   .extend({
-    message_id: uuid().openapi({ description: "The reply." }),
-    status: z.enum(DRAFT_STATUSES).openapi({ description: "What became of it." }),
+    message_id: uuid().meta({ description: "The reply." }),
+    status: z.enum(DRAFT_STATUSES).meta({ description: "What became of it." }),
   })
   .openapi("StoredDraft");
 
@@ -279,8 +280,8 @@ export const draftPageSchema = pageOf(draftSchema, "DraftPage");
 
 export const draftAcceptSchema = z
   .object({
-    question: filledText(2000).nullable().openapi({ description: "The question, in place of the draft's." }),
-    answer: filledText(8000).nullable().openapi({ description: "What the agent answers, in place of the draft's." }),
+    question: filledText(2000).nullable().meta({ description: "The question, in place of the draft's." }),
+    answer: filledText(8000).nullable().meta({ description: "What the agent answers, in place of the draft's." }),
     metadata: metadata().nullable(),
   })
   .partial()
@@ -291,9 +292,9 @@ export const draftAcceptSchema = z
 
 export const searchSchema = z
   .object({
-    query: z.string().min(1).max(2000).openapi({ description: "What to look for, in words or as a question." }),
-    limit: z.int().gte(1).lte(50).default(10).openapi({ description: "How many passages to return at most." }),
-    filter: filterSchema.nullable().optional(),
+    query: z.string().min(1).max(2000).meta({ description: "What to look for, in words or as a question." }),
+    limit: z.int().gte(1).lte(50).default(10).meta({ description: "How many passages to return at most." }),
+    filter: filterSchema,
   })
   .openapi("SearchIn", { example: { query: "refund deadline", limit: 5 } });
 
@@ -301,22 +302,22 @@ const searchResultItemSchema = z
   .object({
     title: z
       .string()
-      .openapi({ description: "The title of the page or text, with the heading above the passage.", example: "Help centre › Refunds" }),
+      .meta({ description: "The title of the page or text, with the heading above the passage.", example: "Help centre › Refunds" }),
     url: z
       .string()
       .nullable()
-      .openapi({ description: "The page; null for a text or a curated answer.", example: "https://help.example.com/refunds" }),
-    source_id: uuid().openapi({ description: "The source, or the curated answer, that it came from." }),
-    type: z.enum(["page", "text", "answer"]).openapi({ description: "What kind of source it is." }),
+      .meta({ description: "The page; null for a text or a curated answer.", example: "https://help.example.com/refunds" }),
+    source_id: uuid().meta({ description: "The source, or the curated answer, that it came from." }),
+    type: z.enum(["page", "text", "answer"]).meta({ description: "What kind of source it is." }),
     content: z
       .string()
-      .openapi({ description: "The passage.", example: "Refunds are paid within five working days to the card that was charged." }),
-    score: z.number().openapi({ description: "0 to 1: how well it fits.", example: 0.91 }),
+      .meta({ description: "The passage.", example: "Refunds are paid within five working days to the card that was charged." }),
+    score: z.number().meta({ description: "0 to 1: how well it fits.", example: 0.91 }),
   })
   .openapi("SearchResult");
 
 export const searchResultSchema = z
-  .object({ data: z.array(searchResultItemSchema).openapi({ description: "Passages, best first." }) })
+  .object({ data: z.array(searchResultItemSchema).meta({ description: "Passages, best first." }) })
   .openapi("SearchResults");
 
 /** How many bytes are enough to detect a file's type. */

@@ -13,16 +13,16 @@ export const leadSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),
-    conversation_id: uuid().nullable().openapi({ description: "The conversation that it was left in." }),
-    visitor_id: uuid().nullable().openapi({ description: "Who left it." }),
-    name: z.string().nullable().openapi({ description: "Their name.", example: "Ann Lee" }),
-    email: z.string().nullable().openapi({ description: "Their email address.", example: "ann@example.com" }),
-    phone: z.string().nullable().openapi({ description: "Their phone number.", example: "+44 20 7946 0123" }),
-    message: z.string().nullable().openapi({ description: "What they want.", example: "Please call me about the team plan." }),
+    conversation_id: uuid().nullable().meta({ description: "The conversation that it was left in." }),
+    visitor_id: uuid().nullable().meta({ description: "Who left it." }),
+    name: z.string().nullable().meta({ description: "Their name.", example: "Ann Lee" }),
+    email: z.string().nullable().meta({ description: "Their email address.", example: "ann@example.com" }),
+    phone: z.string().nullable().meta({ description: "Their phone number.", example: "+44 20 7946 0123" }),
+    message: z.string().nullable().meta({ description: "What they want.", example: "Please call me about the team plan." }),
     custom_fields: z
       .record(z.string(), customFieldSchema)
-      .openapi({ description: "Further fields of the form, by name.", example: { company: "Acme", seats: 12 } }),
-    source_url: z.string().nullable().openapi({ description: "The page that it was left on.", example: "https://www.example.com/pricing" }),
+      .meta({ description: "Further fields of the form, by name.", example: { company: "Acme", seats: 12 } }),
+    source_url: z.string().nullable().meta({ description: "The page that it was left on.", example: "https://www.example.com/pricing" }),
     created_at: timestamp(),
   })
   .openapi("Lead");
@@ -31,11 +31,11 @@ export const leadPageSchema = cursorPageOf(leadSchema, "LeadPage");
 
 export const leadQuery = cursorQuery.extend({
   agent_id: uuid().optional(),
-  q: z.string().max(200).optional().openapi({
+  q: z.string().max(200).optional().meta({
     description: "Any part of name, email, phone or custom fields, in any case; of a phone number also its digits alone.",
     example: "ann@",
   }),
-  created_since: timeQuery().optional().openapi({ description: "Only leads left at or after it." }),
+  created_since: timeQuery().optional().meta({ description: "Only leads left at or after it." }),
 });
 
 /** The wire record of a lead. */

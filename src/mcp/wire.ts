@@ -1,4 +1,3 @@
-import { zodToOpenAPIRegistry } from "@asteasolutions/zod-to-openapi";
 import { z } from "@hono/zod-openapi";
 import { agentSchema } from "../agents/wire.ts";
 import { overviewSchema } from "../analytics/wire.ts";
@@ -20,35 +19,35 @@ import { uuid } from "../platform/http/fields.ts";
 export const PAGE_SIZE = 20;
 
 const agentId = () =>
-  uuid().optional().openapi({
+  uuid().optional().meta({
     description: "The agent, by the id of list_agents. Leave it out where the workspace has one agent.",
   });
-const ofAgent = () => uuid().optional().openapi({ description: "Only those of this agent." });
-const conversationId = () => uuid().openapi({ description: "The conversation." });
-const cursor = () => z.string().max(200).optional().openapi({ description: "The next_cursor of the page before, unchanged." });
+const ofAgent = () => uuid().optional().meta({ description: "Only those of this agent." });
+const conversationId = () => uuid().meta({ description: "The conversation." });
+const cursor = () => z.string().max(200).optional().meta({ description: "The next_cursor of the page before, unchanged." });
 const idempotencyKey = () =>
-  z.string().min(1).max(255).optional().openapi({
+  z.string().min(1).max(255).optional().meta({
     description: "A text of your choice. The same call with the same text is done once within 24 hours: send it when you repeat a call.",
   });
-const nextCursor = () => z.string().nullable().openapi({ description: "Send it as cursor to get the next page; null on the last page." });
+const nextCursor = () => z.string().nullable().meta({ description: "Send it as cursor to get the next page; null on the last page." });
 
 function pageOf<Item extends z.ZodType>(item: Item) {
-  const total = z.int().openapi({ description: "How many there are on all pages." });
+  const total = z.int().meta({ description: "How many there are on all pages." });
   return z.object({ data: z.array(item), total, next_cursor: nextCursor() });
 }
 
 /** What each tool takes. */
 export const inputs = {
   search: searchSchema.extend({
-    limit: z.int().gte(1).lte(PAGE_SIZE).default(10).openapi({ description: "How many passages to return at most." }),
+    limit: z.int().gte(1).lte(PAGE_SIZE).default(10).meta({ description: "How many passages to return at most." }),
     agent_id: agentId(),
   }),
-  fetch: z.object({ id: z.string().max(2_100).openapi({ description: "The id of a search result." }), cursor: cursor() }),
+  fetch: z.object({ id: z.string().max(2_100).meta({ description: "The id of a search result." }), cursor: cursor() }),
   ask_agent: chatInSchema.omit({ stream: true }).extend({ agent_id: agentId(), idempotency_key: idempotencyKey() }),
   list_agents: z.object({ cursor: cursor() }),
   list_conversations: conversationQuery.pick({ q: true, status: true, channel: true, updated_since: true, assignee_id: true }).extend({
     agent_id: ofAgent(),
-    unread: z.boolean().optional().openapi({ description: "True: only those with messages that wait for the team to read them." }),
+    unread: z.boolean().optional().meta({ description: "True: only those with messages that wait for the team to read them." }),
     cursor: cursor(),
   }),
   get_conversation: z.object({ conversation_id: conversationId(), cursor: cursor() }),
@@ -56,39 +55,39 @@ export const inputs = {
   update_conversation: conversationUpdateSchema.extend({ conversation_id: conversationId() }),
   list_leads: leadQuery.pick({ q: true, created_since: true }).extend({ agent_id: ofAgent(), cursor: cursor() }),
   get_analytics: z.object({
-    days: z.int().gte(1).lte(365).default(30).openapi({ description: "How many days, today included." }),
+    days: z.int().gte(1).lte(365).default(30).meta({ description: "How many days, today included." }),
     agent_id: ofAgent(),
   }),
   list_sources: z.object({ agent_id: agentId(), cursor: cursor() }),
   add_answer: answerCreateSchema.extend({ agent_id: agentId(), idempotency_key: idempotencyKey() }),
   sync_source: z.object({
-    source_id: uuid().openapi({ description: "The source, by the id of list_sources." }),
+    source_id: uuid().meta({ description: "The source, by the id of list_sources." }),
     agent_id: agentId(),
     idempotency_key: idempotencyKey(),
   }),
 };
 
-const kind = () => z.enum(["page", "text", "answer"]).openapi({ description: "A page of a website, a text, or a curated answer." });
+const kind = () => z.enum(["page", "text", "answer"]).meta({ description: "A page of a website, a text, or a curated answer." });
 /** A string in every case: ChatGPT reads the results of search and fetch, and wants one. */
-const url = () => z.string().openapi({ description: "Its address; empty for a text or a curated answer." });
+const url = () => z.string().meta({ description: "Its address; empty for a text or a curated answer." });
 
 /** A result of search in the shape that ChatGPT's connectors read. */
 const resultSchema = z.object({
-  id: z.string().openapi({ description: "Give it to fetch to read the whole document." }),
+  id: z.string().meta({ description: "Give it to fetch to read the whole document." }),
   title: z.string(),
   url: url(),
-  text: z.string().openapi({ description: "The passage that was found." }),
+  text: z.string().meta({ description: "The passage that was found." }),
   type: kind(),
-  score: z.number().openapi({ description: "0 to 1: how well it fits." }),
+  score: z.number().meta({ description: "0 to 1: how well it fits." }),
 });
 
 /** What each tool returns. */
 export const outputs = {
-  search: z.object({ results: z.array(resultSchema).openapi({ description: "Best first." }) }),
+  search: z.object({ results: z.array(resultSchema).meta({ description: "Best first." }) }),
   fetch: z.object({
     id: z.string(),
     title: z.string(),
-    text: z.string().openapi({ description: "The document, or as much of it as a page holds." }),
+    text: z.string().meta({ description: "The document, or as much of it as a page holds." }),
     url: url(),
     metadata: z.object({ type: kind(), agent_id: z.string(), source_id: z.string() }),
     next_cursor: nextCursor(),
@@ -97,7 +96,7 @@ export const outputs = {
   list_agents: pageOf(agentSchema),
   list_conversations: pageOf(listedConversationSchema),
   get_conversation: conversationSchema.extend({
-    messages: z.array(messageSchema).openapi({ description: "The latest first page; each page is oldest first." }),
+    messages: z.array(messageSchema).meta({ description: "The latest first page; each page is oldest first." }),
     next_cursor: nextCursor(),
   }),
   reply_to_conversation: replySchema,
@@ -109,18 +108,15 @@ export const outputs = {
   sync_source: sourceSchema,
 } satisfies Record<keyof typeof inputs, z.ZodObject>;
 
-/** What the OpenAPI document alone needs of a schema's description. */
-const OPENAPI_ONLY = ["_internal", "example"];
-
 /** A schema as JSON Schema 2020-12, described as in the OpenAPI document. Arguments that a tool does not know are refused. */
 export function toJsonSchema(schema: z.ZodObject, io: "input" | "output"): Record<string, unknown> {
   const json = z.toJSONSchema(schema, {
     io,
-    metadata: zodToOpenAPIRegistry,
     // What is checked by a function of our own is described by its metadata.
     unrepresentable: "any",
     override: ({ jsonSchema }) => {
-      for (const name of OPENAPI_ONLY) delete jsonSchema[name];
+      // An example is for the OpenAPI document alone.
+      delete jsonSchema["example"];
       // Later versions add fields to records.
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
       // A model pays for each character, and the format says the same.

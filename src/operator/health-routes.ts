@@ -7,59 +7,59 @@ import { FAULTY_PARTS, type Health, QUEUE_NAMES, readHealth } from "./health.ts"
 
 const healthSchema = z
   .object({
-    status: z.enum(["ok", "degraded"]).openapi({ description: "degraded: at least one entry below is not `ok`." }),
-    checked_at: timestamp().openapi({ description: "When it was checked." }),
+    status: z.enum(["ok", "degraded"]).meta({ description: "degraded: at least one entry below is not `ok`." }),
+    checked_at: timestamp().meta({ description: "When it was checked." }),
     databases: z
       .array(
         z.object({
-          shard: z.int().openapi({ description: "Its number: 0 is DB, 1 is DB_1." }),
-          ok: z.boolean().openapi({ description: "Whether it answered." }),
-          duration_ms: z.int().openapi({ description: "How long it took, in milliseconds." }),
+          shard: z.int().meta({ description: "Its number: 0 is DB, 1 is DB_1." }),
+          ok: z.boolean().meta({ description: "Whether it answered." }),
+          duration_ms: z.int().meta({ description: "How long it took, in milliseconds." }),
         }),
       )
-      .openapi({ description: "The databases." }),
+      .meta({ description: "The databases." }),
     queues: z
       .array(
         z.object({
-          queue: z.enum(QUEUE_NAMES).openapi({ description: "Its name." }),
-          ok: z.boolean().openapi({ description: "Whether it holds no more than allowed." }),
-          messages: z.int().nullable().openapi({ description: "Null if the platform does not report it." }),
-          allowed_messages: z.int().nullable().openapi({ description: "How many are no fault." }),
-          oldest_message_at: timestamp().nullable().openapi({ description: "When the oldest was sent." }),
+          queue: z.enum(QUEUE_NAMES).meta({ description: "Its name." }),
+          ok: z.boolean().meta({ description: "Whether it holds no more than allowed." }),
+          messages: z.int().nullable().meta({ description: "Null if the platform does not report it." }),
+          allowed_messages: z.int().nullable().meta({ description: "How many are no fault." }),
+          oldest_message_at: timestamp().nullable().meta({ description: "When the oldest was sent." }),
         }),
       )
-      .openapi({ description: "The queues." }),
+      .meta({ description: "The queues." }),
     work: z
       .array(
         z.object({
-          kind: z.enum(WORK_KINDS).openapi({ description: "What waits." }),
-          ok: z.boolean().openapi({ description: "Whether none waits longer than allowed." }),
-          waiting: z.int().openapi({ description: "At most 1,000 are counted in each database." }),
+          kind: z.enum(WORK_KINDS).meta({ description: "What waits." }),
+          ok: z.boolean().meta({ description: "Whether none waits longer than allowed." }),
+          waiting: z.int().meta({ description: "At most 1,000 are counted in each database." }),
           oldest: z
             .object({
               id: uuid(),
               workspace_id: uuid(),
-              since: timestamp().openapi({ description: "Since when it waits." }),
-              age_seconds: z.int().openapi({ description: "How long that is." }),
+              since: timestamp().meta({ description: "Since when it waits." }),
+              age_seconds: z.int().meta({ description: "How long that is." }),
             })
             .nullable()
-            .openapi({ description: "What waits longest; null where nothing does." }),
-          allowed_seconds: z.int().nullable().openapi({ description: "How long it may wait; null without a limit." }),
+            .meta({ description: "What waits longest; null where nothing does." }),
+          allowed_seconds: z.int().nullable().meta({ description: "How long it may wait; null without a limit." }),
         }),
       )
-      .openapi({ description: "Background work." }),
+      .meta({ description: "Background work." }),
     faults: z
       .array(
         z.object({
-          part: z.enum(FAULTY_PARTS).openapi({ description: "What is at fault." }),
-          error: z.string().openapi({ description: "The error, by its name." }),
-          ok: z.boolean().openapi({ description: "Whether it is too rare to matter." }),
-          count: z.int().openapi({ description: "How often it happened." }),
-          since: timestamp().openapi({ description: "When it first happened." }),
-          remedy: z.string().openapi({ description: "What to do." }),
+          part: z.enum(FAULTY_PARTS).meta({ description: "What is at fault." }),
+          error: z.string().meta({ description: "The error, by its name." }),
+          ok: z.boolean().meta({ description: "Whether it is too rare to matter." }),
+          count: z.int().meta({ description: "How often it happened." }),
+          since: timestamp().meta({ description: "When it first happened." }),
+          remedy: z.string().meta({ description: "What to do." }),
         }),
       )
-      .openapi({ description: "What does not mend itself." }),
+      .meta({ description: "What does not mend itself." }),
   })
   .openapi("Health");
 

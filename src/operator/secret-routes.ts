@@ -26,44 +26,44 @@ const scanQuery = z.object({
       ctx.addIssue({ code: "custom", input: text, ...valueErrorParams("use the next_cursor of the previous step, unchanged") });
       return z.NEVER;
     })
-    .openapi({ type: "string", description: "The next_cursor of the previous step." }),
+    .meta({ type: "string", description: "The next_cursor of the previous step." }),
 });
 
 const countsSchema = z
   .object({
-    current: z.int().openapi({ description: "Encrypted with the current key." }),
-    outdated: z.int().openapi({ description: "Encrypted with an older key that the deployment has." }),
-    reencrypted: z.int().openapi({ description: "Encrypted again by this request." }),
-    unreadable: z.int().openapi({ description: "Encrypted with a key that the deployment lacks." }),
+    current: z.int().meta({ description: "Encrypted with the current key." }),
+    outdated: z.int().meta({ description: "Encrypted with an older key that the deployment has." }),
+    reencrypted: z.int().meta({ description: "Encrypted again by this request." }),
+    unreadable: z.int().meta({ description: "Encrypted with a key that the deployment lacks." }),
   })
   .openapi("SecretCounts");
 
 const outdatedKeySchema = z.object({
   id: uuid(),
   workspace_id: uuid(),
-  name: z.string().openapi({ description: "What it is used for." }),
-  prefix: z.string().openapi({ description: "The key's first 16 characters." }),
-  last_used_at: timestamp().nullable().openapi({ description: "When it was last used since, to the hour; null if it was not." }),
+  name: z.string().meta({ description: "What it is used for." }),
+  prefix: z.string().meta({ description: "The key's first 16 characters." }),
+  last_used_at: timestamp().nullable().meta({ description: "When it was last used since, to the hour; null if it was not." }),
 });
 
 const scanStepSchema = z
   .object({
     secrets: z
       .object(
-        Object.fromEntries(SECRET_KINDS.map((kind) => [kind, countsSchema.openapi({ description: `Of the kind ${kind}.` })])) as Record<
+        Object.fromEntries(SECRET_KINDS.map((kind) => [kind, countsSchema.meta({ description: `Of the kind ${kind}.` })])) as Record<
           keyof ScanStep["secrets"],
           typeof countsSchema
         >,
       )
-      .openapi({ description: "Stored secrets by their kind." }),
+      .meta({ description: "Stored secrets by their kind." }),
     api_keys: z
       .object({
-        current: z.int().openapi({ description: "Signed with the current KEY_SECRET." }),
-        outdated: z.array(outdatedKeySchema).openapi({ description: "Signed with an older one." }),
+        current: z.int().meta({ description: "Signed with the current KEY_SECRET." }),
+        outdated: z.array(outdatedKeySchema).meta({ description: "Signed with an older one." }),
       })
-      .openapi({ description: "API keys that are not revoked." }),
-    keep_until: timestamp().nullable().openapi({ description: "Until when the older keys are needed still; null if they are not." }),
-    next_cursor: z.string().nullable().openapi({ description: "The cursor of the next step; null after the last one." }),
+      .meta({ description: "API keys that are not revoked." }),
+    keep_until: timestamp().nullable().meta({ description: "Until when the older keys are needed still; null if they are not." }),
+    next_cursor: z.string().nullable().meta({ description: "The cursor of the next step; null after the last one." }),
   })
   .openapi("SecretScan");
 

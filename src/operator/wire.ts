@@ -12,8 +12,8 @@ import { limitsSchema, toUsage, usageSchema } from "../workspaces/wire.ts";
 /** The highest value of a limit. */
 const MAX_LIMIT = 1_000_000_000;
 
-const name = () => filledText(120).openapi({ description: "What people call it.", example: "Acme" });
-const plan = () => z.enum(PLAN_NAMES).openapi({ description: "What it may use, see Limits in the guides." });
+const name = () => filledText(120).meta({ description: "What people call it.", example: "Acme" });
+const plan = () => z.enum(PLAN_NAMES).meta({ description: "What it may use, see Limits in the guides." });
 
 // --- Workspaces ------------------------------------------------------------------------------------------------------
 
@@ -23,7 +23,7 @@ const RETENTION_DESCRIPTIONS: Record<keyof Retention, string> = {
   event_log_days: "Events and their deliveries are deleted after so many days.",
 };
 
-const kept = (field: keyof Retention) => z.int().openapi({ description: RETENTION_DESCRIPTIONS[field] });
+const kept = (field: keyof Retention) => z.int().meta({ description: RETENTION_DESCRIPTIONS[field] });
 
 const retentionSchema = z
   .object({
@@ -41,13 +41,13 @@ const DESCRIPTIONS = {
 export const workspaceSchema = z
   .object({
     id: uuid(),
-    name: z.string().openapi({ description: "What people call it.", example: "Acme" }),
-    slug: z.string().openapi({ description: "Its short name, unique in the deployment.", example: "acme" }),
+    name: z.string().meta({ description: "What people call it.", example: "Acme" }),
+    slug: z.string().meta({ description: "Its short name, unique in the deployment.", example: "acme" }),
     plan: plan(),
-    region: z.enum(REGIONS).nullable().openapi({ description: "Where its data is; null where none was named." }),
-    limits: limitsSchema.openapi({ description: "What holds: the plan's limits with the overrides." }),
-    limit_overrides: limitsSchema.partial().openapi({ description: "The limits that replace the plan's." }),
-    retention: retentionSchema.openapi({ description: "How long records are kept." }),
+    region: z.enum(REGIONS).nullable().meta({ description: "Where its data is; null where none was named." }),
+    limits: limitsSchema.meta({ description: "What holds: the plan's limits with the overrides." }),
+    limit_overrides: limitsSchema.partial().meta({ description: "The limits that replace the plan's." }),
+    retention: retentionSchema.meta({ description: "How long records are kept." }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })
@@ -56,12 +56,7 @@ export const workspaceSchema = z
 export const workspacePageSchema = pageOf(workspaceSchema, "WorkspacePage");
 
 const limit = (of: keyof typeof limitsSchema.shape) =>
-  z
-    .int()
-    .gte(0)
-    .lte(MAX_LIMIT)
-    .nullable()
-    .openapi({ description: limitsSchema.shape[of].description ?? of });
+  z.int().gte(0).lte(MAX_LIMIT).nullable().meta({ description: limitsSchema.shape[of].description });
 
 const limitsInput = z
   .object({
@@ -78,13 +73,13 @@ const limitsInput = z
     max_pages: limit("max_pages"),
     answers_per_agent: limit("answers_per_agent"),
     knowledge_mb_per_agent: limit("knowledge_mb_per_agent"),
-    webhooks: z.boolean().nullable().openapi({ description: "Whether events are sent to webhook endpoints." }),
+    webhooks: z.boolean().nullable().meta({ description: "Whether events are sent to webhook endpoints." }),
   })
   .partial()
-  .openapi({ description: DESCRIPTIONS.limit_overrides });
+  .meta({ description: DESCRIPTIONS.limit_overrides });
 
 const days = (of: keyof Retention) =>
-  z.int().gte(RETENTION_BOUNDS[of].min).lte(RETENTION_BOUNDS[of].max).nullable().openapi({ description: RETENTION_DESCRIPTIONS[of] });
+  z.int().gte(RETENTION_BOUNDS[of].min).lte(RETENTION_BOUNDS[of].max).nullable().meta({ description: RETENTION_DESCRIPTIONS[of] });
 
 const retentionInput = z
   .object({
@@ -93,14 +88,14 @@ const retentionInput = z
     event_log_days: days("event_log_days"),
   })
   .partial()
-  .openapi({ description: DESCRIPTIONS.retention });
+  .meta({ description: DESCRIPTIONS.retention });
 
 export const workspaceCreateSchema = z
   .object({
     name: name(),
-    slug: slug().openapi({ description: "Its short name, unique in the deployment." }),
+    slug: slug().meta({ description: "Its short name, unique in the deployment." }),
     plan: plan().default("free"),
-    region: z.enum(REGIONS).optional().openapi({ description: "Where its data will be: see Databases in the guides. It stays there." }),
+    region: z.enum(REGIONS).optional().meta({ description: "Where its data will be: see Databases in the guides. It stays there." }),
     limits: limitsInput.optional(),
     retention: retentionInput.optional(),
   })
@@ -136,7 +131,7 @@ export const periodQuery = z.object({
     .string()
     .refine((text) => PERIOD.test(text), valueErrorParams("use a month such as 2026-01"))
     .optional()
-    .openapi({ description: "A calendar month, UTC; the current one where it is left out.", pattern: PERIOD.source }),
+    .meta({ description: "A calendar month, UTC; the current one where it is left out.", pattern: PERIOD.source }),
 });
 
 export const workspaceUsageSchema = usageSchema
@@ -144,10 +139,10 @@ export const workspaceUsageSchema = usageSchema
     workspace: z
       .object({
         id: uuid(),
-        name: z.string().openapi({ description: "What people call it.", example: "Acme" }),
-        slug: z.string().openapi({ description: "Its short name.", example: "acme" }),
+        name: z.string().meta({ description: "What people call it.", example: "Acme" }),
+        slug: z.string().meta({ description: "Its short name.", example: "acme" }),
       })
-      .openapi({ description: "Whose usage it is." }),
+      .meta({ description: "Whose usage it is." }),
   })
   .openapi("WorkspaceUsage", { description: "`usage.messages` is that of the period, all else is as it is now." });
 
@@ -167,14 +162,12 @@ export function toWorkspaceUsage(
 export const auditEntrySchema = z
   .object({
     id: uuid(),
-    actor: z.string().openapi({ description: "The operator's token, by its fingerprint.", example: "token/1f0c9a2b3c4d5e6f" }),
-    operation: z.string().openapi({ description: "The operation by its operationId.", example: "createAgent" }),
-    workspace_id: uuid().nullable().openapi({ description: "The workspace; null for an operation on all of them." }),
-    target_id: uuid().nullable().openapi({ description: "The agent or key; null where it is about neither." }),
-    fields: z
-      .array(z.string())
-      .openapi({ description: "The names of the fields that were sent, without their values.", example: ["name"] }),
-    request_id: uuid().openapi({ description: "The X-Request-Id of the response." }),
+    actor: z.string().meta({ description: "The operator's token, by its fingerprint.", example: "token/1f0c9a2b3c4d5e6f" }),
+    operation: z.string().meta({ description: "The operation by its operationId.", example: "createAgent" }),
+    workspace_id: uuid().nullable().meta({ description: "The workspace; null for an operation on all of them." }),
+    target_id: uuid().nullable().meta({ description: "The agent or key; null where it is about neither." }),
+    fields: z.array(z.string()).meta({ description: "The names of the fields that were sent, without their values.", example: ["name"] }),
+    request_id: uuid().meta({ description: "The X-Request-Id of the response." }),
     created_at: timestamp(),
   })
   .openapi("AuditEntry");

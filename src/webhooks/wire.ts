@@ -29,7 +29,7 @@ const url = () =>
     .refine((value) => problemOf(value) === undefined, {
       error: (issue) => urlRefusal(problemOf(String(issue.input))!),
     })
-    .openapi({ format: "uri", description: "HTTPS on a public host.", example: "https://hooks.example.com/support" });
+    .meta({ format: "uri", description: "HTTPS on a public host.", example: "https://hooks.example.com/support" });
 
 const subscribedEvents = () =>
   z
@@ -41,7 +41,7 @@ const subscribedEvents = () =>
       valueErrorParams("send * alone: it stands for every type"),
     )
     .transform((types) => [...new Set(types)])
-    .openapi({ description: "The types to receive, or the single value * for all, those of later versions included." });
+    .meta({ description: "The types to receive, or the single value * for all, those of later versions included." });
 
 const description = () => z.string().max(300).nullable();
 
@@ -49,8 +49,8 @@ export const webhookInSchema = z
   .object({
     url: url(),
     events: subscribedEvents(),
-    description: description().optional().openapi({ description: "What it is for, for your team." }),
-    enabled: z.boolean().default(true).openapi({ description: "Whether events are sent to it." }),
+    description: description().optional().meta({ description: "What it is for, for your team." }),
+    enabled: z.boolean().default(true).meta({ description: "Whether events are sent to it." }),
   })
   .openapi("WebhookIn", {
     example: { url: "https://hooks.example.com/support", events: ["handoff.created", "lead.created"], description: "Support team alerts" },
@@ -60,8 +60,8 @@ export const webhookPatchSchema = z
   .object({
     url: url().nullable(),
     events: subscribedEvents().nullable(),
-    description: description().openapi({ description: "Null clears it." }),
-    enabled: z.boolean().nullable().openapi({ description: "true also resets the failure streak; false fails the pending deliveries." }),
+    description: description().meta({ description: "Null clears it." }),
+    enabled: z.boolean().nullable().meta({ description: "true also resets the failure streak; false fails the pending deliveries." }),
   })
   .partial()
   .openapi("WebhookPatch", {
@@ -72,16 +72,16 @@ export const webhookPatchSchema = z
 export const webhookSchema = z
   .object({
     id: uuid(),
-    url: z.string().openapi({ description: "Where events are sent.", example: "https://hooks.example.com/support" }),
+    url: z.string().meta({ description: "Where events are sent.", example: "https://hooks.example.com/support" }),
     events: z
       .array(z.string())
-      .openapi({ description: "The types that it receives; * stands for all.", example: ["handoff.created", "lead.created"] }),
-    description: z.string().nullable().openapi({ description: "What it is for, for your team.", example: "Support team alerts" }),
-    enabled: z.boolean().openapi({ description: "Whether events are sent to it." }),
-    disabled_reason: z.string().nullable().openapi({ description: "manual, failing or gone; null while it is enabled." }),
-    disabled_at: timestamp().nullable().openapi({ description: "When it was disabled." }),
-    failure_streak: z.int().openapi({ description: "Failed attempts since the last success." }),
-    last_success_at: timestamp().nullable().openapi({ description: "When it last answered with a 2xx." }),
+      .meta({ description: "The types that it receives; * stands for all.", example: ["handoff.created", "lead.created"] }),
+    description: z.string().nullable().meta({ description: "What it is for, for your team.", example: "Support team alerts" }),
+    enabled: z.boolean().meta({ description: "Whether events are sent to it." }),
+    disabled_reason: z.string().nullable().meta({ description: "manual, failing or gone; null while it is enabled." }),
+    disabled_at: timestamp().nullable().meta({ description: "When it was disabled." }),
+    failure_streak: z.int().meta({ description: "Failed attempts since the last success." }),
+    last_success_at: timestamp().nullable().meta({ description: "When it last answered with a 2xx." }),
     created_at: timestamp(),
     updated_at: timestamp(),
   })
@@ -89,28 +89,26 @@ export const webhookSchema = z
 
 export const webhookWithSecretSchema = webhookSchema
   .extend({
-    secret: z
-      .string()
-      .openapi({ description: "Signs each request (Standard Webhooks). Shown here and never again.", example: "whsec_MfKQ…" }),
+    secret: z.string().meta({ description: "Signs each request (Standard Webhooks). Shown here and never again.", example: "whsec_MfKQ…" }),
   })
   .openapi("WebhookWithSecret");
 
-const truncated = z.literal(true).optional().openapi({ description: "Present when texts were cut to keep the event under 64 KB." });
+const truncated = z.literal(true).optional().meta({ description: "Present when texts were cut to keep the event under 64 KB." });
 
 /** The body of an event of one type, as receivers get it. */
 function eventOf<Type extends EventType | typeof TEST_EVENT, Data extends z.ZodObject>(type: Type, data: Data, description: string) {
   return z.object({
-    id: uuid().openapi({ description: "Equal to the header webhook-id; the same on every attempt and redelivery." }),
-    type: z.literal(type).openapi({ description: "What happened; it says what data is." }),
-    created_at: timestamp().openapi({ description: "When it happened." }),
-    api_version: z.literal(API_VERSION).openapi({ description: "The version of the format." }),
-    workspace_id: uuid().openapi({ description: "The workspace that it happened in." }),
-    data: z.intersection(data, z.object({ truncated })).openapi({ description }),
+    id: uuid().meta({ description: "Equal to the header webhook-id; the same on every attempt and redelivery." }),
+    type: z.literal(type).meta({ description: "What happened; it says what data is." }),
+    created_at: timestamp().meta({ description: "When it happened." }),
+    api_version: z.literal(API_VERSION).meta({ description: "The version of the format." }),
+    workspace_id: uuid().meta({ description: "The workspace that it happened in." }),
+    data: z.intersection(data, z.object({ truncated })).meta({ description }),
   });
 }
 
 const testDataSchema = z
-  .object({ message: z.string().openapi({ description: "A sentence for whoever reads it.", example: "This is a test." }) })
+  .object({ message: z.string().meta({ description: "A sentence for whoever reads it.", example: "This is a test." }) })
   .openapi("WebhookTest");
 
 const SENT_EVENTS = [
@@ -150,7 +148,7 @@ export const eventQuery = z.object({
     )
     .transform((text) => (text === START ? undefined : text))
     .optional()
-    .openapi({
+    .meta({
       type: "string",
       description:
         "The next_cursor of the page before, or the id of an event: those that were recorded after it. latest: none yet, and a next_cursor for those to come. Without it, reading begins at the oldest that is kept.",
@@ -163,7 +161,7 @@ export const eventQuery = z.object({
       valueErrorParams(`use types of events, separated by commas: ${SENT_TYPES.join(", ")}`),
     )
     .optional()
-    .openapi({
+    .meta({
       type: "string",
       description:
         "Only events of these types, separated by commas. A page may then hold fewer than limit, even none, while there are more.",
@@ -173,9 +171,9 @@ export const eventQuery = z.object({
 
 export const eventPageSchema = z
   .object({
-    data: z.array(eventSchema).openapi({ description: "Oldest first." }),
-    has_more: z.boolean().openapi({ description: "Whether there are more events now." }),
-    next_cursor: z.string().openapi({ description: "Where to go on, now or later.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }),
+    data: z.array(eventSchema).meta({ description: "Oldest first." }),
+    has_more: z.boolean().meta({ description: "Whether there are more events now." }),
+    next_cursor: z.string().meta({ description: "Where to go on, now or later.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }),
   })
   .openapi("EventPage");
 
@@ -195,29 +193,29 @@ export function toEventPage(
 
 const eventTypeSchema = z
   .object({
-    type: z.enum(EVENT_TYPES).openapi({ description: "The type, as endpoints subscribe to it." }),
-    description: z.string().openapi({ description: "What happened, and what data is." }),
+    type: z.enum(EVENT_TYPES).meta({ description: "The type, as endpoints subscribe to it." }),
+    description: z.string().meta({ description: "What happened, and what data is." }),
     example: eventSchema,
   })
   .openapi("WebhookEventType");
 
 export const webhookListSchema = pageOf(webhookSchema, "WebhookPage")
-  .extend({ event_types: z.array(eventTypeSchema).openapi({ description: "The event catalogue." }) })
+  .extend({ event_types: z.array(eventTypeSchema).meta({ description: "The event catalogue." }) })
   .openapi("WebhookList");
 
 const attemptSchema = z
   .object({
-    number: z.int().openapi({ description: "1 for the first attempt." }),
-    started_at: timestamp().openapi({ description: "When it was made." }),
-    duration_ms: z.int().openapi({ description: "How long it took, in milliseconds.", example: 187 }),
-    response_status: z.int().nullable().openapi({ description: "The HTTP status; null without a response.", example: 200 }),
-    response_body: z.string().nullable().openapi({ description: "Its first 8 KiB.", example: "ok" }),
-    response_truncated: z.boolean().openapi({ description: "Whether the body was longer." }),
+    number: z.int().meta({ description: "1 for the first attempt." }),
+    started_at: timestamp().meta({ description: "When it was made." }),
+    duration_ms: z.int().meta({ description: "How long it took, in milliseconds.", example: 187 }),
+    response_status: z.int().nullable().meta({ description: "The HTTP status; null without a response.", example: 200 }),
+    response_body: z.string().nullable().meta({ description: "Its first 8 KiB.", example: "ok" }),
+    response_truncated: z.boolean().meta({ description: "Whether the body was longer." }),
     error: z
       .enum([...ATTEMPT_ERRORS, "endpoint_disabled"])
       .nullable()
-      .openapi({ description: "Why it failed; null for a success." }),
-    url: z.string().openapi({ description: "Where it was sent.", example: "https://hooks.example.com/support" }),
+      .meta({ description: "Why it failed; null for a success." }),
+    url: z.string().meta({ description: "Where it was sent.", example: "https://hooks.example.com/support" }),
   })
   .openapi("DeliveryAttempt");
 
@@ -226,21 +224,21 @@ export const deliverySchema = z
     id: uuid(),
     webhook_id: uuid(),
     event_id: uuid(),
-    event_type: z.string().openapi({ description: "What happened.", example: "handoff.created" }),
-    status: z.enum(DELIVERY_STATUSES).openapi({ description: "pending while it is retried." }),
-    trigger: z.enum(DELIVERY_TRIGGERS).openapi({ description: "Whether it was sent for an event, as a test, or again." }),
-    attempt_count: z.int().openapi({ description: "How many attempts were made." }),
-    next_attempt_at: timestamp().nullable().openapi({ description: "When the next one is due; null once it is settled." }),
+    event_type: z.string().meta({ description: "What happened.", example: "handoff.created" }),
+    status: z.enum(DELIVERY_STATUSES).meta({ description: "pending while it is retried." }),
+    trigger: z.enum(DELIVERY_TRIGGERS).meta({ description: "Whether it was sent for an event, as a test, or again." }),
+    attempt_count: z.int().meta({ description: "How many attempts were made." }),
+    next_attempt_at: timestamp().nullable().meta({ description: "When the next one is due; null once it is settled." }),
     created_at: timestamp(),
-    completed_at: timestamp().nullable().openapi({ description: "When it succeeded or failed for good." }),
-    attempts: z.array(attemptSchema).openapi({ description: "Oldest first." }),
+    completed_at: timestamp().nullable().meta({ description: "When it succeeded or failed for good." }),
+    attempts: z.array(attemptSchema).meta({ description: "Oldest first." }),
   })
   .openapi("Delivery");
 
 export const deliveryPageSchema = cursorPageOf(deliverySchema, "DeliveryPage");
 
 export const deliveryQuery = cursorQuery.extend({
-  status: z.enum(DELIVERY_STATUSES).optional().openapi({ description: "Only deliveries with this status.", example: "failed" }),
+  status: z.enum(DELIVERY_STATUSES).optional().meta({ description: "Only deliveries with this status.", example: "failed" }),
 });
 
 /** The wire record of an endpoint, without the secret. */

@@ -136,7 +136,7 @@ const poll = createRoute({
   middleware: [requireVisitor] as const,
   request: {
     params: conversationParams,
-    query: z.object({ after: uuid().optional().openapi({ description: "The latest message that you have; all are read without it." }) }),
+    query: z.object({ after: uuid().optional().meta({ description: "The latest message that you have; all are read without it." }) }),
   },
   responses: { 200: jsonResponse(pollSchema, "What came after the message, oldest first."), ...errorResponses(403, 404, 422) },
 });

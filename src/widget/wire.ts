@@ -20,7 +20,7 @@ const visitorToken = () =>
     .max(MAX_TOKEN_LENGTH)
     .nullable()
     .optional()
-    .openapi({ description: "The token from the last answer; leave it out of the first request." });
+    .meta({ description: "The token from the last answer; leave it out of the first request." });
 
 /** The length of the longest token of Turnstile. */
 const MAX_TURNSTILE_TOKEN_LENGTH = 2048;
@@ -31,24 +31,24 @@ const turnstileToken = () =>
     .max(MAX_TURNSTILE_TOKEN_LENGTH)
     .nullable()
     .optional()
-    .openapi({ description: "Required for agents with a turnstile_site_key, in requests without a visitor_token." });
+    .meta({ description: "Required for agents with a turnstile_site_key, in requests without a visitor_token." });
 
 // --- The agent -------------------------------------------------------------------------------------------------------
 
 export const settingsSchema = z
   .object({
     id: uuid(),
-    name: z.string().openapi({ description: "What visitors call it.", example: "Acme support" }),
-    status: z.enum(AGENT_STATUSES).openapi({ description: "A paused agent answers no questions." }),
-    language: z.string().openapi({ description: "A BCP 47 tag: the language of its texts.", example: "en" }),
-    welcome_message: z.string().openapi({ description: "What visitors read before they write.", example: "Hello! How can we help?" }),
-    handoff_message: z.string().openapi({ description: "What visitors read when a human is needed." }),
+    name: z.string().meta({ description: "What visitors call it.", example: "Acme support" }),
+    status: z.enum(AGENT_STATUSES).meta({ description: "A paused agent answers no questions." }),
+    language: z.string().meta({ description: "A BCP 47 tag: the language of its texts.", example: "en" }),
+    welcome_message: z.string().meta({ description: "What visitors read before they write.", example: "Hello! How can we help?" }),
+    handoff_message: z.string().meta({ description: "What visitors read when a human is needed." }),
     turnstile_site_key: z
       .string()
       .nullable()
-      .openapi({ description: "Of the Turnstile widget to solve before the first message; null for none." }),
-    appearance: appearanceSchema.openapi({ description: WIDGET_DESCRIPTIONS.appearance }),
-    contact_form: contactFormSchema.nullable().openapi({ description: WIDGET_DESCRIPTIONS.contact_form }),
+      .meta({ description: "Of the Turnstile widget to solve before the first message; null for none." }),
+    appearance: appearanceSchema.meta({ description: WIDGET_DESCRIPTIONS.appearance }),
+    contact_form: contactFormSchema.nullable().meta({ description: WIDGET_DESCRIPTIONS.contact_form }),
     languages: languagesSchema,
   })
   .openapi("WidgetSettings");
@@ -74,8 +74,8 @@ export function toSettings(agent: AgentRow): z.infer<typeof settingsSchema> {
 
 export const messageInSchema = z
   .object({
-    message: z.string().min(1).max(2000).openapi({ description: "The question." }),
-    conversation_id: uuid().nullable().optional().openapi({ description: "Continues a conversation; omit to start a new one." }),
+    message: z.string().min(1).max(2000).meta({ description: "The question." }),
+    conversation_id: uuid().nullable().optional().meta({ description: "Continues a conversation; omit to start a new one." }),
     visitor_token: visitorToken(),
     turnstile_token: turnstileToken(),
     identity_token: z
@@ -83,15 +83,15 @@ export const messageInSchema = z
       .max(MAX_IDENTITY_TOKEN_LENGTH)
       .nullable()
       .optional()
-      .openapi({ description: "A JWT that your backend signed with the agent's identity secret: it says who the visitor is." }),
+      .meta({ description: "A JWT that your backend signed with the agent's identity secret: it says who the visitor is." }),
     user_hash: z
       .string()
       .max(128)
       .nullable()
       .optional()
-      .openapi({ description: "Hex HMAC-SHA256 of user.id with the agent's identity secret." }),
-    user: endUserSchema.nullable().optional().openapi({ description: "Who the visitor is, with user_hash." }),
-    channel: z.enum(VISITOR_CHANNELS).default("widget").openapi({ description: "Where the visitor writes." }),
+      .meta({ description: "Hex HMAC-SHA256 of user.id with the agent's identity secret." }),
+    user: endUserSchema.nullable().optional().meta({ description: "Who the visitor is, with user_hash." }),
+    channel: z.enum(VISITOR_CHANNELS).default("widget").meta({ description: "Where the visitor writes." }),
     stream: streamField(),
   })
   .superRefine((body, ctx) => {
@@ -108,8 +108,8 @@ export type MessageIn = z.output<typeof messageInSchema>;
 
 export const visitorAnswerSchema = chatAnswerSchema
   .extend({
-    visitor_token: z.string().openapi({ description: "Send it with the visitor's next request, and keep it in their browser." }),
-    anon_id: z.string().openapi({ description: "Names the visitor within the workspace." }),
+    visitor_token: z.string().meta({ description: "Send it with the visitor's next request, and keep it in their browser." }),
+    anon_id: z.string().meta({ description: "Names the visitor within the workspace." }),
   })
   .openapi("VisitorAnswer");
 
@@ -119,15 +119,15 @@ export type VisitorAnswer = z.infer<typeof visitorAnswerSchema>;
 const pastConversationSchema = z
   .object({
     id: uuid(),
-    status: z.enum(CONVERSATION_STATUSES).openapi({ description: "Whether it is with the agent, with the team, or resolved." }),
-    last_message_preview: z.string().nullable().openapi({ description: "The beginning of the latest message." }),
-    last_message_at: timestamp().openapi({ description: "When the latest message came." }),
+    status: z.enum(CONVERSATION_STATUSES).meta({ description: "Whether it is with the agent, with the team, or resolved." }),
+    last_message_preview: z.string().nullable().meta({ description: "The beginning of the latest message." }),
+    last_message_at: timestamp().meta({ description: "When the latest message came." }),
     created_at: timestamp(),
   })
   .openapi("PastConversation");
 
 export const pastConversationsSchema = z
-  .object({ data: z.array(pastConversationSchema).openapi({ description: "The conversations, the latest first." }) })
+  .object({ data: z.array(pastConversationSchema).meta({ description: "The conversations, the latest first." }) })
   .openapi("PastConversations");
 
 export function toPastConversation(row: ConversationRow): z.infer<typeof pastConversationSchema> {
@@ -138,7 +138,7 @@ export function toPastConversation(row: ConversationRow): z.infer<typeof pastCon
 const visitorMessageSchema = messageSchema.extend({
   role: z
     .enum(MESSAGE_ROLES)
-    .openapi({ description: "Who speaks: the visitor (user), the agent (assistant), the team (human) or the service." }),
+    .meta({ description: "Who speaks: the visitor (user), the agent (assistant), the team (human) or the service." }),
 });
 
 /** The wire record of a message for visitors, who learn the name of a member of the team, and nothing else of them. */
@@ -150,8 +150,8 @@ export function toVisitorMessage(row: typeof messages.$inferSelect): z.infer<typ
 
 export const pollSchema = z
   .object({
-    data: z.array(visitorMessageSchema).openapi({ description: "The messages, oldest first." }),
-    status: z.enum(CONVERSATION_STATUSES).openapi({ description: "The status of the conversation." }),
+    data: z.array(visitorMessageSchema).meta({ description: "The messages, oldest first." }),
+    status: z.enum(CONVERSATION_STATUSES).meta({ description: "The status of the conversation." }),
   })
   .openapi("NewMessages");
 
@@ -159,16 +159,16 @@ export const pollSchema = z
 
 export const handoffAnswerSchema = z
   .object({
-    handoff: handoffSchema.nullable().openapi({ description: "The hand-off; null where the team has the conversation already." }),
-    status: z.enum(CONVERSATION_STATUSES).openapi({ description: "The status of the conversation." }),
-    handoff_message: z.string().openapi({ description: "What the visitor reads.", example: "A colleague will take it from here." }),
+    handoff: handoffSchema.nullable().meta({ description: "The hand-off; null where the team has the conversation already." }),
+    status: z.enum(CONVERSATION_STATUSES).meta({ description: "The status of the conversation." }),
+    handoff_message: z.string().meta({ description: "What the visitor reads.", example: "A colleague will take it from here." }),
   })
   .openapi("HandoffAnswer");
 
 export const csatInSchema = z
   .object({
-    score: z.int().gte(1).lte(5).openapi({ description: "1 to 5, the best." }),
-    comment: z.string().max(2000).nullable().optional().openapi({ description: "The visitor's comment." }),
+    score: z.int().gte(1).lte(5).meta({ description: "1 to 5, the best." }),
+    comment: z.string().max(2000).nullable().optional().meta({ description: "The visitor's comment." }),
   })
   .openapi("CsatIn", { example: { score: 5, comment: "Quick and clear." } });
 
@@ -187,7 +187,7 @@ const customFieldsSchema = z
         (value) => value === null || ["string", "number", "boolean"].includes(typeof value),
         valueErrorParams("use a string, a number, a boolean or null"),
       )
-      .openapi({ type: ["string", "number", "boolean", "null"] }),
+      .meta({ type: ["string", "number", "boolean", "null"] }),
   )
   .refine((fields) => Object.keys(fields).length <= MAX_CUSTOM_FIELDS, valueErrorParams(`send at most ${MAX_CUSTOM_FIELDS} fields`))
   .refine(
@@ -203,8 +203,8 @@ const isWebUrl = (value: string) => URL.canParse(value) && ["https:", "http:"].i
 
 export const leadInSchema = z
   .object({
-    name: z.string().max(120).nullable().optional().openapi({ description: "Their name." }),
-    email: z.email().max(320).nullable().optional().openapi({ description: "Their email address." }),
+    name: z.string().max(120).nullable().optional().meta({ description: "Their name." }),
+    email: z.email().max(320).nullable().optional().meta({ description: "Their email address." }),
     phone: z
       .string()
       .max(40)
@@ -214,10 +214,10 @@ export const leadInSchema = z
       )
       .nullable()
       .optional()
-      .openapi({ description: "Their phone number." }),
-    message: z.string().max(4000).nullable().optional().openapi({ description: "What they want." }),
-    custom_fields: customFieldsSchema.nullable().optional().openapi({ description: "Further fields of your form, by name." }),
-    conversation_id: uuid().nullable().optional().openapi({ description: "The conversation that it is left in." }),
+      .meta({ description: "Their phone number." }),
+    message: z.string().max(4000).nullable().optional().meta({ description: "What they want." }),
+    custom_fields: customFieldsSchema.nullable().optional().meta({ description: "Further fields of your form, by name." }),
+    conversation_id: uuid().nullable().optional().meta({ description: "The conversation that it is left in." }),
     visitor_token: visitorToken(),
     turnstile_token: turnstileToken(),
     source_url: z
@@ -226,7 +226,7 @@ export const leadInSchema = z
       .refine(isWebUrl, valueErrorParams("use an http or https URL"))
       .nullable()
       .optional()
-      .openapi({ description: "The page that it is left on." }),
+      .meta({ description: "The page that it is left on." }),
   })
   .refine(({ email, phone }) => Boolean(email ?? phone), valueErrorParams("give an email address or a phone number"))
   .openapi("LeadIn", { example: { name: "Ann Lee", email: "ann@example.com", message: "Please call me about the team plan." } });

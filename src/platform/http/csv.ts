@@ -16,7 +16,7 @@ export function wantsCsv(c: AppContext): boolean {
 
 /** Documents CSV as a further format of a list. */
 export function orCsv<Response extends ReturnType<typeof jsonResponse>>(response: Response) {
-  const schema = z.string().openapi({ description: "With `Accept: text/csv`: the whole list; limit and offset are ignored." });
+  const schema = z.string().meta({ description: "With `Accept: text/csv`: the whole list; limit and offset are ignored." });
   return { ...response, content: { ...response.content, "text/csv": { schema } } };
 }
 

@@ -56,7 +56,7 @@ export const cursorQuery = pageQuery.extend({
       ctx.addIssue({ code: "custom", input: text, ...valueErrorParams("use the next_cursor of the page before, unchanged") });
       return z.NEVER;
     })
-    .openapi({
+    .meta({
       type: "string",
       description: "The next_cursor of the page before. Pages stay the same while records are added. Do not send offset with it.",
     }),
@@ -65,7 +65,7 @@ export const cursorQuery = pageQuery.extend({
 /** The envelope of long lists. */
 export function cursorPageOf<Item extends z.ZodType>(item: Item, name: string) {
   return pageOf(item, `${name}Base`)
-    .extend({ next_cursor: z.string().nullable().openapi({ description: "Null on the last page." }) })
+    .extend({ next_cursor: z.string().nullable().meta({ description: "Null on the last page." }) })
     .openapi(name);
 }
 

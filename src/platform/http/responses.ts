@@ -6,26 +6,22 @@ const errorSchema = z
   .object({
     error: z
       .object({
-        code: z.enum(Object.keys(STATUS_OF) as [keyof typeof STATUS_OF]).openapi({ description: "What went wrong, for programs." }),
-        message: z
-          .string()
-          .openapi({ description: "What to do about it.", example: "Check the id and that it belongs to this workspace." }),
-        conversation_id: z.string().optional().openapi({
+        code: z.enum(Object.keys(STATUS_OF) as [keyof typeof STATUS_OF]).meta({ description: "What went wrong, for programs." }),
+        message: z.string().meta({ description: "What to do about it.", example: "Check the id and that it belongs to this workspace." }),
+        conversation_id: z.string().optional().meta({
           description:
             "Of a 500 or 503 to a question: it is kept, and will be answered in this conversation. Without it, nothing of the question is kept.",
         }),
-        message_id: z.string().optional().openapi({ description: "The answer that will be written: resume its stream." }),
-        type: z.string().optional().openapi({ description: "Under /openai alone: the kind of error, in OpenAI's words." }),
+        message_id: z.string().optional().meta({ description: "The answer that will be written: resume its stream." }),
+        type: z.string().optional().meta({ description: "Under /openai alone: the kind of error, in OpenAI's words." }),
         param: z
           .string()
           .nullable()
           .optional()
-          .openapi({ description: "Under /openai alone: the field that is wrong; null where no one field is." }),
-        request_id: z
-          .string()
-          .openapi({ description: "Equal to the header X-Request-Id.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }),
+          .meta({ description: "Under /openai alone: the field that is wrong; null where no one field is." }),
+        request_id: z.string().meta({ description: "Equal to the header X-Request-Id.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }),
       })
-      .openapi({ description: "The error." }),
+      .meta({ description: "The error." }),
   })
   .openapi("Error");
 
@@ -37,15 +33,15 @@ const validationErrorSchema = errorSchema
           .object({
             loc: z
               .array(z.union([z.string(), z.int()]))
-              .openapi({ description: "Where it is: body, query or path, and the names below.", example: ["body", "message"] }),
-            msg: z.string().openapi({ description: "What is wrong with it." }),
-            type: z.string().openapi({ description: "The kind of error, in the words of Pydantic v2." }),
-            input: z.unknown().optional().openapi({ description: "What was sent." }),
-            ctx: z.record(z.string(), z.unknown()).optional().openapi({ description: "The bounds or choices of the check." }),
+              .meta({ description: "Where it is: body, query or path, and the names below.", example: ["body", "message"] }),
+            msg: z.string().meta({ description: "What is wrong with it." }),
+            type: z.string().meta({ description: "The kind of error, in the words of Pydantic v2." }),
+            input: z.unknown().optional().meta({ description: "What was sent." }),
+            ctx: z.record(z.string(), z.unknown()).optional().meta({ description: "The bounds or choices of the check." }),
           })
           .openapi("ValidationItem"),
       )
-      .openapi({ description: "Every failed check." }),
+      .meta({ description: "Every failed check." }),
   })
   .openapi("ValidationError");
 
