@@ -13,7 +13,6 @@ import { consoleRoutes } from "./console/routes.ts";
 import { useSession } from "./console/session.ts";
 import { conversationRoutes } from "./conversations/routes.ts";
 import { homeRoutes } from "./docs/home.ts";
-import { openApiDocument } from "./docs/openapi.ts";
 import { docsRoutes } from "./docs/routes.ts";
 import { API, OPERATOR, type Surface, WIDGET } from "./docs/surfaces.ts";
 import { draftRoutes } from "./knowledge/draft-routes.ts";
@@ -74,7 +73,8 @@ const described = [
   [OPERATOR, operatorRoutes],
 ] as const;
 for (const [surface, router] of described) {
-  app.get(`${surface.root}/openapi.json`, limitAddress, (c) => {
+  app.get(`${surface.root}/openapi.json`, limitAddress, async (c) => {
+    const { openApiDocument } = await import("./docs/openapi.ts");
     const document = documents.get(surface) ?? JSON.stringify(openApiDocument(router, surface));
     documents.set(surface, document);
     return c.body(document, 200, { "Content-Type": "application/json" });

@@ -1,5 +1,4 @@
 import { app } from "./app.ts";
-import { receiveMail } from "./email/inbound.ts";
 import { isConfigured } from "./platform/config.ts";
 import { consume, retryLater } from "./queues.ts";
 import { sweep, sweepInOwnInvocation } from "./sweep/sweep.ts";
@@ -23,9 +22,10 @@ export { DeliverySender } from "./webhooks/attempt.ts";
 export default {
   fetch: app.fetch,
   queue: (batch, env) => (isConfigured(env) ? consume(batch, env) : retryLater(batch)),
-  email: (message, env) => {
+  email: async (message, env) => {
     // An error makes the sender's server try again.
     if (!isConfigured(env)) throw new Error("The configuration is invalid: the log names the variable");
+    const { receiveMail } = await import("./email/inbound.ts");
     return receiveMail(message, env);
   },
   scheduled: ({ scheduledTime }, env) =>

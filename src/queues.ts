@@ -1,7 +1,5 @@
-import { sendMail } from "./email/outbound.ts";
 import { continueEvaluation, type EvaluationMessage, failEvaluation } from "./evaluations/consumer.ts";
 import type { EmailMessage } from "./events/outbox.ts";
-import { failAfterRetries, ingest } from "./knowledge/consumer.ts";
 import type { IngestionMessage } from "./knowledge/sources.ts";
 import { eraseDeleted, type ErasureMessage } from "./operator/erasure.ts";
 import { idFields, logDeadLetter } from "./platform/queue.ts";
@@ -24,15 +22,28 @@ const QUEUE_PREFIX = "support-agent-";
 /** Does the work of one message; may return the job's outcome for the log. */
 type MessageHandler = (env: Env, body: never, meter: Meter) => Promise<string | void>;
 
-const ingestSource: MessageHandler = (env, body: IngestionMessage, meter) => ingest(env, body, Date.now, meter);
+// What reads pages, files and mails is loaded with the first message: few isolates consume any.
+const knowledge = () => import("./knowledge/consumer.ts");
+
+const ingestSource: MessageHandler = async (env, body: IngestionMessage, meter) => {
+  const { ingest } = await knowledge();
+  return ingest(env, body, Date.now, meter);
+};
+const failSourceAfterRetries: MessageHandler = async (env, body: IngestionMessage, meter) => {
+  const { failAfterRetries } = await knowledge();
+  return failAfterRetries(env, body, meter);
+};
 
 const MESSAGE_HANDLERS: Partial<Record<Job, MessageHandler>> = {
   ingestion: ingestSource,
   crawls: (env, body: IngestionMessage | EvaluationMessage, meter) =>
-    "evaluationId" in body ? continueEvaluation(env, body, meter) : ingest(env, body, Date.now, meter),
+    "evaluationId" in body ? continueEvaluation(env, body, meter) : ingestSource(env, body as never, meter),
   erasure: (env, body: ErasureMessage | PruneMessage, meter) =>
     "prune" in body ? prune(env, body, Date.now(), meter) : eraseDeleted(env, body, meter),
-  email: (env, body: EmailMessage, meter) => sendMail(env, body, Date.now(), meter),
+  email: async (env, body: EmailMessage, meter) => {
+    const { sendMail } = await import("./email/outbound.ts");
+    return sendMail(env, body, Date.now(), meter);
+  },
 };
 
 /** Does the work of a whole batch and acknowledges or retries each message; returns how many failed. */
@@ -52,7 +63,7 @@ interface DeadLetterPolicy {
 
 const failSource: DeadLetterPolicy = {
   action: "The source is set to failed. The failed jobs of its source_id say why; then sync it again.",
-  handler: (env, body: IngestionMessage, meter) => failAfterRetries(env, body, meter),
+  handler: failSourceAfterRetries,
 };
 
 const DEAD_LETTER_POLICIES: Partial<Record<Job, DeadLetterPolicy>> = {
@@ -60,7 +71,7 @@ const DEAD_LETTER_POLICIES: Partial<Record<Job, DeadLetterPolicy>> = {
   "crawls-dlq": {
     action: "The source or evaluation is set to failed. The failed jobs of its id say why; then sync it again, or run it again.",
     handler: (env, body: IngestionMessage | EvaluationMessage, meter) =>
-      "evaluationId" in body ? failEvaluation(env, body, meter) : failAfterRetries(env, body, meter),
+      "evaluationId" in body ? failEvaluation(env, body, meter) : failSourceAfterRetries(env, body as never, meter),
   },
   "erasure-dlq": {
     action:

@@ -90,7 +90,7 @@ toolRoutes.openapi(testTool, async (c) => {
 
 async function call(tool: Tool, input: Record<string, unknown>): Promise<z.output<typeof toolTestSchema>> {
   const startedMs = Date.now();
-  const problem = inputProblem(tool, input);
+  const problem = await inputProblem(tool, input);
   const outcome: ToolOutcome =
     problem === undefined ? await tool.run(input, AbortSignal.timeout(tool.timeoutMs!)) : { kind: "note", text: problem };
   return { ...toResult(outcome), duration_ms: Date.now() - startedMs };

@@ -1,6 +1,6 @@
 import type { sources } from "../platform/db/schema.ts";
 import { joinedBytes } from "../platform/read-stream.ts";
-import { type FileProblem, readFile } from "./extract/file.ts";
+import type { FileProblem } from "./extract/file.ts";
 import type { KnowledgeIndex } from "./index.ts";
 
 type Index = DurableObjectStub<KnowledgeIndex>;
@@ -56,6 +56,7 @@ export async function extractFile(
     await index.stageText(id, name, null, maxBytes);
     return { outcome: "none" };
   }
+  const { readFile } = await import("./extract/file.ts");
   const reading = await readFile(joinedBytes(parts));
   if (reading.kind === "text") {
     const excess = await index.stageText(id, name, reading.text, maxBytes);

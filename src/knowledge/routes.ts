@@ -12,7 +12,7 @@ import { truncate } from "../platform/text.ts";
 import { callerDb, needsScope } from "../workspaces/middleware.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
 import { addAnswer, type AnswerChange, changeAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
-import { MAX_TEXT_BYTES } from "./extract/file.ts";
+import { MAX_TEXT_BYTES } from "./extract/file-kind.ts";
 import { search } from "./search.ts";
 import {
   addSource,

@@ -10,7 +10,7 @@ import { FormFile } from "../platform/http/multipart.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { joinedBytes } from "../platform/read-stream.ts";
 import { pageOf, pageQuery } from "../platform/http/page.ts";
-import { isReadable } from "./extract/file.ts";
+import { isReadable } from "./extract/file-kind.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import { HEADING_SEPARATOR } from "./indexing/chunk.ts";
 import { type Draft, withoutSalutation } from "./merge-drafts.ts";

@@ -1,4 +1,3 @@
-import { Validator } from "@cfworker/json-schema";
 import type { HandoffReason } from "../platform/db/columns.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import type { ChatMessage, ModelCall, ToolCall } from "./chat-model.ts";
@@ -64,7 +63,7 @@ export class ToolRunner {
     if (this.handoff || ++this.calls > MAX_TOOL_CALLS) return { kind: "note", text: NO_MORE_TOOLS };
     if (!tool) return { kind: "note", text: "There is no tool of that name. Nothing was done." };
     const input = inputOf(call);
-    const problem = inputProblem(tool, input);
+    const problem = await inputProblem(tool, input);
     if (problem !== undefined) return { kind: "note", text: problem };
     const signal = AbortSignal.any([AbortSignal.timeout(tool.timeoutMs ?? this.limits.toolMs), abortSignal]);
     try {
@@ -113,9 +112,10 @@ function inputOf({ input }: ToolCall): unknown {
 }
 
 /** Why an input does not fit the tool, for the model to correct; undefined where it fits. */
-export function inputProblem({ parameters, checksInput = false }: Tool, input: unknown): string | undefined {
+export async function inputProblem({ parameters, checksInput = false }: Tool, input: unknown): Promise<string | undefined> {
   if (input === undefined) return "The input is not JSON. Nothing was done.";
   if (checksInput) return typeof input === "object" && input !== null && !Array.isArray(input) ? undefined : "The input is no object.";
+  const { Validator } = await import("@cfworker/json-schema");
   const { valid, errors } = new Validator(parameters, "2020-12", false).validate(input);
   if (valid) return undefined;
   const locations = errors.slice(0, MAX_SCHEMA_ERRORS_SHOWN).map(({ keywordLocation }) => keywordLocation);

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { errors, type JWTPayload, jwtVerify } from "jose";
+import type { errors, JWTPayload } from "jose";
 import { importHmacKey } from "../platform/crypto/hashes.ts";
 
 const CLOCK_TOLERANCE_SECONDS = 30;
@@ -15,6 +15,8 @@ export interface Identity {
   isProfileSigned: boolean;
 }
 
+type Jose = typeof import("jose");
+
 /** The identity, or what is wrong with its proof, as a sentence for the caller. */
 type IdentityResult = { identity: Identity } | { problem: string };
 
@@ -26,13 +28,15 @@ const claimsSchema = z.object({
 
 /** Verifies an identity token: a JWT, HS256, `{sub, email?, name?, exp}`, signed with one of the agent's secrets. */
 export async function readIdentityToken(token: string, secrets: readonly string[], nowMs: number): Promise<IdentityResult> {
+  // Loaded with the first token.
+  const jose = await import("jose");
   let problem = NO_SECRET;
   for (const secret of secrets) {
     try {
-      return toIdentity(await verifiedClaims(token, secret, nowMs), nowMs);
+      return toIdentity(await verifiedClaims(jose, token, secret, nowMs), nowMs);
     } catch (error) {
-      if (!(error instanceof errors.JOSEError)) throw error;
-      problem = problemOf(error);
+      if (!(error instanceof jose.errors.JOSEError)) throw error;
+      problem = problemOf(jose, error);
     }
     if (problem !== FORGED) break;
   }
@@ -59,7 +63,7 @@ export async function readUserHash(
   return refused;
 }
 
-async function verifiedClaims(token: string, secret: string, nowMs: number): Promise<JWTPayload> {
+async function verifiedClaims({ jwtVerify }: Jose, token: string, secret: string, nowMs: number): Promise<JWTPayload> {
   const { payload } = await jwtVerify(token, new TextEncoder().encode(secret), {
     // Never taken from the token.
     algorithms: ["HS256"],
@@ -88,7 +92,7 @@ const LONG_LIVED =
   "The identity_token lives longer than 24 hours. Have your server sign one with an exp of at most 24 hours from now, each time it is needed.";
 const FORGED = "The identity_token is not signed with this agent's identity secret.";
 
-function problemOf(error: errors.JOSEError): string {
+function problemOf({ errors }: Jose, error: errors.JOSEError): string {
   if (error instanceof errors.JWSSignatureVerificationFailed) return FORGED;
   if (error instanceof errors.JWTExpired) return "The identity_token has expired. Have your server sign a new one.";
   if (error instanceof errors.JOSEAlgNotAllowed) return "The identity_token is not signed with HS256, the only algorithm that is accepted.";

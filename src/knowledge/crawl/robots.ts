@@ -1,5 +1,7 @@
 import robotsParser from "robots-parser";
-import { BOT_TOKEN } from "../extract/page-head.ts";
+
+/** The crawler's name in robots.txt and robots directives. */
+export const BOT_TOKEN = "SupportAgentBot";
 
 /** RFC 9309 demands at least 500 KiB; the rest is not read. */
 export const MAX_ROBOTS_BYTES = 500 * 1024;

@@ -2,7 +2,6 @@ import { withoutClosingHashes } from "../../text/blocks.ts";
 import { cleanLine, truncateText } from "./clean.ts";
 import { extractHtml } from "./html-page.ts";
 import { directivesOfHeader, MAX_CANDIDATE_CHARS, titleOfUrl } from "./page-head.ts";
-import { extractPdf } from "./pdf.ts";
 import { decodeText, type ExtractedPage, type Extraction, type FetchedResponse, mediaKind } from "./response.ts";
 
 /**
@@ -15,8 +14,10 @@ export async function extract(response: FetchedResponse): Promise<Extraction> {
   switch (mediaKind(headers.get("content-type"), url, bytes)) {
     case "html":
       return extractHtml(response);
-    case "pdf":
+    case "pdf": {
+      const { extractPdf } = await import("./pdf.ts");
       return extractPdf(response);
+    }
     case "text":
       return extractText(response);
     case "markdown":

@@ -1,16 +1,12 @@
 import { csvTable } from "./csv.ts";
 import { type DocxProblem, readDocx } from "./docx.ts";
 import { extract, withoutFrontMatter } from "./extract.ts";
-import { decodeText, mediaKind, type MediaKind, type SkipReason } from "./response.ts";
+import { fileKind, type FileKind, MAX_TEXT_BYTES } from "./file-kind.ts";
+import { decodeText, type SkipReason } from "./response.ts";
 
 export type FileProblem = SkipReason | DocxProblem | "too_much_text";
 
 export type FileReading = { kind: "text"; text: string } | { kind: "skipped"; reason: FileProblem };
-
-type FileKind = MediaKind | "docx";
-
-/** The most text that a source holds, in UTF-8. */
-export const MAX_TEXT_BYTES = 5 * 1024 * 1024;
 
 /**
  * What an uploaded file says: PDF, DOCX and HTML as blocks, a CSV file as a table, other text as it is. The bytes alone tell what
@@ -21,25 +17,6 @@ export async function readFile(bytes: Uint8Array): Promise<FileReading> {
   if (reading.kind === "skipped") return reading;
   const isTooMuch = reading.truncated || new TextEncoder().encode(reading.text).length > MAX_TEXT_BYTES;
   return isTooMuch ? { kind: "skipped", reason: "too_much_text" } : { kind: "text", text: reading.text };
-}
-
-/** Whether a file that begins with these bytes may hold text. */
-export function isReadable(head: Uint8Array): boolean {
-  return fileKind(head) !== "unsupported";
-}
-
-/** All local files of an archive begin so, and so does the archive. */
-const ZIP = [0x50, 0x4b, 0x03, 0x04];
-/** Rich Text Format, which is text but for machines. */
-const RTF = [0x7b, 0x5c, 0x72, 0x74, 0x66];
-
-function fileKind(bytes: Uint8Array): FileKind {
-  if (beginsWith(bytes, ZIP)) return "docx";
-  return beginsWith(bytes, RTF) ? "unsupported" : mediaKind(null, "", bytes);
-}
-
-function beginsWith(bytes: Uint8Array, magic: readonly number[]): boolean {
-  return magic.every((byte, at) => bytes[at] === byte);
 }
 
 type KindReading = { kind: "text"; text: string; truncated: boolean } | { kind: "skipped"; reason: FileProblem };

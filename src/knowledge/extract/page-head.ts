@@ -1,5 +1,6 @@
 import { type Element, isTag } from "domhandler";
 import { textContent } from "domutils";
+import { BOT_TOKEN } from "../crawl/robots.ts";
 import { cleanLine, withoutLinkSign } from "./clean.ts";
 
 /** The metadata of a page. */
@@ -101,9 +102,6 @@ export function resolveLink(href: string, base: string): string | null {
   const url = new URL(address, base);
   return (url.protocol === "https:" || url.protocol === "http:") && url.href.length <= MAX_URL_CHARS ? url.href : null;
 }
-
-/** The crawler's name in robots.txt and robots directives. */
-export const BOT_TOKEN = "SupportAgentBot";
 
 interface RobotsDirectives {
   noindex: boolean;

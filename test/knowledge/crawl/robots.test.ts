@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MAX_ROBOTS_BYTES, parseRobots, robotsTextOf } from "../../../src/knowledge/crawl/robots.ts";
-import { BOT_TOKEN } from "../../../src/knowledge/extract/page-head.ts";
+import { BOT_TOKEN, MAX_ROBOTS_BYTES, parseRobots, robotsTextOf } from "../../../src/knowledge/crawl/robots.ts";
 
 const ROBOTS = "https://a.example/robots.txt";
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
