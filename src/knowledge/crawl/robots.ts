@@ -1,7 +1,5 @@
 import robotsParser from "robots-parser";
-
-/** The crawler's name in robots.txt and robots directives. */
-export const BOT_TOKEN = "SupportAgentBot";
+import { BOT_TOKEN } from "../extract/robots-directives.ts";
 
 /** RFC 9309 demands at least 500 KiB; the rest is not read. */
 export const MAX_ROBOTS_BYTES = 500 * 1024;

@@ -1,7 +1,8 @@
 import { withoutClosingHashes } from "../../text/blocks.ts";
 import { cleanLine, truncateText } from "./clean.ts";
 import { extractHtml } from "./html-page.ts";
-import { directivesOfHeader, MAX_CANDIDATE_CHARS, titleOfUrl } from "./page-head.ts";
+import { MAX_CANDIDATE_CHARS, titleOfUrl } from "./page-head.ts";
+import { directivesOfHeader } from "./robots-directives.ts";
 import { decodeText, type ExtractedPage, type Extraction, type FetchedResponse, mediaKind } from "./response.ts";
 
 /**

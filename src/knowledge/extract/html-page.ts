@@ -5,7 +5,8 @@ import { cleanLine, truncateText } from "./clean.ts";
 import { hasClass, type PageFacts } from "./html-rules.ts";
 import { isMain, textLength, MarkdownRenderer } from "./html-text.ts";
 import { parseHtml } from "./html-tree.ts";
-import { canonicalOfHeader, directivesOfHeader, type PageHead, pageTitle, readHead, resolveLink } from "./page-head.ts";
+import { canonicalOfHeader, type PageHead, pageTitle, readHead, resolveLink } from "./page-head.ts";
+import { directivesOfHeader } from "./robots-directives.ts";
 import { decodeText, type ExtractedPage, type FetchedResponse, type PageLink } from "./response.ts";
 
 /** A page with less text gets its description too: a landing page, or one that scripts fill. */

@@ -1,6 +1,7 @@
 import { getDocumentProxy } from "unpdf";
 import { cleanLine, truncateText } from "./clean.ts";
-import { canonicalOfHeader, directivesOfHeader, titleOfUrl } from "./page-head.ts";
+import { canonicalOfHeader, titleOfUrl } from "./page-head.ts";
+import { directivesOfHeader } from "./robots-directives.ts";
 import type { Extraction, FetchedResponse } from "./response.ts";
 import { decompressed } from "./unpack.ts";
 

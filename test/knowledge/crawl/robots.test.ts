@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BOT_TOKEN, MAX_ROBOTS_BYTES, parseRobots, robotsTextOf } from "../../../src/knowledge/crawl/robots.ts";
+import { BOT_TOKEN } from "../../../src/knowledge/extract/robots-directives.ts";
+import { MAX_ROBOTS_BYTES, parseRobots, robotsTextOf } from "../../../src/knowledge/crawl/robots.ts";
 
 const ROBOTS = "https://a.example/robots.txt";
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
