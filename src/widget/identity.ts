@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { errors, JWTPayload } from "jose";
+import type * as Jose from "jose";
 import { importHmacKey } from "../platform/crypto/hashes.ts";
 
 const CLOCK_TOLERANCE_SECONDS = 30;
@@ -14,8 +14,6 @@ export interface Identity {
   /** Whether the signature covers name and email too. */
   isProfileSigned: boolean;
 }
-
-type Jose = typeof import("jose");
 
 /** The identity, or what is wrong with its proof, as a sentence for the caller. */
 type IdentityResult = { identity: Identity } | { problem: string };
@@ -63,7 +61,7 @@ export async function readUserHash(
   return refused;
 }
 
-async function verifiedClaims({ jwtVerify }: Jose, token: string, secret: string, nowMs: number): Promise<JWTPayload> {
+async function verifiedClaims({ jwtVerify }: typeof Jose, token: string, secret: string, nowMs: number): Promise<Jose.JWTPayload> {
   const { payload } = await jwtVerify(token, new TextEncoder().encode(secret), {
     // Never taken from the token.
     algorithms: ["HS256"],
@@ -74,7 +72,7 @@ async function verifiedClaims({ jwtVerify }: Jose, token: string, secret: string
   return payload;
 }
 
-function toIdentity(claims: JWTPayload, nowMs: number): IdentityResult {
+function toIdentity(claims: Jose.JWTPayload, nowMs: number): IdentityResult {
   const nowSeconds = nowMs / 1000;
   const lifeSeconds = claims.exp! - Math.min(claims.iat ?? nowSeconds, nowSeconds);
   if (lifeSeconds > MAX_LIFE_SECONDS + CLOCK_TOLERANCE_SECONDS) return { problem: LONG_LIVED };
@@ -92,7 +90,7 @@ const LONG_LIVED =
   "The identity_token lives longer than 24 hours. Have your server sign one with an exp of at most 24 hours from now, each time it is needed.";
 const FORGED = "The identity_token is not signed with this agent's identity secret.";
 
-function problemOf({ errors }: Jose, error: errors.JOSEError): string {
+function problemOf({ errors }: typeof Jose, error: Jose.errors.JOSEError): string {
   if (error instanceof errors.JWSSignatureVerificationFailed) return FORGED;
   if (error instanceof errors.JWTExpired) return "The identity_token has expired. Have your server sign a new one.";
   if (error instanceof errors.JOSEAlgNotAllowed) return "The identity_token is not signed with HS256, the only algorithm that is accepted.";
