@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { errorText, UserError, withUsage } from "../scripts/shared/cli.ts";
 import { benchAbuse } from "./abuse/abuse.ts";
+import { benchConsole } from "./console.ts";
 import { benchCrawl } from "./crawl.ts";
 import { benchLimits } from "./limits.ts";
 import { benchOperations } from "./operations.ts";
@@ -19,6 +20,7 @@ const USAGE = `npm run bench [-- FLAGS]: how fast the built service is on this m
   --only NAMES   only these operations, such as me,ask
   --webhooks     what an event costs, and how soon its endpoints have it
   --widget       what the chat costs a website, and how quickly it is there, in Chromium
+  --console      how quickly the console of a busy workspace answers to a hand, in Chromium
   --stream       streamed answers against the model that writes them
   --crawl        how quickly websites are read, and with how much memory
   --limits       how many asks a second the gate, the index and the database of one workspace take
@@ -45,6 +47,7 @@ const FLAGS = {
   webhooks: { type: "boolean" },
   stream: { type: "boolean" },
   widget: { type: "boolean" },
+  console: { type: "boolean" },
   crawl: { type: "boolean" },
   vectors: { type: "boolean" },
   limits: { type: "boolean" },
@@ -72,6 +75,7 @@ async function run(flags: ReturnType<typeof readFlags>): Promise<Report> {
   console.error("Building …");
   if (flags.webhooks) return benchWebhooks(directory);
   if (flags.widget) return benchWidget();
+  if (flags.console) return benchConsole();
   if (flags.stream) return benchStreams(directory);
   if (flags.crawl) return benchCrawl();
   if (flags.vectors) return benchVectors(directory);

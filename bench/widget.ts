@@ -1,11 +1,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Worker } from "node:worker_threads";
-import { type Browser, type CDPSession, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { startService } from "../scripts/docs/service.ts";
-import { UserError } from "../scripts/shared/cli.ts";
 import { buildWeb } from "../scripts/web.ts";
-import { findChromium } from "../test/web/chromium.ts";
+import { droppedOf, launchChromium, measureScrolling, openSlowPage, outermost, slowDown, trace } from "./browser.ts";
 import { median, percentile, type Report } from "./report.ts";
 import { PACED } from "./stand-ins/paced-model.ts";
 
@@ -14,51 +13,29 @@ import { PACED } from "./stand-ins/paced-model.ts";
  * processor slowed four times, against the service as `npm run dev` starts it.
  */
 
-const SLOWDOWN = 4;
 const LOADS = 5;
 const MESSAGES = 500;
 const POLL_LIMIT = 200;
 const SCROLL_STEPS = 60;
-const FRAME_MS = 1000 / 60;
-/** A frame that takes longer was dropped. */
-const DROPPED_MS = FRAME_MS * 1.5;
-
-interface Embedded {
-  page: Page;
-  session: CDPSession;
-}
 
 /** A website with the chat. */
-async function embed(browser: Browser, site: string): Promise<Embedded> {
-  const page = await browser.newPage();
-  const session = await page.context().newCDPSession(page);
-  await session.send("Emulation.setCPUThrottlingRate", { rate: SLOWDOWN });
+async function embed(browser: Browser, site: string): Promise<Page> {
+  const { page } = await openSlowPage(browser);
   await page.goto(site);
   await page.locator(".launcher").waitFor();
-  return { page, session };
-}
-
-interface TraceEvent {
-  name: string;
-  /** Microseconds: when it began, how long it took, and how much of that its thread ran. */
-  ts: number;
-  dur?: number;
-  tdur?: number;
-  args: { data?: { url?: string }; url?: string };
+  return page;
 }
 
 const SCRIPTING = new Set(["EvaluateScript", "FunctionCall"]);
 
 /** How long the page's main thread runs the loader until the launcher is there, and how far it moves the page. */
 async function measureLoad(browser: Browser, site: string): Promise<{ scriptMs: number; shift: number }> {
-  const page = await browser.newPage();
-  const session = await page.context().newCDPSession(page);
-  await session.send("Emulation.setCPUThrottlingRate", { rate: SLOWDOWN });
-  await browser.startTracing(page, { categories: ["devtools.timeline", "v8"] });
-  await page.goto(site);
-  await page.locator(".launcher").waitFor();
-  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] };
-  const own = traceEvents.filter(({ name, args }) => SCRIPTING.has(name) && (args.data?.url ?? args.url ?? "").endsWith("/widget.js"));
+  const { page } = await openSlowPage(browser);
+  const events = await trace(browser, page, ["devtools.timeline", "v8"], async () => {
+    await page.goto(site);
+    await page.locator(".launcher").waitFor();
+  });
+  const own = events.filter(({ name, args }) => SCRIPTING.has(name) && (args.data?.url ?? args.url ?? "").endsWith("/widget.js"));
   const shift = await page.evaluate(
     () =>
       new Promise<number>((resolve) => {
@@ -73,21 +50,9 @@ async function measureLoad(browser: Browser, site: string): Promise<{ scriptMs: 
   return { scriptMs: outermost(own).reduce((sum, { dur = 0, tdur = dur }) => sum + tdur, 0) / 1000, shift };
 }
 
-/** Of events that lie within each other, those around the others. */
-function outermost(events: readonly TraceEvent[]): TraceEvent[] {
-  let endsAt = 0;
-  return events
-    .toSorted((one, other) => one.ts - other.ts)
-    .filter(({ ts, dur = 0 }) => {
-      const isOuter = ts >= endsAt;
-      if (isOuter) endsAt = ts + dur;
-      return isOuter;
-    });
-}
-
 /** From a click to the frame with the panel. @param isWarm whether the visitor pointed at the launcher before. */
 async function measureOpening(browser: Browser, site: string, isWarm: boolean): Promise<number> {
-  const { page } = await embed(browser, site);
+  const page = await embed(browser, site);
   if (isWarm) {
     await page.locator(".launcher").dispatchEvent("pointerenter");
     await page.locator(".window").waitFor({ state: "attached" });
@@ -111,7 +76,7 @@ async function measureOpening(browser: Browser, site: string, isWarm: boolean): 
 
 /** From the arrival of a part of an answer to the frame that shows it. */
 async function measureTokens(browser: Browser, site: string): Promise<number[]> {
-  const { page } = await embed(browser, site);
+  const page = await embed(browser, site);
   await page.locator(".launcher").click();
   await page.locator("textarea").fill("How are webhooks signed?");
   const times = page.evaluate(
@@ -137,7 +102,7 @@ async function measureTokens(browser: Browser, site: string): Promise<number[]> 
 }
 
 /** The times between frames while a long conversation is scrolled. */
-async function measureScrolling(browser: Browser, site: string, agentId: string): Promise<number[]> {
+async function measureLongChat(browser: Browser, site: string, agentId: string): Promise<number[]> {
   const page = await browser.newPage();
   const session = await page.context().newCDPSession(page);
   await page.addInitScript((id) => {
@@ -154,24 +119,8 @@ async function measureScrolling(browser: Browser, site: string, agentId: string)
     .locator("article")
     .nth(MESSAGES - 1)
     .waitFor({ state: "attached" });
-  await session.send("Emulation.setCPUThrottlingRate", { rate: SLOWDOWN });
-  const frames = await page.evaluate(
-    ({ steps }) =>
-      new Promise<number[]>((resolve) => {
-        const scroller = document.querySelector("support-agent")!.shadowRoot!.querySelector(".scroller")!;
-        const found: number[] = [];
-        let lastMs = performance.now();
-        const step = (nowMs: number) => {
-          found.push(nowMs - lastMs);
-          lastMs = nowMs;
-          scroller.scrollBy(0, -120);
-          if (found.length < steps) requestAnimationFrame(step);
-          else resolve(found.slice(2));
-        };
-        requestAnimationFrame(step);
-      }),
-    { steps: SCROLL_STEPS },
-  );
+  await slowDown(session);
+  const frames = await measureScrolling(page, ["support-agent", ".scroller"], SCROLL_STEPS, -120);
   await page.close();
   return frames;
 }
@@ -193,13 +142,11 @@ function messageAt(at: number): object {
 
 /** Runs all of it. */
 export async function benchWidget(): Promise<Report> {
-  const executablePath = findChromium();
-  if (!executablePath) throw new UserError("No Chromium was found: install one, or set CHROMIUM_PATH.");
+  const browser = await launchChromium();
   const sizes = await buildWeb();
   const model = new Worker(new URL("stand-ins/paced-model.ts", import.meta.url));
   const modelPort = await new Promise<number>((resolve) => model.once("message", resolve));
   const service = startService({ OPENAI_BASE_URL: `http://127.0.0.1:${modelPort}/v1`, OPENAI_MODEL: PACED });
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   const website = createServer((_, response) => response.setHeader("Content-Type", "text/html").end(html));
   let html = "";
   try {
@@ -226,8 +173,8 @@ async function measure(browser: Browser, site: string, agentId: string, sizes: R
     warm.push(await measureOpening(browser, site, true));
   }
   const tokens = await measureTokens(browser, site);
-  const frames = await measureScrolling(browser, site, agentId);
-  const dropped = frames.filter((ms) => ms > DROPPED_MS).length;
+  const frames = await measureLongChat(browser, site, agentId);
+  const dropped = droppedOf(frames);
   const data = {
     loaderMs: median(loads.map(({ scriptMs }) => scriptMs)),
     shift: Math.max(...loads.map(({ shift }) => shift)),

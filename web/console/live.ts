@@ -52,16 +52,24 @@ export function showPresence(conversationId: string | null, isReplying: boolean)
   sendPresence();
 }
 
-/** Calls back when something changed that matters to a page, at most a few times a second. */
+/** Changes that come together are one. */
+const GATHER_MS = 150;
+/** In a busy workspace something changes all the time, and every read counts toward its rate limit. */
+const PACE_MS = 1_000;
+
+/** Calls back soon after something changed that matters to a page, and once a second while changes go on. */
 export function useChanges(matters: (change: Change) => boolean, then: () => void, deps: readonly unknown[]): void {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let nextMs = 0;
     const listener = (changes: Change[]) => {
-      if (timer === undefined && changes.some(matters))
-        timer = setTimeout(() => {
-          timer = undefined;
-          then();
-        }, 150);
+      if (timer !== undefined || !changes.some(matters)) return;
+      const run = () => {
+        timer = undefined;
+        nextMs = performance.now() + PACE_MS;
+        then();
+      };
+      timer = setTimeout(run, Math.max(GATHER_MS, nextMs - performance.now()));
     };
     listeners.add(listener);
     return () => {

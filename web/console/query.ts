@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "../../client/index.ts";
 import { type Change, isLive, useChanges } from "./live.ts";
 
 export interface Query<Data> {
@@ -36,7 +37,12 @@ export function useQuery<Data>(key: string, read: (signal: AbortSignal) => Promi
       const data = await latest.current(controller.signal);
       if (!controller.signal.aborted) setState({ key, data });
     } catch (error) {
-      if (!controller.signal.aborted) setState((before) => ({ ...(before.key === key ? before : { key }), error }));
+      if (controller.signal.aborted) return;
+      setState((before) => ({ ...(before.key === key ? before : { key }), error }));
+      // What is busy says when to ask again, such as a search that reads the conversations for the first time.
+      if (!(error instanceof ApiError) || error.retryAfter === null) return;
+      const again = setTimeout(() => void load(), error.retryAfter * 1000);
+      controller.signal.addEventListener("abort", () => clearTimeout(again));
     }
   }, [key]);
   useEffect(() => {

@@ -7,22 +7,35 @@ const UNITS = [
   ["minute", MINUTE_MS],
 ] as const;
 
+/** Making a format takes longer than using it, and a long list has many times. */
+function perLanguage<Format>(create: (language: string) => Format): (language: string) => Format {
+  const made = new Map<string, Format>();
+  return (language) => {
+    const format = made.get(language) ?? create(language);
+    made.set(language, format);
+    return format;
+  };
+}
+
+const relativeFormat = perLanguage((language) => new Intl.RelativeTimeFormat(language, { numeric: "auto" }));
+const timeFormat = perLanguage((language) => new Intl.DateTimeFormat(language, { timeStyle: "short" }));
+const exactFormat = perLanguage((language) => new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "short" }));
+
 /** A time seen from now, such as "in 3 minutes" and "2 hours ago"; within a minute "now". */
 export function relativeTime(atMs: number, nowMs: number, language: string): string {
   const distanceMs = atMs - nowMs;
-  const format = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   const [unit, unitMs] = UNITS.find(([, unitMs]) => Math.abs(distanceMs) >= unitMs) ?? ["second", Number.POSITIVE_INFINITY];
-  return format.format(unit === "second" ? 0 : Math.round(distanceMs / unitMs), unit);
+  return relativeFormat(language).format(unit === "second" ? 0 : Math.round(distanceMs / unitMs), unit);
 }
 
 /** The time of day. */
 export function timeOfDay(atMs: number, language: string): string {
-  return new Intl.DateTimeFormat(language, { timeStyle: "short" }).format(atMs);
+  return timeFormat(language).format(atMs);
 }
 
 /** Date and time in full. */
 export function exactTime(atMs: number, language: string): string {
-  return new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "short" }).format(atMs);
+  return exactFormat(language).format(atMs);
 }
 
 /** A day, with its year unless it is this one. */

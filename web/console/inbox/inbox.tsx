@@ -1,6 +1,7 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { useShortcuts } from "../keyboard.ts";
+import type { ListWindow } from "../list-window.ts";
 import { showPresence } from "../live.ts";
 import { focusSearch } from "../ui/page.tsx";
 import { Empty } from "../ui/states.tsx";
@@ -18,10 +19,7 @@ export function Inbox() {
   useEffect(() => showPresence(openId ?? null, false), [openId]);
   useEffect(() => () => showPresence(null, false), []);
   const open = (id: string | undefined) => navigate(id === undefined ? "/" : `/${id}`);
-  const moveBy = (step: number) => {
-    const next = neighbour(list.items, openId, step);
-    if (next) open(next.id);
-  };
+  const { current, moveBy } = useSteps(list, openId, open);
   useShortcuts({
     j: ["Next conversation", () => moveBy(1)],
     k: ["Previous conversation", () => moveBy(-1)],
@@ -30,7 +28,7 @@ export function Inbox() {
   });
   return (
     <div class={openId === undefined ? "inbox" : "inbox is-open"}>
-      <ConversationList list={list} filter={filter} onFilter={setFilter} openId={openId} onOpen={open} />
+      <ConversationList list={list} filter={filter} onFilter={setFilter} openId={openId} current={current} onOpen={open} />
       {openId === undefined ? (
         <section class="conversation-empty">
           <Empty title="No conversation is open">
@@ -44,7 +42,32 @@ export function Inbox() {
   );
 }
 
-function neighbour(conversations: readonly ListedConversation[], id: string | undefined, step: number): ListedConversation | undefined {
-  const at = conversations.findIndex((conversation) => conversation.id === id);
-  return at < 0 ? conversations[0] : conversations[at + step];
+/** Goes from one conversation of the list to the next, also to one that must be read first. */
+function useSteps(list: ListWindow<ListedConversation>, openId: string | undefined, open: (id: string) => void) {
+  const [wanted, setWanted] = useState<{ key: string; at: number } | undefined>();
+  const target = wanted?.key === list.key ? wanted.at : undefined;
+  const opened = list.indexOf(openId);
+  // Where the open conversation was, once it has left the list.
+  const last = useRef<{ key: string; id: string; at: number } | undefined>(undefined);
+  if (openId !== undefined && opened >= 0) last.current = { key: list.key, id: openId, at: opened };
+  const left = last.current && last.current.id === openId && last.current.key === list.key ? last.current.at : undefined;
+  const item = target === undefined ? undefined : list.itemAt(target);
+  useEffect(() => {
+    if (!item) return;
+    if (item.id === openId) setWanted((before) => (before?.at === target ? undefined : before));
+    else open(item.id);
+  }, [item?.id, openId]);
+  const nextOf = (step: number): number => {
+    if (opened >= 0) return opened + step;
+    if (left === undefined) return 0;
+    // It is out of sight; or it is gone, and the one below has moved up to its place.
+    return step > 0 && list.itemAt(left) !== undefined ? left : left + step;
+  };
+  // Keys may follow each other faster than conversations are shown.
+  const moveBy = (step: number) =>
+    setWanted((before) => {
+      const at = before?.key === list.key ? before.at + step : nextOf(step);
+      return at >= 0 && at < (list.length ?? 0) ? { key: list.key, at } : before;
+    });
+  return { current: target === undefined ? { key: openId, at: opened } : { key: target, at: target }, moveBy };
 }

@@ -1,11 +1,10 @@
-import { useEffect, useRef } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
-import { type Pages, usePages } from "../pages.ts";
+import { type ListWindow, useListWindow } from "../list-window.ts";
 import { useQuery } from "../query.ts";
 import { session } from "../session.ts";
+import { type CurrentRow, LongList } from "../ui/long-list.tsx";
 import { SearchField } from "../ui/page.tsx";
-import { EndOfPages } from "../ui/pages.tsx";
-import { Empty, ErrorState, Skeleton } from "../ui/states.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
 import { formatNumber, Time } from "../ui/time.tsx";
 import { hasDraft } from "./drafts.ts";
 import { Status, titleOf } from "./words.tsx";
@@ -27,11 +26,12 @@ export interface Filter {
   q?: string;
 }
 
-const PAGE_SIZE = 50;
+/** Of each, in pixels: two lines of what was said. */
+const ROW_HEIGHT = 108;
 
 function inputOf({ view, q }: Filter): Parameters<typeof api.listConversations>[0] {
   const { input } = VIEWS.find(({ id }) => id === view)!;
-  return { limit: PAGE_SIZE, ...input, ...(view === "mine" && { assignee_id: memberId() }), ...(q && { q }) };
+  return { ...input, ...(view === "mine" && { assignee_id: memberId() }), ...(q && { q }) };
 }
 
 /** The id by which this person has conversations. */
@@ -39,22 +39,25 @@ export function memberId(): string {
   return session.value?.name || (session.value?.kind === "workspace" ? session.value.key.id : "");
 }
 
-export function useConversations(filter: Filter): Pages<ListedConversation> {
-  const read = (cursor: string | undefined, signal?: AbortSignal) =>
-    api.listConversations({ ...inputOf(filter), ...(cursor !== undefined && { cursor }) }, signal ? { signal } : {});
-  return usePages(JSON.stringify(filter), read, ({ kind }) => kind === "conversation");
+export function useConversations(filter: Filter): ListWindow<ListedConversation> {
+  return useListWindow(
+    JSON.stringify(filter),
+    (page, signal) => api.listConversations({ ...inputOf(filter), ...page }, { signal }),
+    ({ kind }) => kind === "conversation",
+  );
 }
 
 interface Props {
-  list: Pages<ListedConversation>;
+  list: ListWindow<ListedConversation>;
   filter: Filter;
   onFilter: (filter: Filter) => void;
   openId: string | undefined;
+  /** The row that is brought into sight. */
+  current: CurrentRow;
   onOpen: (id: string) => void;
 }
 
-export function ConversationList({ list, filter, onFilter, openId, onOpen }: Props) {
-  const { items: conversations, first } = list;
+export function ConversationList({ list, filter, onFilter, openId, current, onOpen }: Props) {
   return (
     <section class="conversation-list" aria-label="Conversations">
       <header>
@@ -62,17 +65,17 @@ export function ConversationList({ list, filter, onFilter, openId, onOpen }: Pro
         <SearchField label="Search conversations" onSearch={(q) => onFilter({ ...filter, q })} />
         <Views filter={filter} onFilter={onFilter} />
       </header>
-      <div class="scroll" tabIndex={-1}>
-        {first.error !== undefined && first.data === undefined && <ErrorState error={first.error} retry={first.reload} />}
-        {first.isLoading && <Skeleton rows={10} />}
-        {first.data && conversations.length === 0 && <EmptyList filter={filter} />}
-        <ul class="rows">
-          {conversations.map((conversation) => (
-            <Row key={conversation.id} conversation={conversation} isOpen={conversation.id === openId} onOpen={onOpen} />
-          ))}
-        </ul>
-        <EndOfPages pages={list} />
-      </div>
+      <LongList
+        key={list.key}
+        list={list}
+        rowHeight={ROW_HEIGHT}
+        current={current}
+        row={(conversation) => <Row conversation={conversation} isOpen={conversation.id === openId} onOpen={onOpen} />}
+      >
+        <Loaded query={list.query} rows={10}>
+          {({ total }) => total === 0 && <EmptyList filter={filter} />}
+        </Loaded>
+      </LongList>
     </section>
   );
 }
@@ -100,32 +103,26 @@ function useCount(view: "waiting" | "unread"): number | undefined {
 }
 
 function Row({ conversation, isOpen, onOpen }: { conversation: ListedConversation; isOpen: boolean; onOpen: (id: string) => void }) {
-  const element = useRef<HTMLLIElement>(null);
-  useEffect(() => {
-    if (isOpen) element.current?.scrollIntoView({ block: "nearest" });
-  }, [isOpen]);
   const { id, unread_count: unread, last_message_at: at, assignee, match } = conversation;
   return (
-    <li ref={element}>
-      <button type="button" class={unread > 0 ? "row is-unread" : "row"} aria-current={isOpen} onClick={() => onOpen(id)}>
-        <span class="row-top">
-          <strong>{titleOf(conversation)}</strong>
-          <Time at={at} />
-        </span>
-        <span class="preview">
-          {match ? <Snippet parts={match.snippet} /> : hasDraft(id) ? <em>Draft: not sent yet</em> : previewOf(conversation)}
-        </span>
-        <span class="row-bottom">
-          <Status status={conversation.status} />
-          {assignee && <span class="tag">{assignee.name}</span>}
-          {unread > 0 && (
-            <span class="count" aria-label={`${unread} unread`}>
-              {unread}
-            </span>
-          )}
-        </span>
-      </button>
-    </li>
+    <button type="button" class={unread > 0 ? "row is-unread" : "row"} aria-current={isOpen} onClick={() => onOpen(id)}>
+      <span class="row-top">
+        <strong>{titleOf(conversation)}</strong>
+        <Time at={at} />
+      </span>
+      <span class="preview">
+        {match ? <Snippet parts={match.snippet} /> : hasDraft(id) ? <em>Draft: not sent yet</em> : previewOf(conversation)}
+      </span>
+      <span class="row-bottom">
+        <Status status={conversation.status} />
+        {assignee && <span class="tag">{assignee.name}</span>}
+        {unread > 0 && (
+          <span class="count" aria-label={`${unread} unread`}>
+            {unread}
+          </span>
+        )}
+      </span>
+    </button>
   );
 }
 

@@ -6,18 +6,22 @@ import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
+import { SearchField } from "../ui/page.tsx";
 import { formatNumber, Time } from "../ui/time.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { SourceForm } from "./source-form.tsx";
 
 type Source = Schemas["Source"];
 
+/** A list of so many is read at a glance. */
+const SEARCHABLE = 5;
 const FILE_TYPES = ".pdf,.docx,.html,.htm,.md,.txt,.csv";
 
 /** The sources of an agent, the latest first, with how far each has been read. Files are added by dropping them. */
 export function Sources({ agentId }: { agentId: string }) {
   const [isAdding, setAdding] = useState(false);
   const [isOver, setOver] = useState(false);
+  const [searched, setSearched] = useState("");
   const query = useQuery(agentId, (signal) => api.listSources({ agent_id: agentId }, { signal }), {
     watch: ({ kind }) => kind === "source",
   });
@@ -71,11 +75,10 @@ export function Sources({ agentId }: { agentId: string }) {
               Add a website, a page or a text, or drop files here. It answers from them alone.
             </Empty>
           ) : (
-            <ul class="stack">
-              {data.toReversed().map((source) => (
-                <SourceCard key={source.id} source={source} />
-              ))}
-            </ul>
+            <>
+              {data.length > SEARCHABLE && <SearchField label="Search sources" onSearch={setSearched} />}
+              <SourceList sources={data.toReversed().filter((source) => textOf(source).includes(searched.toLowerCase()))} />
+            </>
           )
         }
       </Loaded>
@@ -92,6 +95,22 @@ export function Sources({ agentId }: { agentId: string }) {
       )}
     </section>
   );
+}
+
+function SourceList({ sources }: { sources: readonly Source[] }) {
+  if (sources.length === 0) return <Empty title="Nothing was found">No source has this in its name, its address or its state.</Empty>;
+  return (
+    <ul class="stack sources">
+      {sources.map((source) => (
+        <SourceCard key={source.id} source={source} />
+      ))}
+    </ul>
+  );
+}
+
+/** What a search looks in. */
+function textOf({ name, url, type, status }: Source): string {
+  return [name, url, type, SOURCE_STATUS[status]].join(" ").toLowerCase();
 }
 
 export const SOURCE_STATUS = { pending: "Waiting to be read", processing: "Being read", ready: "Ready", failed: "Failed" } as const;

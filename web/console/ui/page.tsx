@@ -15,12 +15,16 @@ export function PageFrame({ title, actions, children }: { title: string; actions
   );
 }
 
-const TYPING_PAUSE_MS = 200;
+const TYPING_PAUSE_MS = 120;
 
-/** A search field: it searches when typing pauses. The key `/` goes there. */
+/** A search field: it searches when typing pauses, and by Enter. The key `/` goes there. */
 export function SearchField({ label, onSearch }: { label: string; onSearch: (q: string) => void }) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
+  const searchIn = (ms: number, input: HTMLInputElement) => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => onSearch(input.value.trim()), ms);
+  };
   return (
     <div class="search">
       <Icon name="search" size={16} />
@@ -29,11 +33,9 @@ export function SearchField({ label, onSearch }: { label: string; onSearch: (q: 
         aria-label={label}
         placeholder="Search"
         data-search
-        onInput={({ currentTarget }) => {
-          clearTimeout(timer.current);
-          timer.current = setTimeout(() => onSearch(currentTarget.value.trim()), TYPING_PAUSE_MS);
-        }}
+        onInput={({ currentTarget }) => searchIn(TYPING_PAUSE_MS, currentTarget)}
         onKeyDown={(event) => {
+          if (event.key === "Enter") searchIn(0, event.currentTarget);
           if (event.key === "Escape") event.currentTarget.blur();
         }}
       />

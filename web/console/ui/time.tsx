@@ -15,7 +15,9 @@ export function Time({ at }: { at: string }) {
   );
 }
 
+const numberFormat = new Intl.NumberFormat(navigator.language);
+
 /** A number with the separators of the reader's language. */
 export function formatNumber(value: number): string {
-  return new Intl.NumberFormat(navigator.language).format(value);
+  return numberFormat.format(value);
 }

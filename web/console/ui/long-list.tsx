@@ -1,0 +1,133 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ListWindow } from "../list-window.ts";
+import { formatNumber } from "./time.tsx";
+
+interface Ref<Value> {
+  current: Value;
+}
+
+export interface CurrentRow {
+  key: string | number | undefined;
+  at: number;
+}
+
+interface Props<Item> {
+  list: ListWindow<Item>;
+  /** Of each row, in pixels. */
+  rowHeight: number;
+  /** What is brought into sight when it becomes another one, and its row; -1 while that is not known. */
+  current: CurrentRow;
+  row: (item: Item) => ComponentChildren;
+  /** What stands above the rows: that there are none, or why. */
+  children?: ComponentChildren;
+}
+
+/** Rows outside the visible part that are there already, for the keyboard and for quick scrolling. */
+const SPARE_ROWS = 6;
+
+/** A list of any length that scrolls: only the rows in sight are in the document. A row stays where it is while others come in above it. */
+export function LongList<Item extends { id: string }>({ list, rowHeight, current, row, children }: Props<Item>) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const { length = 0 } = list;
+  // Hidden, as it is on a phone beside an open conversation, the element itself may lose it.
+  const top = useRef(0);
+  const [first, last] = useVisibleRows(scroller, top, rowHeight, length);
+  useEffect(() => list.show(first, last), [first, last, list.key, length]);
+  useStablePlace(scroller, top, list, rowHeight, first, last);
+  useLayoutEffect(() => {
+    const { clientHeight, scrollTop } = scroller.current!;
+    if (current.at < 0 || clientHeight === 0) return;
+    const [from, to] = [current.at * rowHeight, (current.at + 1) * rowHeight];
+    if (from < scrollTop) scroller.current!.scrollTop = from;
+    else if (to > scrollTop + clientHeight) scroller.current!.scrollTop = to - clientHeight;
+  }, [current.key, list.length === undefined]);
+  const from = Math.max(0, first - SPARE_ROWS);
+  const to = Math.min(length, last + SPARE_ROWS + 1);
+  return (
+    <div class="scroll" ref={scroller} tabIndex={-1}>
+      {children}
+      <ul class="rows" style={{ height: `${length * rowHeight}px` }}>
+        {Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at).map((at) => {
+          const item = list.itemAt(at);
+          return (
+            <li
+              key={item?.id ?? at}
+              style={{ top: `${at * rowHeight}px`, height: `${rowHeight}px` }}
+              aria-setsize={length}
+              aria-posinset={at + 1}
+              aria-busy={item === undefined}
+            >
+              {item ? row(item) : <span class="row-skeleton" />}
+            </li>
+          );
+        })}
+      </ul>
+      {(list.query.data?.total ?? 0) > length && (
+        <p class="end">Only the first {formatNumber(length)} are listed. Search for the others.</p>
+      )}
+    </div>
+  );
+}
+
+/** The first and the last row in sight. */
+function useVisibleRows(
+  scroller: Ref<HTMLDivElement | null>,
+  top: Ref<number>,
+  rowHeight: number,
+  length: number,
+): [first: number, last: number] {
+  const [[first, last], setRows] = useState([0, 0]);
+  useLayoutEffect(() => {
+    const element = scroller.current!;
+    const look = () => {
+      if (element.clientHeight === 0) return;
+      top.current = element.scrollTop;
+      const rows: [number, number] = [
+        Math.floor(top.current / rowHeight),
+        Math.floor((top.current + element.clientHeight - 1) / rowHeight),
+      ];
+      setRows((before) => (before[0] === rows[0] && before[1] === rows[1] ? before : rows));
+    };
+    const observer = new ResizeObserver(() => {
+      if (element.clientHeight > 0 && element.scrollTop !== top.current) element.scrollTop = top.current;
+      look();
+    });
+    observer.observe(element);
+    element.addEventListener("scroll", look, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", look);
+    };
+  }, [rowHeight]);
+  const end = Math.max(0, length - 1);
+  return [Math.min(first, end), Math.min(last, end)];
+}
+
+/** Scrolls along when rows above those in sight come or go. */
+function useStablePlace<Item extends { id: string }>(
+  scroller: Ref<HTMLDivElement | null>,
+  top: Ref<number>,
+  list: ListWindow<Item>,
+  rowHeight: number,
+  first: number,
+  last: number,
+): void {
+  const seen = useRef<{ at: number; id: string }[]>([]);
+  useLayoutEffect(() => {
+    const moves = seen.current.flatMap(({ at, id }) => {
+      const now = list.indexOf(id);
+      return now < 0 ? [] : [now - at];
+    });
+    // Most of them move alike; one that moves otherwise has new activity.
+    const move = moves.toSorted((one, other) => one - other)[Math.floor(moves.length / 2)] ?? 0;
+    if (move !== 0 && top.current > 0) scroller.current!.scrollTop = top.current += move * rowHeight;
+    seen.current = [];
+  }, [list.query.data]);
+  useLayoutEffect(() => {
+    seen.current = Array.from({ length: last - first + 1 }, (_, step) => first + step).flatMap((at) => {
+      const item = list.itemAt(at);
+      return item ? [{ at, id: item.id }] : [];
+    });
+  });
+}
