@@ -150,31 +150,31 @@ export interface Schemas {
     region?: "wnam" | "enam" | "sam" | "weur" | "eeur" | "apac" | "oc" | "afr" | "me" | "eu" | "us" | undefined;
     /** The limits that replace the plan's, by their names; null at one restores the plan's. */
     limits?: {
-      /** requests_per_minute */
+      /** Requests in any 60 seconds, all keys together. */
       requests_per_minute?: number | null | undefined;
-      /** messages */
+      /** Questions that agents are asked to answer, a calendar month. */
       messages?: number | null | undefined;
-      /** messages_per_conversation */
+      /** Messages of one conversation, all authors together. */
       messages_per_conversation?: number | null | undefined;
-      /** visitor_messages_per_day */
+      /** Messages of visitors on every channel but the API, a UTC day, whether the agent or a human answers. */
       visitor_messages_per_day?: number | null | undefined;
-      /** leads_per_day */
+      /** Leads of all agents, a UTC day. */
       leads_per_day?: number | null | undefined;
-      /** team_messages_per_day */
+      /** Messages that your team writes, a UTC day. */
       team_messages_per_day?: number | null | undefined;
-      /** evaluation_cases_per_day */
+      /** Cases of evaluations, a UTC day. */
       evaluation_cases_per_day?: number | null | undefined;
-      /** agents */
+      /** Agents of the workspace. */
       agents?: number | null | undefined;
-      /** api_keys */
+      /** API keys that are not revoked. */
       api_keys?: number | null | undefined;
-      /** sources */
+      /** Knowledge sources for each agent. */
       sources?: number | null | undefined;
-      /** max_pages */
+      /** The most pages that one website source may read. */
       max_pages?: number | null | undefined;
-      /** answers_per_agent */
+      /** Curated answers of one agent. */
       answers_per_agent?: number | null | undefined;
-      /** knowledge_mb_per_agent */
+      /** Megabytes of text, extracted from the sources of one agent. */
       knowledge_mb_per_agent?: number | null | undefined;
       /** Whether events are sent to webhook endpoints. */
       webhooks?: boolean | null | undefined;
@@ -209,31 +209,31 @@ export interface Schemas {
     plan?: "free" | "starter" | "pro" | "enterprise" | undefined;
     /** The limits that replace the plan's, by their names; null at one restores the plan's. */
     limits?: {
-      /** requests_per_minute */
+      /** Requests in any 60 seconds, all keys together. */
       requests_per_minute?: number | null | undefined;
-      /** messages */
+      /** Questions that agents are asked to answer, a calendar month. */
       messages?: number | null | undefined;
-      /** messages_per_conversation */
+      /** Messages of one conversation, all authors together. */
       messages_per_conversation?: number | null | undefined;
-      /** visitor_messages_per_day */
+      /** Messages of visitors on every channel but the API, a UTC day, whether the agent or a human answers. */
       visitor_messages_per_day?: number | null | undefined;
-      /** leads_per_day */
+      /** Leads of all agents, a UTC day. */
       leads_per_day?: number | null | undefined;
-      /** team_messages_per_day */
+      /** Messages that your team writes, a UTC day. */
       team_messages_per_day?: number | null | undefined;
-      /** evaluation_cases_per_day */
+      /** Cases of evaluations, a UTC day. */
       evaluation_cases_per_day?: number | null | undefined;
-      /** agents */
+      /** Agents of the workspace. */
       agents?: number | null | undefined;
-      /** api_keys */
+      /** API keys that are not revoked. */
       api_keys?: number | null | undefined;
-      /** sources */
+      /** Knowledge sources for each agent. */
       sources?: number | null | undefined;
-      /** max_pages */
+      /** The most pages that one website source may read. */
       max_pages?: number | null | undefined;
-      /** answers_per_agent */
+      /** Curated answers of one agent. */
       answers_per_agent?: number | null | undefined;
-      /** knowledge_mb_per_agent */
+      /** Megabytes of text, extracted from the sources of one agent. */
       knowledge_mb_per_agent?: number | null | undefined;
       /** Whether events are sent to webhook endpoints. */
       webhooks?: boolean | null | undefined;
@@ -429,18 +429,18 @@ export interface Schemas {
     description?: string | null | undefined;
     /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
     language?: string | undefined;
-    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
-    instructions?: string | null | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
     /** What visitors read when a human is needed, for every reason and in every language. */
     handoff_message?: string | undefined;
-    /** 0 to 1: answers that are less sure are handed to a human. */
-    confidence_threshold?: number | undefined;
     /** The number of minutes without a message after which an answered conversation is resolved. */
     inactivity_minutes?: number | undefined;
     /** A paused agent answers no questions. */
     status?: "active" | "paused" | undefined;
+    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
+    instructions?: string | null | undefined;
+    /** 0 to 1: answers that are less sure are handed to a human. */
+    confidence_threshold?: number | undefined;
     /** The language model by its name at the provider; null for the deployment's own. */
     model?: string | null | undefined;
     /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
@@ -553,18 +553,18 @@ export interface Schemas {
     description?: string | null | undefined;
     /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
     language?: string | undefined;
-    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
-    instructions?: string | null | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
     /** What visitors read when a human is needed, for every reason and in every language. */
     handoff_message?: string | undefined;
-    /** 0 to 1: answers that are less sure are handed to a human. */
-    confidence_threshold?: number | undefined;
     /** The number of minutes without a message after which an answered conversation is resolved. */
     inactivity_minutes?: number | undefined;
     /** A paused agent answers no questions. */
     status?: "active" | "paused" | undefined;
+    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
+    instructions?: string | null | undefined;
+    /** 0 to 1: answers that are less sure are handed to a human. */
+    confidence_threshold?: number | undefined;
     /** The language model by its name at the provider; null for the deployment's own. */
     model?: string | null | undefined;
     /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */

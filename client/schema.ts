@@ -440,18 +440,18 @@ export interface Schemas {
     description?: string | null | undefined;
     /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
     language?: string | undefined;
-    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
-    instructions?: string | null | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
     /** What visitors read when a human is needed, for every reason and in every language. */
     handoff_message?: string | undefined;
-    /** 0 to 1: answers that are less sure are handed to a human. */
-    confidence_threshold?: number | undefined;
     /** The number of minutes without a message after which an answered conversation is resolved. */
     inactivity_minutes?: number | undefined;
     /** A paused agent answers no questions. */
     status?: "active" | "paused" | undefined;
+    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
+    instructions?: string | null | undefined;
+    /** 0 to 1: answers that are less sure are handed to a human. */
+    confidence_threshold?: number | undefined;
     /** The language model by its name at the provider; null for the deployment's own. */
     model?: string | null | undefined;
     /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
@@ -552,18 +552,18 @@ export interface Schemas {
     description?: string | null | undefined;
     /** A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's. */
     language?: string | undefined;
-    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
-    instructions?: string | null | undefined;
     /** What visitors read before they write. */
     welcome_message?: string | undefined;
     /** What visitors read when a human is needed, for every reason and in every language. */
     handoff_message?: string | undefined;
-    /** 0 to 1: answers that are less sure are handed to a human. */
-    confidence_threshold?: number | undefined;
     /** The number of minutes without a message after which an answered conversation is resolved. */
     inactivity_minutes?: number | undefined;
     /** A paused agent answers no questions. */
     status?: "active" | "paused" | undefined;
+    /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
+    instructions?: string | null | undefined;
+    /** 0 to 1: answers that are less sure are handed to a human. */
+    confidence_threshold?: number | undefined;
     /** The language model by its name at the provider; null for the deployment's own. */
     model?: string | null | undefined;
     /** Requests to your API, and tools of MCP servers, that the model may call while it answers. */
@@ -784,6 +784,15 @@ export interface Schemas {
     channel?: "api" | "playground" | undefined;
     /** Only sources and curated answers are used whose `metadata` have, for each of these keys, this value or one of these values. */
     filter?: Record<string, string | string[]> | null | undefined;
+    /** Tries other settings out: they take the place of the agent's for this answer, and are not saved. Needs the channel playground and the scope agents:write. */
+    settings?: {
+      /** What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer. */
+      instructions?: string | null | undefined;
+      /** 0 to 1: answers that are less sure are handed to a human. */
+      confidence_threshold?: number | undefined;
+      /** The language model by its name at the provider; null for the deployment's own. */
+      model?: string | null | undefined;
+    } | null | undefined;
     /** True streams the answer as Server-Sent Events. */
     stream?: boolean | undefined;
   };
@@ -796,6 +805,8 @@ export interface Schemas {
     agent_id: string;
     /** When it was created. */
     created_at: string;
+    /** The settings that the question replaced for this answer; empty where the agent's own decided. */
+    changed_settings: ("instructions" | "confidence_threshold" | "model")[];
     decision: Schemas["TraceDecision"];
     /** What was found in the knowledge. */
     searches: Schemas["TraceSearch"][];
@@ -816,7 +827,7 @@ export interface Schemas {
     explanation: string;
     /** 0 to 1: how likely the answer is right. */
     confidence: number;
-    /** The agent's confidence_threshold at that time. */
+    /** The confidence_threshold at that time. */
     threshold: number;
   };
   TraceSearch: {

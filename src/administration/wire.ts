@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { ANSWER_DESCRIPTIONS, answerFields } from "../agents/settings-wire.ts";
 import { toolSchema, toolsInputSchema, toTool } from "../agents/tool-wire.ts";
 import {
   appearanceSchema,
@@ -21,16 +22,14 @@ const MAX_INACTIVITY_MINUTES = 60 * 24 * 365;
 
 const longText = () => z.string().max(8000);
 
-const isFraction = (value: unknown) => typeof value === "number" && value >= 0 && value <= 1;
 /** Patterns such as https://*.example.com are refused: no browser's Origin header would equal them. */
 const isOrigin = (value: string) => value === "*" || (!value.includes("*") && URL.canParse(value) && new URL(value).origin === value);
 
 // --- Agents ----------------------------------------------------------------------------------------------------------
 
 const DESCRIPTIONS = {
-  instructions: "What the model reads before every question, in addition to the knowledge: tone, rules, what not to answer.",
+  ...ANSWER_DESCRIPTIONS,
   inactivity_minutes: "The number of minutes without a message after which an answered conversation is resolved.",
-  model: "The language model by its name at the provider; null for the deployment's own.",
   tools: "Requests to your API, and tools of MCP servers, that the model may call while it answers.",
   allowed_origins:
     "The websites whose browsers may use the agent, such as https://www.example.com; * for all of them, an empty list for none but the hosted page.",
@@ -47,17 +46,13 @@ const agentFields = z.object({
   language: z.string().min(2).max(35).meta({
     description: "A BCP 47 tag, such as en or pt-BR: the language of the texts that you do not set. Answers are in the visitor's.",
   }),
-  instructions: z.string().max(20_000).nullable().meta({ description: DESCRIPTIONS.instructions }),
   welcome_message: longText().meta({ description: "What visitors read before they write." }),
   handoff_message: longText()
     .min(1)
     .meta({ description: "What visitors read when a human is needed, for every reason and in every language." }),
-  confidence_threshold: z
-    .custom<number>(isFraction, valueErrorParams("use a number from 0 to 1"))
-    .meta({ type: "number", description: "0 to 1: answers that are less sure are handed to a human." }),
   inactivity_minutes: z.int().gte(1).lte(MAX_INACTIVITY_MINUTES).meta({ description: DESCRIPTIONS.inactivity_minutes }),
   status: z.enum(AGENT_STATUSES).meta({ description: "A paused agent answers no questions." }),
-  model: z.string().min(1).max(200).nullable().meta({ description: DESCRIPTIONS.model }),
+  ...answerFields,
   tools: toolsInputSchema.meta({ description: DESCRIPTIONS.tools }),
   allowed_origins: z
     .array(z.string().refine(isOrigin, valueErrorParams("use an origin such as https://www.example.com, or *")))

@@ -3,7 +3,7 @@ import { filterSchema } from "../knowledge/wire.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { truncate } from "../platform/text.ts";
-import { type Asked, chatAnswerSchema, chatInSchema, endUserSchema } from "./wire.ts";
+import { type Asked, chatAnswerSchema, chatFields, endUserSchema } from "./wire.ts";
 
 const AGENT_ID = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
 
@@ -64,7 +64,7 @@ export const completionInSchema = z
     if (last?.role !== "user")
       ctx.addIssue({ code: "custom", path: [...path, "role"], ...valueErrorParams("end with a message of the user") });
     else {
-      const { error } = chatInSchema.shape.message.safeParse(textOf(last));
+      const { error } = chatFields.shape.message.safeParse(textOf(last));
       for (const { path: _, ...issue } of error?.issues ?? []) ctx.addIssue({ ...issue, path: [...path, "content"] });
     }
   })

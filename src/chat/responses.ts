@@ -20,7 +20,7 @@ export type Question = TurnRequest & { ids: TurnIds };
 
 /** The question of an integrator. */
 export function toQuestion(c: AppContext, agentId: string, asked: Asked): Question {
-  const { message, conversation_id: continued, user, filter, channel = "api" } = asked;
+  const { message, conversation_id: continued, user, filter, settings, channel = "api" } = asked;
   const { workspace } = c.get("caller");
   const nextId = () => c.get("newId")(shardOf(workspace.id));
   return {
@@ -32,6 +32,7 @@ export function toQuestion(c: AppContext, agentId: string, asked: Asked): Questi
     message,
     visitor: user ? apiVisitor(user) : null,
     ...(filter && { filter }),
+    ...(settings && { settings }),
     ids: { questionId: nextId(), answerId: nextId() },
     quota: { period: periodOf(Date.now()), limit: workspace.limits.messages },
     maxMessages: workspace.limits.messages_per_conversation,

@@ -6,7 +6,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { joinRetries } from "../platform/http/idempotency.ts";
 import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, streamableResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { callerDb, needsScope } from "../workspaces/middleware.ts";
+import { callerDb, needsScope, requireScope } from "../workspaces/middleware.ts";
 import { acceptedFormat, resumedAnswer, streamedAnswer, toQuestion, wholeAnswer } from "./responses.ts";
 import { sessionOf } from "./session.ts";
 import { findAnswer } from "./store.ts";
@@ -32,6 +32,7 @@ const askAgent = createRoute({
 
 chatRoutes.openapi(askAgent, async (c) => {
   const body = c.req.valid("json");
+  if (body.settings) requireScope(c, "agents:write");
   const question = toQuestion(c, c.req.valid("param").agent_id, body);
   if (body.stream || acceptedFormat(c)) return streamedAnswer(c, question);
   return c.json((await wholeAnswer(c, question)).answer, 200);

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { answerSettingsSchema } from "../agents/settings-wire.ts";
 import { HANDOFF_REASONS } from "../platform/db/columns.ts";
 import { timestamp, uuid } from "../platform/http/fields.ts";
 
@@ -22,10 +23,10 @@ const decisionSchema = z
     }),
     explanation: z.string().meta({
       description: "The same in a sentence.",
-      example: "The confidence of 0.86 reaches the agent's threshold of 0.5.",
+      example: "The confidence of 0.86 reaches the threshold of 0.5.",
     }),
     confidence: z.number().meta({ description: "0 to 1: how likely the answer is right.", example: 0.86 }),
-    threshold: z.number().meta({ description: "The agent's confidence_threshold at that time.", example: 0.5 }),
+    threshold: z.number().meta({ description: "The confidence_threshold at that time.", example: 0.5 }),
   })
   .openapi("TraceDecision");
 
@@ -119,6 +120,10 @@ export const traceSchema = z
     conversation_id: uuid(),
     agent_id: uuid(),
     created_at: timestamp(),
+    changed_settings: z.array(answerSettingsSchema.keyof()).meta({
+      description: "The settings that the question replaced for this answer; empty where the agent's own decided.",
+      example: [],
+    }),
     decision: decisionSchema.meta({ description: "What was decided, and why." }),
     searches: z.array(searchSchema).meta({ description: "What was found in the knowledge." }),
     model_calls: z.array(modelCallSchema).meta({ description: "Each call of the model, in order; none for a curated answer." }),
@@ -130,6 +135,12 @@ export const traceSchema = z
 export type Trace = z.output<typeof traceSchema>;
 
 /** A trace of what is no message. */
-export const traceFactsSchema = traceSchema.omit({ message_id: true, conversation_id: true, agent_id: true, created_at: true });
+export const traceFactsSchema = traceSchema.omit({
+  message_id: true,
+  conversation_id: true,
+  agent_id: true,
+  created_at: true,
+  changed_settings: true,
+});
 
 export type TraceFacts = z.output<typeof traceFactsSchema>;

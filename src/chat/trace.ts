@@ -52,7 +52,7 @@ export class TraceRecorder implements ModelObserver {
   }
 
   /** The trace of an answer. */
-  traceOf(of: Pick<Trace, "message_id" | "conversation_id" | "agent_id">, reply: Reply, threshold: number): Trace {
+  traceOf(of: Omit<Trace, keyof TraceFacts | "created_at">, reply: Reply, threshold: number): Trace {
     return { ...of, created_at: new Date().toISOString(), ...this.factsOf(reply, threshold, MAX_TRACE_BYTES) };
   }
 
@@ -104,7 +104,7 @@ function decisionOf({ confidence, citations, handoff }: Reply, threshold: number
     const explanation = `The question is that of a curated answer: ${shown(confidence)} alike, and ${STRONG_MATCH} is enough.`;
     return { outcome: "answered", reason: "curated_answer", explanation, ...facts };
   }
-  const explanation = `The confidence of ${shown(confidence)} reaches the agent's threshold of ${threshold}.`;
+  const explanation = `The confidence of ${shown(confidence)} reaches the threshold of ${threshold}.`;
   return { outcome: "answered", reason: "confident", explanation, ...facts };
 }
 
@@ -119,7 +119,7 @@ function explanationOf(
       return "Nothing that was found answers the question.";
     case "low_confidence":
       if (confidence === 0) return "What the model wrote rests on nothing that was found.";
-      return `The confidence of ${shown(confidence)} is below the agent's threshold of ${threshold}.`;
+      return `The confidence of ${shown(confidence)} is below the threshold of ${threshold}.`;
     case "unsupported_request":
       return "The question is not one that the agent may answer.";
     case "tool_failure":

@@ -1,4 +1,5 @@
 import { waitUntil } from "cloudflare:workers";
+import { type AnswerSettings, settingNames, withSettings } from "../agents/settings-wire.ts";
 import { CallJournal, type JournalStorage } from "../agents/tool-journal.ts";
 import { handoffMessageOf } from "../agents/messages.ts";
 import { agentTools, type VouchedVisitor } from "../agents/tools.ts";
@@ -70,6 +71,8 @@ export interface Turn {
   earlier?: HistoryMessage[];
   /** What the metadata of the knowledge that may be used must hold. */
   filter?: MetadataFilter;
+  /** What takes the place of the agent's settings, where the team tries others out. */
+  settings?: AnswerSettings;
   quota: { period: string; limit: number };
   /** How many messages a conversation may have; undefined in turns that earlier versions stored. */
   maxMessages?: number;
@@ -201,7 +204,7 @@ export class TurnRunner {
     if (!agent) return { outcome: "agent_not_found" };
     if (conversation && isSilent(context, conversation, stored))
       return this.done(context, admitted, await staySilent(context, admitted, agent, conversation));
-    return this.done(context, admitted, await this.answer(context, admitted, agent, early));
+    return this.done(context, admitted, await this.answer(context, admitted, withSettings(agent, turn.settings), early));
   }
 
   /** Searches beside the first batch, with the earlier questions that this runner saw. */
@@ -264,7 +267,12 @@ export class TurnRunner {
   private async finish({ turn, db, listener, trace }: TurnContext, agent: AgentRow, reply: Reply): Promise<ChatAnswer> {
     const nowMs = Math.max(Date.now(), turn.nowMs + 1);
     const { status, openReason, written } = await finishTurn(db, turn, { ...reply, agentName: agent.name, nowMs });
-    const of = { message_id: turn.answerId, conversation_id: turn.conversationId, agent_id: agent.id };
+    const of = {
+      message_id: turn.answerId,
+      conversation_id: turn.conversationId,
+      agent_id: agent.id,
+      changed_settings: settingNames(turn.settings),
+    };
     if (status !== undefined) listener.onTrace?.(trace.traceOf(of, reply, agent.confidenceThreshold));
     waitUntil(wakeDeliveries(this.env, written));
     const { text, citations, confidence, handoff } = reply;

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { answerSettingsSchema } from "../agents/settings-wire.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, HANDOFF_REASONS, type HandoffReason } from "../platform/db/columns.ts";
 import { filterSchema } from "../knowledge/wire.ts";
 import { type Citation, citationSchema, memberSchema } from "../conversations/wire.ts";
@@ -21,20 +22,31 @@ export const endUserSchema = z
 
 export const streamField = () => z.boolean().default(false).meta({ description: "True streams the answer as Server-Sent Events." });
 
-export const chatInSchema = z
-  .object({
-    message: z.string().min(1).max(2000).meta({ description: "The question." }),
-    conversation_id: uuid()
-      .nullable()
-      .optional()
-      .meta({ description: "Continues a conversation of the same channel; omit to start a new one." }),
-    user: endUserSchema.nullable().optional().meta({ description: "Who asks; omit for somebody unknown." }),
-    channel: z.enum(["api", "playground"]).optional().meta({
+export const chatFields = z.object({
+  message: z.string().min(1).max(2000).meta({ description: "The question." }),
+  conversation_id: uuid()
+    .nullable()
+    .optional()
+    .meta({ description: "Continues a conversation of the same channel; omit to start a new one." }),
+  user: endUserSchema.nullable().optional().meta({ description: "Who asks; omit for somebody unknown." }),
+  channel: z.enum(["api", "playground"]).optional().meta({
+    description:
+      "Without it, api. playground is for trying the agent out: the conversation never waits for a human, and what the agent does not know counts as no gap.",
+  }),
+  filter: filterSchema,
+});
+
+export const chatInSchema = chatFields
+  .extend({
+    settings: answerSettingsSchema.nullable().optional().meta({
       description:
-        "Without it, api. playground is for trying the agent out: the conversation never waits for a human, and what the agent does not know counts as no gap.",
+        "Tries other settings out: they take the place of the agent's for this answer, and are not saved. Needs the channel playground and the scope agents:write.",
     }),
-    filter: filterSchema,
     stream: streamField(),
+  })
+  .refine(({ channel, settings }) => !settings || channel === "playground", {
+    path: ["settings"],
+    ...valueErrorParams("use them on the channel playground only"),
   })
   .openapi("ChatIn", {
     example: { message: "How long do refunds take?", user: { id: "customer-4711", name: "Ann Lee", email: "ann@example.com" } },

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { agentSchema } from "../agents/wire.ts";
 import { overviewSchema } from "../analytics/wire.ts";
-import { chatAnswerSchema, chatInSchema } from "../chat/wire.ts";
+import { chatAnswerSchema, chatFields } from "../chat/wire.ts";
 import {
   conversationQuery,
   conversationSchema,
@@ -43,7 +43,7 @@ export const inputs = {
     agent_id: agentId(),
   }),
   fetch: z.object({ id: z.string().max(2_100).meta({ description: "The id of a search result." }), cursor: cursor() }),
-  ask_agent: chatInSchema.omit({ stream: true }).extend({ agent_id: agentId(), idempotency_key: idempotencyKey() }),
+  ask_agent: chatFields.extend({ agent_id: agentId(), idempotency_key: idempotencyKey() }),
   list_agents: z.object({ cursor: cursor() }),
   list_conversations: conversationQuery.pick({ q: true, status: true, channel: true, updated_since: true, assignee_id: true }).extend({
     agent_id: ofAgent(),

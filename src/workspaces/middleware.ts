@@ -155,16 +155,17 @@ export function requireAddressRoom(c: AppContext): void {
 
 /** The scope that a route requires, for its OpenAPI document and as middleware: 403 unless the key carries it. */
 export function needsScope(scope: Scope, ...middleware: MiddlewareHandler<AppEnv>[]) {
-  return { "x-scope": scope, middleware: [requireScope(scope), ...middleware] };
-}
-
-function requireScope(scope: Scope): MiddlewareHandler<AppEnv> {
-  return async (c, next) => {
-    if (!c.get("caller").key.scopes.includes(scope)) {
-      throw new ApiError("insufficient_scope", `This needs the scope ${scope}. Use a key that carries it.`);
-    }
+  const checkScope: MiddlewareHandler<AppEnv> = async (c, next) => {
+    requireScope(c, scope);
     await next();
   };
+  return { "x-scope": scope, middleware: [checkScope, ...middleware] };
+}
+
+/** Checks a scope that a request needs. @throws ApiError insufficient_scope. */
+export function requireScope(c: AppContext, scope: Scope): void {
+  if (c.get("caller").key.scopes.includes(scope)) return;
+  throw new ApiError("insufficient_scope", `This needs the scope ${scope}. Use a key that carries it.`);
 }
 
 function keyError(c: AppContext, code: keyof typeof KEY_ERRORS): ApiError {

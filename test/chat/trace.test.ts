@@ -42,7 +42,7 @@ describe("without a language model", () => {
     const { conversation_id, message_id, confidence } = answer;
     expect(body).toMatchObject({ conversation_id, message_id, agent_id: desk.agent.id, tool_calls: [] });
     expect(body.decision).toMatchObject({ outcome: "answered", reason: "confident", confidence, threshold: 0.5 });
-    expect(body.decision.explanation).toMatch(/^The confidence of 0\.\d+ reaches the agent's threshold of 0\.5\.$/);
+    expect(body.decision.explanation).toMatch(/^The confidence of 0\.\d+ reaches the threshold of 0\.5\.$/);
     const [search, ...more] = body.searches;
     expect(more).toEqual([]);
     expect(search).toMatchObject({ by: "question", query: QUESTION, previous_question: null, language: "en", answers: [] });
@@ -69,7 +69,7 @@ describe("without a language model", () => {
     const { answer, read } = await askIn(desk.workspace, strict.id, QUESTION);
     const { decision, searches } = (await read()).body;
     expect(decision).toMatchObject({ outcome: "handed_off", reason: "low_confidence", threshold: 1, confidence: answer.confidence });
-    expect(decision.explanation).toMatch(/^The confidence of 0\.\d+ is below the agent's threshold of 1\.$/);
+    expect(decision.explanation).toMatch(/^The confidence of 0\.\d+ is below the threshold of 1\.$/);
     expect(searches[0].passages[0].is_cited).toBe(false);
   });
 

@@ -1,13 +1,30 @@
+import type { BrowserContextOptions } from "playwright-core";
 import { expect, test } from "vitest";
 import { openPage, service } from "./browser.ts";
-import { createOffice, type Office, signIn } from "./office.ts";
+import { createOffice, findBarriers, type Office, signIn } from "./office.ts";
 
 /** A signed-in colleague in the playground. */
-async function openPlayground(office: Office) {
-  const { page } = await openPage();
+async function openPlayground(office: Office, options?: BrowserContextOptions) {
+  const { page } = await openPage(options);
   await signIn(page, office.key);
   await page.goto(`${service.url}/console/#/playground`);
-  return page;
+  const ask = async (question: string) => {
+    await page.getByLabel("Question").fill(question);
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+  };
+  return { page, ask };
+}
+
+/** An office whose agent knows something, and is never sure enough of it. */
+async function createStrictOffice(): Promise<Office> {
+  const office = await createOffice();
+  const agent = `/agents/${office.agentId}`;
+  await office.call("PATCH", agent, { confidence_threshold: 1 });
+  const source = { type: "text", name: "Delivery", text: "We deliver to Norway within five days." };
+  const { id } = await office.call<{ id: string }>("POST", `${agent}/sources`, source);
+  const statusOf = async () => (await office.call<{ status: string }>("GET", `${agent}/sources/${id}`)).status;
+  await expect.poll(statusOf, { timeout: 20_000 }).toBe("ready");
+  return office;
 }
 
 test("a question of the playground becomes a case of an evaluation, with the questions before it", async () => {
@@ -16,11 +33,7 @@ test("a question of the playground becomes a case of an evaluation, with the que
     question: "Do you deliver to Norway?",
     answer: "Yes, within five days.",
   });
-  const page = await openPlayground(office);
-  const ask = async (question: string) => {
-    await page.getByLabel("Question").fill(question);
-    await page.getByRole("button", { name: "Ask", exact: true }).click();
-  };
+  const { page, ask } = await openPlayground(office);
   const saveCase = page.getByRole("button", { name: "Save as a case" });
   await ask("Do you deliver to Norway?");
   await saveCase.click();
@@ -49,3 +62,77 @@ test("a question of the playground becomes a case of an evaluation, with the que
     ],
   });
 });
+
+test("two settings are compared by their answers, and the better ones are saved to the agent", async () => {
+  const office = await createStrictOffice();
+  const { page, ask } = await openPlayground(office);
+  await ask("Do you deliver to Norway?");
+  await page.getByText("Would be handed to the team").waitFor();
+  await page.getByRole("button", { name: "Compare settings" }).click();
+  expect(await page.getByLabel("Question").inputValue()).toBe("Do you deliver to Norway?");
+  await page.getByLabel("Answers from this confidence on").fill("0");
+  await page.getByRole("button", { name: "Ask", exact: true }).click();
+  const own = page.getByRole("region", { name: "As it is" });
+  const other = page.getByRole("region", { name: "With the settings to try" });
+  await own.getByText("Would be handed to the team").waitFor();
+  await other.getByText("Here is how").waitFor();
+  await other.getByText("(answers from 0 on)").waitFor();
+  await other.getByRole("button", { name: "Why this answer" }).click();
+  await page.getByRole("dialog").getByText("Tried with other settings: confidence threshold").waitFor();
+  await page.keyboard.press("Escape");
+  expect(await office.call("GET", `/agents/${office.agentId}`)).toMatchObject({ confidence_threshold: 1 });
+  await page.getByRole("button", { name: "Save to the agent" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved", { exact: true }).waitFor();
+  expect(await office.call("GET", `/agents/${office.agentId}`)).toMatchObject({ confidence_threshold: 0 });
+  await ask("Do you deliver to Norway?");
+  await own.last().getByText("Here is how").waitFor();
+});
+
+test("where one of two answers fails the other one stands, and it is asked again alone", async () => {
+  const office = await createStrictOffice();
+  const { page, ask } = await openPlayground(office);
+  await page.getByRole("button", { name: "Compare settings" }).click();
+  await page.getByLabel("Answers from this confidence on").fill("0");
+  await page.route("**/messages", (route) => (route.request().postDataJSON().settings ? route.abort() : route.continue()));
+  await ask("Do you deliver to Norway?");
+  const other = page.getByRole("region", { name: "With the settings to try" });
+  await other.getByRole("alert").waitFor();
+  await page.getByRole("region", { name: "As it is" }).getByText("Would be handed to the team").waitFor();
+  await page.unroute("**/messages");
+  await other.getByRole("button", { name: "Ask again" }).click();
+  await other.getByText("Here is how").waitFor();
+  expect(await other.getByRole("alert").count()).toBe(0);
+  const { total } = await office.call<{ total: number }>("GET", "/conversations");
+  expect(total).toBe(2);
+});
+
+test("a key that may not change agents compares nothing", async () => {
+  const office = await createOffice(["agents:read", "chat:write"]);
+  const { page, ask } = await openPlayground(office);
+  await ask("Do you deliver to Norway?");
+  await page.getByText("Would be handed to the team").waitFor();
+  expect(await page.getByRole("button", { name: "Compare settings" }).count()).toBe(0);
+});
+
+test.each(["light", "dark"] as const)(
+  "two answers on a phone stand one below the other, without a barrier that axe finds (%s)",
+  async (colorScheme) => {
+    const office = await createStrictOffice();
+    const { page, ask } = await openPlayground(office, { colorScheme, viewport: { width: 375, height: 720 } });
+    await page.getByRole("button", { name: "Compare settings" }).click();
+    await page.getByLabel("Answers from this confidence on").fill("0");
+    await ask("Do you deliver to Norway?");
+    const own = page.getByRole("region", { name: "As it is" });
+    const other = page.getByRole("region", { name: "With the settings to try" });
+    await own.getByText("Would be handed to the team").waitFor();
+    await other.getByText("Here is how").waitFor();
+    const [first, second] = await Promise.all([own.boundingBox(), other.boundingBox()]);
+    expect(second!.y).toBeGreaterThanOrEqual(first!.y + first!.height);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(375);
+    expect(await findBarriers(page)).toEqual([]);
+    await own.getByRole("button", { name: "Save as a case" }).click();
+    await page.getByRole("dialog").getByLabel("And says").waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+  },
+);

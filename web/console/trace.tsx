@@ -4,9 +4,12 @@ import { api, type Schemas } from "./api.ts";
 import { useQuery } from "./query.ts";
 import { Dialog } from "./ui/dialog.tsx";
 import { Loaded } from "./ui/states.tsx";
+import { labelOf } from "./ui/label.ts";
 import { formatNumber } from "./ui/time.tsx";
 
-type Trace = Omit<Schemas["Trace"], "message_id" | "conversation_id" | "agent_id" | "created_at">;
+/** Of an answer, or of a case of an evaluation, which has the agent's own settings. */
+type Trace = Omit<Schemas["Trace"], "message_id" | "conversation_id" | "agent_id" | "created_at" | "changed_settings"> &
+  Partial<Pick<Schemas["Trace"], "changed_settings">>;
 type Search = Trace["searches"][number];
 type Passage = Search["passages"][number];
 
@@ -33,7 +36,7 @@ export function AnswerTrace({ conversationId, messageId }: AnswerIds) {
 
 /** How an answer came about: the decision, what was found, and the calls of model and tools. */
 export function TraceView({ trace }: { trace: Trace }) {
-  const { decision, searches, model_calls: models, tool_calls: tools } = trace;
+  const { decision, searches, model_calls: models, tool_calls: tools, changed_settings: changed = [] } = trace;
   const isAnswered = decision.outcome === "answered";
   return (
     <div class="stack trace">
@@ -45,6 +48,7 @@ export function TraceView({ trace }: { trace: Trace }) {
         <p class="quiet">
           Confidence {decision.confidence.toFixed(2)}, threshold {decision.threshold} · {seconds(trace.duration_ms)}
         </p>
+        {changed.length > 0 && <p class="quiet">Tried with other settings: {changed.map(labelOf).join(", ").toLowerCase()}</p>}
       </section>
       {searches.map((search, at) => (
         <SearchView key={at} search={search} />

@@ -6,6 +6,7 @@ import { useQuery } from "../query.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Select, TextField } from "../ui/field.tsx";
+import { labelOf } from "../ui/label.ts";
 import { PageFrame } from "../ui/page.tsx";
 import { PagesTable } from "../ui/pages.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
@@ -152,7 +153,7 @@ function LimitsCard({
         {names.map((name) => (
           <TextField
             key={name}
-            label={name.replaceAll("_", " ")}
+            label={labelOf(name)}
             name={name}
             type="number"
             min={0}

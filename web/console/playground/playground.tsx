@@ -1,59 +1,46 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Link } from "wouter-preact";
-import { RichText } from "../ui/rich-text.tsx";
-import { api, errorText, type Schemas } from "../api.ts";
 import { AgentPicker, chooseAgent, useChosenAgent } from "../agents.tsx";
+import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
-import { HANDOFF_WORDS } from "../inbox/words.tsx";
+import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { AnswerTrace } from "../trace.tsx";
 import { Button } from "../ui/button.tsx";
 import { PageFrame } from "../ui/page.tsx";
-import { Empty, Skeleton } from "../ui/states.tsx";
-import { say } from "../ui/toast.tsx";
-import { SaveAnswer } from "./save-answer.tsx";
-import { SaveCase, type SavedCase } from "./save-case.tsx";
+import { Empty, Loaded, Skeleton } from "../ui/states.tsx";
+import { AnswerView } from "./answer.tsx";
+import { type Asked, type PlaygroundConversation, type TriedSettings, usePlaygroundConversation } from "./conversation.ts";
+import { SettingsToTry } from "./settings-to-try.tsx";
 
-/** A question that was asked here, and its answer as far as it has come. */
-interface Asked {
-  question: string;
-  text: string;
-  answer?: Schemas["ChatAnswer"];
-  error?: string;
-}
-
-/** Asks an agent as a visitor would, and shows why it answered so. */
+/** Asks an agent as a visitor would, and shows why it answered so; also with other settings, side by side. */
 export function Playground() {
-  const { agent, agentId } = useChosenAgent();
-  const [asked, setAsked] = useState<readonly Asked[]>([]);
-  const [isAsking, setAsking] = useState(false);
+  const { agents, agent, agentId } = useChosenAgent();
+  const [isComparing, setComparing] = useState(false);
+  const [tried, setTried] = useState<TriedSettings>({});
+  const [text, setText] = useState("");
+  const threshold = agent?.confidence_threshold;
+  const own = usePlaygroundConversation({ agentId, threshold });
+  const other = usePlaygroundConversation({ agentId, threshold: tried.confidence_threshold ?? threshold, settings: tried });
   const field = useRef<HTMLTextAreaElement>(null);
   useShortcuts({ "/": ["Ask", () => field.current?.focus()] });
-  const beginAnew = (id: string) => {
-    chooseAgent(id);
-    setAsked([]);
+  const beginAnew = () => {
+    own.clear();
+    other.clear();
   };
+  const choose = (id: string) => {
+    chooseAgent(id);
+    setTried({});
+    beginAnew();
+  };
+  const compare = (isOn: boolean) => {
+    // The question whose answer is to be improved is the one to compare with.
+    setText(text || (own.asked.at(-1)?.question ?? ""));
+    setComparing(isOn);
+    beginAnew();
+  };
+  const isAsking = own.isAsking || other.isAsking;
   const ask = async (question: string) => {
-    const before = asked;
-    const show = (one: Asked) => setAsked([...before, one]);
-    const conversationId = before.findLast(({ answer }) => answer)?.answer?.conversation_id;
-    let one: Asked = { question, text: "" };
-    show(one);
-    setAsking(true);
-    try {
-      for await (const event of api.streamAnswer({
-        agent_id: agentId,
-        body: { message: question, conversation_id: conversationId ?? null, channel: "playground" },
-      })) {
-        if (event.type === "start") one = { ...one, text: "" };
-        if (event.type === "delta") one = { ...one, text: one.text + event.text };
-        if (event.type === "done") one = { ...one, text: event.answer.answer, answer: event.answer };
-        show(one);
-      }
-    } catch (error) {
-      show({ ...one, error: errorText(error) });
-    }
-    setAsking(false);
+    await Promise.all([own.ask(question), isComparing && other.ask(question)]);
     field.current?.focus();
   };
   return (
@@ -61,47 +48,97 @@ export function Playground() {
       title="Playground"
       actions={
         <div class="actions">
-          <AgentPicker label="Agent" value={agentId} onChange={beginAnew} />
-          <Button disabled={asked.length === 0 || isAsking} onClick={() => beginAnew(agentId)}>
+          <AgentPicker label="Agent" value={agentId} onChange={choose} />
+          {hasScope("agents:write") && hasScope("agents:read") && (
+            <Button aria-pressed={isComparing} disabled={agentId === ""} onClick={() => compare(!isComparing)}>
+              Compare settings
+            </Button>
+          )}
+          <Button disabled={own.asked.length === 0 || isAsking} onClick={beginAnew}>
             New conversation
           </Button>
         </div>
       }
     >
+      {isComparing && <Settings key={agentId} agentId={agentId} tried={tried} onChange={setTried} onSaved={agents.reload} />}
       <div class="playground">
         <section class="stack" aria-label="Conversation">
-          {asked.length === 0 && (
-            <Empty title="Ask what your customers ask">
-              The answer appears with what it rests on, how sure the agent is, and why it was given or refused.
-            </Empty>
-          )}
-          {asked.map((one, at) => (
-            <AskedView
-              key={at}
-              asked={one}
-              previous={questionsOf(asked.slice(0, at))}
-              threshold={agent?.confidence_threshold}
-              isOpen={isAsking && at === asked.length - 1}
-              agentId={agentId}
-            />
+          {own.asked.length === 0 && <Start isComparing={isComparing} />}
+          {own.asked.map(({ question }, at) => (
+            <Round key={at} agentId={agentId} question={question} at={at} own={own} other={isComparing ? other : undefined} />
           ))}
-          <Ask fieldRef={field} isBusy={isAsking || agentId === ""} onAsk={(question) => void ask(question)} />
+          <Ask fieldRef={field} isBusy={isAsking || agentId === ""} text={text} onText={setText} onAsk={(question) => void ask(question)} />
         </section>
-        {hasScope("conversations:read") && asked.length > 0 && <Why asked={asked.at(-1)!} />}
+        {!isComparing && hasScope("conversations:read") && own.asked.length > 0 && <Why asked={own.asked.at(-1)!} />}
       </div>
     </PageFrame>
   );
 }
 
-/** A case takes so many of the questions before it. */
-const MAX_PREVIOUS = 10;
+function Start({ isComparing }: { isComparing: boolean }) {
+  return isComparing ? (
+    <Empty title="Ask one question, read two answers">Change a setting above, and see what it does before visitors do.</Empty>
+  ) : (
+    <Empty title="Ask what your customers ask">
+      The answer appears with what it rests on, how sure the agent is, and why it was given or refused.
+    </Empty>
+  );
+}
 
-/** What the agent was asked, and has answered or handed over. */
-function questionsOf(asked: readonly Asked[]): string[] {
-  return asked
-    .filter(({ answer }) => answer)
-    .map(({ question }) => question)
-    .slice(-MAX_PREVIOUS);
+interface SettingsProps {
+  agentId: string;
+  tried: TriedSettings;
+  onChange: (tried: TriedSettings) => void;
+  onSaved: () => void;
+}
+
+/** The settings to try, once those of the agent are read. */
+function Settings({ agentId, tried, onChange, onSaved }: SettingsProps) {
+  const query = useQuery(agentId, async (signal) => (await api.getAgent({ agent_id: agentId }, { signal })) as Schemas["AgentSettings"]);
+  const saved = (agent: Schemas["AgentSettings"]) => {
+    query.set(agent);
+    onChange({});
+    onSaved();
+  };
+  return (
+    <Loaded query={query} rows={4}>
+      {(agent) => <SettingsToTry agent={agent} tried={tried} onChange={onChange} onSaved={saved} />}
+    </Loaded>
+  );
+}
+
+interface RoundProps {
+  agentId: string;
+  question: string;
+  at: number;
+  own: PlaygroundConversation;
+  /** The same questions with other settings. */
+  other: PlaygroundConversation | undefined;
+}
+
+/** A question with its answer, or with both. */
+function Round({ agentId, question, at, own, other }: RoundProps) {
+  return (
+    <>
+      <article class="message user">
+        <div class="bubble plain">{question}</div>
+      </article>
+      {other ? (
+        <div class="columns">
+          <section class="side" aria-label="As it is">
+            <h2 class="figure-name">As it is</h2>
+            <AnswerView agentId={agentId} conversation={own} at={at} hasWhy />
+          </section>
+          <section class="side" aria-label="With the settings to try">
+            <h2 class="figure-name">With the settings to try</h2>
+            <AnswerView agentId={agentId} conversation={other} at={at} hasWhy hasSaving={false} />
+          </section>
+        </div>
+      ) : (
+        <AnswerView agentId={agentId} conversation={own} at={at} />
+      )}
+    </>
+  );
 }
 
 /** Why the last answer was given. */
@@ -118,17 +155,20 @@ function Why({ asked: { answer, error } }: { asked: Asked }) {
 function Ask({
   fieldRef,
   isBusy,
+  text,
+  onText,
   onAsk,
 }: {
   fieldRef: { current: HTMLTextAreaElement | null };
   isBusy: boolean;
+  text: string;
+  onText: (text: string) => void;
   onAsk: (question: string) => void;
 }) {
-  const [text, setText] = useState("");
   const submit = () => {
     if (text.trim() === "" || isBusy) return;
     onAsk(text.trim());
-    setText("");
+    onText("");
   };
   useEffect(() => fieldRef.current?.focus(), []);
   return (
@@ -146,7 +186,7 @@ function Ask({
         rows={2}
         maxLength={2000}
         value={text}
-        onInput={({ currentTarget }) => setText(currentTarget.value)}
+        onInput={({ currentTarget }) => onText(currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key === "Escape") event.currentTarget.blur();
           if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
@@ -164,91 +204,5 @@ function Ask({
         </Button>
       </div>
     </form>
-  );
-}
-
-interface AskedProps {
-  asked: Asked;
-  /** What was asked before it. */
-  previous: readonly string[];
-  threshold: number | undefined;
-  isOpen: boolean;
-  agentId: string;
-}
-
-function AskedView({ asked: { question, text, answer, error }, previous, threshold, isOpen, agentId }: AskedProps) {
-  const [saving, setSaving] = useState<"answer" | "case">();
-  const [saved, setSaved] = useState<SavedCase>();
-  const close = () => setSaving(undefined);
-  return (
-    <>
-      <article class="message user">
-        <div class="bubble plain">{question}</div>
-      </article>
-      <article class="message assistant" aria-busy={isOpen}>
-        <div class="bubble">{text === "" && !error ? <span class="quiet">…</span> : <RichText text={text} isOpen={isOpen} />}</div>
-        {error && (
-          <p class="field-error" role="alert">
-            {error}
-          </p>
-        )}
-        {answer && (
-          <footer>
-            <Verdict answer={answer} threshold={threshold} />
-            {hasScope("knowledge:write") && (
-              <Button variant="quiet" onClick={() => setSaving("answer")}>
-                Teach an answer
-              </Button>
-            )}
-            {hasScope("knowledge:write") && hasScope("knowledge:read") && !saved && (
-              <Button variant="quiet" onClick={() => setSaving("case")}>
-                Save as a case
-              </Button>
-            )}
-            {saved && <Link href={saved.href}>Saved in “{saved.name}”</Link>}
-          </footer>
-        )}
-      </article>
-      {saving === "answer" && <SaveAnswer agentId={agentId} question={question} answer={answer?.needs_human ? "" : text} onClose={close} />}
-      {saving === "case" && (
-        <SaveCase
-          agentId={agentId}
-          question={question}
-          previous={previous}
-          onSaved={(one) => {
-            setSaved(one);
-            close();
-            say("The question is a case now");
-          }}
-          onClose={close}
-        />
-      )}
-    </>
-  );
-}
-
-/** Why the answer was given, or handed over. */
-function Verdict({ answer, threshold }: { answer: Schemas["ChatAnswer"]; threshold: number | undefined }) {
-  const { confidence, needs_human: needsHuman, handoff_reason: reason, citations } = answer;
-  const limit = threshold === undefined ? "" : ` (the agent answers from ${threshold} on)`;
-  return (
-    <>
-      <span>
-        Confidence {confidence.toFixed(2)}
-        {limit}
-      </span>
-      {needsHuman && <span class="status failed">{reason ? HANDOFF_WORDS[reason] : "Handed to the team"}</span>}
-      {citations.map(({ title, url, source_id: id }, at) =>
-        url ? (
-          <a key={at} href={url} target="_blank" rel="noopener noreferrer nofollow">
-            {at + 1} {title}
-          </a>
-        ) : (
-          <span key={at} title={id}>
-            {at + 1} {title}
-          </span>
-        ),
-      )}
-    </>
   );
 }

@@ -1,5 +1,6 @@
 import { api } from "../api.ts";
 import { useQuery } from "../query.ts";
+import { labelOf } from "../ui/label.ts";
 import { Loaded } from "../ui/states.tsx";
 import { formatNumber } from "../ui/time.tsx";
 
@@ -51,10 +52,4 @@ function Used({ name, used, limit }: { name: string; used: number; limit: number
 
 function day(at: string): string {
   return new Intl.DateTimeFormat(navigator.language, { dateStyle: "medium", timeZone: "UTC" }).format(new Date(at));
-}
-
-/** A limit's name in words: `messages_per_conversation` is Messages per conversation. */
-function labelOf(name: string): string {
-  const words = name.replaceAll("_", " ").replace(/\b(?:mb|api)\b/g, (word) => word.toUpperCase());
-  return words.slice(0, 1).toUpperCase() + words.slice(1);
 }

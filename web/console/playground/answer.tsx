@@ -1,0 +1,126 @@
+import { useState } from "preact/hooks";
+import { Link } from "wouter-preact";
+import type { Schemas } from "../api.ts";
+import { HANDOFF_WORDS } from "../inbox/words.tsx";
+import { hasScope } from "../session.ts";
+import { WhyDialog } from "../trace.tsx";
+import { Button } from "../ui/button.tsx";
+import { RichText } from "../ui/rich-text.tsx";
+import { say } from "../ui/toast.tsx";
+import { type Asked, type PlaygroundConversation, questionsOf } from "./conversation.ts";
+import { SaveAnswer } from "./save-answer.tsx";
+import { SaveCase, type SavedCase } from "./save-case.tsx";
+
+interface Props {
+  agentId: string;
+  conversation: PlaygroundConversation;
+  /** Its place in the conversation. */
+  at: number;
+  /** Why it was given is not beside it. */
+  hasWhy?: boolean;
+  /** The question may be kept, as a case or with another answer. */
+  hasSaving?: boolean;
+}
+
+/** An answer, how sure it is, and what can be made of it. */
+export function AnswerView({ agentId, conversation: { asked, isAsking, retry }, at, hasWhy = false, hasSaving = true }: Props) {
+  const [isExplaining, setExplaining] = useState(false);
+  const one = asked[at];
+  if (!one) return null;
+  const { text, answer, error } = one;
+  const isLast = at === asked.length - 1;
+  const isOpen = isAsking && isLast;
+  return (
+    <article class="message assistant" aria-busy={isOpen}>
+      {(text !== "" || !error) && (
+        <div class="bubble">{text === "" ? <span class="quiet">…</span> : <RichText text={text} isOpen={isOpen} />}</div>
+      )}
+      {error && (
+        <p class="field-error" role="alert">
+          {error}{" "}
+          {isLast && (
+            <Button variant="quiet" disabled={isOpen} onClick={() => void retry()}>
+              Ask again
+            </Button>
+          )}
+        </p>
+      )}
+      {answer && (
+        <footer>
+          <Verdict answer={answer} threshold={one.threshold} />
+          {hasWhy && hasScope("conversations:read") && answer.message_id && (
+            <Button variant="quiet" onClick={() => setExplaining(true)}>
+              Why this answer
+            </Button>
+          )}
+          {hasSaving && <Saving agentId={agentId} asked={one} answer={answer} previous={questionsOf(asked.slice(0, at))} />}
+        </footer>
+      )}
+      {isExplaining && answer?.message_id && (
+        <WhyDialog conversationId={answer.conversation_id} messageId={answer.message_id} onClose={() => setExplaining(false)} />
+      )}
+    </article>
+  );
+}
+
+interface SavingProps {
+  agentId: string;
+  asked: Asked;
+  answer: Schemas["ChatAnswer"];
+  /** What was asked before it. */
+  previous: readonly string[];
+}
+
+/** Keeps a question with another answer, or as a case of an evaluation. */
+function Saving({ agentId, asked: { question, text }, answer, previous }: SavingProps) {
+  const [opened, setOpened] = useState<"answer" | "case">();
+  const [saved, setSaved] = useState<SavedCase>();
+  const close = () => setOpened(undefined);
+  const onSaved = (one: SavedCase) => {
+    setSaved(one);
+    close();
+    say("The question is a case now");
+  };
+  if (!hasScope("knowledge:write")) return null;
+  return (
+    <>
+      <Button variant="quiet" onClick={() => setOpened("answer")}>
+        Teach an answer
+      </Button>
+      {hasScope("knowledge:read") && !saved && (
+        <Button variant="quiet" onClick={() => setOpened("case")}>
+          Save as a case
+        </Button>
+      )}
+      {saved && <Link href={saved.href}>Saved in “{saved.name}”</Link>}
+      {opened === "answer" && <SaveAnswer agentId={agentId} question={question} answer={answer.needs_human ? "" : text} onClose={close} />}
+      {opened === "case" && <SaveCase agentId={agentId} question={question} previous={previous} onSaved={onSaved} onClose={close} />}
+    </>
+  );
+}
+
+/** Why the answer was given, or would be handed over. */
+function Verdict({ answer, threshold }: { answer: Schemas["ChatAnswer"]; threshold: number | undefined }) {
+  const { confidence, needs_human: needsHuman, handoff_reason: reason, citations } = answer;
+  const limit = threshold === undefined ? "" : ` (answers from ${threshold} on)`;
+  return (
+    <>
+      <span>
+        Confidence {confidence.toFixed(2)}
+        {limit}
+      </span>
+      {needsHuman && <span class="status failed">Would be handed to the team{reason && `: ${HANDOFF_WORDS[reason]}`}</span>}
+      {citations.map(({ title, url, source_id: id }, at) =>
+        url ? (
+          <a key={at} href={url} target="_blank" rel="noopener noreferrer nofollow">
+            {at + 1} {title}
+          </a>
+        ) : (
+          <span key={at} title={id}>
+            {at + 1} {title}
+          </span>
+        ),
+      )}
+    </>
+  );
+}
