@@ -4,7 +4,17 @@ import type { Channel, ConversationStatus } from "../platform/db/columns.ts";
 import { objectOf } from "../platform/objects.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
-import { listChanged, listExisting, listNewTexts, listUnread, type TextPosition } from "./search-store.ts";
+import {
+  type ChangedSecond,
+  countChanged,
+  idNumber,
+  listChanged,
+  listExisting,
+  listNewTexts,
+  listUnread,
+  SECOND_MS,
+  type TextPosition,
+} from "./search-store.ts";
 import { toIndexText, toMatch, toPhrases } from "./search-text.ts";
 
 /** A search in the texts of conversations, the filters, and the page. */
@@ -77,6 +87,8 @@ const TEXTS_SIZE = 1_000;
 const MAX_UNREAD = 10_000;
 /** The longest time between a change's timestamp and its commit. */
 const OVERLAP_MS = 2 * 60_000;
+/** Most changes are committed in this time. What is older is read again where the counts of its second differ. */
+const TAIL_MS = 2_000;
 /** How long a search waits for the index to be complete, and an alarm works on it. */
 const SEARCH_WAIT_MS = 2_000;
 const ALARM_MS = 30_000;
@@ -91,6 +103,8 @@ export class ConversationIndex extends DurableObject<Env> {
   private readonly sql: SqlStorage;
   private reading: Promise<boolean> | undefined;
   private next: Promise<boolean> | undefined;
+  /** The changes of the overlap as they were read last, by conversation; undefined until all of them are. */
+  private seen: Map<string, number> | undefined;
   /** Whether an alarm reads what is too much for a search. */
   private isBuilding = false;
 
@@ -127,6 +141,7 @@ export class ConversationIndex extends DurableObject<Env> {
 
   /** Removes everything, with its workspace. */
   async erase(): Promise<void> {
+    this.seen = undefined;
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
   }
@@ -178,19 +193,52 @@ export class ConversationIndex extends DurableObject<Env> {
     if (!this.exists()) storage.transactionSync(() => this.sql.exec(SCHEMA));
     const db = this.db(meter);
     await this.reviveErased(db);
-    let after = { atMs: (storage.kv.get<number>("readUntil") ?? 0) - OVERLAP_MS, id: "" };
-    for (;;) {
-      const [rows] = await db.batch([listChanged(db, this.workspaceId, after, PAGE_SIZE)]);
+    const untilMs = storage.kv.get<number>("readUntil") ?? 0;
+    const [fromMs, tailMs] = [untilMs - OVERLAP_MS, untilMs - TAIL_MS];
+    const { seen } = this;
+    // Until this read is complete.
+    this.seen = undefined;
+    if (!seen) return this.readAfter(db, fromMs, new Map(), deadlineMs);
+    const [rows, seconds] = await db.batch([
+      listChanged(db, this.workspaceId, { atMs: tailMs, id: "" }, PAGE_SIZE),
+      countChanged(db, this.workspaceId, fromMs, tailMs),
+    ]);
+    if (!(await this.readAfter(db, tailMs, seen, deadlineMs, rows))) return false;
+    const differingMs = firstDifference(seen, seconds, fromMs, tailMs);
+    if (differingMs === undefined) return true;
+    this.seen = undefined;
+    return this.readAfter(db, differingMs - 1, seen, deadlineMs);
+  }
+
+  /** Indexes what changed after a time. @returns whether all of it was read by the deadline. */
+  private async readAfter(
+    db: Database,
+    afterMs: number,
+    seen: Map<string, number>,
+    deadlineMs: number,
+    first?: IndexedConversation[],
+  ): Promise<boolean> {
+    const { kv } = this.ctx.storage;
+    for (const [id, updatedAt] of seen) if (updatedAt > afterMs) seen.delete(id);
+    let after = { atMs: afterMs, id: "" };
+    for (let rows = first; ; rows = undefined) {
+      rows ??= (await db.batch([listChanged(db, this.workspaceId, after, PAGE_SIZE)]))[0];
       await this.take(
         db,
         rows.filter((row) => this.isChanged(row)),
       );
+      const untilMs = Math.max(kv.get<number>("readUntil") ?? 0, rows.at(-1)?.updatedAt ?? 0);
+      for (const { id, updatedAt } of rows) seen.set(id, updatedAt);
+      for (const [id, updatedAt] of seen) if (updatedAt <= untilMs - OVERLAP_MS) seen.delete(id);
       const last = rows.at(-1);
       if (last) {
         after = { atMs: last.updatedAt, id: last.id };
-        storage.kv.put("readUntil", Math.max(storage.kv.get<number>("readUntil") ?? 0, last.updatedAt));
+        kv.put("readUntil", untilMs);
       }
-      if (rows.length < PAGE_SIZE) return true;
+      if (rows.length < PAGE_SIZE) {
+        this.seen = seen;
+        return true;
+      }
       if (Date.now() >= deadlineMs) return false;
     }
   }
@@ -284,6 +332,29 @@ export class ConversationIndex extends DurableObject<Env> {
   private db(meter: Meter): Database {
     return workspaceDb({ env: this.env, workspaceId: this.workspaceId, meter });
   }
+}
+
+/** When the first second begins whose changes are not those that were read. */
+function firstDifference(
+  seen: ReadonlyMap<string, number>,
+  seconds: readonly ChangedSecond[],
+  afterMs: number,
+  untilMs: number,
+): number | undefined {
+  const counts = new Map<number, [count: number, atSum: number, idSum: number]>();
+  for (const [id, at] of seen) {
+    if (at <= afterMs || at > untilMs) continue;
+    const second = Math.floor(at / SECOND_MS);
+    const [count, atSum, idSum] = counts.get(second) ?? [0, 0, 0];
+    counts.set(second, [count + 1, atSum + (at % SECOND_MS), idSum + idNumber(id)]);
+  }
+  const differing = seconds.filter(({ second, ...found }) => {
+    const known = counts.get(second);
+    counts.delete(second);
+    return known?.[0] !== found.count || known[1] !== found.atSum || known[2] !== found.idSum;
+  });
+  const first = Math.min(...differing.map(({ second }) => second), ...counts.keys());
+  return first === Number.POSITIVE_INFINITY ? undefined : first * SECOND_MS;
 }
 
 /** The object that searches a workspace's conversations. */

@@ -36,6 +36,46 @@ export function listChanged(db: Database, workspaceId: string, after: { atMs: nu
   return selectForIndex(db, sql`${conversations.id} IN ${page}`).orderBy(conversations.updatedAt, conversations.id);
 }
 
+/** The changes of a second: how many, and sums that tell them from others. */
+export interface ChangedSecond {
+  second: number;
+  count: number;
+  atSum: number;
+  idSum: number;
+}
+
+export const SECOND_MS = 1_000;
+
+/** Digits of an identifier that are random, as `idNumber` reads them. */
+const RANDOM_DIGITS = [21, 22, 23, 24, 25, 26];
+
+/** Counts changes by their seconds, after a time and up to another: from the list's index alone. */
+export function countChanged(db: Database, workspaceId: string, afterMs: number, untilMs: number) {
+  const idSum = sql.join(
+    RANDOM_DIGITS.map((at, power) => sql`unicode(substr(id, ${at}, 1)) * ${64 ** power}`),
+    sql` + `,
+  );
+  const ranges = CONVERSATION_STATUSES.map(
+    (status) => sql`SELECT id, updated_at FROM ${conversations}
+      WHERE workspace_id = ${workspaceId} AND status = ${status} AND updated_at > ${afterMs} AND updated_at <= ${untilMs}`,
+  );
+  return db
+    .select({
+      // Literal: a bound number is a float, by which nothing is rounded.
+      second: sql<number>`updated_at / ${sql.raw(String(SECOND_MS))}`.as("second"),
+      count: sql<number>`count(*)`.as("count"),
+      atSum: sql<number>`sum(updated_at % ${SECOND_MS})`.as("at_sum"),
+      idSum: sql<number>`sum(${idSum})`.as("id_sum"),
+    })
+    .from(sql`(${sql.join(ranges, sql` UNION ALL `)})`)
+    .groupBy(sql`1`);
+}
+
+/** The number that `countChanged` adds up. */
+export function idNumber(id: string): number {
+  return RANDOM_DIGITS.reduce((sum, at, power) => sum + id.charCodeAt(at - 1) * 64 ** power, 0);
+}
+
 /** Those of these conversations that exist. */
 export function listExisting(db: Database, workspaceId: string, conversationIds: readonly string[]) {
   return selectForIndex(db, isAmong(conversations, workspaceId, conversationIds));

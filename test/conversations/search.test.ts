@@ -235,6 +235,25 @@ test("a lost index rebuilds itself, and a search costs two hops and two trips", 
   expect(await costOf(() => search(workspace, { q: "zebras" }))).toMatchObject({ object_hops: 2, d1_trips: 2 });
 });
 
+test("what was read is not read again, and a change that is committed late is found", async () => {
+  const { workspace, rows } = await createArchive(Array.from({ length: 650 }, () => ["zebra"]));
+  // All but the last ones within two minutes.
+  const spread = `UPDATE conversations SET updated_at = ?2 - 100 * n FROM (SELECT id AS other, row_number() OVER (ORDER BY updated_at DESC) AS n
+    FROM conversations WHERE workspace_id = ?1) WHERE id = other AND n <= 600`;
+  const nowMs = Date.now();
+  await query(workspace.id, spread, workspace.id, nowMs);
+  const find = () => search(workspace, { q: "zebra", status: "human_active" });
+  expect((await find()).body.total).toBe(0);
+  expect(await costOf(find)).toMatchObject({ d1_trips: 1 });
+  const change = "UPDATE conversations SET status = 'human_active', updated_at = ? WHERE id = ?";
+  // From before the two minutes, and from within them.
+  for (const [at, id] of [rows[649]!.id, rows[300]!.id].entries()) {
+    await query(workspace.id, change, nowMs - 30_000 - at * 10_000, id);
+    expect((await find()).body.total).toBe(at + 1);
+    expect(await costOf(find)).toMatchObject({ d1_trips: 2 });
+  }
+});
+
 test("q has at most 200 characters, and finds only the workspace's own conversations", async () => {
   const { workspace } = await createArchive([["zebra"]]);
   const other = await createWorkspace();

@@ -137,6 +137,7 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   "backup/store.addRecords": ROWS_PARTS.map((part) => [part, RECORD, [columnsOf(part.table).map(() => null)]]),
   "backup/store.cancelImport": [[WORKSPACE, { jurisdiction: null, nowMs: NOW }]],
   "backup/store.completeImport": [[RECORD, columnsOf(workspaces).map(() => null), { jurisdiction: null, nowMs: NOW }]],
+  "conversations/search-store.countChanged": [[WORKSPACE, NOW, NOW + 1]],
   "conversations/search-store.listChanged": [[WORKSPACE, { atMs: NOW, id: OTHER }, 200]],
   "conversations/search-store.listNewTexts": [[WORKSPACE, [{ id: ID, messageAt: NOW, messageId: OTHER, noteAt: NOW, noteId: OTHER }], 200]],
   "chat/start-store.createStartedConversation": [null, "api:1"].map((anonId) => [{ ...RECORD, anonId }, sql`TRUE`]),
@@ -287,6 +288,8 @@ const MEANT_SORTS: Record<string, string[]> = {
   "conversations/list-store.pageConversations": [SORT],
   "conversations/list-store.listWithRecords": [SORT],
   "conversations/search-store.listChanged": [SORT],
+  // The seconds of two minutes.
+  "conversations/search-store.countChanged": ["USE TEMP B-TREE FOR GROUP BY"],
   // Unions of one person's records.
   "privacy/person-store.listVisitors": [SORT],
   "privacy/person-store.listSharedVisitors": [SORT],
