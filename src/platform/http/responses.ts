@@ -138,8 +138,13 @@ export function emptyResponse(description: string) {
 /** The documented error responses of a route: those of every operation, and `statuses`. */
 export function errorResponses(...statuses: ErrorStatus[]) {
   const all = [...ALWAYS, ...statuses].sort((a, b) => a - b);
-  return Object.fromEntries(all.map((status) => [status, errorResponse(status)]));
+  return Object.fromEntries(all.map((status) => [status, ERROR_RESPONSES[status]]));
 }
+
+/** Each is built once: all operations have most of them. */
+const ERROR_RESPONSES = Object.fromEntries(
+  (Object.keys(DESCRIPTIONS) as `${ErrorStatus}`[]).map((status) => [status, errorResponse(Number(status) as ErrorStatus)]),
+) as Record<ErrorStatus, ReturnType<typeof errorResponse>>;
 
 function errorResponse(status: ErrorStatus) {
   const schema = status === 422 ? validationErrorSchema : errorSchema;
