@@ -3,9 +3,10 @@ import { tellVisitor } from "../events/visitor-news.ts";
 import { appendEvent, IF_CHANGED, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { createDraft } from "../knowledge/draft-store.ts";
 import { type Database, type Operation, workspaceDb } from "../platform/db/client.ts";
+import { compiledStatements } from "../platform/db/compiled.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { transact, writeThenRead } from "../platform/db/sql.ts";
-import { dayWindow, fullWindow } from "../workspaces/visitor-limits.ts";
+import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import { createNote, findNote, recordNote } from "./note-store.ts";
 import { conversationRecord, messageRecord } from "./payloads.ts";
@@ -120,19 +121,28 @@ export async function addNote(op: ConversationOperation, { perDay, ...text }: Te
   const db = workspaceDb(op);
   const id = op.newId(shardOf(workspaceId));
   const windows = [dayWindow("team_messages", perDay, nowMs)];
+  const key = { workspaceId, conversationId: op.conversationId };
   const { before, after } = await transact(db, {
     before: [listSent(db, workspaceId, windows)],
-    writes: [
-      createNote(db, op, { id, nowMs, ...text }, windows),
-      ...countSent(db, workspaceId, windows, IF_CHANGED),
-      recordNote(db, op, id, nowMs),
-    ],
+    writes: compiledNote(db, { key, note: { id, nowMs, ...text }, windows }),
     after: [findNote(db, workspaceId, id), findConversation(db, workspaceId, op.conversationId)],
   });
   const [[note], [conversation]] = after;
   if (note) announce(op.env, workspaceId, { kind: "conversation", id: op.conversationId });
   return conversation && { note, full: fullWindow(windows, before[0]) };
 }
+
+interface NoteValues {
+  key: ConversationKey;
+  note: Parameters<typeof createNote>[2];
+  windows: VisitorWindow[];
+}
+
+const compiledNote = compiledStatements((db, { key, note, windows }: NoteValues) => [
+  createNote(db, key, note, windows),
+  ...countSent(db, key.workspaceId, windows, IF_CHANGED),
+  recordNote(db, key, note.id, note.nowMs),
+]);
 
 /** The writes that resolve a conversation if it is still idle when they run. */
 export function resolveIdleWrites(db: Database, key: ConversationKey, nowMs: number) {

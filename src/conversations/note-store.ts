@@ -1,5 +1,6 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
+import { compiled } from "../platform/db/compiled.ts";
 import { conversations, notes } from "../platform/db/schema.ts";
 import { insertWhere, jsonIds } from "../platform/db/sql.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
@@ -45,12 +46,12 @@ export function recordNote(db: Database, key: ConversationKey, noteId: string, n
 }
 
 /** One note. */
-export function findNote(db: Database, workspaceId: string, noteId: string) {
-  return db
-    .select()
+export const findNote = compiled(getTableColumns(notes), ["workspaceId", "noteId"], (db, fields, workspaceId, noteId) =>
+  db
+    .select(fields)
     .from(notes)
-    .where(and(eq(notes.workspaceId, workspaceId), eq(notes.id, noteId)));
-}
+    .where(and(eq(notes.workspaceId, workspaceId), eq(notes.id, noteId))),
+);
 
 /** How many notes a conversation has. */
 export function countNotes(db: Database, { workspaceId, conversationId }: ConversationKey) {

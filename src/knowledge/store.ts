@@ -1,7 +1,7 @@
 import { and, type Column, eq, getTableColumns, inArray, isNull, lt, lte, or, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
-import { compiled } from "../platform/db/compiled.ts";
+import { compiled, compiledStatements } from "../platform/db/compiled.ts";
 import { agents, answerDrafts, answers, sources, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, jsonIds, timestampJson } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
@@ -210,18 +210,32 @@ export function listAnswers(db: Database, workspaceId: string, agentId: string, 
 }
 
 /** The answer's row, if it is the agent's. */
-export function findAnswer(db: Database, workspaceId: string, agentId: string, answerId: string) {
-  return db
-    .select()
-    .from(answers)
-    .where(and(eq(answers.id, answerId), isAgents(answers, workspaceId, agentId)));
-}
+export const findAnswer = compiled(
+  getTableColumns(answers),
+  ["workspaceId", "agentId", "answerId"],
+  (db, fields, workspaceId, agentId, answerId) =>
+    db
+      .select(fields)
+      .from(answers)
+      .where(and(eq(answers.id, answerId), eq(answers.workspaceId, workspaceId), eq(answers.agentId, agentId))),
+);
 
 /** Inserts a curated answer, if the agent exists and has fewer than `maxAnswers`; an existing row stays. */
-export function createAnswer(db: Database, answer: typeof answers.$inferInsert, maxAnswers: number) {
-  const condition = agentExists(answer.workspaceId, answer.agentId, sql`${agents.answersCount} < ${maxAnswers}`);
-  return insertWhere(db, answers, answer, condition).onConflictDoNothing();
+export function createAnswer(db: Database, { metadata = {}, ...answer }: typeof answers.$inferInsert, maxAnswers: number) {
+  return compiledCreateAnswer(db, { answer, metadata: JSON.stringify(metadata), maxAnswers });
 }
+
+interface CreateAnswerValues {
+  answer: Omit<typeof answers.$inferInsert, "metadata">;
+  /** JSON. */
+  metadata: string;
+  maxAnswers: number;
+}
+
+const compiledCreateAnswer = compiledStatements((db, { answer, metadata, maxAnswers }: CreateAnswerValues) => {
+  const condition = agentExists(answer.workspaceId, answer.agentId, sql`${agents.answersCount} < ${maxAnswers}`);
+  return insertWhere(db, answers, { ...answer, metadata: sql`${metadata}` }, condition).onConflictDoNothing();
+});
 
 /** Changes a curated answer; each change has a later time than the one before. What the index holds of it is to be indexed again. */
 export function updateAnswer(
