@@ -1,5 +1,6 @@
 import { and, lt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
+import { compiledStatements } from "../platform/db/compiled.ts";
 import { visitorCounts } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere } from "../platform/db/sql.ts";
 import { ALL_SENDERS, DAILY_FLOWS, startOfDay, type VisitorWindow } from "./visitor-limits.ts";
@@ -41,8 +42,15 @@ export function listSentToday(db: Database, workspaceId: string | SQL, nowMs: nu
 
 /** What was sent in each window; no row for one in which nothing was. */
 export function listSent(db: Database, workspaceId: string | SQL, windows: readonly Pick<VisitorWindow, "flow" | "sender" | "startMs">[]) {
-  const { flow, sender, startsAt, count } = visitorCounts;
   const keys = JSON.stringify(windows.map((window) => [window.flow, window.startMs, window.sender]));
+  return typeof workspaceId === "string" ? compiledListSent(db, { workspaceId, keys }) : selectSent(db, { workspaceId, keys });
+}
+
+const compiledListSent = compiledStatements(selectSent);
+
+/** @param keys of the windows, as JSON. */
+function selectSent(db: Database, { workspaceId, keys }: { workspaceId: string | SQL; keys: string }) {
+  const { flow, sender, startsAt, count } = visitorCounts;
   const isOne = sql`(${flow}, ${startsAt}, ${sender}) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(${keys}))`;
   return db
     .select({ flow, sender, startMs: startsAt, count })
