@@ -9,7 +9,7 @@ const ROUNDING_SECONDS = 0.0005;
 const CONVERSATIONS = 70;
 const HISTORY_DAYS = 100;
 
-test.for([1, 2, 3])("the rollups equal a recount of random histories, seed %i", { timeout: 120_000 }, async (seed) => {
+test.for([1, 2, 3])("the rollups equal a recount of random histories, seed %i", async (seed) => {
   const workspace = await createWorkspace();
   const agents = [(await createAgent(workspace)).id, (await createAgent(workspace, { name: "Second" })).id];
   const histories = new Histories(workspace.id, agents, seeded(seed));

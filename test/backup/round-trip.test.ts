@@ -35,7 +35,7 @@ test("every table is exported, or listed with the reason why not", async () => {
 });
 
 describe.each([0, 1])("a workspace of shard %i", (shard) => {
-  test("with records of every kind is restored exactly", { timeout: 60_000 }, async () => {
+  test("with records of every kind is restored exactly", async () => {
     const workspace = await createFullWorkspace(shard);
     const neighbour = await createNeighbour(workspace);
     const file = await exportWorkspace(workspace.id, 3);
@@ -173,7 +173,7 @@ describe("an import", () => {
   });
 });
 
-test("the totals of lists are right if the workspace was exported while in use", { timeout: 60_000 }, async () => {
+test("the totals of lists are right if the workspace was exported while in use", async () => {
   const workspace = await createFullWorkspace(0);
   const file = await exportWorkspace(workspace.id, 4, async () => {
     await workspace.call("POST", `/agents/${workspace.agentId}/messages`, { message: "When are refunds paid?" });

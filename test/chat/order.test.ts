@@ -12,9 +12,6 @@ import { DAY_MS } from "../../src/platform/time.ts";
 import { eraseConversationRows } from "../../src/privacy/erasure-store.ts";
 import { createAgent, createWorkspace, databases, envWith, query, unfinishedIn } from "../harness.ts";
 
-/** Many requests, on a machine that may be busy. */
-const SLOW = { timeout: 30_000 };
-
 const PERIOD = new Date().toISOString().slice(0, 7);
 const NOTHING = { entries: [], alarm: null };
 
@@ -86,7 +83,7 @@ const FAILING_D1 = { prepare: (text: string) => env.DB.prepare(text), batch: () 
 
 // --- In order --------------------------------------------------------------------------------------------------------
 
-test("forty messages at once are stored once each, each answered before the next", SLOW, async () => {
+test("forty messages at once are stored once each, each answered before the next", async () => {
   const { ask, transcript, used, storage } = await createConversation();
   const asked = await Promise.all(Array.from({ length: 40 }, (_, at) => ask(question(at + 1))));
   expect(asked.map(({ status }) => status)).toEqual(Array.from({ length: 40 }, () => 200));
@@ -98,7 +95,7 @@ test("forty messages at once are stored once each, each answered before the next
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("the transcript is in the order of arrival, also across an eviction", SLOW, async () => {
+test("the transcript is in the order of arrival, also across an eviction", async () => {
   const { session, requestOf, transcript, storage } = await createConversation();
   const arrive = (from: number, to: number) =>
     Promise.all(Array.from({ length: to - from + 1 }, (_, at) => session.ask(requestOf(question(from + at)))));
@@ -175,7 +172,7 @@ test("a turn that never started is run by the alarm", async () => {
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("several orphaned turns are run in their order", SLOW, async () => {
+test("several orphaned turns are run in their order", async () => {
   const { session, requestOf, leave, transcript, used, storage } = await createConversation();
   await leave(...Array.from({ length: 12 }, (_, at) => ({ request: requestOf(question(at + 1)), turn: null })));
   await runDurableObjectAlarm(session);
@@ -347,7 +344,7 @@ test("a turn that fails does not block the ones behind it, and is run before the
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("a turn that fails is tried again after pauses as long as it has waited, from 15 seconds to an hour", SLOW, async () => {
+test("a turn that fails is tried again after pauses as long as it has waited, from 15 seconds to an hour", async () => {
   const { session, ask, runWith, transcript, used, storage } = await createConversation();
   let batches = 0;
   const failing = { ...FAILING_D1, batch: () => (batches++, FAILING_D1.batch()) };
@@ -466,7 +463,7 @@ test("a turn that an earlier version stored is run", async () => {
   expect(await storage()).toEqual(NOTHING);
 });
 
-test("a turn whose search fails for 24 hours ends with a human too", SLOW, async () => {
+test("a turn whose search fails for 24 hours ends with a human too", async () => {
   const { session, id, ask, runWith, transcript, used, storage } = await createConversation();
   const failing = { getByName: () => ({ search: () => Promise.reject(new Error("the object is overloaded")) }) };
   await runWith(new TurnRunner(envWith({ INDEX: failing }), new ExtractiveEngine()));

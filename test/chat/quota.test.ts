@@ -10,9 +10,6 @@ import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, createWorkspaceOn, learn, operate, query, unfinishedIn, type Workspace } from "../harness.ts";
 import { HANDBOOK, KNOWN, UNKNOWN } from "./handbook.ts";
 
-/** Many requests, on a machine that may be busy. */
-const SLOW = { timeout: 30_000 };
-
 const PERIOD = new Date().toISOString().slice(0, 7);
 
 async function createAgentWithQuota(limits: Record<string, unknown>, beside?: Workspace) {
@@ -47,7 +44,7 @@ function turnOf(workspace: Workspace, agentId: string, changes: Partial<TurnRequ
 
 const BROKEN: Model = { answer: () => Promise.reject(new Error("the model is down")) };
 
-test("a hundred questions at once against a quota of ten: ten answers, ninety 402", SLOW, async () => {
+test("a hundred questions at once against a quota of ten: ten answers, ninety 402", async () => {
   const { workspace, ask } = await createAgentWithQuota({ messages: 10 });
   const asked = await Promise.all(Array.from({ length: 100 }, (_, at) => ask({ user: { id: `user-${at}` } })));
   const statuses = asked.map(({ status }) => status);
@@ -62,20 +59,16 @@ test("a hundred questions at once against a quota of ten: ten answers, ninety 40
   expect(await count(workspace, "visitors")).toBe(10);
 });
 
-test(
-  "thirty questions at once in one conversation that has nine messages of its quota left: nine answers, the others 402",
-  SLOW,
-  async () => {
-    const { workspace, ask } = await createAgentWithQuota({ messages: 10 });
-    const { body } = await ask();
-    const asked = await Promise.all(Array.from({ length: 30 }, () => ask({ conversation_id: body.conversation_id })));
-    expect(asked.filter(({ status }) => status === 200)).toHaveLength(9);
-    expect(asked.filter(({ status }) => status === 402)).toHaveLength(21);
-    expect((await usageOf(workspace)).usage.messages).toBe(10);
-    expect(await count(workspace, "messages")).toBe(20);
-    expect(await unfinishedIn(workspace.id, body.conversation_id)).toEqual({ entries: [], alarm: null });
-  },
-);
+test("thirty questions at once in one conversation that has nine messages of its quota left: nine answers, the others 402", async () => {
+  const { workspace, ask } = await createAgentWithQuota({ messages: 10 });
+  const { body } = await ask();
+  const asked = await Promise.all(Array.from({ length: 30 }, () => ask({ conversation_id: body.conversation_id })));
+  expect(asked.filter(({ status }) => status === 200)).toHaveLength(9);
+  expect(asked.filter(({ status }) => status === 402)).toHaveLength(21);
+  expect((await usageOf(workspace)).usage.messages).toBe(10);
+  expect(await count(workspace, "messages")).toBe(20);
+  expect(await unfinishedIn(workspace.id, body.conversation_id)).toEqual({ entries: [], alarm: null });
+});
 
 test("a quota of 0 refuses all questions; a raised one answers immediately", async () => {
   const { workspace, ask } = await createAgentWithQuota({ messages: 0 });

@@ -15,9 +15,6 @@ import {
 } from "../harness.ts";
 import { HANDBOOK, KNOWN } from "./handbook.ts";
 
-/** Many requests, on a machine that may be busy. */
-const SLOW = { timeout: 30_000 };
-
 async function createDesk(beside?: Workspace) {
   const workspace = await (beside ? createNeighbour(beside) : createWorkspace());
   const agent = await createAgent(workspace, { handoff_message: "A colleague will reply." });
@@ -101,7 +98,7 @@ test("another agent's conversation is 409", async () => {
   expect(await refused(workspace, path, { conversation_id: conversation, user: USER })).toEqual({ status: 409, code: "conflict" });
 });
 
-test("a conversation of each other channel is 409", SLOW, async () => {
+test("a conversation of each other channel is 409", async () => {
   const { workspace, agent, begin } = await createDesk();
   for (const channel of ["widget", "hosted", "email", "playground"]) {
     const conversation = await begin();
@@ -142,7 +139,7 @@ test("a used-up quota is 402, for new and existing conversations", async () => {
   expect(await usedMessages(workspace)).toBe(1);
 });
 
-test("404 comes before 409, and 409 before 402", SLOW, async () => {
+test("404 comes before 409, and 409 before 402", async () => {
   const { workspace, agent, begin } = await createDesk();
   const conversation = await begin({ user: USER });
   await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: 0 } });
@@ -254,7 +251,7 @@ test("a resolved conversation stays resolved when the quota is used up", async (
   expect(await refused(workspace, path, { conversation_id: conversation })).toEqual({ status: 402, code: "quota_exceeded" });
 });
 
-test("messages from before a resolution are no context for later ones, in the same object or another", SLOW, async () => {
+test("messages from before a resolution are no context for later ones, in the same object or another", async () => {
   const { workspace, agent } = await createDesk();
   await learn(
     workspace,

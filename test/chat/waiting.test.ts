@@ -2,9 +2,6 @@ import { describe, expect, test } from "vitest";
 import { createAgent, createWorkspace, learn, operate, query } from "../harness.ts";
 import { HANDBOOK, KNOWN, UNKNOWN } from "./handbook.ts";
 
-/** Many requests, on a machine that may be busy. */
-const SLOW = { timeout: 30_000 };
-
 async function createConversation(settings: Record<string, unknown> = {}) {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace, settings);
@@ -47,7 +44,7 @@ test("in the playground nobody waits: what the agent does not know is no hand-of
 });
 
 describe("while a conversation waits for a human", () => {
-  test("the agent answers what it can, and the hand-off stays pending", SLOW, async () => {
+  test("the agent answers what it can, and the hand-off stays pending", async () => {
     const { ask, handoffs, usedMessages, conversation } = await createConversation();
     const refused = await ask(UNKNOWN);
     expect(refused).toMatchObject({ needs_human: true, status: "needs_human", handoff_reason: "missing_knowledge" });
@@ -60,7 +57,7 @@ describe("while a conversation waits for a human", () => {
     expect(await conversation()).toMatchObject({ status: "needs_human", message_count: 6, handoff: { status: "pending" } });
   });
 
-  test("what it cannot answer gets the hand-off message again, and no second hand-off", SLOW, async () => {
+  test("what it cannot answer gets the hand-off message again, and no second hand-off", async () => {
     const { ask, handoffs, conversation } = await createConversation();
     const first = await ask(UNKNOWN);
     const second = await ask("Who won the world cup in Brazil?");
@@ -70,7 +67,7 @@ describe("while a conversation waits for a human", () => {
     expect((await conversation()).messages.filter((message: any) => message.role === "assistant")).toHaveLength(2);
   });
 
-  test("a visitor who asks for a human is told that one comes, and the agent goes on answering", SLOW, async () => {
+  test("a visitor who asks for a human is told that one comes, and the agent goes on answering", async () => {
     const { ask, handoffs } = await createConversation();
     await ask(UNKNOWN);
     const told = await ask("¿puedo hablar con una persona?");
@@ -83,7 +80,7 @@ describe("while a conversation waits for a human", () => {
     expect(await ask(KNOWN.message)).toMatchObject({ needs_human: false, answer: expect.stringContaining(KNOWN.answer) });
   });
 
-  test("one that waits because the visitor asked for a human is left to humans", SLOW, async () => {
+  test("one that waits because the visitor asked for a human is left to humans", async () => {
     const { ask } = await createConversation();
     expect(await ask("kann ich mit einem Menschen sprechen?")).toMatchObject({ needs_human: true, handoff_reason: "customer_request" });
     expect(await ask(KNOWN.message)).toMatchObject({
@@ -94,7 +91,7 @@ describe("while a conversation waits for a human", () => {
     });
   });
 
-  test("a human who replies silences the agent", SLOW, async () => {
+  test("a human who replies silences the agent", async () => {
     const { workspace, ask, conversation } = await createConversation();
     await ask(UNKNOWN);
     const { id } = await conversation();
@@ -102,7 +99,7 @@ describe("while a conversation waits for a human", () => {
     expect(await ask(KNOWN.message)).toMatchObject({ message_id: null, status: "human_active", needs_human: true });
   });
 
-  test("messages past the quota, or to a paused agent, are stored for the human", SLOW, async () => {
+  test("messages past the quota, or to a paused agent, are stored for the human", async () => {
     const { workspace, agent, ask, usedMessages } = await createConversation();
     await ask(UNKNOWN);
     await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { messages: 1 } });
@@ -113,21 +110,17 @@ describe("while a conversation waits for a human", () => {
     expect(await usedMessages()).toBe(1);
   });
 
-  test(
-    "a follow-up to a refused question is understood, and one that names a new thing is not answered with the old one",
-    SLOW,
-    async () => {
-      const { ask } = await createConversation();
-      expect(await ask("How long does shipping to Atlantis by submarine take?")).toBeDefined();
-      const followUp = await ask("And shipping to Norway?");
-      expect(followUp.answer).toContain("nine days");
-      expect((await ask("And what is the capital of France?")).answer).not.toContain("nine days");
-    },
-  );
+  test("a follow-up to a refused question is understood, and one that names a new thing is not answered with the old one", async () => {
+    const { ask } = await createConversation();
+    expect(await ask("How long does shipping to Atlantis by submarine take?")).toBeDefined();
+    const followUp = await ask("And shipping to Norway?");
+    expect(followUp.answer).toContain("nine days");
+    expect((await ask("And what is the capital of France?")).answer).not.toContain("nine days");
+  });
 });
 
 describe("the hand-off message", () => {
-  test("fits the reason and the visitor's language", SLOW, async () => {
+  test("fits the reason and the visitor's language", async () => {
     const { agent, ask } = await createConversation({ language: "de" });
     expect(agent.handoff_message).toContain("Da bin ich mir nicht sicher.");
     expect((await ask("Was ist die Hauptstadt von Frankreich?")).answer).toContain("Da bin ich mir nicht sicher.");
@@ -135,7 +128,7 @@ describe("the hand-off message", () => {
     expect((await ask("je voudrais parler à un humain")).answer).toContain("J'ai demandé à une personne de l'équipe");
   });
 
-  test("is the operator's own for every reason and language", SLOW, async () => {
+  test("is the operator's own for every reason and language", async () => {
     const { ask } = await createConversation({ handoff_message: "Ben takes over." });
     expect((await ask("Was ist die Hauptstadt von Frankreich?")).answer).toBe("Ben takes over.");
     expect((await ask("quiero hablar con una persona")).answer).toBe("Ben takes over.");

@@ -249,7 +249,7 @@ describe("what is deleted", () => {
     expect(await continueEvaluation(env, message(id))).toBe("nothing_to_do");
   });
 
-  test("the ten latest runs of an agent are kept", { timeout: 30_000 }, async () => {
+  test("the ten latest runs of an agent are kept", async () => {
     const { run, workspace, path } = await createDesk();
     const ids: string[] = [];
     for (let at = 0; at < 11; at++) ids.push(await run([FRANCE]));

@@ -194,7 +194,7 @@ test.for([
   expect(withoutSalutation(reply!)).toBe(answer);
 });
 
-test("as many drafts as are kept, alike but for their ends, are compared in time", { timeout: 30_000 }, () => {
+test("as many drafts as are kept, alike but for their ends, are compared in time", () => {
   const row = (at: number) => ({
     id: String(at).padStart(3, "0"),
     workspaceId: "w",

@@ -9,8 +9,6 @@ import { pdfFile } from "./extract/pdf-file.ts";
 
 const QUEUE = "support-agent-ingestion";
 const MIB = 1024 * 1024;
-/** Archives of megabytes, on a machine that may be busy. */
-const SLOW = { timeout: 60_000 };
 
 async function createDesk(settings: Parameters<typeof createWorkspace>[0] = {}) {
   const workspace = await createWorkspace(settings);
@@ -116,7 +114,7 @@ test("a file that is renamed before or during its extraction is indexed under th
   expect((await found("What does the toaster cost?"))[0].title).toBe("More prices");
 });
 
-test("a file of several parts is stored whole", SLOW, async () => {
+test("a file of several parts is stored whole", async () => {
   const { upload, read, found } = await createDesk();
   const text = `${"All work and no play makes Jack a dull boy. ".repeat(60_000)}\n\nThe okapi lives in the forest.`;
   const created = await upload(fileForm(text));
@@ -180,7 +178,7 @@ test.for([
   ["a zip bomb", docx("", { "word/document.xml": new Uint8Array(60_000_000) }), "docx_too_large"],
   ["more text than a source may hold", docx(paragraph("word ".repeat(1_100_000))), "too_much_text"],
   ["a document without words", docx(""), "text_empty"],
-] as const)("%s fails with its reason, and leaves no bytes", SLOW, async ([, bytes, code]) => {
+] as const)("%s fails with its reason, and leaves no bytes", async ([, bytes, code]) => {
   const { upload, read, waiting } = await createDesk();
   const created = await upload(fileForm(bytes as Uint8Array<ArrayBuffer>));
   expect(created.status).toBe(202);

@@ -7,9 +7,6 @@ import { newId } from "../../src/platform/db/ids.ts";
 import { countRows, createAgent, createWorkspace, deliver, envWith, learn, listen, query } from "../harness.ts";
 import { ROOM } from "./agent-index.ts";
 
-/** Many requests, on a machine that may be busy. */
-const SLOW = { timeout: 30_000 };
-
 const QUEUE = "support-agent-ingestion";
 const DEAD_LETTERS = "support-agent-ingestion-dlq";
 const TEXT = "Refunds are paid within five working days.";
@@ -150,7 +147,7 @@ test.for<[string, string, string]>([
   expect((await generations()).map(({ state }) => state)).toEqual(["live"]);
 });
 
-test("while a new text is built, searches find only the old one, and then only the new one", SLOW, async () => {
+test("while a new text is built, searches find only the old one, and then only the new one", async () => {
   const { learn, sync, index, search, message } = await createDesk();
   const source = await learn();
   await index.stageText(source.id, "Handbook", LONG_TEXT, ROOM);
@@ -167,7 +164,7 @@ test("while a new text is built, searches find only the old one, and then only t
 
 // --- Once ------------------------------------------------------------------------------------------------------------
 
-test("the same wake-up ten times at once does the work once", SLOW, async () => {
+test("the same wake-up ten times at once does the work once", async () => {
   const { create, find, generations, message } = await createDesk();
   const id = await create(LONG_TEXT);
   const steps: number[] = [];
@@ -244,7 +241,7 @@ test("a source is processing under a lease of minutes while it is read", async (
   expect(seen.lease_until).toBeGreaterThan(Date.now() + 60_000);
 });
 
-test("a run that lost its lease finishes nothing: the one that took over does", SLOW, async () => {
+test("a run that lost its lease finishes nothing: the one that took over does", async () => {
   const { create, find, generations, message } = await createDesk();
   const id = await create(LONG_TEXT);
   let overtaken: Record<string, unknown> = {};
@@ -262,7 +259,7 @@ test("a run that lost its lease finishes nothing: the one that took over does", 
   expect((await find(id)).chunks_count).toBeGreaterThan(100);
 });
 
-test("a source deleted between two steps leaves nothing behind", SLOW, async () => {
+test("a source deleted between two steps leaves nothing behind", async () => {
   const { workspace, path, create, search, index, generations, message } = await createDesk();
   for (const at of [1, 2, 3]) {
     const id = await create(LONG_TEXT);

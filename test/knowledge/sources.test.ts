@@ -21,9 +21,6 @@ import {
   type Workspace,
 } from "../harness.ts";
 
-/** Many requests, on a machine that may be busy. */
-const SLOW = { timeout: 30_000 };
-
 const MIB = 1024 * 1024;
 const QUEUE = "support-agent-ingestion";
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -118,7 +115,7 @@ test("a text's schedule is accepted and does nothing", async () => {
   }
 });
 
-test("the list holds all sources, oldest first, of this agent alone", SLOW, async () => {
+test("the list holds all sources, oldest first, of this agent alone", async () => {
   const { workspace, create, list } = await createDesk();
   const other = await createAgent(workspace, { name: "Other" });
   await learn(workspace, other.id, "Something else.");
@@ -251,7 +248,7 @@ test("the limit is each agent's own", async () => {
   expect((await workspace.call("POST", `/agents/${other.id}/sources`, { type: "text", name: "A", text: "B" })).status).toBe(202);
 });
 
-test("twenty at once against a limit of five store five sources, and no text of the others", SLOW, async () => {
+test("twenty at once against a limit of five store five sources, and no text of the others", async () => {
   const { workspace, agent, create, list } = await createDesk({ limits: { sources: 5 } });
   const created = await Promise.all(Array.from({ length: 20 }, (_, at) => create({ name: `Source ${at}` })));
   expect(created.filter(({ status }) => status === 202)).toHaveLength(5);
@@ -275,7 +272,7 @@ test.for<[string, string]>([
   ["ASCII", SENTENCE],
   ["letters of two bytes", "Große Pakete verlässt täglich die Halle, späte Rückgaben prüfen wir übermorgen, größere öfter.\n\n"],
   ["letters of three and four bytes", "返品は五営業日以内に支払われます。🙂🙂 小包は毎晩倉庫を出ます。\n\n"],
-])("5 MiB of %s become ready", { timeout: 60_000 }, async ([, sentence]) => {
+])("5 MiB of %s become ready", async ([, sentence]) => {
   const { create, find, message } = await createDesk();
   const created = await create({ text: textOf(5 * MIB, sentence) });
   expect(created.status).toBe(202);
@@ -288,7 +285,7 @@ test.for<[string, string]>([
 test.for<[string, string]>([
   ["ASCII", SENTENCE],
   ["longer letters", "返品は五営業日以内に支払われます。🙂🙂\n\n"],
-])("one byte more of %s is 413, and nothing is kept", { timeout: 30_000 }, async ([, sentence]) => {
+])("one byte more of %s is 413, and nothing is kept", async ([, sentence]) => {
   const { workspace, agent, create, list } = await createDesk();
   const refused = await create({ text: textOf(5 * MIB + 1, sentence) });
   expect([refused.status, refused.body.error.code]).toEqual([413, "payload_too_large"]);
@@ -296,7 +293,7 @@ test.for<[string, string]>([
   expect(await indexRows(workspace, agent.id)).toEqual({});
 });
 
-test("a text that JSON writes with escapes is measured by its letters", { timeout: 60_000 }, async () => {
+test("a text that JSON writes with escapes is measured by its letters", async () => {
   const { workspace, path, find } = await createDesk();
   const escaped = "\\u00e4".repeat((5 * MIB) / 2);
   const created = await workspace.call("POST", path, `{"type":"text","name":"Escaped","text":"${escaped}"}`);

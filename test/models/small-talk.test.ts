@@ -17,7 +17,7 @@ async function createShop(settings: Record<string, unknown> = {}) {
   return { agent, workspace, say };
 }
 
-test("small talk of each kind gets a reply that fits, and no hand-off", { timeout: 30_000 }, async () => {
+test("small talk of each kind gets a reply that fits, and no hand-off", async () => {
   const { say } = await createShop({ name: "Ada", welcome_message: "Welcome to the shop." });
   for (const [message, reply] of [
     ["Hi there!", "Welcome to the shop."],

@@ -23,7 +23,7 @@ async function createStrictOffice(): Promise<Office> {
   const source = { type: "text", name: "Delivery", text: "We deliver to Norway within five days." };
   const { id } = await office.call<{ id: string }>("POST", `${agent}/sources`, source);
   const statusOf = async () => (await office.call<{ status: string }>("GET", `${agent}/sources/${id}`)).status;
-  await expect.poll(statusOf, { timeout: 20_000 }).toBe("ready");
+  await expect.poll(statusOf).toBe("ready");
   return office;
 }
 

@@ -2,9 +2,6 @@ import { expect, test } from "vitest";
 import { behaveAt, newHost, receivedBy } from "../../outbound.ts";
 import { createReader, createSite, work } from "./site.ts";
 
-/** Many requests, on a machine that may be busy. */
-const SLOW = { timeout: 60_000 };
-
 test("a website is crawled from its start page along its links, and its text is found by search", async () => {
   const site = await createSite();
   await site.has("/", { links: ["/a", "b/", "#top", "mailto:a@example.com"] });
@@ -211,7 +208,7 @@ test("http that redirects to https with www is one site, fetched under that orig
   expect(found.map(({ url }) => url)).toContain(www.at("/b"));
 });
 
-test("no more than max_pages are read, and the rest is listed as skipped", SLOW, async () => {
+test("no more than max_pages are read, and the rest is listed as skipped", async () => {
   const site = await createSite();
   await site.has("/", { links: Array.from({ length: 30 }, (_, at) => `/p${at}`) });
   for (let at = 0; at < 30; at++) await site.has(`/p${at}`, { links: at === 0 ? ["/hidden"] : [] });
@@ -224,7 +221,7 @@ test("no more than max_pages are read, and the rest is listed as skipped", SLOW,
   expect(new Set(Object.values(skipped))).toEqual(new Set(["skipped: max_pages"]));
 });
 
-test("articles whose numbers look like years are not treated as a calendar", SLOW, async () => {
+test("articles whose numbers look like years are not treated as a calendar", async () => {
   const site = await createSite();
   const articles = Array.from({ length: 25 }, (_, at) => `/articles/${1950 + at}`);
   await site.has("/", { links: articles });

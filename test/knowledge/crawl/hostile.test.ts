@@ -7,9 +7,6 @@ import type { Behaviour } from "../../outbound-protocol.ts";
 import { pdfFile } from "../extract/pdf-file.ts";
 import { createReader, createSite, indexStub } from "./site.ts";
 
-/** Much to send and to unpack, on a machine that may be busy. */
-const SLOW = { timeout: 120_000 };
-
 const html = { "Content-Type": "text/html" };
 const MIB = "x".repeat(1024 * 1024);
 
@@ -21,7 +18,7 @@ test.for<[string, Behaviour, string]>([
   ["a redirect to inside", { status: 302, headers: { Location: "http://169.254.169.254/latest/meta-data" } }, "blocked_url"],
   ["a redirect to another scheme", { status: 302, headers: { Location: "file:///etc/passwd" } }, "blocked_url"],
   ["a redirect to nowhere", { status: 302, headers: { Location: "http://[" } }, "bad_redirect"],
-])("%s is a failure that is counted, and the rest of the site is read", SLOW, async ([, behaviour, reason]) => {
+])("%s is a failure that is counted, and the rest of the site is read", async ([, behaviour, reason]) => {
   const site = await createSite();
   await site.has("/", { links: ["/bad", "/good"] });
   await site.answers("/bad", behaviour);
@@ -32,7 +29,7 @@ test.for<[string, Behaviour, string]>([
   expect(await reader.pages(source.id, "failed")).toEqual({ "/bad": `failed: ${reason}` });
 });
 
-test("deep nesting, links without end and headers that lie do not stop a crawl", SLOW, async () => {
+test("deep nesting, links without end and headers that lie do not stop a crawl", async () => {
   const site = await createSite();
   await site.has("/", { links: ["/deep", "/links", "/validators", "/table"] });
   await site.answers("/deep", { headers: html, body: `<title>Deep</title>${"<div>".repeat(200_000)}At the bottom.` });
@@ -53,7 +50,7 @@ test("deep nesting, links without end and headers that lie do not stop a crawl",
   expect(await reader.sync(source.id)).toMatchObject({ status: "ready" });
 });
 
-test("a long text of three bytes a character is truncated to what a row holds", SLOW, async () => {
+test("a long text of three bytes a character is truncated to what a row holds", async () => {
   const site = await createSite();
   const text = "鏡花水月。".repeat(200_000);
   await site.answers("/", { headers: { "Content-Type": "text/plain; charset=utf-8" }, body: text });

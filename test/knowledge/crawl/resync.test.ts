@@ -7,9 +7,6 @@ import type { Behaviour } from "../../outbound-protocol.ts";
 import { receivedBy } from "../../outbound.ts";
 import { catching, createReader, createSite, indexStub, type Reader, type Site, work } from "./site.ts";
 
-/** Many requests, on a machine that may be busy. */
-const SLOW = { timeout: 120_000 };
-
 const unmodified: Behaviour = { status: 304, headers: { ETag: '"1"' } };
 
 /** What the index holds: documents with their identifiers, so that one that was made anew shows. */
@@ -132,7 +129,7 @@ test.for<[string, Behaviour, string]>([
   expect(await documentsOf(reader)).toEqual(before);
 });
 
-test("a site that goes down during a sync keeps the pages that were not reached", SLOW, async () => {
+test("a site that goes down during a sync keeps the pages that were not reached", async () => {
   const site = await createSite();
   const links = Array.from({ length: 40 }, (_, at) => `/p${at}`);
   await site.has("/", { links });
@@ -227,45 +224,41 @@ function dyingAt(call: number, isAfter: boolean) {
   return { bindings, isOver: () => calls < call };
 }
 
-test(
-  "a consumer that dies before or after any of its calls: the next one goes on, nothing is lost and nothing is there twice",
-  SLOW,
-  async () => {
-    for (const isAfter of [false, true]) {
-      for (let call = 1; ; call++) {
-        const site = await createTree();
-        const reader = await createReader();
-        const webhook = await reader.call("POST", "/webhooks", {
-          url: "https://hooks.example.com/",
-          events: ["source.synced", "source.failed"],
-        });
-        const { id } = await reader.add({ url: site.at("/") });
-        const { bindings, isOver } = dyingAt(call, isAfter);
-        const queue = catching(bindings);
-        const startMs = Date.now();
-        await ingest(queue.env, reader.message(id), () => startMs).catch((error: unknown) => expect(error).toBe(DEAD));
-        // Whatever it left behind, the sweep finds it once its lease is over.
-        await work(reader.message(id), {}, startMs + 10 * 60_000);
-        expect(await reader.find(id)).toMatchObject({
-          status: "ready",
-          pages_found: 7,
-          pages_indexed: 6,
-          pages_skipped: 1,
-          pages_failed: 0,
-        });
-        expect(await documentsOf(reader)).toHaveLength(6);
-        const events = await query(
-          id,
-          "SELECT type FROM deliveries d JOIN events e ON e.id = d.event_id WHERE d.webhook_id = ?",
-          webhook.body.id,
-        );
-        expect(events).toEqual([{ type: "source.synced" }]);
-        if (isOver()) break;
-        expect(call).toBeLessThan(60);
-      }
+test("a consumer that dies before or after any of its calls: the next one goes on, nothing is lost and nothing is there twice", async () => {
+  for (const isAfter of [false, true]) {
+    for (let call = 1; ; call++) {
+      const site = await createTree();
+      const reader = await createReader();
+      const webhook = await reader.call("POST", "/webhooks", {
+        url: "https://hooks.example.com/",
+        events: ["source.synced", "source.failed"],
+      });
+      const { id } = await reader.add({ url: site.at("/") });
+      const { bindings, isOver } = dyingAt(call, isAfter);
+      const queue = catching(bindings);
+      const startMs = Date.now();
+      await ingest(queue.env, reader.message(id), () => startMs).catch((error: unknown) => expect(error).toBe(DEAD));
+      // Whatever it left behind, the sweep finds it once its lease is over.
+      await work(reader.message(id), {}, startMs + 10 * 60_000);
+      expect(await reader.find(id)).toMatchObject({
+        status: "ready",
+        pages_found: 7,
+        pages_indexed: 6,
+        pages_skipped: 1,
+        pages_failed: 0,
+      });
+      expect(await documentsOf(reader)).toHaveLength(6);
+      const events = await query(
+        id,
+        "SELECT type FROM deliveries d JOIN events e ON e.id = d.event_id WHERE d.webhook_id = ?",
+        webhook.body.id,
+      );
+      expect(events).toEqual([{ type: "source.synced" }]);
+      if (isOver()) break;
+      expect(call).toBeLessThan(60);
     }
-  },
-);
+  }
+});
 
 test("two consumers at once do the work once", async () => {
   const site = await createTree();
@@ -302,7 +295,7 @@ test("a consumer that lost its lease finishes nothing, and what it read twice is
   expect(await documentsOf(reader)).toHaveLength(6);
 });
 
-test("a source that is deleted between any two steps leaves nothing behind, and nothing more is fetched of its site", SLOW, async () => {
+test("a source that is deleted between any two steps leaves nothing behind, and nothing more is fetched of its site", async () => {
   for (let at = 1; ; at++) {
     const site = await createTree();
     const reader = await createReader();

@@ -1,8 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createReader, createSite, type Site } from "./site.ts";
 
-/** Many requests, on a machine that may be busy. */
-const SLOW = { timeout: 120_000 };
 const MAX_PAGES = 500;
 /** The most pages of an endless part that are read for nothing. */
 const MOST_WASTED = 50;
@@ -27,7 +25,7 @@ describe("a list of 100 pages is read whole", () => {
     ["a path", (page) => `/news/page/${page}`],
     ["a short path", (page) => `/p/${page}`],
     ["a file's name", (page) => `/news/page-${page}.html`],
-  ])("whose pages are numbered by %s, though each links to the next one only and shows the same", SLOW, async ([, at]) => {
+  ])("whose pages are numbered by %s, though each links to the next one only and shows the same", async ([, at]) => {
     const site = await createSite();
     await site.has("/", { links: [at(1)] });
     for (const page of numbers(1, 100))
@@ -35,7 +33,7 @@ describe("a list of 100 pages is read whole", () => {
     expect(await crawl(site)).toEqual(numbers(1, 100).map(at));
   });
 
-  test("with the articles that hang on its pages", SLOW, async () => {
+  test("with the articles that hang on its pages", async () => {
     const site = await createSite();
     await site.has("/", { links: ["/blog/page/1"] });
     const articlesOn = (page: number) => numbers(1, 3).map((at) => `/blog/${["on", "about", "why"][at - 1]}-the-${page}th-day`);
@@ -48,7 +46,7 @@ describe("a list of 100 pages is read whole", () => {
     expect(new Set(requested)).toEqual(new Set(numbers(1, 60).flatMap((page) => [`/blog/page/${page}`, ...articlesOn(page)])));
   });
 
-  test("with items behind a parameter", SLOW, async () => {
+  test("with items behind a parameter", async () => {
     const site = await createSite();
     const items = numbers(1, 280).map((item) => `/show?item=${item}`);
     await site.has("/", { links: items });
@@ -57,7 +55,7 @@ describe("a list of 100 pages is read whole", () => {
   });
 });
 
-test("a shop whose products link one to the next is read to the last one", SLOW, async () => {
+test("a shop whose products link one to the next is read to the last one", async () => {
   const site = await createSite();
   await site.has("/", { links: ["/product/1"] });
   for (const product of numbers(1, 120)) {
@@ -82,7 +80,7 @@ describe(`of an endless calendar at most ${MOST_WASTED} pages are wasted, and wh
     ["by path", (at) => `/calendar/${iso(at).replaceAll("-", "/")}`],
     ["by date in a segment", (at) => `/whats-on/${iso(at)}`],
     ["by number", (at) => `/calendar?ahead=${at}`],
-  ])("%s", SLOW, async ([, at]) => {
+  ])("%s", async ([, at]) => {
     const site = await createSite();
     await site.has("/", { links: [at(0), "/about"] });
     await site.has("/about", {});
@@ -101,7 +99,7 @@ describe(`of an endless calendar at most ${MOST_WASTED} pages are wasted, and wh
   });
 });
 
-test("a calendar that counts its days is endless, too", SLOW, async () => {
+test("a calendar that counts its days is endless, too", async () => {
   const site = await createSite();
   await site.has("/", { links: ["/calendar?day=1"] });
   for (const day of numbers(1, 200)) {
@@ -111,7 +109,7 @@ test("a calendar that counts its days is endless, too", SLOW, async () => {
   expect((await crawl(site)).length).toBeLessThanOrEqual(MOST_WASTED);
 });
 
-test("a list without end is left where its pages say nothing new", SLOW, async () => {
+test("a list without end is left where its pages say nothing new", async () => {
   const site = await createSite();
   const at = (page: number) => `/news?page=${page}`;
   await site.has("/", { links: [at(1)] });
@@ -135,7 +133,7 @@ describe(`of pages with session identifiers at most ${MOST_WASTED} are read twic
     ["in a parameter", (path, id) => `${path}?visit=${id}`, (path) => [path]],
     ["in two parameters", (path, id) => `${path}?visit=${id}&token=${id}9`, (path) => [path]],
     ["in the path", (path, id) => `/(s${id})${path}`, (path) => sessions.map((id) => `/(s${id})${path}`)],
-  ])("%s", SLOW, async ([, at, placesOf]) => {
+  ])("%s", async ([, at, placesOf]) => {
     const site = await createSite();
     await site.has("/", { links: paths.map((path) => at(path, sessions[0]!)) });
     for (const [page, path] of paths.entries()) {
@@ -152,7 +150,7 @@ describe(`of pages with session identifiers at most ${MOST_WASTED} are read twic
   });
 });
 
-test(`of combinations of filters at most ${MOST_WASTED} pages are wasted, and every product is read`, SLOW, async () => {
+test(`of combinations of filters at most ${MOST_WASTED} pages are wasted, and every product is read`, async () => {
   const site = await createSite();
   const filters = {
     colour: ["red", "blue", "green"],
