@@ -62,7 +62,7 @@ export interface Schemas {
     /** What visitors are asked for where nobody can answer; null for no form. */
     contact_form: Schemas["ContactForm"] | null;
     /**
-     * The languages that the chat speaks, the first one for everybody else, each with texts that replace its own. Empty: all.
+     * The languages that the chat speaks, each with texts that replace its own. Empty: all. Where neither the page nor the browser is in one of them, the chat speaks the agent's language, or the first of these.
      *
      * Languages: en, de, fr, es, pt, it, nl, nb, ar. Texts: launcher_label, open_chat, close_chat, chat_with, menu, new_conversation, history, history_empty, back, talk_to_person, answers_by_ai, powered_by, loading, message_label, message_placeholder, send, characters_left, suggestions, messages, you, team, is_writing, sources, copy_code, copied, new_messages, unread_messages, today, yesterday, sending, not_sent, try_again, rate_up, rate_down, rate_reason, rate_thanks, csat_title, csat_1, csat_2, csat_3, csat_4, csat_5, csat_comment, csat_thanks, submit, skip, waiting_title, waiting_text, human_title, resolved, contact_title, contact_text, contact_open, contact_sent, field_name, field_email, field_phone, field_message, optional, required, invalid_email, invalid_phone, offline, reconnecting, rate_limited, conversation_full, quota_exceeded, paused, unavailable, session_ended, challenge, challenge_failed, not_loaded.
      */

@@ -87,7 +87,7 @@ export const languagesSchema = z
   .meta({
     type: "object",
     additionalProperties: { type: "object", additionalProperties: { type: "string" } },
-    description: `The languages that the chat speaks, the first one for everybody else, each with texts that replace its own. Empty: all.
+    description: `The languages that the chat speaks, each with texts that replace its own. Empty: all. Where neither the page nor the browser is in one of them, the chat speaks the agent's language, or the first of these.
 
 Languages: ${WIDGET_LANGUAGES.join(", ")}. Texts: ${WIDGET_TEXTS.join(", ")}.`,
     example: { en: { launcher_label: "Ask Acme" }, de: {} },

@@ -312,6 +312,33 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   });
 });
 
+test("the languages of the chat are chosen in the settings, with texts in the team's own words, and a visitor reads them", async () => {
+  const office = await createOffice();
+  const { page } = await openPage();
+  await signIn(page, office.key);
+  await page.goto(`${service.url}/console/#/settings/agents/${office.agentId}`);
+  const form = page.locator("form", { has: page.getByRole("heading", { name: "Languages of the chat" }) });
+  await form.getByLabel("French").check();
+  await form.getByLabel("German").check();
+  await form.getByLabel("Language of the text").selectOption("German");
+  await form.getByLabel("Text", { exact: true }).selectOption("Message placeholder");
+  await form.getByRole("button", { name: "Replace" }).click();
+  const text = form.getByLabel("German: Message placeholder", { exact: true });
+  await text.waitFor();
+  expect(await text.inputValue()).toBe("Nachricht schreiben …");
+  await text.fill("Was wollen Sie wissen?");
+  expect(await findBarriers(page)).toEqual([]);
+  await form.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved", { exact: true }).waitFor();
+  const { languages } = await office.call<{ languages: object }>("GET", `/agents/${office.agentId}`);
+  expect(JSON.stringify(languages)).toBe('{"fr":{},"de":{"message_placeholder":"Was wollen Sie wissen?"}}');
+  await page.reload();
+  expect(await text.inputValue()).toBe("Was wollen Sie wissen?");
+  const { page: chat } = await openPage({ locale: "de" });
+  await chat.goto(`${service.url}/chat/${office.agentId}`);
+  await chat.getByPlaceholder("Was wollen Sie wissen?").waitFor();
+});
+
 test("a tool is called from the settings, and what the model would read is shown", async () => {
   const office = await createOffice();
   const site = await serveSite({ "/orders/4711": "It is on its way." });

@@ -10,6 +10,7 @@ import { Secret } from "../ui/secret.tsx";
 import { Loaded } from "../ui/states.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { AppearanceForm } from "./appearance-form.tsx";
+import { LanguagesForm } from "./languages-form.tsx";
 import { Tools } from "./tools.tsx";
 import { SettingsForm } from "./settings-form.tsx";
 import { VisitorsForm } from "./visitors-form.tsx";
@@ -35,6 +36,7 @@ export function AgentPage({ id }: { id: string }) {
               <General agent={agent as AgentSettings} save={save} />
               <AppearanceForm agent={agent as AgentSettings} save={save} />
               <VisitorsForm agent={agent as AgentSettings} save={save} />
+              <LanguagesForm agent={agent as AgentSettings} save={save} />
               <Embed agentId={id} />
               <Tools agent={agent as AgentSettings} />
               <Danger agent={agent as AgentSettings} />
@@ -96,7 +98,7 @@ function General({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
         required
         maxLength={35}
         defaultValue={agent.language}
-        hint="Such as en or pt-BR. Answers are in the visitor’s."
+        hint="Such as en or pt-BR: of the texts that you do not set. Answers are in the visitor’s."
       />
       <TextArea
         label="Websites that may show it"

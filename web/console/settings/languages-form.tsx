@@ -1,0 +1,119 @@
+import { useState } from "preact/hooks";
+import { WIDGET_LANGUAGES, WIDGET_TEXTS, type WidgetLanguage, type WidgetText } from "../../../src/agents/widget-texts.ts";
+import { directionOf, loadTexts } from "../../widget/texts.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Checkbox, Select, TextField } from "../ui/field.tsx";
+import { labelOf } from "../ui/label.ts";
+import type { AgentSettings, SaveAgent } from "./agent-page.tsx";
+import { SettingsForm } from "./settings-form.tsx";
+
+/** The languages that the chat speaks, each with the texts that replace its own. */
+type Languages = AgentSettings["languages"];
+
+const MAX_TEXT_LENGTH = 300;
+const NAMES = new Intl.DisplayNames("en", { type: "language" });
+const nameOf = (language: string) => NAMES.of(language) ?? language;
+
+/** The languages of the chat, and its texts in the team's own words. */
+export function LanguagesForm({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
+  const [languages, setLanguages] = useState<Languages>(agent.languages);
+  const spoken = Object.keys(languages) as WidgetLanguage[];
+  const speak = (language: string, isSpoken: boolean) => {
+    const { [language]: _, ...others } = languages;
+    setLanguages(isSpoken ? { ...languages, [language]: {} } : others);
+  };
+  const setText = (language: string, name: string, text: string) =>
+    setLanguages((before) => ({ ...before, [language]: { ...before[language], [name]: text } }));
+  const removeText = (language: string, name: string) => {
+    const { [name]: _, ...others } = languages[language]!;
+    setLanguages({ ...languages, [language]: others });
+  };
+  return (
+    <SettingsForm title="Languages of the chat" onSave={() => save({ languages: withoutEmpty(languages) })}>
+      <fieldset>
+        <legend>The chat speaks</legend>
+        <p class="hint">
+          A visitor reads it in the language of your page, else of their browser, else of the agent. None checked: all of them.
+        </p>
+        <div class="choices">
+          {WIDGET_LANGUAGES.map((language) => (
+            <Checkbox
+              key={language}
+              label={nameOf(language)}
+              checked={spoken.includes(language)}
+              onChange={({ currentTarget }) => speak(language, currentTarget.checked)}
+            />
+          ))}
+        </div>
+      </fieldset>
+      {spoken.length > 0 && (
+        <fieldset>
+          <legend>Texts in your own words</legend>
+          <p class="hint">
+            Those that you do not replace stay as they are. <code>{"{name}"}</code> and the like are filled in.
+          </p>
+          {spoken.flatMap((language) =>
+            Object.entries(languages[language] ?? {}).map(([name, text]) => (
+              <div key={`${language} ${name}`} class="inline-form">
+                <TextField
+                  label={`${nameOf(language)}: ${labelOf(name)}`}
+                  lang={language}
+                  dir={directionOf(language)}
+                  maxLength={MAX_TEXT_LENGTH}
+                  value={text}
+                  onInput={({ currentTarget }) => setText(language, name, currentTarget.value)}
+                />
+                <IconButton
+                  icon="close"
+                  label={`Remove ${nameOf(language)}: ${labelOf(name)}`}
+                  onClick={() => removeText(language, name)}
+                />
+              </div>
+            )),
+          )}
+          <AddText languages={languages} onAdd={setText} />
+        </fieldset>
+      )}
+    </SettingsForm>
+  );
+}
+
+/** Chooses a text to replace, which begins with what the chat says by itself. */
+function AddText({
+  languages,
+  onAdd,
+}: {
+  languages: Languages;
+  onAdd: (language: WidgetLanguage, name: WidgetText, text: string) => void;
+}) {
+  const spoken = Object.keys(languages) as WidgetLanguage[];
+  const [chosen, setChosen] = useState<WidgetLanguage>();
+  const [name, setName] = useState<WidgetText>(WIDGET_TEXTS[0]);
+  const language = chosen && spoken.includes(chosen) ? chosen : spoken[0]!;
+  const isThere = languages[language]?.[name] !== undefined;
+  return (
+    <div class="inline-form">
+      <Select
+        label="Language of the text"
+        options={spoken.map((one) => [one, nameOf(one)] as const)}
+        value={language}
+        onChange={({ currentTarget }) => setChosen(currentTarget.value as WidgetLanguage)}
+      />
+      <Select
+        label="Text"
+        options={WIDGET_TEXTS.map((one) => [one, labelOf(one)] as const)}
+        value={name}
+        onChange={({ currentTarget }) => setName(currentTarget.value as WidgetText)}
+      />
+      <Button disabled={isThere} onClick={() => void loadTexts(language).then((texts) => onAdd(language, name, texts[name]))}>
+        Replace
+      </Button>
+    </div>
+  );
+}
+
+/** Without the texts that were emptied: the chat's own ones are used again. */
+function withoutEmpty(languages: Languages): Languages {
+  const filled = (texts: Record<string, string>) => Object.entries(texts).filter(([, text]) => text.trim() !== "");
+  return Object.fromEntries(Object.entries(languages).map(([language, texts]) => [language, Object.fromEntries(filled(texts))]));
+}
